@@ -1,0 +1,82 @@
+"""One repository, @system, with a cc_library for each library of the distribution.
+
+A library that is not installed still has a target. Building it fails with the
+package to install, so a missing library stops only the targets that need it.
+"""
+
+# name: (pkg-config modules, Debian and Ubuntu package)
+LIBRARIES = {
+    "absl": (
+        [
+            "absl_flat_hash_map",
+            "absl_flat_hash_set",
+            "absl_log_severity",
+            "absl_random_random",
+            "absl_span",
+            "absl_status",
+            "absl_statusor",
+            "absl_str_format",
+            "absl_strings",
+            "absl_synchronization",
+            "absl_time",
+        ],
+        "libabsl-dev",
+    ),
+    "benchmark": (["benchmark"], "libbenchmark-dev"),
+    "gflags": (["gflags"], "libgflags-dev"),
+    "glog": (["libglog"], "libgoogle-glog-dev"),
+    "gmock": (["gmock"], "libgmock-dev"),
+    "gtest": (["gtest"], "libgtest-dev"),
+    "gtest_main": (["gmock_main", "gtest_main"], "libgmock-dev"),
+    "protobuf": (["protobuf"], "libprotobuf-dev"),
+}
+
+_PRESENT = """
+cc_library(
+    name = "{name}",
+    copts = {copts},
+    linkopts = {linkopts},
+    visibility = ["//visibility:public"],
+)
+"""
+
+_ABSENT = """
+genrule(
+    name = "{name}_is_missing",
+    outs = ["{name}_is_missing.cc"],
+    cmd = "echo >&2 'feedrate: {name} is not installed. Run: apt-get install {package} (or: make setup)' && exit 1",
+)
+
+cc_library(
+    name = "{name}",
+    srcs = [":{name}_is_missing.cc"],
+    visibility = ["//visibility:public"],
+)
+"""
+
+def _pkg_config(ctx, flag, modules):
+    result = ctx.execute(["pkg-config", flag] + modules)
+    if result.return_code != 0:
+        return None
+    return [word for word in result.stdout.strip().split(" ") if word]
+
+def _system_libraries_impl(ctx):
+    text = "# Written by third_party/system/system_libraries.bzl.\n"
+    for name, (modules, package) in sorted(LIBRARIES.items()):
+        linkopts = _pkg_config(ctx, "--libs", modules)
+        if linkopts == None:
+            text += _ABSENT.format(name = name, package = package)
+        else:
+            copts = _pkg_config(ctx, "--cflags", modules)
+            text += _PRESENT.format(name = name, copts = copts, linkopts = linkopts)
+    ctx.file("WORKSPACE", "")
+    ctx.file("BUILD", text)
+
+system_libraries = repository_rule(
+    implementation = _system_libraries_impl,
+    # Asked again at every start of the server: an apt-get install in between
+    # must be seen without a `bazel clean`.
+    configure = True,
+    environ = ["PATH", "PKG_CONFIG_PATH"],
+    local = True,
+)
