@@ -55,71 +55,102 @@ std::vector<std::string> ValueNames(const EnumDescriptor& type) {
   return names;
 }
 
-// Says protobuf's own messages in the words of a config's writer.
-std::string InOwnWords(absl::string_view message, const Message& root) {
-  const auto* pool = root.GetDescriptor()->file()->pool();
+// A complaint in the words of a config's writer, and the word it is about.
+struct Complaint {
+  std::string text;
+  std::string word;
+};
+
+Complaint UnknownField(absl::string_view message, const Message& root) {
+  const std::string type(Between(message, "Message type \"", "\""));
+  const std::string field(Between(message, "field named \"", "\""));
+  const Descriptor* descriptor =
+      root.GetDescriptor()->file()->pool()->FindMessageTypeByName(type);
+  return {absl::StrCat(
+              "unknown field \"", field, "\"",
+              descriptor ? DidYouMean(field, FieldNames(*descriptor)) : ""),
+          field};
+}
+
+Complaint UnknownEnumValue(absl::string_view message, const Message& root) {
+  const std::string value(Between(message, "value of \"", "\""));
+  const std::string field(Between(message, "for field \"", "\""));
+  std::string hint;
+  // The message names the field, not its type: search the file's enums.
+  for (int i = 0; i < root.GetDescriptor()->file()->enum_type_count(); ++i) {
+    hint = DidYouMean(value,
+                      ValueNames(*root.GetDescriptor()->file()->enum_type(i)));
+    if (absl::StrContains(hint, "did you mean")) break;
+  }
+  return {absl::StrCat("\"", value, "\" is no value of ", field, hint), value};
+}
+
+Complaint InOwnWords(absl::string_view message, const Message& root) {
   if (absl::StrContains(message, "has no field named")) {
-    const std::string type(Between(message, "Message type \"", "\""));
-    const std::string field(Between(message, "field named \"", "\""));
-    const Descriptor* descriptor = pool->FindMessageTypeByName(type);
-    return absl::StrCat(
-        "unknown field \"", field, "\"",
-        descriptor ? DidYouMean(field, FieldNames(*descriptor)) : "");
+    return UnknownField(message, root);
   }
   if (absl::StartsWith(message, "Unknown enumeration value")) {
-    const std::string value(Between(message, "value of \"", "\""));
-    const std::string field(Between(message, "for field \"", "\""));
-    std::string hint;
-    // The message names the field, not its type: search the file's enums.
-    for (int i = 0; i < root.GetDescriptor()->file()->enum_type_count(); ++i) {
-      const auto* type = root.GetDescriptor()->file()->enum_type(i);
-      hint = DidYouMean(value, ValueNames(*type));
-      if (absl::StrContains(hint, "did you mean")) break;
-    }
-    return absl::StrCat("\"", value, "\" is no value of ", field, hint);
+    return UnknownEnumValue(message, root);
   }
-  return std::string(absl::StripSuffix(message, "."));
+  return {std::string(absl::StripSuffix(message, ".")), ""};
+}
+
+// Protobuf reports a bad word when it has read past it. Returns the column
+// where `word` starts, or `column` when it is not before it in that line.
+int StartOfWord(absl::string_view text, int line, int column,
+                absl::string_view word) {
+  if (word.empty()) return column;
+  for (; line > 0; --line) text.remove_prefix(text.find('\n') + 1);
+  text = text.substr(0, text.find('\n')).substr(0, column);
+  const size_t start = text.rfind(word);
+  return start == absl::string_view::npos ? column : static_cast<int>(start);
 }
 
 // Keeps the first error: those after it are mostly its consequences.
 class FirstError : public ::google::protobuf::io::ErrorCollector {
  public:
-  FirstError(const std::string& file, const Message& root)
-      : file_(file), root_(root) {}
+  FirstError(absl::string_view text, const std::string& file,
+             const Message& root)
+      : text_(text), file_(file), root_(root) {}
 
   void AddError(int line, int column, const std::string& message) override {
-    if (!text_.empty()) return;
-    text_ = file_;
+    if (!error_.empty()) return;
+    const Complaint complaint = InOwnWords(message, root_);
+    error_ = file_;
     // Protobuf counts from 0, editors from 1; -1 is the file as a whole.
-    if (line >= 0) absl::StrAppend(&text_, ":", line + 1, ":", column + 1);
-    absl::StrAppend(&text_, ": ", InOwnWords(message, root_));
+    if (line >= 0) {
+      absl::StrAppend(&error_, ":", line + 1, ":",
+                      StartOfWord(text_, line, column, complaint.word) + 1);
+    }
+    absl::StrAppend(&error_, ": ", complaint.text);
   }
   void AddWarning(int, int, const std::string&) override {}
 
-  const std::string& text() const { return text_; }
+  const std::string& error() const { return error_; }
 
  private:
+  const absl::string_view text_;
   const std::string& file_;
   const Message& root_;
-  std::string text_;
+  std::string error_;
 };
 
 }  // namespace
 
 absl::Status ParseTextProto(absl::string_view text, const std::string& file,
                             Message* message) {
-  FirstError error(file, *message);
+  FirstError errors(text, file, *message);
   TextFormat::Parser parser;
-  parser.RecordErrorsTo(&error);
+  parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
   google::protobuf::io::ArrayInputStream stream(text.data(),
                                                 static_cast<int>(text.size()));
-  if (parser.Parse(&stream, message) && error.text().empty()) {
+  if (parser.Parse(&stream, message) && errors.error().empty()) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      error.text().empty() ? absl::StrCat(file, ": cannot be parsed")
-                           : error.text());
+      errors.error().empty() ? absl::StrCat(file, ": cannot be parsed")
+                             : errors.error());
 }
 
 absl::Status ReadTextProto(const std::string& path, Message* message) {

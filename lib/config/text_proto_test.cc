@@ -32,7 +32,7 @@ TEST(TextProtoTest, ReadsWhatItPrints) {
 
 TEST(TextProtoTest, UnknownFieldHasPlaceAndSuggestion) {
   EXPECT_EQ(ErrorOf("version: 1\nselection {\n  scenarioo: \"x\"\n}"),
-            "f:3:12: unknown field \"scenarioo\"; did you mean \"scenario\"?");
+            "f:3:3: unknown field \"scenarioo\"; did you mean \"scenario\"?");
 }
 
 TEST(TextProtoTest, OtherErrorsHaveThePlace) {
@@ -48,7 +48,7 @@ TEST(TextProtoTest, UnknownEnumValueSuggests) {
   const absl::Status status =
       ParseTextProto("combinations { status: SUPORTED }", "f", &matrix);
   EXPECT_EQ(std::string(status.message()),
-            "f:1:33: \"SUPORTED\" is no value of status; "
+            "f:1:24: \"SUPORTED\" is no value of status; "
             "did you mean \"SUPPORTED\"?");
 }
 
