@@ -75,7 +75,8 @@ Sha256BlocksFn Sha256BlocksHardware() {
 
 }  // namespace feedrate
 
-#elif defined(__aarch64__)
+// Clang before 16 declares these only when the whole file is built for SHA-2.
+#elif defined(__aarch64__) && (!defined(__clang__) || __clang_major__ >= 16)
 
 #include <arm_neon.h>
 #include <sys/auxv.h>
