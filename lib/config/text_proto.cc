@@ -17,6 +17,7 @@
 #include "lib/base/did_you_mean.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/config/places.h"
 
 namespace feedrate {
 namespace {
@@ -28,6 +29,8 @@ using ::google::protobuf::TextFormat;
 
 // Deeper nesting is an attack or an accident; the schema has four levels.
 constexpr int kMaxDepth = 32;
+// Protobuf's streams count in int.
+constexpr size_t kMaxBytes = size_t{1} << 30;
 
 // The part of `text` between the first `open` and the next `close`, or "".
 absl::string_view Between(absl::string_view text, absl::string_view open,
@@ -138,24 +141,32 @@ class FirstError : public ::google::protobuf::io::ErrorCollector {
 }  // namespace
 
 absl::Status ParseTextProto(absl::string_view text, const std::string& file,
-                            Message* message) {
+                            Message* message, Places* places) {
+  if (text.size() > kMaxBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": larger than ", kMaxBytes, " bytes"));
+  }
   FirstError errors(text, file, *message);
   TextFormat::Parser parser;
+  TextFormat::ParseInfoTree tree;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
+  if (places != nullptr) parser.WriteLocationsTo(&tree);
   google::protobuf::io::ArrayInputStream stream(text.data(),
                                                 static_cast<int>(text.size()));
-  if (parser.Parse(&stream, message) && errors.error().empty()) {
-    return absl::OkStatus();
+  if (!parser.Parse(&stream, message) || !errors.error().empty()) {
+    return absl::InvalidArgumentError(
+        errors.error().empty() ? absl::StrCat(file, ": cannot be parsed")
+                               : errors.error());
   }
-  return absl::InvalidArgumentError(
-      errors.error().empty() ? absl::StrCat(file, ": cannot be parsed")
-                             : errors.error());
+  if (places != nullptr) places->AddParsed(*message, tree);
+  return absl::OkStatus();
 }
 
-absl::Status ReadTextProto(const std::string& path, Message* message) {
+absl::Status ReadTextProto(const std::string& path, Message* message,
+                           Places* places) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  return ParseTextProto(text, path, message);
+  return ParseTextProto(text, path, message, places);
 }
 
 std::string PrintTextProto(const Message& message) {
