@@ -29,6 +29,7 @@ LIBRARIES = {
     "gtest": (["gtest"], "libgtest-dev"),
     "gtest_main": (["gmock_main", "gtest_main"], "libgmock-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),
+    "simdjson": (["simdjson"], "libsimdjson-dev"),
 }
 
 _PRESENT = """
