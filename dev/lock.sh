@@ -11,6 +11,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 [[ $# -eq 1 ]] || die "usage: lock.sh REQUIREMENTS.in"
+python_with_pip="$("$REPO_ROOT/dev/python_env.sh" \
+  "$REPO_ROOT/dev/requirements.lock")/bin/python"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
@@ -19,7 +21,7 @@ grep -v -e '^#' -e '^$' "$1" | while IFS= read -r requirement; do
   rm -rf "${work:?}/"*
   for machine in x86_64 aarch64; do
     for python in 3.11 3.12; do
-      "$FEEDRATE_PYTHON" -m pip download --quiet --no-deps \
+      "$python_with_pip" -m pip download --quiet --no-deps \
         --disable-pip-version-check --only-binary=:all: \
         --python-version "$python" \
         --platform "manylinux_2_28_$machine" \
