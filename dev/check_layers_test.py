@@ -107,7 +107,7 @@ class CheckLayersTest(unittest.TestCase):
     def test_stage_dataset_links_only_tar(self):
         self.expect(
             with_use("//tools/stage_dataset:stage_dataset", "//lib/base:files"),
-            "-> //lib/base:files: stage_dataset links nothing but tar",
+            "-> //lib/base:files: stage_dataset links nothing but hash",
         )
 
     def test_unknown_area_says_what_to_do(self):
@@ -121,7 +121,7 @@ class AllowedAreasTest(unittest.TestCase):
         allowed = check_layers.allowed_areas(LAYERS["areas"])
         self.assertEqual(
             allowed["planning"],
-            {"planning", "catalogue", "config", "records", "base"},
+            {"planning", "catalogue", "config", "records", "base", "hash"},
         )
         self.assertEqual(allowed["tar"], {"tar"})
 
