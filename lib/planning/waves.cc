@@ -49,9 +49,7 @@ Wave NextWave(const Quota& quota, std::vector<WaveTask>* waiting) {
     std::string forbidden;
     if (held_up.count(task.machine_type()) == 0) forbidden = use.TryAdd(task);
     if (held_up.count(task.machine_type()) > 0 || !forbidden.empty()) {
-      if (!forbidden.empty() && wave.binding_quota().empty()) {
-        wave.set_binding_quota(forbidden);
-      }
+      if (!forbidden.empty()) wave.add_binding_quotas(forbidden);
       held_up.insert(task.machine_type());
       rest.push_back(std::move(task));
     } else {
@@ -114,8 +112,8 @@ std::string WaveText(const Wave& wave) {
                   TransformRange(task)});
   }
   text += table.ToText();
-  if (!wave.binding_quota().empty()) {
-    absl::StrAppend(&text, "quota that binds: ", wave.binding_quota(), "\n");
+  for (const std::string& quota : wave.binding_quotas()) {
+    absl::StrAppend(&text, "quota that binds: ", quota, "\n");
   }
   return text + "\n";
 }
