@@ -15,10 +15,10 @@ cd "$REPO_ROOT"
 # Every shell script: by name, or by its first line.
 shell_scripts() {
   repo_files '*.sh'
-  repo_files ':!*.*' | while IFS= read -r file; do
-    if [[ "$(head -c 64 "$file" | head -n 1 | tr -d '\0')" =~ ^#!.*sh$ ]]; then
-      echo "$file"
-    fi
+  local first
+  repo_files | grep -v '\.[^/]*$' | while IFS= read -r file; do
+    first="$(head -c 64 "$file" | head -n 1 | tr -d '\0')"
+    if [[ "$first" =~ ^#!.*sh$ ]]; then echo "$file"; fi
   done
 }
 
