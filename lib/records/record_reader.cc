@@ -19,7 +19,8 @@
 namespace feedrate {
 namespace {
 
-constexpr size_t kChunk = 1 << 20;
+// What a pipe holds: more would never come at once from one.
+constexpr size_t kChunk = 1 << 16;
 // How the writer starts every record. Quotes in text are escaped and no field
 // is called `record`, so it stands nowhere else in one.
 constexpr absl::string_view kRecordStart = "{\"schema\":1,\"record\":\"";
