@@ -1,0 +1,28 @@
+// What /proc/cpuinfo says of one processor.
+#ifndef FEEDRATE_LIB_MACHINE_CPUINFO_H_
+#define FEEDRATE_LIB_MACHINE_CPUINFO_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace feedrate {
+
+struct CpuIdentity {
+  // Model name, such as `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` or
+  // `Neoverse-V2`. Empty when nothing names it.
+  std::string model;
+  // `x86-64`, `aarch64`, or empty when the text does not show it.
+  std::string architecture;
+  // Highest level of the x86-64 psABI, 1 to 4. 0 on other architectures.
+  int x86_64_level = 0;
+  // Whether an x86 processor says that it is a virtual one.
+  bool hypervisor = false;
+};
+
+// Reads the first processor of `cpuinfo`. Clock rates in it are not looked at.
+CpuIdentity ParseCpuInfo(absl::string_view cpuinfo);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MACHINE_CPUINFO_H_
