@@ -113,7 +113,7 @@ main() {
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
-  dev/bazel.sh build --noshow_progress "${tools[@]/#///tools/}"
+  dev/bazel.sh build "${tools[@]/#///tools/}"
 
   local dist="${BUNDLE_DIST:-dist}"
   mkdir -p "$dist"
