@@ -17,7 +17,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/status_macros.h"
 
 namespace feedrate {
 namespace {
@@ -36,8 +35,8 @@ absl::Status ErrnoStatus(absl::string_view what, const std::string& path) {
 // Closes on every way out.
 class File {
  public:
-  File(const std::string& path, int flags)
-      : fd_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  explicit File(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() {
@@ -49,38 +48,10 @@ class File {
   int fd_;
 };
 
-absl::Status WriteAll(int fd, absl::string_view content,
-                      const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoStatus("cannot write", path);
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SyncFolderOf(const std::string& path) {
-  const std::string folder = ParentFolder(path);
-  const File file(folder, O_RDONLY | O_DIRECTORY);
-  if (file.fd() < 0 || fsync(file.fd()) != 0) {
-    return ErrnoStatus("cannot sync", folder);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteAndSync(const std::string& path, absl::string_view content) {
-  const File file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.fd() < 0) return ErrnoStatus("cannot create", path);
-  RETURN_IF_ERROR(WriteAll(file.fd(), content, path));
-  if (fsync(file.fd()) != 0) return ErrnoStatus("cannot sync", path);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const File file(path, O_RDONLY);
+  const File file(path);
   if (file.fd() < 0) return ErrnoStatus("cannot open", path);
   std::string content;
   struct stat info;
@@ -96,20 +67,6 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     if (got == 0) return content;
     content.append(buffer, static_cast<size_t>(got));
   }
-}
-
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view content) {
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
-  absl::Status status = WriteAndSync(temporary, content);
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus("cannot replace", path);
-  }
-  if (!status.ok()) {
-    unlink(temporary.c_str());
-    return status;
-  }
-  return SyncFolderOf(path);
 }
 
 bool IsFile(const std::string& path) {

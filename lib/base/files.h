@@ -1,11 +1,10 @@
-// Whole files, read and written so that nothing is ever half-written.
+// Whole files, folders and paths.
 #ifndef FEEDRATE_LIB_BASE_FILES_H_
 #define FEEDRATE_LIB_BASE_FILES_H_
 
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -14,11 +13,6 @@ namespace feedrate {
 // The content of `path`. NotFound, with the path, when it does not exist;
 // InvalidArgument when it is a folder.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
-
-// Replaces `path` by `content` in one step: a reader sees the old file or the
-// new one, and after a crash one of them is there whole.
-absl::Status WriteFileAtomically(const std::string& path,
-                                 absl::string_view content);
 
 bool IsFile(const std::string& path);
 bool IsFolder(const std::string& path);

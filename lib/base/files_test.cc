@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/new_file.h"
 
 namespace feedrate {
 namespace {
@@ -39,15 +40,6 @@ TEST(FilesTest, MissingFileIsNotFoundAndNamed) {
 
 TEST(FilesTest, FolderIsNotAFile) {
   EXPECT_EQ(ReadFile("/").status().code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(FilesTest, FailedReplaceLeavesOldFileAndNoRubbish) {
-  const std::string folder = Folder("failed");
-  // A folder cannot be replaced by a file.
-  mkdir((folder + "/target").c_str(), 0755);
-  EXPECT_FALSE(WriteFileAtomically(folder + "/target", "new").ok());
-  EXPECT_TRUE(IsFolder(folder + "/target"));
-  EXPECT_THAT(*ListFiles(folder, "", true), ElementsAre());
 }
 
 TEST(FilesTest, ListsSortedByEnding) {

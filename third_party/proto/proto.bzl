@@ -3,6 +3,8 @@
 It needs nothing of the Bazel that runs it, so it serves every Bazel version.
 """
 
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
 def feedrate_proto_library(name, srcs, deps = [], visibility = None):
     """A C++ library of the messages in `srcs`.
 
@@ -38,7 +40,7 @@ def feedrate_proto_library(name, srcs, deps = [], visibility = None):
               " ".join([native.package_name() + "/" + src for src in srcs]),
         visibility = visibility,
     )
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = [stem + ".pb.cc" for stem in stems],
         hdrs = [stem + ".pb.h" for stem in stems],

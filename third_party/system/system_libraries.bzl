@@ -32,6 +32,10 @@ LIBRARIES = {
     "simdjson": (["simdjson"], "libsimdjson-dev"),
 }
 
+_HEAD = """# Written by third_party/system/system_libraries.bzl.
+load("@rules_cc//cc:defs.bzl", "cc_library")
+"""
+
 _PRESENT = """
 cc_library(
     name = "{name}",
@@ -62,7 +66,7 @@ def _pkg_config(ctx, flag, modules):
     return [word for word in result.stdout.strip().split(" ") if word]
 
 def _system_libraries_impl(ctx):
-    text = "# Written by third_party/system/system_libraries.bzl.\n"
+    text = _HEAD
     for name, (modules, package) in sorted(LIBRARIES.items()):
         linkopts = _pkg_config(ctx, "--libs", modules)
         if linkopts == None:
