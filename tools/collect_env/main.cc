@@ -16,6 +16,7 @@
 #include "lib/base/did_you_mean.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
+#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
