@@ -79,6 +79,15 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  // A trailing slash makes create_directories stumble over its own success.
+  if (!error || IsFolder(folder)) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(folder, ": cannot make this folder: ", error.message()));
+}
+
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
                                                    absl::string_view ending,
                                                    bool recursive) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -16,6 +17,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 bool IsFile(const std::string& path);
 bool IsFolder(const std::string& path);
+
+// Makes `folder` and those above it, where they are missing.
+absl::Status MakeFolder(const std::string& folder);
 
 // Paths of the files in `folder` whose names end in `ending`, sorted;
 // with `recursive` also below its sub-folders. NotFound when there is no such

@@ -57,6 +57,15 @@ TEST(FilesTest, ListsSortedByEnding) {
             absl::StatusCode::kNotFound);
 }
 
+TEST(FilesTest, MakesFoldersThatAreMissing) {
+  const std::string folder = Folder("make");
+  EXPECT_TRUE(MakeFolder(folder + "/a/b/").ok());
+  EXPECT_TRUE(IsFolder(folder + "/a/b"));
+  EXPECT_TRUE(MakeFolder(folder + "/a/b").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder + "/file", "").ok());
+  EXPECT_FALSE(MakeFolder(folder + "/file/c").ok());
+}
+
 TEST(FilesTest, SplitsAndJoinsPaths) {
   EXPECT_EQ(JoinPath("a", "b"), "a/b");
   EXPECT_EQ(JoinPath("a/", "b"), "a/b");

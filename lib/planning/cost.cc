@@ -1,6 +1,7 @@
 #include "lib/planning/cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -24,6 +25,9 @@ double ItemsOf(const Job& job, absl::string_view media) {
   return media == "clip" ? kAllClips : kAllImages;
 }
 
+// Digits beyond a millisecond are noise in a record.
+double Rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
+
 }  // namespace
 
 double CostModel::ItemsPerSecond(const Job& job,
@@ -43,6 +47,11 @@ double CostModel::ItemsPerSecond(const Job& job,
 double CostModel::Seconds(const Job& job, absl::string_view media,
                           const Execution& execution) const {
   if (job.has_unsupported_reason()) return 0;
+  return Rounded(Estimate(job, media, execution));
+}
+
+double CostModel::Estimate(const Job& job, absl::string_view media,
+                           const Execution& execution) const {
   const CostPolicy& cost = policy_.cost();
   const double per_item_s = 1 / ItemsPerSecond(job, media);
   const double items = ItemsOf(job, media);

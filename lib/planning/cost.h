@@ -25,6 +25,8 @@ class CostModel {
                  const Execution& execution) const;
 
  private:
+  double Estimate(const Job& job, absl::string_view media,
+                  const Execution& execution) const;
   double ItemsPerSecond(const Job& job, absl::string_view media) const;
 
   const Policy& policy_;

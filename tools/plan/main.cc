@@ -112,7 +112,8 @@ absl::StatusOr<ExitCode> RunFromFlags(
     RecordWriter writer(STDOUT_FILENO, "standard output",
                         RecordWriter::Flush::kWhenFull);
     RETURN_IF_ERROR(RunPlan(options, &writer));
-  } else if (IsFolder(output)) {
+  } else if (IsFolder(output) || absl::EndsWith(output, "/")) {
+    RETURN_IF_ERROR(MakeFolder(output));
     RETURN_IF_ERROR(PlanIntoFolder(options, output));
   } else {
     RETURN_IF_ERROR(PlanIntoFile(options, output));
