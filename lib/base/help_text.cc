@@ -38,7 +38,9 @@ std::string FlagLine(const ShownFlag& flag) {
   std::string head = absl::StrCat("  --", flag.name);
   if (!flag.placeholder.empty()) absl::StrAppend(&head, "=", flag.placeholder);
   std::string text = flag.description;
-  if (!flag.default_value.empty() && flag.default_value != "false") {
+  // An override that is not given leaves the config's value, not a default.
+  if (!flag.shared && !flag.default_value.empty() &&
+      flag.default_value != "false") {
     absl::StrAppend(&text, " (default ", flag.default_value, ")");
   }
   if (head.size() + 2 > kFlagColumn) {

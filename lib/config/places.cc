@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -63,6 +64,12 @@ void Places::Walk(const Message& message, const ParseInfoTree& tree,
 }
 
 void Places::Set(absl::string_view path, absl::string_view origin) {
+  // What was inside it came with the old value.
+  absl::erase_if(places_, [&](const auto& entry) {
+    return entry.first.size() > path.size() &&
+           absl::StartsWith(entry.first, path) &&
+           (entry.first[path.size()] == '[' || entry.first[path.size()] == '.');
+  });
   places_[std::string(path)] = std::string(origin);
 }
 

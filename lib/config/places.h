@@ -23,7 +23,8 @@ class Places {
   void AddParsed(const google::protobuf::Message& message,
                  const google::protobuf::TextFormat::ParseInfoTree& tree);
 
-  // Says that `path` comes from `origin`, such as `--batch_size`.
+  // Says that `path`, with all that is inside it, comes from `origin`, such as
+  // `--batch_size`.
   void Set(absl::string_view path, absl::string_view origin);
 
   // `file:line:column`, a flag, or the place of the message around it.

@@ -44,5 +44,13 @@ TEST(PlacesTest, FlagsTakeThePlaceOfTheField) {
             "f:1:1: version: 2 is wrong");
 }
 
+// A list from a flag has nothing of the file's list any more.
+TEST(PlacesTest, AFlagTakesAllThatIsInsideTheField) {
+  Places places = Parse("selection { libraries: \"a\" mode: \"m\" }");
+  places.Set("selection.libraries", "--libraries");
+  EXPECT_EQ(places.Of("selection.libraries[0]"), "--libraries");
+  EXPECT_EQ(places.Of("selection.mode"), "f:1:28");
+}
+
 }  // namespace
 }  // namespace feedrate

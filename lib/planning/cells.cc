@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
@@ -56,7 +57,7 @@ class Builder {
     const Combination* combination = catalogue_.FindCombination(
         scenario_.name(), name, mode_, device_, scope_);
     if (combination == nullptr || combination->status() == REJECTED) {
-      return check_.Error(path, WhyNot(name, combination));
+      return check_.Error(Blamed(path), WhyNot(name, combination));
     }
     const bool on_host = combination->status() == HOST_CPU;
     LibraryPlan plan;
@@ -69,6 +70,15 @@ class Builder {
     plan.labels = LabelsOf(*combination);
     table_.libraries.push_back(std::move(plan));
     return absl::OkStatus();
+  }
+
+  // The flag that asked for a device, when the libraries are the file's own.
+  std::string Blamed(const std::string& library_path) const {
+    const Places& places = check_.places();
+    const bool by_flag =
+        absl::StartsWith(places.Of("execution.device"), "--") &&
+        !absl::StartsWith(places.Of(library_path), "--");
+    return by_flag ? "execution.device" : library_path;
   }
 
   std::string EnvGroup(const Library& library) const {
@@ -158,9 +168,13 @@ class Builder {
                         const std::string& library) const {
     for (const Implementation& other : transform.implementations()) {
       if (other.library() != library) continue;
-      return absl::StrCat("no parameters for profile ", params_profile_);
+      return NoProfile();
     }
     return "no direct equivalent";
+  }
+
+  std::string NoProfile() const {
+    return absl::StrCat("no parameters for profile ", params_profile_);
   }
 
   void Exclude(const Transform& transform, const LibraryPlan& plan,
@@ -172,6 +186,11 @@ class Builder {
     std::set<std::string> reasons;
     for (const ExcludedCell& cell : table_.excluded) {
       reasons.insert(cell.reason);
+    }
+    if (reasons.size() == 1 && *reasons.begin() == NoProfile()) {
+      return check_.Error(
+          "selection.params_profile",
+          absl::StrCat("nothing to run: ", NoProfile(), "; use paper"));
     }
     return check_.Error(
         "selection.libraries",

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
@@ -92,7 +93,10 @@ absl::Status CheckAxis(const ResolveContext& context, const SweepAxis& axis,
     }
     // An error about the field shall point at the sweep.
     Places places = check.places();
-    places.Set(field, places.Of(value_path));
+    const std::string origin = places.Of(value_path);
+    places.Set(field, absl::StartsWith(origin, "--")
+                          ? absl::StrCat(origin, ": ", axis.name())
+                          : origin);
     RETURN_IF_ERROR(ResolveVaried(context, FieldChecker(places), &varied));
   }
   return absl::OkStatus();
