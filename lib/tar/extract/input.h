@@ -37,6 +37,9 @@ class FileInput : public Input {
   uint64_t size() const override { return size_; }
   void Skip(uint64_t count) override { offset_ += count; }
 
+ protected:
+  uint64_t offset() const { return offset_; }
+
  private:
   const int fd_;
   const uint64_t size_;
