@@ -1,0 +1,81 @@
+# The front door of feedrate. Every target does its own set-up first; JOBS=N
+# limits how much runs at once, everywhere.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export JOBS
+
+# Seconds that each fuzzer runs in `make fuzz` and `make test-full`.
+FUZZ_SECONDS ?= 600
+export FUZZ_SECONDS
+
+.PHONY: help
+help: ## List these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | \
+	  while IFS=$$'\t' read -r name text; do \
+	    printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+.PHONY: setup
+setup: ## Install what is missing for building and testing
+	@dev/setup.sh build dev
+
+.PHONY: demo
+demo: ## Build, then plan a small run on synthetic data
+	@dev/demo.sh configs/demo.textproto
+
+.PHONY: demo-full
+demo-full: ## The same with the heavy libraries
+	@dev/demo.sh configs/demo_full.textproto
+
+.PHONY: build
+build: ## Build everything
+	@dev/setup.sh build
+	@dev/bazel.sh build //...
+
+.PHONY: test
+test: ## Everything CI checks; ends with "N passed, N failed"
+	@dev/test.sh
+
+.PHONY: test-full
+test-full: ## Also the long versions: sanitizers, fuzzing, full counts
+	@dev/test.sh --full
+
+.PHONY: fuzz
+fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)
+	@dev/setup.sh build full
+	@dev/fuzz.sh
+
+.PHONY: bundle
+bundle: ## Relocatable folder and tarball in dist/; TOOLS="plan micro" picks
+	@dev/setup.sh build dev
+	@dev/bundle.sh $(TOOLS)
+
+.PHONY: format
+format: ## Format C++, CUDA, proto and Python in place
+	@dev/setup.sh dev
+	@dev/format.sh
+
+.PHONY: lint
+lint: ## clang-tidy on changed files, shellcheck, ruff, BUILD conventions
+	@dev/setup.sh build dev
+	@dev/lint.sh
+
+.PHONY: completions
+completions: ## Shell completions for bash, zsh and fish in dist/completions
+	@dev/setup.sh build
+	@dev/completions.sh dist/completions
+
+.PHONY: docs
+docs: ## Write the generated pages under docs/ again
+	@dev/setup.sh build
+	@dev/bazel.sh run //docs:generate
+
+.PHONY: torch
+torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
+	@dev/setup.sh build dev
+	@dev/torch.sh
+
+.PHONY: clean
+clean: ## Remove what the other targets made in this checkout
+	@rm -rf dist
+	@if command -v bazel >/dev/null; then bazel clean; fi

@@ -1,0 +1,144 @@
+#!/bin/bash
+# One folder and one tarball that run on any Linux of this processor with a glibc
+# no older than here, unpacked anywhere, with no Bazel and nothing installed:
+#
+#   dev/bundle.sh [TOOL...]    all programs when none is named
+#
+#   dist/feedrate-VERSION-linux-ARCH/
+#     bin/          the programs, and `feedrate`, which launches them
+#     libexec/      programs that need torch, launched through bin/
+#     lib/          the shared libraries they need, and licenses/ of those
+#     configs/      what the programs read
+#     completions/  for bash, zsh and fish
+#
+# Left to the target: libc, libstdc++, torch, the NVIDIA driver. BUNDLE_DIST is
+# another folder than dist/.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$REPO_ROOT"
+
+# A bundle is copied to every machine of a run, so it must stay small.
+limit_bytes="${BUNDLE_LIMIT_BYTES:-60000000}"
+# FFmpeg alone is 164 MB; DESIGN gives `video` no limit.
+unlimited=video
+# Libraries of the target: the libc family, the compiler's, the driver's.
+of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl)\.so.*'
+of_target+='|lib(stdc\+\+|gcc_s|gomp)\.so.*|lib(cuda|nvidia-.*)\.so.*)$'
+
+all_tools() {
+  local folder
+  for folder in tools/*/; do
+    if [[ -e "${folder}BUILD" ]]; then basename "$folder"; fi
+  done
+}
+
+# needs_torch BINARY
+needs_torch() { readelf -d "$1" | grep -q 'NEEDED.*libtorch'; }
+
+# set_rpath FILE PATH: strip first, because strip may undo what patchelf did.
+set_rpath() {
+  strip --strip-unneeded "$1"
+  patchelf --set-rpath "$2" "$1"
+}
+
+# Copies the program $1 into the bundle $2.
+add_program() {
+  local source="bazel-bin/tools/$1/$1" target="$2/bin/$1"
+  [[ -x "$source" ]] || die "//tools/$1 makes no program $1"
+  if needs_torch "$source"; then
+    mkdir -p "$2/libexec"
+    target="$2/libexec/$1"
+    ln -s feedrate "$2/bin/$1"
+  fi
+  install -m 755 "$source" "$target"
+  add_libraries "$source" "$2/lib"
+  # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
+  set_rpath "$target" '$ORIGIN/../lib'
+}
+
+# Copies the shared libraries of $1, theirs too, into $2.
+add_libraries() {
+  local name path torch=""
+  if needs_torch "$1"; then torch="$(third_party/torch/find_torch.sh)"; fi
+  while read -r name path; do
+    if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
+    # torch, and the CUDA libraries that are installed beside it.
+    if [[ -n "$torch" && "$path" == "${torch%/*}"/* ]]; then continue; fi
+    [[ -e "$path" ]] || die "$1 needs $name, which is not installed"
+    install -m 644 "$path" "$2/$name"
+    # shellcheck disable=SC2016
+    set_rpath "$2/$name" '$ORIGIN'
+    add_license "$path" "$2/licenses"
+  done < <(ldd "$1" | sed -n 's/^\t\(\S*\) => \(.*\) (0x.*/\1 \2/p
+                              s/^\t\(\S*\) => not found/\1 missing/p')
+}
+
+# Copies the licence of the package that owns the file $1 into $2.
+add_license() {
+  local file package
+  file="$(readlink -f "$1")"
+  # Some packages list their files under /lib, which is a link to /usr/lib.
+  package="$(dpkg-query -S "$file" "${file#/usr}" 2>/dev/null |
+    sed -n '1s/:.*//p')" || true
+  if [[ -e "/usr/share/doc/$package/copyright" ]]; then
+    install -D -m 644 "/usr/share/doc/$package/copyright" "$2/$package"
+  fi
+}
+
+# Everything else that belongs into the bundle $1.
+add_files() {
+  install -m 755 dev/feedrate_launcher.sh "$1/bin/feedrate"
+  install -m 755 third_party/torch/find_torch.sh "$1/lib/find_torch.sh"
+  install -m 644 LICENSE "$1/LICENSE"
+  local file
+  while IFS= read -r file; do
+    install -D -m 644 "$file" "$1/$file"
+  done < <(repo_files configs | grep -v '/BUILD$')
+}
+
+check_size() {
+  local bytes
+  bytes="$(du -sb "$1" | cut -f1)"
+  say "$1: $((bytes / 1000000)) MB"
+  if [[ "$bytes" -gt "$limit_bytes" && ! -e "$1/bin/$unlimited" ]]; then
+    find "$1" -type f -printf '%s %P\n' | sort -rn | sed 10q >&2 || true
+    die "over the limit of $limit_bytes bytes; the largest are above"
+  fi
+}
+
+main() {
+  local tools tool version folder programs=()
+  # TOOLS=plan,micro is as good as TOOLS="plan micro".
+  mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
+  if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
+  [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
+  dev/bazel.sh build "${tools[@]/#///tools/}"
+
+  local dist="${BUNDLE_DIST:-dist}"
+  mkdir -p "$dist"
+  new="$(mktemp -d "$dist/.new.XXXXXX")"
+  trap 'rm -rf "${new:?}"' EXIT
+  mkdir -p "$new"/{bin,lib}
+  for tool in "${tools[@]}"; do
+    add_program "$tool" "$new"
+    programs+=("bazel-bin/tools/$tool/$tool")
+  done
+  add_files "$new"
+  dev/completions.sh "$new/completions" "${programs[@]}"
+  chmod -R u=rwX,go=rX "$new"
+
+  version="$("${programs[0]}" --version | cut -d' ' -f2)"
+  folder="$dist/feedrate-$version-linux-$(uname -m)"
+  rm -rf "$folder" "$folder.tar.gz"
+  mv -T "$new" "$folder"
+  check_size "$folder"
+  # gzip, because a bare machine has it; the same input gives the same bytes.
+  tar --sort=name --owner=0 --group=0 --numeric-owner \
+    --mtime="@$(git log -1 --format=%ct)" -C "$dist" \
+    -cf - "$(basename "$folder")" | gzip -n9 >"$folder.tar.gz"
+  echo "$folder.tar.gz"
+}
+
+new=""
+main "$@"

@@ -1,0 +1,25 @@
+# Sourced by the scripts in dev/: where things are, and how to complain.
+# shellcheck shell=bash
+
+REPO_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+# What survives a checkout: Python environments, Bazel's disk cache, libtorch.
+FEEDRATE_CACHE="${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/feedrate"
+# The distribution's own Python, so that no environment hangs on an interpreter
+# of a version manager that may be gone tomorrow.
+FEEDRATE_PYTHON="${FEEDRATE_PYTHON:-/usr/bin/python3}"
+export REPO_ROOT FEEDRATE_CACHE FEEDRATE_PYTHON
+
+say() { echo "feedrate: $*" >&2; }
+
+die() {
+  say "$@"
+  exit 1
+}
+
+# Tracked and new files, never ignored ones. Usage: repo_files '*.cc' '*.h'
+repo_files() {
+  git -C "$REPO_ROOT" ls-files --cached --others --exclude-standard -- "$@" |
+    while IFS= read -r file; do
+      if [[ -f "$REPO_ROOT/$file" ]]; then echo "$file"; fi
+    done
+}

@@ -1,0 +1,60 @@
+#!/bin/bash
+# Lint: shellcheck, ruff and BUILD conventions over everything, clang-tidy over
+# the C++ files that differ from the main branch.
+#
+#   dev/lint.sh                all of it
+#   dev/lint.sh --fast         without clang-tidy, which takes seconds a file
+#   dev/lint.sh FILE.cc...     clang-tidy on these files
+#
+# LINT_BASE names another branch than main to compare with.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$REPO_ROOT"
+
+# Every shell script: by name, or by its first line.
+shell_scripts() {
+  repo_files '*.sh'
+  local first
+  repo_files | grep -v '\.[^/]*$' | while IFS= read -r file; do
+    first="$(head -c 64 "$file" | head -n 1 | tr -d '\0')"
+    if [[ "$first" =~ ^#!.*sh$ ]]; then echo "$file"; fi
+  done
+}
+
+# Sources that differ from LINT_BASE, committed or not.
+changed_sources() {
+  local base
+  base="$(git merge-base HEAD "${LINT_BASE:-main}" 2>/dev/null)" || base=HEAD
+  {
+    git diff --name-only --diff-filter=d "$base" -- '*.cc'
+    git ls-files --others --exclude-standard -- '*.cc'
+  } | sort -u
+}
+
+# The flags that a compile would get, as far as clang-tidy cares. Headers that
+# Bazel generates are in bazel-bin.
+tidy() {
+  local flags=(-std=c++17 -I. -Ibazel-bin)
+  dev/bazel.sh build --noshow_progress //... ||
+    say "the build failed: clang-tidy may miss generated headers"
+  printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} \
+    clang-tidy --quiet --warnings-as-errors='*' {} -- "${flags[@]}"
+}
+
+status=0
+if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
+  env="$(dev/python_env.sh dev/requirements.lock)"
+  mapfile -t scripts < <(shell_scripts)
+  shellcheck --external-sources "${scripts[@]}" || status=1
+  mapfile -t python < <(repo_files '*.py')
+  "$env/bin/ruff" check --quiet "${python[@]}" || status=1
+  "$env/bin/python" -B dev/check_build_files.py || status=1
+fi
+if [[ "${1:-}" != --fast ]]; then
+  mapfile -t sources < <(if [[ $# -gt 0 ]]; then
+    printf '%s\n' "$@"
+  else changed_sources; fi)
+  if [[ ${#sources[@]} -gt 0 ]]; then tidy "${sources[@]}" || status=1; fi
+fi
+exit "$status"

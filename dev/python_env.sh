@@ -1,0 +1,56 @@
+#!/bin/bash
+# Prints the path of the Python environment that a lock file describes, and
+# makes it first where it is missing.
+#
+#   env="$(dev/python_env.sh dev/requirements.lock)"
+#   "$env/bin/ruff" --version
+#
+# The environment lives in the user's cache under a name that holds the hash of
+# the lock file and the Python version, so every checkout with the same lock
+# shares it and a changed lock gets a new one. Two callers at once are safe: one
+# builds, the other waits. What a killed build leaves behind is built again.
+#
+# FEEDRATE_PYTHON names another interpreter than the distribution's.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+[[ $# -eq 1 ]] || die "usage: python_env.sh LOCKFILE"
+lock="$1"
+[[ -f "$lock" ]] || die "$lock: no such lock file"
+
+name="$(basename "$lock")"
+hash="$(sha256sum <"$lock" | cut -c1-16)"
+version="$("$FEEDRATE_PYTHON" -c \
+  'import sys; print("py%d.%d" % sys.version_info[:2])')" ||
+  die "$FEEDRATE_PYTHON does not run; install python3 or set FEEDRATE_PYTHON"
+env="$FEEDRATE_CACHE/venvs/${name%.*}-$hash-$version"
+
+# Written last. Scripts in an environment hold its absolute path, so it cannot
+# be built elsewhere and renamed; the mark is what makes it whole or absent.
+mark="$env/.complete"
+
+build() {
+  rm -rf "$env"
+  say "making the Python environment of $lock"
+  "$FEEDRATE_PYTHON" -m venv "$env" ||
+    die "$FEEDRATE_PYTHON -m venv failed; run: make setup"
+  # The lock names every package, so pip has nothing to resolve; `pip check`
+  # then holds the lock to that.
+  "$env/bin/python" -m pip install --quiet --disable-pip-version-check \
+    --no-deps --requirement "$lock" ||
+    die "$lock: pip could not install it (see above)"
+  "$env/bin/python" -m pip check --disable-pip-version-check >&2 ||
+    die "$lock: a package lacks what it needs; add it to the lock"
+  touch "$mark"
+}
+
+if [[ ! -e "$mark" ]]; then
+  mkdir -p "$(dirname "$env")"
+  exec 9>"$env.lock"
+  flock 9
+  # Another caller may have built it while this one waited.
+  if [[ ! -e "$mark" ]]; then build >&2; fi
+  flock -u 9
+fi
+echo "$env"

@@ -1,0 +1,28 @@
+#!/bin/bash
+# Fetches libtorch for C++ on a CPU: the wheels of third_party/torch/torch.lock,
+# unpacked side by side in the user's cache, where third_party/torch finds them.
+# Their own library paths are relative and lead from one to the other.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+lock="$REPO_ROOT/third_party/torch/torch.lock"
+hash="$(sha256sum <"$lock" | cut -c1-16)"
+folder="$FEEDRATE_CACHE/libtorch/torch-$hash-$(uname -m)"
+
+if [[ ! -d "$folder" ]]; then
+  python="$("$REPO_ROOT/dev/python_env.sh" \
+    "$REPO_ROOT/dev/requirements.lock")/bin/python"
+  mkdir -p "$FEEDRATE_CACHE/libtorch"
+  work="$(mktemp -d "$FEEDRATE_CACHE/libtorch/.new.XXXXXX")"
+  trap 'rm -rf "$work"' EXIT
+  say "fetching libtorch (about 440 MB)"
+  "$python" -m pip download --quiet --disable-pip-version-check --no-deps \
+    --requirement "$lock" --dest "$work/wheels"
+  for wheel in "$work"/wheels/*.whl; do
+    "$python" -m zipfile -e "$wheel" "$work/unpacked"
+  done
+  # Whole or absent, also when two fetch at once: the second rename fails.
+  mv -T "$work/unpacked" "$folder" 2>/dev/null || [[ -d "$folder" ]]
+fi
+"$REPO_ROOT/third_party/torch/find_torch.sh"

@@ -1,0 +1,172 @@
+#include "docs/generator/transforms_page.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "docs/generator/words.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/catalogue/transform_set.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/config/transforms.pb.h"
+#include "lib/draw/table.h"
+
+namespace feedrate {
+namespace {
+
+using Members = std::vector<const Transform*>;
+
+// Libraries with an implementation in the set, public ones first, each group
+// in the order of the matrix.
+std::vector<const Library*> LibrariesOf(const Catalogue& catalogue,
+                                        const Members& members) {
+  absl::flat_hash_set<absl::string_view> having;
+  for (const Transform* t : members) {
+    for (const Implementation& impl : t->implementations()) {
+      having.insert(impl.library());
+    }
+  }
+  std::vector<const Library*> libraries;
+  for (const Library& l : catalogue.matrix().libraries()) {
+    if (having.contains(l.name())) libraries.push_back(&l);
+  }
+  std::stable_sort(libraries.begin(), libraries.end(),
+                   [](const Library* a, const Library* b) {
+                     return a->origin() == "public" && b->origin() != "public";
+                   });
+  return libraries;
+}
+
+std::string CellOf(const Transform& t, const Library& library) {
+  const Implementation* impl = FindImplementation(t, library.name(), "paper");
+  if (impl == nullptr) return "–";
+  if (impl->modes().empty()) return Code(impl->native_op());
+  return absl::StrCat(Code(impl->native_op()), " (",
+                      absl::StrJoin(impl->modes(), ", "), " only)");
+}
+
+std::string SupportSection(const std::vector<const Library*>& libraries,
+                           const Members& members) {
+  Table table({"library", "transforms", "of these not in mode micro"},
+              {Align::kLeft, Align::kRight, Align::kRight});
+  for (const Library* library : libraries) {
+    int all = 0;
+    int not_micro = 0;
+    for (const Transform* t : members) {
+      const Implementation* impl =
+          FindImplementation(*t, library->name(), "paper");
+      if (impl == nullptr) continue;
+      ++all;
+      if (!HasMode(*impl, "micro")) ++not_micro;
+    }
+    table.AddRow({absl::StrCat(Code(library->name()),
+                               library->origin() == "ours" ? " (ours)" : ""),
+                  absl::StrCat(all), absl::StrCat(not_micro)});
+  }
+  return absl::StrCat("## Who has how many\n\n", table.ToMarkdown(), "\n");
+}
+
+std::string MembersSection(const std::vector<const Library*>& libraries,
+                           const Members& members) {
+  std::vector<std::string> header = {"transform"};
+  for (const Library* l : libraries) header.push_back(l->name());
+  Table table = TextTable(header);
+  for (const Transform* t : members) {
+    std::vector<std::string> row = {absl::StrCat("**", t->name(), "**")};
+    for (const Library* l : libraries) row.push_back(CellOf(*t, *l));
+    table.AddRow(row);
+  }
+  return absl::StrCat(
+      "## Members\n\nThe operation each library calls; – where "
+      "it has none.\n\n",
+      table.ToMarkdown(), "\n");
+}
+
+std::string ParametersSection(const Members& members) {
+  std::string text =
+      "## Parameters\n\nWhat is passed, as the library would write it; U(a,b) "
+      "is drawn evenly from a to b for each call. Around it: what is done "
+      "before and after the call. By default: what is left to the library.\n";
+  for (const Transform* t : members) {
+    Table table = TextTable(
+        {"library", "operation", "passed", "by default", "in effect"});
+    for (const Implementation& impl : t->implementations()) {
+      std::string passed = Codes(impl.params());
+      if (!impl.wrap().empty()) {
+        absl::StrAppend(&passed, passed.empty() ? "" : "; ",
+                        "around it: ", impl.wrap());
+      }
+      table.AddRow({impl.library(), Code(impl.native_op()), passed,
+                    Codes(impl.library_defaults()), impl.effective()});
+    }
+    absl::StrAppend(&text, "\n### ", t->name(), "\n\n", table.ToMarkdown());
+  }
+  return absl::StrCat(text, "\n");
+}
+
+std::string DifferentWorkSection(const Members& members) {
+  std::string text =
+      "## Different work under one name\n\nRatios between these libraries say "
+      "little: with the profile `paper` they are not asked for the same.\n\n";
+  for (const Transform* t : members) {
+    for (const Implementation& impl : t->implementations()) {
+      if (impl.same_work_note().empty()) continue;
+      absl::StrAppend(&text, "- **", t->name(), "**, ", impl.library(), ": ",
+                      impl.same_work_note(), "\n");
+    }
+  }
+  return absl::StrCat(text, "\n");
+}
+
+std::string LeftOutSection(const TransformSet& set, const Scenario& scenario) {
+  std::string left_out;
+  std::map<std::string, std::vector<std::string>> by_library;
+  for (const Transform& t : set.transforms()) {
+    if (!t.left_out().empty()) {
+      absl::StrAppend(&left_out, "- **", t.name(), "**: ", t.left_out(), "\n");
+    } else if (PublicLibraries(scenario, t) < kLibrariesOfAMember) {
+      by_library[t.implementations(0).library()].push_back(t.name());
+    }
+  }
+  std::string text = "## Not members\n\n";
+  if (!left_out.empty()) {
+    absl::StrAppend(&text, "Two libraries have them, and yet:\n\n", left_out,
+                    "\n");
+  }
+  absl::StrAppend(&text,
+                  "Only one library has them, so there is nothing to "
+                  "compare:\n\n");
+  for (const auto& [library, names] : by_library) {
+    absl::StrAppend(&text, "- ", library, ": ", absl::StrJoin(names, ", "),
+                    "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
+                                           const Scenario& scenario) {
+  ASSIGN_OR_RETURN(const TransformSet* set, catalogue.Transforms(scenario));
+  const Members members = SetMembers(scenario, *set);
+  const std::vector<const Library*> libraries = LibrariesOf(catalogue, members);
+  return absl::StrCat(
+      kGeneratedNote, "# Transforms of ", scenario.name(), "\n\n",
+      scenario.description(), " ", Count(members.size(), "transform"),
+      " are members of the set: those that at least ", kLibrariesOfAMember,
+      " of the libraries ", absl::StrJoin(scenario.public_libraries(), ", "),
+      " have and that are not left out on purpose. The facts are in "
+      "configs/transforms/",
+      scenario.transforms(), ".\n\n", SupportSection(libraries, members),
+      MembersSection(libraries, members), ParametersSection(members),
+      DifferentWorkSection(members), LeftOutSection(*set, scenario));
+}
+
+}  // namespace feedrate

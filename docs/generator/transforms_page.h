@@ -1,0 +1,21 @@
+// The page of one transform set.
+#ifndef FEEDRATE_DOCS_GENERATOR_TRANSFORMS_PAGE_H_
+#define FEEDRATE_DOCS_GENERATOR_TRANSFORMS_PAGE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/matrix.pb.h"
+
+namespace feedrate {
+
+// Members by library, the parameters of each, where libraries do different
+// work under one name, and what is not a member and why. REQUIRES: `scenario`
+// is of `catalogue`.
+absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
+                                           const Scenario& scenario);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_DOCS_GENERATOR_TRANSFORMS_PAGE_H_

@@ -1,0 +1,85 @@
+#include "lib/base/override_flags.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "gflags/gflags.h"
+
+DEFINE_int64(num_items, 0, "N: images or clips in one pass");
+DEFINE_int32(num_runs, 0, "N: runs of each job");
+DEFINE_string(device, "", "DEVICE: where transforms run {cpu|cuda}");
+DEFINE_int32(workers, 0, "N: loader workers; micro takes only 0");
+DEFINE_int32(batch_size, 0, "N: items in a batch");
+DEFINE_string(libraries, "", "A,B: libraries to measure, in this order");
+DEFINE_string(transforms, "", "A,B: transforms out of the set");
+DEFINE_string(transform_set, "", "NAME: set of transforms {paper}");
+DEFINE_string(scope, "", "SCOPE: what is timed");
+DEFINE_double(min_time, 0, "SECONDS: shortest timed part of a loader row");
+DEFINE_string(thread_policy, "",
+              "NAME: threads of the measured code "
+              "{micro-single|pipeline-single-worker|pipeline-default|default}");
+DEFINE_string(params_profile, "",
+              "NAME: parameters of the transforms {paper|matched}");
+DEFINE_string(env_set, "", "NAME: library versions {paper|current}");
+DEFINE_string(dataset, "", "WHERE: a folder, a URI or synthetic:…");
+DEFINE_double(sample_ratio, 1, "X: share of the data set to use, up to 1");
+DEFINE_string(sweep, "",
+              "AXES: multiply the jobs, such as "
+              "\"workers=0,2,4;batch_size=64,256\"");
+DEFINE_int64(seed, 0, "N: seed of all that feedrate draws");
+DEFINE_string(label, "", "TEXT: name of this run, copied to its records");
+DEFINE_string(note, "", "TEXT: remark, copied to its records");
+DEFINE_string(output, "-", "WHERE: a file, a folder, or - for standard output");
+
+namespace feedrate {
+namespace {
+
+bool IsSet(const char* name) {
+  return !gflags::GetCommandLineFlagInfoOrDie(name).is_default;
+}
+
+template <typename T>
+absl::optional<T> IfSet(const char* name, const T& value) {
+  if (!IsSet(name)) return absl::nullopt;
+  return value;
+}
+
+absl::optional<std::vector<std::string>> ListIfSet(const char* name,
+                                                   const std::string& value) {
+  if (!IsSet(name)) return absl::nullopt;
+  std::vector<std::string> parts =
+      absl::StrSplit(value, absl::ByAnyChar(", "), absl::SkipEmpty());
+  return parts;
+}
+
+}  // namespace
+
+Overrides OverridesFromFlags() {
+  Overrides set;
+  set.num_items = IfSet<int64_t>("num_items", FLAGS_num_items);
+  set.num_runs = IfSet<int32_t>("num_runs", FLAGS_num_runs);
+  set.device = IfSet("device", FLAGS_device);
+  set.workers = IfSet<int32_t>("workers", FLAGS_workers);
+  set.batch_size = IfSet<int32_t>("batch_size", FLAGS_batch_size);
+  set.libraries = ListIfSet("libraries", FLAGS_libraries);
+  set.transforms = ListIfSet("transforms", FLAGS_transforms);
+  set.transform_set = IfSet("transform_set", FLAGS_transform_set);
+  set.scope = IfSet("scope", FLAGS_scope);
+  set.min_time = IfSet("min_time", FLAGS_min_time);
+  set.thread_policy = IfSet("thread_policy", FLAGS_thread_policy);
+  set.params_profile = IfSet("params_profile", FLAGS_params_profile);
+  set.env_set = IfSet("env_set", FLAGS_env_set);
+  set.dataset = IfSet("dataset", FLAGS_dataset);
+  set.sample_ratio = IfSet("sample_ratio", FLAGS_sample_ratio);
+  set.sweep = IfSet("sweep", FLAGS_sweep);
+  set.seed = IfSet<int64_t>("seed", FLAGS_seed);
+  set.label = IfSet("label", FLAGS_label);
+  set.note = IfSet("note", FLAGS_note);
+  set.output = IfSet("output", FLAGS_output);
+  return set;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,46 @@
+// The flags that change a run config, the same in `plan` and in every runner.
+#ifndef FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
+#define FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/optional.h"
+
+namespace feedrate {
+
+// What the caller gave on the command line; absent: as the config has it.
+// Lists are split at commas. Nothing is checked here.
+struct Overrides {
+  absl::optional<int64_t> num_items;
+  absl::optional<int32_t> num_runs;
+  absl::optional<std::string> device;
+  absl::optional<int32_t> workers;
+  absl::optional<int32_t> batch_size;
+  absl::optional<std::vector<std::string>> libraries;
+  absl::optional<std::vector<std::string>> transforms;
+  absl::optional<std::string> transform_set;
+  absl::optional<std::string> scope;
+  absl::optional<double> min_time;
+  absl::optional<std::string> thread_policy;
+  absl::optional<std::string> params_profile;
+  absl::optional<std::string> env_set;
+  absl::optional<std::string> dataset;
+  absl::optional<double> sample_ratio;
+  absl::optional<std::string> sweep;
+  absl::optional<int64_t> seed;
+  absl::optional<std::string> label;
+  absl::optional<std::string> note;
+  absl::optional<std::string> output;
+};
+
+// For ToolInfo::flag_files of a program that takes the overrides.
+inline constexpr char kOverrideFlagsFile[] = "lib/base/override_flags.cc";
+
+// Those flags that the command line set. REQUIRES: flags are parsed.
+Overrides OverridesFromFlags();
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_

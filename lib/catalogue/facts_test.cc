@@ -1,0 +1,237 @@
+// What the checked-in facts must add up to. Numbers here are those of the
+// public benchmark's paper; if one changes, the facts have changed.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/message.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/catalogue/published_numbers.h"
+#include "lib/catalogue/transform_set.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/config/policy.pb.h"
+#include "lib/config/quota.pb.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/config/text_proto.h"
+#include "lib/config/transforms.pb.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+using Counts = std::map<std::string, int>;
+
+class FactsTest : public ::testing::Test {
+ protected:
+  FactsTest() : catalogue_(Catalogue::Load("configs").value()) {}
+
+  const TransformSet& Set(absl::string_view scenario) {
+    return **catalogue_.Transforms(*catalogue_.FindScenario(scenario));
+  }
+
+  std::vector<const Transform*> Members(absl::string_view scenario) {
+    return SetMembers(*catalogue_.FindScenario(scenario), Set(scenario));
+  }
+
+  // Jobs of each library, as planning counts them: excluded cells have none,
+  // unsupported ones have one even without an implementation.
+  Counts Jobs(absl::string_view scenario, absl::string_view mode,
+              absl::string_view device,
+              const std::vector<std::string>& libraries) {
+    Counts counts;
+    for (const Transform* t : Members(scenario)) {
+      for (const std::string& library : libraries) {
+        const CellException* e = catalogue_.FindException(
+            scenario, library, mode, device, t->name());
+        if (e != nullptr && e->status() == EXCLUDED) continue;
+        const Implementation* impl = FindImplementation(*t, library, "paper");
+        if (e != nullptr || (impl != nullptr && HasMode(*impl, mode))) {
+          ++counts[library];
+        }
+      }
+    }
+    return counts;
+  }
+
+  const Catalogue catalogue_;
+};
+
+// The schema of a file follows from its place.
+std::unique_ptr<google::protobuf::Message> SchemaOf(const std::string& path) {
+  if (absl::EndsWith(path, "configs/matrix.textproto")) {
+    return std::make_unique<Matrix>();
+  }
+  if (absl::EndsWith(path, "configs/policy.textproto")) {
+    return std::make_unique<Policy>();
+  }
+  if (absl::StrContains(path, "/transforms/")) {
+    return std::make_unique<TransformSet>();
+  }
+  if (absl::StrContains(path, "/quotas/")) return std::make_unique<Quota>();
+  return std::make_unique<RunConfig>();
+}
+
+TEST_F(FactsTest, EveryFileParses) {
+  const auto files = ListFiles("configs", ".textproto", /*recursive=*/true);
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_GE(files->size(), 32);
+  for (const std::string& file : *files) {
+    const absl::Status status = ReadTextProto(file, SchemaOf(file).get());
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST_F(FactsTest, SetsFollowFromTheRule) {
+  EXPECT_EQ(Members("image-rgb").size(), 58);
+  EXPECT_EQ(Members("image-9ch").size(), 42);
+  EXPECT_EQ(Members("video-16f").size(), 52);
+}
+
+TEST_F(FactsTest, LeftOutAlthoughTwoLibrariesHaveThem) {
+  const auto left_out = [&](absl::string_view scenario) {
+    std::vector<std::string> names;
+    for (const Transform& t : Set(scenario).transforms()) {
+      if (t.left_out().empty()) continue;
+      EXPECT_GE(PublicLibraries(*catalogue_.FindScenario(scenario), t), 2);
+      names.push_back(t.name());
+    }
+    return names;
+  };
+  EXPECT_THAT(left_out("image-rgb"), ElementsAre("Normalize", "Colorize"));
+  EXPECT_THAT(left_out("image-9ch"), ElementsAre("Normalize"));
+  EXPECT_THAT(left_out("video-16f"), IsEmpty());
+}
+
+TEST_F(FactsTest, EveryOtherCandidateHasOneLibrary) {
+  for (absl::string_view scenario : {"image-rgb", "image-9ch", "video-16f"}) {
+    const std::vector<const Transform*> members = Members(scenario);
+    int candidates = 0;
+    for (const Transform& t : Set(scenario).transforms()) {
+      if (!t.left_out().empty()) continue;
+      if (std::find(members.begin(), members.end(), &t) != members.end()) {
+        continue;
+      }
+      EXPECT_EQ(PublicLibraries(*catalogue_.FindScenario(scenario), t), 1)
+          << t.name();
+      ++candidates;
+    }
+    EXPECT_GE(candidates, 30) << scenario;
+  }
+}
+
+TEST_F(FactsTest, JobsOnTheCpu) {
+  const std::vector<std::string> four = {"albumentationsx", "torchvision",
+                                         "kornia", "pillow"};
+  const std::vector<std::string> three(four.begin(), four.begin() + 3);
+  EXPECT_THAT(
+      Jobs("image-rgb", "micro", "cpu", four),
+      UnorderedElementsAre(Pair("albumentationsx", 58), Pair("torchvision", 27),
+                           Pair("kornia", 52), Pair("pillow", 24)));
+  EXPECT_THAT(
+      Jobs("image-rgb", "pipeline", "cpu", four),
+      UnorderedElementsAre(Pair("albumentationsx", 58), Pair("torchvision", 27),
+                           Pair("kornia", 52), Pair("pillow", 27)));
+  const auto nine = UnorderedElementsAre(
+      Pair("albumentationsx", 42), Pair("torchvision", 23), Pair("kornia", 41));
+  EXPECT_THAT(Jobs("image-9ch", "micro", "cpu", three), nine);
+  EXPECT_THAT(Jobs("image-9ch", "pipeline", "cpu", three), nine);
+  EXPECT_THAT(
+      Jobs("video-16f", "micro", "cpu", three),
+      UnorderedElementsAre(Pair("albumentationsx", 52), Pair("torchvision", 27),
+                           Pair("kornia", 51)));
+}
+
+TEST_F(FactsTest, JobsOnTheGpu) {
+  const std::vector<std::string> two = {"torchvision", "kornia"};
+  for (absl::string_view mode : {"micro", "pipeline"}) {
+    EXPECT_THAT(
+        Jobs("image-rgb", mode, "cuda", two),
+        UnorderedElementsAre(Pair("torchvision", 26), Pair("kornia", 51)));
+    EXPECT_THAT(
+        Jobs("image-9ch", mode, "cuda", two),
+        UnorderedElementsAre(Pair("torchvision", 22), Pair("kornia", 39)));
+  }
+  // Clips lose no cell: what cannot run is answered as unsupported.
+  EXPECT_THAT(
+      Jobs("video-16f", "micro", "cuda", two),
+      UnorderedElementsAre(Pair("torchvision", 27), Pair("kornia", 51)));
+  EXPECT_THAT(Jobs("video-16f", "pipeline", "cuda", {"dali"}),
+              UnorderedElementsAre(Pair("dali", 52)));
+}
+
+TEST_F(FactsTest, NativeLibraries) {
+  const std::vector<std::string> native = {"opencv", "torch"};
+  EXPECT_THAT(Jobs("image-rgb", "micro", "cpu", native),
+              UnorderedElementsAre(Pair("opencv", 51), Pair("torch", 42)));
+  EXPECT_THAT(Jobs("image-9ch", "micro", "cpu", native),
+              UnorderedElementsAre(Pair("opencv", 37), Pair("torch", 35)));
+}
+
+TEST_F(FactsTest, TorchvisionOnTheGpuIsLabelled) {
+  for (const Combination& c : catalogue_.matrix().combinations()) {
+    const bool transforms_there =
+        c.device() == "cuda" && c.status() == SUPPORTED &&
+        c.scopes(0) != "decode_dataloader_augment_batch_copy";
+    if (c.library() != "torchvision" || !transforms_there) continue;
+    EXPECT_THAT(c.labels(), ElementsAre("per_sample_loop")) << c.DebugString();
+  }
+}
+
+TEST_F(FactsTest, PaperConfigsUsePublicLibrariesAndKnownMachines) {
+  Quota quota;
+  ASSERT_TRUE(ReadTextProto("configs/quotas/paper.textproto", &quota).ok());
+  const auto files = ListFiles("configs/paper", ".textproto", false);
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->size(), 22);
+  for (const std::string& file : *files) {
+    RunConfig config;
+    ASSERT_TRUE(ReadTextProto(file, &config).ok());
+    const auto& libraries = config.selection().libraries();
+    EXPECT_FALSE(libraries.empty()) << file;
+    for (const std::string& library : libraries) {
+      const Combination* c = catalogue_.FindCombination(
+          config.selection().scenario(), library, config.selection().mode(),
+          config.execution().device(), config.execution().scope());
+      ASSERT_NE(c, nullptr) << file << ": " << library;
+      EXPECT_EQ(c->status(), SUPPORTED) << file << ": " << library;
+      EXPECT_EQ(catalogue_.FindLibrary(library)->origin(), "public") << file;
+    }
+    EXPECT_EQ(std::count_if(quota.machine_types().begin(),
+                            quota.machine_types().end(),
+                            [&](const MachineType& m) {
+                              return m.name() == config.cloud().machine_type();
+                            }),
+              1)
+        << file;
+  }
+}
+
+TEST_F(FactsTest, PublishedCellsAreCellsOfTheSets) {
+  const auto numbers = PublishedNumbers::Load("configs");
+  ASSERT_TRUE(numbers.ok()) << numbers.status();
+  int with_number = 0;
+  for (const Transform* t : Members("image-rgb")) {
+    for (const Implementation& impl : t->implementations()) {
+      with_number += numbers
+                         ->ItemsPerSecond("image-rgb", "micro", "cpu",
+                                          t->name(), impl.library())
+                         .has_value();
+    }
+  }
+  // Of 161 cells only the three of CenterCrop224 are not published.
+  EXPECT_EQ(with_number, 158);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,64 @@
+#include "lib/config/field_checker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+
+absl::Status FieldChecker::Unknown(
+    absl::string_view path, absl::string_view value,
+    const std::vector<std::string>& known) const {
+  return Error(path, absl::StrCat("\"", value, "\" is unknown",
+                                  DidYouMean(value, known)));
+}
+
+absl::Status FieldChecker::Missing(
+    absl::string_view path, const std::vector<std::string>& known) const {
+  return Error(path, absl::StrCat("is missing", DidYouMean("", known)));
+}
+
+absl::Status FieldChecker::OneOf(absl::string_view path,
+                                 absl::string_view value,
+                                 const std::vector<std::string>& known) const {
+  if (std::find(known.begin(), known.end(), value) != known.end()) {
+    return absl::OkStatus();
+  }
+  return value.empty() ? Missing(path, known) : Unknown(path, value, known);
+}
+
+absl::Status FieldChecker::AtLeast(absl::string_view path, double value,
+                                   double least) const {
+  if (std::isfinite(value) && value >= least) return absl::OkStatus();
+  return Error(path,
+               absl::StrCat(value, " is not possible; use at least ", least));
+}
+
+absl::Status FieldChecker::Above(absl::string_view path, double value,
+                                 double bound) const {
+  if (std::isfinite(value) && value > bound) return absl::OkStatus();
+  return Error(
+      path,
+      absl::StrCat(value, " is not possible; use a number above ", bound));
+}
+
+absl::Status FieldChecker::DistinctNames(
+    absl::string_view path, const std::vector<std::string>& names) const {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (seen.insert(names[i]).second) continue;
+    return Error(absl::StrCat(path, "[", i, "]"),
+                 absl::StrCat("\"", names[i], "\" is listed twice"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,38 @@
+// A run config from its file, with the caller's overrides.
+#ifndef FEEDRATE_LIB_CONFIG_LOAD_H_
+#define FEEDRATE_LIB_CONFIG_LOAD_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/override_flags.h"
+#include "lib/config/places.h"
+#include "lib/config/run_config.pb.h"
+
+namespace feedrate {
+
+// What people typed, and where. Nothing but the syntax is checked.
+struct LoadedConfig {
+  std::string path;
+  RunConfig config;
+  Places places{""};
+};
+
+// Reads `path` and lays `overrides` over it.
+absl::StatusOr<LoadedConfig> LoadConfig(const std::string& path,
+                                        const Overrides& overrides);
+
+// Lays `overrides` over `loaded`. Fails only on a sweep that does not parse.
+absl::Status ApplyOverrides(const Overrides& overrides, LoadedConfig* loaded);
+
+// The folder with matrix.textproto: `flag` when given, else
+// $FEEDRATE_CONFIGS, else the nearest one at or above `config_path`, else
+// `../configs` or `configs` beside the program, else `configs` here.
+// NotFound says where it looked.
+absl::StatusOr<std::string> FindConfigsFolder(const std::string& flag,
+                                              const std::string& config_path);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_CONFIG_LOAD_H_

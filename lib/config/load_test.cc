@@ -1,0 +1,99 @@
+#include "lib/config/load.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/override_flags.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Folder(const std::string& name) {
+  const std::string folder = ::testing::TempDir() + "/load_test_" + name;
+  mkdir(folder.c_str(), 0755);
+  return folder;
+}
+
+std::string Write(const std::string& path, const std::string& text) {
+  EXPECT_TRUE(WriteFileAtomically(path, text).ok());
+  return path;
+}
+
+TEST(LoadConfigTest, OverridesWinAndAreNamedInErrors) {
+  const std::string path = Write(Folder("a") + "/c.textproto",
+                                 "execution {\n  workers: 1\n  seed: 3\n}\n"
+                                 "selection { libraries: \"x\" }");
+  Overrides overrides;
+  overrides.workers = 8;
+  overrides.libraries = std::vector<std::string>{"a", "b"};
+  overrides.sweep = "prefetch=1,2";
+  const auto loaded = LoadConfig(path, overrides);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->config.execution().workers(), 8);
+  EXPECT_EQ(loaded->config.execution().seed(), 3);
+  EXPECT_THAT(loaded->config.selection().libraries(), ElementsAre("a", "b"));
+  EXPECT_EQ(loaded->config.sweep(0).name(), "prefetch");
+  EXPECT_EQ(loaded->places.Of("execution.workers"), "--workers");
+  EXPECT_EQ(loaded->places.Of("sweep[0].values[1]"), "--sweep");
+  EXPECT_EQ(loaded->places.Of("execution.seed"), path + ":3:3");
+}
+
+TEST(LoadConfigTest, AnotherDatasetDropsTheIdOfTheFile) {
+  const std::string path =
+      Write(Folder("b") + "/c.textproto",
+            "data { id: \"val\" archive: \"val.tar\" archive_bytes: 1 }");
+  Overrides overrides;
+  overrides.dataset = "other";
+  const auto loaded = LoadConfig(path, overrides);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->config.data().dataset(), "other");
+  EXPECT_FALSE(loaded->config.data().has_id());
+  EXPECT_FALSE(loaded->config.data().has_archive());
+}
+
+TEST(LoadConfigTest, BadSweepIsSaid) {
+  const std::string path = Write(Folder("c") + "/c.textproto", "version: 1");
+  Overrides overrides;
+  overrides.sweep = "workers";
+  EXPECT_THAT(std::string(LoadConfig(path, overrides).status().message()),
+              HasSubstr("--sweep: \"workers\" is no axis"));
+}
+
+TEST(FindConfigsFolderTest, LooksAboveTheConfig) {
+  const std::string root = Folder("root");
+  Write(root + "/matrix.textproto", "");
+  mkdir((root + "/paper").c_str(), 0755);
+  unsetenv("FEEDRATE_CONFIGS");
+  EXPECT_EQ(*FindConfigsFolder("", root + "/paper/x.textproto"), root);
+}
+
+TEST(FindConfigsFolderTest, TheFlagWinsOverTheVariable) {
+  const std::string one = Folder("one"), two = Folder("two");
+  Write(one + "/matrix.textproto", "");
+  Write(two + "/matrix.textproto", "");
+  setenv("FEEDRATE_CONFIGS", one.c_str(), 1);
+  EXPECT_EQ(*FindConfigsFolder("", "/x.textproto"), one);
+  EXPECT_EQ(*FindConfigsFolder(two, "/x.textproto"), two);
+  setenv("FEEDRATE_CONFIGS", "/no/such", 1);
+  EXPECT_THAT(std::string(FindConfigsFolder("", "").status().message()),
+              HasSubstr("/no/such: no matrix.textproto"));
+  unsetenv("FEEDRATE_CONFIGS");
+}
+
+TEST(FindConfigsFolderTest, SaysWhereItLooked) {
+  unsetenv("FEEDRATE_CONFIGS");
+  EXPECT_THAT(std::string(FindConfigsFolder("", "/tmp").status().message()),
+              HasSubstr("--configs or $FEEDRATE_CONFIGS"));
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,181 @@
+#include "lib/config/text_proto.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/config/places.h"
+
+namespace feedrate {
+namespace {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::EnumDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::TextFormat;
+
+// Deeper nesting is an attack or an accident; the schema has four levels.
+constexpr int kMaxDepth = 32;
+// Protobuf's streams count in int.
+constexpr size_t kMaxBytes = size_t{1} << 30;
+
+// The part of `text` between the first `open` and the next `close`, or "".
+absl::string_view Between(absl::string_view text, absl::string_view open,
+                          absl::string_view close) {
+  const size_t begin = text.find(open);
+  if (begin == absl::string_view::npos) return "";
+  text.remove_prefix(begin + open.size());
+  return text.substr(0, text.find(close));
+}
+
+std::vector<std::string> FieldNames(const Descriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.field_count(); ++i) {
+    names.push_back(type.field(i)->name());
+  }
+  return names;
+}
+
+std::vector<std::string> ValueNames(const EnumDescriptor& type) {
+  std::vector<std::string> names;
+  // The first value stands for "not set" and is never right in a file.
+  for (int i = 1; i < type.value_count(); ++i) {
+    names.push_back(type.value(i)->name());
+  }
+  return names;
+}
+
+// A complaint in the words of a config's writer, and the word it is about.
+struct Complaint {
+  std::string text;
+  std::string word;
+};
+
+Complaint UnknownField(absl::string_view message, const Message& root) {
+  const std::string type(Between(message, "Message type \"", "\""));
+  const std::string field(Between(message, "field named \"", "\""));
+  const Descriptor* descriptor =
+      root.GetDescriptor()->file()->pool()->FindMessageTypeByName(type);
+  return {absl::StrCat(
+              "unknown field \"", field, "\"",
+              descriptor ? DidYouMean(field, FieldNames(*descriptor)) : ""),
+          field};
+}
+
+Complaint UnknownEnumValue(absl::string_view message, const Message& root) {
+  const std::string value(Between(message, "value of \"", "\""));
+  const std::string field(Between(message, "for field \"", "\""));
+  std::string hint;
+  // The message names the field, not its type: search the file's enums.
+  for (int i = 0; i < root.GetDescriptor()->file()->enum_type_count(); ++i) {
+    hint = DidYouMean(value,
+                      ValueNames(*root.GetDescriptor()->file()->enum_type(i)));
+    if (absl::StrContains(hint, "did you mean")) break;
+  }
+  return {absl::StrCat("\"", value, "\" is no value of ", field, hint), value};
+}
+
+Complaint InOwnWords(absl::string_view message, const Message& root) {
+  if (absl::StrContains(message, "has no field named")) {
+    return UnknownField(message, root);
+  }
+  if (absl::StartsWith(message, "Unknown enumeration value")) {
+    return UnknownEnumValue(message, root);
+  }
+  return {std::string(absl::StripSuffix(message, ".")), ""};
+}
+
+// Protobuf reports a bad word when it has read past it. Returns the column
+// where `word` starts, or `column` when it is not before it in that line.
+int StartOfWord(absl::string_view text, int line, int column,
+                absl::string_view word) {
+  if (word.empty()) return column;
+  for (; line > 0; --line) text.remove_prefix(text.find('\n') + 1);
+  text = text.substr(0, text.find('\n')).substr(0, column);
+  const size_t start = text.rfind(word);
+  return start == absl::string_view::npos ? column : static_cast<int>(start);
+}
+
+// Keeps the first error: those after it are mostly its consequences.
+class FirstError : public ::google::protobuf::io::ErrorCollector {
+ public:
+  FirstError(absl::string_view text, const std::string& file,
+             const Message& root)
+      : text_(text), file_(file), root_(root) {}
+
+  void AddError(int line, int column, const std::string& message) override {
+    if (!error_.empty()) return;
+    const Complaint complaint = InOwnWords(message, root_);
+    error_ = file_;
+    // Protobuf counts from 0, editors from 1; -1 is the file as a whole.
+    if (line >= 0) {
+      absl::StrAppend(&error_, ":", line + 1, ":",
+                      StartOfWord(text_, line, column, complaint.word) + 1);
+    }
+    absl::StrAppend(&error_, ": ", complaint.text);
+  }
+  void AddWarning(int, int, const std::string&) override {}
+
+  const std::string& error() const { return error_; }
+
+ private:
+  const absl::string_view text_;
+  const std::string& file_;
+  const Message& root_;
+  std::string error_;
+};
+
+}  // namespace
+
+absl::Status ParseTextProto(absl::string_view text, const std::string& file,
+                            Message* message, Places* places) {
+  if (text.size() > kMaxBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": larger than ", kMaxBytes, " bytes"));
+  }
+  FirstError errors(text, file, *message);
+  TextFormat::Parser parser;
+  TextFormat::ParseInfoTree tree;
+  parser.RecordErrorsTo(&errors);
+  parser.SetRecursionLimit(kMaxDepth);
+  if (places != nullptr) parser.WriteLocationsTo(&tree);
+  google::protobuf::io::ArrayInputStream stream(text.data(),
+                                                static_cast<int>(text.size()));
+  if (!parser.Parse(&stream, message) || !errors.error().empty()) {
+    return absl::InvalidArgumentError(
+        errors.error().empty() ? absl::StrCat(file, ": cannot be parsed")
+                               : errors.error());
+  }
+  if (places != nullptr) places->AddParsed(*message, tree);
+  return absl::OkStatus();
+}
+
+absl::Status ReadTextProto(const std::string& path, Message* message,
+                           Places* places) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseTextProto(text, path, message, places);
+}
+
+std::string PrintTextProto(const Message& message) {
+  TextFormat::Printer printer;
+  // Keeps … and other UTF-8 readable.
+  printer.SetUseUtf8StringEscaping(true);
+  std::string text;
+  printer.PrintToString(message, &text);
+  return text;
+}
+
+}  // namespace feedrate

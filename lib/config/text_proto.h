@@ -1,0 +1,33 @@
+// Protobuf text as people write it, with errors that name the place.
+#ifndef FEEDRATE_LIB_CONFIG_TEXT_PROTO_H_
+#define FEEDRATE_LIB_CONFIG_TEXT_PROTO_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+#include "lib/config/places.h"
+
+namespace feedrate {
+
+// Parses `text` into `message`, which is cleared first. An error is
+// InvalidArgument with `file:line:column: what is wrong`, for an unknown field
+// also which one may have been meant. `file` is only for messages. `places`,
+// where given, learns where each field stands.
+absl::Status ParseTextProto(absl::string_view text, const std::string& file,
+                            google::protobuf::Message* message,
+                            Places* places = nullptr);
+
+// The same for the content of `path`.
+absl::Status ReadTextProto(const std::string& path,
+                           google::protobuf::Message* message,
+                           Places* places = nullptr);
+
+// `message` as text that ParseTextProto reads back: one field a line,
+// two spaces of indentation, fields in the order of the schema.
+std::string PrintTextProto(const google::protobuf::Message& message);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_CONFIG_TEXT_PROTO_H_

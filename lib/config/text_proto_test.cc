@@ -1,0 +1,62 @@
+#include "lib/config/text_proto.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/config/run_config.pb.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::string& text) {
+  RunConfig config;
+  return std::string(ParseTextProto(text, "f", &config).message());
+}
+
+TEST(TextProtoTest, ReadsWhatItPrints) {
+  RunConfig config;
+  ASSERT_TRUE(ParseTextProto("version: 1 label: \"größe\" # why\n"
+                             "selection { libraries: [\"a\", \"b\"] }",
+                             "f", &config)
+                  .ok());
+  RunConfig again;
+  const std::string printed = PrintTextProto(config);
+  EXPECT_THAT(printed, HasSubstr("label: \"größe\"\n"));
+  ASSERT_TRUE(ParseTextProto(printed, "f", &again).ok());
+  EXPECT_EQ(PrintTextProto(again), printed);
+}
+
+TEST(TextProtoTest, UnknownFieldHasPlaceAndSuggestion) {
+  EXPECT_EQ(ErrorOf("version: 1\nselection {\n  scenarioo: \"x\"\n}"),
+            "f:3:3: unknown field \"scenarioo\"; did you mean \"scenario\"?");
+}
+
+TEST(TextProtoTest, OtherErrorsHaveThePlace) {
+  EXPECT_THAT(ErrorOf("version: \"one\""), HasSubstr("f:1:10: "));
+  EXPECT_THAT(ErrorOf("version: 99999999999"), HasSubstr("f:1:10: "));
+  EXPECT_THAT(ErrorOf("selection {"), HasSubstr("f:1:12: "));
+  EXPECT_THAT(ErrorOf("version: 1 version: 1"), HasSubstr("f:1:"));
+  EXPECT_THAT(ErrorOf("label: \"no end"), HasSubstr("f:1:"));
+}
+
+TEST(TextProtoTest, UnknownEnumValueSuggests) {
+  Matrix matrix;
+  const absl::Status status =
+      ParseTextProto("combinations { status: SUPORTED }", "f", &matrix);
+  EXPECT_EQ(std::string(status.message()),
+            "f:1:24: \"SUPORTED\" is no value of status; "
+            "did you mean \"SUPPORTED\"?");
+}
+
+TEST(TextProtoTest, MissingFileIsNotFound) {
+  RunConfig config;
+  EXPECT_EQ(ReadTextProto("no/such/file", &config).code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace feedrate

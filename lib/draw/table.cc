@@ -1,0 +1,140 @@
+#include "lib/draw/table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "glog/logging.h"
+
+namespace feedrate {
+namespace {
+
+constexpr size_t kGap = 2;
+
+// Ranges of characters that terminals draw two columns wide.
+bool IsWide(char32_t c) {
+  return (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
+         (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
+         (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+         (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1FAFF) ||
+         (c >= 0x20000 && c <= 0x3FFFD);
+}
+
+bool IsCombining(char32_t c) {
+  return (c >= 0x0300 && c <= 0x036F) || (c >= 0x1AB0 && c <= 0x1AFF) ||
+         (c >= 0x20D0 && c <= 0x20FF) || (c >= 0xFE00 && c <= 0xFE0F) ||
+         c == 0x200D;
+}
+
+// Takes one character off the front of `text`.
+char32_t NextCharacter(absl::string_view* text) {
+  const unsigned char first = (*text)[0];
+  const size_t length = first < 0xC2   ? 1
+                        : first < 0xE0 ? 2
+                        : first < 0xF0 ? 3
+                        : first < 0xF5 ? 4
+                                       : 1;
+  char32_t c = length == 1 ? first : first & (0xFF >> (length + 1));
+  size_t used = 1;
+  while (used < length && used < text->size() &&
+         ((*text)[used] & 0xC0) == 0x80) {
+    c = (c << 6) | ((*text)[used] & 0x3F);
+    ++used;
+  }
+  text->remove_prefix(used);
+  return c;
+}
+
+std::string Padded(const std::string& cell, Align align, size_t width) {
+  const size_t own = DisplayWidth(cell);
+  const std::string pad(width > own ? width - own : 0, ' ');
+  return align == Align::kLeft ? cell + pad : pad + cell;
+}
+
+std::string Line(const std::vector<std::string>& cells,
+                 const std::vector<Align>& align,
+                 const std::vector<size_t>& widths) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line.append(kGap, ' ');
+    line += Padded(cells[i], align[i], widths[i]);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string MarkdownLine(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    absl::StrAppend(&line, " ", absl::StrReplaceAll(cell, {{"|", "\\|"}}),
+                    " |");
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+size_t DisplayWidth(absl::string_view text) {
+  size_t width = 0;
+  while (!text.empty()) {
+    const char32_t c = NextCharacter(&text);
+    width += IsCombining(c) ? 0 : IsWide(c) ? 2 : 1;
+  }
+  return width;
+}
+
+Table::Table(std::vector<std::string> header, std::vector<Align> align)
+    : header_(std::move(header)), align_(std::move(align)) {
+  CHECK_EQ(header_.size(), align_.size());
+}
+
+void Table::AddRow(std::vector<std::string> cells) {
+  CHECK_EQ(cells.size(), header_.size());
+  rows_.push_back(std::move(cells));
+}
+
+void Table::AddRule() { rows_.emplace_back(); }
+
+std::vector<size_t> Table::Widths() const {
+  std::vector<size_t> widths;
+  for (const std::string& cell : header_) widths.push_back(DisplayWidth(cell));
+  for (const std::vector<std::string>& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+    }
+  }
+  return widths;
+}
+
+std::string Table::ToText() const {
+  const std::vector<size_t> widths = Widths();
+  const size_t total =
+      std::accumulate(widths.begin(), widths.end(), size_t{0}) +
+      kGap * (widths.size() - 1);
+  std::string rule;
+  for (size_t i = 0; i < total; ++i) rule += "─";
+  rule += "\n";
+  std::string text = Line(header_, align_, widths) + rule;
+  for (const std::vector<std::string>& row : rows_) {
+    text += row.empty() ? rule : Line(row, align_, widths);
+  }
+  return text;
+}
+
+std::string Table::ToMarkdown() const {
+  std::string text = MarkdownLine(header_);
+  text += "|";
+  for (Align align : align_) text += align == Align::kLeft ? "---|" : "---:|";
+  text += "\n";
+  for (const std::vector<std::string>& row : rows_) {
+    if (!row.empty()) text += MarkdownLine(row);
+  }
+  return text;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,121 @@
+#include "lib/machine/git_state.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/machine/command.h"
+#include "lib/machine/testing/fake_root.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kHash[] = "0123456789abcdef0123456789abcdef01234567";
+
+TEST(GitStateTest, CleanStatus) {
+  const GitState state = ParseGitStatus(
+      absl::StrCat("# branch.oid ", kHash, "\n# branch.head main\n"));
+  EXPECT_EQ(state.revision, kHash);
+  EXPECT_EQ(state.dirty, false);
+}
+
+TEST(GitStateTest, ChangedFilesAreDirty) {
+  const GitState state = ParseGitStatus(
+      absl::StrCat("# branch.oid ", kHash,
+                   "\n1 .M N... 100644 100644 100644 a b lib/x.cc\n"));
+  EXPECT_EQ(state.revision, kHash);
+  EXPECT_EQ(state.dirty, true);
+}
+
+TEST(GitStateTest, UntrackedFilesAreNot) {
+  EXPECT_EQ(ParseGitStatus("# branch.oid (initial)\n? new.txt\n").dirty, false);
+  EXPECT_EQ(ParseGitStatus("# branch.oid (initial)\n").revision, "");
+}
+
+TEST(GitStateTest, OutsideACheckoutIsEmpty) {
+  FakeRoot files;
+  const GitState state = ReadGitState(files.folder());
+  EXPECT_EQ(state.revision, "");
+  EXPECT_EQ(state.dirty, std::nullopt);
+  EXPECT_EQ(ReadGitState("/no/such/folder").revision, "");
+}
+
+TEST(GitStateTest, RevisionFromFiles) {
+  FakeRoot files;
+  files.Write("/.git/HEAD", "ref: refs/heads/main\n");
+  EXPECT_EQ(ReadRevisionFiles(files.folder()), "");
+  files.Write("/.git/packed-refs", absl::StrCat("# pack-refs with: peeled\n",
+                                                kHash, " refs/heads/main\n"));
+  EXPECT_EQ(ReadRevisionFiles(files.folder()), kHash);
+  const std::string newer(40, 'a');
+  files.Write("/.git/refs/heads/main", newer + "\n");
+  EXPECT_EQ(ReadRevisionFiles(files.folder()), newer);
+  files.Write("/.git/HEAD", absl::StrCat(kHash, "\n"));
+  EXPECT_EQ(ReadRevisionFiles(files.folder()), kHash);
+  files.Write("/.git/HEAD", "garbage");
+  EXPECT_EQ(ReadRevisionFiles(files.folder()), "");
+}
+
+TEST(GitStateTest, RevisionOfAWorktree) {
+  FakeRoot files;
+  files.Write("/tree/.git", "gitdir: ../main/.git/worktrees/tree\n");
+  files.Write("/main/.git/worktrees/tree/HEAD", "ref: refs/heads/side\n");
+  files.Write("/main/.git/worktrees/tree/commondir", "../..\n");
+  files.Write("/main/.git/refs/heads/side", absl::StrCat(kHash, "\n"));
+  EXPECT_EQ(ReadRevisionFiles(absl::StrCat(files.folder(), "/tree")), kHash);
+}
+
+// With the real git, where there is one.
+class RealGitTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+    setenv("HOME", files_.folder().c_str(), 1);
+    if (!RunCommand({"git", "--version"}, absl::Seconds(60)).ok()) {
+      GTEST_SKIP() << "git is not installed";
+    }
+    Git({"init", "-q"});
+  }
+
+  void Git(std::vector<std::string> args) {
+    args.insert(args.begin(), {"git", "-C", files_.folder(), "-c",
+                               "user.name=x", "-c", "user.email=x@x"});
+    const absl::StatusOr<std::string> output =
+        RunCommand(args, absl::Seconds(60));
+    ASSERT_TRUE(output.ok()) << output.status();
+  }
+
+  FakeRoot files_;
+};
+
+TEST_F(RealGitTest, FollowsACheckoutsLife) {
+  EXPECT_EQ(ReadGitState(files_.folder()).revision, "");
+  files_.Write("/sub/a.txt", "one");
+  Git({"add", "."});
+  EXPECT_EQ(ReadGitState(files_.folder()).dirty, true) << "staged";
+  Git({"commit", "-q", "-m", "x"});
+  const GitState clean = ReadGitState(absl::StrCat(files_.folder(), "/sub"));
+  EXPECT_EQ(clean.revision.size(), 40);
+  EXPECT_EQ(clean.revision, ReadRevisionFiles(files_.folder()));
+  EXPECT_EQ(clean.dirty, false);
+  files_.Write("/new.txt", "untracked");
+  EXPECT_EQ(ReadGitState(files_.folder()).dirty, false);
+  files_.Write("/sub/a.txt", "changed");
+  EXPECT_EQ(ReadGitState(files_.folder()).dirty, true);
+}
+
+TEST_F(RealGitTest, WithoutGitTheRevisionIsStillRead) {
+  files_.Write("/a.txt", "one");
+  Git({"add", "."});
+  Git({"commit", "-q", "-m", "x"});
+  const std::string path = getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const GitState state = ReadGitState(files_.folder());
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(state.revision.size(), 40);
+  EXPECT_EQ(state.dirty, std::nullopt);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,40 @@
+// The part of the NVIDIA management library's binary interface that feedrate
+// calls. Declared here, because the library is loaded at run time and its
+// header is not needed to build.
+#ifndef FEEDRATE_LIB_MACHINE_NVML_ABI_H_
+#define FEEDRATE_LIB_MACHINE_NVML_ABI_H_
+
+extern "C" {
+
+using NvmlReturn = int;  // 0 is success.
+using NvmlDevice = struct NvmlDeviceOpaque*;
+
+struct NvmlMemory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+using NvmlInitFn = NvmlReturn (*)();
+using NvmlShutdownFn = NvmlReturn (*)();
+using NvmlErrorStringFn = const char* (*)(NvmlReturn);
+using NvmlSystemGetDriverVersionFn = NvmlReturn (*)(char* version,
+                                                    unsigned length);
+// 1000 * major + 10 * minor.
+using NvmlSystemGetCudaDriverVersionFn = NvmlReturn (*)(int* version);
+using NvmlDeviceGetCountFn = NvmlReturn (*)(unsigned* count);
+using NvmlDeviceGetHandleByIndexFn = NvmlReturn (*)(unsigned index,
+                                                    NvmlDevice* device);
+using NvmlDeviceGetNameFn = NvmlReturn (*)(NvmlDevice device, char* name,
+                                           unsigned length);
+using NvmlDeviceGetMemoryInfoFn = NvmlReturn (*)(NvmlDevice device,
+                                                 NvmlMemory* memory);
+using NvmlDeviceGetCudaComputeCapabilityFn = NvmlReturn (*)(NvmlDevice device,
+                                                            int* major,
+                                                            int* minor);
+// Milliwatts.
+using NvmlDeviceGetEnforcedPowerLimitFn = NvmlReturn (*)(NvmlDevice device,
+                                                         unsigned* limit);
+}
+
+#endif  // FEEDRATE_LIB_MACHINE_NVML_ABI_H_

@@ -1,0 +1,102 @@
+// A management library for tests. FEEDRATE_FAKE_NVML says what it reports:
+// `h200` (the default), `two` (an H200 and an L4), `none` (a driver without a
+// GPU), `init` (does not start), `lost` (the second GPU fell off the bus) or
+// `sparse` (a GPU of which only the name can be read).
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "lib/machine/nvml_abi.h"
+
+namespace {
+
+constexpr NvmlReturn kSuccess = 0;
+constexpr NvmlReturn kInvalidArgument = 2;
+constexpr NvmlReturn kNotSupported = 3;
+constexpr NvmlReturn kInsufficientSize = 7;
+constexpr NvmlReturn kGpuIsLost = 15;
+constexpr NvmlReturn kLibraryMismatch = 18;
+
+std::string Mode() {
+  const char* mode = std::getenv("FEEDRATE_FAKE_NVML");
+  return mode != nullptr ? mode : "h200";
+}
+
+bool IsL4(NvmlDevice device) { return reinterpret_cast<intptr_t>(device) == 2; }
+
+NvmlReturn CopyText(const char* text, char* out, unsigned length) {
+  if (std::strlen(text) + 1 > length) return kInsufficientSize;
+  std::strcpy(out, text);
+  return kSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+NvmlReturn nvmlInit_v2() {
+  return Mode() == "init" ? kLibraryMismatch : kSuccess;
+}
+
+NvmlReturn nvmlShutdown() { return kSuccess; }
+
+const char* nvmlErrorString(NvmlReturn code) {
+  switch (code) {
+    case kGpuIsLost:
+      return "GPU is lost";
+    case kLibraryMismatch:
+      return "Driver/library version mismatch";
+    default:
+      return "Unknown Error";
+  }
+}
+
+NvmlReturn nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  return CopyText("580.65.06", version, length);
+}
+
+NvmlReturn nvmlSystemGetCudaDriverVersion_v2(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetCount_v2(unsigned* count) {
+  const std::string mode = Mode();
+  *count = mode == "none" ? 0 : mode == "two" || mode == "lost" ? 2 : 1;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetHandleByIndex_v2(unsigned index, NvmlDevice* device) {
+  if (index > 1) return kInvalidArgument;
+  if (index == 1 && Mode() == "lost") return kGpuIsLost;
+  *device = reinterpret_cast<NvmlDevice>(static_cast<intptr_t>(index + 1));
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetName(NvmlDevice device, char* name, unsigned length) {
+  return CopyText(IsL4(device) ? "NVIDIA L4" : "NVIDIA H200", name, length);
+}
+
+NvmlReturn nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory* memory) {
+  if (Mode() == "sparse") return kNotSupported;
+  memory->total = (IsL4(device) ? 23034ULL : 143771ULL) << 20;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetCudaComputeCapability(NvmlDevice device, int* major,
+                                              int* minor) {
+  if (Mode() == "sparse") return kNotSupported;
+  *major = IsL4(device) ? 8 : 9;
+  *minor = IsL4(device) ? 9 : 0;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetEnforcedPowerLimit(NvmlDevice device,
+                                           unsigned* milliwatts) {
+  if (Mode() == "sparse") return kNotSupported;
+  *milliwatts = IsL4(device) ? 72000 : 700000;
+  return kSuccess;
+}
+
+}  // extern "C"

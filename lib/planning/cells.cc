@@ -1,0 +1,223 @@
+#include "lib/planning/cells.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/catalogue/transform_set.h"
+#include "lib/hash/sha256.h"
+
+namespace feedrate {
+namespace {
+
+// Builds one table; its arguments as members, so that the steps stay short.
+class Builder {
+ public:
+  Builder(const RunConfig& config, const Catalogue& catalogue,
+          const FieldChecker& check, const std::string& device,
+          const std::string& scope, const std::string& params_profile)
+      : config_(config),
+        catalogue_(catalogue),
+        check_(check),
+        device_(device),
+        scope_(scope),
+        params_profile_(params_profile),
+        scenario_(*catalogue.FindScenario(config.selection().scenario())),
+        mode_(config.selection().mode()) {}
+
+  absl::StatusOr<CellTable> Build() {
+    for (int i = 0; i < config_.selection().libraries_size(); ++i) {
+      RETURN_IF_ERROR(AddLibrary(i));
+    }
+    if (scenario_.has_transforms()) {
+      RETURN_IF_ERROR(AddTransforms());
+    } else {
+      for (size_t i = 0; i < table_.libraries.size(); ++i) {
+        table_.cells.push_back({static_cast<int>(i), "", "", absl::nullopt});
+      }
+    }
+    if (table_.cells.empty()) return NothingToRun();
+    return std::move(table_);
+  }
+
+ private:
+  absl::Status AddLibrary(int index) {
+    const std::string& name = config_.selection().libraries(index);
+    const std::string path = absl::StrCat("selection.libraries[", index, "]");
+    const Combination* combination = catalogue_.FindCombination(
+        scenario_.name(), name, mode_, device_, scope_);
+    if (combination == nullptr || combination->status() == REJECTED) {
+      return check_.Error(Blamed(path), WhyNot(name, combination));
+    }
+    const bool on_host = combination->status() == HOST_CPU;
+    LibraryPlan plan;
+    plan.name = name;
+    plan.device = on_host ? "cpu" : device_;
+    plan.hardware_class = on_host            ? "host_cpu"
+                          : device_ == "cpu" ? "cpu"
+                                             : "gpu";
+    plan.env_group = EnvGroup(*catalogue_.FindLibrary(name));
+    plan.labels = LabelsOf(*combination);
+    table_.libraries.push_back(std::move(plan));
+    return absl::OkStatus();
+  }
+
+  // The flag that asked for a device, when the libraries are the file's own.
+  std::string Blamed(const std::string& library_path) const {
+    const Places& places = check_.places();
+    const bool by_flag =
+        absl::StartsWith(places.Of("execution.device"), "--") &&
+        !absl::StartsWith(places.Of(library_path), "--");
+    return by_flag ? "execution.device" : library_path;
+  }
+
+  std::string EnvGroup(const Library& library) const {
+    return scenario_.media() == "clip" && library.has_video_env_group()
+               ? library.video_env_group()
+               : library.env_group();
+  }
+
+  std::vector<std::string> LabelsOf(const Combination& combination) const {
+    std::set<std::string> labels(combination.labels().begin(),
+                                 combination.labels().end());
+    labels.insert(config_.row_labels().begin(), config_.row_labels().end());
+    if (combination.status() == OPTIONAL) labels.insert("optional");
+    if (combination.status() == HOST_CPU) labels.insert("host_cpu");
+    return {labels.begin(), labels.end()};
+  }
+
+  // Why the matrix says no, and what it would say yes to.
+  std::string WhyNot(const std::string& library,
+                     const Combination* combination) const {
+    std::set<std::string> possible;
+    for (const Combination& other : catalogue_.matrix().combinations()) {
+      if (other.library() != library || other.scenario() != scenario_.name() ||
+          other.status() == REJECTED) {
+        continue;
+      }
+      for (const std::string& scope : other.scopes()) {
+        possible.insert(absl::StrCat(other.mode(), " on ", other.device(), " (",
+                                     scope, ")"));
+      }
+    }
+    std::string text =
+        absl::StrCat("\"", library, "\" has no ", scenario_.name(), " ", mode_,
+                     " on ", device_, " in scope ", scope_);
+    if (combination != nullptr) {
+      absl::StrAppend(&text, ": ", combination->reason());
+    }
+    if (possible.empty()) {
+      return absl::StrCat(text, "; leave it out of this scenario");
+    }
+    return absl::StrCat(text, "; it has ", absl::StrJoin(possible, ", "));
+  }
+
+  absl::Status AddTransforms() {
+    ASSIGN_OR_RETURN(const TransformSet* set, catalogue_.Transforms(scenario_));
+    absl::flat_hash_map<absl::string_view, const Transform*> by_name;
+    for (const Transform& transform : set->transforms()) {
+      by_name[transform.name()] = &transform;
+    }
+    for (const std::string& name : config_.selection().transforms()) {
+      for (size_t i = 0; i < table_.libraries.size(); ++i) {
+        AddCell(*by_name.at(name), static_cast<int>(i));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void AddCell(const Transform& transform, int library) {
+    const LibraryPlan& plan = table_.libraries[library];
+    const CellException* exception = catalogue_.FindException(
+        scenario_.name(), plan.name, mode_, plan.device, transform.name());
+    if (exception != nullptr && exception->status() == EXCLUDED) {
+      return Exclude(transform, plan, exception->reason());
+    }
+    const Implementation* implementation =
+        FindImplementation(transform, plan.name, params_profile_);
+    Cell cell;
+    cell.library = library;
+    cell.transform = transform.name();
+    if (exception != nullptr) {
+      cell.unsupported_reason = exception->reason();
+    } else if (implementation == nullptr) {
+      return Exclude(transform, plan, WhyAbsent(transform, plan.name));
+    } else if (!HasMode(*implementation, mode_)) {
+      return Exclude(
+          transform, plan,
+          absl::StrCat("only in mode ",
+                       absl::StrJoin(implementation->modes(), ", ")));
+    }
+    if (implementation != nullptr) {
+      cell.params_sha256 = Sha256Hex(CanonicalParameters(*implementation));
+    }
+    table_.cells.push_back(std::move(cell));
+  }
+
+  std::string WhyAbsent(const Transform& transform,
+                        const std::string& library) const {
+    for (const Implementation& other : transform.implementations()) {
+      if (other.library() != library) continue;
+      return NoProfile();
+    }
+    return "no direct equivalent";
+  }
+
+  std::string NoProfile() const {
+    return absl::StrCat("no parameters for profile ", params_profile_);
+  }
+
+  void Exclude(const Transform& transform, const LibraryPlan& plan,
+               std::string reason) {
+    table_.excluded.push_back({plan.name, transform.name(), std::move(reason)});
+  }
+
+  absl::Status NothingToRun() const {
+    std::set<std::string> reasons;
+    for (const ExcludedCell& cell : table_.excluded) {
+      reasons.insert(cell.reason);
+    }
+    if (reasons.size() == 1 && *reasons.begin() == NoProfile()) {
+      return check_.Error(
+          "selection.params_profile",
+          absl::StrCat("nothing to run: ", NoProfile(), "; use paper"));
+    }
+    return check_.Error(
+        "selection.libraries",
+        absl::StrCat("nothing to run: ", absl::StrJoin(reasons, "; ")));
+  }
+
+  const RunConfig& config_;
+  const Catalogue& catalogue_;
+  const FieldChecker& check_;
+  const std::string& device_;
+  const std::string& scope_;
+  const std::string& params_profile_;
+  const Scenario& scenario_;
+  const std::string& mode_;
+  CellTable table_;
+};
+
+}  // namespace
+
+absl::StatusOr<CellTable> BuildCells(const RunConfig& resolved,
+                                     const Catalogue& catalogue,
+                                     const FieldChecker& check,
+                                     const std::string& device,
+                                     const std::string& scope,
+                                     const std::string& params_profile) {
+  return Builder(resolved, catalogue, check, device, scope, params_profile)
+      .Build();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,166 @@
+#include "lib/planning/jobs.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/field_checker.h"
+#include "lib/planning/cells.h"
+#include "lib/planning/variants.h"
+#include "lib/records/job_id.h"
+#include "lib/records/output_names.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kExploratory[] = "exploratory";
+
+// Whether rows at this batch size stay out of the main tables.
+bool IsExploratory(const ModePolicy& mode, const Job& job) {
+  bool listed = false;
+  for (const MainBatchSize& main : mode.main_batch_sizes()) {
+    if (main.scenario() != job.scenario()) continue;
+    if (main.has_device() && main.device() != job.device()) continue;
+    if (main.batch_size() == job.batch_size()) return false;
+    listed = true;
+  }
+  return listed;
+}
+
+class Planner {
+ public:
+  Planner(const PlanInput& input, const PlanOutput& output)
+      : input_(input),
+        output_(output),
+        check_(input.places),
+        selection_(input.config.selection()),
+        scenario_(*input.catalogue.FindScenario(selection_.scenario())),
+        mode_(*input.catalogue.FindMode(selection_.mode(), scenario_.media())) {
+  }
+
+  absl::Status Run() {
+    Variants variants(input_.config);
+    Variant variant;
+    while (variants.Next(&variant)) {
+      ASSIGN_OR_RETURN(const CellTable* table, CellsOf(variant.config));
+      SetShared(variant);
+      for (const Cell& cell : table->cells) {
+        SetOwn(*table, cell);
+        RETURN_IF_ERROR(Emit());
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Points of a sweep share their cells unless device, scope or profile vary.
+  absl::StatusOr<const CellTable*> CellsOf(const RunConfig& config) {
+    const auto key =
+        std::make_tuple(config.execution().device(), config.execution().scope(),
+                        config.selection().params_profile());
+    const auto known = tables_.find(key);
+    if (known != tables_.end()) return &known->second;
+    ASSIGN_OR_RETURN(
+        CellTable table,
+        BuildCells(input_.config, input_.catalogue, check_, std::get<0>(key),
+                   std::get<1>(key), std::get<2>(key)));
+    if (output_.excluded) {
+      for (const ExcludedCell& cell : table.excluded) output_.excluded(cell);
+    }
+    return &tables_.emplace(key, std::move(table)).first->second;
+  }
+
+  // What all jobs of a point have in common.
+  void SetShared(const Variant& variant) {
+    const Execution& execution = variant.config.execution();
+    job_.Clear();
+    job_.set_scenario(scenario_.name());
+    job_.set_mode(mode_.mode());
+    job_.set_scope(execution.scope());
+    job_.set_num_items(variant.config.data().num_items());
+    job_.set_batch_size(execution.batch_size());
+    job_.set_workers(execution.workers());
+    job_.set_thread_policy(execution.thread_policy());
+    if (scenario_.has_transforms()) {
+      job_.set_params_profile(variant.config.selection().params_profile());
+    }
+    job_.set_dataset(variant.config.data().id());
+    job_.set_seed(execution.seed());
+    for (const auto& [name, value] : variant.settings) {
+      (*job_.mutable_settings())[name] = value;
+    }
+    job_.set_env_set(selection_.env_set());
+  }
+
+  void SetOwn(const CellTable& table, const Cell& cell) {
+    const LibraryPlan& library = table.libraries[cell.library];
+    job_.set_library(library.name);
+    job_.set_device(library.device);
+    job_.set_hardware_class(library.hardware_class);
+    job_.set_env_group(library.env_group);
+    job_.set_transform(cell.transform);
+    job_.set_params_sha256(cell.params_sha256);
+    if (cell.unsupported_reason.has_value()) {
+      job_.set_unsupported_reason(*cell.unsupported_reason);
+    } else {
+      job_.clear_unsupported_reason();
+    }
+    job_.mutable_labels()->Assign(library.labels.begin(), library.labels.end());
+    if (IsExploratory(mode_, job_)) AddLabel(kExploratory);
+    job_.set_job_id(JobId(job_));
+    job_.set_output(ResultFileName(job_, input_.config.execution().num_runs()));
+  }
+
+  void AddLabel(const std::string& label) {
+    auto* labels = job_.mutable_labels();
+    if (std::find(labels->begin(), labels->end(), label) != labels->end()) {
+      return;
+    }
+    *labels->Add() = label;
+    std::sort(labels->begin(), labels->end());
+  }
+
+  absl::Status Emit() {
+    job_.clear_run_indexes();
+    for (int run = 0; run < input_.config.execution().num_runs(); ++run) {
+      if (input_.existing != nullptr &&
+          input_.existing->Done(job_.job_id(), run)) {
+        continue;
+      }
+      job_.add_run_indexes(run);
+    }
+    if (job_.run_indexes().empty()) {
+      if (output_.done) output_.done(job_);
+      return absl::OkStatus();
+    }
+    job_.set_cost_s(input_.cost.Seconds(job_, scenario_.media(),
+                                        input_.config.execution()));
+    return output_.job(job_);
+  }
+
+  const PlanInput& input_;
+  const PlanOutput& output_;
+  const FieldChecker check_;
+  const Selection& selection_;
+  const Scenario& scenario_;
+  const ModePolicy& mode_;
+  std::map<std::tuple<std::string, std::string, std::string>, CellTable>
+      tables_;
+  Job job_;
+};
+
+}  // namespace
+
+absl::Status ForEachJob(const PlanInput& input, const PlanOutput& output) {
+  return Planner(input, output).Run();
+}
+
+}  // namespace feedrate

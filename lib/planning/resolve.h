@@ -1,0 +1,24 @@
+// From what people typed to a config that says everything.
+#ifndef FEEDRATE_LIB_PLANNING_RESOLVE_H_
+#define FEEDRATE_LIB_PLANNING_RESOLVE_H_
+
+#include "absl/status/statusor.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/load.h"
+#include "lib/config/run_config.pb.h"
+
+namespace feedrate {
+
+// Checks every field and fills in what was left out: defaults of the policy,
+// the libraries, the names of the transforms. Resolving the result again
+// gives the same. An error is one line: place, field, what is wrong, what
+// would be right.
+//
+// Whether each library has the device and scope is checked by BuildCells,
+// because a sweep may vary them.
+absl::StatusOr<RunConfig> Resolve(const LoadedConfig& loaded,
+                                  const Catalogue& catalogue);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_PLANNING_RESOLVE_H_

@@ -1,0 +1,3 @@
+"""Built-in names, under others: a file cannot re-export a name as itself."""
+
+native_cc_info = CcInfo

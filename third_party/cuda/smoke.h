@@ -1,0 +1,16 @@
+// The smallest use of a GPU, to try third_party/cuda with.
+#ifndef FEEDRATE_THIRD_PARTY_CUDA_SMOKE_H_
+#define FEEDRATE_THIRD_PARTY_CUDA_SMOKE_H_
+
+#include <string>
+#include <vector>
+
+namespace feedrate {
+
+// Doubles each value on the first GPU. Returns an empty string, or what CUDA
+// said was wrong; `values` is then unchanged.
+std::string DoubleOnGpu(std::vector<float>* values);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_THIRD_PARTY_CUDA_SMOKE_H_

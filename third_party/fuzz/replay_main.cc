@@ -1,0 +1,124 @@
+// Runs a fuzz target without libFuzzer: every file named on the command line,
+// then mutations of them. The seed is fixed, so a failure comes back. The work
+// is done in a child, so that whatever way it dies its last input can be saved:
+// as failing_input in $TEST_UNDECLARED_OUTPUTS_DIR, or in the working folder.
+//
+// FEEDRATE_FULL=1 multiplies the number of mutations by 100.
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace {
+
+// A second or two for a reader that takes 100 microseconds an input.
+constexpr int kMutations = 20000;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::cerr << path << ": cannot be read\n";
+    std::exit(1);
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The input at work, in memory that outlives the child.
+struct Shared {
+  size_t size;
+  char bytes[1 << 20];
+};
+
+void RunOne(const std::string& input, Shared* shared) {
+  shared->size = std::min(input.size(), sizeof(shared->bytes));
+  std::memcpy(shared->bytes, input.data(), shared->size);
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()),
+                         input.size());
+}
+
+// Changes `input` in one to four places: a byte replaced, a range removed, a
+// range repeated elsewhere, or a piece of another input put in.
+std::string Mutate(std::string input, const std::vector<std::string>& corpus,
+                   std::mt19937& random) {
+  const auto below = [&random](size_t bound) {
+    return std::uniform_int_distribution<size_t>(0, bound - 1)(random);
+  };
+  for (size_t changes = 1 + below(4); changes > 0; --changes) {
+    const std::string& other = corpus[below(corpus.size())];
+    const size_t at = below(input.size() + 1);
+    const size_t length = 1 + below(16);
+    switch (below(4)) {
+      case 0:
+        if (at < input.size()) input[at] = static_cast<char>(below(256));
+        break;
+      case 1:
+        input.erase(at, length);
+        break;
+      case 2:
+        input.insert(at, input.substr(below(input.size() + 1), length));
+        break;
+      default:
+        input.insert(at, other.substr(below(other.size() + 1), length));
+    }
+  }
+  return input;
+}
+
+void RunAll(const std::vector<std::string>& corpus, Shared* shared) {
+  for (const std::string& input : corpus) RunOne(input, shared);
+  const bool full = std::getenv("FEEDRATE_FULL") != nullptr;
+  const int mutations = full ? 100 * kMutations : kMutations;
+  std::mt19937 random(20240229);
+  for (int i = 0; i < mutations; ++i) {
+    RunOne(Mutate(corpus[random() % corpus.size()], corpus, random), shared);
+  }
+  std::cout << corpus.size() << " inputs and " << mutations
+            << " mutations, no failure" << std::endl;
+}
+
+std::string SaveFailure(const Shared& shared) {
+  const char* folder = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
+  const std::string path =
+      std::string(folder != nullptr ? folder : ".") + "/failing_input";
+  std::ofstream(path, std::ios::binary).write(shared.bytes, shared.size);
+  return path;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> corpus = {""};
+  for (int i = 1; i < argc; ++i) corpus.push_back(ReadFile(argv[i]));
+
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const pid_t child = memory == MAP_FAILED ? -1 : fork();
+  if (child < 0) {
+    std::perror("replay_main");
+    return 1;
+  }
+  auto* shared = static_cast<Shared*>(memory);
+  if (child == 0) {
+    RunAll(corpus, shared);
+    return 0;
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+  std::cerr << "failed on the input in " << SaveFailure(*shared) << "\n";
+  return 1;
+}

@@ -1,0 +1,176 @@
+// Says what this machine is, and what makes timings unreliable on it.
+//
+//   bazel run //tools/collect_env -- --print=profile
+//   bazel run //tools/collect_env -- --check
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gflags/gflags.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/environment/env_record.h"
+#include "lib/machine/check.h"
+#include "lib/machine/machine.h"
+#include "lib/machine/timing_checks.h"
+#include "lib/records/json_writer.h"
+#include "tools/collect_env/check_report.h"
+
+DEFINE_bool(check, false,
+            "Name what makes timings unreliable here, with a remedy each");
+DEFINE_string(format, "",
+              "FORMAT: of --check; table unless given {table|jsonl}");
+DEFINE_string(nvml_library, "",
+              "FILE: NVIDIA's management library, where the loader does not "
+              "find it; `none` looks for no GPU");
+DEFINE_string(output, "-",
+              "FILE: where to write, - is standard output; a folder gets "
+              "env.jsonl");
+DEFINE_string(print, "record",
+              "WHAT: the whole record, or one string of it "
+              "{record|profile|env_id}");
+DEFINE_string(root, "/",
+              "FOLDER: describe the machine whose /proc, /sys and /etc were "
+              "copied there");
+DEFINE_double(sample_s, 0.5,
+              "SECONDS: how long --check looks at steal time and run queue");
+
+namespace feedrate {
+namespace {
+
+// More would be a mistyped unit.
+constexpr double kMaxSampleS = 600;
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "collect_env";
+  info.summary = "says what this machine is";
+  info.usage = "[flags]";
+  info.description =
+      "Writes one env record: processors, memory, limits of control groups,\n"
+      "NVIDIA GPUs, kernel, library versions and git state. The profile and\n"
+      "env_id in it stay the same from run to run on one machine.\n"
+      "With --check it looks for what makes timings unreliable: exit code 0\n"
+      "when nothing is, 3 when something is, 4 when that cannot be told.";
+  info.examples = {"collect_env", "collect_env --print=profile",
+                   "collect_env --check"};
+  info.flag_files = {"tools/collect_env/main.cc"};
+  return info;
+}
+
+absl::Status CheckChoice(absl::string_view flag, const std::string& value,
+                         const std::vector<std::string>& choices) {
+  for (const std::string& choice : choices) {
+    if (value == choice) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag, ": \"", value, "\" is unknown", DidYouMean(value, choices)));
+}
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(
+      CheckChoice("print", FLAGS_print, {"record", "profile", "env_id"}));
+  if (!FLAGS_format.empty()) {
+    RETURN_IF_ERROR(CheckChoice("format", FLAGS_format, {"table", "jsonl"}));
+  }
+  if (FLAGS_check && FLAGS_print != "record") {
+    return absl::InvalidArgumentError(
+        "--print does not go with --check; leave one of them out");
+  }
+  if (!FLAGS_check && FLAGS_format == "table") {
+    return absl::InvalidArgumentError(
+        "--format=table goes with --check alone; a record is always jsonl");
+  }
+  if (!(FLAGS_sample_s >= 0 && FLAGS_sample_s <= kMaxSampleS)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--sample_s: ", FLAGS_sample_s, " is not between 0 and ",
+                     kMaxSampleS, " seconds"));
+  }
+  if (!IsFolder(FLAGS_root)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--root: ", FLAGS_root, " is not a folder; give one with /proc in it"));
+  }
+  return absl::OkStatus();
+}
+
+MachineSource Source() {
+  MachineSource source =
+      Root(FLAGS_root).is_live() ? ThisMachine() : MachineBelow(FLAGS_root);
+  if (FLAGS_nvml_library == "none") {
+    source.nvml_libraries.clear();
+  } else if (!FLAGS_nvml_library.empty()) {
+    source.nvml_libraries = {FLAGS_nvml_library};
+  }
+  // Neither string has it, and git takes longer than all else.
+  if (FLAGS_print != "record") source.git_folder.clear();
+  return source;
+}
+
+absl::Status Write(const std::string& text) {
+  if (FLAGS_output == "-") {
+    std::cout << text;
+    return absl::OkStatus();
+  }
+  const std::string path = IsFolder(FLAGS_output)
+                               ? JoinPath(FLAGS_output, "env.jsonl")
+                               : FLAGS_output;
+  return WriteFileAtomically(path, text);
+}
+
+absl::StatusOr<ExitCode> RunChecks() {
+  const std::vector<Check> checks =
+      CheckTiming(Root(FLAGS_root), absl::Seconds(FLAGS_sample_s),
+                  [](absl::Duration length) { absl::SleepFor(length); });
+  std::string text;
+  if (FLAGS_format == "jsonl") {
+    for (const Check& check : checks) {
+      AppendRecord(EnvCheckRecord(check), &text);
+    }
+  } else {
+    text = CheckReport(checks);
+  }
+  RETURN_IF_ERROR(Write(text));
+  return CheckExitCode(checks);
+}
+
+absl::StatusOr<ExitCode> Collect() {
+  const MachineInfo machine = ReadMachine(Source());
+  if (!machine.gpu.problem.empty()) {
+    std::cerr << "collect_env: " << machine.gpu.problem
+              << "; GPUs may be missing from the record\n";
+  }
+  const Env env = EnvRecord(machine, absl::Now());
+  std::string text;
+  if (FLAGS_print == "profile") {
+    text = absl::StrCat(env.machine_profile(), "\n");
+  } else if (FLAGS_print == "env_id") {
+    text = absl::StrCat(env.env_id(), "\n");
+  } else {
+    AppendRecord(env, &text);
+  }
+  RETURN_IF_ERROR(Write(text));
+  return ExitCode::kDone;
+}
+
+absl::StatusOr<ExitCode> CollectEnv(const std::vector<std::string>&) {
+  RETURN_IF_ERROR(CheckFlags());
+  return FLAGS_check ? RunChecks() : Collect();
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(), feedrate::CollectEnv);
+}

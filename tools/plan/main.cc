@@ -1,0 +1,130 @@
+// Says what a run config will do, before anything runs.
+//
+//   bazel run //tools/plan -- --config=$PWD/configs/demo.textproto
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "gflags/gflags.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/override_flags.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_main.h"
+#include "lib/planning/plan.h"
+#include "lib/records/output_names.h"
+#include "lib/records/record_writer.h"
+
+DEFINE_string(config, "",
+              "FILE: run config, several separated by commas, or a folder of "
+              "them");
+DEFINE_string(emit, "jobs",
+              "WHAT: job records, a readable summary, waves under a quota, or "
+              "the resolved config {jobs|table|waves|resolved}");
+DEFINE_string(format, "text", "NAME: form of the waves {text|jsonl}");
+DEFINE_string(existing, "",
+              "FILES: rows of earlier runs, or folders with them; what they "
+              "have done is not planned again");
+DEFINE_string(machine_profile, "",
+              "NAME: count only existing rows of this machine");
+DEFINE_string(quota, "",
+              "FILE: quota of the waves; without it quotas/paper.textproto");
+DEFINE_string(configs, "",
+              "FOLDER: where matrix.textproto and policy.textproto are; found "
+              "by itself above the config or beside the program");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "plan";
+  info.summary = "say what will run, before anything runs";
+  info.usage = "--config=FILE [flags] [FILE...]";
+  info.description =
+      "Turns a run config into job records on standard output, one JSON line\n"
+      "each: every transform of every library that the support matrix allows.\n"
+      "Runners (micro, pipeline, video, …) read them from a pipe. Nothing is\n"
+      "measured and nothing but the config folder is read.";
+  info.examples = {
+      "plan --config=configs/demo.textproto --emit=table",
+      "plan --config=configs/paper --emit=waves",
+      "plan --config=configs/paper/prod_c4_rgb_micro_cpu.textproto "
+      "--num_runs=3 --existing=rows.jsonl > jobs.jsonl",
+  };
+  info.takes_arguments = true;
+  info.flag_files = {"tools/plan/main.cc", kOverrideFlagsFile};
+  return info;
+}
+
+PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
+  PlanOptions options;
+  options.configs = absl::StrSplit(FLAGS_config, ',', absl::SkipEmpty());
+  options.configs.insert(options.configs.end(), arguments.begin(),
+                         arguments.end());
+  options.overrides = OverridesFromFlags();
+  // Here --output is where the plan goes; the config says where rows go.
+  options.overrides.output = absl::nullopt;
+  options.emit = FLAGS_emit;
+  options.format = FLAGS_format;
+  options.existing = absl::StrSplit(FLAGS_existing, ',', absl::SkipEmpty());
+  options.machine_profile = FLAGS_machine_profile;
+  options.quota = FLAGS_quota;
+  options.configs_folder = FLAGS_configs;
+  options.warn = [](const std::string& text) {
+    std::cerr << "plan: " << text << "\n";
+  };
+  return options;
+}
+
+absl::Status PlanIntoFile(const PlanOptions& options, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<NewFile> file, NewFile::Create(path));
+  RecordWriter writer(file->fd(), path, RecordWriter::Flush::kWhenFull);
+  RETURN_IF_ERROR(RunPlan(options, &writer));
+  return file->Commit();
+}
+
+// A folder gets the plan under its standard name, and the resolved config.
+absl::Status PlanIntoFolder(const PlanOptions& options,
+                            const std::string& folder) {
+  if (options.emit == "jobs") {
+    ASSIGN_OR_RETURN(const std::string resolved, ResolvedText(options));
+    RETURN_IF_ERROR(PlanIntoFile(options, JoinPath(folder, kJobsName)));
+    return WriteFileAtomically(JoinPath(folder, kResolvedConfigName), resolved);
+  }
+  return PlanIntoFile(options, JoinPath(folder, options.emit == "resolved"
+                                                    ? kResolvedConfigName
+                                                    : options.emit + ".txt"));
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(
+    const std::vector<std::string>& arguments) {
+  const PlanOptions options = OptionsFromFlags(arguments);
+  const std::string output = OverridesFromFlags().output.value_or("-");
+  if (output == "-") {
+    RecordWriter writer(STDOUT_FILENO, "standard output",
+                        RecordWriter::Flush::kWhenFull);
+    RETURN_IF_ERROR(RunPlan(options, &writer));
+  } else if (IsFolder(output) || absl::EndsWith(output, "/")) {
+    RETURN_IF_ERROR(MakeFolder(output));
+    RETURN_IF_ERROR(PlanIntoFolder(options, output));
+  } else {
+    RETURN_IF_ERROR(PlanIntoFile(options, output));
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}
