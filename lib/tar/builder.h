@@ -1,6 +1,6 @@
 // Writes archives for tests, honest ones and others.
-#ifndef LIB_TAR_BUILDER_H_
-#define LIB_TAR_BUILDER_H_
+#ifndef FEEDRATE_LIB_TAR_BUILDER_H_
+#define FEEDRATE_LIB_TAR_BUILDER_H_
 
 #include <cstdint>
 #include <string>
@@ -59,4 +59,4 @@ std::string PaxRecord(std::string_view key, std::string_view value);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_BUILDER_H_
+#endif  // FEEDRATE_LIB_TAR_BUILDER_H_

@@ -1,7 +1,7 @@
 // The archives that a reader of untrusted bytes has to get right: one list for
 // the reader's test, the extractor's test and the fuzzer's first inputs.
-#ifndef LIB_TAR_CORPUS_H_
-#define LIB_TAR_CORPUS_H_
+#ifndef FEEDRATE_LIB_TAR_CORPUS_H_
+#define FEEDRATE_LIB_TAR_CORPUS_H_
 
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ struct CorpusCase {
   bool refused = false;
 
   // Some text that the message of the refusal holds: the entry's name, mostly.
-  std::string message;
+  std::string message = {};
 };
 
 // Archives that unpack.
@@ -39,4 +39,4 @@ std::vector<CorpusCase> WholeCorpus();
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_CORPUS_H_
+#endif  // FEEDRATE_LIB_TAR_CORPUS_H_

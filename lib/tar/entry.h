@@ -1,7 +1,7 @@
 // One entry of an archive, as the archive tells it: nothing here is checked
 // against a file system.
-#ifndef LIB_TAR_ENTRY_H_
-#define LIB_TAR_ENTRY_H_
+#ifndef FEEDRATE_LIB_TAR_ENTRY_H_
+#define FEEDRATE_LIB_TAR_ENTRY_H_
 
 #include <cstdint>
 #include <string>
@@ -36,4 +36,4 @@ bool ParseEntry(const Header& header, const Extensions& extensions,
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_ENTRY_H_
+#endif  // FEEDRATE_LIB_TAR_ENTRY_H_

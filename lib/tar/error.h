@@ -1,6 +1,6 @@
 // Why an archive was refused.
-#ifndef LIB_TAR_ERROR_H_
-#define LIB_TAR_ERROR_H_
+#ifndef FEEDRATE_LIB_TAR_ERROR_H_
+#define FEEDRATE_LIB_TAR_ERROR_H_
 
 #include <cstdint>
 #include <string>
@@ -40,4 +40,4 @@ std::string Quote(std::string_view name);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_ERROR_H_
+#endif  // FEEDRATE_LIB_TAR_ERROR_H_

@@ -1,7 +1,7 @@
 // Drives a Reader over bytes as hard as it can be driven: for the corpus test
 // and the fuzzer.
-#ifndef LIB_TAR_EXERCISE_H_
-#define LIB_TAR_EXERCISE_H_
+#ifndef FEEDRATE_LIB_TAR_EXERCISE_H_
+#define FEEDRATE_LIB_TAR_EXERCISE_H_
 
 #include <cstddef>
 #include <string>
@@ -26,4 +26,4 @@ Transcript Exercise(std::string_view bytes, size_t piece, bool skip);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXERCISE_H_
+#endif  // FEEDRATE_LIB_TAR_EXERCISE_H_

@@ -1,6 +1,6 @@
 // The extended headers in front of an entry: pax's, and GNU's long names.
-#ifndef LIB_TAR_EXTENSIONS_H_
-#define LIB_TAR_EXTENSIONS_H_
+#ifndef FEEDRATE_LIB_TAR_EXTENSIONS_H_
+#define FEEDRATE_LIB_TAR_EXTENSIONS_H_
 
 #include <cstdint>
 #include <optional>
@@ -70,4 +70,4 @@ class Extensions {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTENSIONS_H_
+#endif  // FEEDRATE_LIB_TAR_EXTENSIONS_H_

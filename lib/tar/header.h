@@ -1,6 +1,6 @@
 // The 512-byte block at the head of every entry of a tar archive.
-#ifndef LIB_TAR_HEADER_H_
-#define LIB_TAR_HEADER_H_
+#ifndef FEEDRATE_LIB_TAR_HEADER_H_
+#define FEEDRATE_LIB_TAR_HEADER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -53,4 +53,4 @@ inline uint64_t PaddingAfter(uint64_t size) {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_HEADER_H_
+#endif  // FEEDRATE_LIB_TAR_HEADER_H_

@@ -1,6 +1,6 @@
 // Numbers as tar headers write them.
-#ifndef LIB_TAR_NUMBER_H_
-#define LIB_TAR_NUMBER_H_
+#ifndef FEEDRATE_LIB_TAR_NUMBER_H_
+#define FEEDRATE_LIB_TAR_NUMBER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -30,4 +30,4 @@ bool ParsePaxTime(std::string_view text, Time* time);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_NUMBER_H_
+#endif  // FEEDRATE_LIB_TAR_NUMBER_H_

@@ -1,6 +1,6 @@
 // The extended headers of pax: lines of "length key=value".
-#ifndef LIB_TAR_PAX_H_
-#define LIB_TAR_PAX_H_
+#ifndef FEEDRATE_LIB_TAR_PAX_H_
+#define FEEDRATE_LIB_TAR_PAX_H_
 
 #include <cstdint>
 #include <optional>
@@ -29,4 +29,4 @@ bool ParsePax(std::string_view body, PaxFields* fields, const char** why);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_PAX_H_
+#endif  // FEEDRATE_LIB_TAR_PAX_H_

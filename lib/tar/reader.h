@@ -21,8 +21,8 @@
 //
 // What it refuses, it refuses with the entry's name and offset: a reader of
 // data sets that guesses is worse than one that stops.
-#ifndef LIB_TAR_READER_H_
-#define LIB_TAR_READER_H_
+#ifndef FEEDRATE_LIB_TAR_READER_H_
+#define FEEDRATE_LIB_TAR_READER_H_
 
 #include <cstdint>
 #include <string>
@@ -107,4 +107,4 @@ class Reader {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_READER_H_
+#endif  // FEEDRATE_LIB_TAR_READER_H_

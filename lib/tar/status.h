@@ -1,8 +1,8 @@
 // How an operation went: well, or with one line for people and an exit code.
 //
 // lib/tar depends on nothing, so it cannot use absl::Status.
-#ifndef LIB_TAR_STATUS_H_
-#define LIB_TAR_STATUS_H_
+#ifndef FEEDRATE_LIB_TAR_STATUS_H_
+#define FEEDRATE_LIB_TAR_STATUS_H_
 
 #include <string>
 #include <string_view>
@@ -48,4 +48,4 @@ Status SystemFailure(std::string_view doing, std::string_view path, int error);
     }                                                                    \
   } while (false)
 
-#endif  // LIB_TAR_STATUS_H_
+#endif  // FEEDRATE_LIB_TAR_STATUS_H_

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "lib/tar/number.h"
-#include "lib/tar/stage/sha256.h"
+#include "lib/tar/stage/checksum.h"
 
 namespace feedrate {
 namespace {

@@ -1,8 +1,8 @@
 // The command line of stage_dataset.
 //
 // Its own parser: this program links nothing but libc.
-#ifndef TOOLS_STAGE_DATASET_FLAGS_H_
-#define TOOLS_STAGE_DATASET_FLAGS_H_
+#ifndef FEEDRATE_TOOLS_STAGE_DATASET_FLAGS_H_
+#define FEEDRATE_TOOLS_STAGE_DATASET_FLAGS_H_
 
 #include <string>
 #include <vector>
@@ -25,4 +25,4 @@ tar::Status ParseFlags(const std::vector<std::string>& arguments, Flags* flags);
 
 }  // namespace feedrate
 
-#endif  // TOOLS_STAGE_DATASET_FLAGS_H_
+#endif  // FEEDRATE_TOOLS_STAGE_DATASET_FLAGS_H_

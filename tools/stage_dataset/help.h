@@ -1,5 +1,5 @@
-#ifndef TOOLS_STAGE_DATASET_HELP_H_
-#define TOOLS_STAGE_DATASET_HELP_H_
+#ifndef FEEDRATE_TOOLS_STAGE_DATASET_HELP_H_
+#define FEEDRATE_TOOLS_STAGE_DATASET_HELP_H_
 
 namespace feedrate {
 
@@ -44,4 +44,4 @@ attributes. Make archives without them by make_dataset_tar.sh.
 
 }  // namespace feedrate
 
-#endif  // TOOLS_STAGE_DATASET_HELP_H_
+#endif  // FEEDRATE_TOOLS_STAGE_DATASET_HELP_H_

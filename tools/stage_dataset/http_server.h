@@ -1,6 +1,6 @@
 // A small HTTP server on the loopback, for tests.
-#ifndef TOOLS_STAGE_DATASET_HTTP_SERVER_H_
-#define TOOLS_STAGE_DATASET_HTTP_SERVER_H_
+#ifndef FEEDRATE_TOOLS_STAGE_DATASET_HTTP_SERVER_H_
+#define FEEDRATE_TOOLS_STAGE_DATASET_HTTP_SERVER_H_
 
 #include <atomic>
 #include <mutex>
@@ -42,4 +42,4 @@ class HttpServer {
 
 }  // namespace feedrate
 
-#endif  // TOOLS_STAGE_DATASET_HTTP_SERVER_H_
+#endif  // FEEDRATE_TOOLS_STAGE_DATASET_HTTP_SERVER_H_

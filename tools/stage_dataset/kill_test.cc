@@ -2,8 +2,7 @@
 // sentinel, every byte must be in place; whenever there is none, the next run
 // must bring it about.
 //
-//   STAGE_KILLS=200 bazel test --test_env=STAGE_KILLS
-//       //tools/stage_dataset:kill_test
+//   bazel test --test_env=STAGE_KILLS=200 //tools/stage_dataset:kill_test
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -25,12 +24,16 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// Enough for every push, in seconds; `make test-full` asks for 200.
-constexpr int kDefaultKills = 40;
+// Enough for every push, in seconds; FEEDRATE_FULL=1 wants more, and
+// STAGE_KILLS as many as you like.
+constexpr int kKills = 40;
+constexpr int kFullKills = 250;
 
 int KillsWanted() {
   const char* text = getenv("STAGE_KILLS");
-  return text != nullptr ? atoi(text) : kDefaultKills;
+  if (text != nullptr) return atoi(text);
+  const char* full = getenv("FEEDRATE_FULL");
+  return full != nullptr && std::string(full) == "1" ? kFullKills : kKills;
 }
 
 std::string Noise(size_t size, std::mt19937* random) {

@@ -10,7 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "lib/hash/sha256.h"
+#include "lib/tar/stage/checksum.h"
 #include "lib/tar/stage/stage.h"
 #include "lib/tar/stage/subprocess.h"
 #include "tools/stage_dataset/flags.h"
@@ -20,6 +25,21 @@ namespace feedrate {
 namespace {
 
 constexpr int kInterrupted = 130;
+
+class Sha256Checksum : public tar::Checksum {
+ public:
+  void Update(const void* data, size_t size) override {
+    hash_.Update(data, size);
+  }
+  std::string Finish() override {
+    char hex[Sha256::kHexSize + 1];
+    hash_.FinishHex(hex);
+    return hex;
+  }
+
+ private:
+  Sha256 hash_;
+};
 
 // A run that is killed can be continued, so there is nothing to tidy up.
 void OnSignal(int) {
@@ -59,6 +79,7 @@ int Run(const std::vector<std::string>& arguments) {
   const std::string version = kVersion;
   if (flags.version) return Print(("stage_dataset " + version + "\n").c_str());
   flags.options.tool_version = version;
+  flags.options.make_sha256 = [] { return std::make_unique<Sha256Checksum>(); };
   tar::StageReport report;
   if (tar::Status status = tar::Stage(flags.options, &report); !status.ok()) {
     return Complain(status);

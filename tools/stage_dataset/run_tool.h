@@ -1,6 +1,6 @@
 // Runs the real stage_dataset, for tests.
-#ifndef TOOLS_STAGE_DATASET_RUN_TOOL_H_
-#define TOOLS_STAGE_DATASET_RUN_TOOL_H_
+#ifndef FEEDRATE_TOOLS_STAGE_DATASET_RUN_TOOL_H_
+#define FEEDRATE_TOOLS_STAGE_DATASET_RUN_TOOL_H_
 
 #include <sys/types.h>
 
@@ -62,4 +62,4 @@ std::map<std::string, std::string> ReadTree(const std::string& path);
 
 }  // namespace feedrate
 
-#endif  // TOOLS_STAGE_DATASET_RUN_TOOL_H_
+#endif  // FEEDRATE_TOOLS_STAGE_DATASET_RUN_TOOL_H_

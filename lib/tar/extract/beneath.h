@@ -1,6 +1,6 @@
 // Opens folders beneath a root, and only there.
-#ifndef LIB_TAR_EXTRACT_BENEATH_H_
-#define LIB_TAR_EXTRACT_BENEATH_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_BENEATH_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_BENEATH_H_
 
 #include <atomic>
 #include <string>
@@ -31,4 +31,4 @@ class Beneath {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_BENEATH_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_BENEATH_H_

@@ -1,6 +1,6 @@
 // A fixed number of buffers that the reader fills and the writers empty.
-#ifndef LIB_TAR_EXTRACT_BLOCK_POOL_H_
-#define LIB_TAR_EXTRACT_BLOCK_POOL_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_BLOCK_POOL_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_BLOCK_POOL_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -45,4 +45,4 @@ class BlockPool {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_BLOCK_POOL_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_BLOCK_POOL_H_

@@ -1,7 +1,7 @@
 // Hands files to the writers in batches, and keeps entries of one name in the
 // archive's order.
-#ifndef LIB_TAR_EXTRACT_DISPATCHER_H_
-#define LIB_TAR_EXTRACT_DISPATCHER_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_DISPATCHER_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_DISPATCHER_H_
 
 #include <cstdint>
 #include <memory>
@@ -52,4 +52,4 @@ class Dispatcher {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_DISPATCHER_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_DISPATCHER_H_

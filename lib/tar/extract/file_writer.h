@@ -1,6 +1,6 @@
 // Makes one file and fills it.
-#ifndef LIB_TAR_EXTRACT_FILE_WRITER_H_
-#define LIB_TAR_EXTRACT_FILE_WRITER_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_FILE_WRITER_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_FILE_WRITER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,4 +56,4 @@ Status FinishFile(const FileTarget& target, int fd);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_FILE_WRITER_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_FILE_WRITER_H_

@@ -1,6 +1,6 @@
 // Up to where in the archive everything is finished.
-#ifndef LIB_TAR_EXTRACT_FINISH_LINE_H_
-#define LIB_TAR_EXTRACT_FINISH_LINE_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_FINISH_LINE_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_FINISH_LINE_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -79,4 +79,4 @@ class FinishLine {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_FINISH_LINE_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_FINISH_LINE_H_

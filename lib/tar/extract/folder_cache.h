@@ -1,6 +1,6 @@
 // Open folders beneath the destination, made when they are missing.
-#ifndef LIB_TAR_EXTRACT_FOLDER_CACHE_H_
-#define LIB_TAR_EXTRACT_FOLDER_CACHE_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_FOLDER_CACHE_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_FOLDER_CACHE_H_
 
 #include <cstdint>
 #include <functional>
@@ -64,4 +64,4 @@ class FolderCache {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_FOLDER_CACHE_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_FOLDER_CACHE_H_

@@ -1,6 +1,6 @@
 // Where the bytes of an archive come from.
-#ifndef LIB_TAR_EXTRACT_INPUT_H_
-#define LIB_TAR_EXTRACT_INPUT_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_INPUT_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_INPUT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -62,4 +62,4 @@ class StreamInput : public Input {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_INPUT_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_INPUT_H_

@@ -1,7 +1,7 @@
 // Puts entries into the destination: folders and links itself, files by saying
 // where they go.
-#ifndef LIB_TAR_EXTRACT_PLACER_H_
-#define LIB_TAR_EXTRACT_PLACER_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_
 
 #include <cstdint>
 #include <string>
@@ -58,4 +58,4 @@ class Placer {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_PLACER_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_

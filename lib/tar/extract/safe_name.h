@@ -1,6 +1,6 @@
 // Where an entry's name leads, decided on the name alone.
-#ifndef LIB_TAR_EXTRACT_SAFE_NAME_H_
-#define LIB_TAR_EXTRACT_SAFE_NAME_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_SAFE_NAME_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_SAFE_NAME_H_
 
 #include <string>
 #include <string_view>
@@ -42,4 +42,4 @@ const char* SymlinkRefusal(std::string_view path, std::string_view target);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_SAFE_NAME_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_SAFE_NAME_H_

@@ -1,6 +1,6 @@
 // Unpacks an archive into a folder.
-#ifndef LIB_TAR_EXTRACT_UNPACK_H_
-#define LIB_TAR_EXTRACT_UNPACK_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_
 
 #include <atomic>
 #include <cstdint>
@@ -44,4 +44,4 @@ Status Unpack(Input* input, const std::string& name, int root_fd,
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_UNPACK_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_

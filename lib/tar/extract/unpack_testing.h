@@ -1,6 +1,6 @@
 // Unpacks archives into folders of their own, for tests.
-#ifndef LIB_TAR_EXTRACT_UNPACK_TESTING_H_
-#define LIB_TAR_EXTRACT_UNPACK_TESTING_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_
 
 #include <map>
 #include <string>
@@ -41,4 +41,4 @@ Status UnpackInto(const Cage& cage, const std::string& archive, Arrival arrival,
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_UNPACK_TESTING_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_

@@ -1,6 +1,6 @@
 // Threads that write files.
-#ifndef LIB_TAR_EXTRACT_WRITER_POOL_H_
-#define LIB_TAR_EXTRACT_WRITER_POOL_H_
+#ifndef FEEDRATE_LIB_TAR_EXTRACT_WRITER_POOL_H_
+#define FEEDRATE_LIB_TAR_EXTRACT_WRITER_POOL_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -92,4 +92,4 @@ class WriterPool {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_EXTRACT_WRITER_POOL_H_
+#endif  // FEEDRATE_LIB_TAR_EXTRACT_WRITER_POOL_H_

@@ -47,9 +47,10 @@ std::vector<std::string> UnpackCommand(const std::string& packer) {
 
 }  // namespace
 
-MeteredInput::MeteredInput(int fd, const std::string& name, bool hash,
+MeteredInput::MeteredInput(int fd, const std::string& name,
+                           std::unique_ptr<Checksum> checksum,
                            std::atomic<uint64_t>* bytes)
-    : stream_(fd, name), hash_(hash), bytes_(bytes) {}
+    : stream_(fd, name), checksum_(std::move(checksum)), bytes_(bytes) {}
 
 Status MeteredInput::Peek(std::string* head) {
   while (head_.size() < kMagicBytes) {
@@ -71,7 +72,7 @@ Status MeteredInput::Read(char* buffer, size_t count, size_t* got) {
   } else {
     TAR_RETURN_IF_ERROR(stream_.Read(buffer, count, got));
   }
-  if (hash_) sha_.Update(buffer, *got);
+  if (checksum_ != nullptr) checksum_->Update(buffer, *got);
   *bytes_ += *got;
   return Status();
 }
@@ -117,9 +118,10 @@ struct ArchiveStream::Pump {
 
 ArchiveStream::~ArchiveStream() = default;
 
-Status ArchiveStream::Open(const Source& source, bool hash,
+Status ArchiveStream::Open(const Source& source,
+                           std::unique_ptr<Checksum> checksum,
                            std::atomic<uint64_t>* bytes) {
-  hash_ = hash;
+  hash_ = checksum != nullptr;
   int fd = source.fd();
   if (source.kind() == Source::Kind::kRemote) {
     std::vector<std::string> argv;
@@ -135,9 +137,13 @@ Status ArchiveStream::Open(const Source& source, bool hash,
     if (got < 0) return SystemFailure("cannot read", source.name(), errno);
     TAR_RETURN_IF_ERROR(
         PackerOf({magic, static_cast<size_t>(got)}, source.name(), &packer));
-    if (packer.empty()) return OpenFile(source, hash);
+    if (packer.empty()) {
+      OpenFile(source, std::move(checksum));
+      return Status();
+    }
   }
-  metered_ = std::make_shared<MeteredInput>(fd, source.name(), hash, bytes);
+  metered_ = std::make_shared<MeteredInput>(fd, source.name(),
+                                            std::move(checksum), bytes);
   if (source.kind() != Source::Kind::kFile) {
     TAR_RETURN_IF_ERROR(metered_->Peek(&head));
     TAR_RETURN_IF_ERROR(PackerOf(head, source.name(), &packer));
@@ -147,16 +153,17 @@ Status ArchiveStream::Open(const Source& source, bool hash,
   return Status();
 }
 
-Status ArchiveStream::OpenFile(const Source& source, bool hash) {
+void ArchiveStream::OpenFile(const Source& source,
+                             std::unique_ptr<Checksum> checksum) {
   const uint64_t size = source.size().value_or(0);
-  if (!hash) {
+  if (checksum == nullptr) {
     input_ = std::make_shared<FileInput>(source.fd(), size, source.name());
-    return Status();
+    return;
   }
-  hasher_ = std::make_unique<FileHasher>(source.fd(), size, source.name());
+  hasher_ = std::make_unique<FileHasher>(source.fd(), size, source.name(),
+                                         std::move(checksum));
   input_ = std::make_shared<HashedFileInput>(source.fd(), size, source.name(),
                                              hasher_.get());
-  return Status();
 }
 
 Status ArchiveStream::StartUnpacking(const std::string& packer) {
@@ -190,7 +197,7 @@ Status ArchiveStream::Explain(const Status& failure) {
   return failure;
 }
 
-Status ArchiveStream::Finish(std::string* sha256) {
+Status ArchiveStream::Finish(std::string* digest) {
   if (pump_ != nullptr) {
     // The unpacker first: when it fails, the pump's end says nothing.
     TAR_RETURN_IF_ERROR(unpacker_.Wait());
@@ -200,8 +207,8 @@ Status ArchiveStream::Finish(std::string* sha256) {
   }
   if (client_.output() >= 0) TAR_RETURN_IF_ERROR(client_.Wait());
   if (!hash_) return Status();
-  if (hasher_ != nullptr) return hasher_->Finish(sha256);
-  *sha256 = metered_->FinishSha256();
+  if (hasher_ != nullptr) return hasher_->Finish(digest);
+  *digest = metered_->FinishChecksum();
   return Status();
 }
 

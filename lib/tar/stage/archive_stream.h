@@ -1,6 +1,6 @@
 // The bytes of an archive, whatever it comes from and however it is packed.
-#ifndef LIB_TAR_STAGE_ARCHIVE_STREAM_H_
-#define LIB_TAR_STAGE_ARCHIVE_STREAM_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_ARCHIVE_STREAM_H_
+#define FEEDRATE_LIB_TAR_STAGE_ARCHIVE_STREAM_H_
 
 #include <atomic>
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "lib/tar/extract/input.h"
+#include "lib/tar/stage/checksum.h"
 #include "lib/tar/stage/file_hasher.h"
-#include "lib/tar/stage/sha256.h"
 #include "lib/tar/stage/source.h"
 #include "lib/tar/stage/subprocess.h"
 #include "lib/tar/status.h"
@@ -20,8 +20,9 @@ namespace feedrate::tar {
 // The source's own bytes, counted and hashed as they pass.
 class MeteredInput : public Input {
  public:
-  // Does not own `fd`.
-  MeteredInput(int fd, const std::string& name, bool hash,
+  // Does not own `fd`. `checksum` may be null.
+  MeteredInput(int fd, const std::string& name,
+               std::unique_ptr<Checksum> checksum,
                std::atomic<uint64_t>* bytes);
 
   // Reads the first bytes and keeps them for Read(): how the archive is packed
@@ -30,14 +31,13 @@ class MeteredInput : public Input {
 
   Status Read(char* buffer, size_t count, size_t* got) override;
 
-  std::string FinishSha256() { return sha_.Finish(); }
+  std::string FinishChecksum() { return checksum_->Finish(); }
 
  private:
   StreamInput stream_;
-  const bool hash_;
+  const std::unique_ptr<Checksum> checksum_;
   std::atomic<uint64_t>* const bytes_;
   std::string head_;
-  Sha256 sha_;
 };
 
 // Source → (client) → count and hash → (gzip or zstd) → input().
@@ -48,9 +48,10 @@ class ArchiveStream {
   ArchiveStream(const ArchiveStream&) = delete;
   ArchiveStream& operator=(const ArchiveStream&) = delete;
 
-  // `source` must outlive this. With `hash`, Finish() gives the digest of the
-  // source's bytes as they are stored, packed or not. `*bytes` counts them.
-  Status Open(const Source& source, bool hash, std::atomic<uint64_t>* bytes);
+  // `source` must outlive this. With a `checksum`, Finish() gives the digest of
+  // the source's bytes as they are stored, packed or not. `*bytes` counts them.
+  Status Open(const Source& source, std::unique_ptr<Checksum> checksum,
+              std::atomic<uint64_t>* bytes);
 
   // The plain archive. Reading it to the end comes before Finish().
   Input* input() { return input_.get(); }
@@ -63,12 +64,12 @@ class ArchiveStream {
   Status Explain(const Status& failure);
 
   // Waits for the programs to end well.
-  Status Finish(std::string* sha256);
+  Status Finish(std::string* digest);
 
  private:
   struct Pump;
 
-  Status OpenFile(const Source& source, bool hash);
+  void OpenFile(const Source& source, std::unique_ptr<Checksum> checksum);
   Status StartUnpacking(const std::string& packer);
 
   Subprocess client_;
@@ -82,4 +83,4 @@ class ArchiveStream {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_ARCHIVE_STREAM_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_ARCHIVE_STREAM_H_

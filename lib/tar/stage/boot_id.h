@@ -1,6 +1,6 @@
 // Which run of the kernel this is.
-#ifndef LIB_TAR_STAGE_BOOT_ID_H_
-#define LIB_TAR_STAGE_BOOT_ID_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_BOOT_ID_H_
+#define FEEDRATE_LIB_TAR_STAGE_BOOT_ID_H_
 
 #include <string>
 
@@ -13,4 +13,4 @@ std::string BootId();
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_BOOT_ID_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_BOOT_ID_H_

@@ -1,6 +1,6 @@
 // The folder that a data set is staged into, locked.
-#ifndef LIB_TAR_STAGE_DESTINATION_H_
-#define LIB_TAR_STAGE_DESTINATION_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_DESTINATION_H_
+#define FEEDRATE_LIB_TAR_STAGE_DESTINATION_H_
 
 #include <functional>
 #include <string>
@@ -38,4 +38,4 @@ class Destination {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_DESTINATION_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_DESTINATION_H_

@@ -20,8 +20,12 @@ constexpr size_t kBufferBytes = 256 << 10;
 
 }  // namespace
 
-FileHasher::FileHasher(int fd, uint64_t size, std::string name)
-    : fd_(fd), size_(size), name_(std::move(name)) {
+FileHasher::FileHasher(int fd, uint64_t size, std::string name,
+                       std::unique_ptr<Checksum> checksum)
+    : fd_(fd),
+      size_(size),
+      name_(std::move(name)),
+      checksum_(std::move(checksum)) {
   sigset_t all, old;  // Signals are the main thread's business.
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -54,7 +58,7 @@ void FileHasher::Run() {
       stop_ = true;
       break;
     }
-    sha_.Update(buffer, got);
+    checksum_->Update(buffer, got);
     offset += got;
     std::unique_lock<std::mutex> lock(mutex_);
     hashed_ = offset;
@@ -73,7 +77,7 @@ void FileHasher::Pace(uint64_t offset) {
   moved_.wait(lock, [this] { return stop_ || reader_ < hashed_ + kLead; });
 }
 
-Status FileHasher::Finish(std::string* sha256) {
+Status FileHasher::Finish(std::string* digest) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     reader_ = size_;
@@ -81,7 +85,7 @@ Status FileHasher::Finish(std::string* sha256) {
   moved_.notify_all();
   thread_.join();
   if (!status_.ok()) return status_;
-  *sha256 = sha_.Finish();
+  *digest = checksum_->Finish();
   return Status();
 }
 

@@ -1,16 +1,17 @@
 // Hashes a file while others read it.
-#ifndef LIB_TAR_STAGE_FILE_HASHER_H_
-#define LIB_TAR_STAGE_FILE_HASHER_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_FILE_HASHER_H_
+#define FEEDRATE_LIB_TAR_STAGE_FILE_HASHER_H_
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "lib/tar/extract/input.h"
-#include "lib/tar/stage/sha256.h"
+#include "lib/tar/stage/checksum.h"
 #include "lib/tar/status.h"
 
 namespace feedrate::tar {
@@ -21,7 +22,8 @@ namespace feedrate::tar {
 class FileHasher {
  public:
   // Does not own `fd`. Starts at once.
-  FileHasher(int fd, uint64_t size, std::string name);
+  FileHasher(int fd, uint64_t size, std::string name,
+             std::unique_ptr<Checksum> checksum);
   ~FileHasher();
   FileHasher(const FileHasher&) = delete;
   FileHasher& operator=(const FileHasher&) = delete;
@@ -30,7 +32,7 @@ class FileHasher {
   void Pace(uint64_t offset);
 
   // Waits for the end and gives the digest.
-  Status Finish(std::string* sha256);
+  Status Finish(std::string* digest);
 
  private:
   void Run();
@@ -43,7 +45,7 @@ class FileHasher {
   uint64_t reader_ = 0;
   uint64_t hashed_ = 0;
   bool stop_ = false;
-  Sha256 sha_;
+  const std::unique_ptr<Checksum> checksum_;
   Status status_;
   std::thread thread_;
 };
@@ -62,4 +64,4 @@ class HashedFileInput : public FileInput {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_FILE_HASHER_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_FILE_HASHER_H_

@@ -1,6 +1,6 @@
 // The list of archive offsets up to which everything is written.
-#ifndef LIB_TAR_STAGE_JOURNAL_H_
-#define LIB_TAR_STAGE_JOURNAL_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_JOURNAL_H_
+#define FEEDRATE_LIB_TAR_STAGE_JOURNAL_H_
 
 #include <cstdint>
 #include <string>
@@ -40,4 +40,4 @@ class Journal : public FinishListener {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_JOURNAL_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_JOURNAL_H_

@@ -1,6 +1,6 @@
 // Writes JSON objects, and finds fields in those it has written.
-#ifndef LIB_TAR_STAGE_JSON_H_
-#define LIB_TAR_STAGE_JSON_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_JSON_H_
+#define FEEDRATE_LIB_TAR_STAGE_JSON_H_
 
 #include <cstdint>
 #include <string>
@@ -44,4 +44,4 @@ uint64_t FindJsonNumber(std::string_view object, std::string_view key);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_JSON_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_JSON_H_

@@ -1,6 +1,6 @@
 // Says on stderr how far a run has come.
-#ifndef LIB_TAR_STAGE_PROGRESS_H_
-#define LIB_TAR_STAGE_PROGRESS_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_PROGRESS_H_
+#define FEEDRATE_LIB_TAR_STAGE_PROGRESS_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -48,4 +48,4 @@ class Progress {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_PROGRESS_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_PROGRESS_H_

@@ -1,6 +1,6 @@
 // Sources on other machines, by way of the vendor's own client.
-#ifndef LIB_TAR_STAGE_REMOTE_H_
-#define LIB_TAR_STAGE_REMOTE_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_REMOTE_H_
+#define FEEDRATE_LIB_TAR_STAGE_REMOTE_H_
 
 #include <cstdint>
 #include <optional>
@@ -36,4 +36,4 @@ RemoteInfo ParseGsutilStat(std::string_view text);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_REMOTE_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_REMOTE_H_

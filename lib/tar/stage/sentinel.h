@@ -1,6 +1,6 @@
 // The file that says that all is staged, and of what.
-#ifndef LIB_TAR_STAGE_SENTINEL_H_
-#define LIB_TAR_STAGE_SENTINEL_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_SENTINEL_H_
+#define FEEDRATE_LIB_TAR_STAGE_SENTINEL_H_
 
 #include <cstdint>
 #include <string>
@@ -44,4 +44,4 @@ Status RemoveSentinel(int folder_fd);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_SENTINEL_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_SENTINEL_H_

@@ -1,6 +1,6 @@
 // Where a data set comes from: what it is, and its bytes.
-#ifndef LIB_TAR_STAGE_SOURCE_H_
-#define LIB_TAR_STAGE_SOURCE_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_SOURCE_H_
+#define FEEDRATE_LIB_TAR_STAGE_SOURCE_H_
 
 #include <cstdint>
 #include <optional>
@@ -51,4 +51,4 @@ class Source {
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_SOURCE_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_SOURCE_H_

@@ -14,6 +14,7 @@
 #include "lib/tar/error.h"
 #include "lib/tar/extract/unpack.h"
 #include "lib/tar/stage/archive_stream.h"
+#include "lib/tar/stage/checksum.h"
 #include "lib/tar/stage/destination.h"
 #include "lib/tar/stage/journal.h"
 #include "lib/tar/stage/json.h"
@@ -193,7 +194,9 @@ class Stager {
 
   Status WriteArchive(UnpackOptions* options, UnpackResult* result) {
     ArchiveStream stream;
-    TAR_RETURN_IF_ERROR(stream.Open(source_, !options_.sha256.empty(), &done_));
+    TAR_RETURN_IF_ERROR(stream.Open(
+        source_, options_.sha256.empty() ? nullptr : options_.make_sha256(),
+        &done_));
     if (!stream.metered()) options->read_offset = &done_;
     const Status unpacked =
         Unpack(stream.input(), source_.name(), dest_.fd(), *options, result);

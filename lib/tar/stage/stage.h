@@ -1,6 +1,6 @@
 // Puts a data set on local disk: once, whole, and safely.
-#ifndef LIB_TAR_STAGE_STAGE_H_
-#define LIB_TAR_STAGE_STAGE_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_STAGE_H_
+#define FEEDRATE_LIB_TAR_STAGE_STAGE_H_
 
 #include <cstdint>
 #include <limits>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lib/tar/extract/placer.h"
+#include "lib/tar/stage/checksum.h"
 #include "lib/tar/status.h"
 
 namespace feedrate::tar {
@@ -18,6 +19,7 @@ struct StageOptions {
   std::optional<uint64_t> expected_bytes;  // Of the source, as it is stored.
   // Of the source, likewise: 64 hexadecimal digits, or "compute".
   std::string sha256;
+  ChecksumFactory make_sha256;  // Needed where `sha256` is set.
   int strip_components = 0;
   int threads = 0;  // 0: as many as there are processors, within reason.
   uint64_t max_bytes = std::numeric_limits<uint64_t>::max();
@@ -51,4 +53,4 @@ std::string ReportLine(const StageReport& report);
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_STAGE_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_STAGE_H_

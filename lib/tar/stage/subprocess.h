@@ -1,6 +1,6 @@
 // Runs other programs, by an argument vector and never by a shell.
-#ifndef LIB_TAR_STAGE_SUBPROCESS_H_
-#define LIB_TAR_STAGE_SUBPROCESS_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_SUBPROCESS_H_
+#define FEEDRATE_LIB_TAR_STAGE_SUBPROCESS_H_
 
 #include <sys/types.h>
 
@@ -58,4 +58,4 @@ void KillAllSubprocesses();
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_SUBPROCESS_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_SUBPROCESS_H_

@@ -1,6 +1,6 @@
 // A folder as a source.
-#ifndef LIB_TAR_STAGE_TREE_H_
-#define LIB_TAR_STAGE_TREE_H_
+#ifndef FEEDRATE_LIB_TAR_STAGE_TREE_H_
+#define FEEDRATE_LIB_TAR_STAGE_TREE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -43,4 +43,4 @@ Status CopyTree(int root_fd, const std::string& name, int dest_fd,
 
 }  // namespace feedrate::tar
 
-#endif  // LIB_TAR_STAGE_TREE_H_
+#endif  // FEEDRATE_LIB_TAR_STAGE_TREE_H_
