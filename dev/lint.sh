@@ -35,7 +35,7 @@ changed_sources() {
 # The flags that a compile would get, as far as clang-tidy cares. Headers that
 # Bazel generates are in bazel-bin.
 tidy() {
-  local flags=(-std=c++17 -I. -Ibazel-bin) generated
+  local flags=(-std=c++17 -I. -isystem bazel-bin) generated
   mapfile -t generated < <(bazel query --noshow_progress \
     'kind(genrule, //lib/... + //tools/...)' 2>/dev/null)
   dev/bazel.sh build --noshow_progress "${generated[@]}" ||
