@@ -14,11 +14,11 @@
 namespace feedrate::tar {
 
 // The longest name or link a header may carry.
-inline constexpr uint64_t kMaxNameBytes = 64 * 1024;
+inline constexpr uint64_t kMaxNameBytes = uint64_t{64} << 10;
 
 // The largest extended header. Linux caps a file's attributes at 64 KiB each; a
 // megabyte is far past any that a tool writes.
-inline constexpr uint64_t kMaxPaxBytes = 1024 * 1024;
+inline constexpr uint64_t kMaxPaxBytes = uint64_t{1} << 20;
 
 // Collects the bodies of extended headers and what they say of the entry to
 // come. Functions that can fail return false and fill in code and detail of

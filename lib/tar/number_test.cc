@@ -26,15 +26,15 @@ std::string Bytes(std::initializer_list<int> bytes) {
 
 TEST(ParseNumber, ReadsOctalHoweverItIsPadded) {
   EXPECT_EQ(Number(std::string("00000000017\0", 12)), 15);
-  EXPECT_EQ(Number("        17 \0"), 15);
+  EXPECT_EQ(Number("        17 "), 15);
   EXPECT_EQ(Number("777777777777"), (int64_t{1} << 36) - 1);
   EXPECT_EQ(Number(std::string(12, '\0')), 0);
   EXPECT_EQ(Number(std::string(12, ' ')), 0);
 }
 
 TEST(ParseNumber, RefusesWhatIsNotOctal) {
-  EXPECT_FALSE(IsNumber("00000000018\0"));
-  EXPECT_FALSE(IsNumber("-0000000017\0"));
+  EXPECT_FALSE(IsNumber("00000000018 "));
+  EXPECT_FALSE(IsNumber("-0000000017 "));
   EXPECT_FALSE(IsNumber("0x17"));
   EXPECT_FALSE(IsNumber(std::string("17\0\0junk", 8)));
 }

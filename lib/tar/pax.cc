@@ -55,8 +55,8 @@ void ClearRecord(std::string_view key, PaxFields* fields) {
 bool TakeRecord(std::string_view* body, std::string_view* record) {
   const size_t space = body->find(' ');
   int64_t length = 0;
-  if (space == std::string_view::npos || space > 10 ||
-      !ParseDecimal(body->substr(0, space), &length) ||
+  // More than ten digits, or no space at all, is no length.
+  if (space > 10 || !ParseDecimal(body->substr(0, space), &length) ||
       length > static_cast<int64_t>(body->size()) ||
       length < static_cast<int64_t>(space) + 2) {
     return false;

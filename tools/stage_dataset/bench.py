@@ -22,6 +22,7 @@ Creating files soon after deleting others is slow on ext4, which will not use
 their inodes again for a while: on disk every run gets a fresh folder, and the
 clean-up between batches is followed by a pause.
 """
+
 import argparse
 import os
 import random
@@ -41,12 +42,19 @@ DISK_BATCH = 4
 
 def header(name, size):
     block = bytearray(512)
-    fields = ((0, name.encode()), (100, b"0000644\0"), (108, b"0000000\0"),
-              (116, b"0000000\0"), (124, b"%011o\0" % size),
-              (136, b"13727410000\0"), (148, b" " * 8), (156, b"0"),
-              (257, b"ustar\0" b"00"))
+    fields = (
+        (0, name.encode()),
+        (100, b"0000644\0"),
+        (108, b"0000000\0"),
+        (116, b"0000000\0"),
+        (124, b"%011o\0" % size),
+        (136, b"13727410000\0"),
+        (148, b" " * 8),
+        (156, b"0"),
+        (257, b"ustar\000"),
+    )
     for offset, value in fields:
-        block[offset:offset + len(value)] = value
+        block[offset : offset + len(value)] = value
     block[148:156] = b"%06o\0 " % sum(block)
     return bytes(block)
 
@@ -61,7 +69,7 @@ def make_photos(path):
             begin = rng.randrange(len(noise) - size)
             name = f"val/n{i % 1000:08d}/ILSVRC2012_val_{i:08d}.JPEG"
             tar.write(header(name, size))
-            tar.write(noise[begin:begin + size] + bytes(-size % 512))
+            tar.write(noise[begin : begin + size] + bytes(-size % 512))
         tar.write(bytes(1024))
 
 
@@ -105,18 +113,27 @@ class Bench:
         done = subprocess.run(argv, capture_output=True, text=True)
         seconds = time.perf_counter() - start
         if done.returncode != 0:
-            sys.exit(f"bench.py: exit {done.returncode}: {' '.join(argv)}\n"
-                     f"{done.stderr}")
+            sys.exit(
+                f"bench.py: exit {done.returncode}: {' '.join(argv)}\n"
+                f"{done.stderr}"
+            )
         return seconds
 
     def stage(self, source, dest, *flags):
-        return self.run(self.args.tool, f"--source={source}", f"--dest={dest}",
-                        *flags)
+        return self.run(
+            self.args.tool, f"--source={source}", f"--dest={dest}", *flags
+        )
 
     def tar(self, source, dest, sync=False):
         if sync:
-            return self.run("sh", "-c", 'tar -xf "$1" -C "$2" && sync -f "$2"',
-                            "sh", source, dest)
+            return self.run(
+                "sh",
+                "-c",
+                'tar -xf "$1" -C "$2" && sync -f "$2"',
+                "sh",
+                source,
+                dest,
+            )
         return self.run("tar", "-xf", source, "-C", dest)
 
     def compare(self, name, other, ours, bar, root):
@@ -139,41 +156,62 @@ class Bench:
                 os.mkdir(root)
                 os.sync()
                 time.sleep(DISK_PAUSE_S)
-            print(f"{name} {i + 1}/{self.args.pairs}: other "
-                  f"{seen['other']:.3f} s, ours {seen['ours']:.3f} s",
-                  file=sys.stderr)
+            print(
+                f"{name} {i + 1}/{self.args.pairs}: other "
+                f"{seen['other']:.3f} s, ours {seen['ours']:.3f} s",
+                file=sys.stderr,
+            )
         self.report(name, pairs, bar)
 
     def report(self, name, pairs, bar):
         ratios = [pair["other"] / pair["ours"] for pair in pairs]
         medians = sorted(
             statistics.median(self.rng.choices(ratios, k=len(ratios)))
-            for _ in range(4000))
+            for _ in range(4000)
+        )
         low, high = medians[100], medians[3899]
         verdict = "ok" if low >= bar else "below" if high < bar else "unclear"
         self.failed |= verdict != "ok"
-        seconds = [statistics.median(p[side] for p in pairs)
-                   for side in ("other", "ours")]
-        print(f"{name:8} {statistics.median(ratios):.3f}x  95% [{low:.3f}, "
-              f"{high:.3f}]  bar {bar:.2f} {verdict}  n={len(pairs)}  other "
-              f"{seconds[0]:.3f} s, ours {seconds[1]:.3f} s", flush=True)
+        seconds = [
+            statistics.median(p[side] for p in pairs)
+            for side in ("other", "ours")
+        ]
+        print(
+            f"{name:8} {statistics.median(ratios):.3f}x  95% [{low:.3f}, "
+            f"{high:.3f}]  bar {bar:.2f} {verdict}  n={len(pairs)}  other "
+            f"{seconds[0]:.3f} s, ours {seconds[1]:.3f} s",
+            flush=True,
+        )
 
     def tmpfs_bench(self):
         photos = self.source("photos.tar", make_photos)
-        self.compare("tmpfs", lambda d: self.tar(photos, d),
-                     lambda d: self.stage(photos, d, "--no-sync"), 1.3,
-                     self.tmpfs)
+        self.compare(
+            "tmpfs",
+            lambda d: self.tar(photos, d),
+            lambda d: self.stage(photos, d, "--no-sync"),
+            1.3,
+            self.tmpfs,
+        )
 
     def disk_bench(self):
         photos = self.source("photos.tar", make_photos)
-        self.compare("disk", lambda d: self.tar(photos, d),
-                     lambda d: self.stage(photos, d, "--no-sync"), 0.95,
-                     self.disk)
+        self.compare(
+            "disk",
+            lambda d: self.tar(photos, d),
+            lambda d: self.stage(photos, d, "--no-sync"),
+            0.95,
+            self.disk,
+        )
 
     def synced_bench(self):
         photos = self.source("photos.tar", make_photos)
-        self.compare("synced", lambda d: self.tar(photos, d, sync=True),
-                     lambda d: self.stage(photos, d), 0.95, self.disk)
+        self.compare(
+            "synced",
+            lambda d: self.tar(photos, d, sync=True),
+            lambda d: self.stage(photos, d),
+            0.95,
+            self.disk,
+        )
 
     def sha256_bench(self):
         photos = self.source("photos.tar", make_photos)
@@ -183,21 +221,30 @@ class Bench:
             return max(digest, self.stage(photos, folder, "--no-sync"))
 
         self.compare(
-            "sha256", larger,
+            "sha256",
+            larger,
             lambda d: self.stage(photos, d, "--no-sync", "--sha256=compute"),
-            1 / 1.15, self.tmpfs)
+            1 / 1.15,
+            self.tmpfs,
+        )
 
     def empty_bench(self):
         empty = self.source("empty.tar", make_empty)
-        self.compare("empty", lambda d: self.tar(empty, d),
-                     lambda d: self.stage(empty, d, "--no-sync"), 0.95,
-                     self.tmpfs)
+        self.compare(
+            "empty",
+            lambda d: self.tar(empty, d),
+            lambda d: self.stage(empty, d, "--no-sync"),
+            0.95,
+            self.tmpfs,
+        )
 
     def memory_bench(self):
         """Runs the tool alone, or tar would be counted too."""
         peaks = []
-        for source, make in (("photos.tar", make_photos),
-                             ("empty.tar", make_empty)):
+        for source, make in (
+            ("photos.tar", make_photos),
+            ("empty.tar", make_empty),
+        ):
             path = self.source(source, make)
             for stdin in (False, True):
                 folder = self.fresh(self.tmpfs)
@@ -205,10 +252,16 @@ class Bench:
                 if pid == 0:
                     os.dup2(os.open(path, os.O_RDONLY), 0)
                     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                    os.execv(self.args.tool, [
-                        self.args.tool, "--no-sync", f"--dest={folder}",
-                        "--sha256=compute",
-                        f"--source={'-' if stdin else path}"])
+                    os.execv(
+                        self.args.tool,
+                        [
+                            self.args.tool,
+                            "--no-sync",
+                            f"--dest={folder}",
+                            "--sha256=compute",
+                            f"--source={'-' if stdin else path}",
+                        ],
+                    )
                 _, status, usage = os.wait4(pid, 0)
                 if status != 0:
                     sys.exit("bench.py: the run for memory failed")
@@ -216,25 +269,32 @@ class Bench:
                 shutil.rmtree(folder)
         verdict = "ok" if max(peaks) < 64 else "below"
         self.failed |= verdict != "ok"
-        print(f"memory   {max(peaks):.1f} MB at most  bar 64 MB {verdict}",
-              flush=True)
+        print(
+            f"memory   {max(peaks):.1f} MB at most  bar 64 MB {verdict}",
+            flush=True,
+        )
 
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument(
-        "--tool", default="bazel-bin/tools/stage_dataset/stage_dataset")
+        "--tool", default="bazel-bin/tools/stage_dataset/stage_dataset"
+    )
     parser.add_argument("--tmpfs", default="/dev/shm")
     parser.add_argument("--disk", default="/tmp")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only",
-                        default="tmpfs,empty,sha256,memory,disk,synced")
+    parser.add_argument(
+        "--only", default="tmpfs,empty,sha256,memory,disk,synced"
+    )
     args = parser.parse_args()
     if not os.access(args.tool, os.X_OK):
-        sys.exit(f"bench.py: {args.tool} is missing; build it: bazel build "
-                 "//tools/stage_dataset")
+        sys.exit(
+            f"bench.py: {args.tool} is missing; build it: bazel build "
+            "//tools/stage_dataset"
+        )
     bench = Bench(args)
     try:
         for name in args.only.split(","):

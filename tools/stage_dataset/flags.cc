@@ -19,6 +19,7 @@ using tar::Status;
 struct Flag {
   const char* name;
   bool is_switch;
+  const char* text;
   Status (*set)(const std::string& value, Flags* flags);
 };
 
@@ -51,25 +52,25 @@ Status SetBytes(const char* flag, const std::string& value, int64_t* number) {
 }
 
 const Flag kFlags[] = {
-    {"source", false,
+    {"source", false, "what to stage",
      [](const std::string& value, Flags* flags) {
        flags->options.source = value;
        return Status();
      }},
-    {"dest", false,
+    {"dest", false, "the folder it goes to",
      [](const std::string& value, Flags* flags) {
        flags->options.dest = value;
        return Status();
      }},
-    {"expected-bytes", false,
+    {"expected-bytes", false, "size of the source",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(SetBytes("--expected-bytes", value, &number));
        flags->options.expected_bytes = number;
        return Status();
      }},
-    {"sha256", false, &SetSha256},
-    {"strip-components", false,
+    {"sha256", false, "checksum of the source", &SetSha256},
+    {"strip-components", false, "leading parts of names to leave out",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(
@@ -77,43 +78,48 @@ const Flag kFlags[] = {
        flags->options.strip_components = static_cast<int>(number);
        return Status();
      }},
-    {"threads", false,
+    {"threads", false, "writers",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(ParseInteger("--threads", value, 1, 64, &number));
        flags->options.threads = static_cast<int>(number);
        return Status();
      }},
-    {"max-bytes", false,
+    {"max-bytes", false, "most data to unpack",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(SetBytes("--max-bytes", value, &number));
        flags->options.max_bytes = number;
        return Status();
      }},
-    {"no-sync", true,
+    {"no-sync", true, "do not wait for the disk",
      [](const std::string& value, Flags* flags) {
        flags->options.sync = value == "false";
        return Status();
      }},
-    {"force", true,
+    {"force", true, "stage again even if it is done",
      [](const std::string& value, Flags* flags) {
        flags->options.force = value == "true";
        return Status();
      }},
-    {"json", true,
+    {"json", true, "one record on stdout",
      [](const std::string& value, Flags* flags) {
        flags->json = value == "true";
        return Status();
      }},
-    {"help", true,
+    {"help", true, "how to use it",
      [](const std::string& value, Flags* flags) {
        flags->help = value == "true";
        return Status();
      }},
-    {"version", true,
+    {"version", true, "the release",
      [](const std::string& value, Flags* flags) {
        flags->version = value == "true";
+       return Status();
+     }},
+    {"completion", false, "a completion script for a shell",
+     [](const std::string& value, Flags* flags) {
+       flags->completion = value;
        return Status();
      }},
 };
@@ -150,6 +156,14 @@ Status Unknown(const std::string& argument, const std::string& name) {
 
 }  // namespace
 
+std::vector<FlagInfo> FlagList() {
+  std::vector<FlagInfo> list;
+  for (const Flag& flag : kFlags) {
+    list.push_back({flag.name, !flag.is_switch, flag.text});
+  }
+  return list;
+}
+
 Status ParseFlags(const std::vector<std::string>& arguments, Flags* flags) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -182,7 +196,9 @@ Status ParseFlags(const std::vector<std::string>& arguments, Flags* flags) {
     }
     TAR_RETURN_IF_ERROR(flag->set(value, flags));
   }
-  if (flags->help || flags->version) return Status();
+  if (flags->help || flags->version || !flags->completion.empty()) {
+    return Status();
+  }
   for (const auto& [name, value] :
        {std::pair("--source", &flags->options.source),
         std::pair("--dest", &flags->options.dest)}) {

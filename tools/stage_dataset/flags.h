@@ -17,7 +17,18 @@ struct Flags {
   bool json = false;
   bool help = false;
   bool version = false;
+  std::string completion;  // The shell whose script is asked for.
 };
+
+// One flag, for completion.
+struct FlagInfo {
+  const char* name;
+  bool takes_value;
+  const char* text;
+};
+
+// All of them, in the order of the help.
+std::vector<FlagInfo> FlagList();
 
 // Reads the arguments after the program's name. Hyphens and underscores are the
 // same in names; a value follows "=" or is the next argument.

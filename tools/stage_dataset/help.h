@@ -30,7 +30,7 @@ Flags (hyphens or underscores; --flag=value or --flag value):
                         the next boot
   --force               stage again even if it is done
   --json                one JSON record on stdout when it is done
-  --help, --version
+  --help, --version, --completion=bash|zsh|fish
 
 Exit codes:
   0    staged, now or earlier

@@ -18,6 +18,7 @@
 #include "lib/tar/stage/checksum.h"
 #include "lib/tar/stage/stage.h"
 #include "lib/tar/stage/subprocess.h"
+#include "tools/stage_dataset/completion.h"
 #include "tools/stage_dataset/flags.h"
 #include "tools/stage_dataset/help.h"
 
@@ -78,6 +79,11 @@ int Run(const std::vector<std::string>& arguments) {
   if (flags.help) return Print(kHelp);
   const std::string version = kVersion;
   if (flags.version) return Print(("stage_dataset " + version + "\n").c_str());
+  if (!flags.completion.empty()) {
+    std::string script;
+    const tar::Status status = CompletionScript(flags.completion, &script);
+    return status.ok() ? Print(script.c_str()) : Complain(status);
+  }
   flags.options.tool_version = version;
   flags.options.make_sha256 = [] { return std::make_unique<Sha256Checksum>(); };
   tar::StageReport report;

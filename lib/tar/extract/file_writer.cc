@@ -64,8 +64,8 @@ Status WritePieces(const FileTarget& target, int fd, uint64_t offset,
   for (const Piece& piece : pieces) {
     size_t done = 0;
     while (done < piece.size) {
-      const ssize_t written =
-          pwrite(fd, piece.data + done, piece.size - done, offset + done);
+      const ssize_t written = pwrite(fd, piece.data + done, piece.size - done,
+                                     static_cast<off_t>(offset + done));
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) return WriteFailure(target, errno);
       done += written;
@@ -81,7 +81,8 @@ Status CopyRange(const FileTarget& target, int fd, int source_fd,
   uint64_t done = 0;
   while (done < target.size) {
     const size_t want = std::min<uint64_t>(buffer_size, target.size - done);
-    const ssize_t got = pread(source_fd, buffer, want, source_offset + done);
+    const ssize_t got = pread(source_fd, buffer, want,
+                              static_cast<off_t>(source_offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemFailure("cannot read", source_name, errno);
     if (got == 0) {

@@ -75,7 +75,7 @@ TEST(FinishLine, WaitsUntilAllThreadsAreThrough) {
   FinishLine line(&recorder);
   std::vector<std::thread> threads;
   for (int i = 1; i <= 8; ++i) {
-    auto stretch = line.Open(i * 10 * kMegabyte, {});
+    auto stretch = line.Open(10 * kMegabyte * i, {});
     threads.emplace_back([stretch = std::move(stretch)]() mutable {
       std::this_thread::yield();
       stretch.reset();

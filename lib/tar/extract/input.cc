@@ -30,7 +30,7 @@ FileInput::FileInput(int fd, uint64_t size, std::string name)
 Status FileInput::Read(char* buffer, size_t count, size_t* got) {
   ssize_t result;
   do {
-    result = pread(fd_, buffer, count, offset_);
+    result = pread(fd_, buffer, count, static_cast<off_t>(offset_));
   } while (result < 0 && errno == EINTR);
   if (result > 0) offset_ += result;
   return Outcome(result, name_, got);

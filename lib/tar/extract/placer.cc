@@ -75,7 +75,7 @@ Status Placer::Place(const Entry& entry, bool write, FileTarget* target,
   }
   TAR_RETURN_IF_ERROR(Count(entry));
   if (!write) return Status();
-  const Status made = Make(entry, name.path, link.path, target, is_target);
+  Status made = Make(entry, name.path, link.path, target, is_target);
   if (made.ok()) return made;
   return Failed("entry " + Quote(entry.path) + ": " + made.message());
 }

@@ -32,12 +32,12 @@ class Unpacker {
       : input_(input),
         name_(name),
         options_(options),
-        random_access_(input->random_access_fd() >= 0),
         line_(options.listener),
         pool_(options.threads, name, &line_),
         dispatcher_(&pool_, &line_),
         placer_(root_fd, options.strip_components, options.max_bytes,
-                &dispatcher_) {}
+                &dispatcher_),
+        random_access_(input->random_access_fd() >= 0) {}
 
   Status Run(UnpackResult* result) {
     Status status = ReadAll();
@@ -247,7 +247,6 @@ class Unpacker {
   Input* const input_;
   const std::string& name_;
   const UnpackOptions& options_;
-  const bool random_access_;
 
   BlockPool pool_of_blocks_;
   FinishLine line_;
@@ -258,21 +257,22 @@ class Unpacker {
 
   BlockRef block_;
   size_t filled_ = 0;
-  bool shared_ = false;  // Pieces of the block went to writers.
   size_t window_bytes_ = kMinWindow;
   uint64_t read_bytes_ = 0;
 
   // The file being collected from the stream.
-  bool collecting_ = false;
   FileTarget target_;
   std::vector<Piece> pieces_;
   uint64_t collected_ = 0;
   std::shared_ptr<PartialFile> partial_;
   FinishLine::StretchRef stretch_;
   uint64_t part_offset_ = 0;
-
-  bool ended_ = false;
   uint64_t trailing_bytes_ = 0;
+
+  const bool random_access_;
+  bool shared_ = false;      // Pieces of the block went to writers.
+  bool collecting_ = false;  // A file from the stream.
+  bool ended_ = false;
   bool trailing_is_zero_ = true;
 };
 

@@ -39,7 +39,7 @@ Status UnpackFile(int root_fd, const std::string& archive,
   const int fd = memfd_create("archive", MFD_CLOEXEC);
   WriteAll(fd, archive);
   FileInput input(fd, archive.size(), "test.tar");
-  const Status status = Unpack(&input, "test.tar", root_fd, options, result);
+  Status status = Unpack(&input, "test.tar", root_fd, options, result);
   close(fd);
   return status;
 }
@@ -53,7 +53,7 @@ Status UnpackStream(int root_fd, const std::string& archive,
     close(fd);
   });
   StreamInput input(ends[0], "stdin");
-  const Status status = Unpack(&input, "stdin", root_fd, options, result);
+  Status status = Unpack(&input, "stdin", root_fd, options, result);
   close(ends[0]);
   writer.join();
   return status;
@@ -102,9 +102,9 @@ Status UnpackInto(const Cage& cage, const std::string& archive, Arrival arrival,
                   const UnpackOptions& options, UnpackResult* result) {
   const int root_fd =
       open(cage.inner().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const Status status = arrival == Arrival::kFile
-                            ? UnpackFile(root_fd, archive, options, result)
-                            : UnpackStream(root_fd, archive, options, result);
+  Status status = arrival == Arrival::kFile
+                      ? UnpackFile(root_fd, archive, options, result)
+                      : UnpackStream(root_fd, archive, options, result);
   close(root_fd);
   return status;
 }

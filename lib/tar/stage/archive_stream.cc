@@ -171,7 +171,7 @@ Status ArchiveStream::StartUnpacking(const std::string& packer) {
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return SystemFailure("cannot start", packer, errno);
   }
-  const Status started = unpacker_.Start(UnpackCommand(packer), ends[0]);
+  Status started = unpacker_.Start(UnpackCommand(packer), ends[0]);
   close(ends[0]);
   if (!started.ok()) {
     close(ends[1]);
@@ -191,7 +191,7 @@ Status ArchiveStream::StartUnpacking(const std::string& packer) {
 
 Status ArchiveStream::Explain(const Status& failure) {
   for (Subprocess* program : {&client_, &unpacker_}) {
-    const Status reason = program->FailureSoFar();
+    Status reason = program->FailureSoFar();
     if (!reason.ok()) return reason;
   }
   return failure;

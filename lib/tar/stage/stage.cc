@@ -51,7 +51,7 @@ class Stager {
 
   Status Run() {
     const auto start = std::chrono::steady_clock::now();
-    const Status status = RunUntimed();
+    Status status = RunUntimed();
     const std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - start;
     report_->seconds = elapsed.count();
@@ -198,7 +198,7 @@ class Stager {
         source_, options_.sha256.empty() ? nullptr : options_.make_sha256(),
         &done_));
     if (!stream.metered()) options->read_offset = &done_;
-    const Status unpacked =
+    Status unpacked =
         Unpack(stream.input(), source_.name(), dest_.fd(), *options, result);
     if (!unpacked.ok()) return stream.Explain(unpacked);
     TAR_RETURN_IF_ERROR(stream.Finish(&report_->sha256));

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ void Unregister(pid_t pid) {
   }
 }
 
+bool IsProgram(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+         access(path, X_OK) == 0;
+}
+
 // In the child, between fork and exec: only what a signal handler may do.
 [[noreturn]] void Become(const char* path, char* const* argv, int in, int out,
                          int err) {
@@ -57,7 +64,7 @@ std::string FindProgram(const std::string& name) {
     if (end == std::string::npos) end = path.size();
     const std::string folder = path.substr(begin, end - begin);
     const std::string full = (folder.empty() ? "." : folder) + "/" + name;
-    if (access(full.c_str(), X_OK) == 0) return full;
+    if (IsProgram(full.c_str())) return full;
     begin = end + 1;
   }
   return "";
@@ -110,7 +117,7 @@ Status Subprocess::FailureSoFar() {
     int result = 0;
     if (waitpid(pid_, &result, WNOHANG) == pid_) {
       const bool cut_off = WIFSIGNALED(result) && WTERMSIG(result) == SIGPIPE;
-      const Status outcome = Outcome(result);
+      Status outcome = Outcome(result);
       return cut_off ? Status() : outcome;
     }
     usleep(5000);

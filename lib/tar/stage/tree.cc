@@ -188,7 +188,7 @@ Status SummarizeTree(int root_fd, const std::string& name,
 Status CopyTree(int root_fd, const std::string& name, int dest_fd,
                 const UnpackOptions& options, UnpackResult* result) {
   Copier copier(name, dest_fd, options);
-  const Status status =
+  Status status =
       WalkTree(root_fd, name,
                [&copier](const Entry& entry, const FolderRef& folder,
                          const std::string& leaf) {

@@ -27,7 +27,7 @@ class TreeTest : public testing::Test {
   }
   Status Copy(UnpackOptions options = {}) {
     const int dest_fd = open(to_.inner().c_str(), O_RDONLY);
-    const Status status = CopyTree(root_fd_, "src", dest_fd, options, &result_);
+    Status status = CopyTree(root_fd_, "src", dest_fd, options, &result_);
     close(dest_fd);
     return status;
   }
