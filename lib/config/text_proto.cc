@@ -166,10 +166,10 @@ absl::Status ParseTextProto(absl::string_view text, const std::string& file,
   }
   if (needs_check) {
     Places parsed(file);
-    parsed.AddParsed(*message, tree);
+    parsed.AddParsed(*message, tree, text);
     RETURN_IF_ERROR(CheckText(*message, parsed));
   }
-  if (places != nullptr) places->AddParsed(*message, tree);
+  if (places != nullptr) places->AddParsed(*message, tree, text);
   return absl::OkStatus();
 }
 
