@@ -106,12 +106,12 @@ TEST(TaskCutterTest, RowsStayOnTheirKindOfMachine) {
   const MachineType cpu = Machine(0), gpu = Machine(1);
   TaskCutter on_cpu("c", config, cpu, 9), on_gpu("c", config, gpu, 9);
   EXPECT_EQ(std::string(on_cpu.Add(TheJob("A", 1, "gpu")).message()),
-            "c: cloud.machine_type: c4 has no GPU, but lib jobs of this config "
+            "c4 has no GPU, but lib jobs of this config "
             "are gpu rows; use a machine with a GPU");
   EXPECT_EQ(on_cpu.Add(TheJob("A", 1, "host_cpu")).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(on_gpu.Add(TheJob("A", 1, "cpu")).message()),
-            "c: cloud.machine_type: g2 has a GPU, but lib jobs of this config "
+            "g2 has a GPU, but lib jobs of this config "
             "are cpu rows; use a machine without a GPU");
 }
 
