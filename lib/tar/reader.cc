@@ -23,6 +23,7 @@ void Reader::Consume(std::string_view* input, uint64_t count) {
 }
 
 const Header* Reader::TakeBlock(std::string_view* input) {
+  if (input->empty()) return nullptr;  // Its data may be null: no memcpy.
   if (block_filled_ == 0 && input->size() >= kBlockSize) {
     const char* block = input->data();
     Consume(input, kBlockSize);
