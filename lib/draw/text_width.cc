@@ -1,0 +1,48 @@
+#include "lib/draw/text_width.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace feedrate {
+namespace {
+
+constexpr double kAllowance = 1.04;
+
+// Share of the size that one byte takes; later bytes of a character none.
+double WidthOf(unsigned char c) {
+  if ((c & 0xC0) == 0x80) return 0;
+  if (c >= 0x80) return 0.6;
+  if (absl::string_view("ijl|!.,:;'").find(c) != absl::string_view::npos) {
+    return 0.25;
+  }
+  if (absl::string_view(" ftrI()[]/-").find(c) != absl::string_view::npos) {
+    return 0.31;
+  }
+  if (c == 'm' || c == 'M' || c == 'W' || c == '%' || c == '@') return 0.86;
+  if (c == 'w' || (c >= 'A' && c <= 'Z')) return 0.7;
+  return 0.556;
+}
+
+}  // namespace
+
+double TextWidth(absl::string_view text, double size) {
+  double width = 0;
+  for (const char c : text) width += WidthOf(static_cast<unsigned char>(c));
+  return width * size * kAllowance;
+}
+
+std::string TextToFit(absl::string_view text, double size, double width) {
+  if (TextWidth(text, size) <= width) return std::string(text);
+  while (!text.empty() && TextWidth(text, size) + size > width) {
+    // Whole characters only.
+    do {
+      text.remove_suffix(1);
+    } while (!text.empty() && (text.back() & 0xC0) == 0x80);
+    if (!text.empty() && (text.back() & 0xC0) == 0xC0) text.remove_suffix(1);
+  }
+  return absl::StrCat(text, "…");
+}
+
+}  // namespace feedrate
