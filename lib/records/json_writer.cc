@@ -258,6 +258,11 @@ void AppendJsonDouble(double value, std::string* out) {
     out->append("null");
     return;
   }
+  if (value == 0 && std::signbit(value)) {
+    // "-0" is a whole number to readers, which know no negative zero.
+    out->append("-0.0");
+    return;
+  }
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
   out->append(buffer, end);
