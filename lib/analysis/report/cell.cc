@@ -1,4 +1,4 @@
-#include "lib/analysis/report_cell.h"
+#include "lib/analysis/report/cell.h"
 
 #include <algorithm>
 #include <map>

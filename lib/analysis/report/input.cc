@@ -1,4 +1,4 @@
-#include "lib/analysis/report_input.h"
+#include "lib/analysis/report/input.h"
 
 #include <functional>
 #include <map>
