@@ -43,9 +43,9 @@ absl::optional<size_t> ReferenceColumn(const Setting& setting,
   return column;
 }
 
-Estimate MeanOf(const std::vector<SpeedUp>& lines) {
+Estimate MeanOf(const std::vector<LineSpeedUp>& lines) {
   std::vector<double> ratios;
-  for (const SpeedUp& line : lines) ratios.push_back(line.ratio.value);
+  for (const LineSpeedUp& line : lines) ratios.push_back(line.ratio.value);
   return {GeometricMean(ratios), WhiskersOf(GeometricMeanInterval(ratios))};
 }
 
@@ -99,7 +99,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
     heading.label = library.library;
     heading.is_heading = true;
     plot.rows.push_back(std::move(heading));
-    for (const SpeedUp& line : library.lines) {
+    for (const LineSpeedUp& line : library.lines) {
       ForestRow row;
       row.label = line.line;
       row.ratio = line.ratio;

@@ -12,7 +12,7 @@
 
 namespace feedrate {
 
-struct SpeedUp {
+struct LineSpeedUp {
   std::string line;
   // Median over median, with the interval of the ratio where both have one.
   Estimate ratio;
@@ -24,7 +24,7 @@ struct LibrarySpeedUps {
   std::string library;
   // Its place among the setting's libraries.
   size_t column = 0;
-  std::vector<SpeedUp> lines;
+  std::vector<LineSpeedUp> lines;
   // Geometric mean over `lines`, with its interval from three on.
   Estimate mean;
 };
