@@ -40,14 +40,17 @@ class RecordReader {
   // Reads from an open descriptor; `name` is for messages.
   absl::Status ReadDescriptor(int fd, const std::string& name);
 
+  // Reads one line, without its newline, that the caller cut out of `place`.
+  // `is_unfinished`: it had none.
+  void ReadLine(absl::string_view line, const std::string& place,
+                bool is_unfinished);
+
   // Lines that were neither a record nor a torn end, in all files so far.
   int64_t broken_lines() const { return broken_lines_; }
   // Torn last lines in all files so far.
   int64_t torn_lines() const { return torn_lines_; }
 
  private:
-  void ReadLine(absl::string_view line, const std::string& place,
-                bool is_unfinished);
   absl::Status TryLine(absl::string_view line);
   // Reads the whole records in a line that is none. Returns how many.
   int Rescue(absl::string_view line);

@@ -1,0 +1,107 @@
+// Rows boiled down to what statistics need: 24 bytes each.
+#ifndef FEEDRATE_LIB_ANALYSIS_ROW_LOG_H_
+#define FEEDRATE_LIB_ANALYSIS_ROW_LOG_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/analysis/query.h"
+#include "lib/analysis/value.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/sample_quantiles.h"
+
+namespace feedrate {
+
+struct LoggedRow {
+  // Hash of job, run, machine and version: equal for attempts at one run. 0:
+  // the row names no job, so nothing is known of other attempts.
+  uint64_t run = 0;
+  double throughput = 0;
+  uint32_t group = 0;
+  // The later of two attempts has the larger one: attempt, then minute.
+  uint32_t order = 0;
+};
+
+// Which attempt a row is, without the minute that it started.
+inline uint32_t AttemptOf(const LoggedRow& row) { return row.order >> 26; }
+
+// What a row holds besides its group.
+struct RowNumbers {
+  // As text in the row; quotes do not matter, but must not vary.
+  absl::string_view job_id;
+  absl::string_view run_index;
+  absl::string_view started_at;
+  int64_t attempt = 0;
+  double throughput = 0;
+  absl::Span<const double> samples_s;
+};
+
+// Rows that agree in every field of the query.
+struct RawGroup {
+  // One for each field of the query.
+  std::vector<Value> values;
+  bool is_ok = false;
+  // What the filter says.
+  bool used = true;
+  // Hash of the values that tell runs of one job apart.
+  uint64_t same_run = 0;
+  // Raw timings of its `ok` rows.
+  SampleQuantiles samples;
+  int64_t rows_without_samples = 0;
+  // JSON of the slots, one after the other, and where each ends.
+  std::string tokens;
+  std::vector<uint32_t> ends;
+  uint64_t hash = 0;
+};
+
+// The rows that one thread read. Not thread-safe.
+class RowLog {
+ public:
+  // Bytes that must be readable behind each token.
+  static constexpr size_t kTokenPadding = 8;
+  static constexpr size_t kPieceRows = 1 << 16;
+  struct Piece {
+    std::unique_ptr<LoggedRow[]> rows;
+    size_t size = 0;
+  };
+
+  // `query` outlives the log.
+  explicit RowLog(const Query* query);
+
+  // Adds a row whose JSON at each slot is `tokens` (empty: not there), and one
+  // empty token behind them. Each has kTokenPadding readable bytes behind it.
+  // InvalidArgument when one is of the wrong type; then nothing is added.
+  absl::Status Add(absl::Span<const absl::string_view> tokens,
+                   const RowNumbers& numbers);
+  // The same from a message. Asks the filter, when it is one for each row.
+  absl::Status Add(const Row& row);
+
+  std::vector<RawGroup>& groups() { return groups_; }
+  std::vector<Piece>& pieces() { return pieces_; }
+  int64_t size() const { return size_; }
+
+ private:
+  absl::StatusOr<uint32_t> GroupOf(absl::Span<const absl::string_view> tokens);
+  absl::StatusOr<uint32_t> NewGroup(
+      absl::Span<const absl::string_view> tokens, uint64_t hash);
+  void Log(const RowNumbers& numbers, uint32_t group);
+  void GrowTable();
+
+  const Query* const query_;
+  std::vector<RawGroup> groups_;
+  // Open addressing: group + 1, or 0 for an empty place.
+  std::vector<uint32_t> table_;
+  std::vector<Piece> pieces_;
+  int64_t size_ = 0;
+  // For Add(Row): tokens one after the other, kept to save allocations.
+  std::string scratch_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ANALYSIS_ROW_LOG_H_
