@@ -90,14 +90,20 @@ double LegendHeight(const std::vector<std::string>& names, double width) {
   return kLegendLine * LayOutLegend(names, width, [](int, double, int) {});
 }
 
-void DrawLegend(Svg* svg, const std::vector<std::string>& names, double left,
-                double top, double width) {
+void DrawLegend(Svg* svg, const std::vector<std::string>& names,
+                const std::vector<int>& colors, double left, double top,
+                double width) {
   LayOutLegend(names, width, [&](int series, double x, int line) {
     const double y = top + line * kLegendLine;
-    svg->Rect(left + x, y, kSwatch, kSwatch, FillClass(series));
+    svg->Rect(left + x, y, kSwatch, kSwatch,
+              FillClass(ColorOf(colors, series)));
     svg->Text(left + x + kSwatch + 6, y + kSwatch - 1.5, names[series],
               Svg::Anchor::kStart, "l");
   });
+}
+
+int ColorOf(const std::vector<int>& colors, size_t series) {
+  return series < colors.size() ? colors[series] : static_cast<int>(series);
 }
 
 std::string FillClass(int series) {

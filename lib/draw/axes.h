@@ -32,10 +32,13 @@ void DrawYAxis(Svg* svg, const Scale& scale, const Area& area,
 // Width that a column of labels needs, at most `limit`.
 double LabelWidth(const std::vector<std::string>& labels, double limit);
 
-// Swatches and names of series 0, 1, … in as many lines as `width` needs.
+// Swatches and names of series in as many lines as `width` needs. `colors` are
+// their numbers for FillClass; where it is too short a series has its own.
 double LegendHeight(const std::vector<std::string>& names, double width);
-void DrawLegend(Svg* svg, const std::vector<std::string>& names, double left,
-                double top, double width);
+void DrawLegend(Svg* svg, const std::vector<std::string>& names,
+                const std::vector<int>& colors, double left, double top,
+                double width);
+int ColorOf(const std::vector<int>& colors, size_t series);
 
 // "f3" and "k3" for series 3; they repeat after kSeriesColors.
 std::string FillClass(int series);

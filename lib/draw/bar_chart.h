@@ -32,6 +32,8 @@ struct BarChart {
   // Of the horizontal axis, with the unit.
   std::string axis_title;
   std::vector<std::string> series;
+  // Colour of each series; see DrawLegend. Empty: in their order.
+  std::vector<int> colors;
   std::vector<BarGroup> groups;
   ScaleType scale = ScaleType::kLinear;
   double width = 760;

@@ -59,7 +59,7 @@ Svg DrawHeatMap(const HeatMap& map) {
           : std::min(kMaxColumn, (map.width - left - 8) / map.columns.size());
   const double top = 52;
   Svg svg(map.width, top + kRow * map.rows.size() + 8, map.title);
-  DrawScale(&svg, map, left, 6);
+  DrawScale(&svg, map, 8, 6);
   for (size_t i = 0; i < map.columns.size(); ++i) {
     svg.Text(left + (i + 0.5) * column, top - 8,
              TextToFit(map.columns[i], 11.5, column - 4), Svg::Anchor::kMiddle,

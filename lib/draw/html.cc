@@ -19,6 +19,7 @@ namespace {
 
 // Long tables get a field to filter them by.
 constexpr size_t kRowsToFilter = 8;
+constexpr size_t kSentence = 30;
 
 // Escaped, with `words` between back quotes as code.
 std::string Prose(const std::string& text) {
@@ -40,6 +41,8 @@ std::string CellHtml(const DocumentCell& cell, Align align, bool is_name) {
   if (align == Align::kRight) classes += "n";
   if (cell.is_best) classes += " best";
   if (cell.is_muted) classes += " muted";
+  // A column of sentences must not shrink to one word a line.
+  if (cell.text.size() > kSentence) classes += " long";
   std::string out = is_name ? "<th scope=\"row\"" : "<td";
   if (!classes.empty()) absl::StrAppend(&out, " class=\"", classes, "\"");
   if (cell.value.has_value()) {
@@ -76,11 +79,13 @@ class Writer {
   void operator()(const DocumentTable& table) const {
     absl::StrAppend(&out_, "<div class=\"table\"",
                     table.rows.size() >= kRowsToFilter ? " data-filter" : "",
-                    "><div class=\"scroll\" tabindex=\"0\"><table>\n");
+                    ">");
+    // Not a <caption>: that would scroll away with a wide table.
     if (!table.caption.empty()) {
-      absl::StrAppend(&out_, "<caption>", Prose(table.caption),
-                      "</caption>\n");
+      absl::StrAppend(&out_, "<p class=\"caption\">", Prose(table.caption),
+                      "</p>\n");
     }
+    out_ += "<div class=\"scroll\" tabindex=\"0\"><table>\n";
     out_ += "<thead><tr>";
     for (size_t i = 0; i < table.header.size(); ++i) {
       absl::StrAppend(&out_, "<th scope=\"col\"",

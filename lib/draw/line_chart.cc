@@ -97,14 +97,15 @@ Svg DrawLineChart(const LineChart& chart) {
     names.push_back(series.name);
     for (const LinePoint& point : series.points) values.insert(point.x);
   }
-  const double legend = LegendHeight(names, chart.width - 16);
+  const double legend_width = chart.width - kLeft - 8;
+  const double legend = LegendHeight(names, legend_width);
   Area area;
   area.left = kLeft;
   area.top = 12 + legend;
   area.right = chart.width - 12;
   area.bottom = chart.height - kXAxisHeight;
   Svg svg(chart.width, chart.height, chart.title);
-  DrawLegend(&svg, names, kLeft, 6, chart.width - kLeft - 8);
+  DrawLegend(&svg, names, chart.colors, kLeft, 6, legend_width);
   Scale y = YScaleOf(chart);
   y.SetRange(area.bottom, area.top);
   DrawYAxis(&svg, y, area, chart.y_title);
@@ -116,7 +117,7 @@ Svg DrawLineChart(const LineChart& chart) {
   x.SetRange(area.left + kInset, area.right - kInset);
   DrawXValues(&svg, x, area, values, chart.x_title);
   for (size_t i = 0; i < chart.series.size(); ++i) {
-    DrawSeries(&svg, chart.series[i], x, y, static_cast<int>(i));
+    DrawSeries(&svg, chart.series[i], x, y, ColorOf(chart.colors, i));
   }
   return svg;
 }

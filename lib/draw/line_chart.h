@@ -28,6 +28,8 @@ struct LineChart {
   std::string x_title;
   std::string y_title;
   std::vector<LineSeries> series;
+  // Colour of each series; see DrawLegend. Empty: in their order.
+  std::vector<int> colors;
   ScaleType y_scale = ScaleType::kLinear;
   double width = 560;
   double height = 300;

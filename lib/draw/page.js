@@ -83,7 +83,7 @@
         });
       }
     };
-    holder.prepend(field);
+    holder.querySelector(".scroll").before(field);
   }
 
   // Hover: titles of marks and cells at once and in our own colours.

@@ -78,6 +78,7 @@ std::vector<Tick> Scale::LogTicks(int wanted) const {
   const double decades = std::log10(high_ / low_);
   // What labelled ticks of a decade there is room for.
   const bool halves = 3 * decades <= wanted + 1;
+  const bool all = 9 * decades <= wanted + 3;
   const int every = std::max(1, static_cast<int>(std::ceil(decades / wanted)));
   std::vector<Tick> ticks;
   const int first = static_cast<int>(std::floor(std::log10(low_)));
@@ -87,7 +88,7 @@ std::vector<Tick> Scale::LogTicks(int wanted) const {
       const double value = factor * std::pow(10, power);
       if (value < low_ * (1 - 1e-9) || value > high_ * (1 + 1e-9)) continue;
       const bool labelled = factor == 1 ? (power - first) % every == 0
-                                        : halves && (factor == 2 || factor == 5);
+                                        : all || (halves && (factor == 2 || factor == 5));
       if (!labelled && decades > 6) continue;
       ticks.push_back({value, labelled ? ShortNumberText(value) : ""});
     }

@@ -63,7 +63,7 @@ Svg DrawStackedBars(const StackedBars& chart) {
   area.right = chart.width - text - 16;
   area.bottom = area.top + kRow * chart.rows.size();
   Svg svg(chart.width, area.bottom + kXAxisHeight, chart.title);
-  DrawLegend(&svg, chart.parts, 8, 6, chart.width - 16);
+  DrawLegend(&svg, chart.parts, {}, 8, 6, chart.width - 16);
   Scale scale(ScaleType::kLinear, 0, high, /*from_zero=*/true);
   scale.SetRange(area.left, area.right);
   DrawXAxis(&svg, scale, area, chart.axis_title);

@@ -8,7 +8,7 @@
 namespace feedrate {
 namespace {
 
-constexpr double kAllowance = 1.04;
+constexpr double kAllowance = 1.12;
 
 // Share of the size that one byte takes; later bytes of a character none.
 double WidthOf(unsigned char c) {
@@ -35,14 +35,25 @@ double TextWidth(absl::string_view text, double size) {
 
 std::string TextToFit(absl::string_view text, double size, double width) {
   if (TextWidth(text, size) <= width) return std::string(text);
-  while (!text.empty() && TextWidth(text, size) + size > width) {
-    // Whole characters only.
-    do {
-      text.remove_suffix(1);
-    } while (!text.empty() && (text.back() & 0xC0) == 0x80);
-    if (!text.empty() && (text.back() & 0xC0) == 0xC0) text.remove_suffix(1);
+  // Both ends tell names apart: "Gauss…workers=4".
+  size_t head = text.size() / 2;
+  size_t tail = head;
+  const auto fits = [&] {
+    return TextWidth(text.substr(0, head), size) + size +
+               TextWidth(text.substr(tail), size) <=
+           width;
+  };
+  const auto is_inside = [&](size_t place) {
+    return place < text.size() && (text[place] & 0xC0) == 0x80;
+  };
+  while ((head > 0 || tail < text.size()) && (!fits() || is_inside(head))) {
+    if (head > 0) --head;
+    if (fits() && !is_inside(head)) break;
+    if (tail < text.size()) ++tail;
   }
-  return absl::StrCat(text, "…");
+  while (is_inside(head)) --head;
+  while (is_inside(tail)) ++tail;
+  return absl::StrCat(text.substr(0, head), "…", text.substr(tail));
 }
 
 }  // namespace feedrate

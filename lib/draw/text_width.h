@@ -13,7 +13,7 @@ namespace feedrate {
 // may be wider.
 double TextWidth(absl::string_view text, double size);
 
-// `text`, cut with an ellipsis when it is wider than `width`.
+// `text`, with an ellipsis in its middle when it is wider than `width`.
 std::string TextToFit(absl::string_view text, double size, double width);
 
 }  // namespace feedrate

@@ -16,6 +16,9 @@
 namespace feedrate {
 namespace {
 
+// The harness alone is no result.
+constexpr char kNullLibrary[] = "null";
+
 std::string KeyOf(const ReportCell& cell) {
   return absl::StrCat(cell.example.job_id(), " ",
                       cell.example.machine_profile());
@@ -43,7 +46,7 @@ Change ChangeOf(const ReportCell& before, const ReportCell& now) {
   } else if (change.ratio.whiskers->high < 1) {
     change.word = "slower";
   } else {
-    change.word = "no difference shown";
+    change.word = "not shown";
   }
   return change;
 }
@@ -87,10 +90,14 @@ double OrderOf(const Change& change) {
 Changes ChangesBetween(const std::vector<ReportCell>& before,
                        const std::vector<ReportCell>& now) {
   std::map<std::string, const ReportCell*> earlier;
-  for (const ReportCell& cell : before) earlier[KeyOf(cell)] = &cell;
+  for (const ReportCell& cell : before) {
+    if (cell.example.library() == kNullLibrary) continue;
+    earlier[KeyOf(cell)] = &cell;
+  }
   Changes changes;
   std::map<std::string, bool> paired;
   for (const ReportCell& cell : now) {
+    if (cell.example.library() == kNullLibrary) continue;
     const auto other = earlier.find(KeyOf(cell));
     if (other == earlier.end()) {
       ++changes.only_now;

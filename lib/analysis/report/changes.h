@@ -17,8 +17,8 @@ struct Change {
   const ReportCell* now = nullptr;
   // Throughput now over before. Meaningless unless both ran.
   Estimate ratio;
-  // `faster` or `slower` when the interval excludes 1, `no difference shown`
-  // when it does not, `cannot tell` without one, else what each was.
+  // `faster` or `slower` when the interval excludes 1, `not shown` when it
+  // does not, `cannot tell` without one, else what each was.
   std::string word;
 };
 

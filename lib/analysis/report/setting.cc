@@ -154,7 +154,8 @@ std::string ColumnOf(const ReportCell& cell,
   return name;
 }
 
-Setting MakeSetting(std::vector<const ReportCell*> cells) {
+Setting MakeSetting(std::vector<const ReportCell*> cells,
+                    const std::set<std::string>& all_libraries) {
   Setting setting;
   setting.swept = SweptAxes(cells);
   std::stable_sort(
@@ -170,9 +171,20 @@ Setting MakeSetting(std::vector<const ReportCell*> cells) {
     versions[cell->example.library()].insert(cell->example.library_version());
     labels.insert(cell->labels.begin(), cell->labels.end());
   }
-  std::set<std::string> columns;
-  for (const ReportCell* cell : cells) columns.insert(ColumnOf(*cell, versions));
-  setting.libraries.assign(columns.begin(), columns.end());
+  std::map<std::string, std::string> columns;
+  for (const ReportCell* cell : cells) {
+    columns[ColumnOf(*cell, versions)] = cell->example.library();
+  }
+  for (const auto& column : columns) {
+    setting.libraries.push_back(column.first);
+    // Two versions of a library must differ in colour, at the price of the
+    // same colour everywhere.
+    setting.colors.push_back(static_cast<int>(
+        columns.size() > versions.size()
+            ? setting.colors.size()
+            : std::distance(all_libraries.begin(),
+                            all_libraries.find(column.second))));
+  }
   for (const ReportCell* cell : cells) {
     const Setting::Line line{cell->example.transform(),
                              PointOf(*cell, setting.swept)};
@@ -220,14 +232,16 @@ std::string Setting::AxisValue(const ReportCell& cell,
 
 std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells) {
   std::map<Key, std::vector<const ReportCell*>> groups;
+  std::set<std::string> libraries;
   for (const ReportCell& cell : cells) {
     if (cell.example.library() == kNullLibrary) continue;
     groups[KeyOf(cell)].push_back(&cell);
+    libraries.insert(cell.example.library());
   }
   std::vector<Setting> settings;
   std::map<std::string, int> titles;
   for (auto& group : groups) {
-    settings.push_back(MakeSetting(std::move(group.second)));
+    settings.push_back(MakeSetting(std::move(group.second), libraries));
     ++titles[settings.back().id];
   }
   // Where titles are equal, the description tells them apart; ids must differ.

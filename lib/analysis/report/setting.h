@@ -39,6 +39,9 @@ struct Setting {
   // Names of columns, and lines, both in the order of the report.
   std::vector<std::string> libraries;
   std::vector<Line> lines;
+  // A number for the colour of each column: the same library has the same one
+  // in all settings of a report.
+  std::vector<int> colors;
   // Axes with more than one value, such as "workers".
   std::vector<std::string> swept;
 

@@ -92,6 +92,7 @@ LineChart CurvesOf(const Setting& setting, const std::string& transform,
   LineChart chart;
   chart.x_title = axis;
   chart.y_title = PerSecond(setting);
+  chart.colors = setting.colors;
   for (size_t i = 0; i < setting.libraries.size(); ++i) {
     LineSeries series;
     series.name = setting.libraries[i];
@@ -129,6 +130,7 @@ absl::optional<Figure> BarsOf(const Setting& setting) {
   chart.title = absl::StrCat("Throughput, ", setting.title);
   chart.axis_title = PerSecond(setting);
   chart.series = setting.libraries;
+  chart.colors = setting.colors;
   bool any = false;
   for (size_t line = 0; line < setting.lines.size(); ++line) {
     BarGroup group;
@@ -198,6 +200,7 @@ absl::optional<Figure> OfLimitOf(const Setting& setting) {
   chart.title = absl::StrCat("Share of the limit, ", setting.title);
   chart.axis_title = "% of what the machine could do";
   chart.series = setting.libraries;
+  chart.colors = setting.colors;
   std::set<std::string> limits;
   for (size_t line = 0; line < setting.lines.size(); ++line) {
     BarGroup group;

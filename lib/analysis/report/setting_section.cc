@@ -38,7 +38,8 @@ bool IsAmongBest(const ReportCell& cell, const ReportCell* best) {
          cell.summary->interval->high >= best->summary->interval->low;
 }
 
-DocumentCell CellOf(const ReportCell* cell, const ReportCell* best) {
+DocumentCell CellOf(const ReportCell* cell, const ReportCell* best,
+                    bool is_contest) {
   if (cell == nullptr) {
     DocumentCell none("");
     none.is_muted = true;
@@ -52,7 +53,7 @@ DocumentCell CellOf(const ReportCell* cell, const ReportCell* best) {
   }
   const Summary& summary = *cell->summary;
   result.value = summary.median;
-  result.is_best = IsAmongBest(*cell, best);
+  result.is_best = is_contest && IsAmongBest(*cell, best);
   if (summary.interval.has_value()) {
     result.detail = absl::StrCat("[", SignificantText(summary.interval->low),
                                  ", ", SignificantText(summary.interval->high),
@@ -108,7 +109,8 @@ DocumentTable TableOf(const Setting& setting) {
     if (has_points) row.emplace_back(setting.lines[line].point);
     const ReportCell* best = BestOf(setting, line);
     for (size_t i = 0; i < setting.libraries.size(); ++i) {
-      row.push_back(CellOf(setting.Find(line, i), best));
+      row.push_back(
+          CellOf(setting.Find(line, i), best, setting.libraries.size() > 1));
     }
     table.rows.push_back(std::move(row));
   }

@@ -103,7 +103,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       ForestRow row;
       row.label = line.line;
       row.ratio = line.ratio;
-      row.series = static_cast<int>(library.column);
+      row.series = setting.colors[library.column];
       row.hover = line.hover;
       plot.rows.push_back(std::move(row));
     }
@@ -111,7 +111,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       ForestRow mean;
       mean.label = absl::StrCat("mean of ", library.lines.size());
       mean.ratio = library.mean;
-      mean.series = static_cast<int>(library.column);
+      mean.series = setting.colors[library.column];
       mean.is_summary = true;
       plot.rows.push_back(std::move(mean));
     }

@@ -217,10 +217,9 @@ Section SummarySection(const ReportInput& input,
   if (input.replaced_rows > 0 || input.broken_lines > 0 ||
       input.torn_lines > 0) {
     section.blocks.emplace_back(Paragraph{
-        absl::StrCat(input.replaced_rows,
-                     " rows were replaced by later attempts; ",
-                     input.broken_lines + input.torn_lines,
-                     " lines could not be read."),
+        absl::StrCat("Rows replaced by later attempts: ", input.replaced_rows,
+                     ". Lines that could not be read: ",
+                     input.broken_lines + input.torn_lines, "."),
         input.broken_lines + input.torn_lines > 0});
   }
   std::vector<std::string> others;

@@ -1,6 +1,7 @@
 #include "lib/analysis/report/targets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -58,13 +59,20 @@ absl::Status CheckDiagnosis(const std::string& path,
   return absl::OkStatus();
 }
 
+// Whole numbers stay whole: "1 row", not "1.00 row".
+std::string NumberText(double value) {
+  return value == std::round(value) && std::abs(value) < 1e6
+             ? SignificantText(value, 1)
+             : SignificantText(value);
+}
+
 std::string BoundText(const Target& target) {
   std::vector<std::string> parts;
   if (target.has_min()) {
-    parts.push_back(absl::StrCat("≥ ", SignificantText(target.min())));
+    parts.push_back(absl::StrCat("≥ ", NumberText(target.min())));
   }
   if (target.has_max()) {
-    parts.push_back(absl::StrCat("≤ ", SignificantText(target.max())));
+    parts.push_back(absl::StrCat("≤ ", NumberText(target.max())));
   }
   return absl::StrCat(absl::StrJoin(parts, ", "),
                       target.unit().empty() ? "" : " ", target.unit());
@@ -72,7 +80,7 @@ std::string BoundText(const Target& target) {
 
 std::string FoundText(const TargetResult& result) {
   if (!result.value.has_value()) return "–";
-  return absl::StrCat(SignificantText(*result.value),
+  return absl::StrCat(NumberText(*result.value),
                       result.target.unit().empty() ? "" : " ",
                       result.target.unit());
 }
@@ -176,7 +184,7 @@ std::string TargetsText(const TargetsReport& report) {
   std::string text = table.ToText();
   for (const DiagnosisResult& result : report.diagnoses) {
     absl::StrAppend(&text, "\n", result.diagnosis.name(), ": ",
-                    SignificantText(result.value), " ",
+                    NumberText(result.value), " ",
                     result.diagnosis.meaning(), "\n  remedy: ",
                     result.diagnosis.remedy(), "\n");
   }
@@ -203,7 +211,7 @@ Section TargetsSection(const TargetsReport& report) {
     paragraph.is_warning = true;
     paragraph.text = absl::StrCat(
         "Diagnosis: ", result.diagnosis.name(), ". ",
-        SignificantText(result.value), " ", result.diagnosis.meaning(),
+        NumberText(result.value), " ", result.diagnosis.meaning(),
         ". Remedy: ", result.diagnosis.remedy(), ".");
     section.blocks.emplace_back(std::move(paragraph));
   }

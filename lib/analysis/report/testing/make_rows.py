@@ -159,7 +159,7 @@ def micro_cell(campaign, run, work, fastest, share, factor):
             ) | {"throughput": rounded(throughput)}
             continue
         unstable = (library, transform) == ("kornia", "Equalize")
-        spread = 0.25 if unstable else 0.008 if library != "kornia" else 0.03
+        spread = 0.5 if unstable else 0.008 if library != "kornia" else 0.03
         if (library, transform, run_index) == ("pillow", "Rotate", 2):
             yield campaign.row(
                 work, run, run_index, CPU, status="crashed",
