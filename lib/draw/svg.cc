@@ -7,12 +7,15 @@
 #include "absl/strings/string_view.h"
 #include "lib/draw/number_text.h"
 #include "lib/draw/palette.h"
+#include "lib/draw/true_type.h"
 
 namespace feedrate {
 namespace {
 
 constexpr char kRules[] = R"css(
 .chart text{font-family:"Helvetica Neue",Helvetica,Arial,"Liberation Sans",sans-serif;fill:$ink;font-size:11px}
+.chart .glyphs{fill:$ink}
+.chart .glyphs.h{stroke:$ink;stroke-width:.4}
 .chart .t{fill:$muted;font-size:10.5px}
 .chart .l{font-size:11.5px}
 .chart .v{font-size:10px;fill:$muted}
@@ -39,6 +42,21 @@ std::string ClassAttribute(absl::string_view css_class) {
 
 std::string StyleAttribute(absl::string_view style) {
   return style.empty() ? "" : absl::StrCat(" style=\"", style, "\"");
+}
+
+std::string TurnAttribute(double angle, double x, double y) {
+  if (angle == 0) return "";
+  return absl::StrCat(" transform=\"rotate(", CoordinateText(angle), " ",
+                      CoordinateText(x), " ", CoordinateText(y), ")\"");
+}
+
+// The sizes of the rules above.
+double FontSizeOf(absl::string_view css_class) {
+  if (css_class == "t") return 10.5;
+  if (css_class == "l") return 11.5;
+  if (css_class == "v") return 10;
+  if (css_class == "h") return 12.5;
+  return 11;
 }
 
 bool IsAllowed(unsigned char c) {
@@ -123,18 +141,46 @@ void Svg::Path(absl::string_view data, absl::string_view css_class) {
 void Svg::Text(double x, double y, absl::string_view text, Anchor anchor,
                absl::string_view css_class, double angle,
                absl::string_view style) {
-  absl::StrAppend(&body_, "<text x=\"", CoordinateText(x), "\" y=\"",
-                  CoordinateText(y), "\"");
-  if (anchor != Anchor::kStart) {
-    absl::StrAppend(&body_, " text-anchor=\"",
-                    anchor == Anchor::kMiddle ? "middle" : "end", "\"");
+  texts_.push_back({body_.size(), x, y, std::string(text), anchor,
+                    std::string(css_class), angle, std::string(style)});
+}
+
+std::string Svg::AsText(const TextMark& mark) {
+  std::string out =
+      absl::StrCat("<text x=\"", CoordinateText(mark.x), "\" y=\"",
+                   CoordinateText(mark.y), "\"");
+  if (mark.anchor != Anchor::kStart) {
+    absl::StrAppend(&out, " text-anchor=\"",
+                    mark.anchor == Anchor::kMiddle ? "middle" : "end", "\"");
   }
-  if (angle != 0) {
-    absl::StrAppend(&body_, " transform=\"rotate(", CoordinateText(angle), " ",
-                    CoordinateText(x), " ", CoordinateText(y), ")\"");
+  absl::StrAppend(&out, TurnAttribute(mark.angle, mark.x, mark.y),
+                  ClassAttribute(mark.css_class), StyleAttribute(mark.style),
+                  ">", EscapeXml(mark.text), "</text>\n");
+  return out;
+}
+
+std::string Svg::AsPath(const TextMark& mark, const TrueTypeFont& font) {
+  const double size = FontSizeOf(mark.css_class);
+  const double width = font.Width(mark.text, size);
+  const double shift = mark.anchor == Anchor::kStart    ? 0
+                       : mark.anchor == Anchor::kMiddle ? width / 2
+                                                        : width;
+  return absl::StrCat(
+      "<path class=\"glyphs", mark.css_class.empty() ? "" : " ",
+      mark.css_class, "\"", TurnAttribute(mark.angle, mark.x, mark.y),
+      StyleAttribute(mark.style), " d=\"",
+      font.PathOf(mark.text, mark.x - shift, mark.y, size), "\"/>\n");
+}
+
+std::string Svg::Body(const TrueTypeFont* font) const {
+  std::string out;
+  size_t done = 0;
+  for (const TextMark& mark : texts_) {
+    absl::StrAppend(&out, absl::string_view(body_).substr(done, mark.place - done),
+                    font == nullptr ? AsText(mark) : AsPath(mark, *font));
+    done = mark.place;
   }
-  absl::StrAppend(&body_, ClassAttribute(css_class), StyleAttribute(style),
-                  ">", EscapeXml(text), "</text>\n");
+  return absl::StrCat(out, absl::string_view(body_).substr(done));
 }
 
 std::string Svg::ToInline() const {
@@ -142,10 +188,10 @@ std::string Svg::ToInline() const {
       "<svg class=\"chart\" role=\"img\" aria-label=\"", EscapeXml(title_),
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ",
       CoordinateText(height_), "\" width=\"", CoordinateText(width_),
-      "\" height=\"", CoordinateText(height_), "\">\n", body_, "</svg>\n");
+      "\" height=\"", CoordinateText(height_), "\">\n", Body(nullptr), "</svg>\n");
 }
 
-std::string Svg::ToFile() const {
+std::string Svg::ToFile(const TrueTypeFont* font) const {
   return absl::StrCat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"",
@@ -153,7 +199,7 @@ std::string Svg::ToFile() const {
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ",
       CoordinateText(height_), "\">\n<title>", EscapeXml(title_),
       "</title>\n<style>", WithColors(kRules, Theme::kLight), "</style>\n",
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", body_,
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", Body(font),
       "</svg>\n");
 }
 

@@ -2,9 +2,12 @@
 #ifndef FEEDRATE_LIB_DRAW_SVG_H_
 #define FEEDRATE_LIB_DRAW_SVG_H_
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "lib/draw/true_type.h"
 
 namespace feedrate {
 
@@ -51,14 +54,32 @@ class Svg {
   // For a page whose rules hold ChartCss.
   std::string ToInline() const;
   // A file of its own: XML header, size, rules with the light colours. Text
-  // stays text, in Helvetica or what the reader has like it.
-  std::string ToFile() const;
+  // stays text, in Helvetica or what the reader has like it; with a `font` it
+  // becomes its outlines and looks the same everywhere.
+  std::string ToFile(const TrueTypeFont* font = nullptr) const;
 
  private:
+  struct TextMark {
+    // Where in `body_` it belongs.
+    size_t place;
+    double x;
+    double y;
+    std::string text;
+    Anchor anchor;
+    std::string css_class;
+    double angle;
+    std::string style;
+  };
+
+  static std::string AsText(const TextMark& mark);
+  static std::string AsPath(const TextMark& mark, const TrueTypeFont& font);
+  std::string Body(const TrueTypeFont* font) const;
+
   const double width_;
   const double height_;
   const std::string title_;
   std::string body_;
+  std::vector<TextMark> texts_;
 };
 
 // Grows the `d` of a path.

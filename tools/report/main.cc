@@ -19,6 +19,9 @@ DEFINE_string(output, "",
 DEFINE_bool(markdown, false,
             "performance report in Markdown instead of an HTML page");
 DEFINE_string(svg, "", "FOLDER: each figure as a file for a paper");
+DEFINE_string(svg_font, "",
+              "FILE: TrueType font whose outlines replace the text of --svg "
+              "figures, so that they look the same everywhere");
 DEFINE_string(baseline, "",
               "FILES: earlier rows, or folders with them, to show changes "
               "against; separated by commas");
@@ -68,6 +71,7 @@ absl::StatusOr<ExitCode> RunFromFlags(
   request.output = FLAGS_output;
   request.markdown = FLAGS_markdown;
   request.svg_folder = FLAGS_svg;
+  request.svg_font = FLAGS_svg_font;
   request.baseline = FLAGS_baseline;
   request.targets = FLAGS_targets;
   request.claims = FLAGS_check_claims;

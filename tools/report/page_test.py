@@ -6,6 +6,7 @@ Skips, aloud, where there is none. FEEDRATE_SCREENSHOTS=FOLDER keeps pictures.
 """
 
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -70,9 +71,13 @@ class Browser:
         to_child, self.commands = os.pipe()
         self.answers, from_child = os.pipe()
 
+        # Chromium reads from 3 and writes to 4; our ends may be in their place.
+        reader = fcntl.fcntl(to_child, fcntl.F_DUPFD, 10)
+        writer = fcntl.fcntl(from_child, fcntl.F_DUPFD, 10)
+
         def prepare():
-            os.dup2(to_child, 3)
-            os.dup2(from_child, 4)
+            os.dup2(reader, 3)
+            os.dup2(writer, 4)
 
         self.process = subprocess.Popen(
             [chromium, "--headless", "--no-sandbox", "--disable-gpu",
@@ -82,8 +87,8 @@ class Browser:
             close_fds=False, preexec_fn=prepare,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
-        os.close(to_child)
-        os.close(from_child)
+        for end in (to_child, from_child, reader, writer):
+            os.close(end)
         self.buffer = b""
         self.number = 0
         self.events = []

@@ -26,6 +26,8 @@
 #include "lib/draw/document.h"
 #include "lib/draw/html.h"
 #include "lib/draw/markdown.h"
+#include "lib/draw/scale.h"
+#include "lib/draw/true_type.h"
 
 namespace feedrate {
 namespace {
@@ -39,7 +41,19 @@ ExitCode Worse(ExitCode a, ExitCode b) {
   return ExitCode::kDone;
 }
 
-absl::Status WriteFigures(const Document& document, const std::string& folder) {
+absl::Status WriteFigures(const Document& document, const std::string& folder,
+                          const std::string& font_path) {
+  absl::optional<TrueTypeFont> font;
+  if (!font_path.empty()) {
+    ASSIGN_OR_RETURN(std::string bytes, ReadFile(font_path));
+    absl::StatusOr<TrueTypeFont> parsed = TrueTypeFont::Parse(std::move(bytes));
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(font_path, ": ", parsed.status().message()));
+    }
+    font = *std::move(parsed);
+  }
+  const TrueTypeFont* outlines = font.has_value() ? &*font : nullptr;
   RETURN_IF_ERROR(MakeFolder(folder));
   for (const Section& section : document.sections) {
     for (const Block& block : section.blocks) {
@@ -47,11 +61,11 @@ absl::Status WriteFigures(const Document& document, const std::string& folder) {
       if (figure == nullptr) continue;
       RETURN_IF_ERROR(WriteFileAtomically(
           JoinPath(folder, absl::StrCat(figure->id, ".svg")),
-          figure->draw(ScaleType::kLinear, kWideFigure).ToFile()));
+          figure->draw(ScaleType::kLinear, kWideFigure).ToFile(outlines)));
       if (!figure->has_log) continue;
       RETURN_IF_ERROR(WriteFileAtomically(
           JoinPath(folder, absl::StrCat(figure->id, "-log.svg")),
-          figure->draw(ScaleType::kLog, kWideFigure).ToFile()));
+          figure->draw(ScaleType::kLog, kWideFigure).ToFile(outlines)));
     }
   }
   return absl::OkStatus();
@@ -161,7 +175,8 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   if (!WantsDocument(request) && request.svg_folder.empty()) return code;
   const Document document = BuildReport(input, options);
   if (!request.svg_folder.empty()) {
-    RETURN_IF_ERROR(WriteFigures(document, request.svg_folder));
+    RETURN_IF_ERROR(WriteFigures(document, request.svg_folder,
+                                 request.svg_font));
   }
   if (WantsDocument(request)) {
     RETURN_IF_ERROR(WriteDocument(request, document, out));

@@ -21,6 +21,8 @@ struct ReportRequest {
   bool markdown = false;
   // Empty: no figures, targets, claims, baseline.
   std::string svg_folder;
+  // A TrueType font whose outlines replace text in figures. Empty: text.
+  std::string svg_font;
   std::string targets;
   std::string claims;
   std::string baseline;
