@@ -101,7 +101,8 @@ Svg DrawBarChart(const BarChart& chart) {
   area.right = chart.width - TextRoom(chart);
   area.bottom = area.top + rows;
   Svg svg(chart.width, area.bottom + kXAxisHeight, chart.title);
-  if (has_legend) DrawLegend(&svg, chart.series, chart.colors, 8, 6, chart.width - 16);
+  if (has_legend)
+    DrawLegend(&svg, chart.series, chart.colors, 8, 6, chart.width - 16);
   Scale scale = ScaleOf(chart);
   scale.SetRange(area.left, area.right);
 
@@ -119,8 +120,8 @@ Svg DrawBarChart(const BarChart& chart) {
     double bar_y = y + kGroupGap / 2 + kBarGap / 2;
     for (size_t i = 0; i < group.bars.size(); ++i) {
       if (!group.bars[i].has_value()) continue;
-      DrawBar(&svg, scale, area, *group.bars[i],
-              ColorOf(chart.colors, i), bar_y);
+      DrawBar(&svg, scale, area, *group.bars[i], ColorOf(chart.colors, i),
+              bar_y);
       bar_y += kBar + kBarGap;
     }
     y += height;

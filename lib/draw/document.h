@@ -80,8 +80,8 @@ struct CodeBlock {
   std::string text;
 };
 
-using Block = absl::variant<Paragraph, KeyNumbers, DocumentTable, Figure,
-                            CodeBlock>;
+using Block =
+    absl::variant<Paragraph, KeyNumbers, DocumentTable, Figure, CodeBlock>;
 
 struct Section {
   // Unique in the document; letters, digits and hyphens.

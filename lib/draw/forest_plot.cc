@@ -17,12 +17,14 @@ namespace {
 constexpr double kRow = 20;
 constexpr double kMaxLabel = 180;
 constexpr double kMark = 4;
+constexpr double kRoomForNumbers = 480;
 // The axis reaches at least this far from 1 on both sides.
 constexpr double kLeastReach = 1.25;
 
-std::string RatioText(const Estimate& ratio) {
+// On a narrow figure the whiskers have to do without numbers.
+std::string RatioText(const Estimate& ratio, double width) {
   std::string text = absl::StrCat(SignificantText(ratio.value), "×");
-  if (ratio.whiskers.has_value()) {
+  if (ratio.whiskers.has_value() && width >= kRoomForNumbers) {
     absl::StrAppend(&text, " [", SignificantText(ratio.whiskers->low), ", ",
                     SignificantText(ratio.whiskers->high), "]");
   }
@@ -34,8 +36,8 @@ Scale ScaleOf(const ForestPlot& plot) {
   double high = kLeastReach;
   for (const ForestRow& row : plot.rows) {
     if (row.is_heading || row.ratio.value <= 0) continue;
-    const Whiskers ends = row.ratio.whiskers.value_or(
-        Whiskers{row.ratio.value, row.ratio.value});
+    const Whiskers ends =
+        row.ratio.whiskers.value_or(Whiskers{row.ratio.value, row.ratio.value});
     low = std::min({low, row.ratio.value, ends.low > 0 ? ends.low : low});
     high = std::max({high, row.ratio.value, ends.high});
   }
@@ -45,8 +47,8 @@ Scale ScaleOf(const ForestPlot& plot) {
 void DrawMark(Svg* svg, const Scale& scale, const ForestRow& row, double y) {
   const double x = scale.Map(row.ratio.value);
   if (row.is_summary) {
-    const Whiskers ends = row.ratio.whiskers.value_or(
-        Whiskers{row.ratio.value, row.ratio.value});
+    const Whiskers ends =
+        row.ratio.whiskers.value_or(Whiskers{row.ratio.value, row.ratio.value});
     PathData diamond;
     diamond.MoveTo(std::min(scale.Map(ends.low), x - kMark), y)
         .LineTo(x, y - kMark - 2)
@@ -72,7 +74,8 @@ Svg DrawForestPlot(const ForestPlot& plot) {
   for (const ForestRow& row : plot.rows) {
     labels.push_back(row.label);
     if (!row.is_heading) {
-      text_width = std::max(text_width, TextWidth(RatioText(row.ratio), 10.5));
+      text_width = std::max(text_width,
+                            TextWidth(RatioText(row.ratio, plot.width), 10.5));
     }
   }
   const double label =
@@ -95,15 +98,15 @@ Svg DrawForestPlot(const ForestPlot& plot) {
   double y = area.top + kRow / 2 + 3;
   for (const ForestRow& row : plot.rows) {
     if (row.is_heading) {
-      svg.Text(8, y + 4, TextToFit(row.label, 12.5, plot.width), 
+      svg.Text(8, y + 4, TextToFit(row.label, 12.5, plot.width),
                Svg::Anchor::kStart, "h");
     } else {
       svg.BeginGroup("row", row.hover);
       svg.Text(area.left - 10, y + 4, TextToFit(row.label, 11.5, label + 2),
                Svg::Anchor::kEnd, row.is_summary ? "h" : "l");
       DrawMark(&svg, scale, row, y);
-      svg.Text(plot.width - 8, y + 4, RatioText(row.ratio), Svg::Anchor::kEnd,
-               "t");
+      svg.Text(plot.width - 8, y + 4, RatioText(row.ratio, plot.width),
+               Svg::Anchor::kEnd, "t");
       svg.EndGroup();
     }
     y += kRow;

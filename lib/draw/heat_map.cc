@@ -1,6 +1,7 @@
 #include "lib/draw/heat_map.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -16,14 +17,15 @@ constexpr double kRow = 22;
 constexpr double kMaxColumn = 130;
 constexpr double kMaxLabel = 180;
 constexpr int kLegendSteps = 24;
+constexpr double kSlant = 0.7;
 
 void DrawScale(Svg* svg, const HeatMap& map, double left, double top) {
   svg->Text(left, top + 10, map.low_text, Svg::Anchor::kStart, "t");
   double x = left + TextWidth(map.low_text, 10.5) + 8;
   for (int i = 0; i < kLegendSteps; ++i) {
-    svg->Rect(x, top, 5.2, 12, "",
-              absl::StrCat("fill:",
-                           HeatColorOf(i / (kLegendSteps - 1.0)).fill));
+    svg->Rect(
+        x, top, 5.2, 12, "",
+        absl::StrCat("fill:", HeatColorOf(i / (kLegendSteps - 1.0)).fill));
     x += 5;
   }
   svg->Text(x + 8, top + 10, map.high_text, Svg::Anchor::kStart, "t");
@@ -57,13 +59,17 @@ Svg DrawHeatMap(const HeatMap& map) {
       map.columns.empty()
           ? kMaxColumn
           : std::min(kMaxColumn, (map.width - left - 8) / map.columns.size());
-  const double top = 52;
+  // Names that are wider than their column stand at a slant.
+  const double widest = LabelWidth(map.columns, kMaxLabel);
+  const bool slanted = widest > column - 4;
+  const double top = slanted ? 40 + widest * std::sin(kSlant) : 52;
   Svg svg(map.width, top + kRow * map.rows.size() + 8, map.title);
   DrawScale(&svg, map, 8, 6);
   for (size_t i = 0; i < map.columns.size(); ++i) {
     svg.Text(left + (i + 0.5) * column, top - 8,
-             TextToFit(map.columns[i], 11.5, column - 4), Svg::Anchor::kMiddle,
-             "l");
+             TextToFit(map.columns[i], 11.5, kMaxLabel),
+             slanted ? Svg::Anchor::kStart : Svg::Anchor::kMiddle, "l",
+             slanted ? -kSlant * 180 / M_PI : 0);
   }
   for (size_t row = 0; row < map.rows.size(); ++row) {
     const double y = top + row * kRow;

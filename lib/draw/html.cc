@@ -70,8 +70,8 @@ class Writer {
   void operator()(const KeyNumbers& numbers) const {
     out_ += "<dl class=\"key\">\n";
     for (const KeyNumber& number : numbers.numbers) {
-      absl::StrAppend(&out_, "<div><dt>", EscapeXml(number.label),
-                      "</dt><dd>", EscapeXml(number.value), "</dd></div>\n");
+      absl::StrAppend(&out_, "<div><dt>", EscapeXml(number.label), "</dt><dd>",
+                      EscapeXml(number.value), "</dd></div>\n");
     }
     out_ += "</dl>\n";
   }
@@ -132,8 +132,8 @@ class Writer {
                 const std::string& name) const {
     for (const bool wide : {true, false}) {
       absl::StrAppend(
-          &out_, "<div class=\"drawing scroll ", name, wide ? " wide" : " narrow",
-          "\">",
+          &out_, "<div class=\"drawing scroll ", name,
+          wide ? " wide" : " narrow", "\">",
           figure.draw(scale, wide ? kWideFigure : kNarrowFigure).ToInline(),
           "</div>\n");
     }
@@ -172,8 +172,8 @@ std::string ToHtml(const Document& document) {
       EscapeXml(document.title), "</title>\n",
       // Else a browser asks the server, or the disk, for an icon.
       "<link rel=\"icon\" href=\"data:,\">\n<style>\n", Rules(),
-      "</style>\n</head>\n<body>\n<header><div><h1>",
-      EscapeXml(document.title), "</h1><p>", Prose(document.subtitle),
+      "</style>\n</head>\n<body>\n<header><div><h1>", EscapeXml(document.title),
+      "</h1><p>", Prose(document.subtitle),
       "</p></div></header>\n<div class=\"page\">\n", Navigation(document),
       "<main>\n");
   for (const Section& section : document.sections) {

@@ -38,9 +38,11 @@ Document Example() {
   document.title = "Title <&>";
   document.subtitle = "on `machine`";
   document.sections = {
-      {"one", "One", 1,
-       {Paragraph{"Some `code` & text", true},
-        KeyNumbers{{{"3", "libraries"}}}, table}},
+      {"one",
+       "One",
+       1,
+       {Paragraph{"Some `code` & text", true}, KeyNumbers{{{"3", "libraries"}}},
+        table}},
       {"two", "Two", 2, {figure, CodeBlock{"Config", "a: \"<b>\"\n"}}}};
   return document;
 }

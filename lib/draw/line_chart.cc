@@ -24,8 +24,8 @@ Scale YScaleOf(const LineChart& chart) {
   double high = 0;
   for (const LineSeries& series : chart.series) {
     for (const LinePoint& point : series.points) {
-      const Whiskers ends = point.y.whiskers.value_or(
-          Whiskers{point.y.value, point.y.value});
+      const Whiskers ends =
+          point.y.whiskers.value_or(Whiskers{point.y.value, point.y.value});
       if (ends.low > 0) low = std::min(low, ends.low);
       high = std::max({high, ends.high, point.y.value});
     }

@@ -33,8 +33,8 @@ std::string SignificantText(double value, int digits) {
   if (value == 0) return "0";
   // Rounding first: 9.996 with three digits is 10.0, not 10.00.
   const double rounded = std::stod(absl::StrFormat("%.*e", digits - 1, value));
-  const int exponent = static_cast<int>(std::floor(std::log10(
-      std::abs(rounded))));
+  const int exponent =
+      static_cast<int>(std::floor(std::log10(std::abs(rounded))));
   const int decimals = std::max(0, digits - 1 - exponent);
   return Grouped(absl::StrFormat("%.*f", decimals, value));
 }
@@ -48,10 +48,10 @@ std::string ShortNumberText(double value) {
   };
   for (const Unit& unit : {Unit{1e9, "G"}, Unit{1e6, "M"}, Unit{1e3, "k"}}) {
     if (size >= unit.factor) {
-      return absl::StrCat(WithoutTrailingZeros(absl::StrFormat(
-                              "%.*f", size >= 100 * unit.factor ? 0 : 1,
-                              value / unit.factor)),
-                          unit.name);
+      return absl::StrCat(
+          WithoutTrailingZeros(absl::StrFormat(
+              "%.*f", size >= 100 * unit.factor ? 0 : 1, value / unit.factor)),
+          unit.name);
     }
   }
   if (size == 0) return "0";
@@ -77,8 +77,7 @@ std::string PercentText(double fraction) {
 }
 
 std::string CoordinateText(double value) {
-  const std::string text =
-      WithoutTrailingZeros(absl::StrFormat("%.2f", value));
+  const std::string text = WithoutTrailingZeros(absl::StrFormat("%.2f", value));
   return text == "-0" ? "0" : text;
 }
 

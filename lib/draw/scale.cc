@@ -53,10 +53,9 @@ void Scale::SetRange(double start, double end) {
 
 double Scale::Map(double value) const {
   value = std::min(std::max(value, low_), high_);
-  const double share =
-      type_ == ScaleType::kLinear
-          ? (value - low_) / (high_ - low_)
-          : std::log(value / low_) / std::log(high_ / low_);
+  const double share = type_ == ScaleType::kLinear
+                           ? (value - low_) / (high_ - low_)
+                           : std::log(value / low_) / std::log(high_ / low_);
   return start_ + share * (end_ - start_);
 }
 
@@ -87,8 +86,9 @@ std::vector<Tick> Scale::LogTicks(int wanted) const {
     for (int factor = 1; factor <= 9; ++factor) {
       const double value = factor * std::pow(10, power);
       if (value < low_ * (1 - 1e-9) || value > high_ * (1 + 1e-9)) continue;
-      const bool labelled = factor == 1 ? (power - first) % every == 0
-                                        : all || (halves && (factor == 2 || factor == 5));
+      const bool labelled =
+          factor == 1 ? (power - first) % every == 0
+                      : all || (halves && (factor == 2 || factor == 5));
       if (!labelled && decades > 6) continue;
       ticks.push_back({value, labelled ? ShortNumberText(value) : ""});
     }

@@ -32,10 +32,9 @@ void DrawRow(Svg* svg, const StackedBars& chart, const StackedRow& row,
     before += row.values[i];
     const double width = scale.Map(before) - start;
     if (width <= 0) continue;
-    svg->BeginGroup(
-        "bar", absl::StrCat(row.name, ", ", chart.parts[i], ": ",
-                            SignificantText(row.values[i]), " (",
-                            PercentText(row.values[i] / sum), ")"));
+    svg->BeginGroup("bar", absl::StrCat(row.name, ", ", chart.parts[i], ": ",
+                                        SignificantText(row.values[i]), " (",
+                                        PercentText(row.values[i] / sum), ")"));
     svg->Rect(start, y, width, kBar,
               absl::StrCat("dot ", FillClass(static_cast<int>(i))));
     svg->EndGroup();

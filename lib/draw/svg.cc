@@ -146,9 +146,8 @@ void Svg::Text(double x, double y, absl::string_view text, Anchor anchor,
 }
 
 std::string Svg::AsText(const TextMark& mark) {
-  std::string out =
-      absl::StrCat("<text x=\"", CoordinateText(mark.x), "\" y=\"",
-                   CoordinateText(mark.y), "\"");
+  std::string out = absl::StrCat("<text x=\"", CoordinateText(mark.x),
+                                 "\" y=\"", CoordinateText(mark.y), "\"");
   if (mark.anchor != Anchor::kStart) {
     absl::StrAppend(&out, " text-anchor=\"",
                     mark.anchor == Anchor::kMiddle ? "middle" : "end", "\"");
@@ -166,8 +165,8 @@ std::string Svg::AsPath(const TextMark& mark, const TrueTypeFont& font) {
                        : mark.anchor == Anchor::kMiddle ? width / 2
                                                         : width;
   return absl::StrCat(
-      "<path class=\"glyphs", mark.css_class.empty() ? "" : " ",
-      mark.css_class, "\"", TurnAttribute(mark.angle, mark.x, mark.y),
+      "<path class=\"glyphs", mark.css_class.empty() ? "" : " ", mark.css_class,
+      "\"", TurnAttribute(mark.angle, mark.x, mark.y),
       StyleAttribute(mark.style), " d=\"",
       font.PathOf(mark.text, mark.x - shift, mark.y, size), "\"/>\n");
 }
@@ -176,7 +175,8 @@ std::string Svg::Body(const TrueTypeFont* font) const {
   std::string out;
   size_t done = 0;
   for (const TextMark& mark : texts_) {
-    absl::StrAppend(&out, absl::string_view(body_).substr(done, mark.place - done),
+    absl::StrAppend(&out,
+                    absl::string_view(body_).substr(done, mark.place - done),
                     font == nullptr ? AsText(mark) : AsPath(mark, *font));
     done = mark.place;
   }
@@ -186,9 +186,9 @@ std::string Svg::Body(const TrueTypeFont* font) const {
 std::string Svg::ToInline() const {
   return absl::StrCat(
       "<svg class=\"chart\" role=\"img\" aria-label=\"", EscapeXml(title_),
-      "\" viewBox=\"0 0 ", CoordinateText(width_), " ",
-      CoordinateText(height_), "\" width=\"", CoordinateText(width_),
-      "\" height=\"", CoordinateText(height_), "\">\n", Body(nullptr), "</svg>\n");
+      "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
+      "\" width=\"", CoordinateText(width_), "\" height=\"",
+      CoordinateText(height_), "\">\n", Body(nullptr), "</svg>\n");
 }
 
 std::string Svg::ToFile(const TrueTypeFont* font) const {
@@ -196,9 +196,9 @@ std::string Svg::ToFile(const TrueTypeFont* font) const {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"",
       CoordinateText(width_), "\" height=\"", CoordinateText(height_),
-      "\" viewBox=\"0 0 ", CoordinateText(width_), " ",
-      CoordinateText(height_), "\">\n<title>", EscapeXml(title_),
-      "</title>\n<style>", WithColors(kRules, Theme::kLight), "</style>\n",
+      "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
+      "\">\n<title>", EscapeXml(title_), "</title>\n<style>",
+      WithColors(kRules, Theme::kLight), "</style>\n",
       "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", Body(font),
       "</svg>\n");
 }

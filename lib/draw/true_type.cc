@@ -22,16 +22,17 @@ constexpr int kMaxParts = 64;
 constexpr uint32_t kMaxPoints = 20000;
 
 absl::Status NotAFont(absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("not a TrueType font: ", what,
-                   "; take a .ttf such as DejaVuSans.ttf"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "not a TrueType font: ", what, "; take a .ttf such as DejaVuSans.ttf"));
 }
 
 // Takes one character off valid or invalid UTF-8.
 char32_t NextCharacter(absl::string_view* text) {
   const unsigned char first = (*text)[0];
-  const size_t length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3
-                                                                           : 4;
+  const size_t length = first < 0xC0   ? 1
+                        : first < 0xE0 ? 2
+                        : first < 0xF0 ? 3
+                                       : 4;
   char32_t c = length == 1 ? first : first & (0xFF >> (length + 1));
   size_t used = 1;
   for (; used < length && used < text->size(); ++used) {
@@ -272,10 +273,10 @@ std::string TrueTypeFont::PathOf(absl::string_view text, double x, double y,
       if (n < 2) continue;
       // Starts on the curve, or half way between two points beside it.
       const Point& first = contour[0];
-      const Point start = first.on_curve            ? first
-                          : contour[n - 1].on_curve ? contour[n - 1]
-                                                    : middle(first,
-                                                             contour[n - 1]);
+      const Point start = first.on_curve ? first
+                          : contour[n - 1].on_curve
+                              ? contour[n - 1]
+                              : middle(first, contour[n - 1]);
       absl::StrAppend(&path, "M", place(start));
       for (size_t i = first.on_curve ? 1 : 0; i < n; ++i) {
         const Point& point = contour[i];

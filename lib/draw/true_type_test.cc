@@ -44,10 +44,9 @@ std::string Font() {
   const std::string two = Composite();
   std::vector<std::pair<std::string, std::string>> tables;
   // Format 4: 'A' is glyph 1, 'B' glyph 2.
-  tables.emplace_back(
-      "cmap", Words({0, 1, 3, 1}) + Word32(12) +
-                  Words({4, 32, 0, 4, 0, 0, 0, 'B', 0xFFFF, 0, 'A', 0xFFFF,
-                         1 - 'A', 1, 0, 0}));
+  tables.emplace_back("cmap", Words({0, 1, 3, 1}) + Word32(12) +
+                                  Words({4, 32, 0, 4, 0, 0, 0, 'B', 0xFFFF, 0,
+                                         'A', 0xFFFF, 1 - 'A', 1, 0, 0}));
   tables.emplace_back("glyf", one + two);
   std::string head(54, '\0');
   head.replace(18, 2, Words({1000}));
@@ -79,8 +78,7 @@ TEST(TrueTypeTest, MeasuresAndDrawsText) {
   EXPECT_DOUBLE_EQ(font->Width("A", 10), 6);
   EXPECT_DOUBLE_EQ(font->Width("AB?", 10), 6 + 3.5 + 4);
   EXPECT_EQ(font->PathOf("A", 0, 0, 10), "M0 0L5 0L2.5 -7Z");
-  EXPECT_EQ(font->PathOf("AA", 1, 2, 10),
-            "M1 2L6 2L3.5 -5ZM7 2L12 2L9.5 -5Z");
+  EXPECT_EQ(font->PathOf("AA", 1, 2, 10), "M1 2L6 2L3.5 -5ZM7 2L12 2L9.5 -5Z");
 }
 
 TEST(TrueTypeTest, PutsPartsTogether) {

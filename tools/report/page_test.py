@@ -28,12 +28,15 @@ PROBE = """
   const wide = all("body *").filter((e) =>
     visible(e) && !e.closest(".scroll") && !e.closest("pre") &&
     e.id !== "tip" && e.getBoundingClientRect().right > innerWidth + 1);
-  const heading = document.querySelector("tbody").closest("table")
-    .querySelector("thead button");
-  const rows = () => all("table")[0].innerText;
-  const before = rows();
-  heading.click();
-  heading.click();
+  const table = document.querySelector(".table[data-filter] table");
+  const heading = table.querySelector("thead th.n button");
+  const rows = () => Array.from(table.tBodies[0].rows)
+    .map((e) => e.textContent).join("|");
+  const orders = [rows()];
+  for (let i = 0; i < 2; ++i) {
+    heading.click();
+    orders.push(rows());
+  }
   const field = document.querySelector(".filter");
   field.value = "pillow";
   field.dispatchEvent(new Event("input"));
@@ -41,7 +44,6 @@ PROBE = """
   const shown = Array.from(holder.querySelectorAll("tbody tr"))
     .filter(visible).map((e) => e.textContent);
   const toggle = document.querySelector(".log input");
-  const linear = toggle.closest("figure").querySelector(".linear");
   const box = () => Array.from(toggle.closest("figure")
     .querySelectorAll(".drawing")).filter(visible).map((e) => e.className);
   const drawn = box();
@@ -56,7 +58,7 @@ PROBE = """
     drawn_figures: all("figure").filter((f) =>
       Array.from(f.querySelectorAll("svg")).filter(visible).length === 1)
       .length,
-    sorts: before.length > 0 && heading !== null,
+    orders: new Set(orders).size,
     filtered: shown.length > 0 && shown.every((t) => t.includes("pillow")),
     drawn: drawn, logarithmic: logarithmic,
     theme_changes: theme !== document.documentElement.dataset.theme,
@@ -190,6 +192,7 @@ def check(browser, page, width, theme, failures):
     expect(found["figures"] >= 12, f"only {found['figures']} figures")
     expect(found["figures"] == found["drawn_figures"],
            f"{found['drawn_figures']} of {found['figures']} figures are drawn")
+    expect(found["orders"] == 3, "the table does not sort both ways")
     expect(found["filtered"], "the filter does not filter")
     expect(found["drawn"] != found["logarithmic"], "no logarithmic scale")
     expect(found["theme_changes"], "light and dark do not switch")

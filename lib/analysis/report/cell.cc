@@ -28,9 +28,9 @@ bool HasLabel(const Row& row, const std::string& label) {
 
 // Sorted so that tables come out by scenario, transform, settings, library.
 using CellKey =
-    std::tuple<std::string, std::string, std::string, int64_t, int32_t,
-               int32_t, std::string, std::string, std::string, std::string,
-               std::string, bool, bool, std::string>;
+    std::tuple<std::string, std::string, std::string, int64_t, int32_t, int32_t,
+               std::string, std::string, std::string, std::string, std::string,
+               bool, bool, std::string>;
 
 CellKey KeyOf(const Row& row) {
   return CellKey(row.scenario(), row.mode(), row.transform(), row.num_items(),
@@ -50,8 +50,7 @@ void RaiseTo(double value, absl::optional<double>* peak) {
   *peak = std::max(value, peak->value_or(value));
 }
 
-void AddRow(const Row& row, ReportCell* cell,
-            std::vector<double>* of_limits) {
+void AddRow(const Row& row, ReportCell* cell, std::vector<double>* of_limits) {
   ++cell->runs;
   if (cell->status.empty() || RankOf(row.status()) > RankOf(cell->status)) {
     cell->status = row.status();
@@ -113,8 +112,8 @@ std::string ReportCell::Story() const {
                       SignificantText(summary->interval->low, 4), " to ",
                       SignificantText(summary->interval->high, 4));
     } else {
-      absl::StrAppend(&text, "\nno interval: fewer than ",
-                      kMinRunsForInterval, " runs");
+      absl::StrAppend(&text, "\nno interval: fewer than ", kMinRunsForInterval,
+                      " runs");
     }
     if (summary->n > 1) {
       absl::StrAppend(&text, "\nspread over runs ", PercentText(summary->cv),

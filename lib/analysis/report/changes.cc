@@ -75,8 +75,14 @@ std::vector<DocumentCell> LineOf(const Change& change) {
                        SignificantText(change.ratio.whiskers->high), "]");
     }
   }
-  return {row.transform(), row.library(), VersionText(change), row.mode(),
-          row.device(),    before,        now,                 ratio,
+  return {row.transform(),
+          row.library(),
+          VersionText(change),
+          row.mode(),
+          row.device(),
+          before,
+          now,
+          ratio,
           change.word};
 }
 
@@ -107,10 +113,9 @@ Changes ChangesBetween(const std::vector<ReportCell>& before,
     changes.changes.push_back(ChangeOf(*other->second, cell));
   }
   changes.only_before = static_cast<int>(earlier.size() - paired.size());
-  std::stable_sort(changes.changes.begin(), changes.changes.end(),
-                   [](const Change& a, const Change& b) {
-                     return OrderOf(a) < OrderOf(b);
-                   });
+  std::stable_sort(
+      changes.changes.begin(), changes.changes.end(),
+      [](const Change& a, const Change& b) { return OrderOf(a) < OrderOf(b); });
   return changes;
 }
 
@@ -129,11 +134,12 @@ Section ChangesSection(const Changes& changes) {
   std::string text = absl::StrCat(
       changes.changes.size(), " cells are in both: ", slower, " slower, ",
       faster, " faster by intervals of the ratio that exclude 1; of ", open,
-      " it cannot be told, for want of runs. ", changes.only_now,
-      " are new, ", changes.only_before, " are only in the baseline.");
+      " it cannot be told, for want of runs. ", changes.only_now, " are new, ",
+      changes.only_before, " are only in the baseline.");
   if (changes.changes.empty()) {
-    text = "Nothing is comparable: no job of the baseline was run on the same "
-           "machine profile.";
+    text =
+        "Nothing is comparable: no job of the baseline was run on the same "
+        "machine profile.";
   }
   Paragraph summary;
   summary.text = std::move(text);

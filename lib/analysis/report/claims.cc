@@ -48,8 +48,8 @@ bool LastNumber(absl::string_view text, Claim* claim) {
   while (end > 0 && !absl::ascii_isdigit(text[end - 1])) --end;
   size_t start = end;
   while (start > 0 && (absl::ascii_isdigit(text[start - 1]) ||
-                       (start < end && (text[start - 1] == '.' ||
-                                        text[start - 1] == ',')))) {
+                       (start < end &&
+                        (text[start - 1] == '.' || text[start - 1] == ',')))) {
     --start;
   }
   while (start < end && !absl::ascii_isdigit(text[start])) ++start;
@@ -59,9 +59,8 @@ bool LastNumber(absl::string_view text, Claim* claim) {
   const bool after_word =
       before.size() > 1 && (absl::ascii_isalnum(before[before.size() - 2]) ||
                             before[before.size() - 2] == ')');
-  const bool negative =
-      absl::EndsWith(before, kMinus) ||
-      (absl::EndsWith(before, "-") && !after_word);
+  const bool negative = absl::EndsWith(before, kMinus) ||
+                        (absl::EndsWith(before, "-") && !after_word);
   double value = 0;
   if (!absl::SimpleAtod(absl::StrReplaceAll(digits, {{",", ""}}), &value)) {
     return false;
@@ -122,10 +121,9 @@ absl::Status ClaimsOfLine(absl::string_view line, const std::string& file,
 // the difference.
 std::string ExpectedText(double value, const Claim& claim) {
   const size_t point = claim.text.find('.');
-  const int decimals =
-      point == std::string::npos
-          ? 0
-          : static_cast<int>(claim.text.size() - point - 1);
+  const int decimals = point == std::string::npos
+                           ? 0
+                           : static_cast<int>(claim.text.size() - point - 1);
   const std::string rounded = absl::StrFormat("%.*f", decimals, value);
   return rounded == absl::StrReplaceAll(claim.text, {{",", ""}})
              ? absl::StrFormat("%.6g", value)

@@ -15,8 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::vector<Row>& Rows() {
-  static const auto& rows = *new std::vector<Row>{
-      MakeRow("a", "Blur", 1234.4), MakeRow("b", "Blur", 500)};
+  static const auto& rows = *new std::vector<Row>{MakeRow("a", "Blur", 1234.4),
+                                                  MakeRow("b", "Blur", 500)};
   return rows;
 }
 
@@ -71,8 +71,9 @@ TEST(ClaimsTest, MayAllowMore) {
 }
 
 TEST(ClaimsTest, PassesOverFencedCode) {
-  EXPECT_EQ(Marks("```\n9 <!-- rows: count() -->\n```\n2 <!-- rows: count() -->"),
-            "+");
+  EXPECT_EQ(
+      Marks("```\n9 <!-- rows: count() -->\n```\n2 <!-- rows: count() -->"),
+      "+");
 }
 
 TEST(ClaimsTest, WhatRowsCannotAnswerDoesNotHold) {

@@ -30,7 +30,8 @@ std::string ShellWord(const std::string& word) {
 
 std::string CommandOf(const Run& run) {
   std::vector<std::string> words;
-  for (const std::string& word : run.command()) words.push_back(ShellWord(word));
+  for (const std::string& word : run.command())
+    words.push_back(ShellWord(word));
   return absl::StrJoin(words, " ");
 }
 
@@ -86,9 +87,8 @@ absl::optional<Section> RepeatSection(const ReportInput& input) {
   }
   for (const Run& run : input.runs) {
     if (run.config().empty()) continue;
-    section.blocks.emplace_back(
-        CodeBlock{absl::StrCat("Config of run `", run.run_id(), "`"),
-                  run.config()});
+    section.blocks.emplace_back(CodeBlock{
+        absl::StrCat("Config of run `", run.run_id(), "`"), run.config()});
   }
   return section;
 }

@@ -21,10 +21,9 @@ void AddLine(const std::string& name, const std::string& value,
 }
 
 std::string CpuText(const Cpu& cpu) {
-  std::string text =
-      absl::StrCat(cpu.model(), ", ", cpu.architecture(), ", ",
-                   cpu.usable_cores(), " of ", cpu.online_cores(),
-                   " processors usable");
+  std::string text = absl::StrCat(cpu.model(), ", ", cpu.architecture(), ", ",
+                                  cpu.usable_cores(), " of ",
+                                  cpu.online_cores(), " processors usable");
   if (!cpu.hypervisor().empty()) {
     absl::StrAppend(&text, ", guest of ", cpu.hypervisor());
   }
@@ -34,9 +33,8 @@ std::string CpuText(const Cpu& cpu) {
 std::string GpuText(const Env& env) {
   std::vector<std::string> gpus;
   for (const Gpu& gpu : env.gpus()) {
-    gpus.push_back(absl::StrCat(gpu.name(), ", ",
-                                BytesText(gpu.memory_bytes()), ", compute ",
-                                gpu.compute_capability()));
+    gpus.push_back(absl::StrCat(gpu.name(), ", ", BytesText(gpu.memory_bytes()),
+                                ", compute ", gpu.compute_capability()));
   }
   return absl::StrJoin(gpus, "; ");
 }

@@ -134,8 +134,8 @@ class Parser {
       } else if (depth > 0 && (c == ')' || c == ']')) {
         --depth;
       } else if (depth == 0 && (c == ',' || c == ')')) {
-        const absl::string_view argument = absl::StripAsciiWhitespace(
-            text_.substr(start, place_ - start));
+        const absl::string_view argument =
+            absl::StripAsciiWhitespace(text_.substr(start, place_ - start));
         if (!argument.empty() || c == ',' || !arguments.empty()) {
           arguments.emplace_back(argument);
         }

@@ -49,10 +49,9 @@ TEST(ExpressionTest, CountsOnlyRowsThatAreOkUnlessToldOtherwise) {
 }
 
 TEST(ExpressionTest, RatiosPairCellsAndTakeTheGeometricMean) {
-  EXPECT_DOUBLE_EQ(
-      ValueOf("ratio(throughput, library==\"a\", library==\"b\", "
-              "transform==\"Blur\")"),
-      2);
+  EXPECT_DOUBLE_EQ(ValueOf("ratio(throughput, library==\"a\", library==\"b\", "
+                           "transform==\"Blur\")"),
+                   2);
   // 2 and 8, and `Only` has no partner.
   EXPECT_NEAR(ValueOf("ratio(throughput, library==\"a\", library==\"b\")"), 4,
               1e-12);

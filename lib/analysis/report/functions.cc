@@ -30,9 +30,9 @@ using Strings = absl::Span<const std::string>;
 using RowPointers = std::vector<const Row*>;
 
 std::string Spoken(Strings conditions) {
-  return conditions.empty() ? "no row is ok"
-                            : absl::StrCat("no row has ",
-                                           absl::StrJoin(conditions, ", "));
+  return conditions.empty()
+             ? "no row is ok"
+             : absl::StrCat("no row has ", absl::StrJoin(conditions, ", "));
 }
 
 absl::StatusOr<std::vector<Filter>> ParseFilters(Strings conditions) {
@@ -128,10 +128,10 @@ absl::StatusOr<double> CallOverNumbers(OverNumbers function, Strings arguments,
 
 // Everything that two cells of a ratio must have in common.
 constexpr const char* kAlike[] = {
-    "scenario",       "mode",         "scope",      "library",
-    "transform",      "device",       "num_items",  "batch_size",
-    "workers",        "thread_policy", "params_profile", "dataset.id",
-    "dataset.sha256", "env_set",      "machine_profile", "library_version",
+    "scenario",       "mode",          "scope",           "library",
+    "transform",      "device",        "num_items",       "batch_size",
+    "workers",        "thread_policy", "params_profile",  "dataset.id",
+    "dataset.sha256", "env_set",       "machine_profile", "library_version",
     "cold",           "exploratory"};
 
 class PairKey {
@@ -219,9 +219,8 @@ absl::StatusOr<double> Ratio(Strings arguments, const std::vector<Row>& rows) {
     ratios.push_back(top / bottom);
   }
   if (ratios.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("no two cells differ only in ", arguments[1], " and ",
-                     arguments[2]));
+    return absl::NotFoundError(absl::StrCat(
+        "no two cells differ only in ", arguments[1], " and ", arguments[2]));
   }
   return GeometricMean(ratios);
 }
@@ -239,7 +238,8 @@ absl::StatusOr<double> Distinct(Strings arguments,
   ASSIGN_OR_RETURN(const RowPointers selected,
                    Select(rows, arguments.subspan(1)));
   std::set<std::string> values;
-  for (const Row* row : selected) values.insert(ValueText(FieldOf(*row, field)));
+  for (const Row* row : selected)
+    values.insert(ValueText(FieldOf(*row, field)));
   return static_cast<double>(values.size());
 }
 
@@ -313,11 +313,11 @@ const std::map<std::string, Function>& Functions() {
     };
     for (const auto& entry : OverNumbersFunctions()) {
       const OverNumbers function = entry.second;
-      map->insert({entry.first,
-                   {1, [function](Strings arguments,
-                                  const std::vector<Row>& rows) {
-                      return CallOverNumbers(function, arguments, rows);
-                    }}});
+      map->insert(
+          {entry.first,
+           {1, [function](Strings arguments, const std::vector<Row>& rows) {
+              return CallOverNumbers(function, arguments, rows);
+            }}});
     }
     return map;
   }();
@@ -333,9 +333,9 @@ absl::StatusOr<double> CallFunction(const std::string& name,
   if (function == Functions().end()) {
     std::vector<std::string> names;
     for (const auto& entry : Functions()) names.push_back(entry.first);
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no function `", name, "`; there are ",
-                     absl::StrJoin(names, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("there is no function `",
+                                                   name, "`; there are ",
+                                                   absl::StrJoin(names, ", ")));
   }
   if (arguments.size() < function->second.min_arguments) {
     return absl::InvalidArgumentError(

@@ -94,9 +94,9 @@ absl::StatusOr<ExitCode> CheckClaimsOf(const ReportRequest& request,
 
 absl::Status WriteDocument(const ReportRequest& request,
                            const Document& document, std::ostream& out) {
-  const std::string text =
-      request.markdown ? ToMarkdown(document, request.svg_folder)
-                       : ToHtml(document);
+  const std::string text = request.markdown
+                               ? ToMarkdown(document, request.svg_folder)
+                               : ToHtml(document);
   if (request.output.empty() || request.output == "-") {
     out << text;
     return absl::OkStatus();
@@ -138,10 +138,9 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   ReportInput baseline;
   if (!request.baseline.empty()) {
     ASSIGN_OR_RETURN(
-        baseline,
-        ReadReportInput(absl::StrSplit(request.baseline, ',',
-                                       absl::SkipEmpty()),
-                        request.warn));
+        baseline, ReadReportInput(
+                      absl::StrSplit(request.baseline, ',', absl::SkipEmpty()),
+                      request.warn));
     options.baseline = &baseline;
     const std::vector<ReportCell> before = CellsOf(baseline.rows);
     if (ChangesBetween(before, CellsOf(input.rows)).changes.empty()) {
@@ -175,8 +174,8 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   if (!WantsDocument(request) && request.svg_folder.empty()) return code;
   const Document document = BuildReport(input, options);
   if (!request.svg_folder.empty()) {
-    RETURN_IF_ERROR(WriteFigures(document, request.svg_folder,
-                                 request.svg_font));
+    RETURN_IF_ERROR(
+        WriteFigures(document, request.svg_folder, request.svg_font));
   }
   if (WantsDocument(request)) {
     RETURN_IF_ERROR(WriteDocument(request, document, out));

@@ -94,8 +94,7 @@ void AddWarnings(const std::vector<ReportCell>& cells, Section* section) {
     rows.value = entry.second.rows;
     DocumentCell in_cells(absl::StrCat(entry.second.cells));
     in_cells.value = entry.second.cells;
-    table.rows.push_back(
-        {entry.first, rows, in_cells, MeaningOf(entry.first)});
+    table.rows.push_back({entry.first, rows, in_cells, MeaningOf(entry.first)});
   }
   section->blocks.emplace_back(std::move(table));
 }
@@ -127,8 +126,8 @@ void AddHarness(const std::vector<ReportCell>& cells, Section* section) {
     }
     section->blocks.emplace_back(Paragraph{absl::StrCat(
         "The harness alone (library `null`, ", cell.example.scenario(), ", ",
-        cell.example.mode(), ") makes ",
-        SignificantText(cell.summary->median), " ", cell.example.unit(),
+        cell.example.mode(), ") makes ", SignificantText(cell.summary->median),
+        " ", cell.example.unit(),
         "s per second: what comes near it is not measured well.")});
   }
 }

@@ -31,10 +31,8 @@ constexpr Heading kHeadings[] = {
      "From source to batch, everything included: what a training loop gets."},
     {"mixture", "mixtures", "Mixtures",
      "Many data sets mixed by weight into one stream."},
-    {"train", "training", "Training",
-     "Whole training steps."},
-    {"decode", "decoding", "Decoding",
-     "From files to pixels, nothing else."},
+    {"train", "training", "Training", "Whole training steps."},
+    {"decode", "decoding", "Decoding", "From files to pixels, nothing else."},
     {"micro", "micro", "Micro: a profiler, not training throughput",
      "One transform on decoded inputs, in one thread or on one GPU. It says "
      "where time goes; in a pipeline other things may bind."},
@@ -85,8 +83,7 @@ Document BuildReport(const ReportInput& input, const ReportOptions& options) {
   }
   if (options.baseline != nullptr) {
     const std::vector<ReportCell> before = CellsOf(options.baseline->rows);
-    document.sections.push_back(
-        ChangesSection(ChangesBetween(before, cells)));
+    document.sections.push_back(ChangesSection(ChangesBetween(before, cells)));
   }
   AddSettings(settings, options.speed_ups, &document);
   Add(MemorySection(cells), &document);

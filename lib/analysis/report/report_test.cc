@@ -22,7 +22,8 @@ std::vector<Row> Runs(const std::string& library, const std::string& transform,
                       double throughput) {
   std::vector<Row> rows;
   for (int i = 0; i < 3; ++i) {
-    rows.push_back(MakeRow(library, transform, throughput * (1 + 0.001 * i), i));
+    rows.push_back(
+        MakeRow(library, transform, throughput * (1 + 0.001 * i), i));
   }
   return rows;
 }
@@ -66,8 +67,8 @@ TEST(ReportTest, FailuresAreListedAndNeverAveraged) {
 }
 
 TEST(ReportTest, NothingIsMixed) {
-  std::vector<Row> rows = Together({Runs("a", "Blur", 100),
-                                    Runs("a", "Blur", 200)});
+  std::vector<Row> rows =
+      Together({Runs("a", "Blur", 100), Runs("a", "Blur", 200)});
   for (int i = 3; i < 6; ++i) rows[i].set_machine_profile("other");
   EXPECT_EQ(CellsOf(rows).size(), 2u);
   for (int i = 3; i < 6; ++i) {

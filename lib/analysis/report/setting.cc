@@ -158,13 +158,13 @@ Setting MakeSetting(std::vector<const ReportCell*> cells,
                     const std::set<std::string>& all_libraries) {
   Setting setting;
   setting.swept = SweptAxes(cells);
-  std::stable_sort(
-      cells.begin(), cells.end(), [&](const auto* a, const auto* b) {
-        return std::make_pair(a->example.transform(),
-                              PointOrder(*a, setting.swept)) <
-               std::make_pair(b->example.transform(),
-                              PointOrder(*b, setting.swept));
-      });
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const auto* a, const auto* b) {
+                     return std::make_pair(a->example.transform(),
+                                           PointOrder(*a, setting.swept)) <
+                            std::make_pair(b->example.transform(),
+                                           PointOrder(*b, setting.swept));
+                   });
   std::map<std::string, std::set<std::string>> versions;
   std::set<std::string> labels;
   for (const ReportCell* cell : cells) {

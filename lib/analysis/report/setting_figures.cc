@@ -117,10 +117,9 @@ LineChart CurvesOf(const Setting& setting, const std::string& transform,
 }
 
 bool HasCurve(const LineChart& chart) {
-  return std::any_of(chart.series.begin(), chart.series.end(),
-                     [](const auto& series) {
-                       return series.points.size() > 1;
-                     });
+  return std::any_of(
+      chart.series.begin(), chart.series.end(),
+      [](const auto& series) { return series.points.size() > 1; });
 }
 
 }  // namespace
@@ -137,9 +136,8 @@ absl::optional<Figure> BarsOf(const Setting& setting) {
     group.name = setting.lines[line].Name();
     for (size_t i = 0; i < setting.libraries.size(); ++i) {
       const ReportCell* cell = setting.Find(line, i);
-      group.bars.emplace_back(cell == nullptr
-                                  ? absl::nullopt
-                                  : absl::optional<Bar>(BarOf(*cell)));
+      group.bars.emplace_back(
+          cell == nullptr ? absl::nullopt : absl::optional<Bar>(BarOf(*cell)));
       any |= cell != nullptr && cell->summary.has_value();
     }
     chart.groups.push_back(std::move(group));
@@ -252,13 +250,11 @@ std::vector<Figure> ScalingOf(const Setting& setting) {
       chart.title = absl::StrCat(transform, transform.empty() ? "" : ", ",
                                  setting.title, " by ", axis);
       Figure figure;
-      figure.id = absl::AsciiStrToLower(
-          absl::StrCat(setting.id, "-by-", axis, transform.empty() ? "" : "-",
-                       transform));
-      figure.caption =
-          absl::StrCat(transform, transform.empty() ? "T" : ": t",
-                       "hroughput by `", axis,
-                       "`; bands are 95% intervals of the median.");
+      figure.id = absl::AsciiStrToLower(absl::StrCat(
+          setting.id, "-by-", axis, transform.empty() ? "" : "-", transform));
+      figure.caption = absl::StrCat(
+          transform, transform.empty() ? "T" : ": t", "hroughput by `", axis,
+          "`; bands are 95% intervals of the median.");
       figure.has_log = true;
       figure.draw = [chart](ScaleType scale, double width) {
         LineChart sized = chart;

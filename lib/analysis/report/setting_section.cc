@@ -55,9 +55,9 @@ DocumentCell CellOf(const ReportCell* cell, const ReportCell* best,
   result.value = summary.median;
   result.is_best = is_contest && IsAmongBest(*cell, best);
   if (summary.interval.has_value()) {
-    result.detail = absl::StrCat("[", SignificantText(summary.interval->low),
-                                 ", ", SignificantText(summary.interval->high),
-                                 "]");
+    result.detail =
+        absl::StrCat("[", SignificantText(summary.interval->low), ", ",
+                     SignificantText(summary.interval->high), "]");
   }
   if (cell->IsUnstable()) result.detail += " unstable";
   return result;

@@ -88,10 +88,10 @@ absl::optional<Figure> ForestOf(const Setting& setting,
                                 const SpeedUps& speed_ups) {
   if (speed_ups.libraries.empty()) return absl::nullopt;
   ForestPlot plot;
-  plot.title = absl::StrCat("Speed-up over ", speed_ups.reference, ", ",
-                            setting.title);
-  plot.axis_title = absl::StrCat("throughput / throughput of ",
-                                 speed_ups.reference);
+  plot.title =
+      absl::StrCat("Speed-up over ", speed_ups.reference, ", ", setting.title);
+  plot.axis_title =
+      absl::StrCat("throughput / throughput of ", speed_ups.reference);
   plot.below_text = "slower";
   plot.above_text = "faster";
   for (const LibrarySpeedUps& library : speed_ups.libraries) {

@@ -50,8 +50,8 @@ Counts CountsOf(const std::vector<ReportCell>& cells) {
     counts.warned += cell.warnings.empty() ? 0 : 1;
     if (!cell.summary.has_value()) continue;
     const int runs = static_cast<int>(cell.summary->n);
-    counts.min_runs = counts.measured == 0 ? runs
-                                           : std::min(counts.min_runs, runs);
+    counts.min_runs =
+        counts.measured == 0 ? runs : std::min(counts.min_runs, runs);
     counts.max_runs = std::max(counts.max_runs, runs);
     ++counts.measured;
     counts.with_interval += cell.summary->interval.has_value() ? 1 : 0;
@@ -96,8 +96,8 @@ std::string HowSure(const Counts& counts) {
     rest.push_back(absl::StrCat(counts.failed, " with failed runs"));
   }
   if (!rest.empty()) {
-    absl::StrAppend(&text, " Without a full measurement: ",
-                    absl::StrJoin(rest, ", "),
+    absl::StrAppend(&text,
+                    " Without a full measurement: ", absl::StrJoin(rest, ", "),
                     "; each is listed with its reason.");
   }
   return text;
@@ -160,10 +160,10 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
     std::vector<std::string> means;
     if (speed_ups.has_value()) {
       for (const LibrarySpeedUps& library : speed_ups->libraries) {
-        means.push_back(absl::StrCat(
-            library.library, " ", RatioText(library.mean), " of ",
-            speed_ups->reference, " over ", library.lines.size(),
-            library.lines.size() == 1 ? " line" : " lines"));
+        means.push_back(
+            absl::StrCat(library.library, " ", RatioText(library.mean), " of ",
+                         speed_ups->reference, " over ", library.lines.size(),
+                         library.lines.size() == 1 ? " line" : " lines"));
       }
     }
     table.rows.push_back(
@@ -207,10 +207,10 @@ Section SummarySection(const ReportInput& input,
   section.id = "summary";
   section.title = "Summary";
   section.blocks.emplace_back(NumbersOf(counts, cells.size()));
-  section.blocks.emplace_back(Paragraph{absl::StrCat(
-      "What: ", input.rows.size(), " rows of ",
-      absl::StrJoin(counts.libraries, ", "), ". Where: ",
-      absl::StrJoin(counts.machines, ", "), ".")});
+  section.blocks.emplace_back(Paragraph{
+      absl::StrCat("What: ", input.rows.size(), " rows of ",
+                   absl::StrJoin(counts.libraries, ", "),
+                   ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
   section.blocks.emplace_back(Paragraph{HowSure(counts)});
   DocumentTable findings = FindingsOf(settings, options);
   if (!findings.rows.empty()) section.blocks.emplace_back(std::move(findings));

@@ -173,9 +173,9 @@ absl::StatusOr<TargetsReport> JudgeTargets(const Targets& targets,
 }
 
 std::string TargetsText(const TargetsReport& report) {
-  Table table({"", "target", "wanted", "found", "what to do"},
-              {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight,
-               Align::kLeft});
+  Table table(
+      {"", "target", "wanted", "found", "what to do"},
+      {Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
   for (const TargetResult& result : report.targets) {
     table.AddRow({MarkOf(result.outcome), result.target.name(),
                   BoundText(result.target), FoundText(result),
@@ -184,9 +184,8 @@ std::string TargetsText(const TargetsReport& report) {
   std::string text = table.ToText();
   for (const DiagnosisResult& result : report.diagnoses) {
     absl::StrAppend(&text, "\n", result.diagnosis.name(), ": ",
-                    NumberText(result.value), " ",
-                    result.diagnosis.meaning(), "\n  remedy: ",
-                    result.diagnosis.remedy(), "\n");
+                    NumberText(result.value), " ", result.diagnosis.meaning(),
+                    "\n  remedy: ", result.diagnosis.remedy(), "\n");
   }
   return text;
 }
@@ -209,10 +208,10 @@ Section TargetsSection(const TargetsReport& report) {
   for (const DiagnosisResult& result : report.diagnoses) {
     Paragraph paragraph;
     paragraph.is_warning = true;
-    paragraph.text = absl::StrCat(
-        "Diagnosis: ", result.diagnosis.name(), ". ",
-        NumberText(result.value), " ", result.diagnosis.meaning(),
-        ". Remedy: ", result.diagnosis.remedy(), ".");
+    paragraph.text =
+        absl::StrCat("Diagnosis: ", result.diagnosis.name(), ". ",
+                     NumberText(result.value), " ", result.diagnosis.meaning(),
+                     ". Remedy: ", result.diagnosis.remedy(), ".");
     section.blocks.emplace_back(std::move(paragraph));
   }
   return section;
