@@ -246,7 +246,7 @@ absl::Status ImportAlbumentations(
     object fields;
     if (result.get(fields) != simdjson::SUCCESS) {
       return NotAResult(name,
-                        absl::StrCat("\"", transform, "\" is no object"));
+                        absl::StrCat("\"", std::string(transform), "\" is no object"));
     }
     Row row = common;
     // Decoders have no transform; there the key is the decoder again.

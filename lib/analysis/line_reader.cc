@@ -1,9 +1,11 @@
 #include "lib/analysis/line_reader.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -11,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/analysis/query.h"
 #include "lib/analysis/row_log.h"
-#include "lib/records/json_writer.h"
+#include "lib/analysis/words.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -48,7 +50,10 @@ struct Step {
 
 // A key as it stood in the line before, and what was done.
 struct Expected {
+  // With its closing quote, so that a longer key is not taken for it, and
+  // padding.
   std::string key;
+  size_t size = 0;
   Step step;
 };
 
@@ -84,27 +89,25 @@ struct LineReader::State {
     return found == steps.end() ? Step() : found->second;
   }
 
-  // The step for the key that starts at `raw`, expected at `place`. False for
-  // keys with escapes.
-  bool Look(const char* raw, size_t place, Step* step) {
+  // The step for the key that starts at `raw`, expected at `place`. Returns
+  // where it ends, behind its quote; null for keys with escapes.
+  const char* Look(const char* raw, size_t place, Step* step) {
     if (place < expected.size()) {
       const Expected& guess = expected[place];
-      if (std::memcmp(raw, guess.key.data(), guess.key.size()) == 0) {
+      if (SameBytes(raw, guess.key.data(), guess.size)) {
         *step = guess.step;
-        return true;
+        return raw + guess.size;
       }
     }
-    const char* end = raw;
-    while (*end != '"') {
-      if (*end == '\\') return false;
-      ++end;
-    }
-    const absl::string_view key(raw, static_cast<size_t>(end - raw));
-    *step = StepFor(key);
+    const char* end = PlainStringEnd(raw);
+    if (end == nullptr) return nullptr;
+    const size_t size = static_cast<size_t>(end - raw);
+    *step = StepFor(absl::string_view(raw, size - 1));
     if (place >= expected.size()) expected.resize(place + 1);
-    // With its closing quote, so that a longer key is not taken for it.
-    expected[place] = {absl::StrCat(key, "\""), *step};
-    return true;
+    expected[place] = {absl::StrCat(absl::string_view(raw, size),
+                                    std::string(kWord, '\0')),
+                       size, *step};
+    return end;
   }
 
   bool Fill(size_t slot, absl::string_view token) {
@@ -145,13 +148,10 @@ struct LineReader::State {
       ondemand::field field;
       if (std::move(result).get(field) != simdjson::SUCCESS) return false;
       const char* raw = field.key().raw();
-      const char* end = raw;
-      while (*end != '"') {
-        if (*end == '\\') return false;
-        ++end;
-      }
-      const auto found =
-          part.slots.find(absl::string_view(raw, static_cast<size_t>(end - raw)));
+      const char* end = PlainStringEnd(raw);
+      if (end == nullptr) return false;
+      const auto found = part.slots.find(
+          absl::string_view(raw, static_cast<size_t>(end - raw) - 1));
       if (found == part.slots.end()) continue;
       absl::string_view token;
       if (!Token(field.value(), &token)) return false;
@@ -189,8 +189,13 @@ struct LineReader::State {
       default:
         break;
     }
-    if (!Token(value, &token)) return false;
-    switch (step.act) {
+    return Token(value, &token) && TakeToken(step.act, token);
+  }
+
+  // The numbers that are read as text.
+  bool TakeToken(Act act, absl::string_view token) {
+    if (token.empty()) return false;
+    switch (act) {
       case Act::kRecord:
         record = token;
         return true;
@@ -218,6 +223,181 @@ struct LineReader::State {
       default:
         return false;
     }
+  }
+
+  void Reset() {
+    tokens.assign(query->slots.size() + 1, absl::string_view());
+    numbers = RowNumbers();
+    numbers.run_index = "0\0\0\0\0\0\0\0";
+    samples.clear();
+    record = absl::string_view();
+    schema_ok = false;
+    seen = 0;
+  }
+
+  // Any JSON, by simdjson.
+  bool ReadAny(absl::string_view line) {
+    Reset();
+    ondemand::document document;
+    if (parser
+            .iterate(line.data(), line.size(), line.size() + LineReader::kPadding)
+            .get(document) != simdjson::SUCCESS) {
+      return false;
+    }
+    ondemand::object object;
+    if (document.get_object().get(object) != simdjson::SUCCESS) return false;
+    size_t place = 0;
+    for (auto result : object) {
+      ondemand::field field;
+      if (std::move(result).get(field) != simdjson::SUCCESS) return false;
+      Step step;
+      if (Look(field.key().raw(), place++, &step) == nullptr) return false;
+      if (step.act == Act::kSkip) continue;
+      if (step.act != Act::kSlot && !Once(step.act) &&
+          step.act != Act::kPart) {
+        return false;
+      }
+      if (step.also_slot >= 0) {
+        absl::string_view token;
+        if (!Token(field.value(), &token)) return false;
+        if (!Fill(static_cast<size_t>(step.also_slot), token)) return false;
+      }
+      if (!ReadValue(step, field.value())) return false;
+      // Records of another kind are few. The thorough reader also finds a row
+      // that somebody appended to the torn line of one.
+      if (step.act == Act::kRecord && record != "\"row\"") return false;
+    }
+    // Nothing may follow the object: an error here is the end of the line.
+    const bool at_end =
+        document.current_location().error() == simdjson::OUT_OF_BOUNDS;
+    if (!at_end || !schema_ok || record.empty()) return false;
+    return log->Add(tokens, numbers).ok();
+  }
+
+  // Behind a list or object that starts at `at`; null where it has no plain
+  // end. Brackets are counted, not matched.
+  static const char* NestedEnd(const char* at) {
+    int depth = 0;
+    for (;;) {
+      const char c = *at++;
+      if (c == '"') {
+        at = PlainStringEnd(at);
+        if (at == nullptr) return nullptr;
+      } else if (c == '{' || c == '[') {
+        ++depth;
+      } else if (c == '}' || c == ']') {
+        if (--depth == 0) return at;
+      } else if (static_cast<unsigned char>(c) < ' ') {
+        return nullptr;
+      }
+    }
+  }
+
+  // Behind the value that starts at `at`.
+  static const char* ValueEnd(const char* at) {
+    if (*at == '"') return PlainStringEnd(at + 1);
+    if (*at == '{' || *at == '[') return NestedEnd(at);
+    const char* end = at;
+    while (*end > ' ' && *end != ',' && *end != '}' && *end != ']') ++end;
+    // A number or true, false, null; which, is seen when it is needed.
+    const char c = *at;
+    const bool starts_well = (c >= '0' && c <= '9') || c == '-' || c == 't' ||
+                             c == 'f' || c == 'n';
+    return starts_well ? end : nullptr;
+  }
+
+  static bool ToDouble(const char* at, const char* end, double* number) {
+    if (*at != '-' && (*at < '0' || *at > '9')) return false;
+    const std::from_chars_result result = std::from_chars(at, end, *number);
+    return result.ec == std::errc() && result.ptr == end;
+  }
+
+  bool TakeSamples(const char* at, const char* end) {
+    if (*at != '[') return false;
+    ++at;
+    while (at + 1 < end) {
+      const char* next = ValueEnd(at);
+      double sample;
+      if (next == nullptr || !ToDouble(at, next, &sample)) return false;
+      samples.push_back(sample);
+      if (*next != ',' && next + 1 != end) return false;
+      at = next + (*next == ',' ? 1 : 0);
+      if (*next == ']') break;
+    }
+    numbers.samples_s = samples;
+    return true;
+  }
+
+  // The slots inside an object that has no spaces.
+  bool TakePart(const Part& part, const char* at, const char* end) {
+    if (*at != '{') return false;
+    ++at;
+    while (at + 1 < end) {
+      if (*at++ != '"') return false;
+      const char* key_end = PlainStringEnd(at);
+      if (key_end == nullptr || *key_end != ':') return false;
+      const auto found = part.slots.find(
+          absl::string_view(at, static_cast<size_t>(key_end - at) - 1));
+      at = key_end + 1;
+      const char* next = ValueEnd(at);
+      if (next == nullptr || (*next != ',' && *next != '}')) return false;
+      if (found != part.slots.end()) {
+        // A nested object is no value; what else there is shows later.
+        if (*at == '{') return false;
+        if (!Fill(static_cast<size_t>(found->second),
+                  absl::string_view(at, static_cast<size_t>(next - at)))) {
+          return false;
+        }
+      }
+      at = next + 1;
+    }
+    return true;
+  }
+
+  bool TakeValue(const Step& step, const char* at, const char* end) {
+    const absl::string_view token(at, static_cast<size_t>(end - at));
+    if (step.act == Act::kSlot) {
+      return *at != '{' && Fill(static_cast<size_t>(step.index), token);
+    }
+    if (step.act == Act::kPart) {
+      return TakePart(parts[static_cast<size_t>(step.index)], at, end);
+    }
+    if (!Once(step.act)) return false;
+    if (step.also_slot >= 0 &&
+        !Fill(static_cast<size_t>(step.also_slot), token)) {
+      return false;
+    }
+    if (step.act == Act::kThroughput) {
+      return ToDouble(at, end, &numbers.throughput);
+    }
+    if (step.act == Act::kSamples) return TakeSamples(at, end);
+    if (*at == '{' || *at == '[') return false;
+    return TakeToken(step.act, token);
+  }
+
+  // A row without spaces and escapes, by hand: three times as fast, because it
+  // looks at each byte once and at most keys not at all. REQUIRES: readable
+  // padding; only lines with their newline are taken.
+  bool ReadPrinted(absl::string_view line) {
+    const char* at = line.data();
+    const char* const end = at + line.size();
+    if (*end != '\n' || line.empty() || *at++ != '{') return false;
+    Reset();
+    for (size_t place = 0;; ++place) {
+      if (*at++ != '"') return false;
+      Step step;
+      at = Look(at, place, &step);
+      if (at == nullptr || *at++ != ':') return false;
+      const char* next = ValueEnd(at);
+      if (next == nullptr) return false;
+      if (step.act != Act::kSkip && !TakeValue(step, at, next)) return false;
+      at = next + 1;
+      if (*next == ',') continue;
+      if (*next != '}') return false;
+      break;
+    }
+    if (at != end || !schema_ok || record != "\"row\"") return false;
+    return log->Add(tokens, numbers).ok();
   }
 
   // Digits alone, few enough for an int32 and without leading zeros.
@@ -265,48 +445,9 @@ LineReader::LineReader(const Query* query, RowLog* log)
 LineReader::~LineReader() = default;
 
 bool LineReader::Read(absl::string_view line) {
-  State& state = *state_;
-  if (!state.query->filter_by_group) return false;
-  state.tokens.assign(state.query->slots.size() + 1, absl::string_view());
-  state.numbers = RowNumbers();
-  state.numbers.run_index = "0\0\0\0\0\0\0\0";
-  state.samples.clear();
-  state.record = absl::string_view();
-  state.schema_ok = false;
-  state.seen = 0;
-  ondemand::document document;
-  if (state.parser
-          .iterate(line.data(), line.size(), line.size() + kPadding)
-          .get(document) != simdjson::SUCCESS) {
-    return false;
-  }
-  ondemand::object object;
-  if (document.get_object().get(object) != simdjson::SUCCESS) return false;
-  size_t place = 0;
-  for (auto result : object) {
-    ondemand::field field;
-    if (std::move(result).get(field) != simdjson::SUCCESS) return false;
-    Step step;
-    if (!state.Look(field.key().raw(), place++, &step)) return false;
-    if (step.act == Act::kSkip) continue;
-    if (step.act != Act::kSlot && !state.Once(step.act) &&
-        step.act != Act::kPart) {
-      return false;
-    }
-    if (step.also_slot >= 0) {
-      absl::string_view token;
-      if (!state.Token(field.value(), &token)) return false;
-      if (!state.Fill(static_cast<size_t>(step.also_slot), token)) return false;
-    }
-    if (!state.ReadValue(step, field.value())) return false;
-    // Records of another kind are few. The thorough reader also finds a row
-    // that somebody appended to the torn line of one.
-    if (step.act == Act::kRecord && state.record != "\"row\"") return false;
-  }
-  if (!document.at_end() || !state.schema_ok || state.record.empty()) {
-    return false;
-  }
-  return state.log->Add(state.tokens, state.numbers).ok();
+  if (!state_->query->filter_by_group) return false;
+  // As our own writer prints rows, or as any other may.
+  return state_->ReadPrinted(line) || state_->ReadAny(line);
 }
 
 }  // namespace feedrate

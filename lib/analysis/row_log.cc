@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "lib/analysis/field.h"
 #include "lib/analysis/query.h"
 #include "lib/analysis/value.h"
+#include "lib/analysis/words.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/json_writer.h"
 
@@ -32,22 +32,25 @@ inline uint64_t Mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-inline uint64_t Load(const char* at) {
-  uint64_t word;
-  std::memcpy(&word, at, sizeof(word));
-  return word;
-}
-
 // REQUIRES: kTokenPadding readable bytes behind the token.
 inline uint64_t HashToken(absl::string_view token, uint64_t seed) {
   const char* at = token.data();
   size_t left = token.size();
   uint64_t hash = seed ^ (left * kOdd2);
-  for (; left > 8; left -= 8, at += 8) hash = Mix(hash ^ Load(at), kOdd1);
-  // Little-endian: the bytes behind the token are the high ones.
-  const uint64_t last =
-      left == 0 ? 0 : Load(at) & (~uint64_t{0} >> (64 - 8 * left));
-  return Mix(hash ^ last, kOdd2);
+  for (; left > kWord; left -= kWord, at += kWord) {
+    hash = Mix(hash ^ LoadWord(at), kOdd1);
+  }
+  return Mix(hash ^ (left == 0 ? 0 : LoadPart(at, left)), kOdd2);
+}
+
+// A sum, so that the processor need not wait for one token to start the next.
+// Most slots of most rows are empty and cost nothing.
+inline uint64_t HashTokens(absl::Span<const absl::string_view> tokens) {
+  uint64_t hash = kOdd1;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].empty()) hash += HashToken(tokens[i], (i + 1) * kOdd1);
+  }
+  return hash;
 }
 
 // Stands behind the slots of rows that the filter dropped. They are kept all the
@@ -165,8 +168,7 @@ absl::Status RowLog::Add(const Row& row) {
 
 absl::StatusOr<uint32_t> RowLog::GroupOf(
     absl::Span<const absl::string_view> tokens) {
-  uint64_t hash = kOdd1;
-  for (const absl::string_view token : tokens) hash = HashToken(token, hash);
+  const uint64_t hash = HashTokens(tokens);
   const size_t mask = table_.size() - 1;
   for (size_t at = hash & mask;; at = (at + 1) & mask) {
     if (table_[at] == 0) break;
@@ -178,7 +180,7 @@ absl::StatusOr<uint32_t> RowLog::GroupOf(
     for (size_t i = 0; i < tokens.size() && same; ++i) {
       const size_t length = group.ends[i] - before;
       same = tokens[i].size() == length &&
-             std::memcmp(tokens[i].data(), start + before, length) == 0;
+             SameBytes(tokens[i].data(), start + before, length);
       before = group.ends[i];
     }
     if (same) return table_[at] - 1;
@@ -199,6 +201,7 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
     absl::StrAppend(&group.tokens, token);
     group.ends.push_back(static_cast<uint32_t>(group.tokens.size()));
   }
+  group.tokens.append(kTokenPadding, '\0');
   for (size_t i = 0; i < query_->fields.size(); ++i) {
     ASSIGN_OR_RETURN(
         Value value,

@@ -32,7 +32,9 @@ absl::StatusOr<Value> ParseSlowly(absl::string_view json) {
     return NotAValue(json);
   }
   std::string_view text;
-  if (element.get(text) == simdjson::SUCCESS) return TextValue(text);
+  if (element.get(text) == simdjson::SUCCESS) {
+    return TextValue(absl::string_view(text.data(), text.size()));
+  }
   double number;
   if (element.get(number) == simdjson::SUCCESS) return NumberValue(number);
   bool truth;

@@ -1,0 +1,58 @@
+// Text eight bytes at a time.
+#ifndef FEEDRATE_LIB_ANALYSIS_WORDS_H_
+#define FEEDRATE_LIB_ANALYSIS_WORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace feedrate {
+
+// All of these read whole words: eight bytes behind the text must be readable.
+// Little-endian machines only, which is all that feedrate runs on.
+inline constexpr size_t kWord = 8;
+
+inline uint64_t LoadWord(const char* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof(word));
+  return word;
+}
+
+// The first `size` bytes (1 to 8); the others zero.
+inline uint64_t LoadPart(const char* at, size_t size) {
+  return LoadWord(at) & (~uint64_t{0} >> (64 - 8 * size));
+}
+
+inline bool SameBytes(const char* a, const char* b, size_t size) {
+  for (; size > kWord; size -= kWord, a += kWord, b += kWord) {
+    if (LoadWord(a) != LoadWord(b)) return false;
+  }
+  return size == 0 || LoadPart(a, size) == LoadPart(b, size);
+}
+
+// From behind the opening quote of a JSON string to behind its closing one.
+// Null when it holds an escape, a control character or a byte above 127, which
+// need a closer look. Some control character must follow the text, so that a
+// string without an end is found out.
+inline const char* PlainStringEnd(const char* at) {
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  constexpr uint64_t kHigh = 0x8080808080808080u;
+  for (;; at += kWord) {
+    const uint64_t word = LoadWord(at);
+    const uint64_t quote = word ^ (kOnes * '"');
+    const uint64_t escape = word ^ (kOnes * '\\');
+    // High bit of each byte that is zero, below a space, or above 127; carries
+    // spoil only bytes behind the first such one.
+    const uint64_t found = (((quote - kOnes) & ~quote) |
+                            ((escape - kOnes) & ~escape) |
+                            (word - kOnes * ' ') | word) &
+                           kHigh;
+    if (found == 0) continue;
+    const char* end = at + __builtin_ctzll(found) / 8;
+    return *end == '"' ? end + 1 : nullptr;
+  }
+}
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ANALYSIS_WORDS_H_
