@@ -17,6 +17,7 @@
 #include "lib/base/did_you_mean.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/config/check_text.h"
 #include "lib/config/places.h"
 
 namespace feedrate {
@@ -95,6 +96,9 @@ Complaint InOwnWords(absl::string_view message, const Message& root) {
   if (absl::StartsWith(message, "Unknown enumeration value")) {
     return UnknownEnumValue(message, root);
   }
+  if (absl::StartsWith(message, "Interpreting non ascii codepoint")) {
+    return {"a character beyond ASCII outside of quotes", ""};
+  }
   return {std::string(absl::StripSuffix(message, ".")), ""};
 }
 
@@ -151,7 +155,8 @@ absl::Status ParseTextProto(absl::string_view text, const std::string& file,
   TextFormat::ParseInfoTree tree;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
-  if (places != nullptr) parser.WriteLocationsTo(&tree);
+  const bool needs_check = NeedsCheckText(text);
+  if (places != nullptr || needs_check) parser.WriteLocationsTo(&tree);
   google::protobuf::io::ArrayInputStream stream(text.data(),
                                                 static_cast<int>(text.size()));
   if (!parser.Parse(&stream, message) || !errors.error().empty()) {
@@ -159,7 +164,12 @@ absl::Status ParseTextProto(absl::string_view text, const std::string& file,
         errors.error().empty() ? absl::StrCat(file, ": cannot be parsed")
                                : errors.error());
   }
-  if (places != nullptr) places->AddParsed(*message, tree);
+  if (needs_check) {
+    Places parsed(file);
+    parsed.AddParsed(*message, tree, text);
+    RETURN_IF_ERROR(CheckText(*message, parsed));
+  }
+  if (places != nullptr) places->AddParsed(*message, tree, text);
   return absl::OkStatus();
 }
 

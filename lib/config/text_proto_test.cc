@@ -43,6 +43,20 @@ TEST(TextProtoTest, OtherErrorsHaveThePlace) {
   EXPECT_THAT(ErrorOf("label: \"no end"), HasSubstr("f:1:"));
 }
 
+// Raw or escaped: it could not go into a record as it is.
+TEST(TextProtoTest, StringsMustBeText) {
+  for (const char* bad : {"\xff", "\\377", "\\xff", "\\000", "\xC3"}) {
+    EXPECT_EQ(ErrorOf(std::string("version: 1\n  label: \"a") + bad + "\""),
+              "f:2:3: label: is no text; write UTF-8, without NUL");
+  }
+  EXPECT_EQ(ErrorOf("label: \"\xC3\xA4 \\303\\244 \\n\" # \xff"), "");
+}
+
+TEST(TextProtoTest, ByteOrderMarkIsSaid) {
+  EXPECT_EQ(ErrorOf("\xEF\xBB\xBFversion: 1"),
+            "f:1:1: a character beyond ASCII outside of quotes");
+}
+
 TEST(TextProtoTest, UnknownEnumValueSuggests) {
   Matrix matrix;
   const absl::Status status =
