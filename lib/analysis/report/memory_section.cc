@@ -42,7 +42,8 @@ PeakMap PeaksOf(const std::vector<ReportCell>& cells) {
     const Row& row = cell.example;
     Peaks& place = peaks[absl::StrCat(row.library(), ", ", row.mode(), ", ",
                                       row.device())];
-    if (cell.rss_peak_bytes.value_or(0) > place.rss.value_or(-1)) {
+    if (cell.rss_peak_bytes.has_value() &&
+        *cell.rss_peak_bytes > place.rss.value_or(-1)) {
       place.where = row.transform();
     }
     Raise(cell.rss_peak_bytes, &place.rss);
