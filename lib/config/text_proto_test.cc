@@ -57,6 +57,25 @@ TEST(TextProtoTest, ByteOrderMarkIsSaid) {
             "f:1:1: a character beyond ASCII outside of quotes");
 }
 
+// Protobuf notices them at the next word, here a line later.
+TEST(TextProtoTest, PlaceIsWhereTheWordIs) {
+  EXPECT_EQ(ErrorOf("execution {\n  disable_slow_skip: yes\n}"),
+            "f:2:22: \"yes\" is no value of disable_slow_skip; use true or "
+            "false");
+  EXPECT_EQ(ErrorOf("version: 1\n\n version\n: 1"),
+            "f:3:2: \"version\" is there twice; keep one");
+  EXPECT_EQ(ErrorOf("x: 1 version: 1"),
+            "f:1:1: unknown field \"x\"; use one of version, selection, data, "
+            "execution, output, cloud, sweep, label, note, row_labels");
+}
+
+TEST(TextProtoTest, BracesAreCountedInWords) {
+  EXPECT_EQ(ErrorOf("selection {\n  mode: \"x\"\n"),
+            "f:3:1: the file ends where a } is missing");
+  EXPECT_EQ(ErrorOf("version: 1\n}"),
+            "f:2:1: expected the name of a field, found }");
+}
+
 TEST(TextProtoTest, UnknownEnumValueSuggests) {
   Matrix matrix;
   const absl::Status status =

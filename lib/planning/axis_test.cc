@@ -32,10 +32,12 @@ TEST(AxisTest, OtherNamesHaveNoField) {
 
 TEST(AxisTest, NumbersMustBeWholeAndFit) {
   RunConfig config;
-  for (const char* value : {"", "x", "1.5", "1e3", "99999999999", "0x10"}) {
+  for (const char* value : {"", "-", "x", "1.5", "1e3", "0x10"}) {
     EXPECT_EQ(std::string(SetAxis("workers", value, &config).message()),
               std::string("\"") + value + "\" is not a whole number");
   }
+  EXPECT_EQ(std::string(SetAxis("workers", "99999999999", &config).message()),
+            "\"99999999999\" is out of range");
   EXPECT_FALSE(config.execution().has_workers());
   EXPECT_TRUE(SetAxis("seed", "-99999999999", &config).ok());
   EXPECT_EQ(config.execution().seed(), -99999999999);

@@ -179,7 +179,11 @@ class Session {
     TaskCutter cutter(config.loaded.path, config.config, *machine,
                       MaxTaskSeconds(quota));
     PlanOutput output;
-    output.job = [&](const Job& job) { return cutter.Add(job); };
+    output.job = [&](const Job& job) {
+      const absl::Status added = cutter.Add(job);
+      return added.ok() ? added
+                        : places.Error("cloud.machine_type", added.message());
+    };
     RETURN_IF_ERROR(Plan(config, output));
     for (WaveTask& task : cutter.Finish()) tasks->push_back(std::move(task));
     return absl::OkStatus();

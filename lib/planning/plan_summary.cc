@@ -142,7 +142,9 @@ std::string PlanSummary::ToText() const {
   std::string text = absl::StrCat(Title(), "\n", LibraryTable());
   if (done_ > 0) {
     absl::StrAppend(&text, "\n", done_,
-                    " jobs have all their runs already and are left out.\n");
+                    done_ == 1 ? " job has all its runs already and is"
+                               : " jobs have all their runs already and are",
+                    " left out.\n");
   }
   if (!file_order_.empty()) {
     Table files({"expected file", "jobs"}, {Align::kLeft, Align::kRight});

@@ -88,7 +88,7 @@ struct ArchiveStream::Pump {
   bool done = false;
   Status status;
 
-  static void Run(std::shared_ptr<Pump> pump) {
+  static void Run(const std::shared_ptr<Pump>& pump) {
     std::vector<char> buffer(256 << 10);
     Status status;
     for (bool more = true; more;) {

@@ -47,7 +47,7 @@ void FileHasher::Run() {
   uint64_t offset = 0;
   while (offset < size_) {
     const size_t want = std::min<uint64_t>(kBufferBytes, size_ - offset);
-    const ssize_t got = pread(fd_, buffer, want, offset);
+    const ssize_t got = pread(fd_, buffer, want, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       const Status failure =

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "lib/tar/number.h"
 #include "lib/tar/stage/boot_id.h"
@@ -29,11 +30,11 @@ std::string ReadAll(int fd) {
 }
 
 // The last whole line as a number; 0 when it is none.
-uint64_t LastOffset(const std::string& text) {
+uint64_t LastOffset(std::string_view text) {
   const size_t end = text.rfind('\n');
   const size_t begin = text.rfind('\n', end - 1) + 1;
   int64_t offset = 0;
-  ParseDecimal(std::string_view(text).substr(begin, end - begin), &offset);
+  ParseDecimal(text.substr(begin, end - begin), &offset);
   return static_cast<uint64_t>(offset);
 }
 
@@ -79,7 +80,8 @@ bool Journal::Load(int folder_fd, const std::string& header, uint64_t* offset) {
   }
   if (text.size() > header.size()) *offset = LastOffset(text);
   // A line that was cut short would run into the next one.
-  if (text.back() != '\n') (void)!ftruncate(fd, text.rfind('\n') + 1);
+  if (text.back() != '\n')
+    (void)!ftruncate(fd, static_cast<off_t>(text.rfind('\n') + 1));
   fd_ = fd;
   return true;
 }

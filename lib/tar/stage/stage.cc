@@ -143,8 +143,8 @@ class Stager {
     Sentinel old;
     if (ReadSentinel(dest_.fd(), &old) && !options_.force) {
       fprintf(stderr,
-              "stage_dataset: %s held another data set (%s); files that only "
-              "that one had stay there\n",
+              "stage_dataset: %s was staged from %s before; files that only "
+              "that had stay there\n",
               report_->dest.c_str(), old.source.c_str());
     }
     TAR_RETURN_IF_ERROR(RemoveSentinel(dest_.fd()));
