@@ -59,19 +59,15 @@ class BlockWorker {
   void Run() {
     while (blocks_->Next(&block_)) {
       line_ = 0;
-      absl::string_view rest = block_.lines;
-      while (!rest.empty()) {
-        const void* newline = std::memchr(rest.data(), '\n', rest.size());
-        const size_t length =
-            newline == nullptr ? rest.size()
-                               : static_cast<const char*>(newline) - rest.data();
+      fast_.StartBlock();
+      // Only an input that somebody is still writing ends without a newline.
+      const bool is_whole = !block_.lines.empty() && block_.lines.back() == '\n';
+      const char* at = block_.lines.data();
+      const char* const end = at + block_.lines.size();
+      while (at < end) {
         ++line_;
-        const absl::string_view line = rest.substr(0, length);
-        if (!fast_.Read(line)) {
-          thorough_.ReadLine(line, /*place=*/"",
-                             /*is_unfinished=*/newline == nullptr);
-        }
-        rest.remove_prefix(std::min(rest.size(), length + 1));
+        const char* newline = is_whole ? fast_.ReadPrinted(at) : nullptr;
+        at = newline != nullptr ? newline + 1 : ReadUnusual(at, end);
       }
       lines_.emplace_back(block_.input, block_.number, line_);
     }
@@ -86,6 +82,22 @@ class BlockWorker {
   int64_t broken_lines() const { return broken_lines_; }
 
  private:
+  // Returns where the next line starts.
+  const char* ReadUnusual(const char* at, const char* end) {
+    const size_t left = static_cast<size_t>(end - at);
+    const void* newline = std::memchr(at, '\n', left);
+    const size_t length =
+        newline == nullptr
+            ? left
+            : static_cast<size_t>(static_cast<const char*>(newline) - at);
+    const absl::string_view line(at, length);
+    if (!fast_.ReadAny(line)) {
+      thorough_.ReadLine(line, /*place=*/"",
+                         /*is_unfinished=*/newline == nullptr);
+    }
+    return newline == nullptr ? end : at + length + 1;
+  }
+
   absl::Status AddRecord(absl::string_view record, JsonReader& json) {
     if (record != "row") return absl::OkStatus();
     RETURN_IF_ERROR(json.Read(&row_));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -57,6 +58,30 @@ struct Expected {
   Step step;
 };
 
+// Keys and values, one behind the other, that were the same in many lines. Most
+// of a row is: only a few fields change from one to the next.
+struct Stretch {
+  // From the first key's quote to the end of the last value, and padding.
+  std::string text;
+  size_t size = 0;
+  // Of the place behind it.
+  size_t next_place = 0;
+  // What reading it did.
+  std::vector<std::pair<size_t, absl::string_view>> tokens;
+  uint64_t hash = 0;
+  uint32_t seen = 0;
+  bool has_run_index = false;
+  absl::string_view run_index;
+  int64_t attempt = 0;
+  int64_t hits = 0;
+  int64_t misses = 0;
+};
+
+// Lines that are looked at to see what stays the same, and how far apart: runs
+// of one library or transform follow each other, and are not what is meant.
+constexpr int kLearningLines = 32;
+constexpr int kLearningDistance = 37;
+
 struct Part {
   absl::flat_hash_map<std::string, int> slots;
 };
@@ -83,6 +108,19 @@ struct LineReader::State {
   absl::string_view record;
   bool schema_ok = false;
   uint32_t seen = 0;
+  uint64_t hash = 0;
+
+  // Lines learnt from, and lines to go until the next one.
+  int learnt = 0;
+  int until_learning = 0;
+  // Some stretches were wrong: learn again in the next block.
+  bool learn_again = false;
+  // For each place the text of key and value in the first line; empty when
+  // another line had another.
+  std::vector<std::string> constant;
+  std::vector<std::unique_ptr<Stretch>> stretches;
+  // By place; null where none starts.
+  std::vector<Stretch*> starts;
 
   Step StepFor(absl::string_view key) const {
     const auto found = steps.find(key);
@@ -112,14 +150,15 @@ struct LineReader::State {
 
   bool Fill(size_t slot, absl::string_view token) {
     // A key that stands twice is for the thorough reader.
-    if (!tokens[slot].empty()) return false;
+    if (!tokens[slot].empty() || token.empty()) return false;
     tokens[slot] = token;
+    hash += RowLog::TokenHash(slot, token);
     return true;
   }
 
   // Each of the numbers may come once.
   bool Once(Act act) {
-    const uint32_t bit = 1u << static_cast<int>(act);
+    const uint32_t bit = Bit(act);
     if ((seen & bit) != 0) return false;
     seen |= bit;
     return true;
@@ -233,6 +272,7 @@ struct LineReader::State {
     record = absl::string_view();
     schema_ok = false;
     seen = 0;
+    hash = 0;
   }
 
   // Any JSON, by simdjson.
@@ -271,7 +311,7 @@ struct LineReader::State {
     const bool at_end =
         document.current_location().error() == simdjson::OUT_OF_BOUNDS;
     if (!at_end || !schema_ok || record.empty()) return false;
-    return log->Add(tokens, numbers).ok();
+    return log->Add(tokens, hash, numbers).ok();
   }
 
   // Behind a list or object that starts at `at`; null where it has no plain
@@ -294,7 +334,7 @@ struct LineReader::State {
   }
 
   // Behind the value that starts at `at`.
-  static const char* ValueEnd(const char* at) {
+  static inline const char* ValueEnd(const char* at) {
     if (*at == '"') return PlainStringEnd(at + 1);
     if (*at == '{' || *at == '[') return NestedEnd(at);
     const char* end = at;
@@ -376,29 +416,138 @@ struct LineReader::State {
   }
 
   // A row without spaces and escapes, by hand: three times as fast, because it
-  // looks at each byte once and at most keys not at all. REQUIRES: readable
-  // padding; only lines with their newline are taken.
-  bool ReadPrinted(absl::string_view line) {
-    const char* at = line.data();
-    const char* const end = at + line.size();
-    if (*end != '\n' || line.empty() || *at++ != '{') return false;
+  // looks at each byte once. Returns its newline; null when it is anything else.
+  // REQUIRES: a newline follows somewhere behind `at`.
+  const char* ReadPrinted(const char* at) {
+    if (*at++ != '{') return nullptr;
     Reset();
+    const bool learning = learnt < kLearningLines && until_learning-- <= 0;
     for (size_t place = 0;; ++place) {
-      if (*at++ != '"') return false;
+      if (place < starts.size() && starts[place] != nullptr) {
+        Stretch& stretch = *starts[place];
+        const char after = at[stretch.size];
+        if ((after == ',' || after == '}') &&
+            SameBytes(at, stretch.text.data(), stretch.size)) {
+          if (!Repeat(&stretch)) return nullptr;
+          at += stretch.size + 1;
+          place = stretch.next_place - 1;
+          if (after == ',') continue;
+          break;
+        }
+        // Too often not the same: no longer worth a look.
+        if (++stretch.misses * 8 > 64 + stretch.hits) {
+          starts[place] = nullptr;
+          learn_again = true;
+        }
+      }
+      const char* const start = at;
+      if (*at++ != '"') return nullptr;
       Step step;
       at = Look(at, place, &step);
-      if (at == nullptr || *at++ != ':') return false;
+      if (at == nullptr || *at++ != ':') return nullptr;
       const char* next = ValueEnd(at);
-      if (next == nullptr) return false;
-      if (step.act != Act::kSkip && !TakeValue(step, at, next)) return false;
+      if (next == nullptr) return nullptr;
+      if (step.act != Act::kSkip && !TakeValue(step, at, next)) return nullptr;
+      if (learning) Learn(place, start, next);
       at = next + 1;
       if (*next == ',') continue;
-      if (*next != '}') return false;
+      if (*next != '}') return nullptr;
       break;
     }
-    if (at != end || !schema_ok || record != "\"row\"") return false;
-    return log->Add(tokens, numbers).ok();
+    if (*at != '\n' || !schema_ok || record != "\"row\"") return nullptr;
+    if (!log->Add(tokens, hash, numbers).ok()) return nullptr;
+    if (learning) {
+      until_learning = kLearningDistance;
+      if (++learnt == kLearningLines) FindStretches();
+    }
+    return at;
   }
+
+  // Does what reading the stretch did.
+  bool Repeat(Stretch* stretch) {
+    ++stretch->hits;
+    if ((seen & stretch->seen) != 0) return false;
+    seen |= stretch->seen;
+    hash += stretch->hash;
+    for (const auto& [slot, token] : stretch->tokens) {
+      if (!tokens[slot].empty()) return false;
+      tokens[slot] = token;
+    }
+    if ((stretch->seen & Bit(Act::kRecord)) != 0) record = "\"row\"";
+    if ((stretch->seen & Bit(Act::kSchema)) != 0) schema_ok = true;
+    if ((stretch->seen & Bit(Act::kAttempt)) != 0) {
+      numbers.attempt = stretch->attempt;
+    }
+    if (stretch->has_run_index) numbers.run_index = stretch->run_index;
+    return true;
+  }
+
+  void Learn(size_t place, const char* start, const char* end) {
+    const absl::string_view text(start, static_cast<size_t>(end - start));
+    if (learnt == 0) {
+      constant.resize(place);
+      constant.emplace_back(text);
+    } else if (place >= constant.size() || constant[place] != text) {
+      constant.resize(std::max(constant.size(), place + 1));
+      constant[place].clear();
+    }
+  }
+
+  // Numbers of a row are read each time; everything else may be in a stretch.
+  static bool MayRepeat(Act act) {
+    return act != Act::kThroughput && act != Act::kSamples &&
+           act != Act::kJobId && act != Act::kStartedAt;
+  }
+
+  void FindStretches() {
+    stretches.clear();
+    starts.assign(constant.size(), nullptr);
+    for (size_t first = 0; first < constant.size(); ++first) {
+      size_t last = first;
+      while (last < constant.size() && last < expected.size() &&
+             !constant[last].empty() && MayRepeat(expected[last].step.act)) {
+        ++last;
+      }
+      if (last == first) continue;
+      starts[first] = MakeStretch(first, last);
+      first = last - 1;
+    }
+  }
+
+  // The places from `first` to before `last`, by reading them once more.
+  Stretch* MakeStretch(size_t first, size_t last) {
+    auto stretch = std::make_unique<Stretch>();
+    for (size_t i = first; i < last; ++i) {
+      if (i > first) stretch->text += ',';
+      stretch->text += constant[i];
+    }
+    stretch->size = stretch->text.size();
+    stretch->next_place = last;
+    // A stop for those who look for an end, and padding.
+    stretch->text += ',';
+    stretch->text.append(kWord * 2, '\0');
+    Reset();
+    const char* at = stretch->text.data();
+    for (size_t place = first; place < last; ++place) {
+      Step step;
+      at = Look(at + 1, place, &step) + 1;
+      const char* next = ValueEnd(at);
+      if (step.act != Act::kSkip && !TakeValue(step, at, next)) return nullptr;
+      at = next + 1;
+    }
+    for (size_t slot = 0; slot < tokens.size(); ++slot) {
+      if (!tokens[slot].empty()) stretch->tokens.emplace_back(slot, tokens[slot]);
+    }
+    stretch->hash = hash;
+    stretch->seen = seen;
+    stretch->has_run_index = (seen & Bit(Act::kRunIndex)) != 0;
+    stretch->run_index = numbers.run_index;
+    stretch->attempt = numbers.attempt;
+    stretches.push_back(std::move(stretch));
+    return stretches.back().get();
+  }
+
+  static uint32_t Bit(Act act) { return 1u << static_cast<int>(act); }
 
   // Digits alone, few enough for an int32 and without leading zeros.
   static bool IsWhole(absl::string_view token) {
@@ -444,10 +593,23 @@ LineReader::LineReader(const Query* query, RowLog* log)
 
 LineReader::~LineReader() = default;
 
-bool LineReader::Read(absl::string_view line) {
-  if (!state_->query->filter_by_group) return false;
-  // As our own writer prints rows, or as any other may.
-  return state_->ReadPrinted(line) || state_->ReadAny(line);
+void LineReader::StartBlock() {
+  if (!state_->learn_again) return;
+  state_->learn_again = false;
+  state_->learnt = 0;
+  state_->until_learning = 0;
+  state_->constant.clear();
+  state_->stretches.clear();
+  state_->starts.clear();
+}
+
+const char* LineReader::ReadPrinted(const char* line) {
+  if (!state_->query->filter_by_group) return nullptr;
+  return state_->ReadPrinted(line);
+}
+
+bool LineReader::ReadAny(absl::string_view line) {
+  return state_->query->filter_by_group && state_->ReadAny(line);
 }
 
 }  // namespace feedrate

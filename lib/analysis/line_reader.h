@@ -23,13 +23,22 @@ class LineReader {
   LineReader(const Query* query, RowLog* log);
   ~LineReader();
 
-  // Adds the row in `line` to the log. False when it is anything but a row of
-  // the usual kind: then nothing was added, and the line has to be read field
-  // by field.
-  //
-  // Fields that the query does not need are not looked at, so a line in which
-  // only those are of a wrong type counts as good.
-  bool Read(absl::string_view line);
+  // To be called before the first line of a block, in which much is taken to
+  // stay the same from line to line.
+  void StartBlock();
+
+  // Adds the row that starts at `line`, if it is printed as our writer does:
+  // no spaces, no escapes. Returns its newline; null when it is anything else:
+  // then nothing was added. REQUIRES: a newline follows somewhere.
+  const char* ReadPrinted(const char* line);
+
+  // Adds the row in `line`, whatever way it is written. False when it is no row
+  // or something is unusual: then nothing was added, and it has to be read
+  // field by field.
+  bool ReadAny(absl::string_view line);
+
+  // Fields that the query does not need are not looked at by either, so a line
+  // in which only those are of a wrong type counts as good.
 
  private:
   struct State;

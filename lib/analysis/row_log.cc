@@ -23,34 +23,9 @@ namespace feedrate {
 namespace {
 
 constexpr size_t kFirstTableSize = 1024;
-constexpr uint64_t kOdd1 = 0x9E3779B97F4A7C15u;
-constexpr uint64_t kOdd2 = 0xD6E8FEB86659FD93u;
-
-// Multiplies to 128 bits and folds: every input bit reaches every output bit.
-inline uint64_t Mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
 // REQUIRES: kTokenPadding readable bytes behind the token.
 inline uint64_t HashToken(absl::string_view token, uint64_t seed) {
-  const char* at = token.data();
-  size_t left = token.size();
-  uint64_t hash = seed ^ (left * kOdd2);
-  for (; left > kWord; left -= kWord, at += kWord) {
-    hash = Mix(hash ^ LoadWord(at), kOdd1);
-  }
-  return Mix(hash ^ (left == 0 ? 0 : LoadPart(at, left)), kOdd2);
-}
-
-// A sum, so that the processor need not wait for one token to start the next.
-// Most slots of most rows are empty and cost nothing.
-inline uint64_t HashTokens(absl::Span<const absl::string_view> tokens) {
-  uint64_t hash = kOdd1;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (!tokens[i].empty()) hash += HashToken(tokens[i], (i + 1) * kOdd1);
-  }
-  return hash;
+  return HashBytes(token.data(), token.size(), seed);
 }
 
 // Stands behind the slots of rows that the filter dropped. They are kept all the
@@ -118,9 +93,9 @@ void AppendToken(const Value& value, std::string* out) {
 RowLog::RowLog(const Query* query) : query_(query), table_(kFirstTableSize) {}
 
 absl::Status RowLog::Add(absl::Span<const absl::string_view> tokens,
-                         const RowNumbers& numbers) {
-  ASSIGN_OR_RETURN(const uint32_t group, GroupOf(tokens));
-  if (groups_[group].is_ok && !std::isfinite(numbers.throughput)) {
+                         uint64_t hash, const RowNumbers& numbers) {
+  ASSIGN_OR_RETURN(const uint32_t group, GroupOf(tokens, hash));
+  if (heads_[group].is_ok && !std::isfinite(numbers.throughput)) {
     return absl::InvalidArgumentError(
         "field \"throughput\" is no number, but the status is ok");
   }
@@ -163,45 +138,44 @@ absl::Status RowLog::Add(const Row& row) {
   numbers.throughput = row.throughput();
   numbers.samples_s = absl::MakeConstSpan(
       row.samples_s().data(), static_cast<size_t>(row.samples_s_size()));
-  return Add(tokens, numbers);
+  uint64_t hash = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].empty()) hash += TokenHash(i, tokens[i]);
+  }
+  return Add(tokens, hash, numbers);
 }
 
 absl::StatusOr<uint32_t> RowLog::GroupOf(
-    absl::Span<const absl::string_view> tokens) {
-  const uint64_t hash = HashTokens(tokens);
+    absl::Span<const absl::string_view> tokens, uint64_t hash) {
   const size_t mask = table_.size() - 1;
-  for (size_t at = hash & mask;; at = (at + 1) & mask) {
-    if (table_[at] == 0) break;
-    const RawGroup& group = groups_[table_[at] - 1];
-    if (group.hash != hash) continue;
-    const char* start = group.tokens.data();
-    bool same = true;
-    uint32_t before = 0;
-    for (size_t i = 0; i < tokens.size() && same; ++i) {
-      const size_t length = group.ends[i] - before;
-      same = tokens[i].size() == length &&
-             SameBytes(tokens[i].data(), start + before, length);
-      before = group.ends[i];
-    }
-    if (same) return table_[at] - 1;
-  }
-  ASSIGN_OR_RETURN(const uint32_t group, NewGroup(tokens, hash));
   size_t at = hash & mask;
-  while (table_[at] != 0) at = (at + 1) & mask;
-  table_[at] = group + 1;
+  for (; table_[at].group != 0; at = (at + 1) & mask) {
+    const uint32_t group = table_[at].group - 1;
+    if (table_[at].hash == hash && HasTokens(group, tokens)) return group;
+  }
+  ASSIGN_OR_RETURN(const uint32_t group, NewGroup(tokens));
+  table_[at] = {hash, group + 1};
   if (groups_.size() * 2 > table_.size()) GrowTable();
   return group;
 }
 
-absl::StatusOr<uint32_t> RowLog::NewGroup(
-    absl::Span<const absl::string_view> tokens, uint64_t hash) {
-  RawGroup group;
-  group.hash = hash;
+bool RowLog::HasTokens(uint32_t group,
+                       absl::Span<const absl::string_view> tokens) const {
+  const size_t* end = &ends_[group * tokens.size()];
+  size_t start = group == 0 ? 0 : end[-1];
   for (const absl::string_view token : tokens) {
-    absl::StrAppend(&group.tokens, token);
-    group.ends.push_back(static_cast<uint32_t>(group.tokens.size()));
+    if (token.size() != *end - start ||
+        !SameBytes(token.data(), tokens_.data() + start, token.size())) {
+      return false;
+    }
+    start = *end++;
   }
-  group.tokens.append(kTokenPadding, '\0');
+  return true;
+}
+
+absl::StatusOr<uint32_t> RowLog::NewGroup(
+    absl::Span<const absl::string_view> tokens) {
+  RawGroup group;
   for (size_t i = 0; i < query_->fields.size(); ++i) {
     ASSIGN_OR_RETURN(
         Value value,
@@ -215,25 +189,34 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
   for (const size_t index : query_->same_run) {
     group.same_run = HashText(ValueText(group.values[index]), group.same_run);
   }
+  // The padding behind the last token moves on with it.
+  if (!tokens_.empty()) tokens_.resize(tokens_.size() - kTokenPadding);
+  for (const absl::string_view token : tokens) {
+    absl::StrAppend(&tokens_, token);
+    ends_.push_back(tokens_.size());
+  }
+  tokens_.append(kTokenPadding, '\0');
+  heads_.push_back({group.same_run, group.is_ok, group.used});
   groups_.push_back(std::move(group));
   return static_cast<uint32_t>(groups_.size() - 1);
 }
 
 void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
-  RawGroup& group = groups_[group_index];
+  const Head& head = heads_[group_index];
   LoggedRow row;
   // Quotes alone are an empty text.
   if (numbers.job_id.size() > 2) {
     row.run = HashToken(numbers.run_index,
-                        HashToken(numbers.job_id, group.same_run)) |
+                        HashToken(numbers.job_id, head.same_run)) |
               1;
   }
   row.throughput = numbers.throughput;
   row.group = group_index;
   row.order = OrderOf(numbers.attempt, numbers.started_at);
-  if (group.is_ok && group.used) {
-    for (const double sample : numbers.samples_s) group.samples.Add(sample);
-    if (numbers.samples_s.empty()) ++group.rows_without_samples;
+  if (head.is_ok && head.used) {
+    SampleQuantiles& samples = groups_[group_index].samples;
+    for (const double sample : numbers.samples_s) samples.Add(sample);
+    groups_[group_index].rows_without_samples += numbers.samples_s.empty();
   }
   if (pieces_.empty() || pieces_.back().size == kPieceRows) {
     pieces_.push_back({std::make_unique<LoggedRow[]>(kPieceRows), 0});
@@ -243,13 +226,13 @@ void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
 }
 
 void RowLog::GrowTable() {
-  std::vector<uint32_t> larger(table_.size() * 4);
+  std::vector<Place> larger(table_.size() * 4);
   const size_t mask = larger.size() - 1;
-  for (const uint32_t entry : table_) {
-    if (entry == 0) continue;
-    size_t at = groups_[entry - 1].hash & mask;
-    while (larger[at] != 0) at = (at + 1) & mask;
-    larger[at] = entry;
+  for (const Place& place : table_) {
+    if (place.group == 0) continue;
+    size_t at = place.hash & mask;
+    while (larger[at].group != 0) at = (at + 1) & mask;
+    larger[at] = place;
   }
   table_ = std::move(larger);
 }

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/analysis/query.h"
 #include "lib/analysis/value.h"
+#include "lib/analysis/words.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/sample_quantiles.h"
 
@@ -53,17 +54,13 @@ struct RawGroup {
   // Raw timings of its `ok` rows.
   SampleQuantiles samples;
   int64_t rows_without_samples = 0;
-  // JSON of the slots, one after the other, and where each ends.
-  std::string tokens;
-  std::vector<uint32_t> ends;
-  uint64_t hash = 0;
 };
 
 // The rows that one thread read. Not thread-safe.
 class RowLog {
  public:
   // Bytes that must be readable behind each token.
-  static constexpr size_t kTokenPadding = 8;
+  static constexpr size_t kTokenPadding = kWord;
   static constexpr size_t kPieceRows = 1 << 16;
   struct Piece {
     std::unique_ptr<LoggedRow[]> rows;
@@ -75,9 +72,15 @@ class RowLog {
 
   // Adds a row whose JSON at each slot is `tokens` (empty: not there), and one
   // empty token behind them. Each has kTokenPadding readable bytes behind it.
+  // `hash` is the sum of TokenHash of those that are not empty.
   // InvalidArgument when one is of the wrong type; then nothing is added.
-  absl::Status Add(absl::Span<const absl::string_view> tokens,
+  absl::Status Add(absl::Span<const absl::string_view> tokens, uint64_t hash,
                    const RowNumbers& numbers);
+  // Of the token at place `index`. A sum of them, so that parts that do not
+  // change need not be hashed again.
+  static uint64_t TokenHash(size_t index, absl::string_view token) {
+    return HashBytes(token.data(), token.size(), (index + 1) * kOdd1);
+  }
   // The same from a message. Asks the filter, when it is one for each row.
   absl::Status Add(const Row& row);
 
@@ -86,16 +89,34 @@ class RowLog {
   int64_t size() const { return size_; }
 
  private:
-  absl::StatusOr<uint32_t> GroupOf(absl::Span<const absl::string_view> tokens);
-  absl::StatusOr<uint32_t> NewGroup(
-      absl::Span<const absl::string_view> tokens, uint64_t hash);
+  // What is looked at for every row, close together in memory.
+  struct Head {
+    uint64_t same_run = 0;
+    bool is_ok = false;
+    bool used = true;
+  };
+  struct Place {
+    uint64_t hash = 0;
+    // group + 1; 0: empty.
+    uint32_t group = 0;
+  };
+
+  absl::StatusOr<uint32_t> GroupOf(absl::Span<const absl::string_view> tokens,
+                                   uint64_t hash);
+  bool HasTokens(uint32_t group,
+                 absl::Span<const absl::string_view> tokens) const;
+  absl::StatusOr<uint32_t> NewGroup(absl::Span<const absl::string_view> tokens);
   void Log(const RowNumbers& numbers, uint32_t group);
   void GrowTable();
 
   const Query* const query_;
   std::vector<RawGroup> groups_;
-  // Open addressing: group + 1, or 0 for an empty place.
-  std::vector<uint32_t> table_;
+  std::vector<Head> heads_;
+  // JSON of the slots of all groups, one after the other, and where each ends.
+  std::string tokens_;
+  std::vector<size_t> ends_;
+  // Open addressing.
+  std::vector<Place> table_;
   std::vector<Piece> pieces_;
   int64_t size_ = 0;
   // For Add(Row): tokens one after the other, kept to save allocations.

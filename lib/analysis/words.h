@@ -53,6 +53,24 @@ inline const char* PlainStringEnd(const char* at) {
   }
 }
 
+// Multiplies to 128 bits and folds: every input bit reaches every output bit.
+inline uint64_t MixWord(uint64_t word, uint64_t odd) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(word) * odd;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+inline constexpr uint64_t kOdd1 = 0x9E3779B97F4A7C15u;
+inline constexpr uint64_t kOdd2 = 0xD6E8FEB86659FD93u;
+
+// Different for different seeds. Not for keeping secrets.
+inline uint64_t HashBytes(const char* at, size_t size, uint64_t seed) {
+  uint64_t hash = seed ^ (size * kOdd2);
+  for (; size > kWord; size -= kWord, at += kWord) {
+    hash = MixWord(hash ^ LoadWord(at), kOdd1);
+  }
+  return MixWord(hash ^ (size == 0 ? 0 : LoadPart(at, size)), kOdd2);
+}
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_ANALYSIS_WORDS_H_

@@ -35,7 +35,7 @@ Interval FewRunsInterval(absl::Span<double> values) {
           std::max(std::exp(mean + half), middle)};
 }
 
-// The value of `rank` (from 1, ascending), mixed with the next inner one.
+// The value of `rank`, from 1, in ascending order.
 double Select(absl::Span<double> values, int64_t rank) {
   const auto at = values.begin() + (rank - 1);
   std::nth_element(values.begin(), at, values.end());
@@ -46,8 +46,8 @@ Interval ManyRunsInterval(absl::Span<double> values) {
   const int64_t n = static_cast<int64_t>(values.size());
   const MedianRanks ranks = RanksAroundMedian(n);
   const auto mix = [&](int64_t outer, int64_t inner) {
-    return (1 - ranks.weight) * Select(values, outer) +
-           ranks.weight * Select(values, inner);
+    const double from = Select(values, outer);
+    return from + ranks.weight * (Select(values, inner) - from);
   };
   return {mix(ranks.rank, ranks.rank + 1),
           mix(n - ranks.rank + 1, n - ranks.rank)};
