@@ -43,7 +43,7 @@ absl::Status RecordReader::ReadFile(const std::string& path) {
 
 absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
   std::string pending;
-  int64_t line_number = 0;
+  line_number_ = 0;
   for (;;) {
     const size_t scanned = pending.size();
     pending.resize(scanned + kChunk);
@@ -55,23 +55,26 @@ absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
     size_t start = 0;
     for (size_t end = pending.find('\n', scanned); end != std::string::npos;
          end = pending.find('\n', start)) {
-      ReadLine(absl::string_view(pending).substr(start, end - start),
-               absl::StrCat(name, ":", ++line_number), false);
+      ++line_number_;
+      ReadLine(absl::string_view(pending).substr(start, end - start), name,
+               false);
       start = end + 1;
     }
     pending.erase(0, start);
   }
   if (!pending.empty()) {
-    ReadLine(pending, absl::StrCat(name, ":", ++line_number), true);
+    ++line_number_;
+    ReadLine(pending, name, true);
   }
   return absl::OkStatus();
 }
 
-void RecordReader::ReadLine(absl::string_view line, const std::string& place,
+void RecordReader::ReadLine(absl::string_view line, const std::string& name,
                             bool is_unfinished) {
   if (absl::StripAsciiWhitespace(line).empty()) return;
   const absl::Status status = TryLine(line);
   if (status.ok()) return;
+  const std::string place = absl::StrCat(name, ":", line_number_);
   const bool rescued = RescueEnd(line);
   if (is_unfinished && !rescued) {
     ++torn_lines_;
@@ -79,6 +82,7 @@ void RecordReader::ReadLine(absl::string_view line, const std::string& place,
     return;
   }
   ++broken_lines_;
+  if (rescued) ++rescued_lines_;
   complain_(absl::StrCat(place, ": ", status.message(),
                          rescued ? "; read the record at its end" : ""));
 }
