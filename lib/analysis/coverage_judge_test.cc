@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/coverage_findings.h"
@@ -71,7 +72,7 @@ class CoverageJudgeTest : public ::testing::Test {
   const Coverage& Judge() {
     RowBook book(jobs_, "");
     const SyntheticRows maker({});
-    for (const Run& run : maker.Runs()) book.AddRun(run);
+    for (const auto& run : maker.Runs()) book.AddRun(run);
     for (const Env& env : maker.Envs()) book.AddEnv(env);
     int64_t line = 0;
     for (const Row& row : rows_) {

@@ -117,13 +117,13 @@ uint64_t RowBook::KeyOf(int job, const RunState& run) const {
 
 void RowBook::Keep(int job, const RunState& state) {
   std::vector<RunState>& runs = runs_[job];
+  if (runs.empty()) runs.reserve(jobs_.runs(job).size());
   const auto is_before = [&](const RunState& a, const RunState& b) {
     if (a.run_index != b.run_index) return a.run_index < b.run_index;
     return IsHost(a) < IsHost(b);
   };
   const auto at = std::lower_bound(runs.begin(), runs.end(), state, is_before);
   if (at == runs.end() || is_before(state, *at)) {
-    if (runs.empty()) runs.reserve(jobs_.runs(job).size());
     runs.insert(at, state);
     return;
   }

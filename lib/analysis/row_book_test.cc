@@ -109,7 +109,7 @@ TEST_F(RowBookTest, RunsAndMachinesMayComeAfterTheirRows) {
   EXPECT_EQ(book.CopyBytesPerS(book.runs(0)[0]), 0);
   EXPECT_EQ(book.Machine(book.runs(0)[0]), nullptr);
   const SyntheticRows maker({});
-  for (const Run& run : maker.Runs()) book.AddRun(run);
+  for (const auto& run : maker.Runs()) book.AddRun(run);
   for (const Env& env : maker.Envs()) book.AddEnv(env);
   EXPECT_GT(book.CopyBytesPerS(book.runs(0)[0]), 1e9);
   ASSERT_NE(book.Machine(book.runs(0)[0]), nullptr);
