@@ -53,6 +53,9 @@ constexpr CoverageCodeInfo kInfos[kCoverageCodes] = {
     {"rescued_line", kWarning, kNoGap,
      "nothing is lost but the torn beginning; delete it to be rid of this"},
     {"repeated", kWarning, kNoGap, "keep one of the rows"},
+    {"other_settings", kWarning, kNoGap,
+     "they count for nothing; measure with the planned settings, or leave them "
+     "out of the tables"},
     {"few_runs", kWarning, kNoGap,
      "top up with plan --num_runs=3 --existing=ROWS before it is published"},
 };

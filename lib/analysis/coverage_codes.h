@@ -31,6 +31,7 @@ enum class CoverageCode {
   // Worth knowing.
   kRescuedLine,
   kRepeated,
+  kOtherSettings,
   kFewRuns,
 };
 inline constexpr int kCoverageCodes =

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,7 +39,7 @@ class Judge {
 
   void Run() {
     for (int i = 0; i < jobs_.size(); ++i) JudgeJob(i);
-    JudgeStrayBatches();
+    JudgeStrays();
     FindIdentical(jobs_, book_, catalogue_, &findings_);
     FindFastVideo(jobs_, book_, catalogue_, &findings_);
     groups_.AddFewRuns(catalogue_.policy().runs().warn_below(), &findings_);
@@ -216,16 +214,16 @@ class Judge {
     return measured.size();
   }
 
-  void JudgeStrayBatches() {
-    const std::map<std::pair<int, int32_t>, StrayBatch> sorted(
-        book_.stray_batches().begin(), book_.stray_batches().end());
-    for (const auto& [key, stray] : sorted) {
-      const Job job = jobs_.Get(stray.job);
-      findings_.Add(
-          CoverageCode::kBatchSize, Subject(job), stray.place,
-          absl::StrCat(stray.rows, stray.rows == 1 ? " row has" : " rows have",
-                       " batch_size ", stray.batch_size, ", planned is ",
-                       job.batch_size()));
+  // Rows of no job that would be of one with other settings.
+  void JudgeStrays() {
+    for (const auto& [key, stray] : book_.strays()) {
+      findings_.Add(stray.other_batch ? CoverageCode::kBatchSize
+                                      : CoverageCode::kOtherSettings,
+                    Subject(jobs_.Get(key.first)), stray.place,
+                    absl::StrCat(stray.rows,
+                                 stray.rows == 1 ? " row of no planned job: "
+                                                 : " rows of no planned job: ",
+                                 key.second));
     }
   }
 

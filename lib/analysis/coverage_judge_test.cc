@@ -233,11 +233,25 @@ TEST_F(CoverageJudgeTest, StrayBatchesAreFound) {
   rows_.push_back(stray);
   EXPECT_THAT(Codes(), ElementsAre("batch_size"));
   EXPECT_EQ(record_.findings(0).what(),
-            "1 row has batch_size 128, planned is 256");
+            "1 row of no planned job: batch_size is 128, planned is 256");
   EXPECT_THAT(fixes_, IsEmpty());
   rows_.back().add_labels("exploratory");
   EXPECT_THAT(Codes(), IsEmpty());
   EXPECT_EQ(record_.unplanned_rows(), 1);
+}
+
+// A sweep beside the main rows is no error; a typing mistake is explained.
+TEST_F(CoverageJudgeTest, OtherSettingsOfACellAreAWarning) {
+  PlanBlur();
+  for (int i = 0; i < 2; ++i) {
+    Row other = rows_[i];
+    other.set_job_id("0123456789abcdef");
+    other.set_num_items(100);
+    rows_.push_back(other);
+  }
+  EXPECT_THAT(Codes(), ElementsAre("other_settings"));
+  EXPECT_EQ(record_.findings(0).what(),
+            "2 rows of no planned job: num_items is 100, planned is 2000");
 }
 
 TEST_F(CoverageJudgeTest, ClipsAreNotMuchFasterThanImages) {

@@ -18,7 +18,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const Catalogue& TheCatalogue() {
   static const auto& catalogue = *new Catalogue(*Catalogue::Load("configs"));
@@ -87,14 +86,15 @@ TEST(CoveragePlanTest, DaliIsOwedOnlyWhenAskedForAndOnlyDecoding) {
   CoveragePlanOptions options = Options("full-paper");
   options.require_optional_libraries = true;
   std::set<std::string> scopes;
-  int jobs = 0;
+  int running = 0;
   for (const Job& job : JobsOf(options)) {
     if (job.library() != "dali") continue;
     scopes.insert(job.scenario() + " " + job.scope());
-    ++jobs;
+    running += !job.has_unsupported_reason();
   }
   EXPECT_THAT(scopes, ElementsAre("video-16f decode_dataloader_augment"));
-  EXPECT_EQ(jobs, 7);
+  // The matrix: seven are mapped, of which five build.
+  EXPECT_EQ(running, 5);
 
   std::vector<std::string> warnings;
   options = Options("ram-reduced");

@@ -118,7 +118,8 @@ void PlannedJobs::Add(const Job& job) {
     bare.clear_run_indexes();
     jobs_.push_back({bare.SerializeAsString(), {}, IdentityOf(job)});
     by_cell_.try_emplace(CellOf(job).value(), size() - 1);
-    cell_batches_.insert(CellOf(job).Number(job.batch_size()).value());
+    by_batch_.try_emplace(CellOf(job).Number(job.batch_size()).value(),
+                          size() - 1);
   } else if (job.hardware_class() == "cpu") {
     // The class with the wider choice: see HardwareProblem.
     Job known;
@@ -158,11 +159,12 @@ int PlannedJobs::Find(absl::string_view job_id) const {
   return found == by_id_.end() ? -1 : found->second;
 }
 
-int PlannedJobs::FindOtherBatch(const Row& row) const {
-  const auto found = by_cell_.find(CellOf(row).value());
+int PlannedJobs::FindCell(const Row& row) const {
+  Fingerprint cell = CellOf(row);
+  const auto found = by_cell_.find(cell.value());
   if (found == by_cell_.end()) return -1;
-  const uint64_t batch = CellOf(row).Number(row.batch_size()).value();
-  return cell_batches_.contains(batch) ? -1 : found->second;
+  const auto same = by_batch_.find(cell.Number(row.batch_size()).value());
+  return same == by_batch_.end() ? found->second : same->second;
 }
 
 std::string PlannedJobs::Difference(int index, const Row& row) const {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "lib/records/records.pb.h"
 
@@ -36,9 +35,9 @@ class PlannedJobs {
 
   // The index of a job, or -1.
   int Find(absl::string_view job_id) const;
-  // A job of the row's cell (the same library, transform, scope, data, …) when
-  // no job of that cell has the row's batch size; else -1.
-  int FindOtherBatch(const Row& row) const;
+  // A job of the row's cell (the same library, transform, scope, data, …), for
+  // a row of no job: one with its batch size where there is one. -1: none.
+  int FindCell(const Row& row) const;
 
   // "" when the row's identity is that of job `index`; else what is not, such
   // as `batch_size is 128, planned is 256`, the batch size first. A text that
@@ -54,9 +53,9 @@ class PlannedJobs {
 
   std::vector<Entry> jobs_;
   absl::flat_hash_map<std::string, int> by_id_;
-  // The first job of each cell, and all batch sizes of each.
+  // The first job of each cell, and of each batch size in it.
   absl::flat_hash_map<uint64_t, int> by_cell_;
-  absl::flat_hash_set<uint64_t> cell_batches_;
+  absl::flat_hash_map<uint64_t, int> by_batch_;
 };
 
 }  // namespace feedrate

@@ -96,16 +96,15 @@ TEST(PlannedJobsTest, WhatARowLeavesOutIsNotHeldAgainstIt) {
   EXPECT_EQ(jobs.Difference(0, bare), "");
 }
 
-TEST(PlannedJobsTest, FindsTheJobWhoseBatchSizeARowShouldHave) {
+TEST(PlannedJobsTest, FindsTheJobThatARowShouldHaveBeenOf) {
   PlannedJobs jobs;
   jobs.Add(MakeJob(256));
   jobs.Add(MakeJob(64));
-  EXPECT_EQ(jobs.FindOtherBatch(MakeRow(MakeJob(128))), 0);
-  // Of the plan, whatever else is different.
-  EXPECT_EQ(jobs.FindOtherBatch(MakeRow(MakeJob(64))), -1);
+  EXPECT_EQ(jobs.FindCell(MakeRow(MakeJob(128))), 0);
+  EXPECT_EQ(jobs.FindCell(MakeRow(MakeJob(64))), 1);
   Job other = MakeJob(128);
   other.set_transform("Rotate");
-  EXPECT_EQ(jobs.FindOtherBatch(MakeRow(other)), -1);
+  EXPECT_EQ(jobs.FindCell(MakeRow(other)), -1);
 }
 
 TEST(PlannedJobsTest, SubjectNamesWhatTellsJobsApart) {

@@ -26,6 +26,10 @@ bool IsExploratory(const Row& row) {
   return absl::c_linear_search(row.labels(), "exploratory");
 }
 
+bool IsOtherBatch(absl::string_view difference) {
+  return absl::StartsWith(difference, "batch_size");
+}
+
 // Written so that a NaN counts as zero.
 bool HasZero(const Row& row) {
   return !(row.elapsed_s() > 0) || !(row.throughput() > 0) ||
@@ -59,7 +63,7 @@ RunState RowBook::StateOf(int job, const Row& row, float item_bytes) {
   }
   const std::string difference = jobs_.Difference(job, row);
   state.difference = texts_.Id(difference);
-  state.other_batch = absl::StartsWith(difference, "batch_size");
+  state.other_batch = IsOtherBatch(difference);
   state.noop = row.status() == "ok" && IsNoop(row);
   state.zero = row.status() == "ok" && HasZero(row);
   state.throughput = row.throughput();
@@ -93,13 +97,14 @@ void RowBook::AddUnplanned(const Row& row, const std::string& file,
   ++unplanned_rows_;
   // Rows of a sweep are apart from the tables by their label.
   if (IsExploratory(row)) return;
-  const int job = jobs_.FindOtherBatch(row);
+  const int job = jobs_.FindCell(row);
   if (job < 0) return;
-  StrayBatch& stray = stray_batches_[{job, row.batch_size()}];
+  const std::string difference = jobs_.Difference(job, row);
+  if (difference.empty()) return;
+  StrayRows& stray = strays_[{job, difference}];
   const std::string place = absl::StrCat(file, ":", line);
   if (stray.rows == 0 || place < stray.place) stray.place = place;
-  stray.job = job;
-  stray.batch_size = row.batch_size();
+  stray.other_batch = IsOtherBatch(difference);
   ++stray.rows;
 }
 

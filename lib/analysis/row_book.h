@@ -3,6 +3,7 @@
 #define FEEDRATE_LIB_ANALYSIS_ROW_BOOK_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,11 +62,11 @@ struct Ties {
   int64_t rows = 1;
 };
 
-// A row that belongs to no job because of its batch size.
-struct StrayBatch {
-  int job = 0;
-  int32_t batch_size = 0;
+// Rows that would be of a job, were it not for their settings.
+struct StrayRows {
+  bool other_batch = false;
   int64_t rows = 0;
+  // The first in the order of places.
   std::string place;
 };
 
@@ -89,10 +90,9 @@ class RowBook {
   const std::vector<RunState>& runs(int job) const { return runs_[job]; }
   // Null: one row is all there is.
   const Ties* FindTies(int job, const RunState& run) const;
-  // In no order.
-  const absl::flat_hash_map<std::pair<int, int32_t>, StrayBatch>&
-  stray_batches() const {
-    return stray_batches_;
+  // By job and what is different, as in PlannedJobs::Difference.
+  const std::map<std::pair<int, std::string>, StrayRows>& strays() const {
+    return strays_;
   }
 
   const std::string& Text(uint32_t id) const { return texts_.Text(id); }
@@ -119,7 +119,7 @@ class RowBook {
   const std::string machine_profile_;
   std::vector<std::vector<RunState>> runs_;
   absl::flat_hash_map<uint64_t, Ties> ties_;
-  absl::flat_hash_map<std::pair<int, int32_t>, StrayBatch> stray_batches_;
+  std::map<std::pair<int, std::string>, StrayRows> strays_;
   StringPool texts_;
   RowSettings settings_;
   absl::flat_hash_map<uint32_t, double> copy_bytes_per_s_;

@@ -88,7 +88,7 @@ TEST_F(RowBookTest, OtherMachinesAreLeftOutWhenOneIsAskedFor) {
   EXPECT_EQ(book.rows(), 0);
 }
 
-TEST_F(RowBookTest, RowsOfNoJobAreCountedAndBatchesNoted) {
+TEST_F(RowBookTest, RowsOfNoJobAreCountedAndTheirSettingsNoted) {
   RowBook book(jobs_, "");
   row_.set_job_id("0123456789abcdef");
   row_.set_batch_size(4);
@@ -96,9 +96,10 @@ TEST_F(RowBookTest, RowsOfNoJobAreCountedAndBatchesNoted) {
   row_.add_labels("exploratory");
   book.AddRow(row_, 0, "f", 2);
   EXPECT_EQ(book.unplanned_rows(), 2);
-  ASSERT_EQ(book.stray_batches().size(), 1);
-  const StrayBatch& stray = book.stray_batches().begin()->second;
-  EXPECT_EQ(stray.batch_size, 4);
+  ASSERT_EQ(book.strays().size(), 1);
+  const auto& [what, stray] = *book.strays().begin();
+  EXPECT_EQ(what.second, "batch_size is 4, planned is 0");
+  EXPECT_TRUE(stray.other_batch);
   EXPECT_EQ(stray.rows, 1);
   EXPECT_EQ(stray.place, "f:1");
 }
