@@ -45,6 +45,8 @@ constexpr Kind kKinds[] = {
     {"lib/config/policy.proto", "Policy", "configs/policy.textproto"},
     {"lib/config/quota.proto", "Quotas", "configs/quotas/"},
     {"lib/config/targets.proto", "Targets", "configs/gate/"},
+    {"lib/config/coverage.proto", "Coverage profiles",
+     "configs/coverage/, and yours"},
 };
 
 absl::StatusOr<const FileDescriptor*> FindFile(const DescriptorPool& pool,

@@ -49,6 +49,10 @@ class RecordReader {
   int64_t broken_lines() const { return broken_lines_; }
   // Torn last lines in all files so far.
   int64_t torn_lines() const { return torn_lines_; }
+  // Broken lines of which the record at the end could be read.
+  int64_t rescued_lines() const { return rescued_lines_; }
+  // The line that a handler or complaint is about, from 1.
+  int64_t line_number() const { return line_number_; }
 
  private:
   absl::Status TryLine(absl::string_view line);
@@ -60,6 +64,8 @@ class RecordReader {
   JsonReader reader_;
   int64_t broken_lines_ = 0;
   int64_t torn_lines_ = 0;
+  int64_t rescued_lines_ = 0;
+  int64_t line_number_ = 0;
 };
 
 }  // namespace feedrate
