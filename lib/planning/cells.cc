@@ -75,11 +75,21 @@ class Builder {
 
   // The flag that asked for a device, when the libraries are the file's own.
   std::string Blamed(const std::string& library_path) const {
-    const Places& places = check_.places();
-    const bool by_flag =
-        absl::StartsWith(places.Of("execution.device"), "--") &&
-        !absl::StartsWith(places.Of(library_path), "--");
-    return by_flag ? "execution.device" : library_path;
+    if (IsFlag(library_path)) return library_path;
+    if (SweepsCombinations() && IsFlag("sweep")) return "sweep";
+    return IsFlag("execution.device") ? "execution.device" : library_path;
+  }
+
+  bool IsFlag(const std::string& path) const {
+    return absl::StartsWith(check_.places().Of(path), "--");
+  }
+
+  bool SweepsCombinations() const {
+    return std::any_of(config_.sweep().begin(), config_.sweep().end(),
+                       [](const SweepAxis& axis) {
+                         return axis.name() == "device" ||
+                                axis.name() == "scope";
+                       });
   }
 
   std::string EnvGroup(const Library& library) const {

@@ -19,9 +19,9 @@ constexpr int kBarWidth = 20;
 
 std::string Duration(double seconds) {
   // More than this is "unknown" in other words.
-  const auto total = static_cast<long>(std::min(seconds, 359999.0));
+  const auto total = static_cast<int>(std::min(seconds, 359999.0));
   char text[32];
-  snprintf(text, sizeof(text), "%ld:%02ld:%02ld", total / 3600, total / 60 % 60,
+  snprintf(text, sizeof(text), "%d:%02d:%02d", total / 3600, total / 60 % 60,
            total % 60);
   return text;
 }
@@ -43,23 +43,23 @@ std::string HumanBytes(double bytes) {
 
 std::string ProgressLine(const std::string& name, uint64_t done,
                          std::optional<uint64_t> total, double seconds) {
-  const double rate = seconds > 0 ? done / seconds : 0;
+  const auto bytes = static_cast<double>(done);
+  const double rate = seconds > 0 ? bytes / seconds : 0;
   std::string line = name + ": ";
-  if (total && *total > 0) {
-    const double share = std::min(1.0, static_cast<double>(done) / *total);
-    const int filled = static_cast<int>(share * kBarWidth);
-    char percent[8];
-    snprintf(percent, sizeof(percent), "%3d%%", static_cast<int>(share * 100));
-    line += "[" + std::string(filled, '#') +
-            std::string(kBarWidth - filled, '-') + "] " + percent + "  " +
-            HumanBytes(done) + " of " + HumanBytes(*total);
-  } else {
-    line += HumanBytes(done);
+  if (!total || *total == 0) {
+    return line + HumanBytes(bytes) + "  " + HumanBytes(rate) + "/s";
   }
-  line += "  " + HumanBytes(rate) + "/s";
-  if (total && rate > 0) {
-    const uint64_t left = *total > done ? *total - done : 0;
-    line += "  ETA " + Duration(left / rate);
+  const auto whole = static_cast<double>(*total);
+  const double share = std::min(1.0, bytes / whole);
+  const int filled = static_cast<int>(share * kBarWidth);
+  char percent[8];
+  snprintf(percent, sizeof(percent), "%3d%%", static_cast<int>(share * 100));
+  line += "[" + std::string(filled, '#') +
+          std::string(kBarWidth - filled, '-') + "] " + percent + "  " +
+          HumanBytes(bytes) + " of " + HumanBytes(whole) + "  " +
+          HumanBytes(rate) + "/s";
+  if (rate > 0) {
+    line += "  ETA " + Duration(std::max(0.0, whole - bytes) / rate);
   }
   return line;
 }
