@@ -16,13 +16,16 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/analysis/any_row_reader.h"
 #include "lib/analysis/compare_groups.h"
 #include "lib/analysis/line_blocks.h"
-#include "lib/analysis/line_reader.h"
+#include "lib/analysis/printed_row_reader.h"
+#include "lib/analysis/printed_value.h"
 #include "lib/analysis/query.h"
 #include "lib/analysis/row_groups.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/row_paths.h"
+#include "lib/analysis/row_steps.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/record_reader.h"
 #include "lib/records/records.pb.h"
@@ -32,6 +35,8 @@ namespace {
 
 // A second thread pays from here on.
 constexpr int64_t kBytesPerThread = 2 << 20;
+
+constexpr size_t kPadding = std::max(kPrintedPadding, AnyRowReader::kPadding);
 
 // Something to say about a line, once it is known which line of the file.
 struct Complaint {
@@ -47,7 +52,11 @@ class BlockWorker {
   BlockWorker(const Query* query, LineBlocks* blocks, RowLog* log)
       : blocks_(blocks),
         log_(log),
-        fast_(query, log),
+        // A filter that has to be asked for each row wants whole rows.
+        by_message_(!query->filter_by_group),
+        steps_(*query),
+        printed_(&steps_, query->slots.size(), log),
+        any_(&steps_, query->slots.size(), log),
         thorough_(
             [this](absl::string_view record, JsonReader& json) {
               return AddRecord(record, json);
@@ -59,14 +68,14 @@ class BlockWorker {
   void Run() {
     while (blocks_->Next(&block_)) {
       line_ = 0;
-      fast_.StartBlock();
       // Only an input that somebody is still writing ends without a newline.
-      const bool is_whole = !block_.lines.empty() && block_.lines.back() == '\n';
+      const bool is_whole = !block_.lines.empty() &&
+                            block_.lines.back() == '\n' && !by_message_;
       const char* at = block_.lines.data();
       const char* const end = at + block_.lines.size();
       while (at < end) {
         ++line_;
-        const char* newline = is_whole ? fast_.ReadPrinted(at) : nullptr;
+        const char* newline = is_whole ? printed_.Read(at, end) : nullptr;
         at = newline != nullptr ? newline + 1 : ReadUnusual(at, end);
       }
       lines_.emplace_back(block_.input, block_.number, line_);
@@ -91,7 +100,7 @@ class BlockWorker {
             ? left
             : static_cast<size_t>(static_cast<const char*>(newline) - at);
     const absl::string_view line(at, length);
-    if (!fast_.ReadAny(line)) {
+    if (by_message_ || !any_.Read(line)) {
       thorough_.ReadLine(line, /*place=*/"",
                          /*is_unfinished=*/newline == nullptr);
     }
@@ -106,7 +115,10 @@ class BlockWorker {
 
   LineBlocks* const blocks_;
   RowLog* const log_;
-  LineReader fast_;
+  const bool by_message_;
+  const RowSteps steps_;
+  PrintedRowReader printed_;
+  AnyRowReader any_;
   RecordReader thorough_;
   LineBlock block_;
   Row row_;
@@ -169,7 +181,7 @@ class Aggregator : public RowAggregator {
     ASSIGN_OR_RETURN(std::vector<std::string> files,
                      ExpandPaths(paths, {".jsonl"}));
     ASSIGN_OR_RETURN(LineBlocks blocks, LineBlocks::Open(std::move(files),
-                                                         LineReader::kPadding));
+                                                         kPadding));
     const int64_t useful = blocks.has_streams()
                                ? options_.threads
                                : 1 + blocks.bytes() / kBytesPerThread;

@@ -61,7 +61,7 @@ void FillStatistics(const RowGroup& group, double unstable_cv, Aggregate* out) {
   }
   if (!group.ended.empty()) out->add_flags("incomplete");
   if (summary.cv > unstable_cv) out->add_flags("unstable");
-  if (group.samples.count() > 0 && group.rows_without_samples == 0) {
+  if (group.rows_with_samples == summary.n) {
     out->set_p50_s(group.samples.Quantile(0.5));
     out->set_p90_s(group.samples.Quantile(0.9));
     out->set_p99_s(group.samples.Quantile(0.99));

@@ -47,7 +47,8 @@ absl::Status IncludeBy(const std::vector<std::string>& by, Query* query) {
       return absl::InvalidArgumentError(
           absl::StrCat("--by: ", field.status().message()));
     }
-    if (Include(*field, query) + 1 < query->fields.size()) {
+    const size_t before = query->fields.size();
+    if (Include(*field, query) < before) {
       return absl::InvalidArgumentError(
           absl::StrCat("--by: \"", name, "\" stands there twice"));
     }

@@ -126,18 +126,18 @@ class Grouper {
         group.retries += target.retries;
         if (target.rows == 0) continue;
         result_.used += target.rows;
-        RETURN_IF_ERROR(DescribeOne(&logs_[log]->groups()[i], target, &group));
+        RETURN_IF_ERROR(DescribeOne(logs_[log]->groups()[i], target, &group));
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status DescribeOne(RawGroup* raw, const Target& target,
+  absl::Status DescribeOne(const RawGroup& raw, const Target& target,
                            RowGroup* group) {
-    const auto text = [&](size_t field) { return raw->values[field].text; };
-    RETURN_IF_ERROR(Hold(*raw, group));
+    const auto text = [&](size_t field) { return raw.values[field].text; };
+    RETURN_IF_ERROR(Hold(raw, group));
     group->scenario = std::max(group->scenario, text(query_.scenario));
-    if (!raw->is_ok) {
+    if (!raw.is_ok) {
       group->ended[{text(query_.status), text(query_.reason)}] += target.rows;
       if (group->unit.empty()) group->unit = text(query_.unit);
       return absl::OkStatus();
@@ -149,9 +149,6 @@ class Grouper {
     group->unit = unit;
     group->summary.n += target.rows;
     group->equivalence.insert(text(query_.equivalence));
-    group->samples.Merge(raw->samples);
-    group->rows_without_samples += raw->rows_without_samples;
-    raw->samples = SampleQuantiles();
     return absl::OkStatus();
   }
 
@@ -196,14 +193,28 @@ class Grouper {
     const std::unique_ptr<double[]> values(
         new double[static_cast<size_t>(ends.back())]);
     for (size_t log = 0; log < logs_.size(); ++log) {
-      std::vector<RawGroup>& raw_groups = logs_[log]->groups();
+      const std::vector<RawGroup>& raw_groups = logs_[log]->groups();
+      const std::vector<LoggedSamples>& sampled = logs_[log]->sampled_rows();
+      size_t next_sampled = 0;
+      int64_t number = -1;
       for (RowLog::Piece& piece : logs_[log]->pieces()) {
         for (size_t i = 0; i < piece.size; ++i) {
           const LoggedRow& row = piece.rows[i];
+          ++number;
+          const bool has_samples = next_sampled < sampled.size() &&
+                                   sampled[next_sampled].row == number;
+          if (has_samples) ++next_sampled;
           if (row.group == kGone) continue;
           const uint32_t group = targets_[log][row.group].group;
           if (group == kGone || !raw_groups[row.group].is_ok) continue;
           values[static_cast<size_t>(ends[group]++)] = row.throughput;
+          if (!has_samples) continue;
+          RowGroup& target = result_.groups[group];
+          ++target.rows_with_samples;
+          for (const double sample :
+               logs_[log]->samples(sampled[next_sampled - 1])) {
+            target.samples.Add(sample);
+          }
         }
         piece.rows.reset();
       }

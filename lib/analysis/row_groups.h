@@ -33,8 +33,9 @@ struct RowGroup {
   std::map<std::pair<std::string, std::string>, int64_t> ended;
   std::set<std::string> equivalence;
   int64_t retries = 0;
+  // Raw timings of all `ok` rows, and how many rows have them.
   SampleQuantiles samples;
-  int64_t rows_without_samples = 0;
+  int64_t rows_with_samples = 0;
 };
 
 struct RowGroups {

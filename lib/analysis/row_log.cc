@@ -93,8 +93,14 @@ void AppendToken(const Value& value, std::string* out) {
 RowLog::RowLog(const Query* query) : query_(query), table_(kFirstTableSize) {}
 
 absl::Status RowLog::Add(absl::Span<const absl::string_view> tokens,
-                         uint64_t hash, const RowNumbers& numbers) {
-  ASSIGN_OR_RETURN(const uint32_t group, GroupOf(tokens, hash));
+                         uint64_t hash, const RowNumbers& numbers,
+                         uint32_t* group) {
+  ASSIGN_OR_RETURN(const uint32_t found, GroupOf(tokens, hash));
+  if (group != nullptr) *group = found;
+  return AddTo(found, numbers);
+}
+
+absl::Status RowLog::AddTo(uint32_t group, const RowNumbers& numbers) {
   if (heads_[group].is_ok && !std::isfinite(numbers.throughput)) {
     return absl::InvalidArgumentError(
         "field \"throughput\" is no number, but the status is ok");
@@ -213,10 +219,10 @@ void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
   row.throughput = numbers.throughput;
   row.group = group_index;
   row.order = OrderOf(numbers.attempt, numbers.started_at);
-  if (head.is_ok && head.used) {
-    SampleQuantiles& samples = groups_[group_index].samples;
-    for (const double sample : numbers.samples_s) samples.Add(sample);
-    groups_[group_index].rows_without_samples += numbers.samples_s.empty();
+  if (head.is_ok && head.used && !numbers.samples_s.empty()) {
+    sampled_rows_.push_back({size_, samples_.size(), numbers.samples_s.size()});
+    samples_.insert(samples_.end(), numbers.samples_s.begin(),
+                    numbers.samples_s.end());
   }
   if (pieces_.empty() || pieces_.back().size == kPieceRows) {
     pieces_.push_back({std::make_unique<LoggedRow[]>(kPieceRows), 0});

@@ -14,7 +14,6 @@
 #include "lib/analysis/value.h"
 #include "lib/analysis/words.h"
 #include "lib/records/records.pb.h"
-#include "lib/stats/sample_quantiles.h"
 
 namespace feedrate {
 
@@ -51,9 +50,15 @@ struct RawGroup {
   bool used = true;
   // Hash of the values that tell runs of one job apart.
   uint64_t same_run = 0;
-  // Raw timings of its `ok` rows.
-  SampleQuantiles samples;
-  int64_t rows_without_samples = 0;
+};
+
+// Raw timings of one row.
+struct LoggedSamples {
+  // Number of the row in its log, from 0.
+  int64_t row = 0;
+  // Its part of RowLog::samples().
+  size_t start = 0;
+  size_t size = 0;
 };
 
 // The rows that one thread read. Not thread-safe.
@@ -75,7 +80,9 @@ class RowLog {
   // `hash` is the sum of TokenHash of those that are not empty.
   // InvalidArgument when one is of the wrong type; then nothing is added.
   absl::Status Add(absl::Span<const absl::string_view> tokens, uint64_t hash,
-                   const RowNumbers& numbers);
+                   const RowNumbers& numbers, uint32_t* group = nullptr);
+  // The same for a group that Add told.
+  absl::Status AddTo(uint32_t group, const RowNumbers& numbers);
   // Of the token at place `index`. A sum of them, so that parts that do not
   // change need not be hashed again.
   static uint64_t TokenHash(size_t index, absl::string_view token) {
@@ -87,6 +94,14 @@ class RowLog {
   std::vector<RawGroup>& groups() { return groups_; }
   std::vector<Piece>& pieces() { return pieces_; }
   int64_t size() const { return size_; }
+  // Of `ok` rows that have any, in the order of rows. 8 bytes a timing, which
+  // takes more in the file.
+  const std::vector<LoggedSamples>& sampled_rows() const {
+    return sampled_rows_;
+  }
+  absl::Span<const double> samples(const LoggedSamples& logged) const {
+    return absl::MakeConstSpan(samples_).subspan(logged.start, logged.size);
+  }
 
  private:
   // What is looked at for every row, close together in memory.
@@ -119,6 +134,8 @@ class RowLog {
   std::vector<Place> table_;
   std::vector<Piece> pieces_;
   int64_t size_ = 0;
+  std::vector<LoggedSamples> sampled_rows_;
+  std::vector<double> samples_;
   // For Add(Row): tokens one after the other, kept to save allocations.
   std::string scratch_;
 };
