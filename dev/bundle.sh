@@ -25,7 +25,6 @@ unlimited=video
 # Libraries of the target: the libc family, the compiler's, the driver's.
 of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl)\.so.*'
 of_target+='|lib(stdc\+\+|gcc_s|gomp)\.so.*|lib(cuda|nvidia-.*)\.so.*)$'
-of_torch='^lib(torch.*|c10.*|cudart|cupti|gomp.*|nvpl.*)[.-].*$'
 
 all_tools() {
   local folder
@@ -60,10 +59,12 @@ add_program() {
 
 # Copies the shared libraries of $1, theirs too, into $2.
 add_libraries() {
-  local name path
+  local name path torch=""
+  if needs_torch "$1"; then torch="$(third_party/torch/find_torch.sh)"; fi
   while read -r name path; do
     if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
-    if needs_torch "$1" && [[ "$name" =~ $of_torch ]]; then continue; fi
+    # torch, and the CUDA libraries that are installed beside it.
+    if [[ -n "$torch" && "$path" == "${torch%/*}"/* ]]; then continue; fi
     [[ -e "$path" ]] || die "$1 needs $name, which is not installed"
     install -m 644 "$path" "$2/$name"
     # shellcheck disable=SC2016
@@ -112,7 +113,7 @@ main() {
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
-  dev/bazel.sh build --noshow_progress "${tools[@]/#///tools/}"
+  dev/bazel.sh build "${tools[@]/#///tools/}"
 
   local dist="${BUNDLE_DIST:-dist}"
   mkdir -p "$dist"

@@ -10,7 +10,7 @@ cd "$REPO_ROOT"
 
 config="${1:?usage: demo.sh CONFIG}"
 dev/setup.sh build
-dev/bazel.sh build --ui_event_filters=-info,-stdout --noshow_progress \
+dev/bazel.sh build --ui_event_filters=-info --show_result=0 \
   //tools/collect_env //tools/plan
 
 show() {

@@ -7,8 +7,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-torch_lock="$REPO_ROOT/third_party/torch/torch.lock"
-hash="$(sha256sum <"$torch_lock" | cut -c1-16)"
 
 # torch_at FOLDER VERSION: enough of a torch to be found.
 torch_at() {
@@ -50,7 +48,8 @@ expect "$work/system/torch"
 torch_at "$venvs/b/lib/python3.11/site-packages/torch" 2.11.0
 expect "$venvs/b/lib/python3.11/site-packages/torch"
 
-own="$work/cache/feedrate/libtorch/torch-$hash-$(uname -m)/torch"
+torch_at "$work/cache/feedrate/libtorch/torch-4567-other/torch" 2.11.0
+own="$work/cache/feedrate/libtorch/torch-0123-$(uname -m)/torch"
 torch_at "$own" 2.11.0
 expect "$own"
 

@@ -37,6 +37,7 @@ class Lines {
 void AddCpu(const MachineInfo& machine, Lines* lines) {
   const CpuInfo& cpu = machine.cpu;
   lines->Add("cpu.model", cpu.model);
+  lines->Add("cpu.signature", cpu.signature);
   lines->Add("cpu.architecture", cpu.architecture);
   lines->Add("cpu.x86_64_level", cpu.x86_64_level);
   lines->Add("cpu.cores", MachineCores(machine));

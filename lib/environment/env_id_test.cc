@@ -26,6 +26,7 @@ TEST(EnvIdTest, Golden) {
   EXPECT_EQ(EnvIdText(ReadMachine(MachineBelow(files.folder()))),
             "feedrate env 1\n"
             "cpu.model=Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz\n"
+            "cpu.signature=GenuineIntel-6-143-8\n"
             "cpu.architecture=x86-64\n"
             "cpu.x86_64_level=4\n"
             "cpu.cores=16\n"
@@ -38,7 +39,7 @@ TEST(EnvIdTest, Golden) {
             "driver=\n"
             "cuda=\n"
             "kernel=6.1.0-18-cloud-amd64\n");
-  EXPECT_EQ(IdOf(files), "0c31a249c4f099d1");
+  EXPECT_EQ(IdOf(files), "eaeee34c9b9cae46");
 }
 
 TEST(EnvIdTest, DoesNotChangeWithClocksLoadOrNames) {
@@ -70,6 +71,7 @@ TEST(EnvIdTest, ChangesWithEachPartOfTheSetUp) {
   const std::string id = EnvId(machine);
   const std::function<void(MachineInfo*)> changes[] = {
       [](MachineInfo* m) { m->cpu.model = "x"; },
+      [](MachineInfo* m) { m->cpu.signature = "GenuineIntel-6-207-2"; },
       [](MachineInfo* m) { m->cpu.online_cores = 4; },
       [](MachineInfo* m) { m->cpu.cache_bytes = {1}; },
       [](MachineInfo* m) { m->cgroup.cpu_quota = 2; },

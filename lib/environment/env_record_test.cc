@@ -12,7 +12,8 @@ namespace {
 
 MachineInfo EveryField() {
   MachineInfo machine;
-  machine.cpu = {"Neoverse-V2", "aarch64", 0, 3, 4, 1, 1, 1, {65536}, false};
+  machine.cpu = {"Neoverse-V2", "0x41-0xd4f", "aarch64", 0, 3, 4, 1, 1, 1,
+                 {65536},       false};
   machine.memory = {int64_t{8} << 30, 5, 1};
   machine.cgroup = {2, 2.5, 4096, {0, 1, 2, 3}, 0};
   machine.gpu = {
@@ -30,7 +31,7 @@ TEST(EnvRecordTest, EveryFieldArrives) {
   AppendRecord(EnvRecord(EveryField(), time), &json);
   EXPECT_EQ(
       json,
-      R"({"schema":1,"record":"env","env_id":"b189ac4a20d0fc5d",)"
+      R"({"schema":1,"record":"env","env_id":"d5e3591b3f61b647",)"
       R"("machine_profile":"h200x1_driver580_cuda13.0_torch2.11_sm90",)"
       R"("host":"host-1","cpu":{"model":"Neoverse-V2",)"
       R"("architecture":"aarch64","x86_64_level":0,"usable_cores":3,)"

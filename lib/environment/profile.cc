@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -74,8 +75,20 @@ std::string GpuProfile(const MachineInfo& machine) {
   return absl::StrJoin(parts, "_");
 }
 
+// `xeon-8481c`. Some hypervisors pass on the family alone, `Intel(R) Xeon(R)
+// Processor`; its model number then tells generations apart: `xeon-m207`.
+std::string CpuName(const CpuInfo& cpu) {
+  const std::string name = ShortCpuName(cpu.model);
+  const bool family_alone =
+      std::all_of(name.begin(), name.end(), absl::ascii_isalpha);
+  const std::vector<absl::string_view> signature =
+      absl::StrSplit(cpu.signature, '-');
+  const bool x86 = signature.size() == 4 && cpu.x86_64_level > 0;
+  return family_alone && x86 ? absl::StrCat(name, "-m", signature[2]) : name;
+}
+
 std::string CpuProfile(const MachineInfo& machine) {
-  std::vector<std::string> parts = {ShortCpuName(machine.cpu.model)};
+  std::vector<std::string> parts = {CpuName(machine.cpu)};
   const int cores = MachineCores(machine);
   if (cores > 0) parts.push_back(absl::StrCat(cores, "c"));
   if (!machine.cpu.architecture.empty()) {

@@ -33,6 +33,18 @@ TEST(ProfileTest, TasksetMakesNoOtherMachine) {
   EXPECT_EQ(ProfileOf(files), "xeon-8481c_16c_x86-64");
 }
 
+TEST(ProfileTest, FamilyAloneGetsTheModelNumber) {
+  MachineInfo machine;
+  machine.cpu.model = "Intel(R) Xeon(R) Processor";
+  machine.cpu.signature = "GenuineIntel-6-207-2";
+  machine.cpu.architecture = "x86-64";
+  machine.cpu.x86_64_level = 4;
+  machine.cpu.online_cores = 16;
+  EXPECT_EQ(MachineProfile(machine), "xeon-m207_16c_x86-64");
+  machine.cpu.model = "Intel(R) Xeon(R) CPU @ 2.20GHz";
+  EXPECT_EQ(MachineProfile(machine), "xeon-2.20ghz_16c_x86-64");
+}
+
 TEST(ProfileTest, NothingKnown) {
   EXPECT_EQ(MachineProfile(MachineInfo()), "cpu");
 }

@@ -121,6 +121,7 @@ CpuInfo ReadCpu(const Root& root) {
   const std::vector<int> online = OnlineCpus(root);
   CpuInfo cpu;
   cpu.model = identity.model;
+  cpu.signature = identity.signature;
   cpu.architecture = Architecture(root, identity);
   cpu.x86_64_level = identity.x86_64_level;
   cpu.virtual_cpu = identity.hypervisor;

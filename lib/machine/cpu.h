@@ -15,6 +15,8 @@ namespace feedrate {
 struct CpuInfo {
   // As the kernel gives it, or the name of the core on ARM.
   std::string model;
+  // The maker's numbers for it, see CpuIdentity.
+  std::string signature;
   // `x86-64`, `aarch64`, or what `uname -m` says.
   std::string architecture;
   // Level of the x86-64 psABI, 1 to 4. 0 on other architectures.

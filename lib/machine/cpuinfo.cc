@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/machine/arm_models.h"
 
@@ -74,12 +75,28 @@ std::string ModelName(const Fields& fields) {
   return ArmModelName(Get(fields, "CPU implementer"), Get(fields, "CPU part"));
 }
 
+// Clouds give different processors one model name; these numbers differ.
+std::string Signature(const Fields& fields) {
+  static constexpr absl::string_view kX86[] = {"vendor_id", "cpu family",
+                                               "model", "stepping"};
+  static constexpr absl::string_view kArm[] = {"CPU implementer", "CPU part",
+                                               "CPU variant", "CPU revision"};
+  std::vector<absl::string_view> numbers;
+  for (absl::string_view name :
+       Get(fields, "vendor_id").empty() ? kArm : kX86) {
+    const absl::string_view number = Get(fields, name);
+    if (!number.empty()) numbers.push_back(number);
+  }
+  return absl::StrJoin(numbers, "-");
+}
+
 }  // namespace
 
 CpuIdentity ParseCpuInfo(absl::string_view cpuinfo) {
   const Fields fields = FirstProcessor(cpuinfo);
   CpuIdentity cpu;
   cpu.model = ModelName(fields);
+  cpu.signature = Signature(fields);
   if (!Get(fields, "CPU implementer").empty()) cpu.architecture = "aarch64";
   const Flags flags =
       absl::StrSplit(Get(fields, "flags"), ' ', absl::SkipEmpty());

@@ -16,6 +16,10 @@ struct CpuIdentity {
   std::string architecture;
   // Highest level of the x86-64 psABI, 1 to 4. 0 on other architectures.
   int x86_64_level = 0;
+  // The maker's own numbers, such as `GenuineIntel-6-207-2` (vendor, family,
+  // model, stepping) or `0x41-0xd4f-0x0-1` (implementer, part, variant,
+  // revision). Empty when they are not given.
+  std::string signature;
   // Whether an x86 processor says that it is a virtual one.
   bool hypervisor = false;
 };

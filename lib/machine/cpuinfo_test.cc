@@ -50,6 +50,19 @@ TEST(CpuInfoTest, ArmCoresAreNamedByNumber) {
   EXPECT_FALSE(cpu.hypervisor);
 }
 
+TEST(CpuInfoTest, SignatureHasTheMakersNumbers) {
+  EXPECT_EQ(ParseCpuInfo("vendor_id : GenuineIntel\ncpu family : 6\n"
+                         "model : 207\nmodel name : Intel(R) Xeon(R) "
+                         "Processor\nstepping : 2\n")
+                .signature,
+            "GenuineIntel-6-207-2");
+  EXPECT_EQ(ParseCpuInfo("CPU implementer : 0x41\nCPU part : 0xd4f\n"
+                         "CPU variant : 0x0\nCPU revision : 1\n")
+                .signature,
+            "0x41-0xd4f-0x0-1");
+  EXPECT_EQ(ParseCpuInfo("processor : 0\n").signature, "");
+}
+
 TEST(CpuInfoTest, UnknownArmCoresKeepTheirNumbers) {
   EXPECT_EQ(ParseCpuInfo("CPU implementer : 0x41\nCPU part : 0xfff\n").model,
             "ARM-0x41-0xfff");

@@ -57,6 +57,11 @@ std::string VersionIn(const Root& root, const std::string& folder) {
   return FromDistInfo(root, absl::StrCat(folder, "/.."));
 }
 
+// `2.11.0` of `2.11.0+cu130`.
+absl::string_view VersionWithoutBuild(absl::string_view version) {
+  return version.substr(0, version.find('+'));
+}
+
 std::string CacheFolder(const VariableReader& variables) {
   const std::string cache = variables("XDG_CACHE_HOME");
   if (!cache.empty()) return absl::StrCat(cache, "/feedrate");
@@ -64,18 +69,40 @@ std::string CacheFolder(const VariableReader& variables) {
   return home.empty() ? "" : absl::StrCat(home, "/.cache/feedrate");
 }
 
+void AddCopy(const Root& root, const std::string& folder,
+             std::vector<std::string>* candidates) {
+  const std::string version = VersionIn(root, folder);
+  if (VersionWithoutBuild(version) == kTorchVersion) {
+    candidates->push_back(folder);
+  }
+}
+
+// What `make torch` and the Python environments left in the user's cache, of
+// the version that feedrate is built for.
+std::vector<std::string> OwnCopies(const Root& root, const std::string& cache) {
+  std::vector<std::string> copies;
+  const std::string unpacked = absl::StrCat(cache, "/libtorch");
+  for (const std::string& name : root.List(unpacked)) {
+    if (!absl::StartsWith(name, "torch-")) continue;
+    AddCopy(root, absl::StrCat(unpacked, "/", name, "/torch"), &copies);
+  }
+  const std::string venvs = absl::StrCat(cache, "/venvs");
+  for (const std::string& name : root.List(venvs)) {
+    const std::string lib = absl::StrCat(venvs, "/", name, "/lib");
+    for (const std::string& python : root.List(lib)) {
+      AddCopy(root, absl::StrCat(lib, "/", python, "/site-packages/torch"),
+              &copies);
+    }
+  }
+  return copies;
+}
+
 // Folders that may hold torch, best first.
 std::vector<std::string> Candidates(const Root& root,
                                     const VariableReader& variables) {
   std::vector<std::string> candidates;
   const std::string cache = CacheFolder(variables);
-  if (!cache.empty()) {
-    for (const std::string& name : root.List(cache)) {
-      if (!absl::StrContains(name, "torch")) continue;
-      candidates.push_back(absl::StrCat(cache, "/", name));
-      candidates.push_back(absl::StrCat(cache, "/", name, "/torch"));
-    }
-  }
+  if (!cache.empty()) candidates = OwnCopies(root, cache);
   for (const std::string& folder : PythonPackageFolders(root, variables)) {
     candidates.push_back(absl::StrCat(folder, "/torch"));
   }

@@ -16,8 +16,12 @@ struct TorchInfo {
   std::string folder;
 };
 
+// The release that feedrate is built and tested with.
+inline constexpr char kTorchVersion[] = "2.11.0";
+
 // The first that exists of: TORCH_ROOT (when it is set, only that), feedrate's
-// own copy in the user's cache, python3's torch.
+// own copies of that release in the user's cache, python3's torch. The build
+// and the launcher look in the same places: third_party/torch/find_torch.sh.
 TorchInfo FindTorch(const Root& root, const VariableReader& variables);
 
 }  // namespace feedrate

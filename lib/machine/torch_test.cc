@@ -1,11 +1,15 @@
 #include "lib/machine/torch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "lib/machine/testing/fake_root.h"
 
 namespace feedrate {
 namespace {
+
+using ::testing::HasSubstr;
 
 class TorchTest : public ::testing::Test {
  protected:
@@ -41,9 +45,23 @@ TEST_F(TorchTest, PythonsTorch) {
 
 TEST_F(TorchTest, OwnCopyComesBeforePythons) {
   AddTorch(kSystem, "2.5.1");
-  AddTorch("/home/me/.cache/feedrate/torch-2.11.0/torch", "2.11.0+cu130");
+  const std::string cache = "/home/me/.cache/feedrate";
+  AddTorch(cache + "/venvs/old-0-py3.11/lib/python3.11/site-packages/torch",
+           "1.13.1");
+  EXPECT_EQ(Find({}).version, "2.5.1") << "another release is not ours";
+  AddTorch(cache + "/venvs/x-0-py3.11/lib/python3.11/site-packages/torch",
+           "2.11.0+cpu");
+  EXPECT_EQ(Find({}).version, "2.11.0+cpu");
+  AddTorch(cache + "/libtorch/torch-0a1b-x86_64/torch", "2.11.0+cu130");
   EXPECT_EQ(Find({}).version, "2.11.0+cu130");
   EXPECT_EQ(Find({{"XDG_CACHE_HOME", "/elsewhere"}}).version, "2.5.1");
+}
+
+TEST_F(TorchTest, ReleaseIsTheBuilds) {
+  const std::string script =
+      Root("third_party/torch").Read("/find_torch.sh").value_or("");
+  EXPECT_THAT(script,
+              HasSubstr(absl::StrCat("\nversion=", kTorchVersion, "\n")));
 }
 
 TEST_F(TorchTest, TorchRootDecides) {

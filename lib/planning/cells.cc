@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/transform_set.h"
@@ -114,7 +115,8 @@ class Builder {
         absl::StrCat("\"", library, "\" has no ", scenario_.name(), " ", mode_,
                      " on ", device_, " in scope ", scope_);
     if (combination != nullptr) {
-      absl::StrAppend(&text, ": ", combination->reason());
+      absl::StrAppend(&text, ": ",
+                      absl::StripSuffix(combination->reason(), "."));
     }
     if (possible.empty()) {
       return absl::StrCat(text, "; leave it out of this scenario");

@@ -58,6 +58,11 @@ absl::Status ReadObject(const object& json, Message* message);
 template <typename Int>
 absl::StatusOr<Int> AsInt(const FieldDescriptor* field, const element& value) {
   int64_t number;
+  if (value.is<uint64_t>() && !value.is<int64_t>()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"", field->name(),
+                     "\": ", value.get_uint64().value(), " is out of range"));
+  }
   if (value.get(number) != simdjson::SUCCESS) {
     return Mismatch(field, "a whole number", value);
   }
@@ -158,8 +163,15 @@ absl::Status ReadField(const element& value, const FieldDescriptor* field,
     return Mismatch(field, "a list", value);
   }
   for (const element& item : list) {
-    if (item.is_null()) return Mismatch(field, "no null in the list", item);
-    RETURN_IF_ERROR(ReadValue(item, field, message));
+    if (!item.is_null()) {
+      RETURN_IF_ERROR(ReadValue(item, field, message));
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      // How the writer prints what JSON has no number for.
+      message->GetReflection()->AddDouble(
+          message, field, std::numeric_limits<double>::quiet_NaN());
+    } else {
+      return Mismatch(field, "no null in the list", item);
+    }
   }
   return absl::OkStatus();
 }

@@ -25,7 +25,8 @@ class JsonReader {
 
   // Fills `message` from the line that Open accepted. Fields that the schema
   // does not have are passed over, so that older programs read newer rows;
-  // `null` is absence. InvalidArgument names a field of the wrong type.
+  // `null` is absence, and in a list of numbers one that is none (NaN).
+  // InvalidArgument names a field of the wrong type.
   absl::Status Read(google::protobuf::Message* message);
 
  private:

@@ -1,5 +1,6 @@
 #include "lib/records/json_reader.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -99,6 +100,8 @@ TEST(JsonReaderTest, WrongTypesNameTheField) {
             "field \"workers\": expected a whole number, found a number");
   EXPECT_EQ(ErrorOf(JobLine("\"workers\":3000000000")),
             "field \"workers\": 3000000000 is out of range");
+  EXPECT_EQ(ErrorOf(JobLine("\"seed\":18446744073709551615")),
+            "field \"seed\": 18446744073709551615 is out of range");
   EXPECT_EQ(ErrorOf(JobLine("\"labels\":\"x\"")),
             "field \"labels\": expected a list, found text");
   EXPECT_EQ(ErrorOf(JobLine("\"settings\":[1]")),
@@ -127,6 +130,24 @@ TEST(JsonReaderTest, WholeNumbersAreFineForDoubles) {
   ASSERT_TRUE(reader.Open(JobLine("\"cost_s\":3")).ok());
   ASSERT_TRUE(reader.Read(&job).ok());
   EXPECT_EQ(job.cost_s(), 3);
+}
+
+// A timer that went wrong must not cost the row.
+TEST(JsonReaderTest, NumbersThatAreNoneComeBackInLists) {
+  Row row;
+  row.add_samples_s(0.5);
+  row.add_samples_s(std::nan(""));
+  row.add_samples_s(0.25);
+  std::string line;
+  AppendRecord(row, &line);
+  JsonReader reader;
+  Row again;
+  ASSERT_TRUE(reader.Open(line).ok());
+  ASSERT_TRUE(reader.Read(&again).ok());
+  ASSERT_EQ(again.samples_s_size(), 3);
+  EXPECT_TRUE(std::isnan(again.samples_s(1)));
+  EXPECT_EQ(again.samples_s(2), 0.25);
+  EXPECT_THAT(ErrorOf(JobLine("\"labels\":[null]")), HasSubstr("no null"));
 }
 
 TEST(JsonReaderTest, WhatIsNoRecordIsSaid) {

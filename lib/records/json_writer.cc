@@ -16,7 +16,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/map_field.h"
 #include "google/protobuf/message.h"
-#include "lib/records/utf8.h"
+#include "lib/base/utf8.h"
 
 namespace feedrate {
 namespace {
@@ -256,6 +256,11 @@ void AppendJsonString(absl::string_view text, std::string* out) {
 void AppendJsonDouble(double value, std::string* out) {
   if (!std::isfinite(value)) {
     out->append("null");
+    return;
+  }
+  if (value == 0 && std::signbit(value)) {
+    // "-0" is a whole number to readers, which know no negative zero.
+    out->append("-0.0");
     return;
   }
   char buffer[32];

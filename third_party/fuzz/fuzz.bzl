@@ -2,7 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
 
-def feedrate_fuzz_test(name, srcs, deps, corpus = []):
+def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = []):
     """Declares the fuzzer `name` and the test `<name>_test`.
 
     The test runs everywhere, in every `make test`: it feeds the corpus and a few
@@ -14,12 +14,16 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = []):
       srcs: one source that defines LLVMFuzzerTestOneInput and returns 0. A
         finding is a crash: use CHECK or abort.
       deps: what it includes.
-      corpus: interesting inputs, in a folder `<name>_corpus` beside the source.
+      corpus: interesting inputs: files in a folder `<name>_corpus` beside the
+        source, which the fuzzer starts from, and groups of files elsewhere.
+      data: what it reads besides, by its path from the workspace's root, where
+        `make fuzz` starts it.
     """
     cc_binary(
         name = name,
         testonly = True,
         srcs = srcs,
+        data = data,
         linkopts = ["-fsanitize=fuzzer"],
         linkstatic = True,
         tags = [
@@ -31,7 +35,7 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = []):
     cc_test(
         name = name + "_test",
         srcs = srcs,
-        args = ["$(location %s)" % file for file in corpus],
-        data = corpus,
+        args = ["$(locations %s)" % label for label in corpus],
+        data = corpus + data,
         deps = deps + ["//third_party/fuzz:replay_main"],
     )

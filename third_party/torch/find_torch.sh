@@ -2,7 +2,7 @@
 # Prints the folder of torch (with include/ and lib/ in it) and exits 0, or says
 # what to do and exits 1. Looks at
 #   1. TORCH_ROOT: this and nothing else where it is set,
-#   2. what `make torch` unpacked for the torch.lock beside this script,
+#   2. what `make torch` unpacked,
 #   3. feedrate's own Python environments,
 #   4. the torch of python3 in PATH.
 # The build and the launcher of bundles both use this, so they cannot disagree.
@@ -10,7 +10,6 @@ set -eu
 
 version=2.11.0
 cache="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/feedrate"
-lock="$(dirname "$0")/torch.lock"
 
 is_torch() { [ -e "$1/lib/libtorch_cpu.so" ]; }
 
@@ -30,13 +29,8 @@ if [ -n "${TORCH_ROOT:-}" ]; then
   exit 1
 fi
 
-if [ -e "$lock" ]; then
-  hash="$(sha256sum <"$lock" | cut -c1-16)"
-  folder="$cache/libtorch/torch-$hash-$(uname -m)/torch"
-  if is_torch "$folder"; then found "$folder"; fi
-fi
-
-for folder in "$cache"/venvs/*/lib/python3*/site-packages/torch; do
+for folder in "$cache"/libtorch/*-"$(uname -m)"/torch \
+  "$cache"/venvs/*/lib/python3*/site-packages/torch; do
   if is_torch "$folder" && [ "$(version_of "$folder")" = "$version" ]; then
     found "$folder"
   fi
@@ -56,6 +50,6 @@ if [ -n "$folder" ] && is_torch "$folder"; then
   found "$folder"
 fi
 
-echo "feedrate: torch not found. Run: make torch (or: pip install" \
-  "torch==$version), or set TORCH_ROOT" >&2
+echo "feedrate: torch not found. Run: make torch (without a checkout: pip" \
+  "install torch==$version), or set TORCH_ROOT" >&2
 exit 1
