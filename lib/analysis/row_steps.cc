@@ -63,6 +63,10 @@ Step RowSteps::For(absl::string_view key) const {
 void RowScratch::Reset() {
   tokens.assign(slots_ + 1, absl::string_view());
   hash = 0;
+  ResetNumbers();
+}
+
+void RowScratch::ResetNumbers() {
   samples.clear();
   numbers = RowNumbers();
   // With the padding that tokens have.
