@@ -130,8 +130,8 @@ const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
                    absl::string_view(start, static_cast<size_t>(at - start)));
     }
     if (learns_job_) {
-      fields_.push_back({std::string(start, value), std::string(value, at),
-                         step});
+      fields_.push_back(
+          {std::string(start, value), std::string(value, at), step});
     } else if (step.act == Act::kJobId && knows_jobs) {
       job = FindJob(row_.numbers.job_id);
       if (job != nullptr && job->is_ready) {

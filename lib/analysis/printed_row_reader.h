@@ -17,9 +17,9 @@
 namespace feedrate {
 
 // Reads rows without spaces and escapes. Looks at each byte once, expects keys
-// in the order of the line before, and compares what stays the same, in all rows
-// or in those of one job, instead of reading it. Fields that the query does not need are not checked. Not
-// thread-safe.
+// in the order of the line before, and compares what stays the same, in all
+// rows or in those of one job, instead of reading it. Fields that the query
+// does not need are not checked. Not thread-safe.
 class PrintedRowReader {
  public:
   // Both outlive the reader.
