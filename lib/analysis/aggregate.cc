@@ -69,8 +69,8 @@ class BlockWorker {
     while (blocks_->Next(&block_)) {
       line_ = 0;
       // Only an input that somebody is still writing ends without a newline.
-      const bool is_whole = !block_.lines.empty() &&
-                            block_.lines.back() == '\n' && !by_message_;
+      const bool is_whole =
+          !block_.lines.empty() && block_.lines.back() == '\n' && !by_message_;
       const char* at = block_.lines.data();
       const char* const end = at + block_.lines.size();
       while (at < end) {
@@ -180,8 +180,8 @@ class Aggregator : public RowAggregator {
   absl::Status ReadPaths(const std::vector<std::string>& paths) override {
     ASSIGN_OR_RETURN(std::vector<std::string> files,
                      ExpandPaths(paths, {".jsonl"}));
-    ASSIGN_OR_RETURN(LineBlocks blocks, LineBlocks::Open(std::move(files),
-                                                         kPadding));
+    ASSIGN_OR_RETURN(LineBlocks blocks,
+                     LineBlocks::Open(std::move(files), kPadding));
     const int64_t useful = blocks.has_streams()
                                ? options_.threads
                                : 1 + blocks.bytes() / kBytesPerThread;

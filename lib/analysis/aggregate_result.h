@@ -17,7 +17,8 @@ struct AggregateOptions {
                                  "library",  "transform", "device"};
   // Rows to use, as in lib/analysis/filter.h. Empty: all.
   std::string where;
-  // Fields of HeldFields() (lib/analysis/query.h) that a group may hold several values of.
+  // Fields of HeldFields() (lib/analysis/query.h) that a group may hold several
+  // values of.
   std::vector<std::string> mix;
   // Reference of speed-ups. Empty: none.
   std::string relative_to;
@@ -34,7 +35,6 @@ struct AggregateOptions {
   // Gets each problem of a file as one line, place included. Null: nobody.
   std::function<void(const std::string&)> complain;
 };
-
 
 struct AggregateResult {
   // Sorted by the values of `by`, in their order; numbers as numbers.

@@ -50,7 +50,7 @@ AggregateOptions ByLibrary() {
 }
 
 absl::StatusOr<AggregateResult> Aggregated(const AggregateOptions& options,
-                                    const std::vector<Row>& rows) {
+                                           const std::vector<Row>& rows) {
   auto aggregator = RowAggregator::Create(options);
   if (!aggregator.ok()) return aggregator.status();
   for (const Row& row : rows) EXPECT_TRUE((*aggregator)->Add(row).ok());
@@ -85,7 +85,8 @@ absl::StatusOr<AggregateResult> RunFiles(AggregateOptions options,
 TEST(AggregateTest, RunsBecomeStatistics) {
   std::vector<Row> rows;
   for (const double throughput : {100.0, 110.0, 90.0}) {
-    rows.push_back(OkRow("a", "Blur", static_cast<int>(rows.size()), throughput));
+    rows.push_back(
+        OkRow("a", "Blur", static_cast<int>(rows.size()), throughput));
   }
   const auto result = Aggregated(ByLibrary(), rows);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -102,8 +103,8 @@ TEST(AggregateTest, RunsBecomeStatistics) {
 }
 
 TEST(AggregateTest, OneOrTwoRunsHaveNoInterval) {
-  const auto result =
-      Aggregated(ByLibrary(), {OkRow("a", "Blur", 0, 100), OkRow("a", "Blur", 1, 200)});
+  const auto result = Aggregated(
+      ByLibrary(), {OkRow("a", "Blur", 0, 100), OkRow("a", "Blur", 1, 200)});
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(result->aggregates[0].has_interval());
   EXPECT_FALSE(result->aggregates[0].has_rank());
@@ -242,7 +243,8 @@ TEST(AggregateTest, RefusesToMix) {
 TEST(AggregateTest, OtherLabelsAreNoMix) {
   Row other = OkRow("a", "Blur", 1, 50);
   other.add_labels("per_sample_loop");
-  const auto result = Aggregated(ByLibrary(), {OkRow("a", "Blur", 0, 100), other});
+  const auto result =
+      Aggregated(ByLibrary(), {OkRow("a", "Blur", 0, 100), other});
   EXPECT_TRUE(result.ok()) << result.status();
 }
 
@@ -328,10 +330,10 @@ std::vector<Row> RandomRows(int count, uint64_t seed) {
   };
   std::vector<Row> rows;
   for (int i = 0; i < count; ++i) {
-    Row row = OkRow(one_of({"kornia", "pillow \"x\"", "ünïcode", "back\\slash"}),
-                    one_of({"Blur", "Flip", ""}),
-                    static_cast<int>(random() % 40),
-                    static_cast<double>(random() % 100000) / 97);
+    Row row =
+        OkRow(one_of({"kornia", "pillow \"x\"", "ünïcode", "back\\slash"}),
+              one_of({"Blur", "Flip", ""}), static_cast<int>(random() % 40),
+              static_cast<double>(random() % 100000) / 97);
     row.set_attempt(random() % 10 == 0 ? 1 : 0);
     row.set_status(one_of({"ok", "ok", "ok", "early_stopped", "failed"}));
     if (row.status() != "ok") row.set_reason(one_of({"because", "b\"c\n"}));
@@ -369,9 +371,11 @@ TEST(AggregateTest, FastAndThoroughReadersAgree) {
       const std::string printed = Text(rows);
       for (const std::string& text :
            {printed,
-            absl::StrReplaceAll(printed, {{",\"library\":", " , \"library\" : "}}),
-            absl::StrReplaceAll(printed, {{"\"schema\":1,\"record\":\"row\",",
-                                           "\"record\":\"row\",\"schema\":1,"}})}) {
+            absl::StrReplaceAll(printed,
+                                {{",\"library\":", " , \"library\" : "}}),
+            absl::StrReplaceAll(printed,
+                                {{"\"schema\":1,\"record\":\"row\",",
+                                  "\"record\":\"row\",\"schema\":1,"}})}) {
         const auto fast = RunFiles(options, {WriteFile("rows", text)}, nullptr);
         ASSERT_TRUE(fast.ok()) << fast.status();
         EXPECT_EQ(fast->broken_lines, 0);
@@ -384,6 +388,64 @@ TEST(AggregateTest, FastAndThoroughReadersAgree) {
   }
 }
 
+// Rows of few jobs in the same order run after run, as runners write them, with
+// odd ones here and there: what a reader that expects the usual gets wrong.
+TEST(AggregateTest, OddRowsAmongManyAlikeAreReadAsWell) {
+  std::mt19937_64 random(4);
+  std::vector<Row> rows;
+  for (int run = 0; run < 120; ++run) {
+    for (int job = 0; job < 30; ++job) {
+      Row row = OkRow(absl::StrCat("library", job % 5),
+                      absl::StrCat("Transform", job), run,
+                      static_cast<double>(random() % 100000) / 97);
+      row.set_batch_size(256);
+      row.set_duration_s(static_cast<double>(random() % 1000) / 7);
+      if (job % 2 == 0) row.set_started_at("2026-11-15T02:00:00Z");
+      if (job % 3 == 0) row.add_samples_s(row.duration_s());
+      if (random() % 40 == 0) {
+        switch (random() % 8) {
+          case 0:
+            row.set_status("failed");
+            row.set_reason("odd");
+            break;
+          case 1:
+            row.set_attempt(3);
+            break;
+          case 2:
+            row.add_labels("per_sample_loop");
+            break;
+          case 3:
+            row.set_transform("Transform1234567890");
+            break;
+          case 4:
+            row.set_throughput(1e-7);
+            break;
+          case 5:
+            row.clear_job_id();
+            break;
+          case 6:
+            row.mutable_equivalence()->set_label("different");
+            break;
+          default:
+            row.set_run_index(-1);
+        }
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  const auto slow = Aggregated(ByLibrary(), rows);
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  for (const int threads : {1, 2}) {
+    AggregateOptions options = ByLibrary();
+    options.threads = threads;
+    // Several blocks, so that both threads have something to do.
+    std::string text = Text(rows);
+    const auto fast = RunFiles(options, {WriteFile("alike", text)}, nullptr);
+    ASSERT_TRUE(fast.ok()) << fast.status();
+    EXPECT_EQ(RenderJsonl(*fast), RenderJsonl(*slow));
+  }
+}
+
 TEST(AggregateTest, AnyOrderAndAnyFilesGiveTheSameTable) {
   std::vector<Row> rows = RandomRows(20000, 2);
   std::mt19937_64 random(3);
@@ -393,8 +455,8 @@ TEST(AggregateTest, AnyOrderAndAnyFilesGiveTheSameTable) {
   for (const int threads : {1, 2, 3}) {
     options.threads = threads;
     const size_t cut = random() % rows.size();
-    const std::string one =
-        WriteFile("one", Text(std::vector<Row>(rows.begin(), rows.begin() + cut)));
+    const std::string one = WriteFile(
+        "one", Text(std::vector<Row>(rows.begin(), rows.begin() + cut)));
     const std::string two =
         WriteFile("two", Text({rows.begin() + cut, rows.end()}));
     for (const auto& paths : {std::vector<std::string>{one, two}, {two, one}}) {
@@ -442,9 +504,9 @@ TEST(AggregateTest, WrongTypesAreBrokenLines) {
         "{\"schema\":2,\"record\":\"row\"}", "{\"record\":\"row\"}",
         "{\"schema\":1,\"record\":\"row\"}}"}) {
     std::vector<std::string> complaints;
-    const auto result = RunFiles(
-        ByLibrary(), {WriteFile("types", absl::StrCat(broken, "\n"))},
-        &complaints);
+    const auto result =
+        RunFiles(ByLibrary(), {WriteFile("types", absl::StrCat(broken, "\n"))},
+                 &complaints);
     ASSERT_TRUE(result.ok());
     EXPECT_EQ(result->rows, 0) << broken;
     EXPECT_EQ(complaints.size(), 1u) << broken;

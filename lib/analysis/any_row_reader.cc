@@ -97,8 +97,8 @@ struct AnyRowReader::State {
     }
     if (step.act == Act::kPart) return ReadPart(steps->part(step.index), value);
     if (!row.Once(step.act)) return false;
-    if (step.also_slot >= 0 && (!TokenOf(value, &token) ||
-                                !row.Fill(step.also_slot, token))) {
+    if (step.also_slot >= 0 &&
+        (!TokenOf(value, &token) || !row.Fill(step.also_slot, token))) {
       return false;
     }
     if (step.act == Act::kSamples) return ReadSamples(value);

@@ -90,9 +90,10 @@ Aggregate ToRecord(const Query& query, const RowGroup& group,
     ended.set_reason(key.second);
     ended.set_runs(runs);
     if (key.first == "early_stopped") {
-      out.set_slow_marker(options.slow_marker == nullptr
-                              ? "slow"
-                              : options.slow_marker(group.scenario, group.unit));
+      out.set_slow_marker(
+          options.slow_marker == nullptr
+              ? "slow"
+              : options.slow_marker(group.scenario, group.unit));
     }
   }
   if (group.summary.n > 0) {
@@ -154,8 +155,8 @@ Interval ToInterval(const ConfidenceInterval& record) {
 }
 
 void SpeedUps(const Block& block, const AggregateOptions& options) {
-  const auto found = std::find_if(
-      block.begin(), block.end(), [&](const Aggregate* aggregate) {
+  const auto found =
+      std::find_if(block.begin(), block.end(), [&](const Aggregate* aggregate) {
         return aggregate->by().at(kLibrary) == options.relative_to;
       });
   const Aggregate* reference = found == block.end() ? nullptr : *found;

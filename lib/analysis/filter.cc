@@ -124,9 +124,9 @@ class FilterParser {
     absl::string_view hint;
     if (token.kind == Kind::kName && token.text == "and") hint = "; use &&";
     if (token.kind == Kind::kName && token.text == "or") hint = "; use ||";
-    return FilterError(token.column, absl::StrCat("expected ", wanted,
-                                                  ", found \"", token.text,
-                                                  "\"", hint));
+    return FilterError(token.column,
+                       absl::StrCat("expected ", wanted, ", found \"",
+                                    token.text, "\"", hint));
   }
 
   size_t Add(Filter::Node node) {

@@ -69,9 +69,8 @@ absl::StatusOr<FilterToken> LexSign(absl::string_view text, size_t* at) {
   FilterToken token;
   token.kind = Kind::kSign;
   token.column = *at + 1;
-  for (const absl::string_view sign :
-       {"==", "!=", "<=", ">=", "&&", "||", "<", ">", "!", "(", ")", "[", "]",
-        ","}) {
+  for (const absl::string_view sign : {"==", "!=", "<=", ">=", "&&", "||", "<",
+                                       ">", "!", "(", ")", "[", "]", ","}) {
     if (text.substr(*at, sign.size()) != sign) continue;
     token.text = std::string(sign);
     *at += sign.size();
@@ -79,15 +78,17 @@ absl::StatusOr<FilterToken> LexSign(absl::string_view text, size_t* at) {
   }
   const char c = text[*at];
   if (c == '=' || c == '&' || c == '|') {
-    return FilterError(token.column, absl::StrCat("a single \"", text.substr(*at, 1),
-                                                  "\" means nothing here; write it twice"));
+    return FilterError(token.column,
+                       absl::StrCat("a single \"", text.substr(*at, 1),
+                                    "\" means nothing here; write it twice"));
   }
   const std::string shown =
-      absl::ascii_isprint(c) ? std::string(1, c)
-                             : absl::StrCat("byte ", static_cast<unsigned char>(c));
-  return FilterError(token.column,
-                     absl::StrCat("\"", shown, "\" means nothing here; text "
-                                  "stands in quotes"));
+      absl::ascii_isprint(c)
+          ? std::string(1, c)
+          : absl::StrCat("byte ", static_cast<unsigned char>(c));
+  return FilterError(token.column, absl::StrCat("\"", shown,
+                                                "\" means nothing here; text "
+                                                "stands in quotes"));
 }
 
 }  // namespace

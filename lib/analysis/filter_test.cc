@@ -33,17 +33,31 @@ bool Matches(const std::string& text) {
 
 TEST(FilterTest, Holds) {
   for (const char* text :
-       {"", "  ", "status == \"ok\"", "status=='ok' && device==\"cpu\"",
-        "library != \"opencv\"", "batch_size >= 256", "batch_size<257",
+       {"",
+        "  ",
+        "status == \"ok\"",
+        "status=='ok' && device==\"cpu\"",
+        "library != \"opencv\"",
+        "batch_size >= 256",
+        "batch_size<257",
         "throughput > 1.2e2 && throughput <= 123.5",
-        "library in [\"opencv\", \"kornia\"]", "batch_size in (1, 256)",
-        "\"noisy\" in warnings", "warnings.noisy", "cold", "labels.cold",
-        "!exploratory", "!(status == \"failed\" || device == \"cuda\")",
-        "settings.prefetch == 4", "settings.prefetch == \"4\"",
-        "settings.prefetch < 10", "settings.none != \"x\"",
-        "equivalence.label == \"exact\"", "cold == true",
+        "library in [\"opencv\", \"kornia\"]",
+        "batch_size in (1, 256)",
+        "\"noisy\" in warnings",
+        "warnings.noisy",
+        "cold",
+        "labels.cold",
+        "!exploratory",
+        "!(status == \"failed\" || device == \"cuda\")",
+        "settings.prefetch == 4",
+        "settings.prefetch == \"4\"",
+        "settings.prefetch < 10",
+        "settings.none != \"x\"",
+        "equivalence.label == \"exact\"",
+        "cold == true",
         "status == \"x\" || status == \"ok\" && batch_size == 256",
-        "library > \"abc\"", "pair.side != \"a\""}) {
+        "library > \"abc\"",
+        "pair.side != \"a\""}) {
     EXPECT_TRUE(Matches(text)) << text;
   }
 }
@@ -54,7 +68,8 @@ TEST(FilterTest, DoesNotHold) {
         "batch_size > 256", "!cold", "exploratory", "\"migrated\" in warnings",
         "library in [\"opencv\"]", "settings.none == \"x\"",
         "settings.none < 3", "pair.index >= 0", "pair.side == \"a\"",
-        "of_limit < 1", "(status == \"x\" || status == \"ok\") && cold == false"}) {
+        "of_limit < 1",
+        "(status == \"x\" || status == \"ok\") && cold == false"}) {
     EXPECT_FALSE(Matches(text)) << text;
   }
 }
@@ -76,8 +91,9 @@ TEST(FilterTest, ErrorsNameTheColumnAndTheRemedy) {
   ExpectError("library == 3", "column 12: library is text");
   ExpectError("library", "column 1: library is text and must be compared");
   ExpectError("labels == \"cold\"", "write \"…\" in labels");
-  ExpectError("status == \"ok\" and cold", "column 16: expected && or ||, "
-                                           "found \"and\"; use &&");
+  ExpectError("status == \"ok\" and cold",
+              "column 16: expected && or ||, "
+              "found \"and\"; use &&");
   ExpectError("(cold", "column 6: expected \")\", found the end");
   ExpectError("cold &&", "column 8: expected a field, found the end");
   ExpectError("library in \"a\"", "column 12: expected \"[\"");

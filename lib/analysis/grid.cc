@@ -98,9 +98,8 @@ std::string NotesOf(const Aggregate& aggregate) {
   const std::string ended = EndedText(aggregate);
   if (!ended.empty()) notes.push_back(ended);
   if (aggregate.retries() > 0) {
-    notes.push_back(absl::StrCat(aggregate.retries(), aggregate.retries() == 1
-                                                          ? " retry"
-                                                          : " retries"));
+    notes.push_back(absl::StrCat(
+        aggregate.retries(), aggregate.retries() == 1 ? " retry" : " retries"));
   }
   if (!aggregate.speed_up().reason().empty() && aggregate.has_median()) {
     notes.push_back(absl::StrCat("no ratio: ", aggregate.speed_up().reason()));
@@ -120,15 +119,16 @@ void AddMeans(const AggregateResult& result, Grid* grid) {
     for (const auto& entry : by) shared.push_back(entry.second);
     std::string note = absl::StrCat(
         mean.library(), " over ", mean.relative_to(),
-        shared.empty() ? "" : absl::StrCat(" (", absl::StrJoin(shared, " "), ")"),
+        shared.empty() ? ""
+                       : absl::StrCat(" (", absl::StrJoin(shared, " "), ")"),
         ": ");
     if (mean.rows() == 0) {
       absl::StrAppend(&note, "no row to compare");
     } else {
       absl::StrAppend(&note, "geometric mean ", Ratio(mean.ratio()));
       if (mean.has_low()) {
-        absl::StrAppend(&note, absl::StrFormat(" [%.2f, %.2f]", mean.low(),
-                                               mean.high()));
+        absl::StrAppend(
+            &note, absl::StrFormat(" [%.2f, %.2f]", mean.low(), mean.high()));
       }
       absl::StrAppend(&note, " over ", mean.rows(),
                       mean.rows() == 1 ? " row" : " rows");
@@ -221,9 +221,8 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
                                const std::vector<std::string>& by,
                                const std::string& pivot) {
   if (std::find(by.begin(), by.end(), pivot) == by.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--pivot: \"", pivot, "\" is not in --by",
-                     DidYouMean(pivot, by)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--pivot: \"", pivot, "\" is not in --by", DidYouMean(pivot, by)));
   }
   Grid grid;
   std::vector<std::string> others;
@@ -280,8 +279,8 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
             other == aggregate->held().end() ? "-" : other->second;
         if (its == text) continue;
         return absl::FailedPreconditionError(absl::StrCat(
-            "the row of ", first.by().at(pivot), " and ", column,
-            " would set ", name, " \"", text, "\" beside \"", its,
+            "the row of ", first.by().at(pivot), " and ", column, " would set ",
+            name, " \"", text, "\" beside \"", its,
             "\"; tell them apart with --by, choose one with --where, or allow "
             "it with --mix=",
             name));
@@ -294,10 +293,9 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
         continue;
       }
       const Aggregate& aggregate = *cell->second;
-      GridCell shown =
-          Right(aggregate.speed_up().has_ratio()
-                    ? SpeedUpText(aggregate.speed_up())
-                    : Headline(aggregate));
+      GridCell shown = Right(aggregate.speed_up().has_ratio()
+                                 ? SpeedUpText(aggregate.speed_up())
+                                 : Headline(aggregate));
       const auto block = best.find(BlockOf(aggregate));
       shown.best = block != best.end() && IsBest(aggregate, block->second);
       for (const std::string& flag : aggregate.flags()) {
@@ -322,9 +320,8 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
     }
   }
   for (const auto& [reason, count] : reasons) {
-    grid.notes.push_back(
-        absl::StrCat(reason, count > 1 ? absl::StrCat(" (", count, " cells)")
-                                       : ""));
+    grid.notes.push_back(absl::StrCat(
+        reason, count > 1 ? absl::StrCat(" (", count, " cells)") : ""));
   }
   AddMeans(result, &grid);
   return grid;
@@ -335,10 +332,10 @@ Grid FullGrid(const AggregateResult& result,
   Grid grid;
   for (const std::string& field : by) grid.header.push_back(Left(field));
   for (const char* name :
-       {"status", "runs", "median", "mean", "sd", "cv", "min", "max", "low",
-        "high", "p50_s", "p90_s", "p99_s", "unit", "equivalence", "rank",
-        "tied", "relative_to", "ratio", "ratio_low", "ratio_high", "retries",
-        "flags", "ended"}) {
+       {"status", "runs",      "median",      "mean",    "sd",    "cv",
+        "min",    "max",       "low",         "high",    "p50_s", "p90_s",
+        "p99_s",  "unit",      "equivalence", "rank",    "tied",  "relative_to",
+        "ratio",  "ratio_low", "ratio_high",  "retries", "flags", "ended"}) {
     grid.header.push_back(Left(name));
   }
   for (const Aggregate& a : result.aggregates) {

@@ -56,8 +56,8 @@ double Number(const object& json, Keys keys) {
 bool Truth(const object& json, Keys keys) {
   element found;
   bool truth;
-  return Find(json, keys, &found) &&
-         found.get(truth) == simdjson::SUCCESS && truth;
+  return Find(json, keys, &found) && found.get(truth) == simdjson::SUCCESS &&
+         truth;
 }
 
 // Names that differ from ours only in how they are written.
@@ -79,7 +79,8 @@ std::string MachineProfile(const object& metadata) {
 
 std::string Version(const object& metadata, const std::string& library) {
   object versions;
-  if (metadata["library_versions"].get(versions) != simdjson::SUCCESS) return "";
+  if (metadata["library_versions"].get(versions) != simdjson::SUCCESS)
+    return "";
   for (const auto& [name, version] : versions) {
     std::string_view text;
     if (LibraryName(std::string(name)) == library &&
@@ -167,9 +168,9 @@ absl::Status AddTransform(Row row, const object& result,
                           const std::function<absl::Status(const Row&)>& add) {
   const std::string status = Text(result, {"status"});
   element supported;
-  const bool unsupported = status == "unsupported" ||
-                           (Find(result, {"supported"}, &supported) &&
-                            !Truth(result, {"supported"}));
+  const bool unsupported =
+      status == "unsupported" || (Find(result, {"supported"}, &supported) &&
+                                  !Truth(result, {"supported"}));
   const double median = Number(result, {"median_throughput"});
   if (unsupported || (!status.empty() && status != "ok")) {
     row.set_status(unsupported ? "unsupported" : "failed");
@@ -211,8 +212,8 @@ absl::Status AddTransform(Row row, const object& result,
 }
 
 absl::Status NotAResult(const std::string& name, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      name, ": not a result file of the public benchmark: ", why));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": not a result file of the public benchmark: ", why));
 }
 
 }  // namespace
@@ -245,8 +246,8 @@ absl::Status ImportAlbumentations(
   for (const auto& [transform, result] : results) {
     object fields;
     if (result.get(fields) != simdjson::SUCCESS) {
-      return NotAResult(name,
-                        absl::StrCat("\"", std::string(transform), "\" is no object"));
+      return NotAResult(
+          name, absl::StrCat("\"", std::string(transform), "\" is no object"));
     }
     Row row = common;
     // Decoders have no transform; there the key is the decoder again.

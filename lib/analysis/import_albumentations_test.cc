@@ -24,7 +24,8 @@ constexpr char kFile[] = R"({
     "scenario": "image-rgb", "mode": "pipeline", "library": "kornia",
     "decoder": null,
     "benchmark_params": {"num_images": 2000, "num_runs": 5, "batch_size": 256,
-                         "workers": 8, "pipeline_scope": "memory_dataloader_augment",
+                         "workers": 8,
+                         "pipeline_scope": "memory_dataloader_augment",
                          "device": "none", "thread_policy": "pipeline-default"}
   },
   "results": {
@@ -34,7 +35,8 @@ constexpr char kFile[] = R"({
     "Snow": {"status": "ok", "supported": true, "throughputs": [],
              "median_throughput": 4.5, "early_stopped": true,
              "early_stop_reason": "0.22 s per image"},
-    "Text": {"status": "unsupported", "supported": false, "reason": "no such op",
+    "Text": {"status": "unsupported", "supported": false,
+             "reason": "no such op",
              "throughputs": [], "median_throughput": 0},
     "Fog": {"status": "error", "error": "bang", "throughputs": []},
     "Flip": {"status": "ok", "supported": true, "median_throughput": 12.5},

@@ -90,10 +90,9 @@ void ForEachSuperseded(
     return std::make_tuple(candidate.row->run, ~candidate.row->order,
                            candidate.row->throughput);
   };
-  std::sort(candidates.begin(), candidates.end(),
-            [&](const Candidate& a, const Candidate& b) {
-              return key(a) < key(b);
-            });
+  std::sort(
+      candidates.begin(), candidates.end(),
+      [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
   for (size_t i = 1; i < candidates.size(); ++i) {
     const LoggedRow& before = *candidates[i - 1].row;
     if (before.run != candidates[i].row->run) continue;

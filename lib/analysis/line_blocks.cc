@@ -33,8 +33,8 @@ absl::Status CannotRead(const std::string& name) {
 ssize_t ReadAt(int fd, char* out, size_t size, int64_t offset) {
   size_t done = 0;
   while (done < size) {
-    const ssize_t got = pread(fd, out + done, size - done,
-                              offset + static_cast<int64_t>(done));
+    const ssize_t got =
+        pread(fd, out + done, size - done, offset + static_cast<int64_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return -1;
     if (got == 0) break;
@@ -62,11 +62,10 @@ absl::StatusOr<LineBlocks> LineBlocks::Open(std::vector<std::string> paths,
     input.path = std::move(path);
     input.name = input.path == "-" ? "standard input" : input.path;
     struct stat info;
-    const bool found = input.path == "-"
-                           ? fstat(STDIN_FILENO, &info) == 0
-                           : stat(input.path.c_str(), &info) == 0;
-    if (!found || (input.path != "-" &&
-                   access(input.path.c_str(), R_OK) != 0)) {
+    const bool found = input.path == "-" ? fstat(STDIN_FILENO, &info) == 0
+                                         : stat(input.path.c_str(), &info) == 0;
+    if (!found ||
+        (input.path != "-" && access(input.path.c_str(), R_OK) != 0)) {
       return absl::NotFoundError(
           absl::StrCat(input.name, ": cannot open: ", std::strerror(errno)));
     }
@@ -76,9 +75,8 @@ absl::StatusOr<LineBlocks> LineBlocks::Open(std::vector<std::string> paths,
       input.size = info.st_size;
       input.first_block = blocks.file_blocks_;
       blocks.bytes_ += input.size;
-      blocks.file_blocks_ +=
-          (input.size + static_cast<int64_t>(kBlock) - 1) /
-          static_cast<int64_t>(kBlock);
+      blocks.file_blocks_ += (input.size + static_cast<int64_t>(kBlock) - 1) /
+                             static_cast<int64_t>(kBlock);
       blocks.files_.push_back(index);
     } else {
       blocks.streams_.push_back(index);
@@ -103,8 +101,7 @@ bool LineBlocks::Next(LineBlock* block) {
   if (index < file_blocks_) {
     // The last file that starts at or before this block.
     const auto after = std::upper_bound(
-        files_.begin(), files_.end(), index,
-        [&](int64_t wanted, size_t file) {
+        files_.begin(), files_.end(), index, [&](int64_t wanted, size_t file) {
           return wanted < inputs_[file].first_block;
         });
     const size_t input = *(after - 1);
@@ -136,7 +133,8 @@ bool LineBlocks::ReadFileBlock(size_t input_index, int64_t number,
   size_t end = size;
   while (got >= 0 && size > 0 && buffer[end - 1] != '\n') {
     buffer.resize(std::max(buffer.size(), size + kFurther + padding_));
-    got = ReadAt(fd, &buffer[size], kFurther, from + static_cast<int64_t>(size));
+    got =
+        ReadAt(fd, &buffer[size], kFurther, from + static_cast<int64_t>(size));
     if (got <= 0) break;
     const void* newline =
         std::memchr(&buffer[size], '\n', static_cast<size_t>(got));

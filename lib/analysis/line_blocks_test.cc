@@ -58,10 +58,10 @@ TEST(LineBlocksTest, EveryLineOnce) {
   std::vector<std::string> expected;
   for (int i = 0; content.size() < 3 * LineBlocks::kBlock + 5000; ++i) {
     // A few lines longer than a block.
-    const size_t length = i % 3000 == 2999 ? LineBlocks::kBlock * 3 / 2
-                                           : random() % 700;
-    const std::string line =
-        absl::StrCat(i, "-", std::string(length, static_cast<char>('a' + i % 26)));
+    const size_t length =
+        i % 3000 == 2999 ? LineBlocks::kBlock * 3 / 2 : random() % 700;
+    const std::string line = absl::StrCat(
+        i, "-", std::string(length, static_cast<char>('a' + i % 26)));
     expected.push_back(absl::StrCat("0:", line));
     absl::StrAppend(&content, line, "\n");
   }

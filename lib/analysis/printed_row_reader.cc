@@ -2,12 +2,15 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/analysis/job_line.h"
 #include "lib/analysis/printed_value.h"
 #include "lib/analysis/repeats.h"
 #include "lib/analysis/row_log.h"
@@ -21,11 +24,8 @@ namespace {
 // of one library or transform follow each other, and are not what is meant.
 constexpr int kCommonLines = 32;
 constexpr int kCommonDistance = 37;
-// Two rows of a job show what may change in it.
-constexpr int kJobLines = 2;
-// Jobs to remember, at some 600 bytes each, and places for them.
-constexpr size_t kMaxJobs = 12000;
-constexpr size_t kJobTable = 1 << 15;
+// Jobs to remember, at some 500 bytes each: what a cache may hold.
+constexpr size_t kMaxJobs = 10000;
 // By then it shows whether jobs come back.
 constexpr int64_t kJobTrial = 1 << 16;
 
@@ -49,19 +49,63 @@ PrintedRowReader::PrintedRowReader(const RowSteps* steps, size_t slots,
       slots_(slots),
       log_(log),
       row_(slots),
-      common_(kCommonLines),
-      table_(kJobTable) {}
+      common_(kCommonLines) {}
 
 const char* PrintedRowReader::Read(const char* at, const char* end) {
+  // Rows mostly come in the same order run after run.
+  if (last_ != nullptr && last_->next != nullptr && last_->next->is_ready) {
+    const char* newline = ReadAlike(*last_->next, at, end);
+    if (newline != nullptr) {
+      ++alike_;
+      last_ = last_->next;
+      // The next guess may be far away in memory; it is fetched while this
+      // row's caller goes on.
+      if (last_->next != nullptr) __builtin_prefetch(last_->next);
+      return newline;
+    }
+  }
+  return ReadFields(at, end);
+}
+
+// The row of a job whose rows are known.
+const char* PrintedRowReader::ReadAlike(const JobLine& job, const char* at,
+                                        const char* end) {
+  row_.ResetNumbers();
+  uint32_t start = 0;
+  const char* text = job.text.data();
+  for (const JobLine::Hole& hole : job.holes) {
+    const uint32_t size = hole.end - start;
+    if (size >= static_cast<size_t>(end - at) ||
+        std::memcmp(at, text + start, size) != 0) {
+      return nullptr;
+    }
+    at = ReadValue(hole.step, at + size);
+    if (at == nullptr) return nullptr;
+    start = hole.end;
+  }
+  const uint32_t size = job.size - start;
+  if (size > static_cast<size_t>(end - at) ||
+      std::memcmp(at, text + start, size) != 0) {
+    return nullptr;
+  }
+  row_.numbers.job_id = absl::string_view(job.job_id.data(), job.job_id_size);
+  row_.numbers.attempt = job.attempt;
+  if (!log_->AddTo(job.group, row_.numbers).ok()) return nullptr;
+  return at + size - 1;
+}
+
+const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
+  const char* const line = at;
   if (*at++ != '{') return nullptr;
   row_.Reset();
   const bool learns_common = common_.learning() && until_learning_-- <= 0;
   bool forget_common = false;
-  JobRepeats* job = nullptr;
-  Repeats* repeats = &common_;
+  JobLine* job = nullptr;
+  const bool knows_jobs = use_jobs_;
+  fields_.clear();
   for (size_t place = 0;; ++place) {
-    Stretch* stretch = repeats->At(place);
-    if (stretch != nullptr) {
+    Stretch* stretch = common_.At(place);
+    if (stretch != nullptr && !learns_job_) {
       const bool fits = stretch->size < static_cast<size_t>(end - at);
       const char after = fits ? at[stretch->size] : '\0';
       if ((after == ',' || after == '}') &&
@@ -72,79 +116,95 @@ const char* PrintedRowReader::Read(const char* at, const char* end) {
         if (after == ',') continue;
         break;
       }
-      if (repeats->Missed(place) && repeats == &common_) forget_common = true;
+      forget_common |= common_.Missed(place);
     }
     const char* const start = at;
     Step step;
     at = ReadKey(at, place, &step);
     if (at == nullptr) return nullptr;
+    const char* const value = at;
     at = ReadValue(step, at);
     if (at == nullptr) return nullptr;
-    const absl::string_view text(start, static_cast<size_t>(at - start));
-    if (learns_common) common_.Note(place, text);
-    if (job != nullptr && job->repeats.learning()) {
-      job->repeats.Note(place, text);
+    if (learns_common) {
+      common_.Note(place,
+                   absl::string_view(start, static_cast<size_t>(at - start)));
     }
-    if (step.act == Act::kJobId) {
+    if (learns_job_) {
+      fields_.push_back(
+          {std::string(start, value), std::string(value, at), step});
+    } else if (step.act == Act::kJobId && knows_jobs) {
       job = FindJob(row_.numbers.job_id);
-      if (job != nullptr) repeats = &job->repeats;
+      if (job != nullptr && job->is_ready) {
+        const char* newline = ReadAlike(*job, line, end);
+        if (newline != nullptr) {
+          ++alike_;
+          if (last_ != nullptr) last_->next = job;
+          last_ = job;
+          return newline;
+        }
+        // As before ReadAlike, which has changed the row.
+        use_jobs_ = false;
+        newline = ReadFields(line, end);
+        use_jobs_ = true;
+        return newline;
+      }
+      if (job != nullptr && !job->is_hopeless) {
+        // From the start once more, noting every field.
+        learns_job_ = true;
+        const char* newline = ReadFields(line, end);
+        learns_job_ = false;
+        return newline;
+      }
     }
     const char after = *at++;
     if (after == ',') continue;
     if (after != '}') return nullptr;
     break;
   }
-  if (*at != '\n' || !row_.IsRow() || !AddRow(job)) return nullptr;
+  uint32_t group;
+  if (*at != '\n' || !row_.IsRow() ||
+      !log_->Add(row_.tokens, row_.hash, row_.numbers, &group).ok()) {
+    return nullptr;
+  }
+  if (learns_job_) Learn(FindJob(row_.numbers.job_id), group);
   if (learns_common && common_.learning()) {
     until_learning_ = kCommonDistance;
     common_.EndLine(*steps_, slots_);
-  }
-  if (job != nullptr && job->repeats.learning()) {
-    job->repeats.EndLine(*steps_, slots_);
   }
   // The row is in the log, so nothing points into the old stretches any more.
   if (forget_common) common_ = Repeats(kCommonLines);
   return at;
 }
 
-bool PrintedRowReader::AddRow(JobRepeats* job) {
-  // The same job with the same values: the group need not be looked for.
-  if (job != nullptr && job->has_group && job->hash == row_.hash) {
-    return log_->AddTo(job->group, row_.numbers).ok();
-  }
-  uint32_t group;
-  if (!log_->Add(row_.tokens, row_.hash, row_.numbers, &group).ok()) {
-    return false;
-  }
-  if (job != nullptr) {
+void PrintedRowReader::Learn(JobLine* job, uint32_t group) {
+  if (job == nullptr) return;
+  if (last_ != nullptr) last_->next = job;
+  last_ = job;
+  if (job->first.empty()) {
+    job->first = std::move(fields_);
     job->group = group;
-    job->hash = row_.hash;
-    job->has_group = true;
+    job->attempt = row_.numbers.attempt;
+    return;
   }
-  return true;
+  CompleteJobLine(fields_, job);
+  if (job->group != group) job->is_ready = false;
 }
 
-PrintedRowReader::JobRepeats* PrintedRowReader::FindJob(
-    absl::string_view job_id) {
-  if (table_.empty()) return nullptr;
-  if (++lookups_ == kJobTrial && found_ * 4 < lookups_) {
+JobLine* PrintedRowReader::FindJob(absl::string_view job_id) {
+  if (++rows_ == kJobTrial && alike_ * 4 < rows_) {
     // Jobs seldom come back here: to look for them costs more than it gives.
-    table_.clear();
+    use_jobs_ = false;
+    last_ = nullptr;
     jobs_.clear();
     return nullptr;
   }
-  size_t at = HashBytes(job_id.data(), job_id.size(), kOdd1) % kJobTable;
-  for (; table_[at] != nullptr; at = (at + 1) % kJobTable) {
-    if (table_[at]->job_id == job_id) {
-      ++found_;
-      return table_[at];
-    }
-  }
-  if (jobs_.size() == kMaxJobs) return nullptr;
-  jobs_.push_back(std::unique_ptr<JobRepeats>(
-      new JobRepeats{std::string(job_id), Repeats(kJobLines)}));
-  table_[at] = jobs_.back().get();
-  return table_[at];
+  const auto found = jobs_.find(job_id);
+  if (found != jobs_.end()) return found->second.get();
+  if (jobs_.size() == kMaxJobs || job_id.size() <= 2) return nullptr;
+  auto job = std::make_unique<JobLine>();
+  job->job_id = absl::StrCat(job_id, std::string(kPrintedPadding, '\0'));
+  job->job_id_size = job_id.size();
+  return jobs_.emplace(std::string(job_id), std::move(job)).first->second.get();
 }
 
 // Behind the colon of the key whose quote is at `at`.

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "lib/analysis/job_line.h"
 #include "lib/analysis/repeats.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/row_steps.h"
@@ -15,9 +17,9 @@
 namespace feedrate {
 
 // Reads rows without spaces and escapes. Looks at each byte once, expects keys
-// in the order of the line before, and compares what stays the same instead of
-// reading it. Fields that the query does not need are not checked. Not
-// thread-safe.
+// in the order of the line before, and compares what stays the same, in all
+// rows or in those of one job, instead of reading it. Fields that the query
+// does not need are not checked. Not thread-safe.
 class PrintedRowReader {
  public:
   // Both outlive the reader.
@@ -35,23 +37,15 @@ class PrintedRowReader {
     size_t size = 0;
     Step step;
   };
-  // The rows of one job differ in little.
-  struct JobRepeats {
-    std::string job_id;
-    Repeats repeats;
-    // The group of its last row, and the hash of that row's tokens.
-    uint32_t group = 0;
-    uint64_t hash = 0;
-    bool has_group = false;
-  };
-
+  const char* ReadAlike(const JobLine& job, const char* at, const char* end);
+  const char* ReadFields(const char* at, const char* end);
   const char* ReadKey(const char* at, size_t place, Step* step);
   const char* ReadValue(const Step& step, const char* at);
   bool TakeValue(const Step& step, const char* at, const char* end);
   bool TakePart(const RowSteps::Part& part, const char* at, const char* end);
   bool TakeSamples(const char* at, const char* end);
-  JobRepeats* FindJob(absl::string_view job_id);
-  bool AddRow(JobRepeats* job);
+  JobLine* FindJob(absl::string_view job_id);
+  void Learn(JobLine* job, uint32_t group);
 
   const RowSteps* const steps_;
   const size_t slots_;
@@ -62,11 +56,16 @@ class PrintedRowReader {
   // Of all rows.
   Repeats common_;
   int until_learning_ = 0;
-  // Open addressing by job id; a fixed number of jobs.
-  std::vector<JobRepeats*> table_;
-  std::vector<std::unique_ptr<JobRepeats>> jobs_;
-  int64_t lookups_ = 0;
-  int64_t found_ = 0;
+  bool learns_common_ = false;
+  // By job id; a fixed number of jobs, and none when they do not come back.
+  absl::flat_hash_map<std::string, std::unique_ptr<JobLine>> jobs_;
+  bool use_jobs_ = true;
+  int64_t rows_ = 0;
+  int64_t alike_ = 0;
+  // The job of the row before, and what is at hand of a job's row.
+  JobLine* last_ = nullptr;
+  std::vector<PrintedField> fields_;
+  bool learns_job_ = false;
 };
 
 }  // namespace feedrate

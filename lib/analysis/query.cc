@@ -101,9 +101,9 @@ void AssignSlots(Query* query) {
 
 const std::vector<std::string>& HeldFields() {
   static const auto* const kHeld = new std::vector<std::string>{
-      "machine_profile", "batch_size",      "params_profile",
-      "cold",            "exploratory",     "library_version",
-      "dataset.id",      "dataset.sha256",  "pair.side"};
+      "machine_profile", "batch_size",      "params_profile", "cold",
+      "exploratory",     "library_version", "dataset.id",     "dataset.sha256",
+      "pair.side"};
   return *kHeld;
 }
 

@@ -111,8 +111,8 @@ std::string RenderLatex(const Grid& grid) {
   for (const GridCell& cell : grid.header) {
     text += cell.right_aligned ? 'r' : 'l';
   }
-  absl::StrAppend(&text, "}\n\\toprule\n", Joined(grid.header, " & ", LatexCell),
-                  " \\\\\n\\midrule\n");
+  absl::StrAppend(&text, "}\n\\toprule\n",
+                  Joined(grid.header, " & ", LatexCell), " \\\\\n\\midrule\n");
   for (const std::vector<GridCell>& row : grid.rows) {
     absl::StrAppend(&text, Joined(row, " & ", LatexCell), " \\\\\n");
   }

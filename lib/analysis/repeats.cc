@@ -63,8 +63,7 @@ void Repeats::Find(const RowSteps& steps, size_t slots) {
     RowScratch row(slots);
     row.Reset();
     return MayRepeat(step.act) &&
-           TakeAgain(step, absl::string_view(same_[place]).substr(value),
-                     &row);
+           TakeAgain(step, absl::string_view(same_[place]).substr(value), &row);
   };
   starts_.assign(same_.size(), nullptr);
   for (size_t first = 0; first < same_.size(); ++first) {

@@ -84,9 +84,9 @@ class Grouper {
         targets[i].group = place->second;
         if (!is_new) continue;
         RowGroup& group = result_.groups.emplace_back();
-        group.by.assign(raw.values.begin(),
-                        raw.values.begin() +
-                            static_cast<ptrdiff_t>(query_.by_count));
+        group.by.assign(
+            raw.values.begin(),
+            raw.values.begin() + static_cast<ptrdiff_t>(query_.by_count));
         group.held.resize(query_.held.size());
       }
     }
@@ -95,15 +95,14 @@ class Grouper {
   void CountRows() {
     std::vector<RowLog*> logs;
     for (const std::unique_ptr<RowLog>& log : logs_) logs.push_back(log.get());
-    ForEachSuperseded(
-        logs, [&](size_t log, LoggedRow* row, bool is_duplicate) {
-          Target& target = targets_[log][row->group];
-          if (target.group != kGone) {
-            ++result_.used;
-            ++(is_duplicate ? result_.duplicates : target.retries);
-          }
-          row->group = kGone;
-        });
+    ForEachSuperseded(logs, [&](size_t log, LoggedRow* row, bool is_duplicate) {
+      Target& target = targets_[log][row->group];
+      if (target.group != kGone) {
+        ++result_.used;
+        ++(is_duplicate ? result_.duplicates : target.retries);
+      }
+      row->group = kGone;
+    });
     for (size_t log = 0; log < logs_.size(); ++log) {
       std::vector<Target>& targets = targets_[log];
       result_.rows += logs_[log]->size();
@@ -177,7 +176,8 @@ class Grouper {
     const auto [first, second] = std::minmax(one, other);
     return absl::FailedPreconditionError(absl::StrCat(
         feedrate::Describe(query_, group), " would mix ", field, " \"", first,
-        "\" and \"", second, "\"; tell them apart with --by, choose one with "
+        "\" and \"", second,
+        "\"; tell them apart with --by, choose one with "
         "--where",
         can_mix ? absl::StrCat(", or allow it with --mix=", field) : ""));
   }
@@ -252,12 +252,11 @@ class Grouper {
                                          group.ended.empty();
                                 }),
                  groups.end());
-    std::sort(groups.begin(), groups.end(),
-              [](const RowGroup& a, const RowGroup& b) {
-                return std::lexicographical_compare(a.by.begin(), a.by.end(),
-                                                    b.by.begin(), b.by.end(),
-                                                    ValueLess);
-              });
+    std::sort(
+        groups.begin(), groups.end(), [](const RowGroup& a, const RowGroup& b) {
+          return std::lexicographical_compare(
+              a.by.begin(), a.by.end(), b.by.begin(), b.by.end(), ValueLess);
+        });
   }
 
   const Query& query_;

@@ -51,8 +51,9 @@ struct RowGroups {
 // FailedPrecondition when the rows of a group differ in a held field. Empties
 // the logs as it goes, so that memory does not double. `threads` share the
 // arithmetic.
-absl::StatusOr<RowGroups> GroupRows(
-    const Query& query, std::vector<std::unique_ptr<RowLog>> logs, int threads);
+absl::StatusOr<RowGroups> GroupRows(const Query& query,
+                                    std::vector<std::unique_ptr<RowLog>> logs,
+                                    int threads);
 
 }  // namespace feedrate
 

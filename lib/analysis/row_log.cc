@@ -28,15 +28,16 @@ inline uint64_t HashToken(absl::string_view token, uint64_t seed) {
   return HashBytes(token.data(), token.size(), seed);
 }
 
-// Stands behind the slots of rows that the filter dropped. They are kept all the
-// same, because one may be the last attempt at a run.
+// Stands behind the slots of rows that the filter dropped. They are kept all
+// the same, because one may be the last attempt at a run.
 absl::string_view DroppedMark() {
   static constexpr char kMark[] = "?\0\0\0\0\0\0\0";
   return absl::string_view(kMark, 1);
 }
 
 uint64_t HashText(absl::string_view text, uint64_t seed) {
-  std::string padded = absl::StrCat(text, std::string(RowLog::kTokenPadding, 0));
+  std::string padded =
+      absl::StrCat(text, std::string(RowLog::kTokenPadding, 0));
   return HashToken(absl::string_view(padded).substr(0, text.size()), seed);
 }
 
@@ -183,9 +184,8 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
     absl::Span<const absl::string_view> tokens) {
   RawGroup group;
   for (size_t i = 0; i < query_->fields.size(); ++i) {
-    ASSIGN_OR_RETURN(
-        Value value,
-        FieldFromJson(tokens[query_->slot_of[i]], query_->fields[i]));
+    ASSIGN_OR_RETURN(Value value, FieldFromJson(tokens[query_->slot_of[i]],
+                                                query_->fields[i]));
     group.values.push_back(std::move(value));
   }
   group.is_ok = group.values[query_->status].text == "ok";
@@ -212,9 +212,9 @@ void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
   LoggedRow row;
   // Quotes alone are an empty text.
   if (numbers.job_id.size() > 2) {
-    row.run = HashToken(numbers.run_index,
-                        HashToken(numbers.job_id, head.same_run)) |
-              1;
+    row.run =
+        HashToken(numbers.run_index, HashToken(numbers.job_id, head.same_run)) |
+        1;
   }
   row.throughput = numbers.throughput;
   row.group = group_index;

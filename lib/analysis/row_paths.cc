@@ -29,9 +29,9 @@ absl::StatusOr<std::vector<std::string>> ExpandPaths(
       found.insert(found.end(), files.begin(), files.end());
     }
     if (found.empty()) {
-      return absl::NotFoundError(absl::StrCat(
-          path, ": no file that ends in ", absl::StrJoin(endings, " or "),
-          " in this folder"));
+      return absl::NotFoundError(absl::StrCat(path, ": no file that ends in ",
+                                              absl::StrJoin(endings, " or "),
+                                              " in this folder"));
     }
     std::sort(found.begin(), found.end());
     expanded.insert(expanded.end(), found.begin(), found.end());

@@ -28,11 +28,14 @@ int64_t ToInt(absl::string_view token) {
 }  // namespace
 
 RowSteps::RowSteps(const Query& query) {
-  for (const auto& [key, act] :
-       {std::make_pair("record", Act::kRecord), {"schema", Act::kSchema},
-        {"job_id", Act::kJobId}, {"run_index", Act::kRunIndex},
-        {"attempt", Act::kAttempt}, {"throughput", Act::kThroughput},
-        {"started_at", Act::kStartedAt}, {"samples_s", Act::kSamples}}) {
+  for (const auto& [key, act] : {std::make_pair("record", Act::kRecord),
+                                 {"schema", Act::kSchema},
+                                 {"job_id", Act::kJobId},
+                                 {"run_index", Act::kRunIndex},
+                                 {"attempt", Act::kAttempt},
+                                 {"throughput", Act::kThroughput},
+                                 {"started_at", Act::kStartedAt},
+                                 {"samples_s", Act::kSamples}}) {
     steps_[key].act = act;
   }
   for (size_t i = 0; i < query.slots.size(); ++i) {
@@ -63,6 +66,10 @@ Step RowSteps::For(absl::string_view key) const {
 void RowScratch::Reset() {
   tokens.assign(slots_ + 1, absl::string_view());
   hash = 0;
+  ResetNumbers();
+}
+
+void RowScratch::ResetNumbers() {
   samples.clear();
   numbers = RowNumbers();
   // With the padding that tokens have.

@@ -62,6 +62,8 @@ class RowScratch {
   explicit RowScratch(size_t slots) : slots_(slots) {}
 
   void Reset();
+  // All but the tokens.
+  void ResetNumbers();
 
   // Sets a slot. False when it is set already: a key that stands twice.
   bool Fill(int slot, absl::string_view token) {

@@ -157,8 +157,8 @@ absl::StatusOr<std::string> RunAggregate(AggregateRun run) {
   run.options.complain = run.warn;
   ASSIGN_OR_RETURN(const std::unique_ptr<RowAggregator> aggregator,
                    RowAggregator::Create(run.options));
-  ASSIGN_OR_RETURN(JobsOfGroups jobs, JobsOfGroups::Create(run.options.by,
-                                                           run.options.where));
+  ASSIGN_OR_RETURN(JobsOfGroups jobs,
+                   JobsOfGroups::Create(run.options.by, run.options.where));
   if (run.runs_needed || !run.import.empty()) {
     RETURN_IF_ERROR(ReadThoroughly(run, aggregator.get(), &jobs));
   } else {
@@ -168,13 +168,12 @@ absl::StatusOr<std::string> RunAggregate(AggregateRun run) {
   WarnOf(run, result);
   if (result.used == 0) {
     return absl::NotFoundError(
-        result.rows == 0 ? "no row in the input"
-                         : absl::StrCat("--where leaves none of ", result.rows,
-                                        " rows"));
+        result.rows == 0
+            ? "no row in the input"
+            : absl::StrCat("--where leaves none of ", result.rows, " rows"));
   }
   if (run.runs_needed) return JobsText(run, result, jobs);
-  RETURN_IF_ERROR(
-      SortAggregates(run.sort, run.options.by, &result.aggregates));
+  RETURN_IF_ERROR(SortAggregates(run.sort, run.options.by, &result.aggregates));
   return Render(run, result);
 }
 

@@ -35,8 +35,8 @@ std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates);
 // Which jobs the rows of a group come from, and which of their runs are done.
 class JobsOfGroups {
  public:
-  static absl::StatusOr<JobsOfGroups> Create(
-      const std::vector<std::string>& by, const std::string& where);
+  static absl::StatusOr<JobsOfGroups> Create(const std::vector<std::string>& by,
+                                             const std::string& where);
 
   void Add(const Row& row);
 

@@ -37,7 +37,8 @@ bool IsCombining(char32_t c) {
 size_t StyleLength(absl::string_view text) {
   if (text.size() < 3 || text[0] != '\x1B' || text[1] != '[') return 0;
   size_t at = 2;
-  while (at < text.size() && (absl::ascii_isdigit(text[at]) || text[at] == ';')) {
+  while (at < text.size() &&
+         (absl::ascii_isdigit(text[at]) || text[at] == ';')) {
     ++at;
   }
   return at < text.size() && text[at] == 'm' ? at + 1 : 0;

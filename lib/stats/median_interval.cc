@@ -76,9 +76,9 @@ MedianRanks RanksAroundMedian(int64_t n) {
   const double part = (enclosed - kLevel) / (enclosed - inner);
   // Interpolation is not linear in the probability: this is exact for the
   // double exponential and close for all others (Hettmansperger, Sheather).
-  const double weight = static_cast<double>(n - d) * part /
-                        (static_cast<double>(d) +
-                         static_cast<double>(n - 2 * d) * part);
+  const double weight =
+      static_cast<double>(n - d) * part /
+      (static_cast<double>(d) + static_cast<double>(n - 2 * d) * part);
   return {d, weight};
 }
 
@@ -94,10 +94,10 @@ absl::optional<Interval> MedianInterval(absl::Span<double> values) {
 Interval RatioInterval(double a_median, const Interval& a, double b_median,
                        const Interval& b) {
   const double centre = std::log(a_median / b_median);
-  const double down = std::hypot(std::log(a_median / a.low),
-                                 std::log(b.high / b_median));
-  const double up = std::hypot(std::log(a.high / a_median),
-                               std::log(b_median / b.low));
+  const double down =
+      std::hypot(std::log(a_median / a.low), std::log(b.high / b_median));
+  const double up =
+      std::hypot(std::log(a.high / a_median), std::log(b_median / b.low));
   return {std::exp(centre - down), std::exp(centre + up)};
 }
 

@@ -15,7 +15,7 @@ const std::vector<double> kRuns = {812.5, 790.25, 845.0,  801.75,
 
 TEST(QuantilesTest, AgreesWithNumPy) {
   const std::vector<std::pair<double, double>> expected = {
-      {0, 778.125},  {0.25, 794.875}, {0.5, 801.75},
+      {0, 778.125}, {0.25, 794.875}, {0.5, 801.75},
       {0.9, 915.0}, {0.99, 1009.5},  {1, 1020.0}};
   for (const auto& [p, value] : expected) {
     EXPECT_NEAR(Quantile(kRuns, p), value, 1e-9) << p;

@@ -79,8 +79,8 @@ absl::optional<Interval> GeometricMeanInterval(
   const std::vector<double> logs = SortedLogs(values);
   const double n = static_cast<double>(logs.size());
   const double mean = MeanOf(logs);
-  const double half = StudentTQuantile(0.975, n - 1) *
-                      DeviationOf(logs, mean) / std::sqrt(n);
+  const double half =
+      StudentTQuantile(0.975, n - 1) * DeviationOf(logs, mean) / std::sqrt(n);
   return Interval{std::exp(mean - half), std::exp(mean + half)};
 }
 

@@ -65,8 +65,8 @@ for line in sys.stdin:
 """
 
 
-def write_rows(path, count):
-    """Rows as a runner prints them, in its order: run by run."""
+def write_rows(path, count, shuffled=False):
+    """Rows as a runner prints them, run by run; or jobs and ids at random."""
     rng = random.Random(1)
     jobs = []
     for library in LIBRARIES:
@@ -77,8 +77,12 @@ def write_rows(path, count):
                                  rng.lognormvariate(6, 1)))
     with open(path, "w", buffering=1 << 20) as out:
         for i in range(count):
-            library, transform, device, batch_size, speed = jobs[i % len(jobs)]
             number, run = i % len(jobs), i // len(jobs)
+            if shuffled:
+                number, run = rng.randrange(len(jobs)), 0
+            library, transform, device, batch_size, speed = jobs[number]
+            if shuffled:
+                number = i
             throughput = speed * rng.lognormvariate(0, 0.05)
             out.write(
                 f'{{"schema":1,"record":"row","job_id":"{number:016x}",'
@@ -192,11 +196,14 @@ def main():
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", choices=["speed", "memory"])
+    parser.add_argument(
+        "--shuffled", action="store_true",
+        help="no two rows of one job and no order: nothing to foresee")
     args = parser.parse_args()
     args.aggregate = str(args.aggregate)
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "rows.jsonl"
-        size = write_rows(path, args.rows)
+        size = write_rows(path, args.rows, args.shuffled)
         print(f"{args.rows} rows, {size / 1e6:.0f} MB, {args.threads} threads, "
               f"load {os.getloadavg()[0]:.1f}")
         good = True
