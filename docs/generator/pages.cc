@@ -44,6 +44,9 @@ constexpr Kind kKinds[] = {
     {"lib/config/transforms.proto", "Transform sets", "configs/transforms/"},
     {"lib/config/policy.proto", "Policy", "configs/policy.textproto"},
     {"lib/config/quota.proto", "Quotas", "configs/quotas/"},
+    {"lib/config/targets.proto", "Targets", "configs/gate/"},
+    {"lib/config/coverage.proto", "Coverage profiles",
+     "configs/coverage/, and yours"},
 };
 
 absl::StatusOr<const FileDescriptor*> FindFile(const DescriptorPool& pool,

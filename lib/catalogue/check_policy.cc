@@ -158,6 +158,23 @@ absl::Status CheckRunsAndLoader(const Policy& policy, const std::string& file) {
   return check.status();
 }
 
+absl::Status CheckCoverage(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  if (!policy.has_coverage()) return check.status();
+  const CoveragePolicy& coverage = policy.coverage();
+  check.That(coverage.copy_slack() >= 1,
+             "coverage.copy_slack must be at least 1");
+  check.That(coverage.pipeline_crop() >= 1,
+             "coverage.pipeline_crop must be at least 1");
+  check.That(coverage.limit_slack() >= 1,
+             "coverage.limit_slack must be at least 1");
+  check.That(coverage.video_over_image() > 0,
+             "coverage.video_over_image must be above 0");
+  check.That(coverage.identical_alone_rows() >= 0,
+             "coverage.identical_alone_rows must be at least 0");
+  return check.status();
+}
+
 }  // namespace
 
 absl::Status CheckPolicy(const Policy& policy, const std::string& file) {
@@ -166,6 +183,7 @@ absl::Status CheckPolicy(const Policy& policy, const std::string& file) {
   RETURN_IF_ERROR(CheckModes(policy, file));
   RETURN_IF_ERROR(CheckRunsAndLoader(policy, file));
   RETURN_IF_ERROR(CheckCost(policy, file));
+  RETURN_IF_ERROR(CheckCoverage(policy, file));
   return CheckCampaign(policy, file);
 }
 

@@ -110,5 +110,17 @@ TEST(CheckPolicyTest, CampaignEntriesAreWhole) {
             "p: pinned_versions[0] (numpy): version is missing");
 }
 
+TEST(CheckPolicyTest, CoverageIsLooseOrLeftOut) {
+  Policy policy = Good();
+  CoveragePolicy* coverage = policy.mutable_coverage();
+  coverage->set_copy_slack(2);
+  coverage->set_pipeline_crop(224);
+  coverage->set_limit_slack(1.25);
+  coverage->set_video_over_image(20);
+  EXPECT_EQ(ErrorOf(policy), "");
+  coverage->set_copy_slack(0.9);
+  EXPECT_EQ(ErrorOf(policy), "p: coverage.copy_slack must be at least 1");
+}
+
 }  // namespace
 }  // namespace feedrate

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
@@ -29,6 +30,18 @@ bool IsCombining(char32_t c) {
   return (c >= 0x0300 && c <= 0x036F) || (c >= 0x1AB0 && c <= 0x1AFF) ||
          (c >= 0x20D0 && c <= 0x20FF) || (c >= 0xFE00 && c <= 0xFE0F) ||
          c == 0x200D;
+}
+
+// Bytes of the sequence that switches colours and weights (ESC [ … m) at the
+// front of `text`; 0 when there is none.
+size_t StyleLength(absl::string_view text) {
+  if (text.size() < 3 || text[0] != '\x1B' || text[1] != '[') return 0;
+  size_t at = 2;
+  while (at < text.size() &&
+         (absl::ascii_isdigit(text[at]) || text[at] == ';')) {
+    ++at;
+  }
+  return at < text.size() && text[at] == 'm' ? at + 1 : 0;
 }
 
 // Takes one character off the front of `text`.
@@ -82,6 +95,11 @@ std::string MarkdownLine(const std::vector<std::string>& cells) {
 size_t DisplayWidth(absl::string_view text) {
   size_t width = 0;
   while (!text.empty()) {
+    const size_t style = StyleLength(text);
+    if (style > 0) {
+      text.remove_prefix(style);
+      continue;
+    }
     const char32_t c = NextCharacter(&text);
     width += IsCombining(c) ? 0 : IsWide(c) ? 2 : 1;
   }

@@ -11,7 +11,8 @@
 namespace feedrate {
 
 // Columns a text takes on a terminal: one a character; combining marks none,
-// East Asian wide characters two. Bytes that are no UTF-8 count one each.
+// East Asian wide characters two; sequences that switch colours and weights
+// none. Bytes that are no UTF-8 count one each.
 size_t DisplayWidth(absl::string_view text);
 
 // A table that is filled row by row and printed once.

@@ -43,5 +43,11 @@ TEST(TableTest, MarkdownEscapesBars) {
   EXPECT_EQ(table.ToMarkdown(), "| a | n |\n|---|---:|\n| x\\|y | 1 |\n");
 }
 
+TEST(DisplayWidthTest, StylesTakeNoRoom) {
+  EXPECT_EQ(DisplayWidth("\x1B[1;32mbold\x1B[0m"), 4u);
+  // What only starts like one is text.
+  EXPECT_EQ(DisplayWidth("\x1B[1;3"), 5u);
+}
+
 }  // namespace
 }  // namespace feedrate

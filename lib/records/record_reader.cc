@@ -47,7 +47,7 @@ absl::Status RecordReader::ReadFile(const std::string& path) {
 
 absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
   std::string pending;
-  int64_t line_number = 0;
+  line_number_ = 0;
   for (;;) {
     const size_t scanned = pending.size();
     pending.resize(scanned + kChunk);
@@ -60,13 +60,13 @@ absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
     for (size_t end = pending.find('\n', scanned); end != std::string::npos;
          end = pending.find('\n', start)) {
       ReadLine(absl::string_view(pending).substr(start, end - start),
-               absl::StrCat(name, ":", ++line_number), false);
+               absl::StrCat(name, ":", ++line_number_), false);
       start = end + 1;
     }
     pending.erase(0, start);
   }
   if (!pending.empty()) {
-    ReadLine(pending, absl::StrCat(name, ":", ++line_number), true);
+    ReadLine(pending, absl::StrCat(name, ":", ++line_number_), true);
   }
   return absl::OkStatus();
 }
@@ -83,6 +83,7 @@ void RecordReader::ReadLine(absl::string_view line, const std::string& place,
     return;
   }
   ++broken_lines_;
+  if (rescued > 0) ++rescued_lines_;
   std::string problem = absl::StrCat(place, ": ", status.message());
   if (rescued > 0) {
     absl::StrAppend(&problem, "; it holds ", rescued,

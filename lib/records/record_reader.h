@@ -40,14 +40,21 @@ class RecordReader {
   // Reads from an open descriptor; `name` is for messages.
   absl::Status ReadDescriptor(int fd, const std::string& name);
 
+  // Reads one line, without its newline, that the caller cut out of `place`.
+  // `is_unfinished`: it had none.
+  void ReadLine(absl::string_view line, const std::string& place,
+                bool is_unfinished);
+
   // Lines that were neither a record nor a torn end, in all files so far.
   int64_t broken_lines() const { return broken_lines_; }
   // Torn last lines in all files so far.
   int64_t torn_lines() const { return torn_lines_; }
+  // Broken lines of which the record at the end could be read.
+  int64_t rescued_lines() const { return rescued_lines_; }
+  // The line that a handler or complaint is about, from 1.
+  int64_t line_number() const { return line_number_; }
 
  private:
-  void ReadLine(absl::string_view line, const std::string& place,
-                bool is_unfinished);
   absl::Status TryLine(absl::string_view line);
   // Reads the whole records in a line that is none. Returns how many.
   int Rescue(absl::string_view line);
@@ -57,6 +64,8 @@ class RecordReader {
   JsonReader reader_;
   int64_t broken_lines_ = 0;
   int64_t torn_lines_ = 0;
+  int64_t rescued_lines_ = 0;
+  int64_t line_number_ = 0;
 };
 
 }  // namespace feedrate

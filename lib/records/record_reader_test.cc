@@ -27,24 +27,32 @@ struct Seen {
   std::vector<std::string> complaints;
   int64_t broken = 0;
   int64_t torn = 0;
+  int64_t rescued = 0;
+  std::vector<int64_t> lines;
 };
 
 Seen ReadAll(const std::string& content) {
   const std::string path = ::testing::TempDir() + "/record_reader_test.jsonl";
   EXPECT_TRUE(WriteFileAtomically(path, content).ok());
   Seen seen;
+  const RecordReader* reader_of_this = nullptr;
   RecordReader reader(
       [&](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record != "job") return absl::OkStatus();
         Job job;
         absl::Status status = json.Read(&job);
-        if (status.ok()) seen.workers.push_back(job.workers());
+        if (status.ok()) {
+          seen.workers.push_back(job.workers());
+          seen.lines.push_back(reader_of_this->line_number());
+        }
         return status;
       },
       [&](const std::string& text) { seen.complaints.push_back(text); });
+  reader_of_this = &reader;
   EXPECT_TRUE(reader.ReadFile(path).ok());
   seen.broken = reader.broken_lines();
   seen.torn = reader.torn_lines();
+  seen.rescued = reader.rescued_lines();
   return seen;
 }
 
@@ -75,7 +83,9 @@ TEST(RecordReaderTest, BrokenLineIsNamedAndTheRestIsRead) {
               "\n{\"schema\":1,\"record\":\"job\",\"workers\":\"x\"}\n" +
               Line(3) + "\n");
   EXPECT_THAT(seen.workers, ElementsAre(1, 2, 3));
+  EXPECT_THAT(seen.lines, ElementsAre(1, 3, 5));
   EXPECT_EQ(seen.broken, 2);
+  EXPECT_EQ(seen.rescued, 0);
   EXPECT_THAT(seen.complaints,
               ElementsAre(HasSubstr(".jsonl:2: not JSON"),
                           HasSubstr(".jsonl:4: field \"workers\"")));
@@ -88,6 +98,7 @@ TEST(RecordReaderTest, RecordBehindATornOneIsNotLost) {
     const Seen seen = ReadAll(whole.substr(0, cut) + Line(8) + "\n" + Line(9));
     EXPECT_THAT(seen.workers, ElementsAre(8, 9));
     EXPECT_EQ(seen.broken, 1);
+    EXPECT_EQ(seen.rescued, 1);
   }
 }
 

@@ -1,0 +1,186 @@
+#include "lib/analysis/report/make_report.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "absl/types/variant.h"
+#include "lib/analysis/report/cell.h"
+#include "lib/analysis/report/changes.h"
+#include "lib/analysis/report/claims.h"
+#include "lib/analysis/report/input.h"
+#include "lib/analysis/report/report.h"
+#include "lib/analysis/report/targets.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/config/targets.pb.h"
+#include "lib/draw/document.h"
+#include "lib/draw/html.h"
+#include "lib/draw/markdown.h"
+#include "lib/draw/scale.h"
+#include "lib/draw/true_type.h"
+
+namespace feedrate {
+namespace {
+
+// What a script must not miss comes first.
+ExitCode Worse(ExitCode a, ExitCode b) {
+  for (const ExitCode code :
+       {ExitCode::kCheckSaidNo, ExitCode::kInvalid, ExitCode::kCannotTell}) {
+    if (a == code || b == code) return code;
+  }
+  return ExitCode::kDone;
+}
+
+absl::Status WriteFigures(const Document& document, const std::string& folder,
+                          const std::string& font_path) {
+  absl::optional<TrueTypeFont> font;
+  if (!font_path.empty()) {
+    ASSIGN_OR_RETURN(std::string bytes, ReadFile(font_path));
+    absl::StatusOr<TrueTypeFont> parsed = TrueTypeFont::Parse(std::move(bytes));
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(font_path, ": ", parsed.status().message()));
+    }
+    font = *std::move(parsed);
+  }
+  const TrueTypeFont* outlines = font.has_value() ? &*font : nullptr;
+  RETURN_IF_ERROR(MakeFolder(folder));
+  for (const Section& section : document.sections) {
+    for (const Block& block : section.blocks) {
+      const Figure* figure = absl::get_if<Figure>(&block);
+      if (figure == nullptr) continue;
+      RETURN_IF_ERROR(WriteFileAtomically(
+          JoinPath(folder, absl::StrCat(figure->id, ".svg")),
+          figure->draw(ScaleType::kLinear, kWideFigure).ToFile(outlines)));
+      if (!figure->has_log) continue;
+      RETURN_IF_ERROR(WriteFileAtomically(
+          JoinPath(folder, absl::StrCat(figure->id, "-log.svg")),
+          figure->draw(ScaleType::kLog, kWideFigure).ToFile(outlines)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> CheckClaimsOf(const ReportRequest& request,
+                                       const ReportInput& input,
+                                       std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(request.claims));
+  ASSIGN_OR_RETURN(const std::vector<Claim> claims,
+                   FindClaims(text, request.claims));
+  if (claims.empty()) {
+    request.warn(absl::StrCat(
+        request.claims,
+        ": no number carries a reference to rows; write one after it as "
+        "<!-- rows: EXPRESSION -->"));
+    return ExitCode::kInvalid;
+  }
+  ASSIGN_OR_RETURN(const std::vector<ClaimResult> results,
+                   CheckClaims(claims, request.claims, input.rows));
+  out << ClaimsText(results, request.claims);
+  const bool all = std::all_of(results.begin(), results.end(),
+                               [](const auto& result) { return result.holds; });
+  return all ? ExitCode::kDone : ExitCode::kCheckSaidNo;
+}
+
+absl::Status WriteDocument(const ReportRequest& request,
+                           const Document& document, std::ostream& out) {
+  const std::string text = request.markdown
+                               ? ToMarkdown(document, request.svg_folder)
+                               : ToHtml(document);
+  if (request.output.empty() || request.output == "-") {
+    out << text;
+    return absl::OkStatus();
+  }
+  return WriteFileAtomically(request.output, text);
+}
+
+bool WantsDocument(const ReportRequest& request) {
+  return !request.output.empty() || request.markdown ||
+         (request.svg_folder.empty() && request.targets.empty() &&
+          request.claims.empty());
+}
+
+// Verdicts on standard output would spoil a document there.
+bool OwnsOutput(const ReportRequest& request) {
+  return WantsDocument(request) &&
+         (request.output.empty() || request.output == "-");
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
+                                    std::ostream& out) {
+  if (request.paths.empty()) {
+    return absl::InvalidArgumentError(
+        "no rows are given; name files or folders, or - for standard input");
+  }
+  ASSIGN_OR_RETURN(const ReportInput input,
+                   ReadReportInput(request.paths, request.warn));
+  if (input.rows.empty()) {
+    request.warn("the files have no rows; a runner writes them");
+    return ExitCode::kInvalid;
+  }
+  ExitCode code = ExitCode::kDone;
+  ReportOptions options;
+  options.title = request.title;
+  options.speed_ups = {request.relative_to, request.any_work};
+
+  ReportInput baseline;
+  if (!request.baseline.empty()) {
+    ASSIGN_OR_RETURN(
+        baseline, ReadReportInput(
+                      absl::StrSplit(request.baseline, ',', absl::SkipEmpty()),
+                      request.warn));
+    options.baseline = &baseline;
+    const std::vector<ReportCell> before = CellsOf(baseline.rows);
+    if (ChangesBetween(before, CellsOf(input.rows)).changes.empty()) {
+      code = Worse(code, ExitCode::kInvalid);
+      request.warn(
+          "nothing is comparable: the baseline has no job of these rows on "
+          "the same machine profile");
+    }
+  }
+  TargetsReport targets;
+  if (!request.targets.empty()) {
+    ASSIGN_OR_RETURN(const Targets wanted, LoadTargets(request.targets));
+    ASSIGN_OR_RETURN(targets, JudgeTargets(wanted, input.rows));
+    options.targets = &targets;
+    if (targets.AnyMissed()) {
+      code = Worse(code, ExitCode::kCheckSaidNo);
+    } else if (targets.CannotTell()) {
+      code = Worse(code, ExitCode::kCannotTell);
+    }
+    if (!OwnsOutput(request)) out << TargetsText(targets);
+  }
+  if (!request.claims.empty()) {
+    if (OwnsOutput(request)) {
+      return absl::InvalidArgumentError(
+          "--check_claims and a report both want standard output; give the "
+          "report a file with --output");
+    }
+    ASSIGN_OR_RETURN(const ExitCode claims, CheckClaimsOf(request, input, out));
+    code = Worse(code, claims);
+  }
+  if (!WantsDocument(request) && request.svg_folder.empty()) return code;
+  const Document document = BuildReport(input, options);
+  if (!request.svg_folder.empty()) {
+    RETURN_IF_ERROR(
+        WriteFigures(document, request.svg_folder, request.svg_font));
+  }
+  if (WantsDocument(request)) {
+    RETURN_IF_ERROR(WriteDocument(request, document, out));
+  }
+  return code;
+}
+
+}  // namespace feedrate

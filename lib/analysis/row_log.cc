@@ -1,0 +1,246 @@
+#include "lib/analysis/row_log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/analysis/field.h"
+#include "lib/analysis/query.h"
+#include "lib/analysis/value.h"
+#include "lib/analysis/words.h"
+#include "lib/base/status_macros.h"
+#include "lib/records/json_writer.h"
+
+namespace feedrate {
+namespace {
+
+constexpr size_t kFirstTableSize = 1024;
+// REQUIRES: kTokenPadding readable bytes behind the token.
+inline uint64_t HashToken(absl::string_view token, uint64_t seed) {
+  return HashBytes(token.data(), token.size(), seed);
+}
+
+// Stands behind the slots of rows that the filter dropped. They are kept all
+// the same, because one may be the last attempt at a run.
+absl::string_view DroppedMark() {
+  static constexpr char kMark[] = "?\0\0\0\0\0\0\0";
+  return absl::string_view(kMark, 1);
+}
+
+uint64_t HashText(absl::string_view text, uint64_t seed) {
+  std::string padded =
+      absl::StrCat(text, std::string(RowLog::kTokenPadding, 0));
+  return HashToken(absl::string_view(padded).substr(0, text.size()), seed);
+}
+
+// "2026-11-15T02:57:46Z" as minutes of months of 31 days since 2020; 0 for
+// anything else. Only later or not matters, and 26 bits last until 2140.
+uint32_t Minutes(absl::string_view at) {
+  if (!at.empty() && at[0] == '"') at.remove_prefix(1);
+  if (at.size() < 16) return 0;
+  const auto two = [&](size_t i) {
+    return static_cast<uint32_t>((at[i] - '0') * 10 + (at[i + 1] - '0'));
+  };
+  for (const size_t i : {0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15}) {
+    if (at[i] < '0' || at[i] > '9') return 0;
+  }
+  const uint32_t year = two(0) * 100 + two(2);
+  if (year < 2020) return 0;
+  const uint32_t days = ((year - 2020) * 12 + two(5)) * 31 + two(8);
+  const uint32_t minutes = days * 1440 + two(11) * 60 + two(14);
+  return std::min<uint32_t>(minutes, (1u << 26) - 1);
+}
+
+uint32_t OrderOf(int64_t attempt, absl::string_view started_at) {
+  const int64_t capped = std::max<int64_t>(0, std::min<int64_t>(attempt, 63));
+  return static_cast<uint32_t>(capped) << 26 | Minutes(started_at);
+}
+
+// As the record writer would print it.
+void AppendToken(const Value& value, std::string* out) {
+  switch (value.kind) {
+    case Value::Kind::kAbsent:
+      return;
+    case Value::Kind::kNumber:
+      absl::StrAppend(out, ValueText(value));
+      return;
+    case Value::Kind::kText:
+      AppendJsonString(value.text, out);
+      return;
+    case Value::Kind::kTruth:
+      absl::StrAppend(out, value.truth ? "true" : "false");
+      return;
+    case Value::Kind::kList:
+      out->push_back('[');
+      for (size_t i = 0; i < value.list.size(); ++i) {
+        if (i > 0) out->push_back(',');
+        AppendJsonString(value.list[i], out);
+      }
+      out->push_back(']');
+      return;
+  }
+}
+
+}  // namespace
+
+RowLog::RowLog(const Query* query) : query_(query), table_(kFirstTableSize) {}
+
+absl::Status RowLog::Add(absl::Span<const absl::string_view> tokens,
+                         uint64_t hash, const RowNumbers& numbers,
+                         uint32_t* group) {
+  ASSIGN_OR_RETURN(const uint32_t found, GroupOf(tokens, hash));
+  if (group != nullptr) *group = found;
+  return AddTo(found, numbers);
+}
+
+absl::Status RowLog::AddTo(uint32_t group, const RowNumbers& numbers) {
+  if (heads_[group].is_ok && !std::isfinite(numbers.throughput)) {
+    return absl::InvalidArgumentError(
+        "field \"throughput\" is no number, but the status is ok");
+  }
+  Log(numbers, group);
+  return absl::OkStatus();
+}
+
+absl::Status RowLog::Add(const Row& row) {
+  // A slot's value, whichever of its fields asked for it.
+  std::vector<size_t> ends;
+  scratch_.clear();
+  for (const Slot& slot : query_->slots) {
+    Field whole;
+    whole.key = slot.key;
+    whole.sub_key = slot.sub_key;
+    AppendToken(FieldOf(row, whole), &scratch_);
+    ends.push_back(scratch_.size());
+  }
+  scratch_.append(kTokenPadding, '\0');
+  std::vector<absl::string_view> tokens;
+  size_t start = 0;
+  for (const size_t end : ends) {
+    tokens.push_back(absl::string_view(scratch_).substr(start, end - start));
+    start = end;
+  }
+  const bool dropped = !query_->filter_by_group && !query_->filter.Matches(row);
+  tokens.push_back(dropped ? DroppedMark() : absl::string_view());
+  std::string names;
+  AppendJsonString(row.job_id(), &names);
+  const size_t job_id_size = names.size();
+  absl::StrAppend(&names, row.run_index());
+  const size_t names_size = names.size();
+  names.append(kTokenPadding, '\0');
+  const absl::string_view both = names;
+  RowNumbers numbers;
+  numbers.job_id = both.substr(0, job_id_size);
+  numbers.run_index = both.substr(job_id_size, names_size - job_id_size);
+  numbers.started_at = row.started_at();
+  numbers.attempt = row.attempt();
+  numbers.throughput = row.throughput();
+  numbers.samples_s = absl::MakeConstSpan(
+      row.samples_s().data(), static_cast<size_t>(row.samples_s_size()));
+  uint64_t hash = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!tokens[i].empty()) hash += TokenHash(i, tokens[i]);
+  }
+  return Add(tokens, hash, numbers);
+}
+
+absl::StatusOr<uint32_t> RowLog::GroupOf(
+    absl::Span<const absl::string_view> tokens, uint64_t hash) {
+  const size_t mask = table_.size() - 1;
+  size_t at = hash & mask;
+  for (; table_[at].group != 0; at = (at + 1) & mask) {
+    const uint32_t group = table_[at].group - 1;
+    if (table_[at].hash == hash && HasTokens(group, tokens)) return group;
+  }
+  ASSIGN_OR_RETURN(const uint32_t group, NewGroup(tokens));
+  table_[at] = {hash, group + 1};
+  if (groups_.size() * 2 > table_.size()) GrowTable();
+  return group;
+}
+
+bool RowLog::HasTokens(uint32_t group,
+                       absl::Span<const absl::string_view> tokens) const {
+  const size_t* end = &ends_[group * tokens.size()];
+  size_t start = group == 0 ? 0 : end[-1];
+  for (const absl::string_view token : tokens) {
+    if (token.size() != *end - start ||
+        !SameBytes(token.data(), tokens_.data() + start, token.size())) {
+      return false;
+    }
+    start = *end++;
+  }
+  return true;
+}
+
+absl::StatusOr<uint32_t> RowLog::NewGroup(
+    absl::Span<const absl::string_view> tokens) {
+  RawGroup group;
+  for (size_t i = 0; i < query_->fields.size(); ++i) {
+    ASSIGN_OR_RETURN(Value value, FieldFromJson(tokens[query_->slot_of[i]],
+                                                query_->fields[i]));
+    group.values.push_back(std::move(value));
+  }
+  group.is_ok = group.values[query_->status].text == "ok";
+  group.used = query_->filter_by_group ? query_->Uses(group.values)
+                                       : tokens.back().empty();
+  group.same_run = kOdd2;
+  for (const size_t index : query_->same_run) {
+    group.same_run = HashText(ValueText(group.values[index]), group.same_run);
+  }
+  // The padding behind the last token moves on with it.
+  if (!tokens_.empty()) tokens_.resize(tokens_.size() - kTokenPadding);
+  for (const absl::string_view token : tokens) {
+    absl::StrAppend(&tokens_, token);
+    ends_.push_back(tokens_.size());
+  }
+  tokens_.append(kTokenPadding, '\0');
+  heads_.push_back({group.same_run, group.is_ok, group.used});
+  groups_.push_back(std::move(group));
+  return static_cast<uint32_t>(groups_.size() - 1);
+}
+
+void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
+  const Head& head = heads_[group_index];
+  LoggedRow row;
+  // Quotes alone are an empty text.
+  if (numbers.job_id.size() > 2) {
+    row.run =
+        HashToken(numbers.run_index, HashToken(numbers.job_id, head.same_run)) |
+        1;
+  }
+  row.throughput = numbers.throughput;
+  row.group = group_index;
+  row.order = OrderOf(numbers.attempt, numbers.started_at);
+  if (head.is_ok && head.used && !numbers.samples_s.empty()) {
+    sampled_rows_.push_back({size_, samples_.size(), numbers.samples_s.size()});
+    samples_.insert(samples_.end(), numbers.samples_s.begin(),
+                    numbers.samples_s.end());
+  }
+  if (pieces_.empty() || pieces_.back().size == kPieceRows) {
+    pieces_.push_back({std::make_unique<LoggedRow[]>(kPieceRows), 0});
+  }
+  pieces_.back().rows[pieces_.back().size++] = row;
+  ++size_;
+}
+
+void RowLog::GrowTable() {
+  std::vector<Place> larger(table_.size() * 4);
+  const size_t mask = larger.size() - 1;
+  for (const Place& place : table_) {
+    if (place.group == 0) continue;
+    size_t at = place.hash & mask;
+    while (larger[at].group != 0) at = (at + 1) & mask;
+    larger[at] = place;
+  }
+  table_ = std::move(larger);
+}
+
+}  // namespace feedrate

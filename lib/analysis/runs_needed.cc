@@ -1,0 +1,179 @@
+#include "lib/analysis/runs_needed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/analysis/compare_groups.h"
+#include "lib/analysis/field.h"
+#include "lib/analysis/filter.h"
+#include "lib/analysis/value.h"
+#include "lib/base/status_macros.h"
+#include "lib/records/output_names.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/median_interval.h"
+#include "lib/stats/student_t.h"
+
+namespace feedrate {
+namespace {
+
+// A median of normal data is less sure than a mean by the root of pi / 2.
+constexpr double kMedianOverMean = 1.2533;
+
+// Half the width that an interval of `n` runs has on average, in logarithms.
+double HalfWidth(const Aggregate& aggregate, int64_t n) {
+  const double deviation =
+      std::sqrt(std::log1p(aggregate.cv() * aggregate.cv()));
+  const double t = StudentTQuantile(0.975, static_cast<double>(n - 1));
+  return t * deviation / std::sqrt(static_cast<double>(n)) *
+         (n < kManyRuns ? 1 : kMedianOverMean);
+}
+
+bool Overlap(const Aggregate& faster, const Aggregate& slower) {
+  return !faster.has_interval() || !slower.has_interval() ||
+         faster.interval().low() <= slower.interval().high();
+}
+
+int64_t RunsFor(const Aggregate& faster, const Aggregate& slower) {
+  const int64_t now = std::min(faster.runs(), slower.runs());
+  const double apart = std::log(faster.median() / slower.median());
+  for (const int64_t n : kRunLadder) {
+    if (n <= now) continue;
+    // One or two runs say nothing of the deviation: see after three.
+    if (now < kMinRunsForInterval) return n;
+    if (HalfWidth(faster, std::max(n, faster.runs())) +
+            HalfWidth(slower, std::max(n, slower.runs())) <
+        apart) {
+      return n;
+    }
+  }
+  return 0;
+}
+
+std::string KeyOf(const Aggregate& aggregate, const std::vector<Field>& by) {
+  std::string key;
+  for (const Field& field : by) {
+    absl::StrAppend(&key, aggregate.by().at(field.name), "\x1F");
+  }
+  return key;
+}
+
+Job JobOf(const Row& row) {
+  Job job;
+  job.set_job_id(row.job_id());
+  job.set_scenario(row.scenario());
+  job.set_mode(row.mode());
+  job.set_scope(row.scope());
+  job.set_library(row.library());
+  job.set_transform(row.transform());
+  job.set_device(row.device());
+  job.set_num_items(row.num_items());
+  job.set_batch_size(row.batch_size());
+  job.set_workers(row.workers());
+  job.set_thread_policy(row.thread_policy());
+  job.set_params_profile(row.params_profile());
+  job.set_dataset(row.dataset().id());
+  job.set_seed(row.seed());
+  *job.mutable_settings() = row.settings();
+  job.set_params_sha256(row.params_sha256());
+  job.set_env_group(row.env_group());
+  job.set_env_set(row.env_set());
+  job.set_hardware_class(row.hardware_class());
+  // Labels that a run earns by how it went are not the job's.
+  for (const std::string& label : row.labels()) {
+    if (label != "memory_limited" && label != "cold") job.add_labels(label);
+  }
+  return job;
+}
+
+}  // namespace
+
+std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates) {
+  std::map<std::string, std::vector<const Aggregate*>> blocks;
+  for (const Aggregate& aggregate : aggregates) {
+    if (aggregate.has_median() && aggregate.median() > 0) {
+      blocks[BlockOf(aggregate)].push_back(&aggregate);
+    }
+  }
+  std::vector<CloseCall> calls;
+  for (auto& [key, block] : blocks) {
+    std::stable_sort(block.begin(), block.end(),
+                     [](const Aggregate* a, const Aggregate* b) {
+                       return a->median() > b->median();
+                     });
+    for (size_t i = 1; i < block.size(); ++i) {
+      if (!Overlap(*block[i - 1], *block[i])) continue;
+      calls.push_back(
+          {block[i - 1], block[i], RunsFor(*block[i - 1], *block[i])});
+    }
+  }
+  return calls;
+}
+
+absl::StatusOr<JobsOfGroups> JobsOfGroups::Create(
+    const std::vector<std::string>& by, const std::string& where) {
+  JobsOfGroups jobs;
+  for (const std::string& name : by) {
+    ASSIGN_OR_RETURN(Field field, FindField(name));
+    jobs.by_.push_back(std::move(field));
+  }
+  ASSIGN_OR_RETURN(jobs.filter_, Filter::Parse(where));
+  return jobs;
+}
+
+void JobsOfGroups::Add(const Row& row) {
+  if (row.job_id().empty() || !filter_.Matches(row)) return;
+  std::string key;
+  for (const Field& field : by_) {
+    absl::StrAppend(&key, ValueText(FieldOf(row, field)), "\x1F");
+  }
+  Known& known = groups_[key][row.job_id()];
+  if (known.rows++ == 0) known.job = JobOf(row);
+  known.duration_s += row.duration_s();
+  if (row.status() == "ok") known.done.insert(row.run_index());
+}
+
+std::vector<Job> JobsOfGroups::Missing(
+    const std::vector<CloseCall>& calls) const {
+  // A group may be in two calls: the larger number counts.
+  std::map<std::string, int64_t> runs;
+  std::vector<std::string> order;
+  for (const CloseCall& call : calls) {
+    if (call.runs == 0) continue;
+    for (const Aggregate* aggregate : {call.faster, call.slower}) {
+      const std::string key = KeyOf(*aggregate, by_);
+      if (runs.find(key) == runs.end()) order.push_back(key);
+      runs[key] = std::max(runs[key], call.runs);
+    }
+  }
+  std::vector<Job> missing;
+  std::set<std::string> written;
+  for (const std::string& key : order) {
+    const auto group = groups_.find(key);
+    if (group == groups_.end()) continue;
+    const int64_t jobs = static_cast<int64_t>(group->second.size());
+    const int64_t each = (runs[key] + jobs - 1) / jobs;
+    for (const auto& [job_id, known] : group->second) {
+      if (!written.insert(job_id).second) continue;
+      Job job = known.job;
+      for (int32_t index = 0; index < each; ++index) {
+        if (known.done.count(index) == 0) job.add_run_indexes(index);
+      }
+      if (job.run_indexes_size() == 0) continue;
+      job.set_cost_s(known.duration_s / static_cast<double>(known.rows) *
+                     job.run_indexes_size());
+      job.set_output(ResultFileName(job, static_cast<int>(each)));
+      missing.push_back(std::move(job));
+    }
+  }
+  return missing;
+}
+
+}  // namespace feedrate

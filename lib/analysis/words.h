@@ -1,0 +1,83 @@
+// Text eight bytes at a time.
+#ifndef FEEDRATE_LIB_ANALYSIS_WORDS_H_
+#define FEEDRATE_LIB_ANALYSIS_WORDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace feedrate {
+
+// All of these read whole words: 16 bytes behind the text must be readable.
+// Little-endian machines only, which is all that feedrate runs on.
+inline constexpr size_t kWord = 8;
+
+inline uint64_t LoadWord(const char* at) {
+  uint64_t word;
+  std::memcpy(&word, at, sizeof(word));
+  return word;
+}
+
+// The first `size` bytes (1 to 8); the others zero.
+inline uint64_t LoadPart(const char* at, size_t size) {
+  return LoadWord(at) & (~uint64_t{0} >> (64 - 8 * size));
+}
+
+inline bool SameBytes(const char* a, const char* b, size_t size) {
+  for (; size > kWord; size -= kWord, a += kWord, b += kWord) {
+    if (LoadWord(a) != LoadWord(b)) return false;
+  }
+  return size == 0 || LoadPart(a, size) == LoadPart(b, size);
+}
+
+// High bit of each byte that is a quote, a backslash, below a space or above
+// 127; carries spoil only bytes behind the first such one.
+inline uint64_t EndsOfPlain(uint64_t word) {
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  constexpr uint64_t kHigh = 0x8080808080808080u;
+  const uint64_t quote = word ^ (kOnes * '"');
+  const uint64_t escape = word ^ (kOnes * '\\');
+  return (((quote - kOnes) & ~quote) | ((escape - kOnes) & ~escape) |
+          (word - kOnes * ' ') | word) &
+         kHigh;
+}
+
+// From behind the opening quote of a JSON string to behind its closing one.
+// Null when it holds an escape, a control character or a byte above 127, which
+// need a closer look. Some control character must follow the text, so that a
+// string without an end is found out.
+inline const char* PlainStringEnd(const char* at) {
+  // Two words at once and no branch between them: most strings end in one of
+  // them, and in which is hard to foresee.
+  for (;; at += 2 * kWord) {
+    const uint64_t first = EndsOfPlain(LoadWord(at));
+    const uint64_t second = EndsOfPlain(LoadWord(at + kWord));
+    if ((first | second) == 0) continue;
+    const uint64_t found = first != 0 ? first : second;
+    const char* end = at + (first != 0 ? 0 : kWord) +
+                      static_cast<size_t>(__builtin_ctzll(found)) / 8;
+    return *end == '"' ? end + 1 : nullptr;
+  }
+}
+
+// Multiplies to 128 bits and folds: every input bit reaches every output bit.
+inline uint64_t MixWord(uint64_t word, uint64_t odd) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(word) * odd;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+inline constexpr uint64_t kOdd1 = 0x9E3779B97F4A7C15u;
+inline constexpr uint64_t kOdd2 = 0xD6E8FEB86659FD93u;
+
+// Different for different seeds. Not for keeping secrets.
+inline uint64_t HashBytes(const char* at, size_t size, uint64_t seed) {
+  uint64_t hash = seed ^ (size * kOdd2);
+  for (; size > kWord; size -= kWord, at += kWord) {
+    hash = MixWord(hash ^ LoadWord(at), kOdd1);
+  }
+  return MixWord(hash ^ (size == 0 ? 0 : LoadPart(at, size)), kOdd2);
+}
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ANALYSIS_WORDS_H_

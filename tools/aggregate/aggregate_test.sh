@@ -1,0 +1,97 @@
+#!/bin/bash
+# Runs the real program and compares what it prints with testdata/*.golden.*.
+# With UPDATE=1, outside of Bazel, it writes the goldens instead.
+set -uo pipefail
+
+readonly TOOL="${AGGREGATE:-tools/aggregate/aggregate}"
+readonly DATA=tools/aggregate/testdata
+readonly ROWS="$DATA/rows.jsonl"
+export FEEDRATE_CONFIGS=configs
+tmp="${TEST_TMPDIR:-$(mktemp -d)}"
+failures=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  failures=$((failures + 1))
+}
+
+# golden NAME ARGS...: standard output is the golden, the exit code 0.
+golden() {
+  local file="$DATA/$1"
+  shift
+  "$TOOL" "$@" >"$tmp/out" 2>"$tmp/err" || fail "aggregate $*: exit code $?"
+  if [[ -n "${UPDATE:-}" ]]; then
+    cp "$tmp/out" "$file"
+  else
+    diff -u "$file" "$tmp/out" || fail "aggregate $* (see the difference above)"
+  fi
+}
+
+# refuses CODE TEXT ARGS...: the exit code, and TEXT in the only line of stderr.
+refuses() {
+  local code="$1" text="$2"
+  shift 2
+  "$TOOL" "$@" >"$tmp/out" 2>"$tmp/err"
+  local got=$?
+  [[ $got -eq $code ]] || fail "aggregate $*: exit code $got, expected $code"
+  grep -qF -e "$text" "$tmp/err" ||
+    fail "aggregate $*: no '$text' in: $(cat "$tmp/err")"
+  [[ ! -s "$tmp/out" ]] || fail "aggregate $*: wrote to standard output"
+}
+
+by=--by=transform,library
+golden table.golden.txt $by "$ROWS"
+golden colour.golden.txt $by --color=always "$ROWS"
+golden speed_up.golden.txt $by --relative-to=opencv "$ROWS"
+golden any_work.golden.txt $by --relative-to=opencv --any-work --sort=-ratio \
+  "$ROWS"
+golden pivot.golden.md $by --pivot=library --format=markdown "$ROWS"
+golden plain.golden.md $by --format=markdown "$ROWS"
+golden plain.golden.csv $by --format=csv --relative_to=opencv "$ROWS"
+golden pivot.golden.csv $by --pivot=library --format=csv "$ROWS"
+golden pivot.golden.tex $by --pivot=library --format=latex "$ROWS"
+golden plain.golden.tex $by --format=latex --relative_to=opencv "$ROWS"
+golden plain.golden.json $by --format=json --relative_to=opencv "$ROWS"
+golden plain.golden.jsonl $by --format=jsonl --relative_to=opencv "$ROWS"
+golden where.golden.txt --by=library --where='transform=="HorizontalFlip"' \
+  --sort=-median "$ROWS"
+golden runs_needed.golden.jsonl $by --runs-needed "$ROWS"
+golden import.golden.txt --by=transform,library,machine_profile \
+  --import=albumentations "$ROWS" "$DATA/public"
+
+# The torn last line is named, and nothing else is.
+"$TOOL" $by "$ROWS" 2>&1 >/dev/null |
+  grep -qx "aggregate: $ROWS:[0-9]*: skipped the torn last line" ||
+  fail "the torn line is not named"
+
+# A pipe, a folder and a file give the same.
+"$TOOL" $by "$ROWS" >"$tmp/file" 2>/dev/null
+"$TOOL" $by <"$ROWS" >"$tmp/stdin" 2>/dev/null
+mkdir -p "$tmp/folder/below"
+head -5 "$ROWS" >"$tmp/folder/b.jsonl"
+tail -n +6 "$ROWS" >"$tmp/folder/below/a.jsonl"
+"$TOOL" $by "$tmp/folder" >"$tmp/folder.out" 2>/dev/null
+"$TOOL" $by "$tmp/folder/below" "$tmp/folder/b.jsonl" >"$tmp/turned" 2>/dev/null
+"$TOOL" $by --output="$tmp/output" "$ROWS" 2>/dev/null
+for other in stdin folder.out turned output; do
+  cmp "$tmp/file" "$tmp/$other" || fail "$other differs from the file"
+done
+
+sed 's/"machine_profile":"xeon/"machine_profile":"other/;s/,"run_index":./&9/' \
+  "$ROWS" >"$tmp/other.jsonl"
+refuses 1 "would mix machine_profile" $by "$ROWS" "$tmp/other.jsonl"
+"$TOOL" $by --mix=machine_profile "$ROWS" "$tmp/other.jsonl" >/dev/null \
+  2>&1 || fail "--mix is not enough"
+refuses 1 'did you mean "library"' --by=librery "$ROWS"
+refuses 1 "--where: column 1: unknown field" --where='statsu=="ok"' "$ROWS"
+refuses 1 "--where leaves none" --where='library=="none"' "$ROWS"
+refuses 1 'did you mean "latex"' --format=latx "$ROWS"
+refuses 1 "is not in --by" --pivot=device $by "$ROWS"
+refuses 1 "cannot open" "$tmp/none.jsonl"
+refuses 1 "no row in the input" /dev/null
+echo "[]" >"$tmp/bad.json"
+refuses 1 "not a result file" --import=albumentations "$tmp/bad.json"
+"$TOOL" --help | grep -q -- "--relative_to=LIBRARY" || fail "--help"
+
+[[ $failures -eq 0 ]] || exit 1
+echo "all good"

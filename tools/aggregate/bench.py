@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""How fast aggregate is, against DuckDB and polars on the same rows.
+
+    bazel build //tools/aggregate && tools/aggregate/bench.py
+
+Writes 1,000,000 rows of about 300 bytes, then times, in alternating pairs,
+`aggregate` (the whole process: start, reading, printing) and the query alone in
+a DuckDB or polars that is already running and told the columns and their types:
+count, median, mean and deviation of `throughput` by four fields. Prints the
+median of the ratios with a 95% bootstrap interval (bar: 2), after checking that
+all three give the same numbers. `--rows=10000000 --only=memory` prints seconds
+and peak memory of one large run.
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BY = ["library", "transform", "device", "batch_size"]
+LIBRARIES = ["albumentationsx", "torchvision", "kornia", "pillow", "opencv"]
+TRANSFORMS = [f"Transform{i}" for i in range(50)]
+PAIR = """
+import json, sys, time
+which, path, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+BY = ["library", "transform", "device", "batch_size"]
+if which == "duckdb":
+    import duckdb
+    db = duckdb.connect()
+    db.execute("set enable_progress_bar = false")
+    db.execute(f"set threads = {threads}")
+    query = f'''select {", ".join(BY)}, count(*), median(throughput),
+        avg(throughput), stddev_samp(throughput)
+        from read_json('{path}', format = 'newline_delimited', columns = {{
+            library: 'VARCHAR', transform: 'VARCHAR', device: 'VARCHAR',
+            batch_size: 'INTEGER', status: 'VARCHAR', throughput: 'DOUBLE'}})
+        where status = 'ok' group by all'''
+    run = lambda: db.execute(query).fetchall()
+else:
+    import polars as pl
+    schema = {"library": pl.String, "transform": pl.String, "device": pl.String,
+              "batch_size": pl.Int32, "status": pl.String,
+              "throughput": pl.Float64}
+    x = pl.col("throughput")
+    lazy = (pl.scan_ndjson(path, schema=schema)
+            .filter(pl.col("status") == "ok").group_by(BY)
+            .agg(pl.len(), x.median(), x.mean().alias("m"),
+                 x.std().alias("s")))
+    run = lambda: lazy.collect().rows()
+for line in sys.stdin:
+    start = time.perf_counter()
+    rows = run()
+    took = time.perf_counter() - start
+    print(json.dumps([took, rows if line.strip() == "rows" else len(rows)]),
+          flush=True)
+"""
+
+
+def write_rows(path, count, shuffled=False):
+    """Rows as a runner prints them, run by run; or jobs and ids at random."""
+    rng = random.Random(1)
+    jobs = []
+    for library in LIBRARIES:
+        for transform in TRANSFORMS:
+            for device in ("cpu", "cuda"):
+                for batch_size in (0, 256):
+                    jobs.append((library, transform, device, batch_size,
+                                 rng.lognormvariate(6, 1)))
+    with open(path, "w", buffering=1 << 20) as out:
+        for i in range(count):
+            number, run = i % len(jobs), i // len(jobs)
+            if shuffled:
+                number, run = rng.randrange(len(jobs)), 0
+            library, transform, device, batch_size, speed = jobs[number]
+            if shuffled:
+                number = i
+            throughput = speed * rng.lognormvariate(0, 0.05)
+            out.write(
+                f'{{"schema":1,"record":"row","job_id":"{number:016x}",'
+                f'"mode":"micro","library":"{library}",'
+                f'"transform":"{transform}","device":"{device}",'
+                f'"batch_size":{batch_size},'
+                f'"params_profile":"paper","run_index":{run},"attempt":0,'
+                f'"status":"ok","unit":"image",'
+                f'"throughput":{throughput!r},'
+                '"machine_profile":"xeon-8481c_16c_x86-64"}\n')
+    return os.path.getsize(path)
+
+
+def aggregate_command(program, path, threads):
+    return [program, "--by=" + ",".join(BY), "--format=csv",
+            f"--threads={threads}", str(path)]
+
+
+def wall(command):
+    start = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+class Rival:
+    """A running DuckDB or polars that times a query whenever asked."""
+
+    def __init__(self, python, which, path, threads):
+        env = dict(os.environ, POLARS_MAX_THREADS=str(threads))
+        self.process = subprocess.Popen(
+            [python, "-c", PAIR, which, str(path), str(threads)], env=env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, what):
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def same_numbers(ours, theirs):
+    """Whether a CSV of ours holds the rows of a rival, to 9 digits."""
+    table = {}
+    for row in csv.DictReader(io.StringIO(ours)):
+        key = (row["library"], row["transform"], row["device"],
+               int(row["batch_size"]))
+        table[key] = (int(row["runs"]), float(row["median"]),
+                      float(row["mean"]), float(row["sd"]))
+    if len(table) != len(theirs):
+        return False
+    for row in theirs:
+        for one, other in zip(table[tuple(row[:4])], row[4:]):
+            if abs(one - other) > 1e-9 * abs(other):
+                return False
+    return True
+
+
+def bench(args, path, python):
+    rng = random.Random(2)
+    command = aggregate_command(args.aggregate, path, args.threads)
+    ours = subprocess.run(command, capture_output=True, text=True, check=True)
+    good = True
+    for which in ("duckdb", "polars"):
+        rival = Rival(python, which, path, args.threads)
+        if not same_numbers(ours.stdout, rival.ask("rows")[1]):
+            sys.exit(f"{which} gives other numbers")
+        wall(command), rival.ask("time")
+        ratios, own, other = [], [], []
+        for _ in range(args.pairs):
+            if rng.random() < 0.5:
+                own.append(wall(command))
+                other.append(rival.ask("time")[0])
+            else:
+                other.append(rival.ask("time")[0])
+                own.append(wall(command))
+            ratios.append(other[-1] / own[-1])
+        rival.close()
+        boot = sorted(statistics.median(rng.choices(ratios, k=len(ratios)))
+                      for _ in range(2000))
+        good &= boot[50] >= 2
+        print(f"{which} / aggregate = {statistics.median(ratios):.2f} "
+              f"[{boot[50]:.2f}, {boot[1949]:.2f}], bar 2, n={args.pairs} "
+              f"pairs; medians {statistics.median(other):.3f} s and "
+              f"{statistics.median(own):.3f} s")
+    return good
+
+
+def memory(args, path):
+    command = aggregate_command(args.aggregate, path, args.threads)
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, use = os.wait4(child.pid, 0)
+    took = time.perf_counter() - start
+    if status != 0:
+        sys.exit("aggregate failed")
+    peak = use.ru_maxrss * 1024
+    print(f"{args.rows} rows: {took:.2f} s, {use.ru_utime + use.ru_stime:.2f} s "
+          f"CPU, {peak / 1e6:.0f} MB peak, {peak / args.rows:.1f} bytes a row")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--aggregate", default=ROOT / "bazel-bin/tools/aggregate/aggregate")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", choices=["speed", "memory"])
+    parser.add_argument(
+        "--shuffled", action="store_true",
+        help="no two rows of one job and no order: nothing to foresee")
+    args = parser.parse_args()
+    args.aggregate = str(args.aggregate)
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / "rows.jsonl"
+        size = write_rows(path, args.rows, args.shuffled)
+        print(f"{args.rows} rows, {size / 1e6:.0f} MB, {args.threads} threads, "
+              f"load {os.getloadavg()[0]:.1f}")
+        good = True
+        if args.only != "memory":
+            env = subprocess.run(
+                [ROOT / "dev/python_env.sh", ROOT / "dev/bench_aggregate.lock"],
+                capture_output=True, text=True, check=True).stdout.strip()
+            good = bench(args, path, env + "/bin/python")
+        if args.only != "speed":
+            memory(args, path)
+    sys.exit(0 if good else 3)
+
+
+if __name__ == "__main__":
+    main()

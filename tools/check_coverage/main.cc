@@ -1,0 +1,144 @@
+// Holds rows against what a campaign owes.
+//
+//   bazel run //tools/check_coverage -- --coverage=full-paper $PWD/output
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gflags/gflags.h"
+#include "lib/analysis/coverage.h"
+#include "lib/analysis/coverage_text.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/records/record_writer.h"
+#include "lib/records/records.pb.h"
+
+DEFINE_string(coverage, "",
+              "NAME: what is owed: a file with a profile, or one of "
+              "configs/coverage {full-paper|ram-reduced}");
+DEFINE_string(plan, "",
+              "FILE: job records that are owed, alone or besides a profile");
+DEFINE_bool(require_optional_libraries, false,
+            "optional libraries, such as dali, are owed too");
+DEFINE_int32(runs, 0,
+             "N: runs that each job of the profile owes; 0: what its config "
+             "asks");
+DEFINE_string(machine_profile, "", "NAME: count only rows of this machine");
+DEFINE_string(format, "table",
+              "NAME: a table for people or a coverage record {table|jsonl}");
+DEFINE_string(fix, "",
+              "WHAT: instead of the report, print the jobs that would fill the "
+              "gaps {jobs}");
+DEFINE_int32(limit, 10, "N: findings of each kind in the table; 0: all");
+DEFINE_string(configs, "",
+              "FOLDER: where matrix.textproto and policy.textproto are; found "
+              "by itself beside the program");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "check_coverage";
+  info.summary = "say what is missing, mixed up, or too good to be true";
+  info.usage = "--coverage=NAME|--plan=FILE [flags] PATH...";
+  info.description =
+      "Holds the rows in files and folders (- is standard input) against the\n"
+      "jobs that a coverage profile or a plan owes. Standard output gets a\n"
+      "table or one coverage record; with --fix=jobs the jobs to run, while\n"
+      "the summary goes to standard error. Exit 0: complete, warnings or not;\n"
+      "3: it is not; 5: there are no rows at all.";
+  info.examples = {
+      "check_coverage --coverage=full-paper output/",
+      "check_coverage --plan=jobs.jsonl rows.jsonl",
+      "check_coverage --coverage=ram-reduced --runs=3 --fix=jobs output/ "
+      "> jobs.jsonl",
+  };
+  info.takes_arguments = true;
+  info.flag_files = {"tools/check_coverage/main.cc"};
+  return info;
+}
+
+absl::Status OneOf(const std::string& flag, const std::string& value,
+                   const std::vector<std::string>& known) {
+  for (const std::string& choice : known) {
+    if (value == choice) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
+}
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(OneOf("--format", FLAGS_format, {"table", "jsonl"}));
+  if (!FLAGS_fix.empty()) RETURN_IF_ERROR(OneOf("--fix", FLAGS_fix, {"jobs"}));
+  if (!FLAGS_fix.empty() && FLAGS_format != "table") {
+    return absl::InvalidArgumentError(
+        "--fix: prints jobs in place of the record; leave out --format");
+  }
+  if (FLAGS_runs < 0) {
+    return absl::InvalidArgumentError("--runs: use at least 0");
+  }
+  if (FLAGS_runs > 0 && FLAGS_coverage.empty()) {
+    return absl::InvalidArgumentError(
+        "--runs: a plan says itself how many; use it with --coverage");
+  }
+  if (FLAGS_limit < 0) {
+    return absl::InvalidArgumentError("--limit: use at least 0");
+  }
+  return absl::OkStatus();
+}
+
+void Warn(const std::string& text) {
+  std::cerr << "check_coverage: " << text << "\n";
+}
+
+CoverageOptions OptionsFromFlags(const std::vector<std::string>& paths) {
+  CoverageOptions options;
+  options.coverage = FLAGS_coverage;
+  options.plan = FLAGS_plan;
+  options.require_optional_libraries = FLAGS_require_optional_libraries;
+  options.num_runs = FLAGS_runs;
+  options.machine_profile = FLAGS_machine_profile;
+  options.configs_folder = FLAGS_configs;
+  options.paths = paths;
+  options.warn = Warn;
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& paths) {
+  RETURN_IF_ERROR(CheckFlags());
+  RecordWriter out(STDOUT_FILENO, "standard output",
+                   RecordWriter::Flush::kWhenFull);
+  CoverageOptions options = OptionsFromFlags(paths);
+  if (!FLAGS_fix.empty()) {
+    options.fix = [&out](const Job& job) { return out.Write(job); };
+  }
+  ASSIGN_OR_RETURN(const Coverage coverage, CheckCoverage(options));
+  if (!FLAGS_fix.empty()) {
+    Warn(CoverageSummary(coverage));
+  } else if (FLAGS_format == "jsonl") {
+    RETURN_IF_ERROR(out.Write(coverage));
+  } else {
+    RETURN_IF_ERROR(out.WriteText(CoverageText(coverage, FLAGS_limit)));
+  }
+  RETURN_IF_ERROR(out.Finish());
+  if (coverage.verdict() == "nothing") return ExitCode::kInvalid;
+  return coverage.verdict() == "complete" ? ExitCode::kDone
+                                          : ExitCode::kCheckSaidNo;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

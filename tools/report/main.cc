@@ -1,0 +1,93 @@
+// Makes something to look at from rows: a page, figures, Markdown; judges
+// targets and claims.
+//
+//   bazel run //tools/report -- $PWD/rows.jsonl --output=$PWD/report.html
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gflags/gflags.h"
+#include "lib/analysis/report/make_report.h"
+#include "lib/base/tool_main.h"
+
+DEFINE_string(output, "",
+              "FILE: where the page or the Markdown goes; - is standard output "
+              "and the default unless only figures, targets or claims are "
+              "asked for");
+DEFINE_bool(markdown, false,
+            "performance report in Markdown instead of an HTML page");
+DEFINE_string(svg, "", "FOLDER: each figure as a file for a paper");
+DEFINE_string(svg_font, "",
+              "FILE: TrueType font whose outlines replace the text of --svg "
+              "figures, so that they look the same everywhere");
+DEFINE_string(baseline, "",
+              "FILES: earlier rows, or folders with them, to show changes "
+              "against; separated by commas");
+DEFINE_string(targets, "",
+              "FILE: targets that rows should reach, such as "
+              "configs/gate/targets.textproto; a missed one is exit 3");
+DEFINE_string(check_claims, "",
+              "FILE: Markdown whose numbers carry references to rows; one that "
+              "does not follow is exit 3");
+DEFINE_string(relative_to, "",
+              "LIBRARY: what speed-ups are relative to; without it the library "
+              "that ran the most");
+DEFINE_bool(any_work, false,
+            "speed-ups also between rows that are not known to do the same "
+            "work");
+DEFINE_string(title, "feedrate report", "TEXT: heading of the report");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "report";
+  info.summary = "look instead of read: one page from rows";
+  info.usage = "[flags] FILE...";
+  info.description =
+      "Reads rows (and env and run records) from files, folders or standard\n"
+      "input (-) and writes one self-contained HTML page, Markdown, or\n"
+      "figures. With --targets and --check_claims it also judges: 3 when a\n"
+      "target is missed or a number does not follow from the rows, 4 when no\n"
+      "target can be judged, 5 when there is nothing to compare.";
+  info.examples = {
+      "report rows.jsonl --output=report.html --svg=figures",
+      "report rows.jsonl --markdown --baseline=old.jsonl > report.md",
+      "report rows.jsonl --targets=configs/gate/targets.textproto",
+      "report rows.jsonl --check-claims=paper.md",
+  };
+  info.takes_arguments = true;
+  info.flag_files = {"tools/report/main.cc"};
+  return info;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(
+    const std::vector<std::string>& arguments) {
+  ReportRequest request;
+  request.paths = arguments;
+  request.output = FLAGS_output;
+  request.markdown = FLAGS_markdown;
+  request.svg_folder = FLAGS_svg;
+  request.svg_font = FLAGS_svg_font;
+  request.baseline = FLAGS_baseline;
+  request.targets = FLAGS_targets;
+  request.claims = FLAGS_check_claims;
+  request.relative_to = FLAGS_relative_to;
+  request.any_work = FLAGS_any_work;
+  request.title = FLAGS_title;
+  request.warn = [](const std::string& text) {
+    std::cerr << "report: " << text << "\n";
+  };
+  return MakeReport(request, std::cout);
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

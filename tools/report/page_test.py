@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""Opens a report in headless Chromium: nothing may complain or overflow.
+
+Speaks the DevTools protocol over a pipe, so nothing but Chromium is needed.
+Skips, aloud, where there is none. FEEDRATE_SCREENSHOTS=FOLDER keeps pictures.
+"""
+
+import base64
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOOL = "tools/report/report"
+ROWS = "lib/analysis/report/testing/rows.jsonl"
+EARLIER = "lib/analysis/report/testing/earlier.jsonl"
+TARGETS = "configs/gate/targets.textproto"
+
+# What the page says about itself, in one question.
+PROBE = """
+(() => {
+  const visible = (e) => e.getClientRects().length > 0;
+  const all = (s) => Array.from(document.querySelectorAll(s));
+  const wide = all("body *").filter((e) =>
+    visible(e) && !e.closest(".scroll") && !e.closest("pre") &&
+    e.id !== "tip" && e.getBoundingClientRect().right > innerWidth + 1);
+  const table = document.querySelector(".table[data-filter] table");
+  const heading = table.querySelector("thead th.n button");
+  const rows = () => Array.from(table.tBodies[0].rows)
+    .map((e) => e.textContent).join("|");
+  const orders = [rows()];
+  for (let i = 0; i < 2; ++i) {
+    heading.click();
+    orders.push(rows());
+  }
+  const field = document.querySelector(".filter");
+  field.value = "pillow";
+  field.dispatchEvent(new Event("input"));
+  const holder = field.closest(".table");
+  const shown = Array.from(holder.querySelectorAll("tbody tr"))
+    .filter(visible).map((e) => e.textContent);
+  const toggle = document.querySelector(".log input");
+  const box = () => Array.from(toggle.closest("figure")
+    .querySelectorAll(".drawing")).filter(visible).map((e) => e.className);
+  const drawn = box();
+  toggle.click();
+  const logarithmic = box();
+  const theme = document.documentElement.dataset.theme;
+  document.getElementById("theme").click();
+  return {
+    overflow: document.documentElement.scrollWidth - innerWidth,
+    wide: wide.map((e) => e.tagName + "." + e.className).slice(0, 5),
+    figures: all("figure").length,
+    drawn_figures: all("figure").filter((f) =>
+      Array.from(f.querySelectorAll("svg")).filter(visible).length === 1)
+      .length,
+    orders: new Set(orders).size,
+    filtered: shown.length > 0 && shown.every((t) => t.includes("pillow")),
+    drawn: drawn, logarithmic: logarithmic,
+    theme_changes: theme !== document.documentElement.dataset.theme,
+    tips: all("[data-tip]").length,
+  };
+})()
+"""
+
+
+class Browser:
+    def __init__(self, chromium, profile):
+        to_child, self.commands = os.pipe()
+        self.answers, from_child = os.pipe()
+
+        # Chromium reads from 3 and writes to 4; our ends may be in their place.
+        reader = fcntl.fcntl(to_child, fcntl.F_DUPFD, 10)
+        writer = fcntl.fcntl(from_child, fcntl.F_DUPFD, 10)
+
+        def prepare():
+            os.dup2(reader, 3)
+            os.dup2(writer, 4)
+
+        self.process = subprocess.Popen(
+            [chromium, "--headless", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage", "--hide-scrollbars",
+             f"--user-data-dir={profile}", "--remote-debugging-pipe",
+             "about:blank"],
+            close_fds=False, preexec_fn=prepare,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for end in (to_child, from_child, reader, writer):
+            os.close(end)
+        self.buffer = b""
+        self.number = 0
+        self.events = []
+        self.session = None
+
+    def read(self):
+        while b"\0" not in self.buffer:
+            part = os.read(self.answers, 1 << 20)
+            if not part:
+                raise RuntimeError("Chromium is gone")
+            self.buffer += part
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return json.loads(message)
+
+    def call(self, method, **params):
+        self.number += 1
+        command = {"id": self.number, "method": method, "params": params}
+        if self.session:
+            command["sessionId"] = self.session
+        os.write(self.commands, json.dumps(command).encode() + b"\0")
+        while True:
+            message = self.read()
+            if message.get("id") == self.number:
+                if "error" in message:
+                    raise RuntimeError(f"{method}: {message['error']}")
+                return message["result"]
+            self.events.append(message)
+
+    def wait_for(self, method):
+        while not any(event.get("method") == method for event in self.events):
+            self.events.append(self.read())
+
+    def attach(self):
+        target = self.call("Target.createTarget", url="about:blank")
+        attached = self.call("Target.attachToTarget", flatten=True,
+                             targetId=target["targetId"])
+        self.session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def open(self, url, width, scripts):
+        self.events.clear()
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.call("Emulation.setDeviceMetricsOverride", width=width,
+                  height=900, deviceScaleFactor=1, mobile=width < 500)
+        self.call("Page.navigate", url=url)
+        self.wait_for("Page.loadEventFired")
+
+    def complaints(self):
+        found = []
+        for event in self.events:
+            params = event.get("params", {})
+            if event.get("method") == "Runtime.exceptionThrown":
+                found.append(str(params["exceptionDetails"]))
+            if event.get("method") == "Runtime.consoleAPICalled":
+                found.append(str(params["args"]))
+            if event.get("method") == "Log.entryAdded":
+                found.append(params["entry"]["text"])
+        return found
+
+    def requests(self):
+        urls = [event["params"]["request"]["url"] for event in self.events
+                if event.get("method") == "Network.requestWillBeSent"]
+        return [url for url in urls if not url.startswith("data:")]
+
+    def screenshot(self, path):
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=True,
+                         clip={"x": 0, "y": 0, "width": size["width"],
+                               "height": min(size["height"], 16000),
+                               "scale": 1})
+        path.write_bytes(base64.b64decode(data["data"]))
+
+
+def check(browser, page, width, theme, failures):
+    name = f"{width}-{theme}"
+    url = f"file://{page}?theme={theme}"
+    browser.open(url, width, scripts=True)
+    folder = os.environ.get("FEEDRATE_SCREENSHOTS")
+    if folder:
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+        browser.screenshot(pathlib.Path(folder) / f"report-{name}.png")
+    answer = browser.call("Runtime.evaluate", expression=PROBE,
+                          returnByValue=True)
+    if "exceptionDetails" in answer:
+        failures.append(f"{name}: {answer['exceptionDetails']}")
+        return
+    found = answer["result"]["value"]
+    complaints = browser.complaints()
+
+    def expect(truth, what):
+        if not truth:
+            failures.append(f"{name}: {what}")
+
+    expect(not complaints, f"the console says {complaints}")
+    expect(browser.requests() in ([url], []), f"asks for {browser.requests()}")
+    expect(found["overflow"] <= 0, f"overflows by {found['overflow']} px")
+    expect(not found["wide"], f"too wide: {found['wide']}")
+    expect(found["figures"] >= 12, f"only {found['figures']} figures")
+    expect(found["figures"] == found["drawn_figures"],
+           f"{found['drawn_figures']} of {found['figures']} figures are drawn")
+    expect(found["orders"] == 3, "the table does not sort both ways")
+    expect(found["filtered"], "the filter does not filter")
+    expect(found["drawn"] != found["logarithmic"], "no logarithmic scale")
+    expect(found["theme_changes"], "light and dark do not switch")
+    expect(found["tips"] > 100, f"only {found['tips']} tips")
+
+
+def check_without_scripts(browser, page, failures):
+    browser.open(f"file://{page}", 1440, scripts=False)
+    tree = browser.call("DOM.getDocument", depth=0)["root"]["nodeId"]
+    for selector in ("table tbody tr", "figure svg", "section h2"):
+        found = browser.call("DOM.querySelectorAll", nodeId=tree,
+                             selector=selector)["nodeIds"]
+        if len(found) < 5:
+            failures.append(f"without scripts: {len(found)} {selector}")
+
+
+def main():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not chromium:
+        print("SKIPPED: no chromium here; apt-get install chromium")
+        return 0
+    folder = pathlib.Path(os.environ.get("TEST_TMPDIR", tempfile.mkdtemp()))
+    page = folder / "report.html"
+    made = subprocess.run(
+        [TOOL, ROWS, f"--baseline={EARLIER}", f"--targets={TARGETS}",
+         f"--output={page}"], stdout=subprocess.DEVNULL)
+    if made.returncode != 3:
+        print(f"FAIL: report exits {made.returncode}")
+        return 1
+    failures = []
+    profile = tempfile.mkdtemp(prefix="chromium")
+    browser = Browser(chromium, profile)
+    try:
+        browser.attach()
+        for width in (360, 1440):
+            for theme in ("light", "dark"):
+                check(browser, page, width, theme, failures)
+        check_without_scripts(browser, page, failures)
+    finally:
+        browser.process.kill()
+        browser.process.wait()
+        shutil.rmtree(profile, ignore_errors=True)
+    for failure in failures:
+        print("FAIL:", failure)
+    if not failures:
+        print("ok: 4 views and one without scripts")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
