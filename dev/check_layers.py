@@ -81,11 +81,6 @@ def allowed_areas(areas):
 
 def is_heavy(label, heavy):
     kind, name = place(label)
-    if kind == "third_party":
-        return any(
-            label.startswith(f"//third_party/{repository}")
-            for repository in heavy["repositories"]
-        )
     if kind != "@":
         return False
     if name == "system":

@@ -35,8 +35,10 @@ changed_sources() {
 # The flags that a compile would get, as far as clang-tidy cares. Headers that
 # Bazel generates are in bazel-bin.
 tidy() {
-  local flags=(-std=c++17 -I. -Ibazel-bin)
-  dev/bazel.sh build --noshow_progress //... ||
+  local flags=(-std=c++17 -I. -isystem bazel-bin) generated
+  mapfile -t generated < <(bazel query --noshow_progress \
+    'kind(genrule, //lib/... + //tools/...)' 2>/dev/null)
+  dev/bazel.sh build --noshow_progress "${generated[@]}" ||
     say "the build failed: clang-tidy may miss generated headers"
   printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} \
     clang-tidy --quiet --warnings-as-errors='*' {} -- "${flags[@]}"

@@ -33,7 +33,38 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-// bash splits words at `=`, so the flag's name is one or two words back.
+// bash splits words at `=`, unless the user took it out of COMP_WORDBREAKS:
+// the flag's name is one or two words back, or in the word itself.
+constexpr char kBashStart[] = R"(() {
+  local word="${COMP_WORDS[COMP_CWORD]}" flag="${COMP_WORDS[COMP_CWORD-1]}"
+  local before=
+  if [[ "$word" == = ]]; then
+    word=
+  elif [[ "$flag" == = ]]; then
+    flag="${COMP_WORDS[COMP_CWORD-2]}"
+  elif [[ "$word" == -*=* ]]; then
+    flag="${word%%=*}" before="${word%%=*}=" word="${word#*=}"
+  fi
+  flag="${flag#-}" flag="${flag#-}"
+  local choices=
+  case "${flag//-/_}" in
+)";
+
+// Only names of files are quoted as such: quoting would spoil `--flag=`.
+constexpr char kBashEnd[] = R"(  esac
+  if [[ -n "$choices" ]]; then
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$choices" -- "$word")
+  elif [[ -z "$before" && "$word" == -* ]]; then
+    word="${word#-}" word="${word#-}"
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "--${word//-/_}")
+    if [[ "${COMPREPLY[0]-}" == *= ]]; then compopt -o nospace 2>/dev/null; fi
+  else
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -P "$before" -f -- "$word")
+  fi
+}
+)";
+
 std::string Bash(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
   const std::string function = absl::StrCat("_feedrate_", info.name);
   std::string cases;
@@ -42,35 +73,16 @@ std::string Bash(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
     absl::StrAppend(&names, names.empty() ? "" : " ", "--", flag.name,
                     flag.placeholder.empty() ? "" : "=");
     if (!flag.choices.empty()) {
-      absl::StrAppend(&cases, "    --", flag.name, ") COMPREPLY=($(compgen -W ",
-                      Quoted(absl::StrJoin(flag.choices, " ")),
-                      " -- \"$word\")); return ;;\n");
+      absl::StrAppend(&cases, "    ", flag.name,
+                      ") choices=", Quoted(absl::StrJoin(flag.choices, " ")),
+                      " ;;\n");
     }
   }
   return absl::StrCat(
       "# bash completion of ", info.name, "; load it with: source <(",
-      info.name, " --completion=bash)\n", function,
-      "() {\n"
-      "  local word=\"${COMP_WORDS[COMP_CWORD]}\"\n"
-      "  local flag=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-      "  if [[ \"$word\" == = ]]; then word=; "
-      "elif [[ \"$flag\" == = ]]; then flag=\"${COMP_WORDS[COMP_CWORD-2]}\"; "
-      "fi\n"
-      "  flag=\"${flag//-/_}\"; flag=\"--${flag#__}\"\n"
-      "  case \"$flag\" in\n",
-      cases,
-      "  esac\n"
-      "  if [[ \"$word\" == -* ]]; then\n"
-      "    COMPREPLY=($(compgen -W ",
-      Quoted(names),
-      " -- \"$word\"))\n"
-      "    [[ \"${COMPREPLY[0]}\" == *= ]] && compopt -o nospace 2>/dev/null\n"
-      "  else\n"
-      "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
-      "  fi\n"
-      "}\n"
-      "complete -o filenames -F ",
-      function, " ", info.name, "\n");
+      info.name, " --completion=bash)\n", function, kBashStart, cases,
+      absl::StrReplaceAll(kBashEnd, {{"\"$names\"", Quoted(names)}}),
+      "complete -F ", function, " ", info.name, "\n");
 }
 
 // Brackets and colons separate the parts of an _arguments specification.
@@ -79,8 +91,9 @@ std::string ZshEscaped(absl::string_view text) {
 }
 
 std::string Zsh(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
-  std::string script =
-      absl::StrCat("#compdef ", info.name, "\n_arguments \\\n");
+  const std::string function = absl::StrCat("_", info.name);
+  std::string script = absl::StrCat("#compdef ", info.name, "\n", function,
+                                    "() {\n  _arguments \\\n");
   for (const ShownFlag& flag : flags) {
     std::string spec = absl::StrCat("--", flag.name);
     if (!flag.placeholder.empty()) spec += "=";
@@ -91,9 +104,13 @@ std::string Zsh(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
     } else if (!flag.placeholder.empty()) {
       absl::StrAppend(&spec, ":", flag.placeholder, ":_files");
     }
-    absl::StrAppend(&script, "  ", Quoted(spec), " \\\n");
+    absl::StrAppend(&script, "    ", Quoted(spec), " \\\n");
   }
-  return absl::StrCat(script, "  '*:file:_files'\n");
+  // As a file in $fpath it is the function's body; else it is sourced.
+  return absl::StrCat(
+      script, "    '*:file:_files'\n}\nif [[ \"$funcstack[1]\" == ", function,
+      " ]]; then\n  ", function, " \"$@\"\nelse\n  compdef ", function, " ",
+      info.name, "\nfi\n");
 }
 
 std::string Fish(const ToolInfo& info, const std::vector<ShownFlag>& flags) {

@@ -1,6 +1,7 @@
 #include "lib/base/new_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,6 +30,13 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::UnavailableError(text);
 }
 
+// A device, pipe or socket; folders are not, and fail by themselves later.
+bool IsSpecial(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
+         !S_ISDIR(info.st_mode);
+}
+
 absl::Status WriteAll(int fd, absl::string_view content,
                       const std::string& path) {
   while (!content.empty()) {
@@ -44,6 +52,11 @@ absl::Status WriteAll(int fd, absl::string_view content,
 
 absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(
     const std::string& path) {
+  if (IsSpecial(path)) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return Failed("open", path);
+    return std::unique_ptr<NewFile>(new NewFile(path, "", fd));
+  }
   std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -53,10 +66,11 @@ absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(
 
 NewFile::~NewFile() {
   close(fd_);
-  if (!committed_) unlink(temporary_.c_str());
+  if (!committed_ && !temporary_.empty()) unlink(temporary_.c_str());
 }
 
 absl::Status NewFile::Commit() {
+  if (temporary_.empty()) return absl::OkStatus();
   if (fsync(fd_) != 0) return Failed("sync", path_);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     return Failed("replace", path_);

@@ -14,6 +14,9 @@ namespace feedrate {
 // For output too large to hold in memory. What is written goes to a temporary
 // name beside the target; Commit makes it the target in one step. Without
 // Commit nothing stays behind and an older file is as it was.
+//
+// A target that is there and no plain file, such as /dev/null or a named pipe,
+// is never replaced: what is written goes straight to it.
 class NewFile {
  public:
   static absl::StatusOr<std::unique_ptr<NewFile>> Create(
@@ -34,6 +37,7 @@ class NewFile {
       : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
 
   const std::string path_;
+  // Empty: writes go straight to the target.
   const std::string temporary_;
   const int fd_;
   bool committed_ = false;

@@ -1,5 +1,6 @@
 #include "lib/base/new_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,24 @@ TEST(NewFileTest, FailedReplaceLeavesNoRubbish) {
 TEST(NewFileTest, MissingFolderIsTheCallersMistake) {
   EXPECT_EQ(NewFile::Create("/no/such/folder/a").status().code(),
             absl::StatusCode::kNotFound);
+}
+
+// A rename would turn /dev/null into a file, for everybody.
+TEST(NewFileTest, WhatIsNoPlainFileIsWrittenInPlace) {
+  const std::string folder = Folder("pipe");
+  const std::string pipe = folder + "/p";
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(WriteFileAtomically(pipe, "through").ok());
+  char buffer[16];
+  EXPECT_EQ(read(reader, buffer, sizeof(buffer)), 7);
+  close(reader);
+  struct stat info;
+  ASSERT_EQ(stat(pipe.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISFIFO(info.st_mode));
+  EXPECT_THAT(*ListFiles(folder, "", false), ElementsAre(pipe));
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gflags/gflags.h"
 #include "glog/logging.h"
 #include "lib/base/completion.h"
@@ -62,6 +64,22 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
   return body(rest);
 }
 
+// What came from a file may hold line breaks or sequences that a terminal
+// obeys. They are printed as in C++.
+std::string OneLine(absl::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (absl::ascii_iscntrl(c)) {
+      absl::StrAppend(&line, "\\x", absl::Hex(c, absl::kZeroPad2));
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 // A full disk behind `> file` shows only when the buffers are emptied.
 absl::Status FlushOutput() {
   std::cout.flush();
@@ -83,7 +101,7 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
   errno = 0;
   status.Update(FlushOutput());
   if (status.ok()) return static_cast<int>(*code);
-  std::cerr << info.name << ": " << status.message() << "\n";
+  std::cerr << info.name << ": " << OneLine(status.message()) << "\n";
   return static_cast<int>(ExitCodeOf(status));
 }
 

@@ -126,6 +126,8 @@ absl::Status CheckCombinations(const Matrix& matrix, const Context& context,
     }
     check.That(c.status() != COMBINATION_STATUS_UNSPECIFIED,
                "status is missing");
+    // Text may give a number, and protobuf takes any.
+    check.That(CombinationStatus_IsValid(c.status()), "status is unknown");
     check.That(c.status() != REJECTED || !c.reason().empty(),
                "REJECTED needs a reason");
     check.That(c.status() != HOST_CPU || c.device() == "cuda",
@@ -150,6 +152,7 @@ absl::Status CheckCells(const Matrix& matrix, const Context& context,
     if (e.has_device()) check.OneOf("device", e.device(), KnownDevices());
     check.That(e.transforms_size() > 0, "no transforms");
     check.That(e.status() != CELL_STATUS_UNSPECIFIED, "status is missing");
+    check.That(CellStatus_IsValid(e.status()), "status is unknown");
     check.Present("reason", e.reason());
   }
   return check.status();

@@ -116,6 +116,8 @@ TEST(CheckMatrixTest, CombinationsReferToWhatIsThere) {
 
 TEST(CheckMatrixTest, StatusAndReason) {
   Matrix matrix = Good();
+  matrix.mutable_combinations(0)->set_status(static_cast<CombinationStatus>(9));
+  EXPECT_THAT(ErrorOf(matrix), HasSubstr("status is unknown"));
   matrix.mutable_combinations(0)->clear_status();
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("status is missing"));
   matrix = Good();
@@ -133,6 +135,8 @@ TEST(CheckMatrixTest, ExceptionsAreWhole) {
   EXPECT_EQ(ErrorOf(matrix),
             "m: exceptions[0] (image-rgb, kornia): reason is missing");
   matrix = Good();
+  matrix.mutable_exceptions(0)->set_status(static_cast<CellStatus>(9));
+  EXPECT_THAT(ErrorOf(matrix), HasSubstr("status is unknown"));
   matrix.mutable_exceptions(0)->clear_status();
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("status is missing"));
   matrix = Good();

@@ -31,6 +31,8 @@ class FieldChecker {
   // A number from `least` upwards; no infinity.
   absl::Status AtLeast(absl::string_view path, double value,
                        double least) const;
+  // A number up to `most`.
+  absl::Status AtMost(absl::string_view path, double value, double most) const;
   // A number above `bound`; no infinity.
   absl::Status Above(absl::string_view path, double value, double bound) const;
   // No name twice.

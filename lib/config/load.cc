@@ -1,7 +1,9 @@
 #include "lib/config/load.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,16 +29,25 @@ bool HasMatrix(const std::string& folder) {
   return IsFile(JoinPath(folder, kMatrixFile));
 }
 
+// The folders at and above a file, as far as its path names them.
+void AppendAbove(const std::string& path, std::vector<std::string>* folders) {
+  std::string folder = ParentFolder(path);
+  folders->push_back(folder);
+  while (folder != "/" && folder != "." && BaseName(folder) != "..") {
+    folder = ParentFolder(folder);
+    folders->push_back(folder);
+  }
+}
+
 // Folders that may hold the matrix, nearest first.
 std::vector<std::string> Candidates(const std::string& config_path) {
   std::vector<std::string> folders;
   if (!config_path.empty() && config_path != "-") {
-    std::string folder = ParentFolder(config_path);
-    folders.push_back(folder);
-    while (folder != "/" && folder != ".") {
-      folder = ParentFolder(folder);
-      folders.push_back(folder);
-    }
+    // As it was typed where that is enough: messages name the folder.
+    AppendAbove(config_path, &folders);
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(config_path, error);
+    AppendAbove(absolute.lexically_normal().string(), &folders);
   }
   const absl::StatusOr<std::string> program = ProgramPath();
   if (program.ok()) {

@@ -1,6 +1,7 @@
 #include "lib/config/load.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -74,6 +75,26 @@ TEST(FindConfigsFolderTest, LooksAboveTheConfig) {
   mkdir((root + "/paper").c_str(), 0755);
   unsetenv("FEEDRATE_CONFIGS");
   EXPECT_EQ(*FindConfigsFolder("", root + "/paper/x.textproto"), root);
+}
+
+// From inside the folder, a relative path does not name what is above it.
+TEST(FindConfigsFolderTest, LooksAboveTheWorkingFolder) {
+  const std::string root = Folder("inside");
+  Write(root + "/matrix.textproto", "");
+  mkdir((root + "/paper").c_str(), 0755);
+  mkdir((root + "/other").c_str(), 0755);
+  unsetenv("FEEDRATE_CONFIGS");
+  char before[4096];
+  ASSERT_NE(getcwd(before, sizeof(before)), nullptr);
+  ASSERT_EQ(chdir((root + "/paper").c_str()), 0);
+  for (const char* config : {"x.textproto", "./x.textproto",
+                             "../paper/x.textproto", "../other/x.textproto"}) {
+    const auto found = FindConfigsFolder("", config);
+    ASSERT_TRUE(found.ok()) << config << ": " << found.status();
+    EXPECT_TRUE(IsFile(*found + "/matrix.textproto"));
+    EXPECT_TRUE(IsFolder(*found + "/other")) << config << ": " << *found;
+  }
+  ASSERT_EQ(chdir(before), 0);
 }
 
 TEST(FindConfigsFolderTest, TheFlagWinsOverTheVariable) {

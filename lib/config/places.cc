@@ -12,6 +12,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "lib/config/value_places.h"
 
 namespace feedrate {
 namespace {
@@ -19,7 +20,9 @@ namespace {
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
-using ParseInfoTree = ::google::protobuf::TextFormat::ParseInfoTree;
+using ::google::protobuf::TextFormat;
+using ParseInfoTree = TextFormat::ParseInfoTree;
+using ParseLocation = TextFormat::ParseLocation;
 
 // `execution.batch_size` -> `execution`; `a[1]` -> `a`; `a` -> "".
 absl::string_view Around(absl::string_view path) {
@@ -29,38 +32,59 @@ absl::string_view Around(absl::string_view path) {
 
 }  // namespace
 
-void Places::AddParsed(const Message& message, const ParseInfoTree& tree) {
-  Walk(message, tree, "");
+void Places::AddParsed(const Message& message, const ParseInfoTree& tree,
+                       absl::string_view text) {
+  Walk(message, tree, ValuePlaces(text), "");
 }
 
 void Places::Walk(const Message& message, const ParseInfoTree& tree,
-                  const std::string& prefix) {
-  const Reflection& reflection = *message.GetReflection();
+                  const ValuePlaces& values, const std::string& prefix) {
   std::vector<const FieldDescriptor*> fields;
-  reflection.ListFields(message, &fields);
+  message.GetReflection()->ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
-    const bool repeated = field->is_repeated();
-    const int size = repeated ? reflection.FieldSize(message, field) : 1;
-    for (int i = 0; i < size; ++i) {
-      const int index = repeated ? i : -1;
-      const std::string path =
-          repeated ? absl::StrCat(prefix, field->name(), "[", i, "]")
-                   : absl::StrCat(prefix, field->name());
-      const auto place = tree.GetLocation(field, index);
-      if (place.line >= 0) {
-        places_[path] =
-            absl::StrCat(file_, ":", place.line + 1, ":", place.column + 1);
-      }
-      const ParseInfoTree* nested = tree.GetTreeForNested(field, index);
-      if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
-          nested == nullptr) {
-        continue;
-      }
-      Walk(repeated ? reflection.GetRepeatedMessage(message, field, i)
-                    : reflection.GetMessage(message, field),
-           *nested, path + ".");
+    const std::string path = absl::StrCat(prefix, field->name());
+    if (field->is_repeated()) {
+      WalkList(message, field, tree, values, path);
+      continue;
+    }
+    Add(path, tree.GetLocation(field, -1));
+    const ParseInfoTree* nested = tree.GetTreeForNested(field, -1);
+    if (nested == nullptr) continue;
+    Walk(message.GetReflection()->GetMessage(message, field), *nested, values,
+         path + ".");
+  }
+}
+
+void Places::WalkList(const Message& message, const FieldDescriptor* field,
+                      const ParseInfoTree& tree, const ValuePlaces& values,
+                      const std::string& path) {
+  const Reflection& reflection = *message.GetReflection();
+  const int size = reflection.FieldSize(message, field);
+  Add(path, tree.GetLocation(field, 0));
+  // One location for each time that the name stands there.
+  std::vector<TextPlace> places;
+  for (int i = 0; i < size && tree.GetLocation(field, i).line >= 0; ++i) {
+    const auto name = tree.GetLocation(field, i);
+    for (const TextPlace& place : values.Of({name.line, name.column})) {
+      places.push_back(place);
     }
   }
+  for (int i = 0; i < size; ++i) {
+    const std::string value_path = absl::StrCat(path, "[", i, "]");
+    if (i < static_cast<int>(places.size())) {
+      Add(value_path, {places[i].line, places[i].column});
+    }
+    const ParseInfoTree* nested = tree.GetTreeForNested(field, i);
+    if (nested == nullptr) continue;
+    Walk(reflection.GetRepeatedMessage(message, field, i), *nested, values,
+         value_path + ".");
+  }
+}
+
+void Places::Add(const std::string& path, const ParseLocation& place) {
+  if (place.line < 0) return;
+  places_[path] =
+      absl::StrCat(file_, ":", place.line + 1, ":", place.column + 1);
 }
 
 void Places::Set(absl::string_view path, absl::string_view origin) {

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "lib/config/value_places.h"
 
 namespace feedrate {
 
@@ -19,9 +20,10 @@ class Places {
   // `file` stands for fields that are set nowhere.
   explicit Places(std::string file) : file_(std::move(file)) {}
 
-  // Takes the places of all fields in `message` from its parse.
+  // Takes the places of all fields in `message` from its parse out of `text`.
   void AddParsed(const google::protobuf::Message& message,
-                 const google::protobuf::TextFormat::ParseInfoTree& tree);
+                 const google::protobuf::TextFormat::ParseInfoTree& tree,
+                 absl::string_view text);
 
   // Says that `path`, with all that is inside it, comes from `origin`, such as
   // `--batch_size`.
@@ -35,9 +37,16 @@ class Places {
   absl::Status Error(absl::string_view path, absl::string_view problem) const;
 
  private:
-  void Walk(const google::protobuf::Message& message,
-            const google::protobuf::TextFormat::ParseInfoTree& tree,
-            const std::string& prefix);
+  using ParseInfoTree = google::protobuf::TextFormat::ParseInfoTree;
+
+  void Walk(const google::protobuf::Message& message, const ParseInfoTree& tree,
+            const ValuePlaces& values, const std::string& prefix);
+  void WalkList(const google::protobuf::Message& message,
+                const google::protobuf::FieldDescriptor* field,
+                const ParseInfoTree& tree, const ValuePlaces& values,
+                const std::string& path);
+  void Add(const std::string& path,
+           const google::protobuf::TextFormat::ParseLocation& place);
 
   std::string file_;
   absl::flat_hash_map<std::string, std::string> places_;

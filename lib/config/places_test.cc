@@ -29,6 +29,26 @@ TEST(PlacesTest, FieldsHaveLineAndColumn) {
   EXPECT_EQ(places.Of("sweep[0].name"), "f:6:9");
 }
 
+TEST(PlacesTest, ValuesOfListsHaveTheirOwnPlace) {
+  const Places places = Parse(
+      "selection {\n"
+      "  libraries: [ \"a\",\n"
+      "    \"b\" ]\n"
+      "  libraries: \"c\"\n"
+      "  libraries: [ \"d\" ]\n"
+      "}\n"
+      "sweep: [ { name: \"n\" }, { name: \"m\" } ]\n"
+      "row_labels: [ \"x\", \"y\" ]");
+  EXPECT_EQ(places.Of("selection.libraries"), "f:2:3");
+  EXPECT_EQ(places.Of("selection.libraries[0]"), "f:2:16");
+  EXPECT_EQ(places.Of("selection.libraries[1]"), "f:3:5");
+  EXPECT_EQ(places.Of("selection.libraries[2]"), "f:4:3");
+  EXPECT_EQ(places.Of("selection.libraries[3]"), "f:5:16");
+  EXPECT_EQ(places.Of("sweep[1]"), "f:7:25");
+  EXPECT_EQ(places.Of("sweep[1].name"), "f:7:27");
+  EXPECT_EQ(places.Of("row_labels[1]"), "f:8:20");
+}
+
 TEST(PlacesTest, WhatIsNotSetIsAtItsMessageOrTheFile) {
   const Places places = Parse("selection {\n}\nversion: 1\n");
   EXPECT_EQ(places.Of("selection.mode"), "f:1:1");

@@ -1,5 +1,6 @@
 #include "lib/config/text_proto.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@
 #include "lib/base/did_you_mean.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/config/check_text.h"
 #include "lib/config/places.h"
+#include "lib/config/value_places.h"
 
 namespace feedrate {
 namespace {
@@ -88,6 +91,12 @@ Complaint UnknownEnumValue(absl::string_view message, const Message& root) {
   return {absl::StrCat("\"", value, "\" is no value of ", field, hint), value};
 }
 
+// What stands where the name of a field should.
+Complaint NoField(absl::string_view found) {
+  if (found.empty()) return {"the file ends where a } is missing", ""};
+  return {absl::StrCat("expected the name of a field, found ", found), ""};
+}
+
 Complaint InOwnWords(absl::string_view message, const Message& root) {
   if (absl::StrContains(message, "has no field named")) {
     return UnknownField(message, root);
@@ -95,18 +104,41 @@ Complaint InOwnWords(absl::string_view message, const Message& root) {
   if (absl::StartsWith(message, "Unknown enumeration value")) {
     return UnknownEnumValue(message, root);
   }
+  if (absl::ConsumePrefix(&message, "Expected identifier, got: ")) {
+    return NoField(message);
+  }
+  if (absl::StartsWith(message, "Interpreting non ascii codepoint")) {
+    return {"a character beyond ASCII outside of quotes", ""};
+  }
+  const std::string field(Between(message, "field \"", "\""));
+  if (absl::StartsWith(message, "Invalid value for boolean field")) {
+    const std::string value(Between(message, "Value: \"", "\""));
+    return {absl::StrCat("\"", value, "\" is no value of ", field,
+                         "; use true or false"),
+            value};
+  }
+  if (absl::StartsWith(message, "Non-repeated field")) {
+    return {absl::StrCat("\"", field, "\" is there twice; keep one"), field};
+  }
   return {std::string(absl::StripSuffix(message, ".")), ""};
 }
 
-// Protobuf reports a bad word when it has read past it. Returns the column
-// where `word` starts, or `column` when it is not before it in that line.
-int StartOfWord(absl::string_view text, int line, int column,
-                absl::string_view word) {
-  if (word.empty()) return column;
-  for (; line > 0; --line) text.remove_prefix(text.find('\n') + 1);
-  text = text.substr(0, text.find('\n')).substr(0, column);
-  const size_t start = text.rfind(word);
-  return start == absl::string_view::npos ? column : static_cast<int>(start);
+// Protobuf reports a bad word when it has read past it, maybe on a later line.
+// Returns where `word` starts, or `place` when it is not before it.
+TextPlace StartOfWord(absl::string_view text, TextPlace place,
+                      absl::string_view word) {
+  size_t line_start = 0;
+  for (int line = 0; line < place.line; ++line) {
+    line_start = text.find('\n', line_start) + 1;
+  }
+  text = text.substr(0, line_start + place.column);
+  const size_t start = word.empty() ? text.npos : text.rfind(word);
+  if (start == text.npos) return place;
+  const absl::string_view before = text.substr(0, start);
+  const size_t line_break = before.rfind('\n');
+  return {static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+          static_cast<int>(line_break == text.npos ? start
+                                                   : start - line_break - 1)};
 }
 
 // Keeps the first error: those after it are mostly its consequences.
@@ -122,8 +154,9 @@ class FirstError : public ::google::protobuf::io::ErrorCollector {
     error_ = file_;
     // Protobuf counts from 0, editors from 1; -1 is the file as a whole.
     if (line >= 0) {
-      absl::StrAppend(&error_, ":", line + 1, ":",
-                      StartOfWord(text_, line, column, complaint.word) + 1);
+      const TextPlace place =
+          StartOfWord(text_, {line, column}, complaint.word);
+      absl::StrAppend(&error_, ":", place.line + 1, ":", place.column + 1);
     }
     absl::StrAppend(&error_, ": ", complaint.text);
   }
@@ -151,7 +184,8 @@ absl::Status ParseTextProto(absl::string_view text, const std::string& file,
   TextFormat::ParseInfoTree tree;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(kMaxDepth);
-  if (places != nullptr) parser.WriteLocationsTo(&tree);
+  const bool needs_check = NeedsCheckText(text);
+  if (places != nullptr || needs_check) parser.WriteLocationsTo(&tree);
   google::protobuf::io::ArrayInputStream stream(text.data(),
                                                 static_cast<int>(text.size()));
   if (!parser.Parse(&stream, message) || !errors.error().empty()) {
@@ -159,7 +193,12 @@ absl::Status ParseTextProto(absl::string_view text, const std::string& file,
         errors.error().empty() ? absl::StrCat(file, ": cannot be parsed")
                                : errors.error());
   }
-  if (places != nullptr) places->AddParsed(*message, tree);
+  if (needs_check) {
+    Places parsed(file);
+    parsed.AddParsed(*message, tree, text);
+    RETURN_IF_ERROR(CheckText(*message, parsed));
+  }
+  if (places != nullptr) places->AddParsed(*message, tree, text);
   return absl::OkStatus();
 }
 

@@ -13,8 +13,9 @@ namespace feedrate {
 
 // Parses `text` into `message`, which is cleared first. An error is
 // InvalidArgument with `file:line:column: what is wrong`, for an unknown field
-// also which one may have been meant. `file` is only for messages. `places`,
-// where given, learns where each field stands.
+// also which one may have been meant. Strings must be UTF-8 without NUL.
+// `file` is only for messages. `places`, where given, learns where each field
+// stands.
 absl::Status ParseTextProto(absl::string_view text, const std::string& file,
                             google::protobuf::Message* message,
                             Places* places = nullptr);

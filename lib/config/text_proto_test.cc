@@ -43,6 +43,39 @@ TEST(TextProtoTest, OtherErrorsHaveThePlace) {
   EXPECT_THAT(ErrorOf("label: \"no end"), HasSubstr("f:1:"));
 }
 
+// Raw or escaped: it could not go into a record as it is.
+TEST(TextProtoTest, StringsMustBeText) {
+  for (const char* bad : {"\xff", "\\377", "\\xff", "\\000", "\xC3"}) {
+    EXPECT_EQ(ErrorOf(std::string("version: 1\n  label: \"a") + bad + "\""),
+              "f:2:3: label: is no text; write UTF-8, without NUL");
+  }
+  EXPECT_EQ(ErrorOf("label: \"\xC3\xA4 \\303\\244 \\n\" # \xff"), "");
+}
+
+TEST(TextProtoTest, ByteOrderMarkIsSaid) {
+  EXPECT_EQ(ErrorOf("\xEF\xBB\xBFversion: 1"),
+            "f:1:1: a character beyond ASCII outside of quotes");
+}
+
+// Protobuf notices them at the next word, here a line later.
+TEST(TextProtoTest, PlaceIsWhereTheWordIs) {
+  EXPECT_EQ(ErrorOf("execution {\n  disable_slow_skip: yes\n}"),
+            "f:2:22: \"yes\" is no value of disable_slow_skip; use true or "
+            "false");
+  EXPECT_EQ(ErrorOf("version: 1\n\n version\n: 1"),
+            "f:3:2: \"version\" is there twice; keep one");
+  EXPECT_EQ(ErrorOf("x: 1 version: 1"),
+            "f:1:1: unknown field \"x\"; use one of version, selection, data, "
+            "execution, output, cloud, sweep, label, note, row_labels");
+}
+
+TEST(TextProtoTest, BracesAreCountedInWords) {
+  EXPECT_EQ(ErrorOf("selection {\n  mode: \"x\"\n"),
+            "f:3:1: the file ends where a } is missing");
+  EXPECT_EQ(ErrorOf("version: 1\n}"),
+            "f:2:1: expected the name of a field, found }");
+}
+
 TEST(TextProtoTest, UnknownEnumValueSuggests) {
   Matrix matrix;
   const absl::Status status =

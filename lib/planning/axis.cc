@@ -1,13 +1,16 @@
 #include "lib/planning/axis.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/config/run_config.pb.h"
 
 namespace feedrate {
@@ -17,8 +20,14 @@ template <typename Int, typename Setter>
 absl::Status SetInt(const std::string& value, Setter set) {
   Int number;
   if (!absl::SimpleAtoi(value, &number)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", value, "\" is not a whole number"));
+    absl::string_view digits = value;
+    absl::ConsumePrefix(&digits, "-");
+    const bool whole =
+        !digits.empty() &&
+        std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", value,
+        whole ? "\" is out of range" : "\" is not a whole number"));
   }
   set(number);
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/transform_set.h"
@@ -74,11 +75,21 @@ class Builder {
 
   // The flag that asked for a device, when the libraries are the file's own.
   std::string Blamed(const std::string& library_path) const {
-    const Places& places = check_.places();
-    const bool by_flag =
-        absl::StartsWith(places.Of("execution.device"), "--") &&
-        !absl::StartsWith(places.Of(library_path), "--");
-    return by_flag ? "execution.device" : library_path;
+    if (IsFlag(library_path)) return library_path;
+    if (SweepsCombinations() && IsFlag("sweep")) return "sweep";
+    return IsFlag("execution.device") ? "execution.device" : library_path;
+  }
+
+  bool IsFlag(const std::string& path) const {
+    return absl::StartsWith(check_.places().Of(path), "--");
+  }
+
+  bool SweepsCombinations() const {
+    return std::any_of(config_.sweep().begin(), config_.sweep().end(),
+                       [](const SweepAxis& axis) {
+                         return axis.name() == "device" ||
+                                axis.name() == "scope";
+                       });
   }
 
   std::string EnvGroup(const Library& library) const {
@@ -114,7 +125,8 @@ class Builder {
         absl::StrCat("\"", library, "\" has no ", scenario_.name(), " ", mode_,
                      " on ", device_, " in scope ", scope_);
     if (combination != nullptr) {
-      absl::StrAppend(&text, ": ", combination->reason());
+      absl::StrAppend(&text, ": ",
+                      absl::StripSuffix(combination->reason(), "."));
     }
     if (possible.empty()) {
       return absl::StrCat(text, "; leave it out of this scenario");

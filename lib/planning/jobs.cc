@@ -22,6 +22,12 @@ namespace feedrate {
 namespace {
 
 constexpr char kExploratory[] = "exploratory";
+constexpr char kDeviceAxis[] = "device";
+
+// Whether the axis changes which cells there are; see CellsOf.
+bool VariesCells(const std::string& axis) {
+  return axis == kDeviceAxis || axis == "scope" || axis == "params_profile";
+}
 
 // Whether rows at this batch size stay out of the main tables.
 bool IsExploratory(const ModePolicy& mode, const Job& job) {
@@ -46,7 +52,26 @@ class Planner {
         mode_(*input.catalogue.FindMode(selection_.mode(), scenario_.media())) {
   }
 
+  // Builds the cells of every point, so that a mistake at the last one is
+  // found before the first job.
+  absl::Status Prepare() {
+    RunConfig config = input_.config;
+    auto* sweep = config.mutable_sweep();
+    sweep->erase(std::remove_if(sweep->begin(), sweep->end(),
+                                [](const SweepAxis& axis) {
+                                  return !VariesCells(axis.name());
+                                }),
+                 sweep->end());
+    Variants variants(config);
+    Variant variant;
+    while (variants.Next(&variant)) {
+      RETURN_IF_ERROR(CellsOf(variant.config).status());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Run() {
+    RETURN_IF_ERROR(Prepare());
     Variants variants(input_.config);
     Variant variant;
     while (variants.Next(&variant)) {
@@ -72,10 +97,38 @@ class Planner {
         CellTable table,
         BuildCells(input_.config, input_.catalogue, check_, std::get<0>(key),
                    std::get<1>(key), std::get<2>(key)));
+    if (SweepsCpu()) LeaveOutHostCpu(&table);
     if (output_.excluded) {
       for (const ExcludedCell& cell : table.excluded) output_.excluded(cell);
     }
     return &tables_.emplace(key, std::move(table)).first->second;
+  }
+
+  bool SweepsCpu() const {
+    for (const SweepAxis& axis : input_.config.sweep()) {
+      if (axis.name() != kDeviceAxis) continue;
+      return std::any_of(axis.values().begin(), axis.values().end(),
+                         [](const std::string& value) {
+                           return value == "cpu" || value == "none";
+                         });
+    }
+    return false;
+  }
+
+  // What runs on the host's CPU beside `cuda` is the job that the sweep has on
+  // `cpu`, by its id too.
+  static void LeaveOutHostCpu(CellTable* table) {
+    std::vector<Cell> kept;
+    for (Cell& cell : table->cells) {
+      const LibraryPlan& library = table->libraries[cell.library];
+      if (library.hardware_class == "host_cpu") {
+        table->excluded.push_back({library.name, cell.transform,
+                                   "the same job as on cpu in this sweep"});
+      } else {
+        kept.push_back(std::move(cell));
+      }
+    }
+    table->cells = std::move(kept);
   }
 
   // What all jobs of a point have in common.
@@ -158,6 +211,10 @@ class Planner {
 };
 
 }  // namespace
+
+absl::Status CheckJobs(const PlanInput& input) {
+  return Planner(input, PlanOutput()).Prepare();
+}
 
 absl::Status ForEachJob(const PlanInput& input, const PlanOutput& output) {
   return Planner(input, output).Run();

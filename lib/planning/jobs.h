@@ -37,10 +37,13 @@ struct PlanOutput {
   std::function<void(const Job&)> done;
 };
 
+// InvalidArgument when the matrix does not allow what the config asks for, at
+// any point of its sweep. What passes can be planned.
+absl::Status CheckJobs(const PlanInput& input);
+
 // Calls `output` for each job: point of the sweep by point, transform by
-// transform, library by library. Holds one job at a time. InvalidArgument
-// when the matrix does not allow what the config asks for; then nothing was
-// called for that point of the sweep.
+// transform, library by library. Holds one job at a time. No two have the same
+// id. Fails as CheckJobs does, before the first job.
 absl::Status ForEachJob(const PlanInput& input, const PlanOutput& output);
 
 }  // namespace feedrate

@@ -13,7 +13,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
+#include "lib/config/field_checker.h"
 #include "lib/config/load.h"
+#include "lib/config/places.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
@@ -80,6 +82,7 @@ class Session {
                        LoadConfig(file, options.overrides));
       ASSIGN_OR_RETURN(RunConfig config, Resolve(loaded, session->catalogue_));
       session->configs_.push_back({std::move(loaded), std::move(config)});
+      RETURN_IF_ERROR(CheckJobs(session->InputOf(session->configs_.back())));
     }
     RETURN_IF_ERROR(session->existing_.Read(options.existing, options.warn));
     return session;
@@ -122,8 +125,9 @@ class Session {
         options_.quota.empty()
             ? JoinPath(catalogue_.configs_dir(), "quotas/paper.textproto")
             : options_.quota;
-    RETURN_IF_ERROR(ReadTextProto(file, &quota));
-    RETURN_IF_ERROR(CheckQuota(quota, file));
+    Places places(file);
+    RETURN_IF_ERROR(ReadTextProto(file, &quota, &places));
+    RETURN_IF_ERROR(CheckQuota(quota, FieldChecker(places)));
     std::vector<WaveTask> tasks;
     for (const ResolvedConfig& config : configs_) {
       RETURN_IF_ERROR(AddTasks(config, quota, file, &tasks));
@@ -146,9 +150,12 @@ class Session {
 
   absl::Status Plan(const ResolvedConfig& config,
                     const PlanOutput& output) const {
-    return ForEachJob({config.config, config.loaded.places, catalogue_, cost_,
-                       options_.existing.empty() ? nullptr : &existing_},
-                      output);
+    return ForEachJob(InputOf(config), output);
+  }
+
+  PlanInput InputOf(const ResolvedConfig& config) const {
+    return {config.config, config.loaded.places, catalogue_, cost_,
+            options_.existing.empty() ? nullptr : &existing_};
   }
 
   absl::Status AddTasks(const ResolvedConfig& config, const Quota& quota,
@@ -172,7 +179,11 @@ class Session {
     TaskCutter cutter(config.loaded.path, config.config, *machine,
                       MaxTaskSeconds(quota));
     PlanOutput output;
-    output.job = [&](const Job& job) { return cutter.Add(job); };
+    output.job = [&](const Job& job) {
+      const absl::Status added = cutter.Add(job);
+      return added.ok() ? added
+                        : places.Error("cloud.machine_type", added.message());
+    };
     RETURN_IF_ERROR(Plan(config, output));
     for (WaveTask& task : cutter.Finish()) tasks->push_back(std::move(task));
     return absl::OkStatus();
@@ -191,12 +202,14 @@ absl::StatusOr<std::string> ResolvedTextOf(const Session& session) {
     return PrintTextProto(session.configs()[0].config);
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "--emit=resolved takes one config, not ", session.configs().size()));
+      "--emit=resolved and a folder as --output take one config, not ",
+      session.configs().size()));
 }
 
 }  // namespace
 
-absl::Status RunPlan(const PlanOptions& options, RecordWriter* out) {
+absl::Status RunPlan(const PlanOptions& options, RecordWriter* out,
+                     std::string* resolved) {
   const std::vector<std::string> emits = {"jobs", "table", "waves", "resolved"};
   if (options.format != "text" && options.format != "jsonl") {
     return absl::InvalidArgumentError(
@@ -212,17 +225,14 @@ absl::Status RunPlan(const PlanOptions& options, RecordWriter* out) {
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    Session::Start(options));
+  if (resolved != nullptr) {
+    ASSIGN_OR_RETURN(*resolved, ResolvedTextOf(*session));
+  }
   if (options.emit == "table") return session->WriteTables(out);
   if (options.emit == "waves") return session->WriteWaves(out);
   if (options.emit == "jobs") return session->WriteJobs(out);
   ASSIGN_OR_RETURN(const std::string text, ResolvedTextOf(*session));
   return out->WriteText(text);
-}
-
-absl::StatusOr<std::string> ResolvedText(const PlanOptions& options) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   Session::Start(options));
-  return ResolvedTextOf(*session);
 }
 
 }  // namespace feedrate

@@ -34,12 +34,13 @@ struct PlanOptions {
 };
 
 // Plans every config and writes what `emit` asks for. Jobs are written as
-// they are found; a mistake in a config is found before its first job is
-// written. `resolved` wants exactly one config.
-absl::Status RunPlan(const PlanOptions& options, RecordWriter* out);
-
-// The resolved config of the only entry in `options.configs`, as text.
-absl::StatusOr<std::string> ResolvedText(const PlanOptions& options);
+// they are found; mistakes in all configs are found before the first is
+// written. Reads each input once, so that pipes will do.
+//
+// `resolved`, where given, gets the resolved config as text. It and the emit
+// of that name want exactly one config.
+absl::Status RunPlan(const PlanOptions& options, RecordWriter* out,
+                     std::string* resolved = nullptr);
 
 }  // namespace feedrate
 

@@ -19,6 +19,8 @@ namespace {
 
 // More names of one kind are counted, not listed.
 constexpr size_t kListed = 8;
+// Seconds. Nobody waits for it, and digits would only push columns apart.
+constexpr double kForever = 1e9;
 
 std::string Listed(const std::vector<std::string>& names) {
   if (names.size() <= kListed) return absl::StrJoin(names, ", ");
@@ -30,6 +32,7 @@ std::string Listed(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string DurationText(double seconds) {
+  if (!(seconds < kForever)) return "over 30 years";
   const int64_t whole = std::llround(seconds);
   if (whole < 60) return absl::StrCat(whole, " s");
   if (whole < 3600) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
@@ -139,7 +142,9 @@ std::string PlanSummary::ToText() const {
   std::string text = absl::StrCat(Title(), "\n", LibraryTable());
   if (done_ > 0) {
     absl::StrAppend(&text, "\n", done_,
-                    " jobs have all their runs already and are left out.\n");
+                    done_ == 1 ? " job has all its runs already and is"
+                               : " jobs have all their runs already and are",
+                    " left out.\n");
   }
   if (!file_order_.empty()) {
     Table files({"expected file", "jobs"}, {Align::kLeft, Align::kRight});

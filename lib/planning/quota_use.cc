@@ -11,7 +11,6 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/field_checker.h"
-#include "lib/config/places.h"
 #include "lib/config/quota.pb.h"
 #include "lib/records/records.pb.h"
 
@@ -52,9 +51,12 @@ std::string Words(const QuotaLimit& limit) {
 
 absl::Status CheckMachine(const FieldChecker& check, const std::string& path,
                           const MachineType& machine) {
-  if (machine.name().empty()) return check.Error(path + ".name", "is missing");
+  if (machine.name().empty()) {
+    return check.Error(path + ".name",
+                       "is missing; write one such as c4-standard-16");
+  }
   if (machine.family().empty()) {
-    return check.Error(path + ".family", "is missing");
+    return check.Error(path + ".family", "is missing; write one such as c4");
   }
   RETURN_IF_ERROR(check.AtLeast(path + ".vcpus", machine.vcpus(), 1));
   RETURN_IF_ERROR(check.AtLeast(path + ".gpus", machine.gpus(), 0));
@@ -68,22 +70,28 @@ std::string RegionOfZone(const std::string& zone) {
   return zone.substr(0, zone.rfind('-'));
 }
 
-absl::Status CheckQuota(const Quota& quota, const std::string& file) {
-  const FieldChecker check{Places(file)};
+absl::Status CheckQuota(const Quota& quota, const FieldChecker& check) {
+  if (quota.name().empty()) {
+    return check.Error("name", "is missing; give the quota a name");
+  }
   std::vector<std::string> names;
   for (int i = 0; i < quota.machine_types_size(); ++i) {
     RETURN_IF_ERROR(CheckMachine(check, absl::StrCat("machine_types[", i, "]"),
                                  quota.machine_types(i)));
     names.push_back(quota.machine_types(i).name());
   }
-  if (names.empty()) return check.Error("machine_types", "is missing");
+  if (names.empty()) {
+    return check.Error("machine_types", "is missing; describe at least one");
+  }
   RETURN_IF_ERROR(check.Distinct("machine_types", names));
   for (int i = 0; i < quota.limits_size(); ++i) {
     const std::string path = absl::StrCat("limits[", i, "]");
     const QuotaLimit& limit = quota.limits(i);
     RETURN_IF_ERROR(
         check.OneOf(path + ".resource", limit.resource(), Resources()));
-    if (!limit.has_amount()) return check.Error(path + ".amount", "is missing");
+    if (!limit.has_amount()) {
+      return check.Error(path + ".amount", "is missing; write a number from 0");
+    }
     RETURN_IF_ERROR(check.AtLeast(path + ".amount",
                                   static_cast<double>(limit.amount()), 0));
   }

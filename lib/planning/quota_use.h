@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "lib/config/field_checker.h"
 #include "lib/config/quota.pb.h"
 #include "lib/records/records.pb.h"
 
@@ -16,9 +17,9 @@ namespace feedrate {
 // `us-central1-a` -> `us-central1`.
 std::string RegionOfZone(const std::string& zone);
 
-// Required fields are there, names unique, amounts not negative.
-// InvalidArgument names `file` and the entry.
-absl::Status CheckQuota(const Quota& quota, const std::string& file);
+// Required fields are there, names unique, amounts not negative. Fails through
+// `check`, with the place.
+absl::Status CheckQuota(const Quota& quota, const FieldChecker& check);
 
 // The machine type of this name, or nullptr.
 const MachineType* FindMachineType(const Quota& quota, const std::string& name);

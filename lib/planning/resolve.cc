@@ -1,11 +1,14 @@
 #include "lib/planning/resolve.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/vocabulary.h"
@@ -83,6 +86,15 @@ absl::Status ResolveOutput(const FieldChecker& check, RunConfig* config) {
   return check.Error("output.path", "is empty; name a file or folder, or -");
 }
 
+// A region and a letter, such as `us-central1-a`: the region alone is a common
+// slip, and would count into another region's quota.
+bool IsZone(const std::string& zone) {
+  const std::vector<std::string> parts = absl::StrSplit(zone, '-');
+  return parts.size() >= 3 &&
+         std::none_of(parts.begin(), parts.end(),
+                      [](const std::string& part) { return part.empty(); });
+}
+
 absl::Status ResolveCloud(const FieldChecker& check,
                           const CloudPolicy& defaults, Cloud* cloud) {
   if (cloud->machine_type().empty()) {
@@ -92,8 +104,7 @@ absl::Status ResolveCloud(const FieldChecker& check,
                                     defaults.machine_type()));
   }
   if (!cloud->has_zone()) cloud->set_zone(defaults.zone());
-  const size_t dash = cloud->zone().rfind('-');
-  if (dash == std::string::npos || dash == 0) {
+  if (!IsZone(cloud->zone())) {
     return check.Error("cloud.zone", absl::StrCat("\"", cloud->zone(),
                                                   "\" is no zone; write it as ",
                                                   defaults.zone()));

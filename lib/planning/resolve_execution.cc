@@ -1,9 +1,11 @@
 // How to run: what a sweep can vary, what it cannot, and the sweep itself.
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -14,6 +16,11 @@
 
 namespace feedrate {
 namespace {
+
+// A job lists its runs; more are a slip of the keyboard.
+constexpr int kMaxRuns = 10000;
+// One day.
+constexpr double kMaxMinTime = 86400;
 
 std::vector<std::string> ThreadPoliciesOf(const ModePolicy& mode,
                                           const Policy& policy) {
@@ -72,6 +79,41 @@ absl::Status ResolveNumItems(const ModePolicy& mode, const FieldChecker& check,
                        1);
 }
 
+// The places of the config, but that of the swept field at its value.
+Places PlacesOfValue(const FieldChecker& check, const SweepAxis& axis,
+                     const std::string& value_path) {
+  Places places = check.places();
+  const std::string origin = places.Of(value_path);
+  places.Set(FieldOfAxis(axis.name()),
+             absl::StartsWith(origin, "--")
+                 ? absl::StrCat(origin, ": ", axis.name())
+                 : origin);
+  return places;
+}
+
+// The fields that vary, at one value of the axis and checked.
+absl::StatusOr<RunConfig> AtValue(const ResolveContext& context,
+                                  const SweepAxis& axis, int index,
+                                  const std::string& value_path,
+                                  const RunConfig& config) {
+  const FieldChecker& check = context.check;
+  RunConfig varied;
+  *varied.mutable_data() = config.data();
+  *varied.mutable_execution() = config.execution();
+  const absl::Status set = SetAxis(axis.name(), axis.values(index), &varied);
+  if (!set.ok()) {
+    return check.Error(value_path,
+                       absl::StrCat(axis.name(), ": ", set.message()));
+  }
+  if (!ResolveVaried(context, check, &varied).ok()) {
+    // Again, with a place in the sweep. Only now: copying all places for each
+    // of ten thousand values takes minutes.
+    const FieldChecker at_value(PlacesOfValue(check, axis, value_path));
+    RETURN_IF_ERROR(ResolveVaried(context, at_value, &varied));
+  }
+  return varied;
+}
+
 absl::Status CheckAxis(const ResolveContext& context, const SweepAxis& axis,
                        const std::string& path, const RunConfig& config) {
   const FieldChecker& check = context.check;
@@ -79,25 +121,20 @@ absl::Status CheckAxis(const ResolveContext& context, const SweepAxis& axis,
     return check.Error(path + ".values", "is empty; give at least one value");
   }
   RETURN_IF_ERROR(check.Distinct(path + ".values", axis.values()));
-  const std::string field = FieldOfAxis(axis.name());
-  if (field.empty()) return absl::OkStatus();
+  std::set<std::string> seen;
   for (int i = 0; i < axis.values_size(); ++i) {
     const std::string value_path = absl::StrCat(path, ".values[", i, "]");
-    RunConfig varied;
-    *varied.mutable_data() = config.data();
-    *varied.mutable_execution() = config.execution();
-    const absl::Status set = SetAxis(axis.name(), axis.values(i), &varied);
-    if (!set.ok()) {
-      return check.Error(value_path,
-                         absl::StrCat(axis.name(), ": ", set.message()));
+    const std::string& value = axis.values(i);
+    if (value.empty()) {
+      return check.Error(value_path, "is empty; write a value");
     }
-    // An error about the field shall point at the sweep.
-    Places places = check.places();
-    const std::string origin = places.Of(value_path);
-    places.Set(field, absl::StartsWith(origin, "--")
-                          ? absl::StrCat(origin, ": ", axis.name())
-                          : origin);
-    RETURN_IF_ERROR(ResolveVaried(context, FieldChecker(places), &varied));
+    if (FieldOfAxis(axis.name()).empty()) continue;
+    ASSIGN_OR_RETURN(const RunConfig varied,
+                     AtValue(context, axis, i, value_path, config));
+    // `1` and `01`, `cpu` and `none` would make the same jobs twice.
+    if (seen.insert(varied.SerializeAsString()).second) continue;
+    return check.Error(value_path,
+                       absl::StrCat("\"", value, "\" is listed twice"));
   }
   return absl::OkStatus();
 }
@@ -144,8 +181,11 @@ absl::Status ResolveExecution(const ResolveContext& context,
   Execution* e = config->mutable_execution();
   if (!e->has_num_runs()) e->set_num_runs(policy.runs().default_num_runs());
   RETURN_IF_ERROR(check.AtLeast("execution.num_runs", e->num_runs(), 1));
+  RETURN_IF_ERROR(check.AtMost("execution.num_runs", e->num_runs(), kMaxRuns));
   if (!e->has_min_time()) e->set_min_time(policy.timing().min_time_s());
   RETURN_IF_ERROR(check.AtLeast("execution.min_time", e->min_time(), 0));
+  RETURN_IF_ERROR(
+      check.AtMost("execution.min_time", e->min_time(), kMaxMinTime));
   if (!e->has_min_batches()) e->set_min_batches(policy.timing().min_batches());
   RETURN_IF_ERROR(check.AtLeast("execution.min_batches", e->min_batches(), 1));
   if (!e->has_slow_threshold_s()) {

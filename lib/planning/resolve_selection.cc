@@ -50,7 +50,10 @@ std::string WhyNoMember(const std::string& name, const Scenario& scenario,
                             ? candidate.left_out()
                             : "fewer than two public libraries have it");
   }
-  return absl::StrCat(problem, DidYouMean(name, members));
+  const std::string hint = DidYouMean(name, members);
+  if (!hint.empty()) return absl::StrCat(problem, hint);
+  return absl::StrCat(problem, "; docs/transform_sets/", scenario.short_name(),
+                      ".md lists it");
 }
 
 // A flag that was given but names nothing is a slip, not "all".

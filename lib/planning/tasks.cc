@@ -36,9 +36,8 @@ absl::Status TaskCutter::Add(const Job& job) {
   const bool wants_gpu = job.hardware_class() != "cpu";
   if (wants_gpu != (machine_.gpus() > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        config_path_, ": cloud.machine_type: ", machine_.name(),
-        wants_gpu ? " has no GPU, but " : " has a GPU, but ", job.library(),
-        " jobs of this config are ", job.hardware_class(),
+        machine_.name(), wants_gpu ? " has no GPU, but " : " has a GPU, but ",
+        job.library(), " jobs of this config are ", job.hardware_class(),
         wants_gpu ? " rows; use a machine with a GPU"
                   : " rows; use a machine without a GPU"));
   }

@@ -21,8 +21,9 @@ class TaskCutter {
   TaskCutter(const std::string& config_path, const RunConfig& config,
              const MachineType& machine, double max_task_s);
 
-  // InvalidArgument when the job's kind of hardware is not the machine's:
-  // CPU rows come from machines without a GPU, GPU rows from those with one.
+  // InvalidArgument, without a place, when the job's kind of hardware is not
+  // the machine's: CPU rows come from machines without a GPU, GPU rows from
+  // those with one.
   absl::Status Add(const Job& job);
 
   // All tasks, in order.

@@ -88,14 +88,25 @@ def write_synthetic(folder):
             'scopes: "memory_dataloader_augment" status: SUPPORTED }'
         )
     # The policy speaks of libraries of the real matrix.
-    for name in ("albumentationsx", "torchvision", "kornia", "pillow", "dali",
-                 "opencv", "torch", "pyav", "decord", "torchcodec"):
+    for name in (
+        "albumentationsx",
+        "torchvision",
+        "kornia",
+        "pillow",
+        "dali",
+        "opencv",
+        "torch",
+        "pyav",
+        "decord",
+        "torchcodec",
+    ):
         lines.append(f'libraries {{ name: "{name}" origin: "public" }}')
     for scenario in ("image-9ch", "video-16f", "video-decode-16f"):
         media = "clip" if scenario.startswith("video") else "image"
+        frames = 16 if media == "clip" else 0
         lines.append(
             f'scenarios {{ name: "{scenario}" short_name: "{scenario}" '
-            f'media: "{media}" channels: 3 clip_length: {16 if media == "clip" else 0} '
+            f'media: "{media}" channels: 3 clip_length: {frames} '
             'public_libraries: "library0" }'
         )
     (folder / "matrix.textproto").write_text("\n".join(lines) + "\n")
@@ -143,7 +154,8 @@ def bench_million(plan):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--plan", default=ROOT / "bazel-bin/tools/plan/plan")
     parser.add_argument(

@@ -84,10 +84,11 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   return options;
 }
 
-absl::Status PlanIntoFile(const PlanOptions& options, const std::string& path) {
+absl::Status PlanIntoFile(const PlanOptions& options, const std::string& path,
+                          std::string* resolved = nullptr) {
   ASSIGN_OR_RETURN(const std::unique_ptr<NewFile> file, NewFile::Create(path));
   RecordWriter writer(file->fd(), path, RecordWriter::Flush::kWhenFull);
-  RETURN_IF_ERROR(RunPlan(options, &writer));
+  RETURN_IF_ERROR(RunPlan(options, &writer, resolved));
   return file->Commit();
 }
 
@@ -95,8 +96,9 @@ absl::Status PlanIntoFile(const PlanOptions& options, const std::string& path) {
 absl::Status PlanIntoFolder(const PlanOptions& options,
                             const std::string& folder) {
   if (options.emit == "jobs") {
-    ASSIGN_OR_RETURN(const std::string resolved, ResolvedText(options));
-    RETURN_IF_ERROR(PlanIntoFile(options, JoinPath(folder, kJobsName)));
+    std::string resolved;
+    RETURN_IF_ERROR(
+        PlanIntoFile(options, JoinPath(folder, kJobsName), &resolved));
     return WriteFileAtomically(JoinPath(folder, kResolvedConfigName), resolved);
   }
   return PlanIntoFile(options, JoinPath(folder, options.emit == "resolved"

@@ -1,6 +1,6 @@
 // What counts as UTF-8.
-#ifndef FEEDRATE_LIB_RECORDS_UTF8_H_
-#define FEEDRATE_LIB_RECORDS_UTF8_H_
+#ifndef FEEDRATE_LIB_BASE_UTF8_H_
+#define FEEDRATE_LIB_BASE_UTF8_H_
 
 #include <cstddef>
 
@@ -29,4 +29,4 @@ inline size_t Utf8Length(absl::string_view text) {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_RECORDS_UTF8_H_
+#endif  // FEEDRATE_LIB_BASE_UTF8_H_

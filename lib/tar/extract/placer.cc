@@ -1,0 +1,184 @@
+#include "lib/tar/extract/placer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "lib/tar/error.h"
+
+namespace feedrate::tar {
+namespace {
+
+Status Refuse(const Entry& entry, std::string_view why) {
+  std::string message = "entry " + Quote(entry.path) + ": refused: ";
+  return Failed(message.append(why));
+}
+
+bool IsRegularFile(int folder_fd, const char* leaf) {
+  struct stat info;
+  return fstatat(folder_fd, leaf, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(info.st_mode);
+}
+
+// Calls `make`, and again after it has removed what was in its way.
+template <typename Make>
+int MakeAnew(int folder_fd, const char* leaf, const Make& make) {
+  if (make() == 0) return 0;
+  if (errno != EEXIST) return errno;
+  if (!RemoveLeaf(folder_fd, leaf)) return errno;
+  return make() == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Placer::Placer(int root_fd, int strip, uint64_t max_bytes,
+               Dispatcher* dispatcher)
+    : strip_(strip),
+      max_bytes_(max_bytes),
+      dispatcher_(dispatcher),
+      folders_(root_fd, [dispatcher](const std::string& path) {
+        dispatcher->Settle(path);
+      }) {}
+
+Status Placer::Place(const Entry& entry, bool write, FileTarget* target,
+                     bool* is_target) {
+  *is_target = false;
+  PlacedName name = PlaceName(entry.path, strip_);
+  if (name.refusal != nullptr) return Refuse(entry, name.refusal);
+  if (name.path.size() >= PATH_MAX) {
+    return Refuse(entry, "its name is longer than the system allows");
+  }
+  PlacedName link;
+  if (entry.type == Entry::Type::kHardLink) {
+    link = PlaceName(entry.link, strip_);
+    if (link.refusal != nullptr) {
+      return Refuse(entry, "it links to " + Quote(entry.link) +
+                               ", outside of the destination");
+    }
+    // A link to what was left out is left out with it.
+    if (name.skip == Skip::kNone) name.skip = link.skip;
+  } else if (entry.type == Entry::Type::kSymlink) {
+    const char* refusal = SymlinkRefusal(name.path, entry.link);
+    if (refusal != nullptr) {
+      return Refuse(entry, std::string(refusal) + ": " + Quote(entry.link));
+    }
+  }
+  if (name.skip != Skip::kNone) {
+    ++counts_.skipped[static_cast<int>(name.skip)];
+    return Status();
+  }
+  if (name.path.empty() && entry.type != Entry::Type::kFolder) {
+    return Refuse(entry, "it has the destination's own name");
+  }
+  TAR_RETURN_IF_ERROR(Count(entry));
+  if (!write) return Status();
+  Status made = Make(entry, name.path, link.path, target, is_target);
+  if (made.ok()) return made;
+  return Failed("entry " + Quote(entry.path) + ": " + made.message());
+}
+
+Status Placer::Count(const Entry& entry) {
+  switch (entry.type) {
+    case Entry::Type::kFolder:
+      ++counts_.folders;
+      break;
+    case Entry::Type::kSymlink:
+      ++counts_.symlinks;
+      break;
+    case Entry::Type::kHardLink:
+      ++counts_.hard_links;
+      break;
+    case Entry::Type::kFile:
+      if (entry.size > max_bytes_ - counts_.bytes) {
+        return Refuse(entry, "with it there is more data than --max-bytes=" +
+                                 std::to_string(max_bytes_) + " allows");
+      }
+      ++counts_.files;
+      counts_.bytes += entry.size;
+      break;
+  }
+  return Status();
+}
+
+Status Placer::Make(const Entry& entry, const std::string& path,
+                    const std::string& link, FileTarget* target,
+                    bool* is_target) {
+  FolderRef folder;
+  switch (entry.type) {
+    case Entry::Type::kFolder:
+      return folders_.Make(path, entry.mode, &folder);
+    case Entry::Type::kSymlink:
+      return PlaceSymlink(entry, path);
+    case Entry::Type::kHardLink:
+      return PlaceHardLink(path, link);
+    case Entry::Type::kFile:
+      *is_target = true;
+      return PlaceFile(entry, path, target);
+  }
+  return Status();
+}
+
+Status Placer::Parent(const std::string& path, FolderRef* folder,
+                      size_t* leaf) {
+  const size_t slash = path.rfind('/');
+  const bool top = slash == std::string::npos;
+  *leaf = top ? 0 : slash + 1;
+  return folders_.Get(top ? std::string() : path.substr(0, slash), folder);
+}
+
+Status Placer::PlaceFile(const Entry& entry, const std::string& path,
+                         FileTarget* target) {
+  dispatcher_->Settle(path);
+  TAR_RETURN_IF_ERROR(Parent(path, &target->folder, &target->leaf));
+  target->path = path;
+  target->mode = entry.mode;
+  target->mtime = entry.mtime;
+  target->size = entry.size;
+  return Status();
+}
+
+Status Placer::PlaceSymlink(const Entry& entry, const std::string& path) {
+  dispatcher_->Settle(path);
+  FolderRef folder;
+  size_t leaf = 0;
+  TAR_RETURN_IF_ERROR(Parent(path, &folder, &leaf));
+  const char* name = path.c_str() + leaf;
+  const int error = MakeAnew(folder->fd(), name, [&] {
+    return symlinkat(entry.link.c_str(), folder->fd(), name);
+  });
+  if (error == 0) return Status();
+  return SystemFailure("cannot make symbolic link", path, error);
+}
+
+// A second name for a symbolic link would change what it points to, perhaps to
+// a place outside: only files are linked, and what was linked is looked at
+// again, should another process have changed it meanwhile.
+Status Placer::PlaceHardLink(const std::string& path, const std::string& link) {
+  if (path == link) return Failed("a hard link to itself");
+  dispatcher_->Settle(path);
+  dispatcher_->Settle(link);
+  FolderRef from, to;
+  size_t from_leaf = 0, to_leaf = 0;
+  TAR_RETURN_IF_ERROR(Parent(link, &from, &from_leaf));
+  TAR_RETURN_IF_ERROR(Parent(path, &to, &to_leaf));
+  const char* source = link.c_str() + from_leaf;
+  const char* name = path.c_str() + to_leaf;
+  if (!IsRegularFile(from->fd(), source)) {
+    return Failed("it links to " + Quote(link) +
+                  ", which is not a file that came before it");
+  }
+  const int error = MakeAnew(to->fd(), name, [&] {
+    return linkat(from->fd(), source, to->fd(), name, 0);
+  });
+  if (error != 0) return SystemFailure("cannot make hard link", path, error);
+  if (!IsRegularFile(to->fd(), name)) {
+    RemoveLeaf(to->fd(), name);
+    return Failed("the file it links to changed under us");
+  }
+  return Status();
+}
+
+}  // namespace feedrate::tar

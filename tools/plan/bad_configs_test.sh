@@ -1,0 +1,87 @@
+#!/bin/bash
+# Broken configs, quotas and catalogues: each is exit 1, nothing on standard
+# output, and one line on standard error with the file, the place in it and
+# what is wrong. What that line holds is the first line of each file.
+set -uo pipefail
+
+readonly PLAN=tools/plan/plan
+readonly GOOD=configs/paper/prod_c4_rgb_micro_cpu.textproto
+failures=0
+count=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  failures=$((failures + 1))
+}
+
+# Sets `expected` and `flags` from the head of a file.
+read_head() { # file
+  local first second
+  {
+    IFS= read -r first
+    IFS= read -r second
+  } <"$1" 2>/dev/null
+  [[ "$first" == "# expect: "* ]] || fail "$1: no line '# expect: …'"
+  expected="${first#\# expect: }"
+  flags=()
+  [[ "$second" != "# flags: "* ]] || read -ra flags <<<"${second#\# flags: }"
+}
+
+# expect_error FILE PATH FLAG...: what FILE expects, with PATH as its place.
+expect_error() {
+  local file="$1" place="$2" code lines
+  shift 2
+  read_head "$file"
+  "$PLAN" "$@" ${flags[@]+"${flags[@]}"} >"$TEST_TMPDIR/out" \
+    2>"$TEST_TMPDIR/err"
+  code=$?
+  mapfile -t lines <"$TEST_TMPDIR/err"
+  count=$((count + 1))
+  [[ $code -eq 1 ]] || fail "$file: exit code $code"
+  [[ ! -s "$TEST_TMPDIR/out" ]] || fail "$file: wrote to standard output"
+  [[ ${#lines[@]} -eq 1 ]] || fail "$file: not one line: ${lines[*]}"
+  [[ "${lines[0]-}" == "plan: $place$expected"* ]] ||
+    fail "$file: got '${lines[0]-}', expected 'plan: $place$expected…'"
+}
+
+for file in testdata/bad_configs/*.textproto; do
+  expect_error "$file" "$file" --configs=configs --config="$file"
+done
+configs=$count
+[[ $configs -ge 60 ]] || fail "only $configs broken configs"
+
+for file in testdata/bad_quotas/*.textproto; do
+  expect_error "$file" "$file" --configs=configs --config="$GOOD" \
+    --emit=waves --quota="$file"
+done
+
+# A copy whose files can be replaced; runfiles are links.
+folder="$TEST_TMPDIR/configs"
+cp -rL configs "$folder"
+chmod -R u+w "$folder"
+for file in testdata/bad_catalogues/*.*; do
+  name="$(basename "$file")"
+  case "$name" in
+    matrix_*) target=matrix.textproto ;;
+    policy_*) target=policy.textproto ;;
+    rgb_*) target=transforms/rgb.textproto ;;
+    throughput_*) target=published/throughput.csv ;;
+    *) fail "$file: replaces nothing" && continue ;;
+  esac
+  cp "$folder/$target" "$TEST_TMPDIR/kept"
+  case "$name" in
+    *.csv) tail -n +2 "$file" >"$folder/$target" ;;
+    *) cat "$file" >"$folder/$target" ;;
+  esac
+  expect_error "$file" "$folder/$target" --configs="$folder" --config="$GOOD"
+  cp "$TEST_TMPDIR/kept" "$folder/$target"
+done
+# The copy itself is fine.
+"$PLAN" --configs="$folder" --config="$GOOD" >/dev/null ||
+  fail "the copy of configs/ does not plan"
+
+echo "$count broken files, $configs of them configs"
+((failures == 0)) || {
+  echo "$failures failures" >&2
+  exit 1
+}

@@ -1,0 +1,80 @@
+#include "tools/stage_dataset/flags.h"
+
+#include <gtest/gtest.h>
+
+namespace feedrate {
+namespace {
+
+Flags Parsed(std::vector<std::string> arguments) {
+  Flags flags;
+  const tar::Status status = ParseFlags(arguments, &flags);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return flags;
+}
+
+std::string Mistake(std::vector<std::string> arguments) {
+  Flags flags;
+  const tar::Status status = ParseFlags(arguments, &flags);
+  EXPECT_EQ(status.exit_code(), 1);
+  return status.message();
+}
+
+TEST(ParseFlags, ReadsAllOfThem) {
+  const Flags flags = Parsed(
+      {"--source=s", "--dest=d", "--expected-bytes=14136559616",
+       "--sha256=" + std::string(64, 'A'), "--strip-components=1",
+       "--threads=4", "--max-bytes=9", "--no-sync", "--force", "--json"});
+  EXPECT_EQ(flags.options.source, "s");
+  EXPECT_EQ(flags.options.dest, "d");
+  EXPECT_EQ(flags.options.expected_bytes, 14136559616u);
+  EXPECT_EQ(flags.options.sha256, std::string(64, 'a'));
+  EXPECT_EQ(flags.options.strip_components, 1);
+  EXPECT_EQ(flags.options.threads, 4);
+  EXPECT_EQ(flags.options.max_bytes, 9u);
+  EXPECT_FALSE(flags.options.sync);
+  EXPECT_TRUE(flags.options.force);
+  EXPECT_TRUE(flags.json);
+}
+
+TEST(ParseFlags, TakesUnderscoresAndValuesApart) {
+  const Flags flags =
+      Parsed({"--source", "-", "--dest", "d=e", "--strip_components", "2",
+              "--no_sync", "--json=false"});
+  EXPECT_EQ(flags.options.source, "-");
+  EXPECT_EQ(flags.options.dest, "d=e");
+  EXPECT_EQ(flags.options.strip_components, 2);
+  EXPECT_FALSE(flags.options.sync);
+  EXPECT_FALSE(flags.json);
+}
+
+TEST(ParseFlags, NeedsNothingForHelpAndVersion) {
+  EXPECT_TRUE(Parsed({"--help"}).help);
+  EXPECT_TRUE(Parsed({"-h"}).help);
+  EXPECT_TRUE(Parsed({"--version"}).version);
+}
+
+TEST(ParseFlags, SaysWhatWasMeant) {
+  EXPECT_NE(Mistake({"--sorce=x"}).find("--source?"), std::string::npos);
+  EXPECT_NE(Mistake({"--strip_component=1"}).find("--strip-components?"),
+            std::string::npos);
+  EXPECT_NE(Mistake({"--frobnicate"}).find("--help"), std::string::npos);
+  EXPECT_NE(Mistake({"val.tar"}).find("--source=val.tar"), std::string::npos);
+}
+
+TEST(ParseFlags, RefusesBadValues) {
+  EXPECT_NE(Mistake({"--source=s"}).find("--dest"), std::string::npos);
+  EXPECT_NE(Mistake({"--dest=s"}).find("--source"), std::string::npos);
+  EXPECT_NE(Mistake({"--source"}).find("wants a value"), std::string::npos);
+  EXPECT_NE(Mistake({"--threads=0"}).find("1 to 64"), std::string::npos);
+  EXPECT_NE(Mistake({"--expected-bytes=-5"}).find("whole number"),
+            std::string::npos);
+  EXPECT_NE(Mistake({"--max-bytes=1G"}).find("whole number"),
+            std::string::npos);
+  EXPECT_NE(Mistake({"--sha256=beef"}).find("64 hexadecimal"),
+            std::string::npos);
+  EXPECT_NE(Mistake({"--force=maybe"}).find("true or false"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,236 @@
+// Kills the program at random moments, many times. Whenever there is a
+// sentinel, every byte must be in place; whenever there is none, the next run
+// must bring it about.
+//
+//   bazel test --test_env=STAGE_KILLS=200 //tools/stage_dataset:kill_test
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <random>
+
+#include "lib/tar/builder.h"
+#include "tools/stage_dataset/run_tool.h"
+
+namespace feedrate {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// Enough for every push, in seconds; FEEDRATE_FULL=1 wants more, and
+// STAGE_KILLS as many as you like.
+constexpr int kKills = 40;
+constexpr int kFullKills = 250;
+
+int KillsWanted() {
+  const char* text = getenv("STAGE_KILLS");
+  if (text != nullptr) return atoi(text);
+  const char* full = getenv("FEEDRATE_FULL");
+  return full != nullptr && std::string(full) == "1" ? kFullKills : kKills;
+}
+
+std::string Noise(size_t size, std::mt19937* random) {
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>((*random)());
+  return bytes;
+}
+
+struct Staged {
+  std::string content;
+  uint64_t end_offset;  // Of its entry in the archive.
+};
+
+class KillTest : public testing::Test {
+ protected:
+  KillTest() : random_(20240229) {
+    tar::Builder builder;
+    for (int i = 0; i < 400; ++i) {
+      const size_t size = i % 97 == 5   ? 1200000
+                          : i % 10 == 0 ? 110000
+                          : i % 3 == 0  ? 0
+                                        : 700;
+      const std::string name =
+          "d" + std::to_string(i % 7) + "/f" + std::to_string(i);
+      const std::string content = Noise(size, &random_);
+      builder.File(name, content);
+      expected_[name] = {content, builder.bytes().size()};
+    }
+    // The last of one name wins, killed or not.
+    builder.File("d0/f0", "the last word");
+    expected_["d0/f0"] = {"the last word", builder.bytes().size()};
+    WriteFile(tar_, builder.Finish());
+    sha_ = RunProgram({"sha256sum", tar_}).out.substr(0, 64);
+  }
+
+  std::vector<std::string> Arguments() {
+    std::vector<std::string> arguments = {ToolPath(), "--dest=" + dest_,
+                                          "--sha256=" + sha_};
+    arguments.push_back(stream_ ? "--source=-" : "--source=" + tar_);
+    if (!sync_) arguments.push_back("--no-sync");
+    return arguments;
+  }
+
+  pid_t Start() {
+    const int in = open(tar_.c_str(), O_RDONLY | O_CLOEXEC);
+    const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const pid_t pid = StartProgram(Arguments(), in, out, out, {});
+    close(in);
+    close(out);
+    return pid;
+  }
+
+  bool HasSentinel() const {
+    return fs::exists(dest_ + "/.stage_dataset.done");
+  }
+
+  void ExpectAllBytes() const {
+    const auto tree = ReadTree(dest_);
+    size_t files = 0;
+    for (const auto& [name, content] : tree) {
+      if (content == "<folder>" && expected_.count(name) == 0) continue;
+      ++files;
+      const auto found = expected_.find(name);
+      ASSERT_NE(found, expected_.end()) << name;
+      ASSERT_TRUE(content == found->second.content) << name;
+    }
+    ASSERT_EQ(files, expected_.size());
+  }
+
+  // Up to where the journal says that all is written.
+  uint64_t JournalOffset() const {
+    std::string text = ReadFile(dest_ + "/.stage_dataset.journal");
+    text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
+    const size_t line = text.rfind('\n');
+    return line == std::string::npos ? 0 : atoll(text.c_str() + line + 1);
+  }
+
+  // What the journal vouches for must be right already. The rest may be
+  // anything: it is made worse, at the same size, so that a run that trusts a
+  // size is found out.
+  void ExpectFinishedAndSpoilTheRest() {
+    if (!fs::exists(dest_)) return;
+    const uint64_t offset = JournalOffset();
+    for (const auto& [name, content] : ReadTree(dest_)) {
+      const auto found = expected_.find(name);
+      if (found == expected_.end()) continue;
+      if (found->second.end_offset <= offset) {
+        ASSERT_TRUE(content == found->second.content) << name;
+      } else {
+        WriteFile(dest_ + "/" + name, std::string(content.size(), '?'));
+      }
+    }
+    resumable_ += offset > 0;
+  }
+
+  TempFolder folder_;
+  std::mt19937 random_;
+  const std::string tar_ = folder_ / "set.tar";
+  const std::string dest_ = folder_ / "dest";
+  std::string sha_;
+  std::map<std::string, Staged> expected_;
+  bool stream_ = false;
+  bool sync_ = false;
+  int resumable_ = 0;
+};
+
+TEST_F(KillTest, NothingWrongIsEverStaged) {
+  const Clock::time_point start = Clock::now();
+  ASSERT_EQ(WaitForProgram(Start()), 0);
+  const std::chrono::duration<double, std::micro> whole = Clock::now() - start;
+  fs::remove_all(dest_);
+  double latest = whole.count();
+  int kills = 0;
+  int finished = 0;
+  while (kills < KillsWanted()) {
+    const pid_t pid = Start();
+    usleep(random_() % static_cast<int>(latest));
+    kill(pid, SIGKILL);
+    const int code = WaitForProgram(pid);
+    ASSERT_TRUE(code == 0 || code == 128 + SIGKILL) << code;
+    kills += code != 0;
+    if (HasSentinel()) {
+      ++finished;
+      ExpectAllBytes();
+      fs::remove_all(dest_);
+      stream_ = !stream_;
+      sync_ = finished % 4 == 3;
+      latest = whole.count();
+    } else {
+      ASSERT_NE(code, 0) << "done, and no sentinel";
+      ExpectFinishedAndSpoilTheRest();
+      // Later and later, so that some kill hits the end: the last data, the
+      // sentinel, the journal's removal.
+      latest *= 1.15;
+    }
+    if (HasFatalFailure()) return;
+  }
+  ASSERT_EQ(WaitForProgram(Start()), 0);
+  EXPECT_TRUE(HasSentinel());
+  ExpectAllBytes();
+  std::cout << kills << " kills, " << finished << " sentinels in between, "
+            << resumable_ << " times a journal to go on from\n";
+  EXPECT_GT(resumable_, 0);
+}
+
+TEST_F(KillTest, OneStagesAndTheOthersWait) {
+  std::vector<pid_t> pids;
+  const int err = open((folder_ / "err").c_str(),
+                       O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  for (int i = 0; i < 6; ++i) {
+    pids.push_back(StartProgram(Arguments(), -1, err, err, {}));
+  }
+  for (pid_t pid : pids) EXPECT_EQ(WaitForProgram(pid), 0);
+  close(err);
+  const std::string text = ReadFile(folder_ / "err");
+  size_t staged = 0;
+  for (size_t at = text.find(": staged"); at != std::string::npos;
+       at = text.find(": staged", at + 1)) {
+    ++staged;
+  }
+  EXPECT_EQ(staged, 1u) << text;
+  ExpectAllBytes();
+}
+
+TEST_F(KillTest, AnotherTakesOverFromTheDead) {
+  for (int round = 0; round < 5; ++round) {
+    fs::remove_all(dest_);
+    std::vector<pid_t> pids;
+    for (int i = 0; i < 3; ++i) pids.push_back(Start());
+    usleep(random_() % 20000);
+    kill(pids[round % 3], SIGKILL);
+    for (pid_t pid : pids) {
+      const int code = WaitForProgram(pid);
+      EXPECT_TRUE(code == 0 || pid == pids[round % 3]) << code;
+    }
+    EXPECT_TRUE(HasSentinel());
+    ExpectAllBytes();
+  }
+}
+
+TEST_F(KillTest, AnInterruptedRunSaysSo) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);  // A source that never comes.
+  stream_ = true;
+  for (int number : {SIGINT, SIGTERM}) {
+    const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const pid_t pid = StartProgram(Arguments(), ends[0], out, out, {});
+    while (!fs::exists(dest_ + "/.stage_dataset.journal")) usleep(1000);
+    kill(pid, number);
+    EXPECT_EQ(WaitForProgram(pid), 130);
+    EXPECT_FALSE(HasSentinel());
+    fs::remove_all(dest_);
+    close(out);
+  }
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# The machine's limits: a full disk, a folder that may not be written to, and
+# memory under 64 MB whatever the archive.
+set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin # For chroot and mount.
+
+tool=$PWD/tools/stage_dataset/stage_dataset
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/limits.XXXXXX")
+mounted=
+cleanup() {
+  [[ -z $mounted ]] || umount "$mounted" || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+cd "$work"
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+
+refuses() {  # what, text that the message holds, flags...
+  local what=$1 text=$2 code=0 said
+  shift 2
+  said=$("$tool" "$@" 2>&1 >/dev/null) || code=$?
+  [[ $code -eq 2 ]] || fail "$what: exit $code: $said"
+  [[ $said == *"$text"* ]] || fail "$what: $said"
+}
+
+mkdir set
+head -c 3000000 /dev/zero >set/a
+head -c 3000000 /dev/zero >set/b
+tar --sort=name -cf set.tar set
+
+# A full disk.
+mkdir small
+if [[ $EUID -eq 0 ]] && mount -t tmpfs -o size=4m tmpfs small 2>/dev/null; then
+  mounted=$work/small
+  refuses "full disk" "No space left" --source=set.tar --dest=small/d
+  rm -rf small/d
+  refuses "full disk" "set/b" --source=set.tar --dest=small/d --threads=1
+  rm -rf small/d
+  refuses "full disk, stream" "No space left" \
+    --source=- --dest=small/d <set.tar
+  [[ ! -e small/d/.stage_dataset.done ]] || fail "full disk: a sentinel"
+else
+  echo "SKIPPED: full disk: it takes root, and leave to mount a tmpfs"
+fi
+
+# A folder that may not be written to: by its mode, or for root, who may write
+# anywhere, by its file system.
+mkdir locked
+reason="ermission denied"
+if [[ $EUID -ne 0 ]]; then
+  chmod 555 locked
+elif [[ -n $mounted ]] && mount -o remount,ro small; then
+  rmdir locked
+  ln -s small locked
+  reason="Read-only file system"
+else
+  reason=
+  echo "SKIPPED: unwritable folder: root, and no leave to mount a tmpfs"
+fi
+if [[ -n $reason ]]; then
+  refuses "unwritable" "$reason" --source=set.tar --dest=locked
+  refuses "unwritable" "locked/e" --source=set.tar --dest=locked/e
+fi
+
+# Memory, at its highest, in kB: many threads, large and small files, long
+# names, from a file and from a pipe.
+if [[ ${1:-} == sanitized ]]; then
+  echo "SKIPPED: memory: the sanitizers need their own"
+  echo PASS
+  exit 0
+fi
+peak() {
+  "$tool" --dest=out --no-sync --force --threads=16 "$@" 2>/dev/null <&0 &
+  local pid=$! peak=0 now
+  while now=$(awk '/VmHWM/ {print $2}' "/proc/$pid/status" 2>/dev/null); do
+    [[ -z $now || $now -le $peak ]] || peak=$now
+    sleep 0.002
+  done
+  wait "$pid" || fail "memory: $* failed"
+  rm -rf out
+  echo "$peak"
+}
+mkdir many
+head -c 150000000 /dev/zero >many/large
+long=$(printf 'x%.0s' {1..200})
+for i in {1..4000}; do : >"many/$long$i"; done
+tar -cf many.tar many
+for source in many.tar -; do
+  kilobytes=$(peak --source="$source" <many.tar)
+  echo "$source: $kilobytes kB at most"
+  [[ $kilobytes -gt 0 && $kilobytes -lt 65536 ]] || fail "memory: $kilobytes kB"
+done
+echo PASS
