@@ -15,10 +15,12 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/catalogue/transform_set.h"
+#include "lib/config/coverage.pb.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
+#include "lib/config/targets.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/config/transforms.pb.h"
 
@@ -79,6 +81,10 @@ std::unique_ptr<google::protobuf::Message> SchemaOf(const std::string& path) {
     return std::make_unique<TransformSet>();
   }
   if (absl::StrContains(path, "/quotas/")) return std::make_unique<Quota>();
+  if (absl::StrContains(path, "/coverage/")) {
+    return std::make_unique<CoverageProfile>();
+  }
+  if (absl::StrContains(path, "/gate/")) return std::make_unique<Targets>();
   return std::make_unique<RunConfig>();
 }
 
