@@ -36,10 +36,11 @@ all_tools() {
 # needs_torch BINARY
 needs_torch() { readelf -d "$1" | grep -q 'NEEDED.*libtorch'; }
 
-# set_rpath FILE PATH: strip first, because strip may undo what patchelf did.
+# set_rpath FILE PATH: strip first, because strip may undo what patchelf did. A
+# static program looks for no library, so it has no path to set.
 set_rpath() {
   strip --strip-unneeded "$1"
-  patchelf --set-rpath "$2" "$1"
+  if readelf -d "$1" | grep -q NEEDED; then patchelf --set-rpath "$2" "$1"; fi
 }
 
 # Copies the program $1 into the bundle $2.
@@ -70,7 +71,7 @@ add_libraries() {
     # shellcheck disable=SC2016
     set_rpath "$2/$name" '$ORIGIN'
     add_license "$path" "$2/licenses"
-  done < <(ldd "$1" | sed -n 's/^\t\(\S*\) => \(.*\) (0x.*/\1 \2/p
+  done < <({ ldd "$1" 2>/dev/null || true; } | sed -n 's/^\t\(\S*\) => \(.*\) (0x.*/\1 \2/p
                               s/^\t\(\S*\) => not found/\1 missing/p')
 }
 

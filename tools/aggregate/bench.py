@@ -73,8 +73,15 @@ def write_rows(path, count, shuffled=False):
         for transform in TRANSFORMS:
             for device in ("cpu", "cuda"):
                 for batch_size in (0, 256):
-                    jobs.append((library, transform, device, batch_size,
-                                 rng.lognormvariate(6, 1)))
+                    jobs.append(
+                        (
+                            library,
+                            transform,
+                            device,
+                            batch_size,
+                            rng.lognormvariate(6, 1),
+                        )
+                    )
     with open(path, "w", buffering=1 << 20) as out:
         for i in range(count):
             number, run = i % len(jobs), i // len(jobs)
@@ -92,13 +99,19 @@ def write_rows(path, count, shuffled=False):
                 f'"params_profile":"paper","run_index":{run},"attempt":0,'
                 f'"status":"ok","unit":"image",'
                 f'"throughput":{throughput!r},'
-                '"machine_profile":"xeon-8481c_16c_x86-64"}\n')
+                '"machine_profile":"xeon-8481c_16c_x86-64"}\n'
+            )
     return os.path.getsize(path)
 
 
 def aggregate_command(program, path, threads):
-    return [program, "--by=" + ",".join(BY), "--format=csv",
-            f"--threads={threads}", str(path)]
+    return [
+        program,
+        "--by=" + ",".join(BY),
+        "--format=csv",
+        f"--threads={threads}",
+        str(path),
+    ]
 
 
 def wall(command):
@@ -113,8 +126,12 @@ class Rival:
     def __init__(self, python, which, path, threads):
         env = dict(os.environ, POLARS_MAX_THREADS=str(threads))
         self.process = subprocess.Popen(
-            [python, "-c", PAIR, which, str(path), str(threads)], env=env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [python, "-c", PAIR, which, str(path), str(threads)],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def ask(self, what):
         self.process.stdin.write(what + "\n")
@@ -130,14 +147,22 @@ def same_numbers(ours, theirs):
     """Whether a CSV of ours holds the rows of a rival, to 9 digits."""
     table = {}
     for row in csv.DictReader(io.StringIO(ours)):
-        key = (row["library"], row["transform"], row["device"],
-               int(row["batch_size"]))
-        table[key] = (int(row["runs"]), float(row["median"]),
-                      float(row["mean"]), float(row["sd"]))
+        key = (
+            row["library"],
+            row["transform"],
+            row["device"],
+            int(row["batch_size"]),
+        )
+        table[key] = (
+            int(row["runs"]),
+            float(row["median"]),
+            float(row["mean"]),
+            float(row["sd"]),
+        )
     if len(table) != len(theirs):
         return False
     for row in theirs:
-        for one, other in zip(table[tuple(row[:4])], row[4:]):
+        for one, other in zip(table[tuple(row[:4])], row[4:], strict=True):
             if abs(one - other) > 1e-9 * abs(other):
                 return False
     return True
@@ -163,13 +188,17 @@ def bench(args, path, python):
                 own.append(wall(command))
             ratios.append(other[-1] / own[-1])
         rival.close()
-        boot = sorted(statistics.median(rng.choices(ratios, k=len(ratios)))
-                      for _ in range(2000))
+        boot = sorted(
+            statistics.median(rng.choices(ratios, k=len(ratios)))
+            for _ in range(2000)
+        )
         good &= boot[50] >= 2
-        print(f"{which} / aggregate = {statistics.median(ratios):.2f} "
-              f"[{boot[50]:.2f}, {boot[1949]:.2f}], bar 2, n={args.pairs} "
-              f"pairs; medians {statistics.median(other):.3f} s and "
-              f"{statistics.median(own):.3f} s")
+        print(
+            f"{which} / aggregate = {statistics.median(ratios):.2f} "
+            f"[{boot[50]:.2f}, {boot[1949]:.2f}], bar 2, n={args.pairs} "
+            f"pairs; medians {statistics.median(other):.3f} s and "
+            f"{statistics.median(own):.3f} s"
+        )
     return good
 
 
@@ -182,35 +211,46 @@ def memory(args, path):
     if status != 0:
         sys.exit("aggregate failed")
     peak = use.ru_maxrss * 1024
-    print(f"{args.rows} rows: {took:.2f} s, {use.ru_utime + use.ru_stime:.2f} s "
-          f"CPU, {peak / 1e6:.0f} MB peak, {peak / args.rows:.1f} bytes a row")
+    print(
+        f"{args.rows} rows: {took:.2f} s, {use.ru_utime + use.ru_stime:.2f} s "
+        f"CPU, {peak / 1e6:.0f} MB peak, {peak / args.rows:.1f} bytes a row"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--aggregate", default=ROOT / "bazel-bin/tools/aggregate/aggregate")
+        "--aggregate", default=ROOT / "bazel-bin/tools/aggregate/aggregate"
+    )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", choices=["speed", "memory"])
     parser.add_argument(
-        "--shuffled", action="store_true",
-        help="no two rows of one job and no order: nothing to foresee")
+        "--shuffled",
+        action="store_true",
+        help="no two rows of one job and no order: nothing to foresee",
+    )
     args = parser.parse_args()
     args.aggregate = str(args.aggregate)
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "rows.jsonl"
         size = write_rows(path, args.rows, args.shuffled)
-        print(f"{args.rows} rows, {size / 1e6:.0f} MB, {args.threads} threads, "
-              f"load {os.getloadavg()[0]:.1f}")
+        print(
+            f"{args.rows} rows, {size / 1e6:.0f} MB, {args.threads} threads, "
+            f"load {os.getloadavg()[0]:.1f}"
+        )
         good = True
         if args.only != "memory":
             env = subprocess.run(
                 [ROOT / "dev/python_env.sh", ROOT / "dev/bench_aggregate.lock"],
-                capture_output=True, text=True, check=True).stdout.strip()
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.strip()
             good = bench(args, path, env + "/bin/python")
         if args.only != "speed":
             memory(args, path)

@@ -82,12 +82,21 @@ class Browser:
             os.dup2(writer, 4)
 
         self.process = subprocess.Popen(
-            [chromium, "--headless", "--no-sandbox", "--disable-gpu",
-             "--disable-dev-shm-usage", "--hide-scrollbars",
-             f"--user-data-dir={profile}", "--remote-debugging-pipe",
-             "about:blank"],
-            close_fds=False, preexec_fn=prepare,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [
+                chromium,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--hide-scrollbars",
+                f"--user-data-dir={profile}",
+                "--remote-debugging-pipe",
+                "about:blank",
+            ],
+            close_fds=False,
+            preexec_fn=prepare,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         for end in (to_child, from_child, reader, writer):
             os.close(end)
@@ -125,8 +134,9 @@ class Browser:
 
     def attach(self):
         target = self.call("Target.createTarget", url="about:blank")
-        attached = self.call("Target.attachToTarget", flatten=True,
-                             targetId=target["targetId"])
+        attached = self.call(
+            "Target.attachToTarget", flatten=True, targetId=target["targetId"]
+        )
         self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -134,8 +144,13 @@ class Browser:
     def open(self, url, width, scripts):
         self.events.clear()
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self.call("Emulation.setDeviceMetricsOverride", width=width,
-                  height=900, deviceScaleFactor=1, mobile=width < 500)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
         self.call("Page.navigate", url=url)
         self.wait_for("Page.loadEventFired")
 
@@ -152,16 +167,26 @@ class Browser:
         return found
 
     def requests(self):
-        urls = [event["params"]["request"]["url"] for event in self.events
-                if event.get("method") == "Network.requestWillBeSent"]
+        urls = [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        ]
         return [url for url in urls if not url.startswith("data:")]
 
     def screenshot(self, path):
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        data = self.call("Page.captureScreenshot", captureBeyondViewport=True,
-                         clip={"x": 0, "y": 0, "width": size["width"],
-                               "height": min(size["height"], 16000),
-                               "scale": 1})
+        data = self.call(
+            "Page.captureScreenshot",
+            captureBeyondViewport=True,
+            clip={
+                "x": 0,
+                "y": 0,
+                "width": size["width"],
+                "height": min(size["height"], 16000),
+                "scale": 1,
+            },
+        )
         path.write_bytes(base64.b64decode(data["data"]))
 
 
@@ -173,8 +198,9 @@ def check(browser, page, width, theme, failures):
     if folder:
         pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         browser.screenshot(pathlib.Path(folder) / f"report-{name}.png")
-    answer = browser.call("Runtime.evaluate", expression=PROBE,
-                          returnByValue=True)
+    answer = browser.call(
+        "Runtime.evaluate", expression=PROBE, returnByValue=True
+    )
     if "exceptionDetails" in answer:
         failures.append(f"{name}: {answer['exceptionDetails']}")
         return
@@ -190,8 +216,10 @@ def check(browser, page, width, theme, failures):
     expect(found["overflow"] <= 0, f"overflows by {found['overflow']} px")
     expect(not found["wide"], f"too wide: {found['wide']}")
     expect(found["figures"] >= 12, f"only {found['figures']} figures")
-    expect(found["figures"] == found["drawn_figures"],
-           f"{found['drawn_figures']} of {found['figures']} figures are drawn")
+    expect(
+        found["figures"] == found["drawn_figures"],
+        f"{found['drawn_figures']} of {found['figures']} figures are drawn",
+    )
     expect(found["orders"] == 3, "the table does not sort both ways")
     expect(found["filtered"], "the filter does not filter")
     expect(found["drawn"] != found["logarithmic"], "no logarithmic scale")
@@ -203,8 +231,9 @@ def check_without_scripts(browser, page, failures):
     browser.open(f"file://{page}", 1440, scripts=False)
     tree = browser.call("DOM.getDocument", depth=0)["root"]["nodeId"]
     for selector in ("table tbody tr", "figure svg", "section h2"):
-        found = browser.call("DOM.querySelectorAll", nodeId=tree,
-                             selector=selector)["nodeIds"]
+        found = browser.call(
+            "DOM.querySelectorAll", nodeId=tree, selector=selector
+        )["nodeIds"]
         if len(found) < 5:
             failures.append(f"without scripts: {len(found)} {selector}")
 
@@ -217,8 +246,15 @@ def main():
     folder = pathlib.Path(os.environ.get("TEST_TMPDIR", tempfile.mkdtemp()))
     page = folder / "report.html"
     made = subprocess.run(
-        [TOOL, ROWS, f"--baseline={EARLIER}", f"--targets={TARGETS}",
-         f"--output={page}"], stdout=subprocess.DEVNULL)
+        [
+            TOOL,
+            ROWS,
+            f"--baseline={EARLIER}",
+            f"--targets={TARGETS}",
+            f"--output={page}",
+        ],
+        stdout=subprocess.DEVNULL,
+    )
     if made.returncode != 3:
         print(f"FAIL: report exits {made.returncode}")
         return 1

@@ -28,12 +28,24 @@ VERSIONS = {
 }
 # Images per second of the fastest, and the shares of the others.
 MICRO = {
-    "Brightness": (21400, {"torchvision": 0.31, "kornia": 0.11, "pillow": 0.42}),
-    "ColorJitter": (2310, {"torchvision": 0.12, "kornia": 0.09, "pillow": 0.35}),
+    "Brightness": (
+        21400,
+        {"torchvision": 0.31, "kornia": 0.11, "pillow": 0.42},
+    ),
+    "ColorJitter": (
+        2310,
+        {"torchvision": 0.12, "kornia": 0.09, "pillow": 0.35},
+    ),
     "Elastic": (410, {"torchvision": 0.05, "kornia": 0.21}),
     "Equalize": (3120, {"torchvision": 0.34, "kornia": 0.04, "pillow": 1.31}),
-    "GaussianBlur": (5480, {"torchvision": 0.08, "kornia": 0.07, "pillow": 0.22}),
-    "HorizontalFlip": (34100, {"torchvision": 0.98, "kornia": 0.18, "pillow": 0.55}),
+    "GaussianBlur": (
+        5480,
+        {"torchvision": 0.08, "kornia": 0.07, "pillow": 0.22},
+    ),
+    "HorizontalFlip": (
+        34100,
+        {"torchvision": 0.98, "kornia": 0.18, "pillow": 0.55},
+    ),
     "JpegCompression": (1530, {"torchvision": 0.61, "pillow": 0.83}),
     "MedianBlur": (2650, {"kornia": 0.004}),
     "Resize": (4110, {"torchvision": 0.71, "kornia": 0.13, "pillow": 0.64}),
@@ -56,7 +68,9 @@ class Campaign:
         hours, minutes = divmod(minutes, 60)
         return f"2026-11-14T{9 + hours:02}:{minutes:02}:{seconds:02}Z"
 
-    def row(self, job, run, run_index, profile, throughput=0.0, status="ok", **more):
+    def row(
+        self, job, run, run_index, profile, throughput=0.0, status="ok", **more
+    ):
         identity = {key: value for key, value in sorted(job.items()) if value}
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         row = {
@@ -137,7 +151,11 @@ def micro_rows(campaign, run, factors):
             )
     for run_index in range(3):
         yield campaign.row(
-            job(library="null"), run, run_index, CPU, 1.9e6 * campaign.noise(0.01)
+            job(library="null"),
+            run,
+            run_index,
+            CPU,
+            1.9e6 * campaign.noise(0.01),
         )
 
 
@@ -146,15 +164,24 @@ def micro_cell(campaign, run, work, fastest, share, factor):
     for run_index in range(5):
         if share is None:
             yield campaign.row(
-                work, run, run_index, CPU, status="unsupported",
+                work,
+                run,
+                run_index,
+                CPU,
+                status="unsupported",
                 reason=f"{library} has no {transform}",
             )
             continue
         throughput = fastest * share * factor
         if throughput < 20:
             yield campaign.row(
-                work, run, run_index, CPU, status="early_stopped",
-                throughput=rounded(throughput), preflight_s=1.2,
+                work,
+                run,
+                run_index,
+                CPU,
+                status="early_stopped",
+                throughput=rounded(throughput),
+                preflight_s=1.2,
                 reason="preflight: slower than 0.05 s an image",
             ) | {"throughput": rounded(throughput)}
             continue
@@ -162,12 +189,17 @@ def micro_cell(campaign, run, work, fastest, share, factor):
         spread = 0.5 if unstable else 0.008 if library != "kornia" else 0.03
         if (library, transform, run_index) == ("pillow", "Rotate", 2):
             yield campaign.row(
-                work, run, run_index, CPU, status="crashed",
+                work,
+                run,
+                run_index,
+                CPU,
+                status="crashed",
                 reason="killed by signal 11 (SIGSEGV)",
             )
         more = {
-            "attempt": 1 if (library, transform, run_index)
-            == ("pillow", "Rotate", 2) else 0,
+            "attempt": 1
+            if (library, transform, run_index) == ("pillow", "Rotate", 2)
+            else 0,
             "rss_peak_bytes": 410_000_000 + 37_000_000 * len(library),
             "equivalence": equivalence(library, transform),
         }
@@ -176,7 +208,12 @@ def micro_cell(campaign, run, work, fastest, share, factor):
         elif run_index == 4 and library == "torchvision":
             more["warnings"] = ["contended", "migrated"]
         yield campaign.row(
-            work, run, run_index, CPU, throughput * campaign.noise(spread), **more
+            work,
+            run,
+            run_index,
+            CPU,
+            throughput * campaign.noise(spread),
+            **more,
         )
 
 
@@ -188,125 +225,230 @@ def pipeline_rows(campaign, run):
         for transform, weight in weights.items():
             for library, speed in speeds.items():
                 work = job(
-                    mode="pipeline", scope="decode_dataloader_augment",
-                    library=library, transform=transform, batch_size=256,
-                    workers=workers, thread_policy="pipeline-default",
+                    mode="pipeline",
+                    scope="decode_dataloader_augment",
+                    library=library,
+                    transform=transform,
+                    batch_size=256,
+                    workers=workers,
+                    thread_policy="pipeline-default",
                 )
                 for run_index in range(3):
                     throughput = speed * weight * scaled * campaign.noise(0.015)
                     p50 = 256 / throughput
                     yield campaign.row(
-                        work, run, run_index, CPU, throughput,
-                        timed_unit="batch", p50_s=rounded(p50),
+                        work,
+                        run,
+                        run_index,
+                        CPU,
+                        throughput,
+                        timed_unit="batch",
+                        p50_s=rounded(p50),
                         p90_s=rounded(p50 * 1.2),
-                        p99_s=rounded(p50 * (4.1 if library == "kornia" else 1.6)),
+                        p99_s=rounded(
+                            p50 * (4.1 if library == "kornia" else 1.6)
+                        ),
                         rss_peak_bytes=900_000_000 + 260_000_000 * workers,
                         equivalence=equivalence(library, transform),
-                        limit={"name": "jpeg_decode", "throughput": rounded(
-                            880 * max(1, workers))},
+                        limit={
+                            "name": "jpeg_decode",
+                            "throughput": rounded(880 * max(1, workers)),
+                        },
                         of_limit=rounded(throughput / (880 * max(1, workers))),
                     )
 
 
 def gpu_rows(campaign, run):
-    for transform, speed in {"GaussianBlur": 41000, "HorizontalFlip": 210000,
-                             "Rotate": 36000}.items():
+    for transform, speed in {
+        "GaussianBlur": 41000,
+        "HorizontalFlip": 210000,
+        "Rotate": 36000,
+    }.items():
         for library, share in {"kornia": 1.0, "torchvision": 0.34}.items():
-            work = job(library=library, transform=transform, device="cuda",
-                       batch_size=256, thread_policy="default")
+            work = job(
+                library=library,
+                transform=transform,
+                device="cuda",
+                batch_size=256,
+                thread_policy="default",
+            )
             for run_index in range(3):
                 throughput = speed * share * campaign.noise(0.01)
                 yield campaign.row(
-                    work, run, run_index, GPU, throughput,
-                    gpu_memory={"peak_allocated_bytes": 2_400_000_000,
-                                "peak_reserved_bytes": 3_100_000_000},
+                    work,
+                    run,
+                    run_index,
+                    GPU,
+                    throughput,
+                    gpu_memory={
+                        "peak_allocated_bytes": 2_400_000_000,
+                        "peak_reserved_bytes": 3_100_000_000,
+                    },
                     equivalence=equivalence(library, transform),
-                    labels=["per_sample_loop"] if library == "torchvision" else [],
+                    labels=["per_sample_loop"]
+                    if library == "torchvision"
+                    else [],
                     limit={"name": "copy", "throughput": 900000.0},
                     of_limit=rounded(throughput / 900000),
                 )
-    work = job(library="kornia", transform="Elastic", device="cuda",
-               batch_size=256, thread_policy="default")
-    yield campaign.row(work, run, 0, GPU, status="oom",
-                       reason="CUDA out of memory: 9.1 GiB asked, 4.0 GiB free")
+    work = job(
+        library="kornia",
+        transform="Elastic",
+        device="cuda",
+        batch_size=256,
+        thread_policy="default",
+    )
+    yield campaign.row(
+        work,
+        run,
+        0,
+        GPU,
+        status="oom",
+        reason="CUDA out of memory: 9.1 GiB asked, 4.0 GiB free",
+    )
 
 
 def train_rows(campaign, run):
     for precision, speed, memory in (("fp32", 410, 61e9), ("amp", 735, 27e9)):
         work = job(
-            mode="train", scope="step", library="torchvision", device="cuda",
-            batch_size=128, thread_policy="default",
+            mode="train",
+            scope="step",
+            library="torchvision",
+            device="cuda",
+            batch_size=128,
+            thread_policy="default",
             settings={"model": "vit5-s", "precision": precision},
         )
         for run_index in range(3):
             throughput = speed * campaign.noise(0.006)
             yield campaign.row(
-                work, run, run_index, GPU, throughput, unit="sample",
-                timed_unit="step", p50_s=rounded(128 / throughput),
+                work,
+                run,
+                run_index,
+                GPU,
+                throughput,
+                unit="sample",
+                timed_unit="step",
+                p50_s=rounded(128 / throughput),
                 p99_s=rounded(140 / throughput),
-                gpu_memory={"peak_allocated_bytes": int(memory),
-                            "peak_reserved_bytes": int(memory * 1.1)},
+                gpu_memory={
+                    "peak_allocated_bytes": int(memory),
+                    "peak_reserved_bytes": int(memory * 1.1),
+                },
             )
 
 
 def env(profile):
     gpu = profile == GPU
     return {
-        "schema": 1, "record": "env",
+        "schema": 1,
+        "record": "env",
         "env_id": "93be" * 4 if gpu else "6a1f" * 4,
-        "machine_profile": profile, "host": "bench-1",
-        "cpu": {"model": "INTEL(R) XEON(R) PLATINUM 8481C", "architecture": "x86-64",
-                "x86_64_level": 4, "usable_cores": 16, "online_cores": 16,
-                "sockets": 1, "threads_per_core": 2, "hypervisor": "kvm"},
+        "machine_profile": profile,
+        "host": "bench-1",
+        "cpu": {
+            "model": "INTEL(R) XEON(R) PLATINUM 8481C",
+            "architecture": "x86-64",
+            "x86_64_level": 4,
+            "usable_cores": 16,
+            "online_cores": 16,
+            "sockets": 1,
+            "threads_per_core": 2,
+            "hypervisor": "kvm",
+        },
         "memory": {"total_bytes": 64 << 30, "swap_bytes": 0},
         "cgroup": {"version": 2},
-        "gpus": [{"name": "NVIDIA H200", "memory_bytes": 141 << 30,
-                  "compute_capability": "9.0"}] if gpu else [],
-        "driver": "580.65.06" if gpu else "", "cuda": "13.0" if gpu else "",
-        "kernel": "6.1.0-18-amd64", "os": "Debian GNU/Linux 12",
+        "gpus": [
+            {
+                "name": "NVIDIA H200",
+                "memory_bytes": 141 << 30,
+                "compute_capability": "9.0",
+            }
+        ]
+        if gpu
+        else [],
+        "driver": "580.65.06" if gpu else "",
+        "cuda": "13.0" if gpu else "",
+        "kernel": "6.1.0-18-amd64",
+        "os": "Debian GNU/Linux 12",
         "libraries": {"torch": "2.11.0", "numpy": "2.3.1"},
-        "git": {"revision": "0123456789abcdef0123456789abcdef01234567",
-                "dirty": False},
-        "feedrate_version": "0.1.0", "collected_at": "2026-11-14T09:00:00Z",
+        "git": {
+            "revision": "0123456789abcdef0123456789abcdef01234567",
+            "dirty": False,
+        },
+        "feedrate_version": "0.1.0",
+        "collected_at": "2026-11-14T09:00:00Z",
     }
 
 
 def run_record(run_id, tool, config, env_id, label):
     return {
-        "schema": 1, "record": "run", "run_id": run_id,
+        "schema": 1,
+        "record": "run",
+        "run_id": run_id,
         "config": f'version: 1\nselection {{\n  scenario: "image-rgb"\n'
-                  f'  mode: "{tool}"\n}}\n',
-        "command": [tool, f"--config={config}", "--num_runs=5",
-                    "--note=second try, after reboot"],
-        "label": label, "copy_bytes_per_s": 1.1e10, "env_id": env_id,
+        f'  mode: "{tool}"\n}}\n',
+        "command": [
+            tool,
+            f"--config={config}",
+            "--num_runs=5",
+            "--note=second try, after reboot",
+        ],
+        "label": label,
+        "copy_bytes_per_s": 1.1e10,
+        "env_id": env_id,
         "started_at": "2026-11-14T09:00:00Z",
     }
 
 
 def records(earlier):
     campaign = Campaign(random.Random(2 if earlier else 1))
-    ids = {name: letter * 32 for name, letter in
-           (("pipeline", "a"), ("micro", "b"), ("gpu", "c"), ("earlier", "d"))}
+    ids = {
+        name: letter * 32
+        for name, letter in (
+            ("pipeline", "a"),
+            ("micro", "b"),
+            ("gpu", "c"),
+            ("earlier", "d"),
+        )
+    }
     yield env(CPU)
     if earlier:
-        yield run_record(ids["earlier"], "micro",
-                         "configs/paper/prod_c4_rgb_micro_cpu.textproto",
-                         "6a1f" * 4, "before")
-        yield from micro_rows(campaign, ids["earlier"],
-                              {"GaussianBlur": 1.2, "Rotate": 0.8})
+        yield run_record(
+            ids["earlier"],
+            "micro",
+            "configs/paper/prod_c4_rgb_micro_cpu.textproto",
+            "6a1f" * 4,
+            "before",
+        )
+        yield from micro_rows(
+            campaign, ids["earlier"], {"GaussianBlur": 1.2, "Rotate": 0.8}
+        )
         return
-    yield run_record(ids["pipeline"], "pipeline",
-                     "configs/paper/prod_c4_rgb_dataloader_cpu.textproto",
-                     "6a1f" * 4, "sweep")
+    yield run_record(
+        ids["pipeline"],
+        "pipeline",
+        "configs/paper/prod_c4_rgb_dataloader_cpu.textproto",
+        "6a1f" * 4,
+        "sweep",
+    )
     yield from pipeline_rows(campaign, ids["pipeline"])
-    yield run_record(ids["micro"], "micro",
-                     "configs/paper/prod_c4_rgb_micro_cpu.textproto",
-                     "6a1f" * 4, "paper")
+    yield run_record(
+        ids["micro"],
+        "micro",
+        "configs/paper/prod_c4_rgb_micro_cpu.textproto",
+        "6a1f" * 4,
+        "paper",
+    )
     yield from micro_rows(campaign, ids["micro"], {})
     yield env(GPU)
-    yield run_record(ids["gpu"], "micro",
-                     "configs/paper/prod_g2_rgb_micro_gpu.textproto",
-                     "93be" * 4, "paper")
+    yield run_record(
+        ids["gpu"],
+        "micro",
+        "configs/paper/prod_g2_rgb_micro_gpu.textproto",
+        "93be" * 4,
+        "paper",
+    )
     yield from gpu_rows(campaign, ids["gpu"])
     yield from train_rows(campaign, ids["gpu"])
     yield {"schema": 1, "record": "future", "what": "nobody knows yet"}
@@ -314,7 +456,8 @@ def records(earlier):
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--earlier", action="store_true")
     for record in records(parser.parse_args().earlier):
