@@ -1,0 +1,20 @@
+"""What a library file makes of one entry of configs/transforms."""
+
+import functools
+
+
+class Operation:
+    """call(input) gives the materialised, contiguous output; it is what is
+    timed. seed(value) seeds whatever the operation draws from."""
+
+    def __init__(self, call, seed=lambda value: None):
+        self.call = call
+        self.seed = seed
+
+
+def find(module, path):
+    """module.a.b for the path "a.b"; the error names the whole path."""
+    try:
+        return functools.reduce(getattr, path.split("."), module)
+    except AttributeError:
+        raise LookupError(f"{module.__name__} has no {path}") from None
