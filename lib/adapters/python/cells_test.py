@@ -2,11 +2,10 @@
 
     <environment>/bin/python cells_test.py --configs=configs LIBRARY...
 
-For each transform that a library has in the sets of RGB and nine-channel images:
-two small images go through the server, and the outputs must have the right
-shape and type and differ from their inputs. A cell that the matrix calls
-unsupported is counted apart. dev/python_cells_test.sh runs it in each
-environment.
+For each transform that a library has in the sets of RGB and nine-channel
+images: two small images go through the server, and the outputs must have the
+right shape and type and differ from their inputs. A cell that the matrix calls
+unsupported is counted apart. dev/cells_test.sh runs it in each environment.
 """
 
 import argparse
@@ -64,7 +63,9 @@ def right_shape(transform, library, height, width, shape):
     else:
         wanted = SHAPES.get(transform, lambda h, w: (h, w))(height, width)
     # Libraries round half a pixel as they please.
-    slack = 1 if transform in ("LongestMaxSize", "SmallestMaxSize", "Resize") else 0
+    slack = (
+        1 if transform in ("LongestMaxSize", "SmallestMaxSize", "Resize") else 0
+    )
     return all(abs(a - b) <= slack for a, b in zip(shape, wanted, strict=True))
 
 
@@ -73,7 +74,9 @@ def photograph(height, width, seed):
     contrast or an equalisation would leave as it is."""
     noise = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
-    waves = [np.sin(x / (17 + 5 * c)) + np.cos(y / (23 + 7 * c)) for c in range(3)]
+    waves = [
+        np.sin(x / (17 + 5 * c)) + np.cos(y / (23 + 7 * c)) for c in range(3)
+    ]
     image = 100 + 35 * np.stack(waves, axis=2)
     image[height // 3 : height // 2, width // 4 : width // 2] += 50
     image += noise.normal(0, 6, image.shape)
@@ -167,7 +170,9 @@ def unchanged(child, inputs):
     factor below zero on uint8, is no change at all."""
     left = set(range(len(inputs)))
     for seed in SEEDS:
-        for i, (output, _) in enumerate(child.outputs(range(len(inputs)), seed)):
+        for i, (output, _) in enumerate(
+            child.outputs(range(len(inputs)), seed)
+        ):
             if not np.array_equal(output, inputs[i]):
                 left.discard(i)
         if not left:
@@ -180,13 +185,13 @@ def run_cell(server, corpus, inputs, library, scenario, transform, entry):
     child = server.spawn(library, corpus)
     try:
         reply = child.ask(command(library, scenario, transform, entry))
-        if "error" in reply:
-            return [reply["error"]]
+        if reply is None or "error" in reply:
+            return [reply["error"] if reply else "the child died in prepare"]
         if reply["threads"] != 1:
             return [f"{reply['threads']} threads"]
         timed = child.ask({"op": "time", "first": 0, "count": 2, "seed": 7})
-        if "error" in timed:
-            return [timed["error"]]
+        if timed is None or "error" in timed:
+            return [timed["error"] if timed else "the child died"]
         if len(timed["samples_s"]) != 2 or min(timed["samples_s"]) <= 0:
             return [f"samples {timed['samples_s']}"]
         outputs = child.outputs([0, 1])
@@ -239,7 +244,9 @@ def run_library(server, configs, library, only):
             print(f"{'FAILED' if faults else 'ok'} {cell}", *faults, flush=True)
         wanted = CELLS[scenario, library]
         if not only and cells != wanted:
-            failures.append(f"{scenario} {library}: {cells} cells, not {wanted}")
+            failures.append(
+                f"{scenario} {library}: {cells} cells, not {wanted}"
+            )
         os.close(corpus)
     return passed, skipped, failures
 
@@ -247,7 +254,9 @@ def run_library(server, configs, library, only):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configs", type=pathlib.Path, required=True)
-    parser.add_argument("--only", default="", help="transforms, for one's own use")
+    parser.add_argument(
+        "--only", default="", help="transforms, for one's own use"
+    )
     parser.add_argument("libraries", nargs="+")
     flags = parser.parse_args()
     only = set(filter(None, flags.only.split(",")))
@@ -263,7 +272,9 @@ def main():
             failures += done[2]
     for line in failures:
         print("FAILED", line)
-    print(f"{passed} cells passed, {skipped} unsupported, {len(failures)} faults")
+    print(
+        f"{passed} cells passed, {skipped} unsupported, {len(failures)} faults"
+    )
     return 1 if failures else 0
 
 

@@ -68,7 +68,11 @@ class Child:
         inputs = [self._input(first + i) for i in range(count)]
         self._seed(command.get("seed", 0))
         samples, items = timing.time_calls(
-            self._operation.call, inputs, chunk, command.get("limit_s", 0)
+            self._operation.call,
+            inputs,
+            chunk,
+            command.get("limit_s", 0),
+            self._operation.fresh,
         )
         return {"samples_s": samples, "items": items}
 
@@ -81,12 +85,19 @@ class Child:
         self._output_fd = os.memfd_create("output", os.MFD_CLOEXEC)
         outputs, offset = [], 0
         for item in inputs:
-            array, layout = self._library.array_of(self._operation.call(item))
+            output = self._operation.call(self._fresh(item))
+            array, layout = self._library.array_of(output)
             described, array = describe(array, layout)
             write_all(self._output_fd, memoryview(array).cast("B"))
-            outputs.append({"offset": offset, "bytes": array.nbytes} | described)
+            outputs.append(
+                {"offset": offset, "bytes": array.nbytes} | described
+            )
             offset += array.nbytes
         return {"fd": self._output_fd, "outputs": outputs}
+
+    def _fresh(self, item):
+        fresh = self._operation.fresh
+        return fresh(item) if fresh else item
 
     def _check_prepared(self):
         if self._operation is None:

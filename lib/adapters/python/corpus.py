@@ -41,8 +41,7 @@ class Corpus:
             raise CorpusError(f"corpus of type {dtype}, layout {layout}")
         if size > len(self._map) or count == 0:
             raise CorpusError(
-                f"corpus of {count} items and {size} bytes in"
-                f" {len(self._map)}"
+                f"corpus of {count} items and {size} bytes in {len(self._map)}"
             )
         if index + count * _INDEX_COLUMNS * 8 > len(self._map):
             raise CorpusError(f"index of {count} items runs past the end")

@@ -5,11 +5,14 @@ import functools
 
 class Operation:
     """call(input) gives the materialised, contiguous output; it is what is
-    timed. seed(value) seeds whatever the operation draws from."""
+    timed. seed(value) seeds whatever the operation draws from. fresh(input), if
+    given, makes the input of each call, untimed: for operations that overwrite
+    it."""
 
-    def __init__(self, call, seed=lambda value: None):
+    def __init__(self, call, seed=lambda value: None, fresh=None):
         self.call = call
         self.seed = seed
+        self.fresh = fresh
 
 
 def find(module, path):

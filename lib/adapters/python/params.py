@@ -65,6 +65,10 @@ class Params:
     def names(self):
         return list(self._values)
 
+    def get(self, name):
+        """One value, which stays."""
+        return self._values[name]
+
     def take(self, name, *default):
         """Removes and returns one value: a constant, or a Drawn."""
         return self._values.pop(name, *default)
@@ -163,7 +167,9 @@ class _Reader:
         return name
 
     def _dictionary(self, node):
-        if not all(isinstance(key, ast.Name | ast.Constant) for key in node.keys):
+        if not all(
+            isinstance(key, ast.Name | ast.Constant) for key in node.keys
+        ):
             raise ValueError("a key must be a name or a constant")
         keys = [
             key.id if isinstance(key, ast.Name) else key.value

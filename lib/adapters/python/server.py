@@ -134,7 +134,9 @@ def load_library(name, folders):
         path = pathlib.Path(folder) / f"{name}.py"
         if path.is_file():
             # Not the bare name: the file imports the package of that name.
-            spec = importlib.util.spec_from_file_location(f"library_{name}", path)
+            spec = importlib.util.spec_from_file_location(
+                f"library_{name}", path
+            )
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
             return module

@@ -13,20 +13,29 @@ import time
 _COLLECT_ABOVE = 700  # Python's own default for the youngest generation.
 
 
-def time_calls(call, inputs, chunk, limit_s):
+def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None):
     """Returns (seconds of each chunk of calls, number of calls made).
 
     An output lives until the clock has been read, then it is dropped. Stops
     after the chunk with which the whole has taken more than limit_s (0: never).
+    fresh(input), if given, makes the input of each call, untimed.
     """
     samples = array.array("q", bytes(8 * -(-len(inputs) // chunk)))
     collecting = gc.isenabled()
     gc.disable()
     try:
         if chunk == 1:
-            done = _time_each(call, inputs, samples, limit_s)
+            # Lazily, so that a copy is made just before its call.
+            items = map(fresh, inputs) if fresh else inputs
+            done = _time_each(call, items, samples, limit_s)
         else:
-            done = _time_chunks(call, inputs, chunk, samples, limit_s)
+            chunks = [
+                inputs[first : first + chunk]
+                for first in range(0, len(inputs), chunk)
+            ]
+            if fresh:
+                chunks = (list(map(fresh, items)) for items in chunks)
+            done = _time_chunks(call, chunks, samples, limit_s)
     finally:
         if collecting:
             gc.enable()
@@ -64,12 +73,11 @@ def _time_each(call, inputs, samples, limit_s):
     return done
 
 
-def _time_chunks(call, inputs, chunk, samples, limit_s):
+def _time_chunks(call, chunks, samples, limit_s):
     clock = time.perf_counter_ns
     stop_at = clock() + int(limit_s * 1e9) if limit_s > 0 else float("inf")
     done = 0
-    for first in range(0, len(inputs), chunk):
-        items = inputs[first : first + chunk]
+    for items in chunks:
         output = None
         begin = clock()
         for item in items:

@@ -160,7 +160,12 @@ def _inverse_affine(angle, shift, scale, shear):
     a, b = scale * cos, scale * (shear * cos + sin)
     d, e = -scale * sin, scale * (cos - shear * sin)
     determinant = a * e - b * d
-    a, b, d, e = e / determinant, -b / determinant, -d / determinant, a / determinant
+    a, b, d, e = (
+        e / determinant,
+        -b / determinant,
+        -d / determinant,
+        a / determinant,
+    )
     x, y = shift
     return (a, b, -a * x - b * y, d, e, -d * x - e * y)
 

@@ -144,7 +144,9 @@ class Child:
 
     def outputs(self, indexes, seed=7):
         """The arrays of an `output` command, and their layouts."""
-        reply = self.ask({"op": "output", "indexes": list(indexes), "seed": seed})
+        reply = self.ask(
+            {"op": "output", "indexes": list(indexes), "seed": seed}
+        )
         if "error" in reply:
             raise RuntimeError(reply["error"])
         with open(f"/proc/{self.pid}/fd/{reply['fd']}", "rb") as file:
