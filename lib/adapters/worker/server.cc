@@ -153,6 +153,8 @@ class Server {
 absl::Status Serve(int control, Adapter* adapter) {
   // A write to a runner that is gone shall be an error, not a death.
   signal(SIGPIPE, SIG_IGN);
+  // Ctrl-C reaches the whole group; what happens then is the runner's choice.
+  signal(SIGINT, SIG_IGN);
   Server server(control, adapter);
   absl::Status status = server.Run();
   server.KillChildren();
