@@ -142,6 +142,10 @@ class Child:
         line = self._reader.readline()
         return json.loads(line) if line else None
 
+    def read_rest(self):
+        """What the child still sends, to the end of its pipe."""
+        return self._reader.read()
+
     def outputs(self, indexes, seed=7):
         """The arrays of an `output` command, and their layouts."""
         reply = self.ask(
