@@ -4,10 +4,10 @@
         --transform=blur --images_folder=DIR --count=200
 
 Transforms: flip, blur, rotate, equalize, jpeg. What a user would write is
-written out below, with the parameters of the profile `paper`; of feedrate it
-uses nothing but the reader of a corpus. Prints one JSON line for each pass
-over the images; with --on_request a pass waits for a line on stdin, so that
-another program can take turns with it.
+written out below, with the parameters of the profile `paper`. Of feedrate it
+uses the reader of a corpus, and what keeps torch from hanging on arm64. Prints
+one JSON line for each pass over the images; with --on_request a pass waits for
+a line on stdin, so that another program can take turns with it.
 """
 
 import argparse
@@ -17,6 +17,8 @@ import pathlib
 import statistics
 import sys
 import time
+
+import arm_blas
 
 
 def albumentationsx(transform):
@@ -49,9 +51,6 @@ def albumentationsx(transform):
 
 
 def torchvision(transform):
-    import torch_support  # noqa: F401, arm64 without SVE
-
-    # isort: split
     import torch
     import torchvision
     from torchvision.transforms import InterpolationMode, v2
@@ -77,9 +76,6 @@ def torchvision(transform):
 
 
 def kornia(transform):
-    import torch_support  # noqa: F401, arm64 without SVE
-
-    # isort: split
     import kornia
     import kornia.augmentation as K
     import torch
@@ -189,6 +185,7 @@ def main():
     parser.add_argument("--on_request", action="store_true")
     flags = parser.parse_args()
 
+    arm_blas.avoid_hidden_sve()
     version, load, run = LIBRARIES[flags.library](flags.transform)
     arrays = (
         read_folder(flags.images_folder, flags.count)

@@ -4,16 +4,18 @@ import os
 import pathlib
 import unittest
 
+import arm_blas
 import numpy as np
 import server
 from corpus import Corpus
 from testing import worker
 
+arm_blas.avoid_hidden_sve()
 FOLDER = pathlib.Path(__file__).parent
 kornia, torchvision = (
     server.load_library(name, [FOLDER]) for name in ("kornia", "torchvision")
 )
-import torch  # noqa: E402, after torch_support
+import torch  # noqa: E402, after the line above
 
 RGB = np.random.default_rng(3).integers(0, 256, (3, 30, 42), dtype=np.uint8)
 
