@@ -3,14 +3,13 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/analysis/job_line.h"
+#include "lib/analysis/known_rows.h"
 #include "lib/analysis/printed_value.h"
 #include "lib/analysis/repeats.h"
 #include "lib/analysis/row_log.h"
@@ -24,10 +23,13 @@ namespace {
 // of one library or transform follow each other, and are not what is meant.
 constexpr int kCommonLines = 32;
 constexpr int kCommonDistance = 37;
-// Jobs to remember, at some 500 bytes each: what a cache may hold.
-constexpr size_t kMaxJobs = 10000;
-// By then it shows whether jobs come back.
-constexpr int64_t kJobTrial = 1 << 16;
+// What is remembered of rows: more would not stay in a cache.
+constexpr size_t kMaxKnownBytes = 16 << 20;
+// To learn a row costs as much as to read three. So many are learnt before any
+// has come back; then one for each that did.
+constexpr int64_t kLearntAtFirst = 2000;
+// By then it shows whether rows are alike.
+constexpr int64_t kTrial = 1 << 14;
 
 // Shortest forms of doubles have 24 characters at most.
 constexpr size_t kLongestNumber = 32;
@@ -52,60 +54,63 @@ PrintedRowReader::PrintedRowReader(const RowSteps* steps, size_t slots,
       common_(kCommonLines) {}
 
 const char* PrintedRowReader::Read(const char* at, const char* end) {
-  // Rows mostly come in the same order run after run.
-  if (last_ != nullptr && last_->next != nullptr && last_->next->is_ready) {
-    const char* newline = ReadAlike(*last_->next, at, end);
-    if (newline != nullptr) {
-      ++alike_;
-      last_ = last_->next;
-      // The next guess may be far away in memory; it is fetched while this
-      // row's caller goes on.
-      if (last_->next != nullptr) __builtin_prefetch(last_->next);
-      return newline;
-    }
+  if (!use_known_) return ReadFields(at, end);
+  const char* newline = ReadKnown(at, end);
+  ++rows_;
+  if (newline != nullptr) {
+    ++known_rows_;
+    return newline;
   }
-  return ReadFields(at, end);
+  learns_row_ = MayLearn();
+  newline = ReadFields(at, end);
+  learns_row_ = false;
+  return newline;
 }
 
-// The row of a job whose rows are known.
-const char* PrintedRowReader::ReadAlike(const JobLine& job, const char* at,
-                                        const char* end) {
+bool PrintedRowReader::MayLearn() {
+  if (rows_ >= kTrial && known_rows_ * 8 < rows_) {
+    // To look for rows costs more than it gives.
+    use_known_ = false;
+    known_ = KnownRows();
+    return false;
+  }
+  return learnt_ < kLearntAtFirst + known_rows_ &&
+         known_.bytes() < kMaxKnownBytes;
+}
+
+const char* PrintedRowReader::ReadKnown(const char* at, const char* end) {
   row_.ResetNumbers();
-  uint32_t start = 0;
-  const char* text = job.text.data();
-  for (const JobLine::Hole& hole : job.holes) {
-    const uint32_t size = hole.end - start;
-    if (size >= static_cast<size_t>(end - at) ||
-        std::memcmp(at, text + start, size) != 0) {
-      return nullptr;
-    }
-    at = ReadValue(hole.step, at + size);
+  uint64_t path = 0;
+  const KnownRows::Text* text = &known_.start();
+  for (;;) {
+    text = known_.Next(*text, at, end);
+    if (text == nullptr) return nullptr;
+    path = KnownRows::Path(path, *text);
+    at += text->content.size();
+    if (text->is_last) break;
+    at = ReadValue(text->hole, at);
     if (at == nullptr) return nullptr;
-    start = hole.end;
   }
-  const uint32_t size = job.size - start;
-  if (size > static_cast<size_t>(end - at) ||
-      std::memcmp(at, text + start, size) != 0) {
-    return nullptr;
-  }
-  row_.numbers.job_id = absl::string_view(job.job_id.data(), job.job_id_size);
-  row_.numbers.attempt = job.attempt;
-  if (!log_->AddTo(job.group, row_.numbers).ok()) return nullptr;
-  return at + size - 1;
+  const KnownRows::Kind* kind = known_.Find(path);
+  if (kind == nullptr) return nullptr;
+  RowNumbers& numbers = row_.numbers;
+  numbers.attempt = kind->attempt;
+  if (kind->job_id.size() > 0) numbers.job_id = kind->job_id.view();
+  if (kind->run_index.size() > 0) numbers.run_index = kind->run_index.view();
+  if (kind->started_at.size() > 0) numbers.started_at = kind->started_at.view();
+  if (!log_->AddTo(kind->group, numbers).ok()) return nullptr;
+  return at - 1;
 }
 
 const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
-  const char* const line = at;
   if (*at++ != '{') return nullptr;
   row_.Reset();
   const bool learns_common = common_.learning() && until_learning_-- <= 0;
   bool forget_common = false;
-  JobLine* job = nullptr;
-  const bool knows_jobs = use_jobs_;
   fields_.clear();
   for (size_t place = 0;; ++place) {
     Stretch* stretch = common_.At(place);
-    if (stretch != nullptr && !learns_job_) {
+    if (stretch != nullptr && !learns_row_) {
       const bool fits = stretch->size < static_cast<size_t>(end - at);
       const char after = fits ? at[stretch->size] : '\0';
       if ((after == ',' || after == '}') &&
@@ -129,32 +134,10 @@ const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
       common_.Note(place,
                    absl::string_view(start, static_cast<size_t>(at - start)));
     }
-    if (learns_job_) {
+    if (learns_row_) {
       fields_.push_back(
-          {std::string(start, value), std::string(value, at), step});
-    } else if (step.act == Act::kJobId && knows_jobs) {
-      job = FindJob(row_.numbers.job_id);
-      if (job != nullptr && job->is_ready) {
-        const char* newline = ReadAlike(*job, line, end);
-        if (newline != nullptr) {
-          ++alike_;
-          if (last_ != nullptr) last_->next = job;
-          last_ = job;
-          return newline;
-        }
-        // As before ReadAlike, which has changed the row.
-        use_jobs_ = false;
-        newline = ReadFields(line, end);
-        use_jobs_ = true;
-        return newline;
-      }
-      if (job != nullptr && !job->is_hopeless) {
-        // From the start once more, noting every field.
-        learns_job_ = true;
-        const char* newline = ReadFields(line, end);
-        learns_job_ = false;
-        return newline;
-      }
+          {absl::string_view(start, static_cast<size_t>(value - start)),
+           absl::string_view(value, static_cast<size_t>(at - value)), step});
     }
     const char after = *at++;
     if (after == ',') continue;
@@ -166,7 +149,7 @@ const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
       !log_->Add(row_.tokens, row_.hash, row_.numbers, &group).ok()) {
     return nullptr;
   }
-  if (learns_job_) Learn(FindJob(row_.numbers.job_id), group);
+  if (learns_row_) Learn(group);
   if (learns_common && common_.learning()) {
     until_learning_ = kCommonDistance;
     common_.EndLine(*steps_, slots_);
@@ -176,35 +159,15 @@ const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
   return at;
 }
 
-void PrintedRowReader::Learn(JobLine* job, uint32_t group) {
-  if (job == nullptr) return;
-  if (last_ != nullptr) last_->next = job;
-  last_ = job;
-  if (job->first.empty()) {
-    job->first = std::move(fields_);
-    job->group = group;
-    job->attempt = row_.numbers.attempt;
-    return;
-  }
-  CompleteJobLine(fields_, job);
-  if (job->group != group) job->is_ready = false;
-}
-
-JobLine* PrintedRowReader::FindJob(absl::string_view job_id) {
-  if (++rows_ == kJobTrial && alike_ * 4 < rows_) {
-    // Jobs seldom come back here: to look for them costs more than it gives.
-    use_jobs_ = false;
-    last_ = nullptr;
-    jobs_.clear();
-    return nullptr;
-  }
-  const auto found = jobs_.find(job_id);
-  if (found != jobs_.end()) return found->second.get();
-  if (jobs_.size() == kMaxJobs || job_id.size() <= 2) return nullptr;
-  auto job = std::make_unique<JobLine>();
-  job->job_id = absl::StrCat(job_id, std::string(kPrintedPadding, '\0'));
-  job->job_id_size = job_id.size();
-  return jobs_.emplace(std::string(job_id), std::move(job)).first->second.get();
+void PrintedRowReader::Learn(uint32_t group) {
+  KnownRows::Kind kind;
+  kind.group = group;
+  kind.attempt = row_.numbers.attempt;
+  kind.job_id = PaddedText(row_.numbers.job_id);
+  kind.run_index = PaddedText(row_.numbers.run_index);
+  kind.started_at = PaddedText(row_.numbers.started_at);
+  ++learnt_;
+  use_known_ = known_.Learn(fields_, kind);
 }
 
 // Behind the colon of the key whose quote is at `at`.
