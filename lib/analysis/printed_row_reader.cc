@@ -2,7 +2,7 @@
 
 #include <charconv>
 #include <cstdint>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -51,7 +51,8 @@ PrintedRowReader::PrintedRowReader(const RowSteps* steps, size_t slots,
       slots_(slots),
       log_(log),
       row_(slots),
-      common_(kCommonLines) {}
+      common_(kCommonLines),
+      known_(std::make_unique<KnownRows>(kMaxKnownBytes)) {}
 
 const char* PrintedRowReader::Read(const char* at, const char* end) {
   if (!use_known_) return ReadFields(at, end);
@@ -71,34 +72,41 @@ bool PrintedRowReader::MayLearn() {
   if (rows_ >= kTrial && known_rows_ * 8 < rows_) {
     // To look for rows costs more than it gives.
     use_known_ = false;
-    known_ = KnownRows();
+    known_ = std::make_unique<KnownRows>(0);
     return false;
   }
-  return learnt_ < kLearntAtFirst + known_rows_ &&
-         known_.bytes() < kMaxKnownBytes;
+  return has_room_ && learnt_ < kLearntAtFirst + known_rows_;
 }
 
 const char* PrintedRowReader::ReadKnown(const char* at, const char* end) {
   row_.ResetNumbers();
   uint64_t path = 0;
-  const KnownRows::Text* text = &known_.start();
+  const KnownRows& known = *known_;
+  const KnownRows::Text* text = &known.start();
   for (;;) {
-    text = known_.Next(*text, at, end);
+    text = known.Next(*text, at, end);
     if (text == nullptr) return nullptr;
     path = KnownRows::Path(path, *text);
-    at += text->content.size();
+    at += text->size;
     if (text->is_last) break;
-    at = ReadValue(text->hole, at);
+    at = ReadValue({text->hole}, at);
     if (at == nullptr) return nullptr;
   }
-  const KnownRows::Kind* kind = known_.Find(path);
+  const KnownRows::Kind* kind = known.Find(path);
   if (kind == nullptr) return nullptr;
-  RowNumbers& numbers = row_.numbers;
-  numbers.attempt = kind->attempt;
-  if (kind->job_id.size() > 0) numbers.job_id = kind->job_id.view();
-  if (kind->run_index.size() > 0) numbers.run_index = kind->run_index.view();
-  if (kind->started_at.size() > 0) numbers.started_at = kind->started_at.view();
-  if (!log_->AddTo(kind->group, numbers).ok()) return nullptr;
+  if (kind->constants != 0) {
+    const KnownRows::Constants& constants = known.constants(*kind);
+    RowNumbers& numbers = row_.numbers;
+    numbers.attempt = constants.attempt;
+    if (!constants.job_id.empty()) numbers.job_id = constants.job_id.view();
+    if (!constants.run_index.empty()) {
+      numbers.run_index = constants.run_index.view();
+    }
+    if (!constants.started_at.empty()) {
+      numbers.started_at = constants.started_at.view();
+    }
+  }
+  if (!log_->AddTo(kind->group - 1, row_.numbers).ok()) return nullptr;
   return at - 1;
 }
 
@@ -160,14 +168,13 @@ const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
 }
 
 void PrintedRowReader::Learn(uint32_t group) {
-  KnownRows::Kind kind;
-  kind.group = group;
-  kind.attempt = row_.numbers.attempt;
-  kind.job_id = PaddedText(row_.numbers.job_id);
-  kind.run_index = PaddedText(row_.numbers.run_index);
-  kind.started_at = PaddedText(row_.numbers.started_at);
+  KnownRows::Constants constants;
+  constants.attempt = row_.numbers.attempt;
+  constants.job_id = PaddedText(row_.numbers.job_id);
+  constants.run_index = PaddedText(row_.numbers.run_index);
+  constants.started_at = PaddedText(row_.numbers.started_at);
   ++learnt_;
-  use_known_ = known_.Learn(fields_, kind);
+  has_room_ = known_->Learn(fields_, group, std::move(constants));
 }
 
 // Behind the colon of the key whose quote is at `at`.

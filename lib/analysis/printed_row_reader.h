@@ -3,6 +3,7 @@
 #define FEEDRATE_LIB_ANALYSIS_PRINTED_ROW_READER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,9 @@ class PrintedRowReader {
   Repeats common_;
   int until_learning_ = 0;
   bool learns_common_ = false;
-  KnownRows known_;
+  std::unique_ptr<KnownRows> known_;
   bool use_known_ = true;
+  bool has_room_ = true;
   int64_t rows_ = 0;
   int64_t known_rows_ = 0;
   int64_t learnt_ = 0;

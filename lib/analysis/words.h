@@ -30,6 +30,22 @@ inline bool SameBytes(const char* a, const char* b, size_t size) {
   return size == 0 || LoadPart(a, size) == LoadPart(b, size);
 }
 
+// The same for long texts.
+inline bool SameLong(const char* a, const char* b, size_t size) {
+  constexpr size_t kStep = 4 * kWord;
+  if (size < kStep) return SameBytes(a, b, size);
+  const auto differ = [&](size_t i) {
+    return (LoadWord(a + i) ^ LoadWord(b + i)) |
+           (LoadWord(a + i + kWord) ^ LoadWord(b + i + kWord)) |
+           (LoadWord(a + i + 2 * kWord) ^ LoadWord(b + i + 2 * kWord)) |
+           (LoadWord(a + i + 3 * kWord) ^ LoadWord(b + i + 3 * kWord));
+  };
+  for (size_t i = 0; i + kStep < size; i += kStep) {
+    if (differ(i) != 0) return false;
+  }
+  return differ(size - kStep) == 0;  // May overlap what was compared before.
+}
+
 // High bit of each byte that is a quote, a backslash, below a space or above
 // 127; carries spoil only bytes behind the first such one.
 inline uint64_t EndsOfPlain(uint64_t word) {
