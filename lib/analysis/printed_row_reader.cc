@@ -11,7 +11,6 @@
 #include "absl/strings/string_view.h"
 #include "lib/analysis/known_rows.h"
 #include "lib/analysis/printed_value.h"
-#include "lib/analysis/repeats.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/row_steps.h"
 #include "lib/analysis/words.h"
@@ -19,10 +18,6 @@
 namespace feedrate {
 namespace {
 
-// Lines that are looked at to see what all rows share, and how far apart: runs
-// of one library or transform follow each other, and are not what is meant.
-constexpr int kCommonLines = 32;
-constexpr int kCommonDistance = 37;
 // What is remembered of rows: more would not stay in a cache.
 constexpr size_t kMaxKnownBytes = 16 << 20;
 // To learn a row costs as much as to read three. So many are learnt before any
@@ -48,14 +43,12 @@ const char* ToDouble(const char* at, double* number) {
 PrintedRowReader::PrintedRowReader(const RowSteps* steps, size_t slots,
                                    RowLog* log)
     : steps_(steps),
-      slots_(slots),
       log_(log),
       row_(slots),
-      common_(kCommonLines),
       known_(std::make_unique<KnownRows>(kMaxKnownBytes)) {}
 
 const char* PrintedRowReader::Read(const char* at, const char* end) {
-  if (!use_known_) return ReadFields(at, end);
+  if (!use_known_) return ReadFields(at);
   const char* newline = ReadKnown(at, end);
   ++rows_;
   if (newline != nullptr) {
@@ -63,7 +56,7 @@ const char* PrintedRowReader::Read(const char* at, const char* end) {
     return newline;
   }
   learns_row_ = MayLearn();
-  newline = ReadFields(at, end);
+  newline = ReadFields(at);
   learns_row_ = false;
   return newline;
 }
@@ -110,47 +103,26 @@ const char* PrintedRowReader::ReadKnown(const char* at, const char* end) {
   return at - 1;
 }
 
-const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
+const char* PrintedRowReader::ReadFields(const char* at) {
   if (*at++ != '{') return nullptr;
   row_.Reset();
-  const bool learns_common = common_.learning() && until_learning_-- <= 0;
-  bool forget_common = false;
   fields_.clear();
   for (size_t place = 0;; ++place) {
-    Stretch* stretch = common_.At(place);
-    if (stretch != nullptr && !learns_row_) {
-      const bool fits = stretch->size < static_cast<size_t>(end - at);
-      const char after = fits ? at[stretch->size] : '\0';
-      if ((after == ',' || after == '}') &&
-          SameBytes(at, stretch->text.data(), stretch->size)) {
-        if (!Repeats::Apply(stretch, &row_)) return nullptr;
-        at += stretch->size + 1;
-        place = stretch->next_place - 1;
-        if (after == ',') continue;
-        break;
-      }
-      forget_common |= common_.Missed(place);
-    }
-    const char* const start = at;
+    const char* const key = at;
     Step step;
     at = ReadKey(at, place, &step);
     if (at == nullptr) return nullptr;
     const char* const value = at;
     at = ReadValue(step, at);
     if (at == nullptr) return nullptr;
-    if (learns_common) {
-      common_.Note(place,
-                   absl::string_view(start, static_cast<size_t>(at - start)));
-    }
     if (learns_row_) {
       fields_.push_back(
-          {absl::string_view(start, static_cast<size_t>(value - start)),
+          {absl::string_view(key, static_cast<size_t>(value - key)),
            absl::string_view(value, static_cast<size_t>(at - value)), step});
     }
     const char after = *at++;
-    if (after == ',') continue;
-    if (after != '}') return nullptr;
-    break;
+    if (after == '}') break;
+    if (after != ',') return nullptr;
   }
   uint32_t group;
   if (*at != '\n' || !row_.IsRow() ||
@@ -158,12 +130,6 @@ const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
     return nullptr;
   }
   if (learns_row_) Learn(group);
-  if (learns_common && common_.learning()) {
-    until_learning_ = kCommonDistance;
-    common_.EndLine(*steps_, slots_);
-  }
-  // The row is in the log, so nothing points into the old stretches any more.
-  if (forget_common) common_ = Repeats(kCommonLines);
   return at;
 }
 

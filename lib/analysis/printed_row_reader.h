@@ -9,7 +9,6 @@
 
 #include "absl/strings/string_view.h"
 #include "lib/analysis/known_rows.h"
-#include "lib/analysis/repeats.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/row_steps.h"
 
@@ -37,7 +36,7 @@ class PrintedRowReader {
     Step step;
   };
   const char* ReadKnown(const char* at, const char* end);
-  const char* ReadFields(const char* at, const char* end);
+  const char* ReadFields(const char* at);
   const char* ReadKey(const char* at, size_t place, Step* step);
   const char* ReadValue(const Step& step, const char* at);
   bool TakeValue(const Step& step, const char* at, const char* end);
@@ -47,15 +46,10 @@ class PrintedRowReader {
   void Learn(uint32_t group);
 
   const RowSteps* const steps_;
-  const size_t slots_;
   RowLog* const log_;
   RowScratch row_;
   std::vector<Expected> expected_;
 
-  // Of all rows.
-  Repeats common_;
-  int until_learning_ = 0;
-  bool learns_common_ = false;
   std::unique_ptr<KnownRows> known_;
   bool use_known_ = true;
   bool has_room_ = true;
