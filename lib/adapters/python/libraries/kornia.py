@@ -10,6 +10,7 @@ import inspect
 
 import kornia
 import torch
+import torch.onnx  # Else imported by the first resize, in 60 ms.
 import torch_support
 from operation import Operation, find
 from params import Params
