@@ -15,5 +15,7 @@ elif ! env="$("$REPO_ROOT/dev/python_env.sh" --made "$lock")"; then
 fi
 cd "$REPO_ROOT/lib/adapters/python"
 "$env/bin/python" -B -m unittest libraries.torch_test
-"$env/bin/python" -B cells_test.py --configs="$REPO_ROOT/configs" \
-  torchvision kornia
+for test in plain_timing_test cells_test; do
+  "$env/bin/python" -B "$test.py" --configs="$REPO_ROOT/configs" \
+    torchvision kornia
+done

@@ -5,7 +5,8 @@
 For each transform that a library has in the sets of RGB and nine-channel
 images: two small images go through the server, and the outputs must have the
 right shape and type, be the same for the same seed, and differ from their
-inputs. A cell that the matrix calls unsupported is counted apart.
+inputs; no call may start a thread. A cell that the matrix calls unsupported is
+counted apart.
 dev/python_cells_test.sh and dev/torch_cells_test.sh run it.
 
 --profile=matched does the same with those parameters; as there is no list of
@@ -117,6 +118,9 @@ def run_cell(server, corpus, inputs, cell, sized):
         timed = ask(child, {"op": "time", "first": 0, "count": 2, "seed": 7})
         if len(timed["samples_s"]) != 2 or min(timed["samples_s"]) <= 0:
             faults.append(f"samples {timed['samples_s']}")
+        tasks = len(os.listdir(f"/proc/{child.pid}/task"))
+        if tasks != 1:
+            faults.append(f"{tasks} threads were running")
         outputs, again = child.outputs([0, 1]), child.outputs([0, 1])
         for image, (output, layout) in zip(inputs, outputs, strict=True):
             faults += faults_of(cell, image, output, layout, sized)
@@ -179,8 +183,7 @@ def main():
     parser.add_argument("libraries", nargs="+")
     flags = parser.parse_args()
     tally = Tally()
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    with worker.Server(flags.libraries, env=one_thread) as server:
+    with worker.Server(flags.libraries, env=worker.ONE_THREAD) as server:
         if "hello" not in server.hello:
             sys.exit(f"the server said {server.hello}")
         print(server.hello)

@@ -11,6 +11,14 @@ import sys
 
 import numpy as np
 
+# The variables of the thread policy micro-single.
+ONE_THREAD = {
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+}
 PYTHON_FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
