@@ -1,6 +1,6 @@
 // Short names of data sets, which stand in job ids in place of paths.
-#ifndef FEEDRATE_LIB_PLANNING_DATASET_ID_H_
-#define FEEDRATE_LIB_PLANNING_DATASET_ID_H_
+#ifndef FEEDRATE_LIB_BASE_DATASET_ID_H_
+#define FEEDRATE_LIB_BASE_DATASET_ID_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ absl::StatusOr<std::string> DatasetId(absl::string_view dataset);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_PLANNING_DATASET_ID_H_
+#endif  // FEEDRATE_LIB_BASE_DATASET_ID_H_

@@ -1,4 +1,4 @@
-#include "lib/planning/dataset_id.h"
+#include "lib/base/dataset_id.h"
 
 #include "gtest/gtest.h"
 
