@@ -29,6 +29,7 @@ namespace feedrate {
 namespace {
 
 constexpr char kNoisy[] = "noisy";
+constexpr char kNullLibrary[] = "null";
 
 bool EndsTheRun(const absl::Status& status) {
   return status.code() == absl::StatusCode::kCancelled;
@@ -204,7 +205,7 @@ absl::Status JobRun::MeasureOnce(int run_index, RunResult* result) {
   request.num_items = num_items_;
   request.chunk = policy_.chunk;
   // Its row is to say what one timing costs, so the clock is read each time.
-  if (job_.library() == "null") request.chunk.chunk_below_s = 0;
+  if (job_.library() == kNullLibrary) request.chunk.chunk_below_s = 0;
   request.per_call_s = warm_up_.per_item_s;
   request.seed = SeedOf(run_index);
   request.rewarm_items = policy_.warm_up.subset_items;
@@ -241,7 +242,7 @@ absl::Status JobRun::Measure(int run_index) {
     RETURN_IF_ERROR(Write(&row));
     (attempts == 0 ? first_s : repeated_s) += result.elapsed_s;
     ++attempts;
-    if (!Contains(result.warnings, kNoisy) ||
+    if (!Contains(result.warnings, kNoisy) || job_.library() == kNullLibrary ||
         attempts >= measuring.max_attempts() ||
         repeated_s + result.elapsed_s >
             1.001 * measuring.repeat_budget() *

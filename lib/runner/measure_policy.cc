@@ -88,6 +88,7 @@ NoisePolicy NoisePolicyOf(const MeasuringPolicy& policy) {
   NoisePolicy noise;
   noise.contended_share = policy.contended_share();
   noise.noisy_share = policy.noisy_share();
+  noise.min_wait_s = policy.min_wait_s();
   noise.others_share = policy.others_share();
   noise.multithreaded_cores = policy.multithreaded_cores();
   noise.throttled_clock = policy.throttled_clock();

@@ -17,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/exit_code.h"
@@ -27,6 +29,7 @@
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
+#include "lib/machine/root.h"
 #include "lib/measure/noise.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/copy_speed.h"
@@ -191,7 +194,11 @@ class Session {
     feedrate::Run run;
     run.set_run_id(NewRunId());
     run.set_config(PrintTextProto(list_.config));
-    for (const std::string& word : options_.command) run.add_command(word);
+    for (const absl::string_view word : absl::StrSplit(
+             Root().Read("/proc/self/cmdline").value_or(""), '\0',
+             absl::SkipEmpty())) {
+      run.add_command(std::string(word));
+    }
     run.set_label(list_.config.label());
     run.set_note(list_.config.note());
     run.set_copy_bytes_per_s(copy_bytes_per_s);

@@ -16,8 +16,6 @@ struct RunOptions {
   JobSource source;
   // Folder with matrix and policy. Empty: found.
   std::string configs_folder;
-  // The command line, for the `run` record.
-  std::vector<std::string> command;
   RunLimits limits;
   // Carries on with what the output holds.
   bool resume = false;

@@ -108,7 +108,6 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   options.source.jobs = FLAGS_jobs;
   options.source.overrides = OverridesFromFlags();
   options.configs_folder = FLAGS_configs;
-  options.command = gflags::GetArgvs();
   options.resume = FLAGS_resume;
   options.skip_missing = FLAGS_skip_missing;
   options.equivalence = FLAGS_equivalence;
