@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 Preflight Look(const PreflightPolicy& policy, double per_item_s,
-              int64_t num_items = 1000) {
+               int64_t num_items = 1000) {
   FakeSubject subject([=](int64_t) { return per_item_s; });
   const auto seen = RunPreflight(policy, num_items, 1, "image", &subject);
   EXPECT_TRUE(seen.ok()) << seen.status();

@@ -194,9 +194,9 @@ class Session {
     feedrate::Run run;
     run.set_run_id(NewRunId());
     run.set_config(PrintTextProto(list_.config));
-    for (const absl::string_view word : absl::StrSplit(
-             Root().Read("/proc/self/cmdline").value_or(""), '\0',
-             absl::SkipEmpty())) {
+    for (const absl::string_view word :
+         absl::StrSplit(Root().Read("/proc/self/cmdline").value_or(""), '\0',
+                        absl::SkipEmpty())) {
       run.add_command(std::string(word));
     }
     run.set_label(list_.config.label());
