@@ -2,26 +2,46 @@
 #ifndef FEEDRATE_LIB_RUNNER_EQUIVALENCE_CHECK_H_
 #define FEEDRATE_LIB_RUNNER_EQUIVALENCE_CHECK_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/equivalence_cache.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/worker/child.h"
 
 namespace feedrate {
 
+// Holds outputs of a library against the reference, once for each library
+// version, parameters, reference and data. Not thread-safe.
 class EquivalenceCheck {
  public:
-  virtual ~EquivalenceCheck() = default;
-  // Known from an earlier run, or not.
-  virtual bool Find(const Job& job, const std::string& version,
-                    const InputCorpora::Input& input, Equivalence* known) = 0;
-  // Lets `child`, which has prepared the transform, show its outputs, and
-  // compares. Fails as the child does.
-  virtual absl::StatusOr<Equivalence> Check(const Job& job,
-                                            const std::string& version,
-                                            const InputCorpora::Input& input,
-                                            MeasuredChild* child) = 0;
+  // `catalogue` outlives this.
+  EquivalenceCheck(const Catalogue& catalogue, const std::string& cache_path)
+      : catalogue_(catalogue), cache_(cache_path) {}
+
+  // Lets `child`, which has prepared the job's transform, show its outputs for
+  // the first items, and compares them. Fails as the child does. An output
+  // that cannot be compared is `different`, and says why.
+  absl::StatusOr<Equivalence> Check(const Job& job, const std::string& version,
+                                    const InputCorpora::Input& input,
+                                    absl::Duration limit, MeasuredChild* child);
+
+ private:
+  absl::StatusOr<Equivalence> Compare(const Transform& transform,
+                                      const Implementation& implementation,
+                                      const InputCorpora::Input& input,
+                                      const std::vector<ChildOutput>& outputs);
+
+  const Catalogue& catalogue_;
+  EquivalenceCache cache_;
 };
+
+// Where answers are kept: in the user's cache.
+std::string EquivalenceCachePath();
 
 }  // namespace feedrate
 

@@ -146,11 +146,10 @@ absl::Status JobRun::Prepare() {
 absl::Status JobRun::CheckEquivalence() {
   if (context_.equivalence == nullptr) return absl::OkStatus();
   const TimeAccount::Entry entry(context_.account, Spending::kEquivalence);
-  if (context_.equivalence->Find(job_, version_, input_, &equivalence_)) {
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(equivalence_, context_.equivalence->Check(
-                                     job_, version_, input_, child_.get()));
+  ASSIGN_OR_RETURN(equivalence_,
+                   context_.equivalence->Check(
+                       job_, version_, input_,
+                       absl::Seconds(policy_.warm_up.hang_s), child_.get()));
   return absl::OkStatus();
 }
 

@@ -77,8 +77,10 @@ absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
   result.unit = media->media();
   result.preflight = PreflightOf(*media, execution);
   result.warm_up = WarmUpOf(*warm_up);
-  result.preflight.hang_s = hang_s > 0 ? hang_s : policy.measuring().hang_s();
-  result.warm_up.hang_s = result.preflight.hang_s;
+  result.warm_up.hang_s = hang_s > 0 ? hang_s : policy.measuring().hang_s();
+  // One that stops by itself at its limit is slow, not hanging.
+  result.preflight.hang_s =
+      hang_s > 0 ? hang_s : result.preflight.max_s + result.warm_up.hang_s;
   result.chunk.chunk_below_s = policy.measuring().chunk_below_s();
   result.chunk.max_clock_share = policy.measuring().max_clock_share();
   return result;

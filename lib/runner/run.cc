@@ -34,6 +34,7 @@
 #include "lib/records/records.pb.h"
 #include "lib/runner/copy_speed.h"
 #include "lib/runner/done_runs.h"
+#include "lib/runner/equivalence_check.h"
 #include "lib/runner/group_run.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/interrupt.h"
@@ -236,6 +237,7 @@ class Session {
     NoiseWatch noise(
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
+    EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
                                 options_.limits,
@@ -246,9 +248,7 @@ class Session {
                                 output_.get(),
                                 &noise,
                                 &account_,
-                                nullptr,
-                                &interrupt_,
-                                [this](const std::string& text) { Say(text); }};
+                                options_.equivalence ? &equivalence : nullptr};
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
     int64_t jobs_done = 0;

@@ -3,8 +3,6 @@
 #define FEEDRATE_LIB_RUNNER_RUN_CONTEXT_H_
 
 #include <cstdint>
-#include <functional>
-#include <string>
 
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
@@ -12,7 +10,6 @@
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/input_corpora.h"
-#include "lib/runner/interrupt.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/server_pool.h"
@@ -44,8 +41,6 @@ struct RunContext {
   TimeAccount* const account;
   // Null: equivalence is not looked at.
   EquivalenceCheck* const equivalence;
-  const Interrupt* const interrupt;
-  std::function<void(const std::string&)> warn;
 };
 
 }  // namespace feedrate

@@ -95,6 +95,8 @@ absl::StatusOr<LibraryServer*> ServerPool::Get(const Job& job) {
   }
   Entry& entry = found->second;
   if (entry.server == nullptr || entry.server->pid() < 0) {
+    // Children of the dead one may still point to it.
+    retired_.push_back(std::move(entry.server));
     ASSIGN_OR_RETURN(entry.server, LibraryServer::Start(entry.options));
   }
   ASSIGN_OR_RETURN(entry.hello,

@@ -61,6 +61,8 @@ class ServerPool {
   const WorkerPlaces places_;
   const int interrupt_fd_;
   std::map<Key, Entry> entries_;
+  // Servers that died, as long as their children are spoken of.
+  std::vector<std::unique_ptr<LibraryServer>> retired_;
 };
 
 }  // namespace feedrate

@@ -17,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/runner/cache_folder.h"
 
 namespace feedrate {
 namespace {
@@ -28,12 +29,6 @@ constexpr size_t kHashDigits = 16;
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string CacheFolder() {
-  const std::string xdg = Variable("XDG_CACHE_HOME");
-  return JoinPath(xdg.empty() ? JoinPath(Variable("HOME"), ".cache") : xdg,
-                  "feedrate");
 }
 
 // Libraries that would ask the network, or write beside their sources.
