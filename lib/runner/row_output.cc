@@ -144,6 +144,15 @@ absl::StatusOr<RecordWriter*> RowOutput::WriterOf(const std::string& name) {
   return file.writer.get();
 }
 
+absl::Status RowOutput::WriteText(const std::string& text) {
+  const std::string path =
+      is_folder_ ? JoinPath(options_.path, "verify.txt") : options_.path;
+  File& file = files_[path];
+  if (!file.fd.valid()) RETURN_IF_ERROR(OpenFile(path, &file));
+  return RecordWriter(file.fd.get(), path, RecordWriter::Flush::kEachRecord)
+      .WriteText(text);
+}
+
 absl::Status RowOutput::Write(const Row& row, const std::string& file) {
   ASSIGN_OR_RETURN(RecordWriter* const writer, WriterOf(file));
   RETURN_IF_ERROR(writer->Write(row));

@@ -42,6 +42,9 @@ class RowOutput {
   // `file` is the job's `output`.
   absl::Status Write(const Row& row, const std::string& file);
 
+  // Instead of records, for what is no row. A folder gets it as `verify.txt`.
+  absl::Status WriteText(const std::string& text);
+
   // Rows written, by status.
   const std::map<std::string, int64_t>& counts() const { return counts_; }
 

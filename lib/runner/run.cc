@@ -31,6 +31,7 @@
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/measure/noise.h"
+#include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/copy_speed.h"
 #include "lib/runner/done_runs.h"
@@ -49,6 +50,7 @@
 #include "lib/runner/run_context.h"
 #include "lib/runner/server_pool.h"
 #include "lib/runner/time_account.h"
+#include "lib/runner/verify.h"
 #include "lib/runner/worker_command.h"
 
 namespace feedrate {
@@ -230,7 +232,7 @@ class Session {
   }
 
   absl::Status RunGroups() {
-    if (NothingIsLeft()) {
+    if (!options_.verify && NothingIsLeft()) {
       Say("every run is done already");
       return absl::OkStatus();
     }
@@ -249,6 +251,7 @@ class Session {
                                 &noise,
                                 &account_,
                                 options_.equivalence ? &equivalence : nullptr};
+    if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
     int64_t jobs_done = 0;
@@ -266,6 +269,25 @@ class Session {
     }
     progress_.Finish();
     return absl::OkStatus();
+  }
+
+  absl::Status Verify(const RunContext& context) {
+    int64_t done = 0;
+    ASSIGN_OR_RETURN(const std::vector<Verification> verifications,
+                     VerifyJobs(context, list_.jobs, [&](const Job& job) {
+                       progress_.Show(
+                           "outputs", done++, list_.jobs.size(),
+                           absl::StrCat(job.transform(), " ", job.library()));
+                     }));
+    progress_.Finish();
+    if (options_.verify_format == "table") {
+      return output_->WriteText(VerificationTable(verifications));
+    }
+    std::string text;
+    for (const Verification& verification : verifications) {
+      AppendRecord(verification, &text);
+    }
+    return output_->WriteText(text);
   }
 
   // Timed one by one, whatever it takes: its row is the clock's cost.
@@ -288,8 +310,11 @@ class Session {
       fails |= std::find(options_.fail_on.begin(), options_.fail_on.end(),
                          status) != options_.fail_on.end();
     }
-    Say(absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ") in ",
-                     absl::StrFormat("%.1f s", account_.Total())));
+    const std::string time = absl::StrFormat("%.1f s", account_.Total());
+    Say(options_.verify
+            ? absl::StrCat("compared in ", time)
+            : absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ") in ",
+                           time));
     if (options_.account) Say(account_.Text());
     return fails ? ExitCode::kCheckSaidNo : ExitCode::kDone;
   }
