@@ -67,6 +67,7 @@ uint64_t JobRun::SeedOf(int run_index) const {
 Row JobRun::NewRow(int run_index) {
   Row row = RowOf(job_, context_.identity, policy_.unit);
   if (!input_.dataset.id().empty()) *row.mutable_dataset() = input_.dataset;
+  for (const std::string& label : labels_) row.add_labels(label);
   row.set_run_index(run_index);
   row.set_attempt(next_attempt_[run_index]++);
   row.set_library_version(version_.empty() ? context_.servers->VersionOf(job_)

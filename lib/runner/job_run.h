@@ -31,6 +31,8 @@ class JobRun {
   // Run indexes that are asked for and not done yet.
   const std::vector<int>& pending() const { return pending_; }
   const Job& job() const { return job_; }
+  // For all its rows.
+  void AddLabel(const std::string& label) { labels_.push_back(label); }
   // Makes runs pending that are done.
   void MeasureAgain();
 
@@ -66,6 +68,7 @@ class JobRun {
   const Job job_;
   JobPolicy policy_;
   std::vector<int> pending_;
+  std::vector<std::string> labels_;
   std::map<int, int> next_attempt_;
 
   InputCorpora::Input input_;
