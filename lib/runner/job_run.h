@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/measure/measure_run.h"
 #include "lib/measure/preflight.h"
@@ -59,6 +60,8 @@ class JobRun {
   absl::Status WarmUpJob();
   absl::Status MeasureOnce(int run_index, RunResult* result);
   Row NewRow(int run_index);
+  // What is known only of rows that are `ok`.
+  void AddMeasured(Row* row);
   absl::Status WriteFailure(const absl::Status& failure,
                             const std::vector<int>& run_indexes);
   absl::Status Write(Row* row);
@@ -66,6 +69,7 @@ class JobRun {
 
   const RunContext& context_;
   const Job job_;
+  absl::StatusOr<JobPolicy> found_policy_;
   JobPolicy policy_;
   std::vector<int> pending_;
   std::vector<std::string> labels_;

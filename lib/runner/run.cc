@@ -26,6 +26,7 @@
 #include "lib/measure/noise.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/copy_limit.h"
 #include "lib/runner/copy_speed.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
@@ -181,6 +182,7 @@ class Session {
     NoiseWatch noise(
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
+    CopyLimit copy_limit(*catalogue_);
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
@@ -192,7 +194,8 @@ class Session {
                                 output_.get(),
                                 &noise,
                                 &account_,
-                                options_.equivalence ? &equivalence : nullptr};
+                                options_.equivalence ? &equivalence : nullptr,
+                                &copy_limit};
     if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
