@@ -4,8 +4,13 @@
 
 For each transform that a library has in the sets of RGB and nine-channel
 images: two small images go through the server, and the outputs must have the
-right shape and type and differ from their inputs. A cell that the matrix calls
-unsupported is counted apart. dev/cells_test.sh runs it in each environment.
+right shape and type, be the same for the same seed, and differ from their
+inputs; no call may start a thread. A cell that the matrix calls unsupported is
+counted apart.
+dev/python_cells_test.sh and dev/torch_cells_test.sh run it.
+
+--profile=matched does the same with those parameters; as there is no list of
+them here, neither their number nor the outputs' size is looked at.
 """
 
 import argparse
@@ -16,9 +21,9 @@ import time
 
 import numpy as np
 from testing import worker
-from testing.textproto import all_of, one_of, parse
+from testing.cells import CHANNELS, LAYOUTS, cells_of, inputs_of
 
-# Cells of the public benchmark (facts of its support matrix).
+# Cells of the public benchmark.
 CELLS = {
     ("image-rgb", "albumentationsx"): 58,
     ("image-rgb", "torchvision"): 27,
@@ -28,25 +33,21 @@ CELLS = {
     ("image-9ch", "torchvision"): 23,
     ("image-9ch", "kornia"): 41,
 }
-FILES = {"image-rgb": "rgb.textproto", "image-9ch": "9ch.textproto"}
-PUBLIC = ["albumentationsx", "torchvision", "kornia", "pillow"]
-# Height and width; one is smaller than the crops, none is a multiple of 4.
-SIZES = [(230, 275), (275, 190)]
 # Draws that may be tried until one changes the image.
-SEEDS = range(7, 23)
-
-# Shape of the output from the input's height and width, where it is another.
-CROP = (224, 224)
+SEEDS = range(8, 24)
+# Height and width of the output from the input's, where they are others.
 SHAPES = {
-    "RandomCrop224": lambda h, w: CROP,
-    "RandomResizedCrop": lambda h, w: CROP,
-    "CenterCrop224": lambda h, w: CROP,
+    "RandomCrop224": lambda h, w: (224, 224),
+    "RandomResizedCrop": lambda h, w: (224, 224),
+    "CenterCrop224": lambda h, w: (224, 224),
     "Resize": lambda h, w: (512, 512),
     "Pad": lambda h, w: (h + 20, w + 20),
     "LongestMaxSize": lambda h, w: fit(h, w, max),
     "SmallestMaxSize": lambda h, w: fit(h, w, min),
     "Transpose": lambda h, w: (w, h),
 }
+# Libraries round half a pixel as they please.
+ROUNDED = {"LongestMaxSize", "SmallestMaxSize", "Resize"}
 
 
 def fit(height, width, side):
@@ -54,228 +55,147 @@ def fit(height, width, side):
     return round(height * scale), round(width * scale)
 
 
-def right_shape(transform, library, height, width, shape):
-    """Whether an output of this height and width is what was asked for."""
-    if transform == "RandomRotate90" and library != "kornia":
+def right_shape(cell, height, width, shape):
+    """Whether an output of this shape is what the profile `paper` asks for."""
+    if cell.transform == "RandomRotate90" and cell.library != "kornia":
         return shape in ((height, width), (width, height))
-    if transform == "Resize" and library == "torchvision":
+    if cell.transform == "Resize" and cell.library == "torchvision":
         wanted = fit(height, width, min)  # It keeps the aspect.
     else:
-        wanted = SHAPES.get(transform, lambda h, w: (h, w))(height, width)
-    # Libraries round half a pixel as they please.
-    slack = (
-        1 if transform in ("LongestMaxSize", "SmallestMaxSize", "Resize") else 0
-    )
+        wanted = SHAPES.get(cell.transform, lambda h, w: (h, w))(height, width)
+    slack = 1 if cell.transform in ROUNDED else 0
     return all(abs(a - b) <= slack for a, b in zip(shape, wanted, strict=True))
 
 
-def photograph(height, width, seed):
-    """Smooth shapes, an edge and some grain: nothing that a blur, a change of
-    contrast or an equalisation would leave as it is."""
-    noise = np.random.default_rng(seed)
-    y, x = np.mgrid[0:height, 0:width]
-    waves = [
-        np.sin(x / (17 + 5 * c)) + np.cos(y / (23 + 7 * c)) for c in range(3)
-    ]
-    image = 100 + 35 * np.stack(waves, axis=2)
-    image[height // 3 : height // 2, width // 4 : width // 2] += 50
-    image += noise.normal(0, 6, image.shape)
-    return np.clip(image, 5, 240).astype(np.uint8)
+def faults_of(cell, image, output, layout, sized):
+    """What is wrong with one output, a text for each fault."""
+    axes = (1, 2, 0) if layout == "CHW" else (0, 1, 2)
+    height, width, channels = (image.shape[axis] for axis in axes)
+    if output.ndim != 3 or output.shape[axes[2]] != channels:
+        yield f"shape {output.shape} for {channels} channels"
+        return
+    shape = (output.shape[axes[0]], output.shape[axes[1]])
+    if sized and not right_shape(cell, height, width, shape):
+        yield f"{height}x{width} became {shape[0]}x{shape[1]}"
+    if output.dtype != image.dtype:
+        yield f"type {output.dtype} from {image.dtype}"
+    if output.dtype == np.float32 and not np.isfinite(output).all():
+        yield "the output is not finite"
 
 
-def inputs_of(library, channels):
-    images = [photograph(h, w, seed) for seed, (h, w) in enumerate(SIZES)]
-    images = [np.concatenate([i] * (channels // 3), axis=2) for i in images]
-    if library in ("torchvision", "kornia"):
-        images = [np.ascontiguousarray(i.transpose(2, 0, 1)) for i in images]
-    if library == "kornia":
-        images = [i.astype(np.float32) / np.float32(255) for i in images]
-    return images
-
-
-def members(configs, scenario):
-    """(transform, its implementations by library) of the set."""
-    text = (configs / "transforms" / FILES[scenario]).read_text()
-    for transform in all_of(parse(text), "transforms"):
-        own = {}
-        for entry in all_of(transform, "implementations"):
-            in_paper = one_of(entry, "params_profile", "paper") == "paper"
-            modes = all_of(entry, "modes")
-            if in_paper and (not modes or "micro" in modes):
-                own[one_of(entry, "library")] = entry
-        everyone = [
-            one_of(e, "library") for e in all_of(transform, "implementations")
-        ]
-        public = [name for name in PUBLIC if name in everyone]
-        if scenario == "image-9ch":
-            public = [name for name in public if name != "pillow"]
-        if len(public) >= 2 and not one_of(transform, "left_out"):
-            yield one_of(transform, "name"), own
-
-
-def unsupported(configs, scenario, library, transform):
-    """The matrix's reason, or nothing."""
-    matrix = parse((configs / "matrix.textproto").read_text())
-    for exception in all_of(matrix, "exceptions"):
-        if (
-            one_of(exception, "scenario") == scenario
-            and one_of(exception, "library") == library
-            and one_of(exception, "mode", "micro") == "micro"
-            and one_of(exception, "device", "cpu") == "cpu"
-            and transform in all_of(exception, "transforms")
-        ):
-            return one_of(exception, "reason")
-    return ""
-
-
-def command(library, scenario, transform, entry):
-    return {
-        "op": "prepare",
-        "library": library,
-        "transform": transform,
-        "native_op": one_of(entry, "native_op"),
-        "params": all_of(entry, "params"),
-        "wrap": one_of(entry, "wrap"),
-        "scenario": scenario,
-        "device": "cpu",
-        "seed": 42,
-        "opencv_threads": 0,
-        "opencv_opencl": False,
-        "torch_intra_op": 1,
-        "torch_inter_op": 1,
-    }
-
-
-def faults_of(library, transform, inputs, outputs):
-    """What is wrong with the outputs, one text each."""
-    for image, (output, layout) in zip(inputs, outputs, strict=True):
-        chw = layout == "CHW"
-        height, width, channels = (
-            image.shape if not chw else (*image.shape[1:], image.shape[0])
-        )
-        shape = output.shape[1:] if chw else output.shape[:2]
-        if output.ndim != 3 or output.shape[0 if chw else 2] != channels:
-            yield f"shape {output.shape} for {channels} channels"
-        elif not right_shape(transform, library, height, width, shape):
-            yield f"{height}x{width} became {shape[0]}x{shape[1]}"
-        if output.dtype != image.dtype:
-            yield f"type {output.dtype} from {image.dtype}"
-        if output.dtype == np.float32 and not np.isfinite(output).all():
-            yield "the output is not finite"
-
-
-def unchanged(child, inputs):
-    """Indexes of the inputs that come back as they were for every seed: by
-    chance one of the four quarter turns, or AlbumentationsX's plasma with a
-    factor below zero on uint8, is no change at all."""
+def unchanged(child, inputs, outputs):
+    """Indexes of the inputs that come back as they were, whatever the seed. By
+    chance alone a quarter turn is none, and so is AlbumentationsX's plasma with
+    a factor below zero on uint8."""
     left = set(range(len(inputs)))
     for seed in SEEDS:
-        for i, (output, _) in enumerate(
-            child.outputs(range(len(inputs)), seed)
-        ):
+        for i, (output, _) in enumerate(outputs):
             if not np.array_equal(output, inputs[i]):
                 left.discard(i)
         if not left:
             break
+        outputs = child.outputs(range(len(inputs)), seed)
     return left
 
 
-def run_cell(server, corpus, inputs, library, scenario, transform, entry):
+def ask(child, command):
+    reply = child.ask(command)
+    if reply is None:
+        raise RuntimeError(f"the child died in {command['op']}")
+    if "error" in reply:
+        raise RuntimeError(reply["error"])
+    return reply
+
+
+def run_cell(server, corpus, inputs, cell, sized):
     """The faults of one cell; it gets its own child, as a job does."""
-    child = server.spawn(library, corpus)
+    child = server.spawn(cell.library, corpus)
+    faults = []
     try:
-        reply = child.ask(command(library, scenario, transform, entry))
-        if reply is None or "error" in reply:
-            return [reply["error"] if reply else "the child died in prepare"]
-        if reply["threads"] != 1:
-            return [f"{reply['threads']} threads"]
-        timed = child.ask({"op": "time", "first": 0, "count": 2, "seed": 7})
-        if timed is None or "error" in timed:
-            return [timed["error"] if timed else "the child died"]
+        threads = ask(child, cell.prepare())["threads"]
+        if threads != 1:
+            faults.append(f"{threads} threads")
+        timed = ask(child, {"op": "time", "first": 0, "count": 2, "seed": 7})
         if len(timed["samples_s"]) != 2 or min(timed["samples_s"]) <= 0:
-            return [f"samples {timed['samples_s']}"]
-        outputs = child.outputs([0, 1])
-        again = child.outputs([0, 1])
-        faults = list(faults_of(library, transform, inputs, outputs))
+            faults.append(f"samples {timed['samples_s']}")
+        tasks = len(os.listdir(f"/proc/{child.pid}/task"))
+        if tasks != 1:
+            faults.append(f"{tasks} threads were running")
+        outputs, again = child.outputs([0, 1]), child.outputs([0, 1])
+        for image, (output, layout) in zip(inputs, outputs, strict=True):
+            faults += faults_of(cell, image, output, layout, sized)
         for (first, _), (second, _) in zip(outputs, again, strict=True):
             if not np.array_equal(first, second):
                 faults.append("the same seed gave another output")
-        for i in unchanged(child, inputs):
+        for i in unchanged(child, inputs, outputs):
             faults.append(f"image {i} comes back as it was for every seed")
-        return faults
     except Exception as error:
-        return [f"{type(error).__name__}: {error}"]
+        faults.append(f"{type(error).__name__}: {error}")
     finally:
         child.close()
+    return faults
 
 
-def run_library(server, configs, library, only):
-    """(cells that passed, unsupported ones, lines about the others)."""
-    passed, skipped, failures = 0, 0, []
-    for scenario, channels in (("image-rgb", 3), ("image-9ch", 9)):
+class Tally:
+    def __init__(self):
+        self.passed, self.unsupported, self.faults = 0, 0, []
+
+    def add(self, cell, faults, seconds):
+        self.passed += not faults
+        self.faults += [f"{cell}: {fault}" for fault in faults]
+        word = "FAILED" if faults else "ok"
+        print(f"{word} {cell} ({seconds:.1f} s)", *faults, flush=True)
+
+
+def run_library(server, flags, library, tally):
+    paper = flags.profile == "paper"
+    for scenario, channels in CHANNELS.items():
         if (scenario, library) not in CELLS:
             continue
         inputs = inputs_of(library, channels)
-        layout = "CHW" if library in ("torchvision", "kornia") else "HWC"
-        corpus = worker.write_corpus(inputs, layout)
-        cells = 0
-        for transform, entries in members(configs, scenario):
-            if library not in entries or (only and transform not in only):
+        corpus = worker.write_corpus(inputs, LAYOUTS.get(library, "HWC"))
+        cells = list(cells_of(flags.configs, scenario, library, flags.profile))
+        wanted = CELLS[scenario, library]
+        if paper and len(cells) != wanted:
+            tally.faults.append(
+                f"{scenario} {library}: {len(cells)} cells, not {wanted}"
+            )
+        for cell in cells:
+            if flags.only and cell.transform not in flags.only.split(","):
                 continue
-            cells += 1
-            if reason := unsupported(configs, scenario, library, transform):
-                print(f"unsupported {scenario} {library} {transform}: {reason}")
-                skipped += 1
+            if cell.unsupported:
+                print(f"unsupported {cell}: {cell.unsupported}")
+                tally.unsupported += 1
                 continue
             started = time.monotonic()
-            faults = run_cell(
-                server,
-                corpus,
-                inputs,
-                library,
-                scenario,
-                transform,
-                entries[library],
-            )
-            took = time.monotonic() - started
-            cell = f"{scenario} {library} {transform} ({took:.1f} s)"
-            failures += [f"{cell}: {fault}" for fault in faults]
-            passed += not faults
-            print(f"{'FAILED' if faults else 'ok'} {cell}", *faults, flush=True)
-        wanted = CELLS[scenario, library]
-        if not only and cells != wanted:
-            failures.append(
-                f"{scenario} {library}: {cells} cells, not {wanted}"
-            )
+            faults = run_cell(server, corpus, inputs, cell, sized=paper)
+            tally.add(cell, faults, time.monotonic() - started)
         os.close(corpus)
-    return passed, skipped, failures
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--configs", type=pathlib.Path, required=True)
-    parser.add_argument(
-        "--only", default="", help="transforms, for one's own use"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
+    parser.add_argument("--configs", type=pathlib.Path, required=True)
+    parser.add_argument("--profile", default="paper")
+    parser.add_argument("--only", help="transforms, with commas between")
     parser.add_argument("libraries", nargs="+")
     flags = parser.parse_args()
-    only = set(filter(None, flags.only.split(",")))
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    failures, passed, skipped = [], 0, 0
-    with worker.Server(flags.libraries, env=one_thread) as server:
+    tally = Tally()
+    with worker.Server(flags.libraries, env=worker.ONE_THREAD) as server:
         if "hello" not in server.hello:
             sys.exit(f"the server said {server.hello}")
         print(server.hello)
         for library in flags.libraries:
-            done = run_library(server, flags.configs, library, only)
-            passed, skipped = passed + done[0], skipped + done[1]
-            failures += done[2]
-    for line in failures:
+            run_library(server, flags, library, tally)
+    for line in tally.faults:
         print("FAILED", line)
     print(
-        f"{passed} cells passed, {skipped} unsupported, {len(failures)} faults"
+        f"{tally.passed} cells passed, {tally.unsupported} unsupported,"
+        f" {len(tally.faults)} faults"
     )
-    return 1 if failures else 0
+    return 1 if tally.faults else 0
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import random
 import traceback
 
 import numpy as np
+import numpy.random  # Else imported by the first job that seeds it.
 import params
 import timing
 from corpus import Corpus

@@ -19,6 +19,8 @@ import socket
 import sys
 import time
 
+import arm_blas
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 CONTROL_FD = 3
 # Commands, replies, standard error, corpus.
@@ -165,6 +167,7 @@ def main():
     control = Control(CONTROL_FD)
     folders = [*flags.library_folder, FOLDER / "libraries"]
     try:
+        arm_blas.avoid_hidden_sve()
         started = time.perf_counter()
         libraries = {
             name: load_library(name, folders)

@@ -51,7 +51,7 @@ def clock_pair_s(pairs=2000):
         begin = clock()
         end = clock()
         samples[i] = end - begin
-    return statistics.fmean(samples) / 1e9
+    return statistics.median(samples) / 1e9
 
 
 def _time_each(call, inputs, samples, limit_s):

@@ -1,30 +1,10 @@
 """What the libraries on top of torch have in common.
 
-Import this before torch. The server imports it too, so nothing here may run an
-operation of torch at import: its threads would start, and every forked child
-would hang.
+The server imports this too, so nothing here may run an operation of torch at
+import: its threads would start, and every forked child would hang.
 """
 
-import ctypes
-import os
-import platform
-
-
-def _avoid_sve_without_sve():
-    """The BLAS in torch's wheel for arm64 (NVPL) trusts the CPU's name. In a
-    virtual machine that hides SVE it then waits for ever for vectors of width
-    zero; type 1 makes it use what every arm64 CPU has."""
-    at_hwcap, hwcap_sve = 16, 1 << 22
-    libc = ctypes.CDLL(None)
-    libc.getauxval.restype = ctypes.c_ulong
-    if not libc.getauxval(ctypes.c_ulong(at_hwcap)) & hwcap_sve:
-        os.environ.setdefault("NVPL_BLAS_DEBUG_CPU_TYPE", "1")
-
-
-if platform.machine() == "aarch64":
-    _avoid_sve_without_sve()
-
-import torch  # noqa: E402, after the lines above
+import torch
 
 
 def use_threads(policy):

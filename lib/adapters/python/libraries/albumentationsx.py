@@ -1,10 +1,18 @@
 """AlbumentationsX: uint8 HWC arrays; native_op is a class of the package."""
 
+import sys
+
 import albumentations
 import cv2
 import numpy as np
 from operation import Operation, find
 from params import Params
+
+# The package imports torch by itself, from 2.5 on.
+if "torch" in sys.modules:
+    import torch_support
+else:
+    torch_support = None
 
 # Names in parameters that are OpenCV's; any other is a plain string.
 _OPENCV_PREFIXES = ("INTER_", "BORDER_")
@@ -19,14 +27,17 @@ def use_threads(policy):
         cv2.setNumThreads(policy["opencv_threads"])
     if not policy.get("opencv_opencl", False):
         cv2.ocl.setUseOpenCL(False)
+    if torch_support:
+        torch_support.use_threads(policy)
 
 
 def threads():
-    return cv2.getNumThreads()
+    of_torch = torch_support.threads() if torch_support else 1
+    return max(cv2.getNumThreads(), of_torch)
 
 
 def input_of(array, layout):
-    if layout not in ("HWC",):
+    if layout != "HWC":
         raise ValueError(f"needs HWC, not {layout}")
     return array
 
@@ -44,9 +55,12 @@ def make(spec):
     def call(image):
         return contiguous(transform(image=image)["image"])
 
-    return Operation(
-        call, lambda value: transform.set_random_seed(value % 2**32)
-    )
+    def seed(value):
+        transform.set_random_seed(value % 2**32)
+        if torch_support:
+            torch_support.seed(value)
+
+    return Operation(call, seed)
 
 
 def array_of(output):

@@ -26,6 +26,8 @@ _MODULES = {
     "ImageFilter": ImageFilter,
     "ImageOps": ImageOps,
 }
+# Imports the common formats, which else the first image does.
+Image.preinit()
 _ENUMS = [Image.Resampling, Image.Transpose, Image.Transform]
 
 

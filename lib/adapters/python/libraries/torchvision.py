@@ -7,9 +7,6 @@ function there, which is called with the image first.
 import inspect
 
 import torch_support
-
-# isort: split
-# What imports torch comes after torch_support.
 import torchvision
 from operation import Operation, find
 from params import Params

@@ -11,6 +11,14 @@ import sys
 
 import numpy as np
 
+# The variables of the thread policy micro-single.
+ONE_THREAD = {
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+}
 PYTHON_FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -141,6 +149,10 @@ class Child:
         self.send(message)
         line = self._reader.readline()
         return json.loads(line) if line else None
+
+    def read_rest(self):
+        """What the child still sends, to the end of its pipe."""
+        return self._reader.read()
 
     def outputs(self, indexes, seed=7):
         """The arrays of an `output` command, and their layouts."""
