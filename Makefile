@@ -70,6 +70,16 @@ docs: ## Write the generated pages under docs/ again
 	@dev/setup.sh build
 	@dev/bazel.sh run //docs:generate
 
+# Which environments `make envs` makes: a folder under configs/requirements, and
+# groups of it (all).
+ENV_SET ?= paper
+GROUPS ?=
+
+.PHONY: envs
+envs: ## Python environments of the libraries; ENV_SET=current, GROUPS="pillow"
+	@dev/setup.sh dev
+	@ENV_SET="$(ENV_SET)" GROUPS_WANTED="$(GROUPS)" dev/envs.sh
+
 .PHONY: torch
 torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/setup.sh build dev

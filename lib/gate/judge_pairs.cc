@@ -1,0 +1,259 @@
+#include "lib/gate/judge_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/gate/codes.h"
+#include "lib/stats/sign_flip.h"
+
+namespace feedrate {
+namespace {
+
+double Percent(double log) { return 100 * std::expm1(log); }
+
+bool DidNotEnd(const std::string& status) {
+  return status == kCodeCrashed || status == kCodeFailed ||
+         status == kCodeTimeout || status == kCodeOom;
+}
+
+std::string SideText(const char* side, const std::string& status,
+                     const std::string& reason) {
+  return absl::StrCat(side, " ", status, reason.empty() ? "" : ": ", reason);
+}
+
+// A side that died, was unsupported or stopped early is told before any time
+// is looked at. True: the verdict is final.
+bool JudgeProblems(const PairedJob& job, Verdict* verdict) {
+  std::set<std::string> codes;
+  std::vector<std::string> reasons;
+  for (const auto& problem : job.a_problems) {
+    codes.insert(problem.first);
+    reasons.push_back(SideText("A", problem.first, problem.second));
+  }
+  for (const auto& problem : job.b_problems) {
+    codes.insert(problem.first);
+    reasons.push_back(SideText("B", problem.first, problem.second));
+  }
+  if (codes.empty()) return false;
+  const bool died = std::any_of(codes.begin(), codes.end(), DidNotEnd);
+  const bool one_sided = job.a_problems.empty() != job.b_problems.empty();
+  verdict->set_verdict(!died && one_sided ? "cannot_tell" : "invalid");
+  for (const std::string& code : codes) verdict->add_codes(code);
+  verdict->set_reason(absl::StrJoin(reasons, "; "));
+  return true;
+}
+
+bool JudgeComparable(const PairedJob& job, Verdict* verdict) {
+  if (job.profiles.size() > 1) {
+    verdict->set_verdict("invalid");
+    verdict->add_codes(kCodeMixedProfiles);
+    verdict->set_reason(absl::StrCat("rows of different machines: ",
+                                     absl::StrJoin(job.profiles, ", ")));
+    return true;
+  }
+  if (job.Differences().empty()) {
+    verdict->set_verdict("invalid");
+    verdict->add_codes(kCodeOneSideOnly);
+    verdict->set_reason("no pair has both sides");
+    return true;
+  }
+  return false;
+}
+
+void SetEffect(const PairedJob& job, const PairedLook& look, Verdict* verdict) {
+  Effect* effect = verdict->mutable_effect();
+  effect->set_percent(Percent(look.estimate));
+  const Interval interval =
+      look.interval.value_or(Interval{look.estimate, look.estimate});
+  effect->set_low_percent(Percent(interval.low));
+  effect->set_high_percent(Percent(interval.high));
+  effect->set_confidence(look.interval ? kConfidence : 0);
+  effect->set_a(job.TypicalSeconds(false));
+  effect->set_b(job.TypicalSeconds(true));
+  verdict->set_p_value(look.p_value);
+}
+
+std::string RangeText(const Effect& effect) {
+  return absl::StrFormat("%+.2f%% [%+.2f%%, %+.2f%%]", effect.percent(),
+                         effect.low_percent(), effect.high_percent());
+}
+
+// Fewest pairs that can prove something at `share`.
+int LeastPairs(double share) {
+  int pairs = 2;
+  while (SmallestSignFlipPValue(pairs) > share && pairs < 1000) ++pairs;
+  return pairs;
+}
+
+void SayCannotTell(const PairedDesign& design, int pairs, double share,
+                   Verdict* verdict) {
+  const double last =
+      ShareOfLook(design, static_cast<int>(design.looks.size()) - 1);
+  const int least = LeastPairs(share > 0 ? share : last);
+  if (pairs < least) {
+    verdict->add_codes(kCodeFewPairs);
+    verdict->set_reason(absl::StrFormat(
+        "%s; %d pairs cannot prove a change at this level, which takes %d",
+        RangeText(verdict->effect()), pairs, least));
+    return;
+  }
+  verdict->add_codes(kCodeNoisy);
+  std::string text = absl::StrFormat("%s is neither within ±%g%% nor proved",
+                                     RangeText(verdict->effect()),
+                                     verdict->interest_percent());
+  if (verdict->has_floor_percent()) {
+    absl::StrAppendFormat(&text, "; such noise hides less than %.1f%%",
+                          verdict->floor_percent());
+  }
+  verdict->set_reason(text);
+}
+
+void SayVerdict(const PairedLook& look, const PairedDesign& design, int pairs,
+                double share, Verdict* verdict) {
+  const std::string range = RangeText(verdict->effect());
+  switch (look.verdict) {
+    case PairedVerdict::kSlower:
+    case PairedVerdict::kFaster:
+      verdict->add_codes(kCodeTime);
+      verdict->set_reason(absl::StrFormat("%s in %d pairs, p = %.1g", range,
+                                          pairs, look.p_value));
+      return;
+    case PairedVerdict::kSame:
+      if (look.is_small_change) verdict->add_codes(kCodeSmallChange);
+      verdict->set_reason(absl::StrFormat(
+          "%s is within ±%g%%%s", range, verdict->interest_percent(),
+          look.is_small_change ? "; the change is real but small" : ""));
+      return;
+    case PairedVerdict::kCannotTell:
+      SayCannotTell(design, pairs, share, verdict);
+      return;
+  }
+}
+
+// A calibration showed what can be seen here; less is not judged.
+void ApplyCalibratedFloor(double floor_percent, Verdict* verdict) {
+  const bool changed =
+      verdict->verdict() == "slower" || verdict->verdict() == "faster";
+  if (!changed || std::abs(verdict->effect().percent()) >= floor_percent) {
+    return;
+  }
+  verdict->set_verdict("cannot_tell");
+  verdict->clear_codes();
+  verdict->add_codes(kCodeBelowFloor);
+  verdict->set_reason(absl::StrFormat(
+      "%s; below %.1f%%, the smallest change that the calibration could see",
+      RangeText(verdict->effect()), floor_percent));
+}
+
+void JudgeTimes(const PairedJob& job, PairedDesign design,
+                const PairedOptions& options, Verdict* verdict) {
+  const auto floor = options.floor_percent.find(job.job_id);
+  const bool is_calibrated = floor != options.floor_percent.end();
+  if (is_calibrated) {
+    design.interest_percent = std::max(design.interest_percent, floor->second);
+  }
+  const std::vector<double> differences = job.Differences();
+  const int pairs = static_cast<int>(differences.size());
+  const int last = static_cast<int>(design.looks.size()) - 1;
+  const int number = std::min(job.LastStage(), last);
+  // Fewer pairs than the look asks for were cut short: what an early look may
+  // spend is still theirs, and never more.
+  const PairedLook look = LookAt(differences, design, number, true);
+  verdict->set_verdict(PairedVerdictName(look.verdict));
+  verdict->set_pairs(pairs);
+  verdict->set_level(design.level);
+  verdict->set_interest_percent(design.interest_percent);
+  SetEffect(job, look, verdict);
+  for (const double d : differences) verdict->add_pair_percent(Percent(d));
+  if (is_calibrated) {
+    verdict->set_floor_percent(floor->second);
+    verdict->set_floor_source("calibrated");
+  } else if (std::isfinite(look.floor) && look.spread > 0) {
+    verdict->set_floor_percent(Percent(look.floor));
+    verdict->set_floor_source("estimated");
+  }
+  SayVerdict(look, design, pairs, ShareOfLook(design, number), verdict);
+  if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
+  std::string command =
+      absl::StrCat("duel --a=", Quoted(duel.a()), " --b=", Quoted(duel.b()));
+  if (job.row.mode() != "command") {
+    absl::StrAppend(&command, " --only=", job.job_id);
+  }
+  return absl::StrCat(command, " | compare_baseline --paired");
+}
+
+}  // namespace
+
+int64_t JudgedJobs(const PairedRows& rows) {
+  int64_t judged = 0;
+  for (const PairedJob& job : rows.jobs()) {
+    if (!job.Differences().empty()) ++judged;
+  }
+  return std::max<int64_t>(1, judged);
+}
+
+PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options) {
+  PairedDesign design;
+  design.level = LevelFor(JudgedJobs(rows));
+  design.interest_percent = options.interest_percent;
+  if (rows.duel() && rows.duel()->stages_size() > 0) {
+    design.looks.assign(rows.duel()->stages().begin(),
+                        rows.duel()->stages().end());
+    return design;
+  }
+  // Without the record: the most pairs that a job had after each stage.
+  std::map<int, int> most;
+  for (const PairedJob& job : rows.jobs()) {
+    std::map<int, int> here;
+    for (const auto& pair : job.pairs) {
+      if (pair.second.IsWhole()) ++here[pair.second.stage];
+    }
+    int sum = 0;
+    for (const auto& stage : here) {
+      sum += stage.second;
+      most[stage.first] = std::max(most[stage.first], sum);
+    }
+  }
+  for (const auto& stage : most) design.looks.push_back(stage.second);
+  if (design.looks.empty()) design.looks.push_back(kMaxPairs);
+  return design;
+}
+
+std::vector<Verdict> JudgePairs(const PairedRows& rows,
+                                const PairedOptions& options) {
+  const PairedDesign design = DesignOf(rows, options);
+  std::vector<Verdict> verdicts;
+  for (const PairedJob& job : rows.jobs()) {
+    Verdict verdict;
+    verdict.set_scope("job");
+    verdict.set_job_id(job.job_id);
+    verdict.set_job(job.words);
+    verdict.set_mode("paired");
+    verdict.set_metric("time");
+    verdict.set_machine_profile(job.machine_profile);
+    if (rows.duel()) verdict.set_command(RepeatCommand(*rows.duel(), job));
+    if (!JudgeProblems(job, &verdict) && !JudgeComparable(job, &verdict)) {
+      JudgeTimes(job, design, options, &verdict);
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace feedrate
