@@ -255,6 +255,7 @@ absl::Status JobRun::Measure(int run_index) {
 }
 
 void JobRun::End() {
+  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
   subject_ = nullptr;
   child_ = nullptr;
 }

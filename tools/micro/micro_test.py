@@ -62,7 +62,7 @@ class MicroTest(unittest.TestCase):
             self.assertEqual(row["timed_unit"], "chunk")
 
     def test_a_death_costs_its_own_row(self):
-        jobs = [job("ok"), job("segfault", at=170), job("ok", when="call")]
+        jobs = [job("ok"), job("segfault", at=138), job("ok", when="call")]
         run = micro(jobs)
         self.assertEqual(run.code, 0, run.stderr)
         statuses = [r["status"] for r in run.rows if r["attempt"] == 0]
