@@ -45,6 +45,7 @@ constexpr Kind kKinds[] = {
     {"lib/config/policy.proto", "Policy", "configs/policy.textproto"},
     {"lib/config/quota.proto", "Quotas", "configs/quotas/"},
     {"lib/config/targets.proto", "Targets", "configs/gate/"},
+    {"lib/config/tolerances.proto", "Tolerances", "configs/gate/"},
     {"lib/config/coverage.proto", "Coverage profiles",
      "configs/coverage/, and yours"},
 };

@@ -132,9 +132,10 @@ void ForEachReplacedRow(
     for (; last < candidates.size() && candidates[last].row->run == run;
          ++last) {
       const Candidate& candidate = candidates[last];
-      attempts.push_back(
-          {candidate.row->order, candidate.row->throughput,
-           logs[candidate.log]->groups()[candidate.row->group].version, last});
+      const RawGroup& group =
+          logs[candidate.log]->groups()[candidate.row->group];
+      attempts.push_back({candidate.row->order, candidate.row->throughput,
+                          group.version, group.content, last});
     }
     if (attempts.size() > 1) {
       ForEachReplaced(

@@ -174,6 +174,10 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
   for (const size_t index : query_->same_run) {
     group.same_run = HashText(ValueText(group.values[index]), group.same_run);
   }
+  group.content = kOdd1;
+  for (const Value& value : group.values) {
+    group.content = HashText(ValueText(value), group.content);
+  }
   group.version =
       VersionHash(group.values[query_->library_version].text, group.is_ok);
   // The padding behind the last token moves on with it.

@@ -50,6 +50,8 @@ struct RawGroup {
   uint64_t same_run = 0;
   // As VersionHash says.
   uint64_t version = 0;
+  // Hash of all values.
+  uint64_t content = 0;
 };
 
 // Raw timings of one row.

@@ -84,14 +84,16 @@ uint64_t VersionHash(absl::string_view library_version, bool is_ok) {
 
 Attempt AttemptOf(const Row& row, size_t id) {
   return {AttemptOrder(row.attempt(), row.started_at()), row.throughput(),
-          VersionHash(row.library_version(), row.status() == "ok"), id};
+          VersionHash(row.library_version(), row.status() == "ok"),
+          Fingerprint().Add(row.ShortDebugString()).value(), id};
 }
 
 void ForEachReplaced(
     absl::Span<Attempt> attempts,
     const std::function<void(size_t id, bool is_duplicate)>& replaced) {
   const auto key = [](const Attempt& attempt) {
-    return std::make_tuple(~attempt.order, attempt.throughput, attempt.version);
+    return std::make_tuple(~attempt.order, attempt.throughput, attempt.version,
+                           attempt.content);
   };
   // What counts comes first.
   std::sort(

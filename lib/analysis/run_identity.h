@@ -34,6 +34,8 @@ struct Attempt {
   // Hash of the library's version. 0: a run that failed before it told, which
   // may be an attempt with any version.
   uint64_t version = 0;
+  // Hash of anything else, to choose between rows that are equal so far.
+  uint64_t content = 0;
   // The caller's own.
   size_t id = 0;
 };

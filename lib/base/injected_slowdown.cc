@@ -20,8 +20,8 @@ InjectedSlowdown::InjectedSlowdown() {
 void InjectedSlowdown::Burn(double work_s) const {
   if (!is_active() || work_s <= 0) return;
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration<double>(
-                                      work_s * percent_ / 100);
+  const auto end =
+      Clock::now() + std::chrono::duration<double>(work_s * percent_ / 100);
   while (Clock::now() < end) continue;
 }
 

@@ -64,11 +64,11 @@ absl::StatusOr<Image> ImageOf(const ChildSpec& spec) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string name(
         *variable, std::find(*variable, *variable + strlen(*variable), '='));
-    const bool is_replaced = std::any_of(
-        spec.variables.begin(), spec.variables.end(),
-        [&name](const std::string& text) {
-          return text.compare(0, name.size() + 1, name + "=") == 0;
-        });
+    const bool is_replaced =
+        std::any_of(spec.variables.begin(), spec.variables.end(),
+                    [&name](const std::string& text) {
+                      return text.compare(0, name.size() + 1, name + "=") == 0;
+                    });
     if (!is_replaced) image.env.push_back(*variable);
   }
   image.env.push_back(nullptr);
@@ -156,6 +156,13 @@ void Attend(const ChildSpec& spec, pid_t pid, int pid_fd, int out_fd,
   }
 }
 
+// The signal that ended it, itself or, as shells tell it, what they ran.
+int SignalOf(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return WTERMSIG(wait_status);
+  const int code = WEXITSTATUS(wait_status);
+  return code > 128 && code < 128 + 32 ? code - 128 : 0;
+}
+
 // What was still in a pipe when the process ended.
 void Drain(int fd, std::string* text) {
   if (fd < 0) return;
@@ -171,7 +178,7 @@ void Drain(int fd, std::string* text) {
 
 std::string ChildResult::Status() const {
   if (timed_out) return "timeout";
-  if (WIFSIGNALED(wait_status)) return "crashed";
+  if (SignalOf(wait_status) != 0) return "crashed";
   return wait_status == 0 ? "ok" : "failed";
 }
 
@@ -180,9 +187,9 @@ std::string ChildResult::Reason() const {
   std::string reason;
   if (timed_out) {
     reason = absl::StrCat("killed after ", wall_s, " s");
-  } else if (WIFSIGNALED(wait_status)) {
-    reason = absl::StrCat("killed by signal ", WTERMSIG(wait_status), " (",
-                          strsignal(WTERMSIG(wait_status)), ")");
+  } else if (const int number = SignalOf(wait_status); number != 0) {
+    reason =
+        absl::StrCat("killed by signal ", number, " (", strsignal(number), ")");
   } else {
     reason = absl::StrCat("exit code ", WEXITSTATUS(wait_status));
   }

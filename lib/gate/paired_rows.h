@@ -65,7 +65,7 @@ class PairedRows {
   int64_t unpaired_rows() const { return unpaired_rows_; }
 
  private:
-  const RunStatistic statistic_;
+  RunStatistic statistic_;
   std::vector<PairedJob> jobs_;
   std::map<std::string, size_t> index_;
   absl::optional<Duel> duel_;

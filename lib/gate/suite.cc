@@ -80,7 +80,11 @@ Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
            CountText(counts.slower(), "got worse"), &suite);
   } else if (judged == 0) {
     codes.insert(kCodeNothingComparable);
-    Decide(ExitCode::kInvalid, "invalid", "nothing is comparable", &suite);
+    Decide(ExitCode::kInvalid, "invalid",
+           absl::StrCat("nothing is comparable",
+                        jobs.empty() ? ": there are no rows"
+                                     : absl::StrCat(": ", jobs[0].reason())),
+           &suite);
   } else if (counts.cannot_tell() > 0 &&
              (judged == 1 || 100.0 * counts.cannot_tell() >
                                  options.max_cannot_tell_percent * judged)) {

@@ -28,8 +28,9 @@ std::vector<std::string> NoiseWatch::Judge(const NoiseCounters& before,
   const double wall_s = std::max(after.now_s - before.now_s, elapsed_s);
   const bool long_enough = elapsed_s >= policy_.min_s;
   const double cpu_s = Rise(before.process.cpu_s, after.process.cpu_s);
-  const double waited =
-      Rise(before.process.run_delay_s, after.process.run_delay_s) / elapsed_s;
+  const double wait_s =
+      Rise(before.process.run_delay_s, after.process.run_delay_s);
+  const double waited = wait_s >= policy_.min_wait_s ? wait_s / wall_s : 0;
   const double processors = wall_s * std::max(1, after.processors.processors);
   const double stolen =
       long_enough ? Rise(before.processors.steal_s, after.processors.steal_s) /

@@ -15,6 +15,8 @@ struct NoisePolicy {
   // also `noisy`.
   double contended_share = 0.02;
   double noisy_share = 0.05;
+  // Waits shorter than this, all together, are the scheduler's own business.
+  double min_wait_s = 0.3e-3;
   // Share of all processors' time that others used: `contended`.
   double others_share = 0.5;
   // Processors' worth of time above which one thread was not alone.

@@ -50,6 +50,13 @@ TEST_F(NoiseTest, WaitingForAProcessor) {
   EXPECT_THAT(Judge(), ElementsAre("contended", "noisy"));
 }
 
+// Waking up a process that runs for microseconds takes longer than its run.
+TEST_F(NoiseTest, ShortWaitsAreTheSchedulersOwn) {
+  after_.now_s = 0.001;
+  *after_.process.run_delay_s += 0.0002;
+  EXPECT_THAT(Judge(1e-6), IsEmpty());
+}
+
 TEST_F(NoiseTest, StealTime) {
   *after_.processors.steal_s += 0.3;
   EXPECT_THAT(Judge(), ElementsAre("contended", "noisy"));

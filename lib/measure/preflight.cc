@@ -21,7 +21,7 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
     request.count = std::min(policy.items, num_items);
     request.seed = seed;
     request.limit_s = std::max(policy.max_s - seen.elapsed_s, 1e-9);
-    request.hang_s = policy.max_s + policy.hang_s;
+    request.hang_s = policy.hang_s;
     ASSIGN_OR_RETURN(const Timing timing, subject->Time(request));
     seen.elapsed_s += ElapsedOf(timing);
     seen.items += timing.items;

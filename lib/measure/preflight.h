@@ -19,8 +19,8 @@ struct PreflightPolicy {
   double max_s = 60;
   // False: what is slow runs to the end all the same.
   bool slow_skip = true;
-  // An answer that is this much late counts as none.
-  double hang_s = 60;
+  // Without an answer after this many seconds it counts as hanging.
+  double hang_s = 120;
 };
 
 struct Preflight {

@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Preflight Run(const PreflightPolicy& policy, double per_item_s,
-              int64_t num_items = 1000) {
+Preflight Look(const PreflightPolicy& policy, double per_item_s,
+               int64_t num_items = 1000) {
   FakeSubject subject([=](int64_t) { return per_item_s; });
   const auto seen = RunPreflight(policy, num_items, 1, "image", &subject);
   EXPECT_TRUE(seen.ok()) << seen.status();
@@ -21,7 +21,7 @@ Preflight Run(const PreflightPolicy& policy, double per_item_s,
 }
 
 TEST(PreflightTest, AQuickTransformGoesOn) {
-  const Preflight seen = Run(PreflightPolicy(), 0.001);
+  const Preflight seen = Look(PreflightPolicy(), 0.001);
   EXPECT_FALSE(seen.stops_early);
   EXPECT_EQ(seen.items, 10);
   EXPECT_DOUBLE_EQ(seen.per_item_s, 0.001);
@@ -31,9 +31,9 @@ TEST(PreflightTest, AQuickTransformGoesOn) {
 TEST(PreflightTest, TheThresholdIsInclusive) {
   PreflightPolicy policy;
   policy.slow_threshold_s = 0.0625;  // Exact in binary, and so are its sums.
-  EXPECT_TRUE(Run(policy, 0.0625).stops_early);
-  EXPECT_FALSE(Run(policy, 0.0624).stops_early);
-  EXPECT_THAT(Run(policy, 0.0625).reason,
+  EXPECT_TRUE(Look(policy, 0.0625).stops_early);
+  EXPECT_FALSE(Look(policy, 0.0624).stops_early);
+  EXPECT_THAT(Look(policy, 0.0625).reason,
               HasSubstr("0.0625 s a image over 10 in the preflight"));
 }
 
@@ -45,13 +45,13 @@ TEST(PreflightTest, FirstCallCostCounts) {
 }
 
 TEST(PreflightTest, SmallDataSetsHaveFewerItems) {
-  EXPECT_EQ(Run(PreflightPolicy(), 0.001, 3).items, 3);
+  EXPECT_EQ(Look(PreflightPolicy(), 0.001, 3).items, 3);
 }
 
 TEST(PreflightTest, TooLongStopsWhateverTheThreshold) {
   PreflightPolicy policy;
   policy.slow_threshold_s = 100;
-  const Preflight seen = Run(policy, 30);
+  const Preflight seen = Look(policy, 30);
   EXPECT_TRUE(seen.stops_early);
   EXPECT_EQ(seen.items, 3);
   EXPECT_THAT(seen.reason, HasSubstr("more than 60 s"));
@@ -60,7 +60,7 @@ TEST(PreflightTest, TooLongStopsWhateverTheThreshold) {
 TEST(PreflightTest, SlowOnesRunWhenAskedTo) {
   PreflightPolicy policy;
   policy.slow_skip = false;
-  EXPECT_FALSE(Run(policy, 1).stops_early);
+  EXPECT_FALSE(Look(policy, 1).stops_early);
 }
 
 TEST(PreflightTest, AFailureIsPassedOn) {

@@ -47,6 +47,10 @@ class Collector {
   void Finish() {
     for (auto& [identity, rows] : rows_) {
       if (!identity.empty() && rows.size() > 1) DropReplaced(&rows);
+      // By content, so that the order of files is nothing.
+      std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+        return a.ShortDebugString() < b.ShortDebugString();
+      });
       for (Row& row : rows) input_.rows.push_back(std::move(row));
     }
     for (auto& entry : envs_) input_.envs.push_back(std::move(entry.second));
@@ -61,10 +65,6 @@ class Collector {
   }
 
   void DropReplaced(std::vector<Row>* rows) {
-    // By content, so that the order of files is nothing where all else ties.
-    std::sort(rows->begin(), rows->end(), [](const Row& a, const Row& b) {
-      return a.SerializeAsString() < b.SerializeAsString();
-    });
     std::vector<Attempt> attempts;
     for (size_t i = 0; i < rows->size(); ++i) {
       attempts.push_back(AttemptOf((*rows)[i], i));

@@ -1,0 +1,224 @@
+#include "lib/gate/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/draw/sparkline.h"
+#include "lib/gate/job_words.h"
+#include "lib/records/record_reader.h"
+#include "lib/stats/trimmed_mean.h"
+
+namespace feedrate {
+namespace {
+
+// One job on one machine over time.
+struct Series {
+  std::string job_id;
+  std::string words;
+  std::string machine_profile;
+  std::vector<std::string> revisions;
+  std::vector<double> logs;
+};
+
+class HistoryReader {
+ public:
+  explicit HistoryReader(std::vector<HistoryEntry>* entries)
+      : entries_(entries) {}
+
+  void StartFile(const std::string& path) {
+    file_ = path;
+    is_open_ = false;
+  }
+
+  absl::Status Handle(absl::string_view record, JsonReader& reader) {
+    if (record == "env") {
+      Env env;
+      RETURN_IF_ERROR(reader.Read(&env));
+      Open(env.git().revision().empty() ? BaseName(file_)
+                                        : env.git().revision());
+    } else if (record == "row") {
+      Row row;
+      RETURN_IF_ERROR(reader.Read(&row));
+      if (!is_open_) Open(BaseName(file_));
+      HistoryEntry& entry = entries_->back();
+      if (entry.machine_profile.empty()) {
+        entry.machine_profile = row.machine_profile();
+      }
+      const std::string& started = row.started_at();
+      if (!started.empty() &&
+          (entry.started_at.empty() || started < entry.started_at)) {
+        entry.started_at = started;
+      }
+      entry.rows.push_back(std::move(row));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Open(const std::string& revision) {
+    entries_->emplace_back();
+    entries_->back().revision = revision;
+    is_open_ = true;
+  }
+
+  std::vector<HistoryEntry>* const entries_;
+  std::string file_;
+  bool is_open_ = false;
+};
+
+std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
+                             RunStatistic statistic) {
+  std::vector<Series> series;
+  std::map<std::pair<std::string, std::string>, size_t> index;
+  for (const HistoryEntry& entry : entries) {
+    // In the order of rows, each job once.
+    std::vector<std::pair<const Row*, std::vector<double>>> jobs;
+    std::map<std::pair<std::string, std::string>, size_t> here;
+    for (const Row& row : entry.rows) {
+      const absl::optional<double> log = RunLog(row, statistic);
+      if (!log) continue;
+      const auto key = std::make_pair(row.job_id(), row.machine_profile());
+      const auto added = here.emplace(key, jobs.size());
+      if (added.second) jobs.push_back({&row, {}});
+      jobs[added.first->second].second.push_back(*log);
+    }
+    for (auto& job : jobs) {
+      const Row& row = *job.first;
+      const auto key = std::make_pair(row.job_id(), row.machine_profile());
+      const auto added = index.emplace(key, series.size());
+      if (added.second) {
+        series.push_back(
+            {row.job_id(), JobWords(row), row.machine_profile(), {}, {}});
+      }
+      Series& one = series[added.first->second];
+      one.revisions.push_back(entry.revision);
+      one.logs.push_back(TrimmedMean(absl::MakeSpan(job.second)));
+    }
+  }
+  return series;
+}
+
+// Entries of the same revision that follow each other are one point.
+void JoinRevisions(Series* series) {
+  std::vector<std::string> revisions;
+  std::vector<std::vector<double>> logs;
+  for (size_t i = 0; i < series->logs.size(); ++i) {
+    if (revisions.empty() || revisions.back() != series->revisions[i]) {
+      revisions.push_back(series->revisions[i]);
+      logs.emplace_back();
+    }
+    logs.back().push_back(series->logs[i]);
+  }
+  series->revisions = std::move(revisions);
+  series->logs.clear();
+  for (auto& group : logs) {
+    series->logs.push_back(TrimmedMean(absl::MakeSpan(group)));
+  }
+}
+
+std::string Short(const std::string& revision) {
+  return revision.size() == 40 ? revision.substr(0, 10) : revision;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
+    const std::vector<std::string>& paths,
+    const std::function<void(const std::string&)>& warn) {
+  std::vector<HistoryEntry> entries;
+  HistoryReader history(&entries);
+  RecordReader reader(
+      [&history](absl::string_view record, JsonReader& json) {
+        return history.Handle(record, json);
+      },
+      warn);
+  for (const std::string& path : paths) {
+    std::vector<std::string> files = {path};
+    if (IsFolder(path)) {
+      ASSIGN_OR_RETURN(files, ListFiles(path, ".jsonl", true));
+    }
+    for (const std::string& file : files) {
+      history.StartFile(file);
+      RETURN_IF_ERROR(reader.ReadFile(file));
+    }
+  }
+  entries.erase(
+      std::remove_if(entries.begin(), entries.end(),
+                     [](const HistoryEntry& e) { return e.rows.empty(); }),
+      entries.end());
+  const bool all_have_times =
+      std::all_of(entries.begin(), entries.end(),
+                  [](const HistoryEntry& e) { return !e.started_at.empty(); });
+  if (all_have_times) {
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const HistoryEntry& a, const HistoryEntry& b) {
+                       return a.started_at < b.started_at;
+                     });
+  }
+  return entries;
+}
+
+std::vector<ChangePoint> FindChangePoints(
+    const std::vector<HistoryEntry>& entries, const HistoryOptions& options) {
+  std::vector<ChangePoint> points;
+  for (Series& series : SeriesOf(entries, options.statistic)) {
+    JoinRevisions(&series);
+    for (const Step& step : FindSteps(series.logs, options.change_points)) {
+      ChangePoint point;
+      point.set_job_id(series.job_id);
+      point.set_job(series.words);
+      point.set_metric("time");
+      point.set_machine_profile(series.machine_profile);
+      point.set_before(series.revisions[step.index - 1]);
+      point.set_after(series.revisions[step.index]);
+      point.set_index(static_cast<int64_t>(step.index));
+      point.set_percent(100 * std::expm1(step.shift));
+      point.set_p_value(step.p_value);
+      if (step.gone_at > 0) point.set_gone_at(series.revisions[step.gone_at]);
+      points.push_back(std::move(point));
+    }
+  }
+  return points;
+}
+
+std::string HistoryText(const std::vector<ChangePoint>& points,
+                        const std::vector<HistoryEntry>& entries,
+                        const HistoryOptions& options) {
+  std::string text;
+  std::vector<Series> all = SeriesOf(entries, options.statistic);
+  for (Series& series : all) {
+    JoinRevisions(&series);
+    bool any = false;
+    for (const ChangePoint& point : points) {
+      if (point.job_id() != series.job_id ||
+          point.machine_profile() != series.machine_profile) {
+        continue;
+      }
+      if (!any) {
+        absl::StrAppend(&text, series.words, " on ", series.machine_profile,
+                        "  ", Sparkline(series.logs, 60), "\n");
+      }
+      any = true;
+      absl::StrAppendFormat(
+          &text, "  %+.1f%% after %s, at the latest in %s (p = %.1g)%s\n",
+          point.percent(), Short(point.before()), Short(point.after()),
+          point.p_value(),
+          point.gone_at().empty()
+              ? "; it is still there"
+              : absl::StrCat("; it went away in ", Short(point.gone_at())));
+    }
+  }
+  absl::StrAppend(&text, points.size(),
+                  points.size() == 1 ? " change in " : " changes in ",
+                  all.size(), all.size() == 1 ? " job over " : " jobs over ",
+                  entries.size(), " entries\n");
+  return text;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,367 @@
+#include "lib/gate/run_compare.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/config/load.h"
+#include "lib/environment/env_record.h"
+#include "lib/gate/baseline_store.h"
+#include "lib/gate/calibrate.h"
+#include "lib/gate/compare_rules.h"
+#include "lib/gate/explain.h"
+#include "lib/gate/gate_input.h"
+#include "lib/gate/history.h"
+#include "lib/gate/job_words.h"
+#include "lib/gate/judge_pairs.h"
+#include "lib/gate/progress_line.h"
+#include "lib/gate/stop_flag.h"
+#include "lib/gate/suite.h"
+#include "lib/gate/tolerances.h"
+#include "lib/gate/update_baseline.h"
+#include "lib/gate/verdict_github.h"
+#include "lib/gate/verdict_junit.h"
+#include "lib/gate/verdict_sarif.h"
+#include "lib/gate/verdict_table.h"
+#include "lib/machine/cpu.h"
+#include "lib/machine/machine.h"
+#include "lib/machine/root.h"
+#include "lib/records/json_writer.h"
+#include "lib/records/record_writer.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kTolerancesFile[] = "gate/tolerances.textproto";
+
+absl::Status WriteOutput(const std::string& path, const std::string& text) {
+  if (path != "-") return WriteFileAtomically(path, text);
+  RecordWriter out(STDOUT_FILENO, "standard output",
+                   RecordWriter::Flush::kWhenFull);
+  RETURN_IF_ERROR(out.WriteText(text));
+  return out.Finish();
+}
+
+std::string Render(const std::vector<Verdict>& jobs, const Verdict& suite,
+                   const CompareOptions& options) {
+  if (options.format == "text") {
+    return VerdictText(jobs, suite, options.limit);
+  }
+  if (options.format == "markdown") return VerdictMarkdown(jobs, suite);
+  if (options.format == "junit") {
+    return VerdictJunit(jobs, suite,
+                        absl::FormatTime("%Y-%m-%dT%H:%M:%S", absl::Now(),
+                                         absl::UTCTimeZone()));
+  }
+  if (options.format == "sarif") return VerdictSarif(jobs, suite);
+  if (options.format == "github") return VerdictGithub(jobs, suite);
+  std::string text;
+  for (const Verdict& job : jobs) AppendRecord(job, &text);
+  AppendRecord(suite, &text);
+  return text;
+}
+
+absl::StatusOr<RuleOptions> LoadRules(const CompareOptions& options) {
+  RuleOptions rules;
+  rules.with_tails = options.with_tails;
+  std::string path = options.tolerances;
+  if (path.empty()) {
+    ASSIGN_OR_RETURN(const std::string folder,
+                     FindConfigsFolder(options.configs_folder, ""));
+    path = JoinPath(folder, kTolerancesFile);
+  }
+  ASSIGN_OR_RETURN(rules.tolerances, LoadTolerances(path));
+  return rules;
+}
+
+// Calibrated floors of every machine that the duel's rows came from.
+absl::StatusOr<PairedOptions> LoadPairedOptions(const CompareOptions& options,
+                                                const PairedRows& rows) {
+  PairedOptions paired;
+  paired.interest_percent = options.interest_percent;
+  if (options.baselines.empty()) return paired;
+  const BaselineStore store(options.baselines);
+  std::set<std::string> profiles;
+  for (const PairedJob& job : rows.jobs()) profiles.insert(job.machine_profile);
+  for (const std::string& profile : profiles) {
+    ASSIGN_OR_RETURN(const std::vector<Calibration> calibrations,
+                     store.ReadCalibrations(profile));
+    for (const auto& floor : FloorsOf(calibrations)) {
+      paired.floor_percent.insert(floor);
+    }
+  }
+  return paired;
+}
+
+absl::StatusOr<MetricsFile> ReadEvalFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseMetrics(text, path);
+}
+
+absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
+                                                  const GateInput& input) {
+  if (options.baselines.empty()) {
+    return absl::InvalidArgumentError(
+        "--baselines: rows that are not paired need a folder of baselines; for "
+        "pairs, run them with duel");
+  }
+  ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options));
+  const BaselineStore store(options.baselines);
+  RETURN_IF_ERROR(store.Profiles().status());
+  std::vector<Verdict> jobs;
+  if (input.metrics) {
+    ASSIGN_OR_RETURN(Verdict verdict,
+                     CompareMetrics(*input.metrics, "metrics", store, rules));
+    jobs.push_back(std::move(verdict));
+  }
+  if (!options.eval.empty()) {
+    ASSIGN_OR_RETURN(const MetricsFile eval, ReadEvalFile(options.eval));
+    ASSIGN_OR_RETURN(Verdict verdict,
+                     CompareMetrics(eval, "eval", store, rules));
+    jobs.push_back(std::move(verdict));
+  }
+  ASSIGN_OR_RETURN(std::vector<Verdict> rows,
+                   CompareRows(input.rows, store, rules));
+  for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
+  for (Verdict& verdict : jobs) {
+    verdict.set_command(absl::StrCat(
+        "compare_baseline --current=", options.current, " --baselines=",
+        options.baselines, " --explain='", verdict.job(), "'"));
+  }
+  return jobs;
+}
+
+absl::StatusOr<std::string> Explain(const CompareOptions& options,
+                                    const GateInput& input,
+                                    const PairedOptions& paired,
+                                    const std::vector<Verdict>& jobs) {
+  std::string text;
+  std::vector<std::string> known;
+  for (const Verdict& verdict : jobs) {
+    known.push_back(verdict.job());
+    if (!IsWantedJob(options.explain, verdict.job_id(), verdict.job())) {
+      continue;
+    }
+    if (!text.empty()) absl::StrAppend(&text, "\n");
+    if (verdict.mode() != "paired") {
+      absl::StrAppend(&text, ExplainRules(verdict));
+      continue;
+    }
+    for (const PairedJob& job : input.paired.jobs()) {
+      if (job.job_id != verdict.job_id()) continue;
+      absl::StrAppend(&text, ExplainPairs(job, input.paired, paired, verdict));
+    }
+  }
+  if (!text.empty()) return text;
+  return absl::NotFoundError(absl::StrCat("--explain: no job is \"",
+                                          options.explain, "\"; there are ",
+                                          absl::StrJoin(known, ", ")));
+}
+
+}  // namespace
+
+const std::vector<std::string>& VerdictFormats() {
+  static const auto* formats = new std::vector<std::string>{
+      "jsonl", "text", "markdown", "junit", "sarif", "github"};
+  return *formats;
+}
+
+absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
+  // With --eval alone nobody waits for standard input.
+  const bool only_eval = options.current == "-" && !options.eval.empty();
+  GateInput input;
+  if (!only_eval) {
+    ASSIGN_OR_RETURN(
+        input, ReadGateInput(options.current, options.statistic, options.warn));
+  }
+  std::vector<Verdict> jobs;
+  PairedOptions paired;
+  const bool has_rules = input.metrics || !options.eval.empty() ||
+                         (!input.rows.empty() && !options.paired);
+  if (!input.verdicts.empty()) {
+    jobs = input.verdicts;
+  } else {
+    if (input.paired_rows > 0) {
+      ASSIGN_OR_RETURN(paired, LoadPairedOptions(options, input.paired));
+      jobs = JudgePairs(input.paired, paired);
+    }
+    if (has_rules) {
+      ASSIGN_OR_RETURN(const std::vector<Verdict> others,
+                       JudgeByRules(options, input));
+      jobs.insert(jobs.end(), others.begin(), others.end());
+    }
+  }
+  SuiteOptions limits;
+  limits.max_cannot_tell_percent = options.max_cannot_tell_percent;
+  const Verdict suite = SuiteVerdict(jobs, limits);
+  std::string text;
+  if (!options.explain.empty()) {
+    ASSIGN_OR_RETURN(text, Explain(options, input, paired, jobs));
+  } else {
+    text = Render(jobs, suite, options);
+  }
+  RETURN_IF_ERROR(WriteOutput(options.output, text));
+  const ExitCode code = ExitCodeOfSuite(suite);
+  if (code == ExitCode::kInvalid) options.warn(suite.reason());
+  return code;
+}
+
+absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
+  const Checkout checkout = ReadCheckout(options.baselines);
+  RETURN_IF_ERROR(MayUpdate(checkout, options.maintainer_reason));
+  const bool only_eval = options.current == "-" && !options.eval.empty();
+  std::vector<NewBaseline> baselines;
+  if (!only_eval) {
+    ASSIGN_OR_RETURN(const std::string current, ReadAll(options.current));
+    ASSIGN_OR_RETURN(const GateInput input,
+                     ParseGateInput(current, options.current, options.statistic,
+                                    options.warn));
+    if (input.paired_rows > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.current,
+                       ": rows of a duel are no baseline; they are "
+                       "compared with each other"));
+    }
+    if (input.metrics) {
+      baselines.push_back(
+          {input.metrics->machine_profile, "metrics.json", input.metrics_text});
+    }
+    std::map<std::string, std::string> texts;
+    for (const auto& job : LastAttempts(input.rows)) {
+      for (const Row& row : job.second) {
+        if (row.status() != "ok" && row.status() != "unsupported" &&
+            row.status() != "early_stopped") {
+          return absl::InvalidArgumentError(absl::StrCat(
+              options.current, ": ", JobWords(row), " ", row.status(),
+              "; a baseline has no such runs, so run it again"));
+        }
+        if (row.machine_profile().empty()) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(options.current, ": ", JobWords(row),
+                           " does not say which machine it is of"));
+        }
+        AppendRecord(row, &texts[row.machine_profile()]);
+      }
+    }
+    for (auto& text : texts) {
+      baselines.push_back({text.first, "rows.jsonl", std::move(text.second)});
+    }
+  }
+  if (!options.eval.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(options.eval));
+    ASSIGN_OR_RETURN(const MetricsFile eval, ParseMetrics(text, options.eval));
+    baselines.push_back({eval.machine_profile, "eval.json", text});
+  }
+  if (baselines.empty()) {
+    options.warn(
+        absl::StrCat(options.current, ": has no rows, so nothing is updated"));
+    return ExitCode::kInvalid;
+  }
+  ASSIGN_OR_RETURN(const std::vector<BaselineUpdate> updates,
+                   UpdateBaselines(options.baselines, baselines, checkout,
+                                   options.maintainer_reason, absl::Now()));
+  std::string text;
+  for (const BaselineUpdate& update : updates) AppendRecord(update, &text);
+  RETURN_IF_ERROR(WriteOutput(options.output, text));
+  return ExitCode::kDone;
+}
+
+absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
+  CatchStopSignals();
+  const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
+  CalibrationOptions calibration;
+  calibration.duels = options.calibrate_duels;
+  calibration.slowdowns_percent = options.calibrate_slowdowns;
+  calibration.calibrated_at =
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+  DuelOptions& duel = calibration.duel;
+  duel.a = options.calibrate_command;
+  duel.name = options.calibrate_name;
+  duel.looks = DefaultLooks(options.calibrate_max_pairs);
+  duel.interest_percent = options.interest_percent;
+  duel.seed = static_cast<uint64_t>(options.calibrate_seed);
+  duel.timing = options.calibrate_timing == "rows"   ? DuelTiming::kRows
+                : options.calibrate_timing == "wall" ? DuelTiming::kWall
+                                                     : DuelTiming::kAuto;
+  duel.statistic = options.statistic;
+  duel.cpus = ReadAffinity(Root("/"));
+  duel.machine_profile = env.machine_profile();
+  duel.env_id = env.env_id();
+  duel.is_stopped = IsStopped;
+  duel.warn = options.warn;
+  ProgressLine line("compare_baseline", &std::cerr, isatty(STDERR_FILENO) != 0,
+                    absl::Now);
+  duel.progress = [&line](const std::string& what) { line.Show(what, 0, 0); };
+  ASSIGN_OR_RETURN(const CalibrationResult result, Calibrate(calibration));
+  line.Clear();
+  if (result.exit_code != ExitCode::kDone) {
+    if (!result.failure.empty()) options.warn(result.failure);
+    return result.exit_code;
+  }
+  RETURN_IF_ERROR(MakeFolder(options.baselines));
+  const BaselineStore store(options.baselines);
+  std::map<std::string, std::map<std::string, Calibration>> by_profile;
+  for (const Calibration& one : result.calibrations) {
+    auto& known = by_profile[one.machine_profile()];
+    if (known.empty()) {
+      ASSIGN_OR_RETURN(const std::vector<Calibration> before,
+                       store.ReadCalibrations(one.machine_profile()));
+      for (const Calibration& old : before) known[old.job_id()] = old;
+    }
+    known[one.job_id()] = one;
+  }
+  for (const auto& profile : by_profile) {
+    std::string text;
+    for (const auto& job : profile.second) AppendRecord(job.second, &text);
+    RETURN_IF_ERROR(WriteFileAtomically(
+        store.PathOf(profile.first, "calibration.jsonl"), text));
+  }
+  std::string text;
+  if (options.format == "jsonl") {
+    for (const Calibration& one : result.calibrations) {
+      AppendRecord(one, &text);
+    }
+  } else {
+    text = CalibrationText(result.calibrations);
+  }
+  RETURN_IF_ERROR(WriteOutput(options.output, text));
+  return ExitCode::kDone;
+}
+
+absl::StatusOr<ExitCode> RunHistory(const CompareOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<HistoryEntry> entries,
+                   ReadHistory(options.history, options.warn));
+  HistoryOptions history;
+  history.statistic = options.statistic;
+  const std::vector<ChangePoint> points = FindChangePoints(entries, history);
+  std::string text;
+  if (options.format == "jsonl") {
+    for (const ChangePoint& point : points) AppendRecord(point, &text);
+  } else {
+    text = HistoryText(points, entries, history);
+  }
+  RETURN_IF_ERROR(WriteOutput(options.output, text));
+  if (entries.empty()) {
+    options.warn("--history: there are no rows");
+    return ExitCode::kInvalid;
+  }
+  for (const ChangePoint& point : points) {
+    if (point.percent() > 0 && point.gone_at().empty()) {
+      return ExitCode::kCheckSaidNo;
+    }
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,201 @@
+// Better, worse, the same, or cannot tell.
+//
+//   bazel run //tools/duel -- --a=./old --b=./new |
+//     bazel run //tools/compare_baseline -- --paired --format=text
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gflags/gflags.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/gate/run_compare.h"
+#include "lib/gate/run_time.h"
+
+DEFINE_string(current, "-",
+              "FILE: rows, paired rows, or a metrics file; - is standard "
+              "input");
+DEFINE_string(eval, "", "FILE: an eval file to hold against its baseline");
+DEFINE_string(baselines, "",
+              "FOLDER: where <machine_profile>.metrics.json, .eval.json, "
+              ".rows.jsonl and .calibration.jsonl are");
+DEFINE_bool(paired, false,
+            "judge paired rows of a duel; the default where rows are paired");
+DEFINE_double(interest, 2,
+              "PERCENT: the smallest change of interest, for paired rows");
+DEFINE_double(max_cannot_tell, 5,
+              "PERCENT: of the jobs that may be undecided before the exit code "
+              "is 4");
+DEFINE_string(statistic, "typical",
+              "WHAT: what of a run's samples decides {typical|total|p90}");
+DEFINE_string(tolerances, "",
+              "FILE: tolerances; empty: configs/gate/tolerances.textproto");
+DEFINE_bool(tails, false, "apply the tolerances of tails, such as p90, too");
+DEFINE_string(format, "jsonl",
+              "NAME: how verdicts are written "
+              "{jsonl|text|markdown|junit|sarif|github}");
+DEFINE_string(explain, "",
+              "JOB: walk through the decision on this job: an id, or a pattern "
+              "like '*Flip'");
+DEFINE_string(history, "",
+              "FILES: instead, find change points in these files or folders, "
+              "separated by commas");
+DEFINE_bool(update_baseline, false,
+            "instead, make --current (and --eval) the baseline");
+DEFINE_string(i_am_a_maintainer, "",
+              "REASON: update although this is not main of a clean checkout; "
+              "recorded");
+DEFINE_bool(calibrate, false,
+            "instead, measure what this machine can show of --command, and "
+            "store it in --baselines");
+DEFINE_string(command, "", "COMMAND: what --calibrate runs");
+DEFINE_int32(duels, 10, "N: duels of each kind in --calibrate");
+DEFINE_string(slowdowns, "1,2,3,5,10",
+              "LIST: slowdowns in percent that --calibrate makes");
+DEFINE_int32(max_pairs, 30, "N: the most pairs of a duel in --calibrate");
+DEFINE_string(time, "auto",
+              "WHAT: what --calibrate times: rows that the command prints, or "
+              "its wall time {auto|rows|wall}");
+DEFINE_string(name, "",
+              "TEXT: name of the job that a plain command is in --calibrate");
+DEFINE_int64(seed, 1, "N: of the order within pairs in --calibrate");
+DEFINE_string(output, "-", "FILE: where the verdicts go; - is standard output");
+DEFINE_int32(limit, 20, "N: jobs that are the same in --format=text; 0: all");
+DEFINE_string(configs, "",
+              "FOLDER: where gate/tolerances.textproto is; found by itself "
+              "beside the program");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "compare_baseline";
+  info.summary = "say whether something got slower";
+  info.usage = "[--current=FILE] [--baselines=FOLDER] [flags]";
+  info.description =
+      "Paired rows of `duel` are judged by an exact test: same, faster,\n"
+      "slower, cannot tell, or invalid. Other rows, metrics and eval files "
+      "are\n"
+      "held against the stored baseline of the same machine by tolerances.\n"
+      "Exit 0: nothing got slower; 2: a side crashed; 3: something got\n"
+      "slower; 4: too many cannot be told; 5: nothing is comparable.";
+  info.examples = {
+      "duel --a=./old --b=./new | compare_baseline --paired --format=text",
+      "compare_baseline --current=rows.jsonl --baselines=baselines",
+      "compare_baseline --calibrate --command=./new --baselines=baselines",
+      "compare_baseline --history=nightly/",
+  };
+  info.flag_files = {"tools/compare_baseline/main.cc"};
+  return info;
+}
+
+absl::Status OneOf(const std::string& flag, const std::string& value,
+                   const std::vector<std::string>& known) {
+  for (const std::string& choice : known) {
+    if (value == choice) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
+}
+
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(OneOf("--format", FLAGS_format, VerdictFormats()));
+  RETURN_IF_ERROR(OneOf("--statistic", FLAGS_statistic, RunStatisticNames()));
+  RETURN_IF_ERROR(OneOf("--time", FLAGS_time, {"auto", "rows", "wall"}));
+  if (!(FLAGS_interest > 0 && FLAGS_interest <= 100)) {
+    return absl::InvalidArgumentError(
+        "--interest: use a percentage above 0, at most 100");
+  }
+  if (!(FLAGS_max_cannot_tell >= 0 && FLAGS_max_cannot_tell <= 100)) {
+    return absl::InvalidArgumentError("--max_cannot_tell: use 0 to 100");
+  }
+  if (FLAGS_limit < 0 || FLAGS_duels < 1 || FLAGS_max_pairs < 2) {
+    return absl::InvalidArgumentError(
+        "--limit: at least 0; --duels: at least 1; --max_pairs: at least 2");
+  }
+  const int instead =
+      FLAGS_update_baseline + FLAGS_calibrate + !FLAGS_history.empty();
+  if (instead > 1) {
+    return absl::InvalidArgumentError(
+        "--update_baseline, --calibrate and --history do not go together");
+  }
+  if ((FLAGS_update_baseline || FLAGS_calibrate) && FLAGS_baselines.empty()) {
+    return absl::InvalidArgumentError(
+        "--baselines: say in which folder baselines are kept");
+  }
+  if (FLAGS_calibrate && FLAGS_command.empty()) {
+    return absl::InvalidArgumentError(
+        "--command: say what --calibrate is to run");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<double>> Slowdowns() {
+  std::vector<double> percents;
+  for (const auto& part : absl::StrSplit(FLAGS_slowdowns, ',')) {
+    double percent = 0;
+    const bool rises = absl::SimpleAtod(part, &percent) && percent <= 1000 &&
+                       percent > (percents.empty() ? 0 : percents.back());
+    if (!rises) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--slowdowns: \"", FLAGS_slowdowns,
+          "\" is no rising list of percentages such as 1,2,3,5,10"));
+    }
+    percents.push_back(percent);
+  }
+  return percents;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  RETURN_IF_ERROR(CheckFlags());
+  CompareOptions options;
+  options.current = FLAGS_current;
+  options.eval = FLAGS_eval;
+  options.baselines = FLAGS_baselines;
+  options.paired = FLAGS_paired;
+  options.interest_percent = FLAGS_interest;
+  options.max_cannot_tell_percent = FLAGS_max_cannot_tell;
+  options.statistic = *ParseRunStatistic(FLAGS_statistic);
+  options.tolerances = FLAGS_tolerances;
+  options.with_tails = FLAGS_tails;
+  options.format = FLAGS_format;
+  options.explain = FLAGS_explain;
+  options.maintainer_reason = FLAGS_i_am_a_maintainer;
+  options.output = FLAGS_output;
+  options.limit = FLAGS_limit;
+  options.configs_folder = FLAGS_configs;
+  options.warn = [](const std::string& text) {
+    std::cerr << "compare_baseline: " << text << "\n";
+  };
+  if (!FLAGS_history.empty()) {
+    options.history = absl::StrSplit(FLAGS_history, ',');
+    return RunHistory(options);
+  }
+  if (FLAGS_update_baseline) return RunUpdate(options);
+  if (!FLAGS_calibrate) return RunCompare(options);
+  options.calibrate_command = FLAGS_command;
+  options.calibrate_name = FLAGS_name;
+  options.calibrate_timing = FLAGS_time;
+  options.calibrate_duels = FLAGS_duels;
+  options.calibrate_max_pairs = FLAGS_max_pairs;
+  options.calibrate_seed = FLAGS_seed;
+  ASSIGN_OR_RETURN(options.calibrate_slowdowns, Slowdowns());
+  return RunCalibrate(options);
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

@@ -1,0 +1,219 @@
+// Runs two commands in turns, so that the machine's mood cancels.
+//
+//   bazel run //tools/duel -- --a='sleep 0.1' --b='sleep 0.103'
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gflags/gflags.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/environment/env_record.h"
+#include "lib/gate/duel.h"
+#include "lib/gate/duel_summary.h"
+#include "lib/gate/progress_line.h"
+#include "lib/gate/stop_flag.h"
+#include "lib/machine/cpu.h"
+#include "lib/machine/cpu_list.h"
+#include "lib/machine/machine.h"
+#include "lib/machine/root.h"
+#include "lib/records/record_writer.h"
+#include "lib/stats/paired_design.h"
+
+DEFINE_string(a, "", "COMMAND: the baseline");
+DEFINE_string(b, "", "COMMAND: the candidate");
+DEFINE_int32(pairs, 0,
+             "N: run exactly so many pairs; 0: 10, and more where that does "
+             "not decide");
+DEFINE_int32(max_pairs, 30, "N: the most pairs where --pairs is 0");
+DEFINE_double(interest, 2, "PERCENT: the smallest change of interest");
+DEFINE_double(noise, 0,
+              "PERCENT: how much a pair's ratio scatters; chooses as many "
+              "pairs, up to --max_pairs, as see a change of interest 95 times "
+              "in 100; 0: --max_pairs");
+DEFINE_int32(jobs_expected, 1,
+             "N: jobs that the commands print, for --noise alone");
+DEFINE_int64(seed, 0, "N: of the order within pairs; 0: a new one each time");
+DEFINE_string(time, "auto",
+              "WHAT: rows that the commands print, or their wall time "
+              "{auto|rows|wall}");
+DEFINE_string(statistic, "typical",
+              "WHAT: what of a run's samples decides {typical|total|p90}");
+DEFINE_string(cpus, "",
+              "LIST: pin both sides to these processors, such as 2-3; empty: "
+              "those that duel itself may use");
+DEFINE_string(shell, "/bin/sh",
+              "PROGRAM: runs the commands; none: they are started directly");
+DEFINE_double(timeout, 0, "SECONDS: kill a command after this; 0: never");
+DEFINE_int32(warmup, 1, "N: runs of each plain command that do not count");
+DEFINE_string(name, "", "TEXT: name of the job that a plain command is");
+DEFINE_string(only, "", "JOB: only this job: an id, or a pattern like '*Flip'");
+DEFINE_string(rerun, "suspects",
+              "WHAT: later stages put --jobs=FILE behind the commands, or run "
+              "all of them again {suspects|all}");
+DEFINE_bool(ignore_failure, false, "exit codes of the commands do not matter");
+DEFINE_double(slow_b, 0,
+              "PERCENT: make B slower by a busy loop, to try the gate");
+DEFINE_bool(quiet, false, "no progress and no summary on standard error");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "duel";
+  info.summary = "run two commands in turns on one machine";
+  info.usage = "--a=COMMAND --b=COMMAND [flags]";
+  info.description =
+      "Runs both in pairs, the order within each by coin, and writes paired\n"
+      "rows: those that the commands print, else one with the wall time. "
+      "After\n"
+      "10 pairs only jobs that are still in doubt go on. Progress and a "
+      "summary\n"
+      "go to standard error; compare_baseline --paired gives the verdicts.\n"
+      "Exit 0: done, whatever came out; 2: a side did not run to its end.";
+  info.examples = {
+      "duel --a='./old' --b='./new' > rows.jsonl",
+      "duel --a='old/micro --config=c.textproto' "
+      "--b='new/micro --config=c.textproto' | compare_baseline --paired",
+      "duel --a='gzip -k -c big' --b='pigz -k -c big' --cpus=0-1 > /dev/null",
+  };
+  info.flag_files = {"tools/duel/main.cc"};
+  return info;
+}
+
+absl::Status OneOf(const std::string& flag, const std::string& value,
+                   const std::vector<std::string>& known) {
+  for (const std::string& choice : known) {
+    if (value == choice) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
+}
+
+absl::Status CheckFlags() {
+  if (FLAGS_a.empty() || FLAGS_b.empty()) {
+    return absl::InvalidArgumentError(
+        "--a and --b: give both commands, such as --a='./old' --b='./new'");
+  }
+  RETURN_IF_ERROR(OneOf("--time", FLAGS_time, {"auto", "rows", "wall"}));
+  RETURN_IF_ERROR(OneOf("--statistic", FLAGS_statistic, RunStatisticNames()));
+  RETURN_IF_ERROR(OneOf("--rerun", FLAGS_rerun, {"suspects", "all"}));
+  if (FLAGS_pairs < 0) {
+    return absl::InvalidArgumentError("--pairs: use at least 1, or 0");
+  }
+  if (FLAGS_max_pairs < 2) {
+    return absl::InvalidArgumentError("--max_pairs: use at least 2");
+  }
+  if (!(FLAGS_interest > 0 && FLAGS_interest <= 100)) {
+    return absl::InvalidArgumentError(
+        "--interest: use a percentage above 0, at most 100");
+  }
+  if (!(FLAGS_slow_b >= 0 && FLAGS_slow_b <= 1000)) {
+    return absl::InvalidArgumentError("--slow_b: use 0 to 1000 percent");
+  }
+  if (!(FLAGS_timeout >= 0) || FLAGS_warmup < 0 || !(FLAGS_noise >= 0)) {
+    return absl::InvalidArgumentError(
+        "--timeout, --warmup, --noise: use at least 0");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<int> LooksFromFlags() {
+  if (FLAGS_pairs > 0) return {FLAGS_pairs};
+  if (FLAGS_noise > 0) {
+    return LooksFor(FLAGS_noise / 100, LevelFor(FLAGS_jobs_expected),
+                    FLAGS_interest, FLAGS_max_pairs);
+  }
+  return DefaultLooks(FLAGS_max_pairs);
+}
+
+absl::StatusOr<DuelOptions> OptionsFromFlags() {
+  DuelOptions options;
+  options.a = FLAGS_a;
+  options.b = FLAGS_b;
+  options.looks = LooksFromFlags();
+  options.interest_percent = FLAGS_interest;
+  options.seed = FLAGS_seed != 0 ? FLAGS_seed : std::random_device()();
+  options.timing = FLAGS_time == "rows"   ? DuelTiming::kRows
+                   : FLAGS_time == "wall" ? DuelTiming::kWall
+                                          : DuelTiming::kAuto;
+  options.statistic = *ParseRunStatistic(FLAGS_statistic);
+  options.shell = FLAGS_shell == "none" ? "" : FLAGS_shell;
+  options.timeout_s = FLAGS_timeout;
+  options.warmup = FLAGS_warmup;
+  options.name = FLAGS_name;
+  options.only = FLAGS_only;
+  options.rerun_all = FLAGS_rerun == "all";
+  options.ignore_failure = FLAGS_ignore_failure;
+  options.slow_b_percent = FLAGS_slow_b;
+  const std::vector<int> usable = ReadAffinity(Root("/"));
+  options.cpus = FLAGS_cpus.empty() ? usable : ParseCpuList(FLAGS_cpus);
+  for (const int cpu : options.cpus) {
+    if (std::find(usable.begin(), usable.end(), cpu) == usable.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--cpus: processor ", cpu, " is not one that duel may use"));
+    }
+  }
+  if (options.cpus.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cpus: \"", FLAGS_cpus, "\" is no list such as 0-3,8"));
+  }
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  RETURN_IF_ERROR(CheckFlags());
+  ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
+  CatchStopSignals();
+  RecordWriter out(STDOUT_FILENO, "standard output",
+                   RecordWriter::Flush::kEachRecord);
+  const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
+  RETURN_IF_ERROR(out.Write(env));
+  options.machine_profile = env.machine_profile();
+  options.env_id = env.env_id();
+  options.write = [&out](const google::protobuf::Message& record) {
+    return out.Write(record);
+  };
+  ProgressLine line("duel", &std::cerr, isatty(STDERR_FILENO) != 0, absl::Now);
+  int64_t runs = 0;
+  if (!FLAGS_quiet) {
+    options.progress = [&](const std::string& what) {
+      line.Show(what, runs++, 2 * options.looks[0] + 1);
+    };
+  }
+  options.warn = [&line](const std::string& text) {
+    line.Clear();
+    std::cerr << "duel: " << text << "\n";
+  };
+  options.is_stopped = IsStopped;
+  ASSIGN_OR_RETURN(const DuelResult result, RunDuel(options));
+  RETURN_IF_ERROR(out.Finish());
+  line.Clear();
+  if (!FLAGS_quiet && result.exit_code == ExitCode::kDone) {
+    std::cerr << DuelSummary(options, result);
+  }
+  if (!result.failure.empty()) {
+    std::cerr << "duel: " << result.failure << "\n";
+  }
+  return result.exit_code;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}
