@@ -20,12 +20,19 @@ setup: ## Install what is missing for building and testing
 	@dev/setup.sh build dev
 
 .PHONY: demo
-demo: ## Build, then plan a small run on synthetic data
+demo: ## Build, measure three libraries on synthetic data, print the table
 	@dev/demo.sh configs/demo.textproto
 
 .PHONY: demo-full
-demo-full: ## The same with the heavy libraries
+demo-full: ## The same with torch, torchvision and Kornia
 	@dev/demo.sh configs/demo_full.textproto
+
+.PHONY: reproduce-ranking
+reproduce-ranking: ## Hold ratios between libraries against the published ones
+	@dev/setup.sh build dev
+	@GROUPS_WANTED="" dev/envs.sh >/dev/null
+	@dev/bazel.sh build --show_result=0 //tools/micro
+	@tools/micro/reproduce_ranking.py
 
 .PHONY: build
 build: ## Build everything
@@ -69,6 +76,16 @@ completions: ## Shell completions for bash, zsh and fish in dist/completions
 docs: ## Write the generated pages under docs/ again
 	@dev/setup.sh build
 	@dev/bazel.sh run //docs:generate
+
+# Which environments `make envs` makes: a folder under configs/requirements, and
+# groups of it (all).
+ENV_SET ?= paper
+GROUPS ?=
+
+.PHONY: envs
+envs: ## Python environments of the libraries; ENV_SET=current, GROUPS="pillow"
+	@dev/setup.sh dev
+	@ENV_SET="$(ENV_SET)" GROUPS_WANTED="$(GROUPS)" dev/envs.sh
 
 .PHONY: torch
 torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)

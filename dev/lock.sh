@@ -3,37 +3,20 @@
 #
 #   dev/lock.sh dev/requirements.in >dev/requirements.lock
 #
-# Every package is fetched for both processors and both Python versions that the
-# project supports, so that one lock serves them all. The input names every
-# package, those needed by others too (python_env.sh checks that none is missed).
+# The list names what is wanted; what those need is resolved and pinned too. One
+# lock serves both processors and both Python versions that the project
+# supports; a package without a wheel for one processor gets a marker.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 [[ $# -eq 1 ]] || die "usage: lock.sh REQUIREMENTS.in"
-python_with_pip="$("$REPO_ROOT/dev/python_env.sh" \
-  "$REPO_ROOT/dev/requirements.lock")/bin/python"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-echo "# Made by dev/lock.sh from $(basename "$1"); change that file instead."
-grep -v -e '^#' -e '^$' "$1" | while IFS= read -r requirement; do
-  rm -rf "${work:?}/"*
-  for machine in x86_64 aarch64; do
-    for python in 3.11 3.12; do
-      "$python_with_pip" -m pip download --quiet --no-deps \
-        --disable-pip-version-check --only-binary=:all: \
-        --python-version "$python" \
-        --platform "manylinux_2_28_$machine" \
-        --platform "manylinux_2_25_$machine" \
-        --platform "manylinux_2_17_$machine" \
-        --platform "manylinux2014_$machine" \
-        --dest "$work" "$requirement" ||
-        die "$requirement: no wheel for $machine, Python $python"
-    done
-  done
-  printf '%s' "$requirement"
-  sha256sum "$work"/*.whl | cut -d' ' -f1 | sort -u |
-    while read -r hash; do printf ' \\\n    --hash=sha256:%s' "$hash"; done
-  echo
-done
+# The distribution's pip would fetch whole wheels to learn their hashes.
+"$FEEDRATE_PYTHON" -m venv "$work/env"
+"$work/env/bin/python" -m pip install --quiet --disable-pip-version-check \
+  pip==26.3
+PIP_DISABLE_PIP_VERSION_CHECK=1 "$work/env/bin/python" -B \
+  "$REPO_ROOT/dev/lock.py" "$1"

@@ -5,6 +5,8 @@
 #   env="$(dev/python_env.sh dev/requirements.lock)"
 #   "$env/bin/ruff" --version
 #
+# With --made it makes nothing: exit 1 where the environment is missing.
+#
 # The environment lives in the user's cache under a name that holds the hash of
 # the lock file and the Python version, so every checkout with the same lock
 # shares it and a changed lock gets a new one. Two callers at once are safe: one
@@ -15,7 +17,12 @@ set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-[[ $# -eq 1 ]] || die "usage: python_env.sh LOCKFILE"
+make_it=1
+if [[ "${1:-}" == --made ]]; then
+  make_it=""
+  shift
+fi
+[[ $# -eq 1 ]] || die "usage: python_env.sh [--made] LOCKFILE"
 lock="$1"
 [[ -f "$lock" ]] || die "$lock: no such lock file"
 
@@ -46,6 +53,7 @@ build() {
 }
 
 if [[ ! -e "$mark" ]]; then
+  [[ -n "$make_it" ]] || exit 1
   mkdir -p "$(dirname "$env")"
   exec 9>"$env.lock"
   flock 9

@@ -27,6 +27,12 @@ env="$(cat "$work/path1")"
 "$env/bin/python" -c 'import sys; assert sys.prefix != sys.base_prefix' ||
   fail "no environment at $env"
 
+# Looking makes nothing.
+echo "# looked at" >"$work/looked_at.lock"
+if env_of --made "$work/looked_at.lock" >"$work/path"; then fail "is not made"; fi
+[[ ! -s "$work/path" ]] || fail "a path that is not there"
+[[ "$(env_of --made "$work/empty.lock")" == "$env" ]] || fail "is made"
+
 # Half an environment is no environment.
 rm "$env/.complete" "$env/bin/python"
 [[ "$(env_of "$work/empty.lock")" == "$env" ]] || fail "another path"

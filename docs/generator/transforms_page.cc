@@ -23,6 +23,10 @@ namespace {
 
 using Members = std::vector<const Transform*>;
 
+bool IsMatched(const Implementation& impl) {
+  return impl.params_profile() == "matched";
+}
+
 // Libraries with an implementation in the set, public ones first, each group
 // in the order of the matrix.
 std::vector<const Library*> LibrariesOf(const Catalogue& catalogue,
@@ -89,26 +93,62 @@ std::string MembersSection(const std::vector<const Library*>& libraries,
       table.ToMarkdown(), "\n");
 }
 
+std::string Passed(const Implementation& impl) {
+  std::string passed = Codes(impl.params());
+  if (!impl.wrap().empty()) {
+    absl::StrAppend(&passed, passed.empty() ? "" : "; ",
+                    "around it: ", impl.wrap());
+  }
+  return passed;
+}
+
 std::string ParametersSection(const Members& members) {
   std::string text =
-      "## Parameters\n\nWhat is passed, as the library would write it; U(a,b) "
+      "## Parameters\n\nOf the profile `paper`. What is passed, as the library "
+      "would write it; U(a,b) "
       "is drawn evenly from a to b for each call. Around it: what is done "
       "before and after the call. By default: what is left to the library.\n";
   for (const Transform* t : members) {
     Table table = TextTable(
         {"library", "operation", "passed", "by default", "in effect"});
     for (const Implementation& impl : t->implementations()) {
-      std::string passed = Codes(impl.params());
-      if (!impl.wrap().empty()) {
-        absl::StrAppend(&passed, passed.empty() ? "" : "; ",
-                        "around it: ", impl.wrap());
-      }
-      table.AddRow({impl.library(), Code(impl.native_op()), passed,
+      if (IsMatched(impl)) continue;
+      table.AddRow({impl.library(), Code(impl.native_op()), Passed(impl),
                     Codes(impl.library_defaults()), impl.effective()});
     }
     absl::StrAppend(&text, "\n### ", t->name(), "\n\n", table.ToMarkdown());
   }
   return absl::StrCat(text, "\n");
+}
+
+// What a transform means, and how each library is brought to do it.
+std::string MatchedSection(const Members& members) {
+  std::string text =
+      "## Matched\n\nWhat each transform means (an operation of lib/reference) "
+      "and, in the profile `matched`, how each library is asked for just that. "
+      "The measured result is in [equivalence.md](../equivalence.md).\n";
+  bool any = false;
+  for (const Transform* t : members) {
+    if (!t->has_reference()) continue;
+    any = true;
+    absl::StrAppend(&text, "\n### ", t->name(), ", matched\n\n");
+    const Reference& reference = t->reference();
+    if (!reference.unchecked().empty()) {
+      absl::StrAppend(&text, reference.unchecked(), "\n");
+      continue;
+    }
+    absl::StrAppend(&text, Code(reference.op()),
+                    reference.params().empty() ? "" : " with ",
+                    Codes(reference.params()), "\n\n");
+    Table table = TextTable({"library", "operation", "passed", "note"});
+    for (const Implementation& impl : t->implementations()) {
+      if (!IsMatched(impl)) continue;
+      table.AddRow({impl.library(), Code(impl.native_op()), Passed(impl),
+                    impl.same_work_note()});
+    }
+    absl::StrAppend(&text, table.ToMarkdown());
+  }
+  return any ? absl::StrCat(text, "\n") : "";
 }
 
 std::string DifferentWorkSection(const Members& members) {
@@ -117,7 +157,7 @@ std::string DifferentWorkSection(const Members& members) {
       "little: with the profile `paper` they are not asked for the same.\n\n";
   for (const Transform* t : members) {
     for (const Implementation& impl : t->implementations()) {
-      if (impl.same_work_note().empty()) continue;
+      if (IsMatched(impl) || impl.same_work_note().empty()) continue;
       absl::StrAppend(&text, "- **", t->name(), "**, ", impl.library(), ": ",
                       impl.same_work_note(), "\n");
     }
@@ -166,7 +206,8 @@ absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
       "configs/transforms/",
       scenario.transforms(), ".\n\n", SupportSection(libraries, members),
       MembersSection(libraries, members), ParametersSection(members),
-      DifferentWorkSection(members), LeftOutSection(*set, scenario));
+      DifferentWorkSection(members), MatchedSection(members),
+      LeftOutSection(*set, scenario));
 }
 
 }  // namespace feedrate

@@ -388,6 +388,41 @@ TEST(AggregateTest, FastAndThoroughReadersAgree) {
   }
 }
 
+TEST(AggregateTest, ACrashBeforeTheVersionWasKnownIsRetried) {
+  Row crashed = OkRow("kornia", "Blur", 0, 0);
+  crashed.set_status("crashed");
+  crashed.clear_library_version();
+  Row retried = OkRow("kornia", "Blur", 0, 100);
+  retried.set_library_version("0.8");
+  retried.set_attempt(1);
+  const auto result = Aggregated(ByLibrary(), {crashed, retried});
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->aggregates.size(), 1u);
+  EXPECT_EQ(result->aggregates[0].retries(), 1);
+  EXPECT_EQ(result->aggregates[0].ended_size(), 0);
+  EXPECT_EQ(result->aggregates[0].median(), 100);
+}
+
+// The commands of a duel start anew for each pair, so run_index repeats.
+TEST(AggregateTest, PairsOfADuelAreRunsOfTheirOwn) {
+  std::vector<Row> rows;
+  for (int pair = 0; pair < 4; ++pair) {
+    for (const char* side : {"a", "b"}) {
+      Row row = OkRow("kornia", "Blur", 0, 100 + pair);
+      row.mutable_pair()->set_index(pair);
+      row.mutable_pair()->set_side(side);
+      rows.push_back(std::move(row));
+    }
+  }
+  AggregateOptions options = ByLibrary();
+  options.by.push_back("pair.side");
+  const auto result = Aggregated(options, rows);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->duplicates, 0);
+  ASSERT_EQ(result->aggregates.size(), 2u);
+  EXPECT_EQ(result->aggregates[0].runs(), 4);
+}
+
 // Rows of few jobs in the same order run after run, as runners write them, with
 // odd ones here and there: what a reader that expects the usual gets wrong.
 TEST(AggregateTest, OddRowsAmongManyAlikeAreReadAsWell) {

@@ -32,7 +32,18 @@ std::string Full(double value) {
   return text;
 }
 
-std::string Ratio(double value) { return absl::StrFormat("%.2fx", value); }
+// Two digits behind the point, or two that say something.
+std::string RatioNumber(double value) {
+  return absl::StrFormat(value < 0.095 ? "%.2g" : "%.2f", value);
+}
+
+std::string Ratio(double value) {
+  return absl::StrCat(RatioNumber(value), "x");
+}
+
+std::string RatioRange(double low, double high) {
+  return absl::StrCat(" [", RatioNumber(low), ", ", RatioNumber(high), "]");
+}
 
 bool IsBest(const Aggregate& aggregate, double best_median) {
   if (!aggregate.has_median()) return false;
@@ -74,8 +85,7 @@ std::string SpeedUpText(const SpeedUp& speed_up) {
   if (!speed_up.has_ratio()) return "";
   std::string text = Ratio(speed_up.ratio());
   if (speed_up.has_low()) {
-    absl::StrAppend(&text, absl::StrFormat(" [%.2f, %.2f]", speed_up.low(),
-                                           speed_up.high()));
+    absl::StrAppend(&text, RatioRange(speed_up.low(), speed_up.high()));
   }
   return text;
 }
@@ -127,8 +137,7 @@ void AddMeans(const AggregateResult& result, Grid* grid) {
     } else {
       absl::StrAppend(&note, "geometric mean ", Ratio(mean.ratio()));
       if (mean.has_low()) {
-        absl::StrAppend(
-            &note, absl::StrFormat(" [%.2f, %.2f]", mean.low(), mean.high()));
+        absl::StrAppend(&note, RatioRange(mean.low(), mean.high()));
       }
       absl::StrAppend(&note, " over ", mean.rows(),
                       mean.rows() == 1 ? " row" : " rows");
@@ -254,8 +263,10 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
             [&](const std::string& a, const std::string& b) {
               return ValueLess(value(a), value(b));
             });
+  std::vector<bool> numbers;
   for (const std::string& field : others) {
-    grid.header.push_back({field, false, IsNumberColumn(result, field)});
+    numbers.push_back(IsNumberColumn(result, field));
+    grid.header.push_back({field, false, numbers.back()});
   }
   for (const std::string& column : columns) {
     grid.header.push_back(Right(column));
@@ -265,9 +276,8 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
     std::vector<GridCell>& row = grid.rows.emplace_back();
     const std::map<std::string, const Aggregate*>& found = cells[key];
     const Aggregate& first = *found.begin()->second;
-    for (const std::string& field : others) {
-      row.push_back(
-          {first.by().at(field), false, IsNumberColumn(result, field)});
+    for (size_t i = 0; i < others.size(); ++i) {
+      row.push_back({first.by().at(others[i]), false, numbers[i]});
     }
     for (const auto& [column, aggregate] : found) {
       if (!aggregate->has_median() || !first.has_median()) continue;

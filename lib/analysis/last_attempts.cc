@@ -1,45 +1,58 @@
 #include "lib/analysis/last_attempts.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <tuple>
+#include <mutex>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "lib/analysis/big_array.h"
+#include "lib/analysis/parallel.h"
 #include "lib/analysis/row_log.h"
+#include "lib/analysis/run_identity.h"
 
 namespace feedrate {
 namespace {
 
-// Bits of the filters for each row: with 16, one run in 30 is looked at for
-// nothing.
+// Bits for each row. A run sets two in one word of 64; with 16, one run in 50
+// is looked at for nothing.
 constexpr uint64_t kBitsPerRow = 16;
+// The second filter holds few.
+constexpr uint64_t kBitsPerCandidate = 4;
 
+// Several threads at once; what is set in the end does not depend on them.
 class BitFilter {
  public:
-  explicit BitFilter(uint64_t rows) {
-    uint64_t words = 1;
-    while (words * 64 < rows * kBitsPerRow) words *= 2;
-    words_.resize(words);
-  }
+  BitFilter(uint64_t rows, uint64_t bits_per_row)
+      : words_(rows * bits_per_row / 64 + 1) {}
+
   // True when it was set before.
   bool Set(uint64_t hash) {
-    uint64_t& word = words_[WordOf(hash)];
-    const uint64_t bit = uint64_t{1} << (hash >> 58);
-    const bool before = (word & bit) != 0;
-    word |= bit;
-    return before;
+    const uint64_t bits = BitsOf(hash);
+    uint64_t& word = WordOf(hash);
+    // Most are found in vain or set alone, and to read is cheaper.
+    if ((__atomic_load_n(&word, __ATOMIC_RELAXED) & bits) == bits) return true;
+    return (__atomic_fetch_or(&word, bits, __ATOMIC_RELAXED) & bits) == bits;
   }
   bool Has(uint64_t hash) const {
-    return (words_[WordOf(hash)] >> (hash >> 58) & 1) != 0;
+    const uint64_t bits = BitsOf(hash);
+    return (__atomic_load_n(&WordOf(hash), __ATOMIC_RELAXED) & bits) == bits;
   }
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(&WordOf(hash), 1); }
 
  private:
   // The lowest bit of a run's hash is always 1.
-  size_t WordOf(uint64_t hash) const {
-    return (hash >> 1) & (words_.size() - 1);
+  static uint64_t BitsOf(uint64_t hash) {
+    return uint64_t{1} << (hash >> 1 & 63) | uint64_t{1} << (hash >> 7 & 63);
   }
-  std::vector<uint64_t> words_;
+  uint64_t& WordOf(uint64_t hash) const {
+    const auto product = static_cast<unsigned __int128>(hash) * words_.size();
+    return words_[static_cast<size_t>(product >> 64)];
+  }
+  BigArray<uint64_t> words_;
 };
 
 struct Candidate {
@@ -47,57 +60,90 @@ struct Candidate {
   size_t log;
 };
 
-template <typename Visit>
-void ForEachRow(const std::vector<RowLog*>& logs, const Visit& visit) {
+struct PieceOfLog {
+  RowLog::Piece* piece;
+  size_t log;
+};
+
+std::vector<PieceOfLog> PiecesOf(const std::vector<RowLog*>& logs) {
+  std::vector<PieceOfLog> pieces;
   for (size_t log = 0; log < logs.size(); ++log) {
     for (RowLog::Piece& piece : logs[log]->pieces()) {
-      for (size_t i = 0; i < piece.size; ++i) {
-        if (piece.rows[i].run != 0) visit(log, &piece.rows[i]);
-      }
+      pieces.push_back({&piece, log});
     }
   }
+  return pieces;
 }
 
-std::vector<Candidate> Candidates(const std::vector<RowLog*>& logs) {
+// Rows of runs that may have another row.
+std::vector<Candidate> Candidates(const std::vector<RowLog*>& logs,
+                                  size_t threads) {
   uint64_t rows = 0;
   for (const RowLog* log : logs) rows += static_cast<uint64_t>(log->size());
-  BitFilter seen(rows);
-  BitFilter again(rows);
-  bool any = false;
-  ForEachRow(logs, [&](size_t, LoggedRow* row) {
-    if (seen.Set(row->run)) {
-      again.Set(row->run);
-      any = true;
+  const std::vector<PieceOfLog> pieces = PiecesOf(logs);
+  BitFilter seen(rows, kBitsPerRow);
+  BitFilter again(rows, kBitsPerCandidate);
+  std::atomic<bool> any{false};
+  ForEachInParallel(threads, pieces.size(), [&](size_t i) {
+    const RowLog::Piece& piece = *pieces[i].piece;
+    constexpr size_t kAhead = 16;
+    for (size_t j = 0; j < piece.size; ++j) {
+      if (j + kAhead < piece.size) seen.Prefetch(piece.rows[j + kAhead].run);
+      const uint64_t run = piece.rows[j].run;
+      if (run == 0 || !seen.Set(run)) continue;
+      again.Set(run);
+      any.store(true, std::memory_order_relaxed);
     }
   });
   std::vector<Candidate> candidates;
   if (!any) return candidates;
-  ForEachRow(logs, [&](size_t log, LoggedRow* row) {
-    if (again.Has(row->run)) candidates.push_back({row, log});
+  std::mutex mutex;
+  ForEachInParallel(threads, pieces.size(), [&](size_t i) {
+    const RowLog::Piece& piece = *pieces[i].piece;
+    std::vector<Candidate> found;
+    for (size_t j = 0; j < piece.size; ++j) {
+      LoggedRow* const row = &piece.rows[j];
+      if (row->run != 0 && again.Has(row->run)) {
+        found.push_back({row, pieces[i].log});
+      }
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    candidates.insert(candidates.end(), found.begin(), found.end());
   });
   return candidates;
 }
 
 }  // namespace
 
-void ForEachSuperseded(
-    const std::vector<RowLog*>& logs,
+void ForEachReplacedRow(
+    const std::vector<RowLog*>& logs, size_t threads,
     const std::function<void(size_t log, LoggedRow* row, bool is_duplicate)>&
-        superseded) {
-  std::vector<Candidate> candidates = Candidates(logs);
-  // The one that counts comes first in its run.
-  const auto key = [](const Candidate& candidate) {
-    return std::make_tuple(candidate.row->run, ~candidate.row->order,
-                           candidate.row->throughput);
-  };
-  std::sort(
-      candidates.begin(), candidates.end(),
-      [&](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
-  for (size_t i = 1; i < candidates.size(); ++i) {
-    const LoggedRow& before = *candidates[i - 1].row;
-    if (before.run != candidates[i].row->run) continue;
-    superseded(candidates[i].log, candidates[i].row,
-               AttemptOf(before) == AttemptOf(*candidates[i].row));
+        replaced) {
+  std::vector<Candidate> candidates = Candidates(logs, threads);
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) {
+              return a.row->run < b.row->run;
+            });
+  std::vector<Attempt> attempts;
+  for (size_t first = 0; first < candidates.size();) {
+    const uint64_t run = candidates[first].row->run;
+    attempts.clear();
+    size_t last = first;
+    for (; last < candidates.size() && candidates[last].row->run == run;
+         ++last) {
+      const Candidate& candidate = candidates[last];
+      const RawGroup& group =
+          logs[candidate.log]->groups()[candidate.row->group];
+      attempts.push_back({candidate.row->order, candidate.row->throughput,
+                          group.version, group.content, last});
+    }
+    if (attempts.size() > 1) {
+      ForEachReplaced(
+          absl::MakeSpan(attempts), [&](size_t id, bool is_duplicate) {
+            replaced(candidates[id].log, candidates[id].row, is_duplicate);
+          });
+    }
+    first = last;
   }
 }
 

@@ -2,7 +2,7 @@
 #ifndef FEEDRATE_LIB_ANALYSIS_LAST_ATTEMPTS_H_
 #define FEEDRATE_LIB_ANALYSIS_LAST_ATTEMPTS_H_
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -10,16 +10,14 @@
 
 namespace feedrate {
 
-// Calls `superseded` for each row to which there is a later attempt, or an
-// equal one that was measured later; of two that are equal in all of that the
-// slower one counts. `is_duplicate`: the attempts are the same.
+// Calls `replaced` for each row that does not count, as lib/analysis/
+// run_identity.h says. Rows are told apart by 64-bit hashes of their identity.
 //
-// Two bits a row find the few runs that may have several rows; only those are
-// sorted.
-void ForEachSuperseded(
-    const std::vector<RowLog*>& logs,
-    const std::function<void(size_t log, LoggedRow* row, bool is_duplicate)>&
-        superseded);
+// Two and a half bytes a row find the few runs that may have several rows; only
+// those are sorted. `threads` share the search; the calls come from one.
+void ForEachReplacedRow(const std::vector<RowLog*>& logs, size_t threads,
+                        const std::function<void(size_t log, LoggedRow* row,
+                                                 bool is_duplicate)>& replaced);
 
 }  // namespace feedrate
 

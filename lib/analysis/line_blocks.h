@@ -31,7 +31,7 @@ struct LineBlock {
 class LineBlocks {
  public:
   // Large enough that system calls do not count, small enough for the cache.
-  static constexpr size_t kBlock = 1 << 20;
+  static constexpr size_t kBlock = 1 << 17;
 
   // Files, and `-` for standard input. Bytes behind a block that may be read:
   // `padding`. NotFound when a file cannot be opened.

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -10,9 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/analysis/job_line.h"
+#include "lib/analysis/known_rows.h"
 #include "lib/analysis/printed_value.h"
-#include "lib/analysis/repeats.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/row_steps.h"
 #include "lib/analysis/words.h"
@@ -20,14 +18,13 @@
 namespace feedrate {
 namespace {
 
-// Lines that are looked at to see what all rows share, and how far apart: runs
-// of one library or transform follow each other, and are not what is meant.
-constexpr int kCommonLines = 32;
-constexpr int kCommonDistance = 37;
-// Jobs to remember, at some 500 bytes each: what a cache may hold.
-constexpr size_t kMaxJobs = 10000;
-// By then it shows whether jobs come back.
-constexpr int64_t kJobTrial = 1 << 16;
+// What is remembered of rows: more would not stay in a cache.
+constexpr size_t kMaxKnownBytes = 16 << 20;
+// To learn a row costs as much as to read three. So many are learnt before any
+// has come back; then one for each that did.
+constexpr int64_t kLearntAtFirst = 2000;
+// By then it shows whether rows are alike.
+constexpr int64_t kTrial = 1 << 14;
 
 // Shortest forms of doubles have 24 characters at most.
 constexpr size_t kLongestNumber = 32;
@@ -46,165 +43,104 @@ const char* ToDouble(const char* at, double* number) {
 PrintedRowReader::PrintedRowReader(const RowSteps* steps, size_t slots,
                                    RowLog* log)
     : steps_(steps),
-      slots_(slots),
       log_(log),
       row_(slots),
-      common_(kCommonLines) {}
+      known_(std::make_unique<KnownRows>(kMaxKnownBytes)) {}
 
 const char* PrintedRowReader::Read(const char* at, const char* end) {
-  // Rows mostly come in the same order run after run.
-  if (last_ != nullptr && last_->next != nullptr && last_->next->is_ready) {
-    const char* newline = ReadAlike(*last_->next, at, end);
-    if (newline != nullptr) {
-      ++alike_;
-      last_ = last_->next;
-      // The next guess may be far away in memory; it is fetched while this
-      // row's caller goes on.
-      if (last_->next != nullptr) __builtin_prefetch(last_->next);
-      return newline;
-    }
+  if (!use_known_) return ReadFields(at);
+  const char* newline = ReadKnown(at, end);
+  ++rows_;
+  if (newline != nullptr) {
+    ++known_rows_;
+    return newline;
   }
-  return ReadFields(at, end);
+  learns_row_ = MayLearn();
+  newline = ReadFields(at);
+  learns_row_ = false;
+  return newline;
 }
 
-// The row of a job whose rows are known.
-const char* PrintedRowReader::ReadAlike(const JobLine& job, const char* at,
-                                        const char* end) {
+bool PrintedRowReader::MayLearn() {
+  if (rows_ >= kTrial && known_rows_ * 8 < rows_) {
+    // To look for rows costs more than it gives.
+    use_known_ = false;
+    known_ = std::make_unique<KnownRows>(0);
+    return false;
+  }
+  return has_room_ && learnt_ < kLearntAtFirst + known_rows_;
+}
+
+const char* PrintedRowReader::ReadKnown(const char* at, const char* end) {
   row_.ResetNumbers();
-  uint32_t start = 0;
-  const char* text = job.text.data();
-  for (const JobLine::Hole& hole : job.holes) {
-    const uint32_t size = hole.end - start;
-    if (size >= static_cast<size_t>(end - at) ||
-        std::memcmp(at, text + start, size) != 0) {
-      return nullptr;
-    }
-    at = ReadValue(hole.step, at + size);
+  uint64_t path = 0;
+  const KnownRows& known = *known_;
+  const KnownRows::Text* text = &known.start();
+  for (;;) {
+    text = known.Next(*text, at, end);
+    if (text == nullptr) return nullptr;
+    path = KnownRows::Path(path, *text);
+    at += text->size;
+    if (text->is_last) break;
+    at = ReadValue({text->hole}, at);
     if (at == nullptr) return nullptr;
-    start = hole.end;
   }
-  const uint32_t size = job.size - start;
-  if (size > static_cast<size_t>(end - at) ||
-      std::memcmp(at, text + start, size) != 0) {
-    return nullptr;
+  const KnownRows::Kind* kind = known.Find(path);
+  if (kind == nullptr) return nullptr;
+  if (kind->constants != 0) {
+    const KnownRows::Constants& constants = known.constants(*kind);
+    RowNumbers& numbers = row_.numbers;
+    numbers.attempt = constants.attempt;
+    if (!constants.job_id.empty()) numbers.job_id = constants.job_id.view();
+    if (!constants.run_index.empty()) {
+      numbers.run_index = constants.run_index.view();
+    }
+    if (!constants.started_at.empty()) {
+      numbers.started_at = constants.started_at.view();
+    }
   }
-  row_.numbers.job_id = absl::string_view(job.job_id.data(), job.job_id_size);
-  row_.numbers.attempt = job.attempt;
-  if (!log_->AddTo(job.group, row_.numbers).ok()) return nullptr;
-  return at + size - 1;
+  if (!log_->AddTo(kind->group - 1, row_.numbers).ok()) return nullptr;
+  return at - 1;
 }
 
-const char* PrintedRowReader::ReadFields(const char* at, const char* end) {
-  const char* const line = at;
+const char* PrintedRowReader::ReadFields(const char* at) {
   if (*at++ != '{') return nullptr;
   row_.Reset();
-  const bool learns_common = common_.learning() && until_learning_-- <= 0;
-  bool forget_common = false;
-  JobLine* job = nullptr;
-  const bool knows_jobs = use_jobs_;
   fields_.clear();
   for (size_t place = 0;; ++place) {
-    Stretch* stretch = common_.At(place);
-    if (stretch != nullptr && !learns_job_) {
-      const bool fits = stretch->size < static_cast<size_t>(end - at);
-      const char after = fits ? at[stretch->size] : '\0';
-      if ((after == ',' || after == '}') &&
-          SameBytes(at, stretch->text.data(), stretch->size)) {
-        if (!Repeats::Apply(stretch, &row_)) return nullptr;
-        at += stretch->size + 1;
-        place = stretch->next_place - 1;
-        if (after == ',') continue;
-        break;
-      }
-      forget_common |= common_.Missed(place);
-    }
-    const char* const start = at;
+    const char* const key = at;
     Step step;
     at = ReadKey(at, place, &step);
     if (at == nullptr) return nullptr;
     const char* const value = at;
     at = ReadValue(step, at);
     if (at == nullptr) return nullptr;
-    if (learns_common) {
-      common_.Note(place,
-                   absl::string_view(start, static_cast<size_t>(at - start)));
-    }
-    if (learns_job_) {
+    if (learns_row_) {
       fields_.push_back(
-          {std::string(start, value), std::string(value, at), step});
-    } else if (step.act == Act::kJobId && knows_jobs) {
-      job = FindJob(row_.numbers.job_id);
-      if (job != nullptr && job->is_ready) {
-        const char* newline = ReadAlike(*job, line, end);
-        if (newline != nullptr) {
-          ++alike_;
-          if (last_ != nullptr) last_->next = job;
-          last_ = job;
-          return newline;
-        }
-        // As before ReadAlike, which has changed the row.
-        use_jobs_ = false;
-        newline = ReadFields(line, end);
-        use_jobs_ = true;
-        return newline;
-      }
-      if (job != nullptr && !job->is_hopeless) {
-        // From the start once more, noting every field.
-        learns_job_ = true;
-        const char* newline = ReadFields(line, end);
-        learns_job_ = false;
-        return newline;
-      }
+          {absl::string_view(key, static_cast<size_t>(value - key)),
+           absl::string_view(value, static_cast<size_t>(at - value)), step});
     }
     const char after = *at++;
-    if (after == ',') continue;
-    if (after != '}') return nullptr;
-    break;
+    if (after == '}') break;
+    if (after != ',') return nullptr;
   }
   uint32_t group;
   if (*at != '\n' || !row_.IsRow() ||
       !log_->Add(row_.tokens, row_.hash, row_.numbers, &group).ok()) {
     return nullptr;
   }
-  if (learns_job_) Learn(FindJob(row_.numbers.job_id), group);
-  if (learns_common && common_.learning()) {
-    until_learning_ = kCommonDistance;
-    common_.EndLine(*steps_, slots_);
-  }
-  // The row is in the log, so nothing points into the old stretches any more.
-  if (forget_common) common_ = Repeats(kCommonLines);
+  if (learns_row_) Learn(group);
   return at;
 }
 
-void PrintedRowReader::Learn(JobLine* job, uint32_t group) {
-  if (job == nullptr) return;
-  if (last_ != nullptr) last_->next = job;
-  last_ = job;
-  if (job->first.empty()) {
-    job->first = std::move(fields_);
-    job->group = group;
-    job->attempt = row_.numbers.attempt;
-    return;
-  }
-  CompleteJobLine(fields_, job);
-  if (job->group != group) job->is_ready = false;
-}
-
-JobLine* PrintedRowReader::FindJob(absl::string_view job_id) {
-  if (++rows_ == kJobTrial && alike_ * 4 < rows_) {
-    // Jobs seldom come back here: to look for them costs more than it gives.
-    use_jobs_ = false;
-    last_ = nullptr;
-    jobs_.clear();
-    return nullptr;
-  }
-  const auto found = jobs_.find(job_id);
-  if (found != jobs_.end()) return found->second.get();
-  if (jobs_.size() == kMaxJobs || job_id.size() <= 2) return nullptr;
-  auto job = std::make_unique<JobLine>();
-  job->job_id = absl::StrCat(job_id, std::string(kPrintedPadding, '\0'));
-  job->job_id_size = job_id.size();
-  return jobs_.emplace(std::string(job_id), std::move(job)).first->second.get();
+void PrintedRowReader::Learn(uint32_t group) {
+  KnownRows::Constants constants;
+  constants.attempt = row_.numbers.attempt;
+  constants.job_id = PaddedText(row_.numbers.job_id);
+  constants.run_index = PaddedText(row_.numbers.run_index);
+  constants.started_at = PaddedText(row_.numbers.started_at);
+  ++learnt_;
+  has_room_ = known_->Learn(fields_, group, std::move(constants));
 }
 
 // Behind the colon of the key whose quote is at `at`.

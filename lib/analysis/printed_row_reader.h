@@ -7,19 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "lib/analysis/job_line.h"
-#include "lib/analysis/repeats.h"
+#include "lib/analysis/known_rows.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/row_steps.h"
 
 namespace feedrate {
 
-// Reads rows without spaces and escapes. Looks at each byte once, expects keys
-// in the order of the line before, and compares what stays the same, in all
-// rows or in those of one job, instead of reading it. Fields that the query
-// does not need are not checked. Not thread-safe.
+// Reads rows without spaces and escapes. A row whose texts are known is
+// compared with them, and only the values between are read. Any other is read
+// key by key, expecting keys in the order of the line before, and may become
+// known. Fields that the query does not need are not checked. Not thread-safe.
 class PrintedRowReader {
  public:
   // Both outlive the reader.
@@ -37,35 +35,30 @@ class PrintedRowReader {
     size_t size = 0;
     Step step;
   };
-  const char* ReadAlike(const JobLine& job, const char* at, const char* end);
-  const char* ReadFields(const char* at, const char* end);
+  const char* ReadKnown(const char* at, const char* end);
+  const char* ReadFields(const char* at);
   const char* ReadKey(const char* at, size_t place, Step* step);
   const char* ReadValue(const Step& step, const char* at);
   bool TakeValue(const Step& step, const char* at, const char* end);
   bool TakePart(const RowSteps::Part& part, const char* at, const char* end);
   bool TakeSamples(const char* at, const char* end);
-  JobLine* FindJob(absl::string_view job_id);
-  void Learn(JobLine* job, uint32_t group);
+  bool MayLearn();
+  void Learn(uint32_t group);
 
   const RowSteps* const steps_;
-  const size_t slots_;
   RowLog* const log_;
   RowScratch row_;
   std::vector<Expected> expected_;
 
-  // Of all rows.
-  Repeats common_;
-  int until_learning_ = 0;
-  bool learns_common_ = false;
-  // By job id; a fixed number of jobs, and none when they do not come back.
-  absl::flat_hash_map<std::string, std::unique_ptr<JobLine>> jobs_;
-  bool use_jobs_ = true;
+  std::unique_ptr<KnownRows> known_;
+  bool use_known_ = true;
+  bool has_room_ = true;
   int64_t rows_ = 0;
-  int64_t alike_ = 0;
-  // The job of the row before, and what is at hand of a job's row.
-  JobLine* last_ = nullptr;
+  int64_t known_rows_ = 0;
+  int64_t learnt_ = 0;
+  // Of the row at hand, while it is learnt.
+  bool learns_row_ = false;
   std::vector<PrintedField> fields_;
-  bool learns_job_ = false;
 };
 
 }  // namespace feedrate

@@ -13,6 +13,7 @@
 #include "glog/logging.h"
 #include "lib/analysis/field.h"
 #include "lib/analysis/filter.h"
+#include "lib/analysis/run_identity.h"
 #include "lib/analysis/value.h"
 #include "lib/base/did_you_mean.h"
 #include "lib/base/status_macros.h"
@@ -124,7 +125,8 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
   query.unit = Include("unit", &query);
   query.scenario = Include("scenario", &query);
   query.equivalence = Include("equivalence.label", &query);
-  for (const char* name : {"machine_profile", "library_version", "pair.side"}) {
+  query.library_version = Include("library_version", &query);
+  for (const std::string& name : SameRunFields()) {
     query.same_run.push_back(Include(name, &query));
   }
   ASSIGN_OR_RETURN(query.filter, Filter::Parse(where));

@@ -32,7 +32,8 @@ struct Query {
   size_t unit = 0;
   size_t scenario = 0;
   size_t equivalence = 0;
-  // Indexes of what tells runs of one job apart besides its id.
+  size_t library_version = 0;
+  // Indexes of SameRunFields.
   std::vector<size_t> same_run;
 
   std::vector<Slot> slots;

@@ -1,11 +1,9 @@
 #include "lib/analysis/row_groups.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,7 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "lib/analysis/big_array.h"
 #include "lib/analysis/last_attempts.h"
+#include "lib/analysis/parallel.h"
 #include "lib/analysis/query.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/value.h"
@@ -54,7 +54,9 @@ std::string Describe(const Query& query, const RowGroup& group) {
 class Grouper {
  public:
   Grouper(const Query& query, Logs logs, int threads)
-      : query_(query), logs_(std::move(logs)), threads_(threads) {}
+      : query_(query),
+        logs_(std::move(logs)),
+        threads_(static_cast<size_t>(std::max(1, threads))) {}
 
   absl::StatusOr<RowGroups> Group() {
     Assign();
@@ -94,25 +96,23 @@ class Grouper {
 
   void CountRows() {
     std::vector<RowLog*> logs;
-    for (const std::unique_ptr<RowLog>& log : logs_) logs.push_back(log.get());
-    ForEachSuperseded(logs, [&](size_t log, LoggedRow* row, bool is_duplicate) {
-      Target& target = targets_[log][row->group];
-      if (target.group != kGone) {
-        ++result_.used;
-        ++(is_duplicate ? result_.duplicates : target.retries);
-      }
-      row->group = kGone;
-    });
     for (size_t log = 0; log < logs_.size(); ++log) {
-      std::vector<Target>& targets = targets_[log];
+      logs.push_back(logs_[log].get());
       result_.rows += logs_[log]->size();
-      for (const RowLog::Piece& piece : logs_[log]->pieces()) {
-        for (size_t i = 0; i < piece.size; ++i) {
-          const uint32_t raw = piece.rows[i].group;
-          if (raw != kGone) ++targets[raw].rows;
-        }
+      for (size_t raw = 0; raw < targets_[log].size(); ++raw) {
+        targets_[log][raw].rows = logs_[log]->rows_of(raw);
       }
     }
+    ForEachReplacedRow(
+        logs, threads_, [&](size_t log, LoggedRow* row, bool is_duplicate) {
+          Target& target = targets_[log][row->group];
+          --target.rows;
+          if (target.group != kGone) {
+            ++result_.used;
+            ++(is_duplicate ? result_.duplicates : target.retries);
+          }
+          row->group = kGone;
+        });
   }
 
   // What is not a number: statuses, held values, units.
@@ -184,62 +184,85 @@ class Grouper {
 
   // Sorts the numbers by group, then looks at each group.
   void Summarise() {
-    std::vector<int64_t> ends(result_.groups.size() + 1);
-    for (size_t i = 0; i < result_.groups.size(); ++i) {
-      ends[i + 1] = ends[i] + result_.groups[i].summary.n;
-    }
-    const std::vector<int64_t> starts = ends;
-    // Not initialised: pages come into use as the logs give theirs back.
-    const std::unique_ptr<double[]> values(
-        new double[static_cast<size_t>(ends.back())]);
-    for (size_t log = 0; log < logs_.size(); ++log) {
-      const std::vector<RawGroup>& raw_groups = logs_[log]->groups();
-      const std::vector<LoggedSamples>& sampled = logs_[log]->sampled_rows();
-      size_t next_sampled = 0;
-      int64_t number = -1;
-      for (RowLog::Piece& piece : logs_[log]->pieces()) {
-        for (size_t i = 0; i < piece.size; ++i) {
-          const LoggedRow& row = piece.rows[i];
-          ++number;
-          const bool has_samples = next_sampled < sampled.size() &&
-                                   sampled[next_sampled].row == number;
-          if (has_samples) ++next_sampled;
-          if (row.group == kGone) continue;
-          const uint32_t group = targets_[log][row.group].group;
-          if (group == kGone || !raw_groups[row.group].is_ok) continue;
-          values[static_cast<size_t>(ends[group]++)] = row.throughput;
-          if (!has_samples) continue;
-          RowGroup& target = result_.groups[group];
-          ++target.rows_with_samples;
-          for (const double sample :
-               logs_[log]->samples(sampled[next_sampled - 1])) {
-            target.samples.Add(sample);
-          }
-        }
-        piece.rows.reset();
-      }
-    }
-    const auto span_of = [&](size_t group) {
-      return absl::MakeSpan(
-          values.get() + starts[group],
-          static_cast<size_t>(starts[group + 1] - starts[group]));
-    };
-    std::atomic<size_t> next{0};
-    const auto work = [&] {
-      for (size_t i = next++; i < result_.groups.size(); i = next++) {
-        if (result_.groups[i].summary.n > 0) {
-          result_.groups[i].summary = feedrate::Summarize(span_of(i));
-        }
-      }
-    };
-    std::vector<std::thread> helpers;
+    AddSamples();
+    // Each log has its own part of each group's numbers, so that they can be
+    // sorted at the same time: for each log, where its next one goes.
+    std::vector<std::vector<size_t>> places(logs_.size());
+    std::vector<size_t> ends = PlacesOf(&places);
+    // Pages come into use as the logs give theirs back.
+    const BigArray<double> values(ends.back());
+    ForEachInParallel(threads_, logs_.size(), [&](size_t log) {
+      CollectValues(log, &places[log], values.data());
+    });
     // A thread costs as much as a few thousand numbers.
-    const int64_t useful = 1 + ends.back() / 20000;
-    for (int i = 1; i < std::min<int64_t>(threads_, useful); ++i) {
-      helpers.emplace_back(work);
+    const size_t useful = std::min(threads_, 1 + ends.back() / 20000);
+    ForEachInParallel(useful, result_.groups.size(), [&](size_t i) {
+      if (result_.groups[i].summary.n == 0) return;
+      result_.groups[i].summary = feedrate::Summarize(
+          absl::MakeSpan(values.data() + ends[i], ends[i + 1] - ends[i]));
+    });
+  }
+
+  // Fills in where each log's numbers of each group start; returns where those
+  // of each group do, and the end of the last.
+  std::vector<size_t> PlacesOf(std::vector<std::vector<size_t>>* places) const {
+    const size_t groups = result_.groups.size();
+    for (size_t log = 0; log < logs_.size(); ++log) {
+      std::vector<size_t>& counts = (*places)[log];
+      counts.resize(groups);
+      for (size_t raw = 0; raw < targets_[log].size(); ++raw) {
+        const Target& target = targets_[log][raw];
+        if (target.group == kGone || !logs_[log]->groups()[raw].is_ok) continue;
+        counts[target.group] += static_cast<size_t>(target.rows);
+      }
     }
-    work();
-    for (std::thread& helper : helpers) helper.join();
+    std::vector<size_t> starts(groups + 1);
+    size_t next = 0;
+    for (size_t group = 0; group < groups; ++group) {
+      starts[group] = next;
+      for (std::vector<size_t>& counts : *places) {
+        const size_t count = counts[group];
+        counts[group] = next;
+        next += count;
+      }
+    }
+    starts[groups] = next;
+    return starts;
+  }
+
+  void CollectValues(size_t log, std::vector<size_t>* places, double* values) {
+    // The group of each raw group whose numbers count.
+    std::vector<uint32_t> group_of(targets_[log].size(), kGone);
+    for (size_t raw = 0; raw < group_of.size(); ++raw) {
+      if (!logs_[log]->groups()[raw].is_ok) continue;
+      group_of[raw] = targets_[log][raw].group;
+    }
+    for (RowLog::Piece& piece : logs_[log]->pieces()) {
+      for (size_t i = 0; i < piece.size; ++i) {
+        const LoggedRow& row = piece.rows[i];
+        if (row.group == kGone || group_of[row.group] == kGone) continue;
+        values[(*places)[group_of[row.group]]++] = row.throughput;
+      }
+      piece.rows = BigArray<LoggedRow>();
+    }
+  }
+
+  void AddSamples() {
+    for (size_t log = 0; log < logs_.size(); ++log) {
+      for (const LoggedSamples& logged : logs_[log]->sampled_rows()) {
+        const size_t number = static_cast<size_t>(logged.row);
+        const RowLog::Piece& piece =
+            logs_[log]->pieces()[number / RowLog::kPieceRows];
+        const uint32_t raw = piece.rows[number % RowLog::kPieceRows].group;
+        // Only rows that are ok and used have their samples logged.
+        if (raw == kGone) continue;
+        RowGroup& group = result_.groups[targets_[log][raw].group];
+        ++group.rows_with_samples;
+        for (const double sample : logs_[log]->samples(logged)) {
+          group.samples.Add(sample);
+        }
+      }
+    }
   }
 
   void Sort() {
@@ -261,7 +284,7 @@ class Grouper {
 
   const Query& query_;
   Logs logs_;
-  const int threads_;
+  const size_t threads_;
   // For each log, for each of its raw groups.
   std::vector<std::vector<Target>> targets_;
   RowGroups result_;

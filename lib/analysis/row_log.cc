@@ -12,8 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/analysis/big_array.h"
 #include "lib/analysis/field.h"
 #include "lib/analysis/query.h"
+#include "lib/analysis/run_identity.h"
 #include "lib/analysis/value.h"
 #include "lib/analysis/words.h"
 #include "lib/base/status_macros.h"
@@ -39,29 +41,6 @@ uint64_t HashText(absl::string_view text, uint64_t seed) {
   std::string padded =
       absl::StrCat(text, std::string(RowLog::kTokenPadding, 0));
   return HashToken(absl::string_view(padded).substr(0, text.size()), seed);
-}
-
-// "2026-11-15T02:57:46Z" as minutes of months of 31 days since 2020; 0 for
-// anything else. Only later or not matters, and 26 bits last until 2140.
-uint32_t Minutes(absl::string_view at) {
-  if (!at.empty() && at[0] == '"') at.remove_prefix(1);
-  if (at.size() < 16) return 0;
-  const auto two = [&](size_t i) {
-    return static_cast<uint32_t>((at[i] - '0') * 10 + (at[i + 1] - '0'));
-  };
-  for (const size_t i : {0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15}) {
-    if (at[i] < '0' || at[i] > '9') return 0;
-  }
-  const uint32_t year = two(0) * 100 + two(2);
-  if (year < 2020) return 0;
-  const uint32_t days = ((year - 2020) * 12 + two(5)) * 31 + two(8);
-  const uint32_t minutes = days * 1440 + two(11) * 60 + two(14);
-  return std::min<uint32_t>(minutes, (1u << 26) - 1);
-}
-
-uint32_t OrderOf(int64_t attempt, absl::string_view started_at) {
-  const int64_t capped = std::max<int64_t>(0, std::min<int64_t>(attempt, 63));
-  return static_cast<uint32_t>(capped) << 26 | Minutes(started_at);
 }
 
 // As the record writer would print it.
@@ -195,6 +174,12 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
   for (const size_t index : query_->same_run) {
     group.same_run = HashText(ValueText(group.values[index]), group.same_run);
   }
+  group.content = kOdd1;
+  for (const Value& value : group.values) {
+    group.content = HashText(ValueText(value), group.content);
+  }
+  group.version =
+      VersionHash(group.values[query_->library_version].text, group.is_ok);
   // The padding behind the last token moves on with it.
   if (!tokens_.empty()) tokens_.resize(tokens_.size() - kTokenPadding);
   for (const absl::string_view token : tokens) {
@@ -202,32 +187,33 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
     ends_.push_back(tokens_.size());
   }
   tokens_.append(kTokenPadding, '\0');
-  heads_.push_back({group.same_run, group.is_ok, group.used});
+  heads_.push_back({group.same_run, 0, group.is_ok, group.used});
   groups_.push_back(std::move(group));
   return static_cast<uint32_t>(groups_.size() - 1);
 }
 
 void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
-  const Head& head = heads_[group_index];
-  LoggedRow row;
-  // Quotes alone are an empty text.
-  if (numbers.job_id.size() > 2) {
-    row.run =
-        HashToken(numbers.run_index, HashToken(numbers.job_id, head.same_run)) |
-        1;
+  Head& head = heads_[group_index];
+  if (pieces_.empty() || pieces_.back().size == kPieceRows) {
+    pieces_.push_back({BigArray<LoggedRow>(kPieceRows), 0});
   }
+  Piece& piece = pieces_.back();
+  LoggedRow& row = piece.rows[piece.size++];
+  // Quotes alone are an empty text.
+  row.run = numbers.job_id.size() <= 2
+                ? 0
+                : HashToken(numbers.run_index,
+                            HashToken(numbers.job_id, head.same_run)) |
+                      1;
   row.throughput = numbers.throughput;
   row.group = group_index;
-  row.order = OrderOf(numbers.attempt, numbers.started_at);
+  row.order = AttemptOrder(numbers.attempt, numbers.started_at);
   if (head.is_ok && head.used && !numbers.samples_s.empty()) {
     sampled_rows_.push_back({size_, samples_.size(), numbers.samples_s.size()});
     samples_.insert(samples_.end(), numbers.samples_s.begin(),
                     numbers.samples_s.end());
   }
-  if (pieces_.empty() || pieces_.back().size == kPieceRows) {
-    pieces_.push_back({std::make_unique<LoggedRow[]>(kPieceRows), 0});
-  }
-  pieces_.back().rows[pieces_.back().size++] = row;
+  ++head.rows;
   ++size_;
 }
 

@@ -3,13 +3,13 @@
 #define FEEDRATE_LIB_ANALYSIS_ROW_LOG_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/analysis/big_array.h"
 #include "lib/analysis/query.h"
 #include "lib/analysis/value.h"
 #include "lib/analysis/words.h"
@@ -18,17 +18,15 @@
 namespace feedrate {
 
 struct LoggedRow {
-  // Hash of job, run, machine and version: equal for attempts at one run. 0:
-  // the row names no job, so nothing is known of other attempts.
-  uint64_t run = 0;
-  double throughput = 0;
-  uint32_t group = 0;
-  // The later of two attempts has the larger one: attempt, then minute.
-  uint32_t order = 0;
+  // Hash of RunIdentity: equal for attempts at one run. 0: the row names no
+  // job, so nothing is known of other attempts.
+  uint64_t run;
+  double throughput;
+  // Index of its RawGroup.
+  uint32_t group;
+  // As AttemptOrder says.
+  uint32_t order;
 };
-
-// Which attempt a row is, without the minute that it started.
-inline uint32_t AttemptOf(const LoggedRow& row) { return row.order >> 26; }
 
 // What a row holds besides its group.
 struct RowNumbers {
@@ -50,6 +48,10 @@ struct RawGroup {
   bool used = true;
   // Hash of the values that tell runs of one job apart.
   uint64_t same_run = 0;
+  // As VersionHash says.
+  uint64_t version = 0;
+  // Hash of all values.
+  uint64_t content = 0;
 };
 
 // Raw timings of one row.
@@ -66,9 +68,10 @@ class RowLog {
  public:
   // Bytes that must be readable behind each token.
   static constexpr size_t kTokenPadding = kWord;
-  static constexpr size_t kPieceRows = 1 << 16;
+  // A huge page full.
+  static constexpr size_t kPieceRows = (2 << 20) / sizeof(LoggedRow);
   struct Piece {
-    std::unique_ptr<LoggedRow[]> rows;
+    BigArray<LoggedRow> rows;
     size_t size = 0;
   };
 
@@ -94,6 +97,8 @@ class RowLog {
   std::vector<RawGroup>& groups() { return groups_; }
   std::vector<Piece>& pieces() { return pieces_; }
   int64_t size() const { return size_; }
+  // Rows of a raw group.
+  int64_t rows_of(size_t group) const { return heads_[group].rows; }
   // Of `ok` rows that have any, in the order of rows. 8 bytes a timing, which
   // takes more in the file.
   const std::vector<LoggedSamples>& sampled_rows() const {
@@ -107,6 +112,7 @@ class RowLog {
   // What is looked at for every row, close together in memory.
   struct Head {
     uint64_t same_run = 0;
+    int64_t rows = 0;
     bool is_ok = false;
     bool used = true;
   };

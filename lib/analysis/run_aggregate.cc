@@ -1,6 +1,7 @@
 #include "lib/analysis/run_aggregate.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,11 +22,13 @@
 #include "lib/analysis/slow_marker.h"
 #include "lib/analysis/sort_aggregates.h"
 #include "lib/base/did_you_mean.h"
+#include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/record_reader.h"
 #include "lib/records/records.pb.h"
+#include "lib/stats/median_interval.h"
 
 namespace feedrate {
 namespace {
@@ -99,12 +102,15 @@ std::string JobsText(const AggregateRun& run, const AggregateResult& result,
       absl::StrAppend(&place, place.empty() ? "" : " ",
                       call.faster->by().at(field));
     }
-    run.warn(absl::StrCat(
-        place, ": ", call.faster->by().at("library"), " and ",
-        call.slower->by().at("library"), " after ",
-        std::min(call.faster->runs(), call.slower->runs()), " runs: ",
-        call.runs > 0 ? absl::StrCat(call.runs, " should separate them")
-                      : "20 would not separate them"));
+    const int64_t now = std::min(call.faster->runs(), call.slower->runs());
+    run.warn(
+        absl::StrCat(place, ": ", call.faster->by().at("library"), " and ",
+                     call.slower->by().at("library"), " after ", now,
+                     now == 1 ? " run: " : " runs: ",
+                     call.runs == 0 ? "20 would not separate them"
+                     : now < kMinRunsForInterval
+                         ? "3 would show their spread"
+                         : absl::StrCat(call.runs, " should separate them")));
   }
   std::string text;
   for (const Job& job : jobs.Missing(calls)) AppendRecord(job, &text);
@@ -146,7 +152,7 @@ void WarnOf(const AggregateRun& run, const AggregateResult& result) {
 
 }  // namespace
 
-absl::StatusOr<std::string> RunAggregate(AggregateRun run) {
+absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   RETURN_IF_ERROR(CheckChoices(run));
   if (run.paths.empty()) run.paths.push_back("-");
   SlowMarkers markers(run.configs_folder);
@@ -167,14 +173,15 @@ absl::StatusOr<std::string> RunAggregate(AggregateRun run) {
   ASSIGN_OR_RETURN(AggregateResult result, aggregator->Finish());
   WarnOf(run, result);
   if (result.used == 0) {
-    return absl::NotFoundError(
-        result.rows == 0
-            ? "no row in the input"
-            : absl::StrCat("--where leaves none of ", result.rows, " rows"));
+    run.warn(result.rows == 0 ? "no row in the input"
+                              : absl::StrCat("--where leaves none of ",
+                                             result.rows, " rows"));
+    return AggregateAnswer{"", ExitCode::kInvalid};
   }
-  if (run.runs_needed) return JobsText(run, result, jobs);
+  if (run.runs_needed) return AggregateAnswer{JobsText(run, result, jobs)};
   RETURN_IF_ERROR(SortAggregates(run.sort, run.options.by, &result.aggregates));
-  return Render(run, result);
+  ASSIGN_OR_RETURN(std::string text, Render(run, result));
+  return AggregateAnswer{std::move(text)};
 }
 
 }  // namespace feedrate

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/analysis/aggregate.h"
+#include "lib/base/exit_code.h"
 
 namespace feedrate {
 
@@ -30,8 +30,14 @@ struct AggregateRun {
   std::function<void(const std::string&)> warn;
 };
 
-// What to print. NotFound when no row is left.
-absl::StatusOr<std::string> RunAggregate(AggregateRun run);
+struct AggregateAnswer {
+  // What to print.
+  std::string text;
+  // kInvalid: there is no row, or `where` leaves none; `warn` was told which.
+  ExitCode code = ExitCode::kDone;
+};
+
+absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run);
 
 }  // namespace feedrate
 

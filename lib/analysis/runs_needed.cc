@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/analysis/aggregate_result.h"
 #include "lib/analysis/compare_groups.h"
 #include "lib/analysis/field.h"
 #include "lib/analysis/filter.h"
@@ -27,32 +28,43 @@ namespace {
 // A median of normal data is less sure than a mean by the root of pi / 2.
 constexpr double kMedianOverMean = 1.2533;
 
+// Standard deviation of the logarithms of runs.
+double LogDeviationOf(const Aggregate& aggregate) {
+  // One or two runs say nothing of it: the most that is not `unstable`.
+  const double cv = aggregate.runs() < kMinRunsForInterval
+                        ? AggregateOptions().unstable_cv
+                        : aggregate.cv();
+  return std::sqrt(std::log1p(cv * cv));
+}
+
 // Half the width that an interval of `n` runs has on average, in logarithms.
 double HalfWidth(const Aggregate& aggregate, int64_t n) {
-  const double deviation =
-      std::sqrt(std::log1p(aggregate.cv() * aggregate.cv()));
   const double t = StudentTQuantile(0.975, static_cast<double>(n - 1));
-  return t * deviation / std::sqrt(static_cast<double>(n)) *
+  return t * LogDeviationOf(aggregate) / std::sqrt(static_cast<double>(n)) *
          (n < kManyRuns ? 1 : kMedianOverMean);
 }
 
-bool Overlap(const Aggregate& faster, const Aggregate& slower) {
-  return !faster.has_interval() || !slower.has_interval() ||
-         faster.interval().low() <= slower.interval().high();
+// Whether `n` runs each should separate the two; more where there are more.
+bool Separates(int64_t n, const Aggregate& faster, const Aggregate& slower) {
+  return HalfWidth(faster, std::max(n, faster.runs())) +
+             HalfWidth(slower, std::max(n, slower.runs())) <
+         std::log(faster.median() / slower.median());
+}
+
+bool IsClose(const Aggregate& faster, const Aggregate& slower) {
+  if (faster.has_interval() && slower.has_interval()) {
+    return faster.interval().low() <= slower.interval().high();
+  }
+  return !Separates(kMinRunsForInterval, faster, slower);
 }
 
 int64_t RunsFor(const Aggregate& faster, const Aggregate& slower) {
   const int64_t now = std::min(faster.runs(), slower.runs());
-  const double apart = std::log(faster.median() / slower.median());
   for (const int64_t n : kRunLadder) {
     if (n <= now) continue;
-    // One or two runs say nothing of the deviation: see after three.
+    // The deviation is not known yet: see after three.
     if (now < kMinRunsForInterval) return n;
-    if (HalfWidth(faster, std::max(n, faster.runs())) +
-            HalfWidth(slower, std::max(n, slower.runs())) <
-        apart) {
-      return n;
-    }
+    if (Separates(n, faster, slower)) return n;
   }
   return 0;
 }
@@ -109,7 +121,7 @@ std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates) {
                        return a->median() > b->median();
                      });
     for (size_t i = 1; i < block.size(); ++i) {
-      if (!Overlap(*block[i - 1], *block[i])) continue;
+      if (!IsClose(*block[i - 1], *block[i])) continue;
       calls.push_back(
           {block[i - 1], block[i], RunsFor(*block[i - 1], *block[i])});
     }

@@ -20,7 +20,9 @@ namespace feedrate {
 inline constexpr int64_t kRunLadder[] = {3, 5, 10, 20};
 
 // Two groups of a block that stand next to each other by median and whose
-// intervals overlap, or that have none.
+// intervals overlap. Where one has none for want of runs, its spread is taken
+// to be the most that is not called unstable, 15%: with one run each, rivals
+// more than twice apart are no close call.
 struct CloseCall {
   const Aggregate* faster = nullptr;
   const Aggregate* slower = nullptr;

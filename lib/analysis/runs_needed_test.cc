@@ -61,6 +61,24 @@ class RunsNeededTest : public ::testing::Test {
   AggregateResult result_;
 };
 
+TEST_F(RunsNeededTest, OneRunEachFarApartIsNoCloseCall) {
+  Add("a", {100});
+  Add("b", {300});
+  EXPECT_THAT(Calls(), IsEmpty());
+}
+
+TEST_F(RunsNeededTest, OneRunBesideASteadyRivalMayBeEnough) {
+  // Half the width of an interval of three runs at 15% is a factor of 1.45.
+  Add("a", {100, 100.1, 100.2});
+  Add("b", {150});
+  EXPECT_THAT(Calls(), IsEmpty());
+  Add("c", {140});
+  const std::vector<CloseCall> calls = Calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].runs, 3);
+  EXPECT_EQ(calls[1].slower->by().at("library"), "a");
+}
+
 TEST_F(RunsNeededTest, OneRunAsksForThree) {
   Add("a", {100});
   Add("b", {200});

@@ -30,6 +30,22 @@ inline bool SameBytes(const char* a, const char* b, size_t size) {
   return size == 0 || LoadPart(a, size) == LoadPart(b, size);
 }
 
+// The same for long texts.
+inline bool SameLong(const char* a, const char* b, size_t size) {
+  constexpr size_t kStep = 4 * kWord;
+  if (size < kStep) return SameBytes(a, b, size);
+  const auto differ = [&](size_t i) {
+    return (LoadWord(a + i) ^ LoadWord(b + i)) |
+           (LoadWord(a + i + kWord) ^ LoadWord(b + i + kWord)) |
+           (LoadWord(a + i + 2 * kWord) ^ LoadWord(b + i + 2 * kWord)) |
+           (LoadWord(a + i + 3 * kWord) ^ LoadWord(b + i + 3 * kWord));
+  };
+  for (size_t i = 0; i + kStep < size; i += kStep) {
+    if (differ(i) != 0) return false;
+  }
+  return differ(size - kStep) == 0;  // May overlap what was compared before.
+}
+
 // High bit of each byte that is a quote, a backslash, below a space or above
 // 127; carries spoil only bytes behind the first such one.
 inline uint64_t EndsOfPlain(uint64_t word) {
@@ -76,6 +92,24 @@ inline uint64_t HashBytes(const char* at, size_t size, uint64_t seed) {
     hash = MixWord(hash ^ LoadWord(at), kOdd1);
   }
   return MixWord(hash ^ (size == 0 ? 0 : LoadPart(at, size)), kOdd2);
+}
+
+// The same for long texts, four words at a time in two chains that do not wait
+// for each other. Not the same values.
+inline uint64_t HashLong(const char* at, size_t size) {
+  constexpr size_t kStep = 4 * kWord;
+  if (size < kStep) return HashBytes(at, size, kOdd1);
+  uint64_t one = size;
+  uint64_t two = kOdd1;
+  const auto take = [&](const char* from) {
+    one = MixWord(LoadWord(from) ^ one, LoadWord(from + kWord) ^ kOdd1);
+    two = MixWord(LoadWord(from + 2 * kWord) ^ two,
+                  LoadWord(from + 3 * kWord) ^ kOdd2);
+  };
+  const char* const last = at + size - kStep;
+  for (; at < last; at += kStep) take(at);
+  take(last);  // May overlap what was taken before.
+  return MixWord(one ^ kOdd2, two ^ kOdd1);
 }
 
 }  // namespace feedrate

@@ -175,6 +175,37 @@ absl::Status CheckCoverage(const Policy& policy, const std::string& file) {
   return check.status();
 }
 
+absl::Status CheckMeasuring(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  if (!policy.has_measuring()) return check.status();
+  const MeasuringPolicy& measuring = policy.measuring();
+  check.That(measuring.chunk_below_s() >= 0,
+             "measuring.chunk_below_s must be at least 0");
+  check.That(
+      measuring.max_clock_share() > 0 && measuring.max_clock_share() <= 1,
+      "measuring.max_clock_share must be above 0 and at most 1");
+  check.That(measuring.import_limit_s() > 0,
+             "measuring.import_limit_s must be above 0");
+  check.That(measuring.prepare_limit_s() > 0,
+             "measuring.prepare_limit_s must be above 0");
+  check.That(measuring.hang_s() > 0, "measuring.hang_s must be above 0");
+  check.That(measuring.contended_share() > 0 && measuring.noisy_share() > 0 &&
+                 measuring.others_share() > 0,
+             "measuring: contended_share, noisy_share and others_share must "
+             "be above 0");
+  check.That(measuring.multithreaded_cores() >= 1,
+             "measuring.multithreaded_cores must be at least 1");
+  check.That(measuring.throttled_clock() <= 1,
+             "measuring.throttled_clock must be at most 1");
+  check.That(measuring.max_attempts() >= 1,
+             "measuring.max_attempts must be at least 1");
+  check.That(measuring.repeat_budget() >= 0,
+             "measuring.repeat_budget must be at least 0");
+  check.That(measuring.compared_items() >= 1,
+             "measuring.compared_items must be at least 1");
+  return check.status();
+}
+
 }  // namespace
 
 absl::Status CheckPolicy(const Policy& policy, const std::string& file) {
@@ -184,6 +215,7 @@ absl::Status CheckPolicy(const Policy& policy, const std::string& file) {
   RETURN_IF_ERROR(CheckRunsAndLoader(policy, file));
   RETURN_IF_ERROR(CheckCost(policy, file));
   RETURN_IF_ERROR(CheckCoverage(policy, file));
+  RETURN_IF_ERROR(CheckMeasuring(policy, file));
   return CheckCampaign(policy, file);
 }
 

@@ -48,6 +48,25 @@ void CheckParameters(View field, const Strings& params, Checker* check) {
   }
 }
 
+// The definition of a transform, or why it has none; lib/reference knows the
+// operations.
+void CheckReference(const Reference& reference, Checker* check) {
+  if (reference.has_unchecked()) {
+    check->Present("reference.unchecked", reference.unchecked());
+    check->That(!reference.has_op() && reference.params().empty(),
+                "reference has both unchecked and an op");
+    return;
+  }
+  check->Present("reference.op", reference.op());
+  check->That(reference.kind() != REFERENCE_KIND_UNSPECIFIED,
+              "reference has no kind");
+  CheckParameters("reference.params", reference.params(), check);
+  check->That(reference.max_abs_diff() >= 0 && reference.max_abs_diff() <= 255,
+              "reference.max_abs_diff is not in 0..255");
+  check->That(reference.min_psnr_db() >= 0 && reference.min_psnr_db() <= 100,
+              "reference.min_psnr_db is not in 0..100");
+}
+
 }  // namespace
 
 absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
@@ -70,6 +89,7 @@ absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
     check.Present("name", t.name());
     check.That(names.insert(t.name()).second, "this name is taken");
     check.That(t.implementations_size() > 0, "no implementations");
+    if (t.has_reference()) CheckReference(t.reference(), &check);
     seen.clear();
     for (int j = 0; j < t.implementations_size() && check.ok(); ++j) {
       const Implementation& impl = t.implementations(j);
@@ -84,6 +104,7 @@ absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
         check.OneOf("params_profile", impl.params_profile(), KnownProfiles());
       }
       check.Present("native_op", impl.native_op());
+      if (impl.has_unchecked()) check.Present("unchecked", impl.unchecked());
       CheckParameters("params", impl.params(), &check);
       CheckParameters("library_defaults", impl.library_defaults(), &check);
       for (const std::string& mode : impl.modes()) {

@@ -11,8 +11,9 @@
 namespace feedrate {
 
 // `set` is that of `scenario`, its names are unique, its libraries are in
-// `matrix`, its parameters are NAME=VALUE. InvalidArgument names `file`, the
-// transform and the library.
+// `matrix`, its parameters are NAME=VALUE, its references have an operation and
+// a kind or a reason. InvalidArgument names `file`, the transform and the
+// library.
 absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
                              const Matrix& matrix, const std::string& file);
 

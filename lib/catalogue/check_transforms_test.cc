@@ -88,5 +88,33 @@ TEST(CheckTransformsTest, ParametersAreNameAndValue) {
               HasSubstr("library_defaults \"b\""));
 }
 
+// A transform with the fields `fields` beside its implementation.
+std::string WithReference(const std::string& fields) {
+  return "scenario: \"image-rgb\" transforms { name: \"Blur\" reference { " +
+         fields +
+         " } implementations { library: \"kornia\" native_op: \"x\" } }";
+}
+
+TEST(CheckTransformsTest, ReferencesAreWhole) {
+  EXPECT_EQ(ErrorOf(WithReference("op: \"blur\" kind: FILTER "
+                                  "params: \"size=5\" min_psnr_db: 45")),
+            "");
+  EXPECT_EQ(ErrorOf(WithReference("unchecked: \"Drawn.\"")), "");
+  EXPECT_EQ(ErrorOf(WithReference("kind: FILTER")),
+            "t: transforms[0] (Blur): reference.op is missing");
+  EXPECT_EQ(ErrorOf(WithReference("op: \"blur\"")),
+            "t: transforms[0] (Blur): reference has no kind");
+  EXPECT_THAT(ErrorOf(WithReference("op: \"blur\" unchecked: \"Drawn.\"")),
+              HasSubstr("both unchecked and an op"));
+  EXPECT_THAT(ErrorOf(WithReference("unchecked: \"\"")),
+              HasSubstr("reference.unchecked is missing"));
+  EXPECT_THAT(
+      ErrorOf(WithReference("op: \"blur\" kind: FILTER params: \"size\"")),
+      HasSubstr("reference.params \"size\" is not of the form"));
+  EXPECT_THAT(
+      ErrorOf(WithReference("op: \"blur\" kind: POINT max_abs_diff: -1")),
+      HasSubstr("max_abs_diff"));
+}
+
 }  // namespace
 }  // namespace feedrate

@@ -223,12 +223,32 @@ TEST_F(FactsTest, PaperConfigsUsePublicLibrariesAndKnownMachines) {
   }
 }
 
+// What a member means is known, or why it is not, for each of its libraries.
+TEST_F(FactsTest, MembersHaveAReference) {
+  for (absl::string_view scenario : {"image-rgb", "image-9ch"}) {
+    int matched_twice = 0;
+    for (const Transform* t : Members(scenario)) {
+      EXPECT_TRUE(t->has_reference()) << t->name();
+      int matched = 0;
+      for (const Implementation& impl : t->implementations()) {
+        if (impl.params_profile() != "matched") continue;
+        ++matched;
+        EXPECT_THAT(impl.unchecked(), IsEmpty()) << t->name();
+      }
+      EXPECT_EQ(matched == 0, t->reference().has_unchecked()) << t->name();
+      matched_twice += matched >= 2;
+    }
+    EXPECT_GE(matched_twice, 35) << scenario;
+  }
+}
+
 TEST_F(FactsTest, PublishedCellsAreCellsOfTheSets) {
   const auto numbers = PublishedNumbers::Load("configs");
   ASSERT_TRUE(numbers.ok()) << numbers.status();
   int with_number = 0;
   for (const Transform* t : Members("image-rgb")) {
     for (const Implementation& impl : t->implementations()) {
+      if (impl.params_profile() == "matched") continue;
       with_number += numbers
                          ->ItemsPerSecond("image-rgb", "micro", "cpu",
                                           t->name(), impl.library())

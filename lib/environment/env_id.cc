@@ -61,7 +61,7 @@ void AddGpus(const GpuSystem& system, Lines* lines) {
 }  // namespace
 
 std::map<std::string, std::string> Libraries(const MachineInfo& machine) {
-  std::map<std::string, std::string> libraries;
+  std::map<std::string, std::string> libraries = machine.libraries;
   if (!machine.os.glibc.empty()) libraries["glibc"] = machine.os.glibc;
   if (!machine.torch.version.empty()) {
     libraries["torch"] = machine.torch.version;

@@ -2,6 +2,7 @@
 #ifndef FEEDRATE_LIB_MACHINE_MACHINE_H_
 #define FEEDRATE_LIB_MACHINE_MACHINE_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct MachineInfo {
   GitState git;
   // As ReadHypervisor gives it.
   std::string hypervisor;
+  // Libraries under test with their versions, which a runner fills in.
+  std::map<std::string, std::string> libraries;
 };
 
 struct MachineSource {

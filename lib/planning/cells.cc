@@ -21,6 +21,10 @@
 namespace feedrate {
 namespace {
 
+// Exceptions of the matrix are facts about this profile: in it an unsupported
+// cell is a job even where nothing says how the library would be asked.
+constexpr char kPaperProfile[] = "paper";
+
 // Builds one table; its arguments as members, so that the steps stay short.
 class Builder {
  public:
@@ -160,6 +164,9 @@ class Builder {
     Cell cell;
     cell.library = library;
     cell.transform = transform.name();
+    if (implementation == nullptr && params_profile_ != kPaperProfile) {
+      return Exclude(transform, plan, WhyAbsent(transform, plan.name));
+    }
     if (exception != nullptr) {
       cell.unsupported_reason = exception->reason();
     } else if (implementation == nullptr) {

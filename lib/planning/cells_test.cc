@@ -27,7 +27,8 @@ absl::StatusOr<CellTable> Cells(const std::string& scenario,
                                 const std::string& device,
                                 const std::string& scope,
                                 const std::string& libraries = "",
-                                const std::string& more = "") {
+                                const std::string& more = "",
+                                const std::string& profile = "paper") {
   const std::string text = absl::StrCat(
       "version: 1 selection { scenario: \"", scenario, "\" mode: \"", mode,
       "\" ", libraries.empty() ? "" : "libraries: ", libraries, " } ", more,
@@ -36,7 +37,7 @@ absl::StatusOr<CellTable> Cells(const std::string& scenario,
   const auto config = ResolveText(text);
   if (!config.ok()) return config.status();
   return BuildCells(*config, CheckedInCatalogue(), FieldChecker(loaded.places),
-                    device, scope, "paper");
+                    device, scope, profile);
 }
 
 absl::StatusOr<CellTable> Micro(const std::string& scenario,
@@ -133,6 +134,35 @@ TEST(BuildCellsTest, UnsupportedCellsAreCellsWithAReason) {
   EXPECT_THAT(unsupported,
               UnorderedElementsAre("Affine", "CornerIllumination", "Erasing",
                                    "LinearIllumination", "Perspective"));
+}
+
+TEST(BuildCellsTest, MatchedCellsAreThoseWithMatchedParameters) {
+  const auto table = Cells("image-rgb", "micro", "cpu", "augmentation_only",
+                           "[\"torchvision\", \"kornia\"] transforms: "
+                           "[\"Elastic\", \"Hue\", \"Sharpen\"]",
+                           "", "matched");
+  ASSERT_TRUE(table.ok()) << table.status();
+  std::vector<std::string> cells;
+  for (const Cell& cell : table->cells) {
+    cells.push_back(
+        absl::StrCat(cell.transform, " ", table->libraries[cell.library].name));
+    EXPECT_FALSE(cell.params_sha256.empty());
+  }
+  EXPECT_THAT(cells, ElementsAre("Hue torchvision", "Hue kornia",
+                                 "Sharpen torchvision", "Sharpen kornia"));
+  for (const ExcludedCell& cell : table->excluded) {
+    EXPECT_EQ(cell.reason, "no parameters for profile matched");
+  }
+}
+
+// Published failures are about other parameters.
+TEST(BuildCellsTest, UnsupportedCellsNeedMatchedParametersToo) {
+  const auto table = Cells(
+      "image-rgb", "micro", "cuda", "augmentation_only",
+      "\"kornia\" transforms: [\"Perspective\", \"Invert\"]", "", "matched");
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_EQ(table->cells.size(), 1);
+  EXPECT_EQ(table->cells[0].transform, "Invert");
 }
 
 TEST(BuildCellsTest, OnTheHostOfAGpuMachine) {

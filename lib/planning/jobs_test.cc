@@ -245,14 +245,16 @@ TEST(ForEachJobTest, TheHostIsNotSweptTwice) {
 
 // The mistake is at the last point; nothing may be written before.
 TEST(ForEachJobTest, MistakesComeBeforeTheFirstJob) {
-  for (const char* sweep :
-       {"device\" values: [\"cpu\", \"cuda\"]",
-        "params_profile\" values: [\"paper\", \"matched\"]"}) {
+  // Nothing of clips is matched.
+  for (const char* text :
+       {"scenario: \"image-rgb\" libraries: \"pillow\" mode: \"micro\" } "
+        "sweep { name: \"device\" values: [\"cpu\", \"cuda\"]",
+        "scenario: \"video-16f\" libraries: \"kornia\" mode: \"micro\" } "
+        "sweep { name: \"params_profile\" values: [\"paper\", \"matched\"]"}) {
     const Planned planned = PlanText(absl::StrCat(
-        "version: 1 selection { scenario: \"image-rgb\" mode: \"micro\" "
-        "libraries: \"pillow\" } sweep { name: \"seed\" values: [\"1\", \"2\"] "
-        "} sweep { name: \"",
-        sweep, " }"));
+        "version: 1 sweep { name: \"seed\" values: [\"1\", \"2\"] } "
+        "selection { ",
+        text, " }"));
     EXPECT_EQ(planned.status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(planned.jobs, IsEmpty());
   }

@@ -9,13 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/dataset_id.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/vocabulary.h"
 #include "lib/config/field_checker.h"
 #include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/planning/dataset_id.h"
 #include "lib/planning/resolve_context.h"
 
 namespace feedrate {

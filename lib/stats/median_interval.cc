@@ -9,6 +9,7 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
+#include "lib/stats/quantiles.h"
 #include "lib/stats/student_t.h"
 
 namespace feedrate {
@@ -35,22 +36,26 @@ Interval FewRunsInterval(absl::Span<double> values) {
           std::max(std::exp(mean + half), middle)};
 }
 
-// The value of `rank`, from 1, in ascending order.
-double Select(absl::Span<double> values, int64_t rank) {
-  const auto at = values.begin() + (rank - 1);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
-Interval ManyRunsInterval(absl::Span<double> values) {
+// Puts in order what lies between the two ranks of the interval, the only part
+// that matters: a few times the root of their number.
+MedianEstimate ManyRunsEstimate(absl::Span<double> values) {
   const int64_t n = static_cast<int64_t>(values.size());
   const MedianRanks ranks = RanksAroundMedian(n);
-  const auto mix = [&](int64_t outer, int64_t inner) {
-    const double from = Select(values, outer);
-    return from + ranks.weight * (Select(values, inner) - from);
+  const auto low = values.begin() + (ranks.rank - 1);
+  const auto high = values.begin() + (n - ranks.rank);
+  std::nth_element(values.begin(), low, values.end());
+  std::nth_element(low + 1, high, values.end());
+  std::sort(low + 1, high);
+  MedianEstimate estimate;
+  estimate.median = SortedQuantile(
+      values.subspan(static_cast<size_t>(ranks.rank - 1),
+                     static_cast<size_t>(n - 2 * ranks.rank + 2)),
+      0.5);
+  const auto mix = [&](double outer, double inner) {
+    return outer + ranks.weight * (inner - outer);
   };
-  return {mix(ranks.rank, ranks.rank + 1),
-          mix(n - ranks.rank + 1, n - ranks.rank)};
+  estimate.interval = Interval{mix(*low, *(low + 1)), mix(*high, *(high - 1))};
+  return estimate;
 }
 
 }  // namespace
@@ -82,13 +87,22 @@ MedianRanks RanksAroundMedian(int64_t n) {
   return {d, weight};
 }
 
-absl::optional<Interval> MedianInterval(absl::Span<double> values) {
+MedianEstimate EstimateMedian(absl::Span<double> values) {
   const int64_t n = static_cast<int64_t>(values.size());
-  if (n < kMinRunsForInterval) return absl::nullopt;
-  if (*std::min_element(values.begin(), values.end()) <= 0) {
-    return absl::nullopt;
+  CHECK_GT(n, 0);
+  const bool positive = *std::min_element(values.begin(), values.end()) > 0;
+  if (n >= kManyRuns && positive) return ManyRunsEstimate(values);
+  MedianEstimate estimate;
+  estimate.median = SelectQuantile(values, 0.5);
+  if (n >= kMinRunsForInterval && positive) {
+    estimate.interval = FewRunsInterval(values);
   }
-  return n < kManyRuns ? FewRunsInterval(values) : ManyRunsInterval(values);
+  return estimate;
+}
+
+absl::optional<Interval> MedianInterval(absl::Span<double> values) {
+  if (values.empty()) return absl::nullopt;
+  return EstimateMedian(values).interval;
 }
 
 Interval RatioInterval(double a_median, const Interval& a, double b_median,

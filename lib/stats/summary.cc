@@ -11,7 +11,6 @@
 #include "glog/logging.h"
 #include "lib/stats/exact_sum.h"
 #include "lib/stats/median_interval.h"
-#include "lib/stats/quantiles.h"
 #include "lib/stats/student_t.h"
 
 namespace feedrate {
@@ -61,8 +60,9 @@ Summary Summarize(absl::Span<double> values) {
   summary.mean = MeanOf(values);
   summary.sd = DeviationOf(values, summary.mean);
   summary.cv = summary.mean == 0 ? 0 : summary.sd / summary.mean;
-  summary.median = SelectQuantile(values, 0.5);
-  summary.interval = MedianInterval(values);
+  const MedianEstimate estimate = EstimateMedian(values);
+  summary.median = estimate.median;
+  summary.interval = estimate.interval;
   return summary;
 }
 

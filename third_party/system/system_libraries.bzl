@@ -32,8 +32,23 @@ LIBRARIES = {
     "gmock": (["gmock"], "libgmock-dev"),
     "gtest": (["gtest"], "libgtest-dev"),
     "gtest_main": (["gmock_main", "gtest_main"], "libgmock-dev"),
+    "jpeg": (["libjpeg"], "libjpeg-dev"),
+    "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),
     "simdjson": (["simdjson"], "libsimdjson-dev"),
+}
+
+# Libraries that pkg-config would not help with.
+# name: (folder of headers, a header that must be there, linkopts, package)
+WITHOUT_PKG_CONFIG = {
+    # The one module, opencv4, stands for all of OpenCV, which drags in some
+    # 240 libraries. Its archives need TBB's and LAPACK's, so they stay shared.
+    "opencv": (
+        "/usr/include/opencv4",
+        "opencv2/imgproc.hpp",
+        ["-lopencv_imgproc", "-lopencv_core"],
+        "libopencv-imgproc-dev",
+    ),
 }
 
 # Parts of libc that are libraries of their own only by name, and zlib, which
@@ -48,6 +63,16 @@ _PRESENT = """
 cc_library(
     name = "{name}",
     copts = {copts},
+    linkopts = {linkopts},
+    visibility = ["//visibility:public"],
+)
+"""
+
+_PRESENT_WITH_HEADERS = """
+cc_library(
+    name = "{name}",
+    hdrs = glob(["{name}/**"]),
+    includes = ["{name}"],
     linkopts = {linkopts},
     visibility = ["//visibility:public"],
 )
@@ -99,6 +124,12 @@ def _system_libraries_impl(ctx):
                 copts = copts,
                 linkopts = _archives(ctx, linkopts),
             )
+    for name, (folder, header, linkopts, package) in sorted(WITHOUT_PKG_CONFIG.items()):
+        if ctx.path(folder + "/" + header).exists:
+            ctx.symlink(folder, name)
+            text += _PRESENT_WITH_HEADERS.format(name = name, linkopts = linkopts)
+        else:
+            text += _ABSENT.format(name = name, package = package)
     ctx.file("WORKSPACE", "")
     ctx.file("BUILD", text)
 

@@ -84,11 +84,11 @@ refuses 1 "would mix machine_profile" $by "$ROWS" "$tmp/other.jsonl"
   2>&1 || fail "--mix is not enough"
 refuses 1 'did you mean "library"' --by=librery "$ROWS"
 refuses 1 "--where: column 1: unknown field" --where='statsu=="ok"' "$ROWS"
-refuses 1 "--where leaves none" --where='library=="none"' "$ROWS"
+refuses 5 "--where leaves none" --where='library=="none"' "$ROWS"
 refuses 1 'did you mean "latex"' --format=latx "$ROWS"
 refuses 1 "is not in --by" --pivot=device $by "$ROWS"
 refuses 1 "cannot open" "$tmp/none.jsonl"
-refuses 1 "no row in the input" /dev/null
+refuses 5 "no row in the input" /dev/null
 echo "[]" >"$tmp/bad.json"
 refuses 1 "not a result file" --import=albumentations "$tmp/bad.json"
 "$TOOL" --help | grep -q -- "--relative_to=LIBRARY" || fail "--help"

@@ -9,7 +9,7 @@ a DuckDB or polars that is already running and told the columns and their types:
 count, median, mean and deviation of `throughput` by four fields. Prints the
 median of the ratios with a 95% bootstrap interval (bar: 2), after checking that
 all three give the same numbers. `--rows=10000000 --only=memory` prints seconds
-and peak memory of one large run.
+and peak memory of one large run. `--quiet` waits until nothing else runs.
 """
 
 import argparse
@@ -112,6 +112,14 @@ def aggregate_command(program, path, threads):
         f"--threads={threads}",
         str(path),
     ]
+
+
+def wait_until_quiet(limit_s=3600):
+    """Until the load of the last minute is below 0.3, or for an hour."""
+    deadline = time.monotonic() + limit_s
+    while os.getloadavg()[0] >= 0.3 and time.monotonic() < deadline:
+        time.sleep(5)
+    print(f"load before: {os.getloadavg()[0]:.2f}", flush=True)
 
 
 def wall(command):
@@ -229,6 +237,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", choices=["speed", "memory"])
+    parser.add_argument("--quiet", action="store_true")
     parser.add_argument(
         "--shuffled",
         action="store_true",
@@ -239,9 +248,12 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "rows.jsonl"
         size = write_rows(path, args.rows, args.shuffled)
+        if args.quiet:
+            wait_until_quiet()
         print(
             f"{args.rows} rows, {size / 1e6:.0f} MB, {args.threads} threads, "
-            f"load {os.getloadavg()[0]:.1f}"
+            f"load {os.getloadavg()[0]:.1f}",
+            flush=True,
         )
         good = True
         if args.only != "memory":

@@ -107,14 +107,16 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
 
 absl::StatusOr<ExitCode> RunFromFlags(
     const std::vector<std::string>& arguments) {
-  ASSIGN_OR_RETURN(const std::string text, RunAggregate(RunOfFlags(arguments)));
+  ASSIGN_OR_RETURN(const AggregateAnswer answer,
+                   RunAggregate(RunOfFlags(arguments)));
+  if (answer.code != ExitCode::kDone) return answer.code;
   if (FLAGS_output != "-") {
-    RETURN_IF_ERROR(WriteFileAtomically(FLAGS_output, text));
+    RETURN_IF_ERROR(WriteFileAtomically(FLAGS_output, answer.text));
     return ExitCode::kDone;
   }
   RecordWriter writer(STDOUT_FILENO, "standard output",
                       RecordWriter::Flush::kWhenFull);
-  RETURN_IF_ERROR(writer.WriteText(text));
+  RETURN_IF_ERROR(writer.WriteText(answer.text));
   return ExitCode::kDone;
 }
 

@@ -6,9 +6,6 @@ readonly TOOL=tools/collect_env/collect_env
 readonly MACHINES=lib/machine/testdata
 readonly NVML=lib/machine/testing/libfake_nvml.so
 failures=0
-# Under AddressSanitizer the search for leaks can take seconds at each of some
-# fifty starts. The unit tests make it.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 
 fail() {
   echo "FAIL: $*" >&2

@@ -1,33 +1,25 @@
 #include "lib/analysis/report/input.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/files.h"
+#include "absl/types/span.h"
+#include "lib/analysis/row_paths.h"
+#include "lib/analysis/run_identity.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/record_reader.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {
-
-// What makes two rows attempts at the same run. A duel runs its job twice in
-// each pair.
-using RunKey = std::tuple<std::string, std::string, std::string, std::string,
-                          int, int, std::string>;
-
-RunKey KeyOf(const Row& row) {
-  return RunKey(row.job_id(), row.machine_profile(), row.library_version(),
-                row.dataset().sha256(), row.run_index(),
-                row.has_pair() ? row.pair().index() : -1, row.pair().side());
-}
 
 class Collector {
  public:
@@ -53,7 +45,14 @@ class Collector {
   }
 
   void Finish() {
-    for (auto& entry : rows_) input_.rows.push_back(std::move(entry.second));
+    for (auto& [identity, rows] : rows_) {
+      if (!identity.empty() && rows.size() > 1) DropReplaced(&rows);
+      // By content, so that the order of files is nothing.
+      std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+        return a.ShortDebugString() < b.ShortDebugString();
+      });
+      for (Row& row : rows) input_.rows.push_back(std::move(row));
+    }
     for (auto& entry : envs_) input_.envs.push_back(std::move(entry.second));
     for (auto& entry : runs_) input_.runs.push_back(std::move(entry.second));
   }
@@ -62,23 +61,28 @@ class Collector {
   void TakeRow(Row row) {
     // Raw timings are the bulk of a file, and their quantiles are in the row.
     row.clear_samples_s();
-    const RunKey key = KeyOf(row);
-    const auto place = rows_.find(key);
-    if (place == rows_.end()) {
-      rows_.emplace(key, std::move(row));
-      return;
+    rows_[RunIdentity(row)].push_back(std::move(row));
+  }
+
+  void DropReplaced(std::vector<Row>* rows) {
+    std::vector<Attempt> attempts;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      attempts.push_back(AttemptOf((*rows)[i], i));
     }
-    ++input_.replaced_rows;
-    const Row& old = place->second;
-    // The later of two equal attempts, so that the order of files is nothing.
-    if (std::make_tuple(row.attempt(), row.started_at(), row.run_id()) >=
-        std::make_tuple(old.attempt(), old.started_at(), old.run_id())) {
-      place->second = std::move(row);
+    std::set<size_t> replaced;
+    ForEachReplaced(absl::MakeSpan(attempts),
+                    [&](size_t id, bool) { replaced.insert(id); });
+    std::vector<Row> kept;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      if (replaced.count(i) == 0) kept.push_back(std::move((*rows)[i]));
     }
+    input_.replaced_rows += static_cast<int64_t>(replaced.size());
+    *rows = std::move(kept);
   }
 
   ReportInput& input_;
-  std::map<RunKey, Row> rows_;
+  // By identity; all attempts, of which there are few.
+  std::map<std::string, std::vector<Row>> rows_;
   std::map<std::string, Env> envs_;
   std::map<std::string, Run> runs_;
 };
@@ -95,16 +99,10 @@ absl::StatusOr<ReportInput> ReadReportInput(
         return collector.Take(record, json);
       },
       complain);
-  for (const std::string& path : paths) {
-    if (!IsFolder(path)) {
-      RETURN_IF_ERROR(reader.ReadFile(path));
-      continue;
-    }
-    ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                     ListFiles(path, ".jsonl", /*recursive=*/true));
-    for (const std::string& file : files) {
-      RETURN_IF_ERROR(reader.ReadFile(file));
-    }
+  ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                   ExpandPaths(paths, {".jsonl"}));
+  for (const std::string& file : files) {
+    RETURN_IF_ERROR(reader.ReadFile(file));
   }
   collector.Finish();
   input.broken_lines = reader.broken_lines();

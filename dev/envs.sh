@@ -1,0 +1,35 @@
+#!/bin/bash
+# Makes the Python environments of the libraries under test: one for each lock
+# file under configs/requirements/<set>/. Those that are there cost nothing.
+#
+#   dev/envs.sh                              all groups of the set `paper`
+#   ENV_SET=current dev/envs.sh              another set
+#   GROUPS_WANTED="pillow" dev/envs.sh       only some groups
+#
+# Prints one line for each: GROUP<tab>PATH.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+set_name="${ENV_SET:-paper}"
+folder="$REPO_ROOT/configs/requirements/$set_name"
+[[ -d "$folder" ]] ||
+  die "no environment set $set_name; there are:" \
+    "$(cd "$REPO_ROOT/configs/requirements" && echo *)"
+
+all=()
+for lock in "$folder"/*.lock; do all+=("$(basename "$lock" .lock)"); done
+# GROUPS is a variable of bash's own, so make hands it over under this name.
+read -ra groups <<<"${GROUPS_WANTED:-${all[*]}}"
+
+for group in "${groups[@]}"; do
+  lock="$folder/$group.lock"
+  [[ -f "$lock" ]] ||
+    die "no environment group $group in set $set_name; there are: ${all[*]}"
+  if [[ "$group" == torch_stack ]]; then
+    size_note=" (torch with CUDA: some 5 GB on disk, a few minutes)"
+  fi
+  environment="$("$REPO_ROOT/dev/python_env.sh" "$lock")" ||
+    die "$group of set $set_name could not be made${size_note:-}"
+  printf '%s\t%s\n' "$group" "$environment"
+done

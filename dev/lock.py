@@ -1,0 +1,99 @@
+"""Writes a lock file with hashes to stdout; see dev/lock.sh, which runs it.
+
+What the list leaves open (packages that the named ones need) is resolved for
+the machine this runs on. Then every package is looked up for both processors
+and both Python versions that the project supports. Only the index's metadata is
+read: the hashes of a 400 MB wheel cost no download.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MACHINES = ["x86_64", "aarch64"]
+PYTHONS = ["3.11", "3.12"]
+# glibc 2.28 is the oldest that torch's wheels work on.
+PLATFORMS = [f"manylinux_2_{minor}" for minor in range(28, 16, -1)]
+PLATFORMS += ["manylinux2014", "manylinux2010", "manylinux1"]
+
+
+def pip_report(*arguments):
+    """What pip would install, or None where it finds no way."""
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet"]
+    command += ["--ignore-installed", "--only-binary=:all:", "--report=-"]
+    done = subprocess.run(
+        command + list(arguments), stdout=subprocess.PIPE, text=True
+    )
+    return json.loads(done.stdout)["install"] if done.returncode == 0 else None
+
+
+def pins_of(report):
+    """name==version of every package, in a stable order."""
+    named = [(p["metadata"]["name"], p["metadata"]["version"]) for p in report]
+    return [f"{n}=={v}" for n, v in sorted(named, key=lambda p: p[0].lower())]
+
+
+def hashes_on(pins, machine, python, folder):
+    """Pin to hash for one processor and Python; None where it has no wheel."""
+    target = ["--no-deps", f"--target={folder}", f"--python-version={python}"]
+    target += [f"--platform={p}_{machine}" for p in PLATFORMS]
+    report = pip_report(*target, *pins)
+    if report is None and len(pins) == 1:
+        return {pins[0]: None}
+    if report is None:
+        found = {}
+        for pin in pins:
+            found.update(hashes_on([pin], machine, python, folder))
+        return found
+    hashes = [p["download_info"]["archive_info"]["hashes"] for p in report]
+    return dict(
+        zip(
+            [pins_of([p])[0] for p in report],
+            [h["sha256"] for h in hashes],
+            strict=True,
+        )
+    )
+
+
+def lock_lines(pin, found):
+    """The lines of one package; a marker where a processor has no wheel."""
+    hashes, machines = set(), []
+    for machine in MACHINES:
+        on_machine = [found[machine, python].get(pin) for python in PYTHONS]
+        if all(on_machine):
+            machines.append(machine)
+            hashes.update(on_machine)
+    if not machines:
+        sys.exit(f"{pin}: no wheels for Python {' and '.join(PYTHONS)}")
+    marker = ""
+    if machines != MACHINES:
+        marker = f' ; platform_machine == "{machines[0]}"'
+    lines = [f"{pin}{marker}"]
+    lines += [f"    --hash=sha256:{digest}" for digest in sorted(hashes)]
+    return " \\\n".join(lines)
+
+
+def main():
+    requirements = pathlib.Path(sys.argv[1])
+    report = pip_report("--requirement", str(requirements))
+    if report is None:
+        sys.exit(f"{requirements}: pip cannot resolve it (see above)")
+    pins = pins_of(report)
+    with tempfile.TemporaryDirectory() as folder:
+        found = {
+            (machine, python): hashes_on(pins, machine, python, folder)
+            for machine in MACHINES
+            for python in PYTHONS
+        }
+    print(
+        f"# Made by dev/lock.sh from {requirements.name}; change that file"
+        " instead."
+    )
+    for pin in pins:
+        print(lock_lines(pin, found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+#!/bin/bash
+# The Python worker: its protocol against faults and garbage, parameters,
+# corpora and the timed loop, in Pillow's environment, which is small and stands
+# on the distribution's Python.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+env="$("$REPO_ROOT/dev/python_env.sh" \
+  "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
+cd "$REPO_ROOT/lib/adapters/python"
+"$env/bin/python" -B -m unittest arm_blas_test params_test corpus_test timing_test \
+  server_test libraries.pillow_test

@@ -1,0 +1,216 @@
+#include "lib/adapters/faulty/faults.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/faulty/reply_pipe.h"
+#include "lib/adapters/worker/line_reader.h"
+
+namespace feedrate {
+namespace {
+
+using Settings = FaultSettings;
+
+void Nothing(const Settings&) {}
+
+void SleepSome(const Settings& settings) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(settings.seconds));
+}
+
+void SpinUntil(std::chrono::steady_clock::time_point end) {
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+void Busy(const Settings& settings) {
+  const auto end =
+      std::chrono::steady_clock::now() +
+      std::chrono::nanoseconds(static_cast<int64_t>(settings.seconds * 1e9));
+  std::vector<std::thread> threads;
+  for (int i = 1; i < settings.threads; ++i) {
+    threads.emplace_back(SpinUntil, end);
+  }
+  SpinUntil(end);
+  for (std::thread& thread : threads) thread.join();
+}
+
+void ThrowException(const Settings&) {
+  throw std::runtime_error("faulty: thrown on purpose");
+}
+
+void ThrowBadAlloc(const Settings&) { throw std::bad_alloc(); }
+
+void Segfault(const Settings&) {
+  // As itself, whatever a sanitizer would make of it.
+  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+}
+
+void Abort(const Settings&) { std::abort(); }
+
+void Exit(const Settings& settings) { _exit(settings.code); }
+
+void KillItself(const Settings&) { kill(getpid(), SIGKILL); }
+
+void Hang(const Settings&) {
+  for (;;) pause();
+}
+
+void Spin(const Settings&) {
+  for (;;) SpinUntil(std::chrono::steady_clock::now() + std::chrono::hours(1));
+}
+
+void Stop(const Settings&) { raise(SIGSTOP); }
+
+void Allocate(const Settings& settings) {
+  constexpr int64_t kStep = 16 << 20;
+  for (int64_t taken = 0; settings.bytes == 0 || taken < settings.bytes;
+       taken += kStep) {
+    // Never given back, and written, so that it is really taken.
+    volatile char* memory = new char[kStep];
+    for (int64_t i = 0; i < kStep; i += 4096) memory[i] = 1;
+  }
+}
+
+void WriteReply(absl::string_view text) {
+  WriteLine(FindReplyPipe(), text).IgnoreError();
+}
+
+void Garbage(const Settings&) {
+  WriteReply(absl::string_view("\x7f\x45\x4c\x46 not JSON \xff\xfe\n", 19));
+}
+
+void HalfLine(const Settings& settings) {
+  WriteReply("{\"samples_s\":[1e-3,");
+  KillItself(settings);
+}
+
+void ExtraReply(const Settings&) {
+  WriteReply("{\"samples_s\":[0.001],\"items\":1}\n");
+}
+
+void WrongReply(const Settings& settings) {
+  WriteReply("{\"fd\":0,\"outputs\":[]}\n");
+  Hang(settings);
+}
+
+void EndlessLine(const Settings&) {
+  const std::string text =
+      absl::StrCat("{\"samples_s\":[", std::string(4096, '1'));
+  for (;;) WriteReply(text);
+}
+
+void ClosePipe(const Settings& settings) {
+  close(FindReplyPipe());
+  Hang(settings);
+}
+
+void FloodStderr(const Settings& settings) {
+  const std::string line = absl::StrCat(std::string(99, 'x'), "\n");
+  // More than any pipe holds.
+  const int64_t bytes = settings.bytes > 0 ? settings.bytes : 4 << 20;
+  for (int64_t done = 0; done < bytes; done += line.size()) {
+    WriteLine(STDERR_FILENO, line).IgnoreError();
+  }
+  WriteLine(STDERR_FILENO, "faulty: these are its last words\n").IgnoreError();
+  std::abort();
+}
+
+void KillServer(const Settings& settings) {
+  kill(getppid(), SIGKILL);
+  Hang(settings);
+}
+
+struct Named {
+  const char* name;
+  Fault fault;
+  // The parameters of its own that it takes.
+  std::vector<absl::string_view> settings;
+};
+
+const std::vector<Named>& Faults() {
+  static const auto* const faults = new std::vector<Named>{
+      {"ok", Nothing, {}},
+      {"noop", Nothing, {}},
+      {"slow", SleepSome, {"seconds"}},
+      {"busy", Busy, {"seconds", "threads"}},
+      {"exception", ThrowException, {}},
+      {"out_of_memory", ThrowBadAlloc, {}},
+      {"segfault", Segfault, {}},
+      {"abort", Abort, {}},
+      {"exit", Exit, {"code"}},
+      {"die_silently", KillItself, {}},
+      {"hang", Hang, {}},
+      {"spin", Spin, {}},
+      {"stop", Stop, {}},
+      {"allocate", Allocate, {"bytes"}},
+      {"garbage", Garbage, {}},
+      {"half_line", HalfLine, {}},
+      {"extra_reply", ExtraReply, {}},
+      {"wrong_reply", WrongReply, {}},
+      {"endless_line", EndlessLine, {}},
+      {"close_pipe", ClosePipe, {}},
+      {"flood_stderr", FloodStderr, {"bytes"}},
+      {"kill_server", KillServer, {}},
+      {"bad_output", Nothing, {}},
+  };
+  return *faults;
+}
+
+const Named* Find(absl::string_view name) {
+  for (const Named& named : Faults()) {
+    if (named.name == name) return &named;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<Fault> FindFault(absl::string_view name) {
+  const Named* named = Find(name);
+  if (named != nullptr) return named->fault;
+  return absl::NotFoundError(absl::StrCat("no fault \"", name, "\"; there are ",
+                                          absl::StrJoin(FaultNames(), ", ")));
+}
+
+std::vector<std::string> FaultNames() {
+  std::vector<std::string> names;
+  for (const Named& named : Faults()) names.push_back(named.name);
+  return names;
+}
+
+FaultSettings ReadFaultSettings(absl::string_view name, Params* params) {
+  FaultSettings settings;
+  const Named* named = Find(name);
+  if (named == nullptr) return settings;
+  const auto takes = [&](absl::string_view setting) {
+    return std::count(named->settings.begin(), named->settings.end(), setting) >
+               0 &&
+           params->Has(setting);
+  };
+  if (takes("seconds")) settings.seconds = params->Number("seconds");
+  if (takes("bytes")) {
+    settings.bytes = static_cast<int64_t>(params->Number("bytes"));
+  }
+  if (takes("threads")) settings.threads = params->Integer("threads");
+  if (takes("code")) settings.code = params->Integer("code");
+  return settings;
+}
+
+}  // namespace feedrate

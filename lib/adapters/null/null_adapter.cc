@@ -1,0 +1,26 @@
+#include "lib/adapters/null/null_adapter.h"
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+
+namespace feedrate {
+
+// Here and not in the header, so that it is called as any other is.
+void NullTransform::Run(int64_t item) {}
+
+absl::StatusOr<Output> NullTransform::RunForOutput(int64_t item) {
+  Output output;
+  output.dtype = "uint8";
+  output.layout = "HWC";
+  output.shape = {0, 0, 0};
+  return output;
+}
+
+absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
+    const TransformSpec& spec, const Corpus& corpus) {
+  return std::make_unique<NullTransform>();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,34 @@
+// A library that does nothing: its rows are what the harness itself costs.
+#ifndef FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_
+#define FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/media/corpus.h"
+
+namespace feedrate {
+
+// The output, which no one should compare, has no bytes.
+class NullTransform : public PreparedTransform {
+ public:
+  void Seed(uint64_t seed) override {}
+  void Run(int64_t item) override;
+  absl::StatusOr<Output> RunForOutput(int64_t item) override;
+};
+
+// Takes any operation, with any parameters: none of them can matter.
+class NullAdapter : public Adapter {
+ public:
+  std::string library() const override { return "null"; }
+  std::string version() const override { return "1"; }
+  absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
+      const TransformSpec& spec, const Corpus& corpus) override;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_

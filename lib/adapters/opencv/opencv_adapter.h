@@ -1,0 +1,30 @@
+// OpenCV called from C++: core and imgproc, as the distribution builds them.
+#ifndef FEEDRATE_LIB_ADAPTERS_OPENCV_OPENCV_ADAPTER_H_
+#define FEEDRATE_LIB_ADAPTERS_OPENCV_OPENCV_ADAPTER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/media/corpus.h"
+
+namespace feedrate {
+
+// Needs a corpus of uint8 HWC images. An output is overwritten by the next
+// call, as a program that cares for speed would do it.
+class OpenCvAdapter : public Adapter {
+ public:
+  std::string library() const override { return "opencv"; }
+  std::string version() const override;
+  int threads() const override;
+  absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
+      const TransformSpec& spec, const Corpus& corpus) override;
+
+ private:
+  int threads_told_ = -1;  // -1: nothing.
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_OPENCV_OPENCV_ADAPTER_H_

@@ -1,0 +1,73 @@
+"""AlbumentationsX: uint8 HWC arrays; native_op is a class of the package."""
+
+import sys
+
+import albumentations
+import cv2
+import numpy as np
+from operation import Operation, find
+from params import Params
+
+# The package imports torch by itself, from 2.5 on.
+if "torch" in sys.modules:
+    import torch_support
+else:
+    torch_support = None
+
+# Names in parameters that are OpenCV's; any other is a plain string.
+_OPENCV_PREFIXES = ("INTER_", "BORDER_")
+
+
+def version():
+    return albumentations.__version__
+
+
+def use_threads(policy):
+    if policy.get("opencv_threads") is not None:
+        cv2.setNumThreads(policy["opencv_threads"])
+    if not policy.get("opencv_opencl", False):
+        cv2.ocl.setUseOpenCL(False)
+    if torch_support:
+        torch_support.use_threads(policy)
+
+
+def threads():
+    of_torch = torch_support.threads() if torch_support else 1
+    return max(cv2.getNumThreads(), of_torch)
+
+
+def input_of(array, layout):
+    if layout != "HWC":
+        raise ValueError(f"needs HWC, not {layout}")
+    return array
+
+
+def make(spec):
+    params = Params(spec["params"], _resolve)
+    if spec.get("wrap"):
+        raise ValueError(f"wrap {spec['wrap']!r} is not known here")
+    arguments = params.take_rest()
+    if arguments.drawn:
+        raise ValueError("the library draws for itself; give it ranges")
+    transform = find(albumentations, spec["native_op"])(**arguments.fixed)
+    contiguous = np.ascontiguousarray
+
+    def call(image):
+        return contiguous(transform(image=image)["image"])
+
+    def seed(value):
+        transform.set_random_seed(value % 2**32)
+        if torch_support:
+            torch_support.seed(value)
+
+    return Operation(call, seed)
+
+
+def array_of(output):
+    return output, "HWC"
+
+
+def _resolve(_, name):
+    if name.startswith(_OPENCV_PREFIXES):
+        return find(cv2, name)
+    raise LookupError(name)

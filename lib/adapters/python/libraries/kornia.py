@@ -1,0 +1,126 @@
+"""Kornia: float32 CHW tensors from 0 to 1.
+
+native_op is a class of kornia.augmentation, or a path under kornia such as
+enhance.adjust_gamma: a function is called with the image first, a class is
+made once. The batch dimension of one that Kornia wants is added and removed
+inside the timed call.
+"""
+
+import inspect
+
+import kornia
+import torch
+import torch.onnx  # Else imported by the first resize, in 60 ms.
+import torch_support
+from operation import Operation, find
+from params import Params
+from torch_support import array_of, input_of, threads, use_threads  # noqa: F401
+
+# They write into their input, which is read-only shared memory here.
+_OVERWRITE_THEIR_INPUT = {"RandomGaussianIllumination"}
+
+
+def version():
+    return kornia.__version__
+
+
+def make(spec):
+    params = Params(
+        spec["params"], functions={"tensor": torch_support.as_tensor}
+    )
+    wrap = _find_wrap(spec.get("wrap", ""), params)
+    arguments = params.take_rest()
+    augmentation = "." not in spec["native_op"]
+    module = kornia.augmentation if augmentation else kornia
+    target = find(module, spec["native_op"])
+    # Ranges of an augmentation are as they are; elsewhere a tensor holds one
+    # value for each image of the batch.
+    batch = (lambda value: value) if augmentation else (lambda value: [value])
+    arguments.fixed = _with_tensors(target, arguments.fixed, batch)
+    if inspect.isclass(target):
+        if arguments.drawn:
+            raise ValueError("the library draws for itself; give it ranges")
+        call = target(**arguments.fixed)
+    else:
+        call = arguments.bind(target)
+    call = wrap(call)
+    overwrites = spec["native_op"] in _OVERWRITE_THEIR_INPUT
+    return Operation(
+        lambda image: call(image[None])[0].contiguous(),
+        torch_support.seed,
+        fresh=torch.clone if overwrites else None,
+    )
+
+
+def _with_tensors(target, arguments, batch):
+    """Arguments that must be tensors are plain numbers in the parameters."""
+    declared = inspect.signature(target).parameters
+    return {
+        name: torch.tensor(batch(value))
+        if name in declared and _only_tensor(declared[name], value)
+        else value
+        for name, value in arguments.items()
+    }
+
+
+def _only_tensor(parameter, value):
+    annotation = str(parameter.annotation)
+    takes_numbers = any(t in annotation for t in ("float", "int", "Tuple"))
+    plain = isinstance(value, int | float | tuple | list)
+    return plain and "Tensor" in annotation and not takes_numbers
+
+
+def _find_wrap(text, params):
+    wraps = {
+        "": lambda: lambda call: call,
+        "per 3-channel chunk, concat": lambda: torch_support.per_three_channels,
+        "zero-pad to the crop size, then crop": lambda: _pad_to_crop(
+            params.get("size")
+        ),
+        "zero-pad to a multiple of the grid, jigsaw, crop back": lambda: (
+            _pad_to_grid(params.get("grid"))
+        ),
+    }
+    if text not in wraps:
+        raise ValueError(f"wrap {text!r} is not known here")
+    return wraps[text]()
+
+
+def _pad_to_crop(size):
+    """Kornia's crop fails on an image that is smaller than it."""
+    crop_height, crop_width = size
+
+    def wrap(call):
+        def padded(image):
+            height, width = image.shape[-2:]
+            down, right = (
+                max(crop_height - height, 0),
+                max(crop_width - width, 0),
+            )
+            if down or right:
+                sides = (
+                    *(right // 2, right - right // 2),
+                    *(down // 2, down - down // 2),
+                )
+                image = torch.nn.functional.pad(image, sides)
+            return call(image)
+
+        return padded
+
+    return wrap
+
+
+def _pad_to_grid(grid):
+    """Kornia's jigsaw wants tiles of one size."""
+    rows, columns = grid
+
+    def wrap(call):
+        def padded(image):
+            height, width = image.shape[-2:]
+            sides = (0, -width % columns, 0, -height % rows)
+            image = torch.nn.functional.pad(image, sides)
+            return call(image)[..., :height, :width]
+
+        return padded
+
+    return wrap

@@ -1,0 +1,47 @@
+"""torchvision: uint8 CHW tensors.
+
+native_op is a class of transforms.v2, or a path such as functional.rotate to a
+function there, which is called with the image first.
+"""
+
+import inspect
+
+import torch_support
+import torchvision
+from operation import Operation, find
+from params import Params
+from torch_support import array_of, input_of, threads, use_threads  # noqa: F401
+from torchvision.transforms import InterpolationMode, v2
+
+_WRAPS = {
+    "": lambda call: call,
+    "per 3-channel chunk, concat": torch_support.per_three_channels,
+}
+
+
+def version():
+    return torchvision.__version__.partition("+")[0]
+
+
+def make(spec):
+    params = Params(
+        spec["params"], _resolve, {"tensor": torch_support.as_tensor}
+    )
+    arguments = params.take_rest()
+    target = find(v2, spec["native_op"])
+    if inspect.isclass(target):
+        if arguments.drawn:
+            raise ValueError("the library draws for itself; give it ranges")
+        call = target(**arguments.fixed)
+    else:
+        call = arguments.bind(target)
+    if spec.get("wrap", "") not in _WRAPS:
+        raise ValueError(f"wrap {spec['wrap']!r} is not known here")
+    call = _WRAPS[spec.get("wrap", "")](call)
+    return Operation(lambda image: call(image).contiguous(), torch_support.seed)
+
+
+def _resolve(parameter, name):
+    if parameter == "interpolation":
+        return InterpolationMode[name]
+    raise LookupError(name)

@@ -1,0 +1,200 @@
+"""A process that has imported its libraries and forks a child for each job.
+
+    <environment>/bin/python server.py --libraries=torchvision,kornia
+
+The runner is at the other end of file descriptor 3; docs/adapters_python.md has
+the messages. The server itself never computes: a library whose threads have
+started before a fork hangs in every child.
+"""
+
+import argparse
+import ctypes
+import gc
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import socket
+import sys
+import time
+
+import arm_blas
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+CONTROL_FD = 3
+# Commands, replies, standard error, corpus.
+FDS_OF_A_CHILD = 4
+PR_SET_PDEATHSIG = 1
+
+
+class Control:
+    """The socket to the runner: lines both ways, descriptors one way."""
+
+    def __init__(self, fd):
+        self._socket = socket.socket(fileno=fd)
+        self._bytes = b""
+        self._fds = []
+
+    def lines(self):
+        """Yields (line, descriptors that came with it) until the end."""
+        while True:
+            data, fds, _, _ = socket.recv_fds(self._socket, 1 << 16, 16)
+            self._fds += fds
+            self._bytes += data
+            while b"\n" in self._bytes:
+                line, _, self._bytes = self._bytes.partition(b"\n")
+                fds, self._fds = self._fds, []
+                yield line, fds
+            if not data:
+                return
+
+    def send(self, message):
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def close(self):
+        self._socket.close()
+
+
+class Server:
+    def __init__(self, control, libraries):
+        self._control = control
+        self._libraries = libraries
+        self._children = set()
+
+    def serve(self):
+        try:
+            for line, fds in self._control.lines():
+                try:
+                    reply = self._answer(json.loads(line), fds)
+                except Exception as error:
+                    reply = {"error": f"{type(error).__name__}: {error}"}
+                finally:
+                    for fd in fds:
+                        os.close(fd)
+                self._control.send(reply)
+        finally:
+            for pid in self._children:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    def _answer(self, message, fds):
+        if message.get("op") == "spawn":
+            return self._spawn(message, fds)
+        if message.get("op") == "reap":
+            return self._reap(message["pid"])
+        raise ValueError(f"no command {message.get('op')!r}")
+
+    def _spawn(self, message, fds):
+        library = self._libraries[message["library"]]
+        if len(fds) != FDS_OF_A_CHILD:
+            raise ValueError(f"{len(fds)} descriptors, not {FDS_OF_A_CHILD}")
+        server = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._run_child(server, library, fds)
+        self._children.add(pid)
+        return {"pid": pid}
+
+    def _run_child(self, server, library, fds):
+        """Never returns: what the server holds must not be torn down here."""
+        status = 1
+        try:
+            die_with_parent(server)
+            self._control.close()
+            commands, replies, errors, corpus = fds
+            os.dup2(errors, 1)
+            os.dup2(errors, 2)
+            import child
+
+            child.run(library, commands, replies, corpus)
+            status = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def _reap(self, pid):
+        if pid not in self._children:
+            raise ValueError(f"no child {pid}")
+        _, status, usage = os.wait4(pid, 0)
+        self._children.remove(pid)
+        return {"pid": pid, "status": status, "max_rss": usage.ru_maxrss << 10}
+
+
+def die_with_parent(parent):
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # It died before the line above.
+        os._exit(1)
+
+
+def load_library(name, folders):
+    """The library file called name, from the first folder that has it."""
+    for folder in folders:
+        path = pathlib.Path(folder) / f"{name}.py"
+        if path.is_file():
+            # Not the bare name: the file imports the package of that name.
+            spec = importlib.util.spec_from_file_location(
+                f"library_{name}", path
+            )
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise LookupError(f"no file {name}.py in {', '.join(map(str, folders))}")
+
+
+def parse_flags(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--libraries", required=True, help="names, with commas between"
+    )
+    parser.add_argument(
+        "--library_folder",
+        action="append",
+        default=[],
+        help="further folder of library files, looked at first",
+    )
+    return parser.parse_args(arguments)
+
+
+def main():
+    flags = parse_flags(sys.argv[1:])
+    # Ctrl-C reaches the whole terminal; what becomes of a job is the runner's
+    # decision.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    control = Control(CONTROL_FD)
+    folders = [*flags.library_folder, FOLDER / "libraries"]
+    try:
+        arm_blas.avoid_hidden_sve()
+        started = time.perf_counter()
+        libraries = {
+            name: load_library(name, folders)
+            for name in flags.libraries.split(",")
+        }
+        import child  # noqa: F401, so that no job pays for it
+
+        import_s = time.perf_counter() - started
+        versions = {n: library.version() for n, library in libraries.items()}
+    except BaseException as error:
+        sys.excepthook(*sys.exc_info())
+        control.send({"error": f"{type(error).__name__}: {error}"})
+        return 1
+    # Children share these objects; a collection would write to each of them.
+    gc.collect()
+    gc.freeze()
+    control.send(
+        {
+            "hello": 1,
+            "pid": os.getpid(),
+            "versions": versions,
+            "import_s": import_s,
+        }
+    )
+    Server(control, libraries).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+// What a library under test has to offer to be measured from C++.
+//
+// A worker program is one Adapter and one line of main (worker_main.h). The
+// server side of the protocol, timing and outputs are the same for all.
+#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_ADAPTER_H_
+#define FEEDRATE_LIB_ADAPTERS_WORKER_ADAPTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/media/corpus.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+
+// Which transform, as the runner sends it: the entry of configs/transforms/
+// and what the thread policy says.
+using TransformSpec = PrepareCommand;
+
+// One output, contiguous. A view: valid until the transform runs again.
+struct Output {
+  const void* data = nullptr;
+  int64_t bytes = 0;
+  // `uint8`, or `float32` in 0..1.
+  std::string dtype;
+  // `HWC` or `CHW`.
+  std::string layout;
+  std::vector<int64_t> shape;
+};
+
+// A transform that is ready to run on the items of a corpus. Not thread-safe.
+// Any method may throw what the library throws; the worker answers with it.
+class PreparedTransform {
+ public:
+  virtual ~PreparedTransform() = default;
+
+  // Starts the random draws over: equal seeds give equal draws.
+  virtual void Seed(uint64_t seed) = 0;
+
+  // The timed call: the transform and nothing else. The output is complete and
+  // contiguous when it returns, and may be overwritten by the next call.
+  virtual void Run(int64_t item) = 0;
+
+  // The same work, with its output.
+  virtual absl::StatusOr<Output> RunForOutput(int64_t item) = 0;
+};
+
+// One library. Made in the server, before it forks: a constructor may load
+// things but must not compute, since threads do not survive a fork.
+class Adapter {
+ public:
+  virtual ~Adapter() = default;
+
+  // As in configs/matrix.textproto.
+  virtual std::string library() const = 0;
+  virtual std::string version() const = 0;
+
+  // Threads that the library says it will use. Asked after Prepare.
+  virtual int threads() const { return 1; }
+
+  // Applies the spec's thread settings and makes the transform; what can be
+  // done once is done here, untimed. InvalidArgument names what the adapter
+  // does not understand; no parameter is passed over in silence. `corpus`
+  // outlives the result.
+  virtual absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
+      const TransformSpec& spec, const Corpus& corpus) = 0;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_ADAPTER_H_

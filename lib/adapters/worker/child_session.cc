@@ -1,0 +1,161 @@
+#include "lib/adapters/worker/child_session.h"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+// A run holds millions of calls at most; more is a mistake, and would ask for
+// an array that no machine has.
+constexpr int64_t kMaxCount = int64_t{1} << 30;
+
+// `cv::Exception: what it says`, as Python names its own.
+std::string Describe(const std::exception& error) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &failed),
+      &std::free);
+  return absl::StrCat(failed == 0 ? name.get() : typeid(error).name(), ": ",
+                      error.what());
+}
+
+absl::Status NotPrepared() {
+  return absl::FailedPreconditionError("nothing is prepared; send prepare");
+}
+
+absl::Status CheckTime(const TimeCommand& command) {
+  if (command.first < 0 || command.count < 1 || command.count > kMaxCount ||
+      command.chunk < 1 || !(command.limit_s >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("time: needs first >= 0, 1 <= count <= ", kMaxCount,
+                     ", chunk >= 1, limit_s >= 0"));
+  }
+  return absl::OkStatus();
+}
+
+TimingPlan PlanOf(const TimeCommand& command, int64_t num_items) {
+  TimingPlan plan;
+  plan.first = command.first;
+  plan.count = command.count;
+  plan.num_items = num_items;
+  plan.chunk = command.chunk;
+  // Beyond 292 years the number of nanoseconds overflows: no limit either.
+  if (command.limit_s > 0 && command.limit_s < 9e9) {
+    plan.limit_ns = static_cast<int64_t>(command.limit_s * 1e9);
+  }
+  return plan;
+}
+
+}  // namespace
+
+ChildSession::ChildSession(Adapter* adapter, int corpus_fd)
+    : adapter_(adapter), corpus_fd_(corpus_fd) {}
+
+ChildSession::~ChildSession() {
+  if (corpus_fd_ >= 0) close(corpus_fd_);
+}
+
+absl::StatusOr<std::string> ChildSession::Answer(absl::string_view line) {
+  const absl::StatusOr<ChildCommand> command = ParseChildCommand(line);
+  if (!command.ok()) {
+    return absl::InvalidArgumentError(command.status().message());
+  }
+  outputs_.reset();
+  try {
+    absl::StatusOr<std::string> reply = Dispatch(*command);
+    if (reply.ok()) return reply;
+    return ErrorLine(reply.status().message());
+  } catch (const std::exception& error) {
+    return ErrorLine(Describe(error));
+  } catch (...) {
+    return ErrorLine("the library threw something that is no std::exception");
+  }
+}
+
+absl::StatusOr<std::string> ChildSession::Dispatch(
+    const ChildCommand& command) {
+  switch (command.op) {
+    case ChildCommand::Op::kPrepare:
+      return Prepare(command.prepare);
+    case ChildCommand::Op::kTime:
+      return Time(command.time);
+    case ChildCommand::Op::kOutput:
+      return ShowOutputs(command.output);
+  }
+  return absl::InternalError("a command without a case");
+}
+
+absl::Status ChildSession::MapCorpus() {
+  if (corpus_.has_value()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(corpus_, Corpus::Map(std::exchange(corpus_fd_, -1)));
+  if (corpus_->size() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("the corpus has no items");
+}
+
+absl::StatusOr<std::string> ChildSession::Prepare(
+    const PrepareCommand& command) {
+  if (command.library != adapter_->library()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("this worker is for ", adapter_->library(), ", not for ",
+                     command.library));
+  }
+  RETURN_IF_ERROR(MapCorpus());
+  transform_.reset();
+  ASSIGN_OR_RETURN(transform_, adapter_->Prepare(command, *corpus_));
+  transform_->Seed(command.seed);
+  PrepareReply reply;
+  reply.version = adapter_->version();
+  reply.clock_pair_s = ClockPairSeconds();
+  reply.threads = adapter_->threads();
+  return PrepareReplyLine(reply);
+}
+
+absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
+  if (transform_ == nullptr) return NotPrepared();
+  RETURN_IF_ERROR(CheckTime(command));
+  transform_->Seed(command.seed);
+  PreparedTransform* const transform = transform_.get();
+  const Timings timings =
+      TimeCalls(PlanOf(command, corpus_->size()), MonotonicNs,
+                [transform](int64_t item) { transform->Run(item); });
+  TimeReply reply;
+  reply.items = timings.items;
+  reply.samples_s.reserve(timings.samples_ns.size());
+  for (int64_t ns : timings.samples_ns) reply.samples_s.push_back(ns / 1e9);
+  return TimeReplyLine(reply);
+}
+
+absl::StatusOr<std::string> ChildSession::ShowOutputs(
+    const OutputCommand& command) {
+  if (transform_ == nullptr) return NotPrepared();
+  transform_->Seed(command.seed);
+  ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create());
+  for (int64_t index : command.indexes) {
+    if (index < 0 || index >= corpus_->size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output: no item ", index, "; the corpus has ", corpus_->size()));
+    }
+    ASSIGN_OR_RETURN(const Output output, transform_->RunForOutput(index));
+    RETURN_IF_ERROR(file.Append(output));
+  }
+  outputs_ = std::move(file);
+  return OutputReplyLine(outputs_->contents());
+}
+
+}  // namespace feedrate

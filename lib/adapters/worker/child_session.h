@@ -1,0 +1,50 @@
+// What a child answers to each command: the protocol without the pipes.
+#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_
+#define FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/adapters/worker/output_file.h"
+#include "lib/media/corpus.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+
+// One child: a corpus, an adapter, and the transform prepared last.
+class ChildSession {
+ public:
+  // Takes over `corpus_fd`, which is mapped when it is first needed.
+  // `adapter` outlives the session.
+  ChildSession(Adapter* adapter, int corpus_fd);
+  ~ChildSession();
+  ChildSession(const ChildSession&) = delete;
+  ChildSession& operator=(const ChildSession&) = delete;
+
+  // The answer to one line, with its newline. What the library cannot do, or
+  // throws, is an answer too. InvalidArgument when the line is no command:
+  // whoever sends that cannot be talked with.
+  absl::StatusOr<std::string> Answer(absl::string_view line);
+
+ private:
+  absl::StatusOr<std::string> Dispatch(const ChildCommand& command);
+  absl::StatusOr<std::string> Prepare(const PrepareCommand& command);
+  absl::StatusOr<std::string> Time(const TimeCommand& command);
+  absl::StatusOr<std::string> ShowOutputs(const OutputCommand& command);
+  absl::Status MapCorpus();
+
+  Adapter* adapter_;
+  int corpus_fd_;
+  std::optional<Corpus> corpus_;
+  std::unique_ptr<PreparedTransform> transform_;
+  // Of the last answer; gone with the next command.
+  std::optional<OutputFile> outputs_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_

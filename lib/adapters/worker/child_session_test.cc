@@ -1,0 +1,180 @@
+#include "lib/adapters/worker/child_session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Remembers what it was asked; throws on the item it is told.
+class RecordingTransform : public PreparedTransform {
+ public:
+  RecordingTransform(std::vector<std::string>* log, const Corpus& corpus)
+      : log_(log), corpus_(corpus) {}
+  void Seed(uint64_t seed) override {
+    log_->push_back(absl::StrCat("s", seed));
+  }
+  void Run(int64_t item) override {
+    log_->push_back(absl::StrCat("r", item));
+    if (log_->front() == "throw") throw std::out_of_range("no such pixel");
+  }
+  absl::StatusOr<Output> RunForOutput(int64_t item) override {
+    Run(item);
+    const ImageView image = corpus_.image(item);
+    Output output;
+    output.data = image.data;
+    output.bytes = corpus_.item(item).bytes;
+    output.dtype = "uint8";
+    output.layout = "HWC";
+    output.shape = {image.height, image.width, image.channels};
+    return output;
+  }
+
+ private:
+  std::vector<std::string>* log_;
+  const Corpus& corpus_;
+};
+
+class RecordingAdapter : public Adapter {
+ public:
+  std::string library() const override { return "recording"; }
+  std::string version() const override { return "1.2"; }
+  int threads() const override { return 3; }
+  absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
+      const TransformSpec& spec, const Corpus& corpus) override {
+    if (spec.native_op == "unknown") {
+      return absl::InvalidArgumentError("unknown operation");
+    }
+    return std::make_unique<RecordingTransform>(&log, corpus);
+  }
+  std::vector<std::string> log;
+};
+
+class ChildSessionTest : public ::testing::Test {
+ protected:
+  ChildSessionTest()
+      : corpus_(SmallCorpus(3)), session_(&adapter_, dup(corpus_.fd())) {}
+
+  std::string Answer(const std::string& line) {
+    const absl::StatusOr<std::string> reply = session_.Answer(line);
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.value_or("");
+  }
+  std::string Prepare(const std::string& native_op) {
+    PrepareCommand command;
+    command.library = "recording";
+    command.transform = "T";
+    command.native_op = native_op;
+    command.seed = 5;
+    return Answer(PrepareLine(command));
+  }
+  std::string Time(int64_t count) {
+    TimeCommand command;
+    command.count = count;
+    return Answer(TimeLine(command));
+  }
+  std::string Outputs(const std::vector<int64_t>& indexes) {
+    OutputCommand command;
+    command.indexes = indexes;
+    return Answer(OutputLine(command));
+  }
+
+  RecordingAdapter adapter_;
+  Corpus corpus_;
+  ChildSession session_;
+};
+
+TEST_F(ChildSessionTest, PreparesAndSaysWhatItMeasures) {
+  const auto reply = ParsePrepareReply(Prepare("op"));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->version, "1.2");
+  EXPECT_EQ(reply->threads, 3);
+  EXPECT_GT(reply->clock_pair_s, 0);
+  EXPECT_THAT(adapter_.log, ElementsAre("s5"));
+}
+
+TEST_F(ChildSessionTest, TimesEveryCallOfTheCommand) {
+  Prepare("op");
+  adapter_.log.clear();
+  TimeCommand command;
+  command.first = 1;
+  command.count = 5;
+  command.chunk = 2;
+  command.seed = 9;
+  const auto reply = ParseTimeReply(Answer(TimeLine(command)));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 5);
+  EXPECT_EQ(reply->samples_s.size(), 3);
+  for (double sample : reply->samples_s) EXPECT_GE(sample, 0);
+  EXPECT_THAT(adapter_.log, ElementsAre("s9", "r1", "r0", "r1", "r0", "r1"));
+}
+
+TEST_F(ChildSessionTest, ShowsOutputsUntilTheNextCommand) {
+  Prepare("op");
+  const auto reply = ParseOutputReply(Outputs({1, 0}));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  ASSERT_EQ(reply->outputs.size(), 2);
+  const OutputItem& second = reply->outputs[1];
+  EXPECT_THAT(second.shape, ElementsAre(60, 80, 3));
+  std::string bytes(second.bytes, '\0');
+  ASSERT_EQ(pread(reply->fd, &bytes[0], bytes.size(), second.offset),
+            second.bytes);
+  EXPECT_EQ(bytes, std::string(static_cast<const char*>(corpus_.item(0).data),
+                               corpus_.item(0).bytes));
+  Prepare("op");
+  EXPECT_EQ(fcntl(reply->fd, F_GETFD), -1);
+}
+
+TEST_F(ChildSessionTest, WhatGoesWrongIsAnAnswerAndTheChildGoesOn) {
+  EXPECT_THAT(Time(1), HasSubstr("nothing is prepared"));
+  EXPECT_THAT(Prepare("unknown"), HasSubstr("{\"error\":\"unknown operation"));
+  Prepare("op");
+  EXPECT_THAT(Outputs({2}), HasSubstr("no item 2; the corpus has 2"));
+  EXPECT_THAT(Time(0), HasSubstr("count"));
+  adapter_.log = {"throw"};
+  EXPECT_THAT(Time(1), HasSubstr("std::out_of_range: no such pixel"));
+  adapter_.log = {"go on"};
+  EXPECT_THAT(Time(1), HasSubstr("\"items\":1"));
+}
+
+TEST_F(ChildSessionTest, AnotherLibraryIsRefused) {
+  PrepareCommand command;
+  command.library = "x";
+  EXPECT_THAT(Answer(PrepareLine(command)),
+              HasSubstr("this worker is for recording, not for x"));
+}
+
+TEST_F(ChildSessionTest, GarbageEndsTheConversation) {
+  EXPECT_FALSE(session_.Answer("garbage").ok());
+  EXPECT_FALSE(session_.Answer("").ok());
+}
+
+TEST(ChildSessionCorpusTest, ABrokenCorpusIsAnAnswer) {
+  RecordingAdapter adapter;
+  ChildSession session(&adapter, open("/dev/null", O_RDONLY));
+  PrepareCommand command;
+  command.library = "recording";
+  command.native_op = command.transform = "T";
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_THAT(session.Answer(PrepareLine(command)).value(),
+                HasSubstr("\"error\""));
+  }
+}
+
+}  // namespace
+}  // namespace feedrate

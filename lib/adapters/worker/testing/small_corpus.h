@@ -1,0 +1,22 @@
+// A corpus of a few small images, for tests.
+#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_SMALL_CORPUS_H_
+#define FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_SMALL_CORPUS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/media/corpus.h"
+#include "lib/media/corpus_writer.h"
+
+namespace feedrate {
+
+// uint8 HWC. Smooth slopes with some structure, different in each channel, so
+// that no transform of the sets leaves them as they are. Dies when it fails.
+Corpus SmallCorpus(const std::vector<ItemSize>& sizes);
+
+// Two images of different sizes with this many channels.
+Corpus SmallCorpus(int channels);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_SMALL_CORPUS_H_

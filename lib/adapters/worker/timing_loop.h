@@ -1,0 +1,89 @@
+// The loop around the timed call.
+//
+// What it adds to a call is two reads of the monotonic clock (through the vDSO,
+// no system call), one indirect call, a store and two comparisons. A sample
+// holds about half of that: the end of the first read and the start of the
+// second. Where that matters, calls are timed in chunks.
+#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_
+#define FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace feedrate {
+
+// Nanoseconds of CLOCK_MONOTONIC.
+inline int64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+struct TimingPlan {
+  // Calls `first` to `first + count - 1`, counted round through `num_items`.
+  int64_t first = 0;
+  int64_t count = 0;
+  int64_t num_items = 0;
+  // Calls between two reads of the clock.
+  int64_t chunk = 1;
+  // No further chunk once this much time has passed.
+  int64_t limit_ns = std::numeric_limits<int64_t>::max();
+};
+
+struct Timings {
+  // One a chunk; the last chunk may be shorter.
+  std::vector<int64_t> samples_ns;
+  // Calls made.
+  int64_t items = 0;
+};
+
+// Calls run(item) by plan. `now` is MonotonicNs, or a test's clock. What `run`
+// throws passes through. REQUIRES: first >= 0; count, num_items, chunk > 0.
+template <typename Run, typename Clock>
+Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run) {
+  Timings timings;
+  // Written once here, so that no page fault falls between the reads.
+  timings.samples_ns.assign((plan.count - 1) / plan.chunk + 1, 0);
+  int64_t* sample = timings.samples_ns.data();
+  int64_t item = plan.first % plan.num_items;
+  const int64_t start = now();
+  int64_t end = start;
+  for (int64_t left = plan.count; left > 0;) {
+    const int64_t calls = std::min(plan.chunk, left);
+    const int64_t begin = now();
+    for (int64_t i = 0; i < calls; ++i) {
+      run(item);
+      if (++item == plan.num_items) item = 0;
+    }
+    end = now();
+    *sample++ = end - begin;
+    left -= calls;
+    timings.items += calls;
+    if (end - start > plan.limit_ns) break;
+  }
+  timings.samples_ns.resize(sample - timings.samples_ns.data());
+  return timings;
+}
+
+// What a pair of reads costs here: the least average of some batches, since
+// whatever disturbs it makes it longer.
+inline double ClockPairSeconds() {
+  constexpr int kBatches = 20;
+  constexpr int kPairs = 100;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const int64_t begin = MonotonicNs();
+    // The batch's own two reads are the last pair.
+    for (int read = 0; read < 2 * (kPairs - 1); ++read) MonotonicNs();
+    least = std::min(least, MonotonicNs() - begin);
+  }
+  return static_cast<double>(least) / kPairs * 1e-9;
+}
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_

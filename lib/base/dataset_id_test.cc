@@ -1,0 +1,30 @@
+#include "lib/base/dataset_id.h"
+
+#include "gtest/gtest.h"
+
+namespace feedrate {
+namespace {
+
+TEST(DatasetIdTest, TheLastPartWithoutItsEnding) {
+  EXPECT_EQ(*DatasetId("/data/imagenet/val"), "val");
+  EXPECT_EQ(*DatasetId("/data/imagenet/val/"), "val");
+  EXPECT_EQ(*DatasetId("gs://bucket/imagenet/val.tar"), "val");
+  EXPECT_EQ(*DatasetId("https://host/a/val.tar.gz"), "val");
+  EXPECT_EQ(*DatasetId("val"), "val");
+}
+
+TEST(DatasetIdTest, SyntheticDataIsNamedByItsParameters) {
+  EXPECT_EQ(*DatasetId("synthetic:rgb,seed=1,n=20"),
+            "synthetic:rgb,n=20,seed=1");
+  EXPECT_EQ(*DatasetId("synthetic:rgb"), "synthetic:rgb");
+}
+
+TEST(DatasetIdTest, NothingToNameItByIsAnError) {
+  for (const char* bad : {"", "/", "..", "synthetic:", "synthetic:n=3",
+                          "synthetic:rgb,n", "synthetic:rgb,=2"}) {
+    EXPECT_FALSE(DatasetId(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,37 @@
+// A file descriptor with an owner.
+#ifndef FEEDRATE_LIB_BASE_UNIQUE_FD_H_
+#define FEEDRATE_LIB_BASE_UNIQUE_FD_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace feedrate {
+
+// Closes its descriptor when it goes. -1: holds none.
+class UniqueFd {
+ public:
+  explicit UniqueFd(int fd = -1) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.Release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) Reset(other.Release());
+    return *this;
+  }
+  ~UniqueFd() { Reset(); }
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  // Gives it away.
+  int Release() { return std::exchange(fd_, -1); }
+  void Reset(int fd = -1) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_BASE_UNIQUE_FD_H_

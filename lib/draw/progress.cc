@@ -1,0 +1,76 @@
+#include "lib/draw/progress.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace feedrate {
+namespace {
+
+constexpr absl::Duration kRedraw = absl::Milliseconds(100);
+constexpr absl::Duration kNextLine = absl::Seconds(10);
+constexpr int64_t kBarWidth = 20;
+// Lines longer than a terminal would wrap and could not be drawn over.
+constexpr size_t kMaxLine = 78;
+
+}  // namespace
+
+std::string Progress::Line(int64_t done, int64_t total,
+                           absl::string_view what) const {
+  std::string left;
+  const absl::Duration spent = clock_() - start_;
+  if (done > start_done_ && total > done) {
+    const absl::Duration estimate =
+        spent * (static_cast<double>(total - done) / (done - start_done_));
+    left = absl::StrCat(
+        absl::FormatDuration(absl::Ceil(estimate, absl::Seconds(1))), " left");
+  }
+  if (!is_terminal_) {
+    return absl::StrCat(name_, " ", done, "/", total, what.empty() ? "" : ", ",
+                        what, left.empty() ? "" : ", ", left);
+  }
+  const int64_t filled = total > 0 ? kBarWidth * done / total : 0;
+  std::string line = absl::StrCat(name_, " [", std::string(filled, '#'),
+                                  std::string(kBarWidth - filled, '.'), "] ",
+                                  done, "/", total, what.empty() ? "" : "  ",
+                                  what, left.empty() ? "" : "  ", left);
+  if (line.size() > kMaxLine) line.resize(kMaxLine);
+  return line;
+}
+
+void Progress::Show(const std::string& name, int64_t done, int64_t total,
+                    absl::string_view what) {
+  const absl::Time now = clock_();
+  if (name != name_) {
+    Finish();
+    name_ = name;
+    start_ = now;
+    start_done_ = done;
+    // What is over at once needs no line in a log.
+    next_ = is_terminal_ ? now : now + kNextLine;
+  }
+  if (now < next_) return;
+  next_ = now + (is_terminal_ ? kRedraw : kNextLine);
+  const std::string line = Line(done, total, what);
+  if (is_terminal_) {
+    const size_t blank = drawn_ > line.size() ? drawn_ - line.size() : 0;
+    out_ << '\r' << line << std::string(blank, ' ') << std::flush;
+    drawn_ = line.size();
+  } else {
+    out_ << line << '\n' << std::flush;
+  }
+}
+
+void Progress::Finish() {
+  if (drawn_ > 0) {
+    out_ << '\r' << std::string(drawn_, ' ') << '\r' << std::flush;
+  }
+  drawn_ = 0;
+  name_.clear();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,53 @@
+#include "lib/measure/warm_up.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/base/status_macros.h"
+#include "lib/measure/subject.h"
+
+namespace feedrate {
+namespace {
+
+double MeanOfLast(const std::vector<double>& passes, size_t count) {
+  count = std::min(count, passes.size());
+  return std::accumulate(passes.end() - count, passes.end(), 0.0) /
+         static_cast<double>(count);
+}
+
+bool IsStable(const WarmUpPolicy& policy, const std::vector<double>& passes) {
+  const size_t window = policy.window;
+  if (passes.size() < window * policy.min_windows) return false;
+  const double all = MeanOfLast(passes, passes.size() - window);
+  return std::abs(MeanOfLast(passes, window) - all) <=
+         policy.stable_within * all;
+}
+
+}  // namespace
+
+absl::StatusOr<WarmUp> RunWarmUp(const WarmUpPolicy& policy, int64_t num_items,
+                                 uint64_t seed, Subject* subject) {
+  WarmUp warm_up;
+  std::vector<double> passes;
+  TimeRequest request;
+  request.count = std::min(policy.subset_items, num_items);
+  request.seed = seed;
+  request.hang_s = policy.hang_s;
+  while (warm_up.passes < policy.max_passes && !warm_up.stable &&
+         (warm_up.passes == 0 || warm_up.elapsed_s < policy.max_s)) {
+    ASSIGN_OR_RETURN(const Timing timing, subject->Time(request));
+    const double elapsed_s = ElapsedOf(timing);
+    passes.push_back(elapsed_s / static_cast<double>(timing.items));
+    warm_up.elapsed_s += elapsed_s;
+    ++warm_up.passes;
+    warm_up.stable = IsStable(policy, passes);
+  }
+  warm_up.per_item_s = MeanOfLast(passes, policy.window);
+  return warm_up;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,65 @@
+// Decoded images of 8 bits a channel: rows from top to bottom, the channels of
+// a pixel side by side (HWC), without gaps.
+#ifndef FEEDRATE_LIB_MEDIA_IMAGE_H_
+#define FEEDRATE_LIB_MEDIA_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace feedrate {
+
+// An image in somebody else's memory.
+struct ImageView {
+  const uint8_t* data = nullptr;
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+
+  size_t size_bytes() const {
+    return static_cast<size_t>(height) * width * channels;
+  }
+  const uint8_t* row(int y) const {
+    return data + static_cast<size_t>(y) * width * channels;
+  }
+};
+
+// An image that owns its memory. All zeros at first.
+class Image {
+ public:
+  Image() = default;
+  Image(int height, int width, int channels)
+      : pixels_(static_cast<size_t>(height) * width * channels),
+        height_(height),
+        width_(width),
+        channels_(channels) {}
+  // REQUIRES: as many bytes as the sizes say.
+  Image(int height, int width, int channels, std::vector<uint8_t> pixels)
+      : pixels_(std::move(pixels)),
+        height_(height),
+        width_(width),
+        channels_(channels) {}
+
+  ImageView view() const { return {data(), height_, width_, channels_}; }
+  const uint8_t* data() const { return pixels_.data(); }
+  uint8_t* data() { return pixels_.data(); }
+  uint8_t* row(int y) {
+    return data() + static_cast<size_t>(y) * width_ * channels_;
+  }
+  size_t size_bytes() const { return pixels_.size(); }
+
+  int height() const { return height_; }
+  int width() const { return width_; }
+  int channels() const { return channels_; }
+
+ private:
+  std::vector<uint8_t> pixels_;
+  int height_ = 0;
+  int width_ = 0;
+  int channels_ = 0;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MEDIA_IMAGE_H_

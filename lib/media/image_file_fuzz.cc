@@ -1,0 +1,31 @@
+// Whatever the bytes, decoding ends, stays in its memory, and gives an image of
+// the size that the header promised or a reason.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/media/image.h"
+#include "lib/media/image_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using feedrate::ImageInfo;
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const absl::StatusOr<ImageInfo> info = feedrate::ReadImageHeader(bytes);
+  if (!info.ok()) {
+    if (info.status().message().empty()) std::abort();
+    return 0;
+  }
+  // Large ones are slow and no different.
+  if (int64_t{info->height} * info->width > 1 << 16) return 0;
+  const absl::StatusOr<feedrate::Image> image = feedrate::DecodeImage(bytes);
+  if (!image.ok()) {
+    if (image.status().message().empty()) std::abort();
+    return 0;
+  }
+  if (image->height() != info->height || image->width() != info->width) {
+    std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,60 @@
+// A data set of images, decoded once into shared memory.
+#ifndef FEEDRATE_LIB_MEDIA_LOAD_IMAGES_H_
+#define FEEDRATE_LIB_MEDIA_LOAD_IMAGES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/media/corpus.h"
+
+namespace feedrate {
+
+struct LoadRequest {
+  // A folder, or `synthetic:KIND,n=N,seed=S` (see synthetic.h).
+  std::string dataset;
+  // Images to load: the first ones by sorted path that can be decoded. 0: all.
+  int64_t num_items = 0;
+  // Files to look at, such as {".jpg", ".jpeg"}; none: every file.
+  std::vector<std::string> extensions;
+  // 0: as many as there are usable processors.
+  int threads = 0;
+  // Called now and then while images are decoded, by one thread at a time.
+  std::function<void(int64_t done, int64_t total)> progress;
+  // Memory to stay within. 0: what the machine has available.
+  int64_t memory_bytes = 0;
+};
+
+// A file that was tried and is not among the images.
+struct SkippedFile {
+  std::string name;  // Relative to the folder.
+  std::string reason;
+};
+
+struct LoadedImages {
+  // uint8, HWC, 3 channels, in the order of names.
+  Corpus corpus;
+  // Short name of the data set (see lib/base/dataset_id.h).
+  std::string id;
+  // Of the encoded files that are in the corpus.
+  int64_t files = 0;
+  int64_t bytes = 0;
+  // Over name, size and content of each of them.
+  std::string sha256;
+  std::vector<SkippedFile> skipped;
+};
+
+// Loads images in parallel, each decoded straight into its place. What cannot
+// be decoded is passed over and the next file taken, until there are
+// `num_items`. Where the data set has fewer, all of them are loaded and
+// corpus.size() tells.
+//
+// NotFound: no such folder, or no image in it. ResourceExhausted: they do not
+// fit into memory; the message names the largest num_items that does.
+absl::StatusOr<LoadedImages> LoadImages(const LoadRequest& request);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MEDIA_LOAD_IMAGES_H_

@@ -1,0 +1,129 @@
+#include "lib/reference/resample.h"
+
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/reference/pixels.h"
+#include "lib/reference/rearrange.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Pointwise;
+
+Pixels Grey(int height, int width, std::vector<double> values) {
+  Pixels image(height, width, 1);
+  image.values = std::move(values);
+  return image;
+}
+
+auto Near(const std::vector<double>& values) {
+  return Pointwise(DoubleNear(1e-9), values);
+}
+
+// Values that a mistake in any direction would show.
+Pixels Uneven(int height, int width) {
+  Pixels image(height, width, 1);
+  for (int i = 0; i < height * width; ++i) image.values[i] = (i * 37) % 251;
+  return image;
+}
+
+TEST(ResampleTest, ResizeMeetsAtTheOuterEdges) {
+  // Twice as wide: read at -0.25, 0.25, 0.75, 1.25.
+  EXPECT_THAT(Resize(Grey(1, 2, {0, 100}), 1, 4).values,
+              Near({0, 25, 75, 100}));
+  // Half as wide, not smoothed: read at 0.5 and 2.5.
+  EXPECT_THAT(Resize(Grey(1, 4, {0, 10, 50, 90}), 1, 2).values, Near({5, 70}));
+  // A third as wide reads every third pixel and forgets the others.
+  EXPECT_THAT(Resize(Grey(1, 3, {0, 7, 255}), 1, 1).values, Near({7}));
+}
+
+TEST(ResampleTest, ResizeToItselfIsNothing) {
+  EXPECT_THAT(Resize(Uneven(4, 5), 4, 5).values, Near(Uneven(4, 5).values));
+}
+
+TEST(ResampleTest, SidesRoundDown) {
+  EXPECT_EQ(LongestSide(Pixels(500, 333, 1), 512).height, 512);
+  EXPECT_EQ(LongestSide(Pixels(500, 333, 1), 512).width, 340);  // 340.99
+  EXPECT_EQ(ShortestSide(Pixels(375, 500, 1), 512).height, 512);
+  EXPECT_EQ(ShortestSide(Pixels(375, 500, 1), 512).width, 682);  // 682.67
+  EXPECT_EQ(LongestSide(Pixels(10000, 1, 1), 512).width, 1);
+}
+
+TEST(ResampleTest, TheSquareInTheMiddle) {
+  EXPECT_THAT(CenterSquare(Grey(1, 4, {1, 2, 3, 4})).values, ElementsAre(2));
+}
+
+TEST(ResampleTest, AQuarterTurnIsExact) {
+  const Pixels square = Uneven(5, 5);
+  EXPECT_THAT(Affine(square, 90, 1, {0, 0}).values,
+              Near(RotateQuarters(square, 1).values));
+}
+
+TEST(ResampleTest, ShiftsRightAndDown) {
+  EXPECT_THAT(Affine(Grey(2, 2, {1, 2, 3, 4}), 0, 1, {1, 0}).values,
+              Near({0, 1, 0, 3}));
+  EXPECT_THAT(Affine(Grey(2, 2, {1, 2, 3, 4}), 0, 1, {0, 1}).values,
+              Near({0, 0, 1, 2}));
+}
+
+TEST(ResampleTest, ScalesAboutTheCentre) {
+  // Twice as large: read at 0.5, 1, 1.5 of 0 1 2.
+  EXPECT_THAT(Affine(Grey(1, 3, {10, 20, 60}), 0, 2, {0, 0}).values,
+              Near({15, 20, 40}));
+}
+
+TEST(ResampleTest, ZerosOutsideBlendAtTheEdge) {
+  EXPECT_THAT(Affine(Grey(1, 2, {100, 100}), 0, 1, {0.25, 0}).values,
+              Near({75, 100}));
+}
+
+TEST(ResampleTest, ShearMovesTheTopRight) {
+  // 45 degrees moves the row above the centre by one.
+  EXPECT_THAT(ShearX(Grey(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}), 45).values,
+              Near({0, 1, 2, 4, 5, 6, 8, 9, 0}));
+}
+
+TEST(ResampleTest, PerspectiveReadsAtTheQuotient) {
+  // One column further right.
+  EXPECT_THAT(
+      Perspective(Grey(1, 3, {1, 2, 3}), {1, 0, 1, 0, 1, 0, 0, 0}).values,
+      Near({2, 3, 0}));
+  // x / (x + 1): 0, 1/2, 2/3.
+  EXPECT_THAT(
+      Perspective(Grey(1, 3, {0, 60, 255}), {1, 0, 0, 0, 1, 0, 1, 0}).values,
+      Near({0, 30, 40}));
+}
+
+TEST(ResampleTest, PerspectiveAtInfinityIsOutside) {
+  // w is 0 in the second column.
+  EXPECT_THAT(Perspective(Grey(1, 2, {9, 9}), {1, 0, 5, 0, 1, 0, -1, 0}).values,
+              Each(0));
+}
+
+TEST(ResampleTest, FisheyeOfNoStrengthIsNothing) {
+  EXPECT_THAT(Fisheye(Uneven(4, 6), 0).values, Near(Uneven(4, 6).values));
+}
+
+TEST(ResampleTest, FisheyeStretchesWithTheSquare) {
+  // 1x4: centre (2, 0.5), half diagonal sqrt(4.25). At x=3 the square of the
+  // distance is 1.25, so the pixel is read at 2 + 1 + 0.5*1.25/4.25 across and
+  // 0.5 - 0.5 * (1 + 0.5*1.25/4.25) down.
+  const double stretch = 1 + 0.5 * 1.25 / 4.25;
+  const Pixels row = Grey(1, 4, {0, 0, 0, 200});
+  EXPECT_NEAR(Fisheye(row, 0.5).at(0, 3, 0),
+              200 * (1 - (stretch - 1)) * (1 - 0.5 * (stretch - 1)), 1e-9);
+}
+
+TEST(ResampleTest, ShiftedRepeatsTheBorder) {
+  EXPECT_THAT(Shifted(Grey(1, 3, {10, 20, 40}), {0.5, 0}).values,
+              Near({15, 30, 40}));
+}
+
+}  // namespace
+}  // namespace feedrate

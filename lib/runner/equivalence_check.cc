@@ -1,0 +1,140 @@
+#include "lib/runner/equivalence_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/catalogue/transform_set.h"
+#include "lib/config/text_proto.h"
+#include "lib/hash/sha256.h"
+#include "lib/media/corpus.h"
+#include "lib/records/records.pb.h"
+#include "lib/reference/check_output.h"
+#include "lib/reference/compare.h"
+#include "lib/reference/pixels.h"
+#include "lib/runner/cache_folder.h"
+#include "lib/runner/equivalence_cache.h"
+#include "lib/runner/input_corpora.h"
+#include "lib/runner/prepare_command.h"
+#include "lib/worker/child.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// Goes up when lib/reference answers otherwise than before.
+constexpr int kRecipe = 1;
+
+std::string KeyOf(const Job& job, const std::string& version, int64_t items,
+                  const Transform& transform,
+                  const Implementation& implementation,
+                  const std::string& sha256) {
+  return Sha256Hex(absl::StrCat(
+      kRecipe, "\n", kVersion, "\n", job.scenario(), "\n", job.library(), " ",
+      version, "\n", job.device(), "\n", CanonicalParameters(implementation),
+      "\n", implementation.unchecked(), "\n",
+      PrintTextProto(transform.reference()), "\n", job.seed(), "\n", items, " ",
+      sha256));
+}
+
+OutputView ViewOf(const ChildOutput& output) {
+  OutputView view;
+  view.data = output.bytes.data();
+  view.bytes = static_cast<int64_t>(output.bytes.size());
+  view.dtype = output.info.dtype;
+  view.layout = output.info.layout;
+  const std::vector<int64_t>& shape = output.info.shape;
+  const bool channels_first = output.info.layout == "CHW";
+  view.height = static_cast<int>(shape[channels_first ? 1 : 0]);
+  view.width = static_cast<int>(shape[channels_first ? 2 : 1]);
+  view.channels = static_cast<int>(shape[channels_first ? 0 : 2]);
+  return view;
+}
+
+Equivalence RecordOf(const Comparison& comparison) {
+  Equivalence record;
+  record.set_label(comparison.label);
+  if (comparison.max_abs_diff.has_value()) {
+    record.set_max_abs_diff(*comparison.max_abs_diff);
+  }
+  if (comparison.psnr_db.has_value()) record.set_psnr_db(*comparison.psnr_db);
+  if (comparison.ssim.has_value()) record.set_ssim(*comparison.ssim);
+  record.set_reference(comparison.reference);
+  return record;
+}
+
+// `null` has nothing to show; `faulty` is asked for what it may do wrong.
+absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
+                                           MeasuredChild* child) {
+  Equivalence equivalence;
+  if (job.library() == "null") return equivalence;
+  OutputCommand command;
+  command.indexes = {0};
+  RETURN_IF_ERROR(child->Outputs(command, limit).status());
+  equivalence.set_label(kUnchecked);
+  equivalence.set_reference("a library for tests");
+  return equivalence;
+}
+
+}  // namespace
+
+std::string EquivalenceCachePath() {
+  return absl::StrCat(CacheFolder(), "/equivalence.jsonl");
+}
+
+absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
+    const Transform& transform, const Implementation& implementation,
+    const InputCorpora::Input& input, const std::vector<ChildOutput>& outputs) {
+  std::vector<Comparison> comparisons;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ImageView image = input.plain->image(static_cast<int64_t>(i));
+    const Pixels pixels =
+        PixelsFromBytes(image.data, image.height, image.width, image.channels);
+    ASSIGN_OR_RETURN(const LibraryOutput output,
+                     ReadOutput(ViewOf(outputs[i])));
+    ASSIGN_OR_RETURN(comparisons.emplace_back(),
+                     CheckOutput(transform, implementation, pixels, output));
+  }
+  return RecordOf(WorstOf(comparisons));
+}
+
+absl::StatusOr<Equivalence> EquivalenceCheck::Check(
+    const Job& job, const std::string& version,
+    const InputCorpora::Input& input, absl::Duration limit,
+    MeasuredChild* child) {
+  if (IsTestLibrary(job.library())) return AskTestLibrary(job, limit, child);
+  ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue_, job));
+  const Implementation* implementation =
+      FindImplementation(*transform, job.library(), job.params_profile());
+  const int64_t items = std::min<int64_t>(
+      catalogue_.policy().measuring().compared_items(), input.plain->size());
+  const std::string key = KeyOf(job, version, items, *transform,
+                                *implementation, input.dataset.sha256());
+  if (const Equivalence* known = cache_.Find(key)) return *known;
+  OutputCommand command;
+  command.seed = static_cast<uint64_t>(job.seed());
+  for (int64_t i = 0; i < items; ++i) command.indexes.push_back(i);
+  ASSIGN_OR_RETURN(const std::vector<ChildOutput> outputs,
+                   child->Outputs(command, limit));
+  const absl::StatusOr<Equivalence> compared =
+      Compare(*transform, *implementation, input, outputs);
+  Equivalence equivalence;
+  if (compared.ok()) {
+    equivalence = *compared;
+  } else {
+    equivalence.set_label(kDifferent);
+    equivalence.set_reference(std::string(compared.status().message()));
+  }
+  cache_.Add(key, equivalence);
+  return equivalence;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,144 @@
+#include "lib/runner/job_list.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/dataset_id.h"
+#include "lib/base/override_flags.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/catalogue/published_numbers.h"
+#include "lib/config/load.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/planning/cost.h"
+#include "lib/planning/jobs.h"
+#include "lib/planning/resolve.h"
+#include "lib/records/record_reader.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+absl::StatusOr<JobList> PlanJobs(const JobSource& source,
+                                 const Catalogue& catalogue) {
+  JobList list;
+  ASSIGN_OR_RETURN(const LoadedConfig loaded,
+                   LoadConfig(source.config, source.overrides));
+  ASSIGN_OR_RETURN(list.config, Resolve(loaded, catalogue));
+  ASSIGN_OR_RETURN(const PublishedNumbers published,
+                   PublishedNumbers::Load(catalogue.configs_dir()));
+  const CostModel cost(catalogue.policy(), published);
+  PlanOutput output;
+  output.job = [&](const Job& job) {
+    list.jobs.push_back(job);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(
+      ForEachJob({list.config, loaded.places, catalogue, cost}, output));
+  list.dataset = list.config.data().dataset();
+  return list;
+}
+
+// The first override that planned jobs cannot take, or empty.
+std::string LateOverride(const Overrides& o) {
+  if (o.num_items.has_value()) return "num_items";
+  if (o.num_runs.has_value()) return "num_runs";
+  if (o.device.has_value()) return "device";
+  if (o.workers.has_value()) return "workers";
+  if (o.batch_size.has_value()) return "batch_size";
+  if (o.libraries.has_value()) return "libraries";
+  if (o.transforms.has_value()) return "transforms";
+  if (o.transform_set.has_value()) return "transform_set";
+  if (o.scope.has_value()) return "scope";
+  if (o.min_time.has_value()) return "min_time";
+  if (o.thread_policy.has_value()) return "thread_policy";
+  if (o.params_profile.has_value()) return "params_profile";
+  if (o.env_set.has_value()) return "env_set";
+  if (o.sample_ratio.has_value()) return "sample_ratio";
+  if (o.sweep.has_value()) return "sweep";
+  if (o.seed.has_value()) return "seed";
+  return "";
+}
+
+absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
+  const std::string late = LateOverride(source.overrides);
+  if (!late.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", late,
+                     " changes a config, and jobs are planned already; give it "
+                     "to plan, or use --config"));
+  }
+  JobList list;
+  std::string first_problem;
+  RecordReader reader(
+      [&](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record != "job") return absl::OkStatus();
+        return json.Read(&list.jobs.emplace_back());
+      },
+      [&](const std::string& problem) {
+        if (first_problem.empty()) first_problem = problem;
+      });
+  RETURN_IF_ERROR(reader.ReadFile(source.jobs));
+  // Unlike rows, jobs are wanted whole: a plan that was cut off is none.
+  if (!first_problem.empty()) {
+    return absl::InvalidArgumentError(first_problem);
+  }
+  const Overrides& o = source.overrides;
+  list.dataset = o.dataset.value_or("");
+  list.config.set_label(o.label.value_or(""));
+  list.config.set_note(o.note.value_or(""));
+  list.config.mutable_output()->set_path(o.output.value_or("-"));
+  return list;
+}
+
+absl::Status CheckJob(const Job& job, const std::string& tool,
+                      const Catalogue& catalogue) {
+  const Scenario* scenario = catalogue.FindScenario(job.scenario());
+  const ModePolicy* mode =
+      scenario == nullptr ? nullptr
+                          : catalogue.FindMode(job.mode(), scenario->media());
+  if (mode == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", job.job_id(), ": scenario \"", job.scenario(),
+                     "\" has no mode \"", job.mode(), "\" in the policy"));
+  }
+  if (mode->tool() == tool) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("job ", job.job_id(), " (", job.scenario(), ", ", job.mode(),
+                   ") is not for ", tool, "; run it with ", mode->tool()));
+}
+
+}  // namespace
+
+absl::StatusOr<JobList> LoadJobList(const JobSource& source,
+                                    const Catalogue& catalogue) {
+  ASSIGN_OR_RETURN(JobList list, source.config.empty()
+                                     ? ReadJobs(source)
+                                     : PlanJobs(source, catalogue));
+  if (list.jobs.empty()) {
+    return absl::InvalidArgumentError(
+        source.config.empty()
+            ? "no jobs on standard input; plan --config=FILE makes them"
+            : absl::StrCat(source.config, ": nothing to run"));
+  }
+  for (const Job& job : list.jobs) {
+    RETURN_IF_ERROR(CheckJob(job, source.tool, catalogue));
+  }
+  if (source.config.empty() && !list.dataset.empty()) {
+    ASSIGN_OR_RETURN(const std::string id, DatasetId(list.dataset));
+    for (const Job& job : list.jobs) {
+      if (job.dataset() == id) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dataset: its id is \"", id, "\", but job ",
+                       job.job_id(), " is for \"", job.dataset(), "\""));
+    }
+  }
+  return list;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,85 @@
+// One job, from a fresh child to its rows.
+#ifndef FEEDRATE_LIB_RUNNER_JOB_RUN_H_
+#define FEEDRATE_LIB_RUNNER_JOB_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "lib/measure/measure_run.h"
+#include "lib/measure/preflight.h"
+#include "lib/measure/warm_up.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/child_subject.h"
+#include "lib/runner/measure_policy.h"
+#include "lib/runner/run_context.h"
+#include "lib/worker/child.h"
+
+namespace feedrate {
+
+// Whatever the measured code does becomes rows. A status that is not OK ends
+// the run: it was interrupted (Cancelled), or a row could not be written.
+class JobRun {
+ public:
+  // Both outlive it.
+  JobRun(const RunContext* context, const Job& job);
+
+  // Run indexes that are asked for and not done yet.
+  const std::vector<int>& pending() const { return pending_; }
+  const Job& job() const { return job_; }
+  // Makes runs pending that are done.
+  void MeasureAgain();
+
+  // Brings the job to where a run can be measured: child, transform, preflight,
+  // equivalence, warm-up. What fails or stops early is answered with a row for
+  // each pending run, and nothing is pending any more.
+  absl::Status Begin();
+  // Measures one pending run, more than once when it is noisy, and writes its
+  // rows.
+  absl::Status Measure(int run_index);
+  // Lets the child go.
+  void End();
+  // Writes rows of `status` for all pending runs.
+  absl::Status Answer(const std::string& status, const std::string& reason);
+
+  // What was found out in Begin, for `--verify`. Empty label: nothing.
+  const Equivalence& equivalence() const { return equivalence_; }
+  // All but warm-up and preflight, for `--verify`.
+  absl::Status Prepare();
+  absl::Status CheckEquivalence();
+
+ private:
+  absl::Status TryBegin();
+  absl::Status WarmUpJob();
+  absl::Status MeasureOnce(int run_index, RunResult* result);
+  Row NewRow(int run_index);
+  absl::Status WriteFailure(const absl::Status& failure,
+                            const std::vector<int>& run_indexes);
+  absl::Status Write(Row* row);
+  uint64_t SeedOf(int run_index) const;
+
+  const RunContext& context_;
+  const Job job_;
+  JobPolicy policy_;
+  std::vector<int> pending_;
+  std::map<int, int> next_attempt_;
+
+  InputCorpora::Input input_;
+  int64_t num_items_ = 0;
+  std::string version_;
+  std::unique_ptr<MeasuredChild> child_;
+  std::unique_ptr<ChildSubject> subject_;
+  bool has_preflight_ = false;
+  Preflight preflight_;
+  WarmUp warm_up_;
+  Equivalence equivalence_;
+  absl::Time row_start_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_JOB_RUN_H_

@@ -1,0 +1,89 @@
+#include "lib/runner/row_builder.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "lib/measure/measure_run.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/quantiles.h"
+
+namespace feedrate {
+
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
+Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
+  Row row;
+  row.set_job_id(job.job_id());
+  row.set_scenario(job.scenario());
+  row.set_mode(job.mode());
+  row.set_scope(job.scope());
+  row.set_library(job.library());
+  row.set_transform(job.transform());
+  row.set_device(job.device());
+  row.set_num_items(job.num_items());
+  row.set_batch_size(job.batch_size());
+  row.set_workers(job.workers());
+  row.set_thread_policy(job.thread_policy());
+  row.set_params_profile(job.params_profile());
+  row.mutable_dataset()->set_id(job.dataset());
+  row.set_seed(job.seed());
+  *row.mutable_settings() = job.settings();
+  row.set_params_sha256(job.params_sha256());
+  row.set_env_group(job.env_group());
+  row.set_env_set(job.env_set());
+  row.set_hardware_class(job.hardware_class());
+  row.set_unit(unit);
+  *row.mutable_labels() = job.labels();
+  row.set_hardware(run.hardware);
+  row.set_machine_profile(run.machine_profile);
+  row.set_env_id(run.env_id);
+  row.set_run_id(run.run_id);
+  return row;
+}
+
+std::string StatusOfFailure(const absl::Status& failure) {
+  switch (failure.code()) {
+    case absl::StatusCode::kAborted:
+      return "crashed";
+    case absl::StatusCode::kDeadlineExceeded:
+      return "timeout";
+    case absl::StatusCode::kResourceExhausted:
+      return "oom";
+    default:
+      return "failed";
+  }
+}
+
+void SetFailure(const absl::Status& failure, Row* row) {
+  row->set_status(StatusOfFailure(failure));
+  row->set_reason(std::string(failure.message()));
+}
+
+void SetTiming(const RunResult& result, Row* row) {
+  row->set_status("ok");
+  row->set_elapsed_s(result.elapsed_s);
+  row->set_items(result.timing.items);
+  if (result.elapsed_s > 0) {
+    row->set_throughput(static_cast<double>(result.timing.items) /
+                        result.elapsed_s);
+  }
+  const std::vector<double>& samples = result.timing.samples_s;
+  row->mutable_samples_s()->Assign(samples.begin(), samples.end());
+  row->set_timed_unit(result.chunk == 1 ? "item" : "chunk");
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  if (!sorted.empty()) {
+    row->set_p50_s(SortedQuantile(sorted, 0.5));
+    row->set_p90_s(SortedQuantile(sorted, 0.9));
+    row->set_p99_s(SortedQuantile(sorted, 0.99));
+  }
+  row->mutable_warnings()->Assign(result.warnings.begin(),
+                                  result.warnings.end());
+}
+
+}  // namespace feedrate

@@ -1,0 +1,39 @@
+// Rows out of jobs and what became of them.
+#ifndef FEEDRATE_LIB_RUNNER_ROW_BUILDER_H_
+#define FEEDRATE_LIB_RUNNER_ROW_BUILDER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "lib/measure/measure_run.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+// What all rows of a run share.
+struct RunIdentity {
+  std::string run_id;
+  std::string env_id;
+  std::string machine_profile;
+  // Name of the processor.
+  std::string hardware;
+};
+
+// A row with the job's fields and the run's, without an outcome. `unit` is what
+// one item is.
+Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit);
+
+// `failed`, `crashed`, `timeout` or `oom`: what an error of lib/worker means.
+std::string StatusOfFailure(const absl::Status& failure);
+
+// Fills in an outcome.
+void SetFailure(const absl::Status& failure, Row* row);
+void SetTiming(const RunResult& result, Row* row);
+
+// RFC 3339, UTC, with milliseconds.
+std::string TimeText(absl::Time time);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_ROW_BUILDER_H_

@@ -1,0 +1,163 @@
+#include "lib/runner/row_output.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/unique_fd.h"
+#include "lib/records/json_reader.h"
+#include "lib/records/output_names.h"
+#include "lib/records/record_writer.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+absl::Status FileError(const std::string& path, const char* what) {
+  return absl::UnavailableError(
+      absl::StrCat(path, ": cannot ", what, ": ", strerror(errno)));
+}
+
+// What stands after the last newline.
+absl::StatusOr<std::string> LastLine(int fd, const std::string& path,
+                                     int64_t size) {
+  constexpr int64_t kBlock = 1 << 16;
+  std::string tail;
+  int64_t at = size;
+  while (at > 0) {
+    const int64_t block = std::min(kBlock, at);
+    std::string text(block, '\0');
+    at -= block;
+    if (pread(fd, &text[0], block, at) != block) return FileError(path, "read");
+    tail.insert(0, text);
+    const size_t newline = tail.rfind('\n');
+    if (newline != std::string::npos) return tail.substr(newline + 1);
+  }
+  return tail;
+}
+
+}  // namespace
+
+absl::Status RepairLastLine(
+    const std::string& path,
+    const std::function<void(const std::string&)>& warn) {
+  const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat info;
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) {
+    return FileError(path, "open");
+  }
+  if (!S_ISREG(info.st_mode)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string last,
+                   LastLine(fd.get(), path, info.st_size));
+  if (last.empty()) return absl::OkStatus();
+  if (JsonReader().Open(last).ok()) {
+    if (pwrite(fd.get(), "\n", 1, info.st_size) != 1) {
+      return FileError(path, "write");
+    }
+    return absl::OkStatus();
+  }
+  if (warn) {
+    warn(absl::StrCat(path, ": cut off a torn last line of ", last.size(),
+                      " bytes"));
+  }
+  if (ftruncate(fd.get(), info.st_size - last.size()) != 0) {
+    return FileError(path, "repair");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RowOutput>> RowOutput::Open(
+    const Options& options) {
+  std::unique_ptr<RowOutput> output(new RowOutput(options));
+  output->is_folder_ =
+      IsFolder(options.path) || absl::EndsWith(options.path, "/");
+  if (output->is_folder_) {
+    RETURN_IF_ERROR(MakeFolder(options.path));
+    if (!options.config.empty()) {
+      RETURN_IF_ERROR(WriteFileAtomically(
+          JoinPath(options.path, kResolvedConfigName), options.config));
+    }
+  } else {
+    // At once: that the file cannot be written is worth knowing before hours.
+    RETURN_IF_ERROR(
+        output->OpenFile(options.path, &output->files_[options.path]));
+  }
+  return output;
+}
+
+absl::StatusOr<std::vector<std::string>> RowOutput::ExistingFiles() const {
+  if (options_.path == "-") return std::vector<std::string>();
+  if (!is_folder_) return std::vector<std::string>{options_.path};
+  return ListFiles(options_.path, ".jsonl", /*recursive=*/true);
+}
+
+void RowOutput::SetHead(const Env& env, const Run& run) {
+  env_ = env;
+  run_ = run;
+}
+
+absl::Status RowOutput::OpenFile(const std::string& path, File* file) const {
+  if (path == "-") {
+    file->fd.Reset(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    return file->fd.valid() ? absl::OkStatus() : FileError(path, "write");
+  }
+  RETURN_IF_ERROR(MakeFolder(ParentFolder(path)));
+  file->fd.Reset(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  struct stat info;
+  if (!file->fd.valid() || fstat(file->fd.get(), &info) != 0) {
+    return FileError(path, "write");
+  }
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return absl::OkStatus();
+  if (options_.resume) return RepairLastLine(path, options_.warn);
+  return absl::AlreadyExistsError(absl::StrCat(
+      path, ": is there and not empty; --resume carries on with it"));
+}
+
+absl::StatusOr<RecordWriter*> RowOutput::WriterOf(const std::string& name) {
+  const std::string path =
+      is_folder_ ? JoinPath(options_.path, name) : options_.path;
+  File& file = files_[path];
+  if (!file.fd.valid()) RETURN_IF_ERROR(OpenFile(path, &file));
+  if (file.writer == nullptr) {
+    auto writer = std::make_unique<RecordWriter>(
+        file.fd.get(), path == "-" ? "standard output" : path,
+        RecordWriter::Flush::kEachRecord);
+    RETURN_IF_ERROR(writer->Write(env_));
+    RETURN_IF_ERROR(writer->Write(run_));
+    file.writer = std::move(writer);
+  }
+  return file.writer.get();
+}
+
+absl::Status RowOutput::WriteText(const std::string& text) {
+  const std::string path =
+      is_folder_ ? JoinPath(options_.path, "verify.txt") : options_.path;
+  File& file = files_[path];
+  if (!file.fd.valid()) RETURN_IF_ERROR(OpenFile(path, &file));
+  return RecordWriter(file.fd.get(), path, RecordWriter::Flush::kEachRecord)
+      .WriteText(text);
+}
+
+absl::Status RowOutput::Write(const Row& row, const std::string& file) {
+  ASSIGN_OR_RETURN(RecordWriter* const writer, WriterOf(file));
+  RETURN_IF_ERROR(writer->Write(row));
+  ++counts_[row.status()];
+  return absl::OkStatus();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,348 @@
+#include "lib/runner/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/load.h"
+#include "lib/config/text_proto.h"
+#include "lib/draw/progress.h"
+#include "lib/environment/env_record.h"
+#include "lib/machine/machine.h"
+#include "lib/machine/root.h"
+#include "lib/measure/noise.h"
+#include "lib/records/json_writer.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/copy_speed.h"
+#include "lib/runner/done_runs.h"
+#include "lib/runner/equivalence_check.h"
+#include "lib/runner/group_run.h"
+#include "lib/runner/input_corpora.h"
+#include "lib/runner/interrupt.h"
+#include "lib/runner/job_list.h"
+#include "lib/runner/job_run.h"
+#include "lib/runner/measure_policy.h"
+#include "lib/runner/new_run_id.h"
+#include "lib/runner/null_job.h"
+#include "lib/runner/prepare_command.h"
+#include "lib/runner/row_builder.h"
+#include "lib/runner/row_output.h"
+#include "lib/runner/run_context.h"
+#include "lib/runner/server_pool.h"
+#include "lib/runner/time_account.h"
+#include "lib/runner/verify.h"
+#include "lib/runner/worker_command.h"
+
+namespace feedrate {
+namespace {
+
+// One start of a runner, step by step.
+class Session {
+ public:
+  explicit Session(const RunOptions& options)
+      : options_(options), progress_(std::cerr, isatty(STDERR_FILENO) != 0) {}
+
+  absl::StatusOr<ExitCode> Run() {
+    const absl::Status status = RunAll();
+    servers_ = nullptr;
+    if (status.code() == absl::StatusCode::kCancelled &&
+        interrupt_.happened()) {
+      Say("interrupted; what is written is whole, --resume carries on");
+      return interrupt_.exit_code();
+    }
+    RETURN_IF_ERROR(status);
+    return Verdict();
+  }
+
+ private:
+  absl::Status RunAll() {
+    RETURN_IF_ERROR(Load());
+    RETURN_IF_ERROR(AddServers());
+    RETURN_IF_ERROR(OpenOutput());
+    RETURN_IF_ERROR(servers_->Start());
+    // While the libraries load.
+    RETURN_IF_ERROR(LoadInputs());
+    machine_ = ReadMachine(ThisMachine());
+    const double copy_bytes_per_s = MeasureCopyBytesPerSecond();
+    RETURN_IF_ERROR(WaitForServers());
+    RETURN_IF_ERROR(WriteHead(copy_bytes_per_s));
+    return RunGroups();
+  }
+
+  absl::Status Load() {
+    ASSIGN_OR_RETURN(
+        const std::string folder,
+        FindConfigsFolder(options_.configs_folder, options_.source.config));
+    ASSIGN_OR_RETURN(Catalogue catalogue, Catalogue::Load(folder));
+    catalogue_ = std::make_unique<Catalogue>(std::move(catalogue));
+    ASSIGN_OR_RETURN(list_, LoadJobList(options_.source, *catalogue_));
+    for (const Job& job : list_.jobs) {
+      if (job.has_unsupported_reason()) continue;
+      RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+    }
+    return absl::OkStatus();
+  }
+
+  // Also finds out what is missing, before anything starts.
+  absl::Status AddServers() {
+    servers_ = std::make_unique<ServerPool>(
+        *catalogue_, PlacesOfThisProgram(catalogue_->configs_dir()),
+        interrupt_.fd());
+    std::set<std::string> missing;
+    for (const Job& job : list_.jobs) {
+      if (job.has_unsupported_reason() || missing.count(job.library()) > 0) {
+        continue;
+      }
+      const absl::Status added = servers_->Add(job);
+      if (added.ok()) continue;
+      if (!options_.skip_missing) {
+        return absl::Status(added.code(), absl::StrCat(added.message(),
+                                                       ", or leave it out "
+                                                       "with --skip_missing"));
+      }
+      Say(absl::StrCat("left out ", added.message()));
+      missing.insert(job.library());
+    }
+    list_.jobs.erase(std::remove_if(list_.jobs.begin(), list_.jobs.end(),
+                                    [&](const Job& job) {
+                                      return missing.count(job.library()) > 0;
+                                    }),
+                     list_.jobs.end());
+    if (list_.jobs.empty()) {
+      return absl::NotFoundError("no library is left to measure");
+    }
+    null_job_ = NullJob(list_.jobs[0]);
+    if (!options_.verify) RETURN_IF_ERROR(servers_->Add(null_job_));
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenOutput() {
+    RowOutput::Options output;
+    output.path = list_.config.output().path();
+    if (output.path.empty()) output.path = "-";
+    output.resume = options_.resume;
+    if (!options_.source.config.empty()) {
+      output.config = PrintTextProto(list_.config);
+    }
+    output.warn = [this](const std::string& text) { Say(text); };
+    ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadInputs() {
+    const TimeAccount::Entry entry(&account_, Spending::kMedia);
+    corpora_ = std::make_unique<InputCorpora>(
+        *catalogue_, list_.dataset,
+        [this](int64_t done, int64_t total) {
+          progress_.Show("images", done, total, "");
+        },
+        [this](const std::string& text) { Say(text); });
+    std::vector<const Job*> jobs = {&null_job_};
+    for (const Job& job : list_.jobs) jobs.push_back(&job);
+    for (const Job* job : jobs) {
+      if (interrupt_.happened()) return absl::CancelledError("interrupted");
+      if (job->has_unsupported_reason()) continue;
+      RETURN_IF_ERROR(corpora_->Get(*job).status());
+    }
+    progress_.Finish();
+    return absl::OkStatus();
+  }
+
+  // A library that does not load costs its own rows; why is said here once.
+  absl::Status WaitForServers() {
+    const TimeAccount::Entry entry(&account_, Spending::kImport);
+    std::set<std::string> libraries;
+    std::vector<const Job*> firsts;
+    for (const Job& job : list_.jobs) {
+      if (job.has_unsupported_reason()) continue;
+      if (libraries.insert(job.library()).second) firsts.push_back(&job);
+    }
+    for (size_t i = 0; i < firsts.size(); ++i) {
+      progress_.Show("libraries", i, firsts.size(), firsts[i]->library());
+      const absl::Status ready = servers_->Get(*firsts[i]).status();
+      if (ready.code() == absl::StatusCode::kCancelled) return ready;
+      if (!ready.ok()) {
+        Say(absl::StrCat(firsts[i]->library(),
+                         ": does not load: ", ready.message()));
+      }
+    }
+    progress_.Finish();
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteHead(double copy_bytes_per_s) {
+    machine_.libraries = servers_->Versions();
+    const absl::Time now = absl::Now();
+    const Env env = EnvRecord(machine_, now);
+    feedrate::Run run;
+    run.set_run_id(NewRunId());
+    run.set_config(PrintTextProto(list_.config));
+    for (const absl::string_view word :
+         absl::StrSplit(Root().Read("/proc/self/cmdline").value_or(""), '\0',
+                        absl::SkipEmpty())) {
+      run.add_command(std::string(word));
+    }
+    run.set_label(list_.config.label());
+    run.set_note(list_.config.note());
+    run.set_copy_bytes_per_s(copy_bytes_per_s);
+    run.set_env_id(env.env_id());
+    run.set_started_at(TimeText(now));
+    output_->SetHead(env, run);
+    identity_ = {run.run_id(), env.env_id(), env.machine_profile(),
+                 env.cpu().model()};
+    done_ = std::make_unique<DoneRuns>(
+        env.machine_profile(), [this](const std::string& library) {
+          const auto& versions = machine_.libraries;
+          const auto found = versions.find(library);
+          return found == versions.end() ? "" : found->second;
+        });
+    if (!options_.resume) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                     output_->ExistingFiles());
+    return done_->Read(files, [this](const std::string& text) { Say(text); });
+  }
+
+  bool NothingIsLeft() const {
+    for (const Job& job : list_.jobs) {
+      for (const int run_index : job.run_indexes()) {
+        if (!done_->Done(job.job_id(), run_index)) return false;
+      }
+    }
+    return true;
+  }
+
+  absl::Status RunGroups() {
+    if (!options_.verify && NothingIsLeft()) {
+      Say("every run is done already");
+      return absl::OkStatus();
+    }
+    NoiseWatch noise(
+        NoisePolicyOf(catalogue_->policy().measuring()),
+        /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
+    EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
+    const RunContext context = {*catalogue_,
+                                list_.config.execution(),
+                                options_.limits,
+                                identity_,
+                                servers_.get(),
+                                corpora_.get(),
+                                done_.get(),
+                                output_.get(),
+                                &noise,
+                                &account_,
+                                options_.equivalence ? &equivalence : nullptr};
+    if (options_.verify) return Verify(context);
+    RETURN_IF_ERROR(RunNull(context));
+    const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
+    int64_t jobs_done = 0;
+    GroupProgress progress;
+    progress.begins = [&](const Job& job) {
+      progress_.Show("transforms", jobs_done, list_.jobs.size(),
+                     absl::StrCat(job.transform(), " ", job.library()));
+    };
+    progress.ends = [&](const Job&) { ++jobs_done; };
+    for (const std::vector<int>& group : groups) {
+      std::vector<const Job*> jobs;
+      for (const int at : group) jobs.push_back(&list_.jobs[at]);
+      RETURN_IF_ERROR(RunGroup(context, jobs, progress));
+      if (interrupt_.happened()) return absl::CancelledError("interrupted");
+    }
+    progress_.Finish();
+    return absl::OkStatus();
+  }
+
+  absl::Status Verify(const RunContext& context) {
+    int64_t done = 0;
+    ASSIGN_OR_RETURN(const std::vector<Verification> verifications,
+                     VerifyJobs(context, list_.jobs, [&](const Job& job) {
+                       progress_.Show(
+                           "outputs", done++, list_.jobs.size(),
+                           absl::StrCat(job.transform(), " ", job.library()));
+                     }));
+    progress_.Finish();
+    if (options_.verify_format == "table") {
+      return output_->WriteText(VerificationTable(verifications));
+    }
+    std::string text;
+    for (const Verification& verification : verifications) {
+      AppendRecord(verification, &text);
+    }
+    return output_->WriteText(text);
+  }
+
+  // Timed one by one, whatever it takes: its row is the clock's cost.
+  absl::Status RunNull(const RunContext& context) {
+    JobRun run(&context, null_job_);
+    // A resumed run has its own; `attempt` tells them apart.
+    run.MeasureAgain();
+    RETURN_IF_ERROR(run.Begin());
+    if (run.pending().empty()) return absl::OkStatus();
+    return run.Measure(0);
+  }
+
+  ExitCode Verdict() {
+    std::vector<std::string> parts;
+    bool fails = false;
+    int64_t rows = 0;
+    for (const auto& [status, count] : output_->counts()) {
+      parts.push_back(absl::StrCat(count, " ", status));
+      rows += count;
+      fails |= std::find(options_.fail_on.begin(), options_.fail_on.end(),
+                         status) != options_.fail_on.end();
+    }
+    const std::string time = absl::StrFormat("%.1f s", account_.Total());
+    Say(options_.verify
+            ? absl::StrCat("compared in ", time)
+            : absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ") in ",
+                           time));
+    if (options_.account) Say(account_.Text());
+    return fails ? ExitCode::kCheckSaidNo : ExitCode::kDone;
+  }
+
+  void Say(const std::string& text) {
+    progress_.Finish();
+    std::cerr << options_.source.tool << ": " << text << "\n";
+  }
+
+  const RunOptions& options_;
+  TimeAccount account_;
+  const Interrupt interrupt_;
+  Progress progress_;
+  std::unique_ptr<Catalogue> catalogue_;
+  JobList list_;
+  Job null_job_;
+  std::unique_ptr<ServerPool> servers_;
+  std::unique_ptr<RowOutput> output_;
+  std::unique_ptr<InputCorpora> corpora_;
+  MachineInfo machine_;
+  RunIdentity identity_;
+  std::unique_ptr<DoneRuns> done_;
+};
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunJobs(const RunOptions& options) {
+  return Session(options).Run();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,42 @@
+// What a runner does, without its flags.
+#ifndef FEEDRATE_LIB_RUNNER_RUN_H_
+#define FEEDRATE_LIB_RUNNER_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/base/exit_code.h"
+#include "lib/runner/job_list.h"
+#include "lib/runner/run_context.h"
+
+namespace feedrate {
+
+struct RunOptions {
+  JobSource source;
+  // Folder with matrix and policy. Empty: found.
+  std::string configs_folder;
+  RunLimits limits;
+  // Carries on with what the output holds.
+  bool resume = false;
+  // Libraries whose program or environment is missing are left out, aloud.
+  bool skip_missing = false;
+  // Statuses of rows that make the run end in 3.
+  std::vector<std::string> fail_on;
+  // Compares outputs with the reference.
+  bool equivalence = true;
+  // Only compares, and prints the table of libraries and transforms.
+  bool verify = false;
+  // Of that table: `table` or `jsonl`.
+  std::string verify_format = "table";
+  // Says where the time went, as the last line on standard error.
+  bool account = false;
+};
+
+// Runs all jobs and writes their rows. InvalidArgument, NotFound and
+// FailedPrecondition are the caller's to mend; nothing was measured then.
+absl::StatusOr<ExitCode> RunJobs(const RunOptions& options);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_RUN_H_

@@ -1,0 +1,48 @@
+// What the jobs of one run share.
+#ifndef FEEDRATE_LIB_RUNNER_RUN_CONTEXT_H_
+#define FEEDRATE_LIB_RUNNER_RUN_CONTEXT_H_
+
+#include <cstdint>
+
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/measure/noise.h"
+#include "lib/runner/done_runs.h"
+#include "lib/runner/equivalence_check.h"
+#include "lib/runner/input_corpora.h"
+#include "lib/runner/row_builder.h"
+#include "lib/runner/row_output.h"
+#include "lib/runner/server_pool.h"
+#include "lib/runner/time_account.h"
+
+namespace feedrate {
+
+// Limits that flags set.
+struct RunLimits {
+  // Tries beyond the first for what failed.
+  int retries = 0;
+  // 0: no limit.
+  int64_t memory_bytes = 0;
+  // How late an answer may be. 0: as the policy says.
+  double hang_s = 0;
+};
+
+// Everything outlives the run.
+struct RunContext {
+  const Catalogue& catalogue;
+  const Execution& execution;
+  const RunLimits limits;
+  const RunIdentity identity;
+  ServerPool* const servers;
+  InputCorpora* const corpora;
+  const DoneRuns* const done;
+  RowOutput* const output;
+  NoiseWatch* const noise;
+  TimeAccount* const account;
+  // Null: equivalence is not looked at.
+  EquivalenceCheck* const equivalence;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_RUN_CONTEXT_H_

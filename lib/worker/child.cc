@@ -1,0 +1,233 @@
+#include "lib/worker/child.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/unique_fd.h"
+#include "lib/machine/root.h"
+#include "lib/worker/child_outputs.h"
+#include "lib/worker/exit_text.h"
+#include "lib/worker/memory_guard.h"
+#include "lib/worker/message.h"
+#include "lib/worker/server.h"
+
+namespace feedrate {
+namespace {
+
+// What an answer may take besides its samples.
+constexpr size_t kMaxReplyBytes = size_t{1} << 20;
+// A double in its longest shortest form, with its comma, and some to spare.
+constexpr size_t kBytesPerSample = 32;
+constexpr int64_t kLongestPollMs = 60000;
+// How long one that closed its pipe has to end.
+constexpr int kEndMs = 200;
+
+// How often the kernel has killed a process for want of memory.
+int64_t KernelKills() {
+  for (const absl::string_view line :
+       absl::StrSplit(Root().ReadText("/proc/vmstat"), '\n')) {
+    const std::pair<absl::string_view, absl::string_view> entry =
+        absl::StrSplit(line, ' ');
+    int64_t count = 0;
+    if (entry.first == "oom_kill" && absl::SimpleAtoi(entry.second, &count)) {
+      return count;
+    }
+  }
+  return 0;
+}
+
+std::string Megabytes(int64_t bytes) {
+  return absl::StrCat((bytes + (1 << 19)) >> 20, " MB");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MeasuredChild>> MeasuredChild::Spawn(
+    LibraryServer* server, const std::string& library, int corpus_fd,
+    int64_t memory_limit_bytes) {
+  ASSIGN_OR_RETURN(ChildPipes pipes, server->Spawn(library, corpus_fd));
+  return std::unique_ptr<MeasuredChild>(
+      new MeasuredChild(server, std::move(pipes), memory_limit_bytes));
+}
+
+MeasuredChild::MeasuredChild(LibraryServer* server, ChildPipes pipes,
+                             int64_t memory_limit_bytes)
+    : server_(server),
+      pid_(pipes.pid),
+      commands_(std::move(pipes.commands)),
+      replies_(std::move(pipes.replies)),
+      last_words_(std::move(pipes.stderr_end)),
+      pid_fd_(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0))),
+      memory_limit_bytes_(memory_limit_bytes),
+      guard_(GuardMemory(Root(), pid_, memory_limit_bytes)),
+      kernel_kills_(KernelKills()) {}
+
+MeasuredChild::~MeasuredChild() {
+  if (alive()) Bury(absl::OkStatus()).IgnoreError();
+}
+
+bool MeasuredChild::Send(const std::string& line) {
+  absl::string_view rest = line;
+  while (!rest.empty()) {
+    const ssize_t sent = write(commands_.get(), rest.data(), rest.size());
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    rest.remove_prefix(sent);
+  }
+  return true;
+}
+
+absl::StatusOr<std::string> MeasuredChild::Exchange(const std::string& line,
+                                                    absl::Duration limit,
+                                                    size_t max_reply_bytes) {
+  RETURN_IF_ERROR(end_);
+  replies_.Fill();
+  if (replies_.unfinished() > 0 || !Send(line)) {
+    if (replies_.unfinished() == 0) return BuryClosed();
+    return Bury(absl::DataLossError(
+        absl::StrCat("wrote without being asked: \"",
+                     absl::CHexEscape(replies_.rest().substr(0, 80)), "\"")));
+  }
+  return Wait(limit, max_reply_bytes);
+}
+
+absl::StatusOr<std::string> MeasuredChild::Wait(absl::Duration limit,
+                                                size_t max_reply_bytes) {
+  const absl::Time deadline = absl::Now() + limit;
+  while (true) {
+    if (absl::optional<std::string> line = replies_.TakeLine()) {
+      return *std::move(line);
+    }
+    if (replies_.unfinished() > max_reply_bytes) {
+      return Bury(absl::DataLossError(absl::StrCat(
+          "wrote ", replies_.unfinished(), " bytes without an end of line")));
+    }
+    if (replies_.closed()) return BuryClosed();
+    if (guard_ != nullptr && guard_->Exceeded()) {
+      return Bury(absl::ResourceExhaustedError(""));
+    }
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) {
+      return Bury(absl::DeadlineExceededError(
+          absl::StrCat("gave no answer within ", absl::FormatDuration(limit))));
+    }
+    const absl::Duration wait =
+        guard_ == nullptr ? left : std::min(left, guard_->interval());
+    pollfd wanted[] = {{replies_.fd(), POLLIN, 0},
+                       {last_words_.fd(), POLLIN, 0},
+                       {pid_fd_.get(), POLLIN, 0},
+                       {server_->interrupt_fd(), POLLIN, 0}};
+    poll(wanted, 4,
+         static_cast<int>(
+             std::min(absl::ToInt64Milliseconds(wait) + 1, kLongestPollMs)));
+    if (wanted[3].revents != 0)
+      return Bury(absl::CancelledError("interrupted"));
+    if (wanted[1].revents != 0) last_words_.Drain();
+    if ((wanted[0].revents | wanted[2].revents) == 0) continue;
+    replies_.Fill();
+    // It ended; what it wrote before is here now. Others may hold its pipe.
+    if (wanted[2].revents != 0) {
+      if (absl::optional<std::string> line = replies_.TakeLine()) return *line;
+      return Bury(absl::OkStatus());
+    }
+  }
+}
+
+absl::Status MeasuredChild::EndOf(const absl::StatusOr<ChildInfo>& child) {
+  if (!child.ok()) return child.status();
+  const bool was_killed =
+      WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL;
+  if (guard_ != nullptr && guard_->Exceeded()) {
+    return absl::ResourceExhaustedError("");
+  }
+  if (was_killed && KernelKills() > kernel_kills_) {
+    return absl::ResourceExhaustedError(
+        "killed by the kernel because the machine ran out of memory");
+  }
+  return absl::AbortedError(ExitText(child->status));
+}
+
+absl::Status MeasuredChild::BuryClosed() {
+  // It may be about to end by itself, and how it does is worth knowing.
+  pollfd ended = {pid_fd_.get(), POLLIN, 0};
+  const bool lives_on = pid_fd_.valid() && poll(&ended, 1, kEndMs) == 0;
+  return Bury(lives_on
+                  ? absl::DataLossError("closed its pipe instead of answering")
+                  : absl::OkStatus());
+}
+
+absl::Status MeasuredChild::Bury(absl::Status why) {
+  kill(static_cast<pid_t>(pid_), SIGKILL);
+  const absl::StatusOr<ChildInfo> child = server_->Reap(pid_);
+  if (why.ok()) why = EndOf(child);
+  if (why.code() == absl::StatusCode::kResourceExhausted &&
+      why.message().empty()) {
+    why = absl::ResourceExhaustedError(absl::StrCat(
+        "took more memory than --memory_limit allows (",
+        Megabytes(memory_limit_bytes_), " above what it started with)"));
+  }
+  last_words_.Drain();
+  const std::string words = last_words_.Text();
+  if (!words.empty() && why.code() != absl::StatusCode::kCancelled) {
+    why = absl::Status(why.code(),
+                       absl::StrCat(why.message(), "; last words: ", words));
+  }
+  end_ = why;
+  return end_;
+}
+
+template <typename Reply>
+absl::StatusOr<Reply> MeasuredChild::Judge(absl::StatusOr<Reply> reply) {
+  if (reply.status().code() == absl::StatusCode::kDataLoss) {
+    return Bury(reply.status());
+  }
+  return reply;
+}
+
+absl::StatusOr<PrepareReply> MeasuredChild::Prepare(
+    const PrepareCommand& command, absl::Duration limit) {
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(PrepareLine(command), limit, kMaxReplyBytes));
+  return Judge(ParsePrepareReply(line));
+}
+
+absl::StatusOr<TimeReply> MeasuredChild::Time(const TimeCommand& command,
+                                              absl::Duration limit) {
+  const int64_t chunk = std::max<int64_t>(command.chunk, 1);
+  const size_t samples = command.count / chunk + 1;
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(TimeLine(command), limit,
+                            kMaxReplyBytes + samples * kBytesPerSample));
+  return Judge(CheckTimeReply(command, ParseTimeReply(line)));
+}
+
+absl::StatusOr<std::vector<ChildOutput>> MeasuredChild::Outputs(
+    const OutputCommand& command, absl::Duration limit) {
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(OutputLine(command), limit, kMaxReplyBytes));
+  ASSIGN_OR_RETURN(const OutputReply reply, Judge(ParseOutputReply(line)));
+  return Judge(CopyOutputs(pid_, command.indexes.size(), reply));
+}
+
+}  // namespace feedrate

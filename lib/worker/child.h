@@ -1,0 +1,88 @@
+// One measured process: a library, a transform, a corpus.
+#ifndef FEEDRATE_LIB_WORKER_CHILD_H_
+#define FEEDRATE_LIB_WORKER_CHILD_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/base/unique_fd.h"
+#include "lib/worker/child_outputs.h"
+#include "lib/worker/last_words.h"
+#include "lib/worker/line_inbox.h"
+#include "lib/worker/memory_guard.h"
+#include "lib/worker/message.h"
+#include "lib/worker/server.h"
+
+namespace feedrate {
+
+// Not thread-safe. Whatever the measured code does ends in a status:
+//   Unknown            the library says that it cannot; the child lives
+//   DataLoss           garbage, or a closed pipe, instead of an answer
+//   Aborted            it died; the message has the signal and its last words
+//   DeadlineExceeded   no answer in time
+//   ResourceExhausted  it took more memory than it may, or there was none left
+//   Cancelled          the run is to end
+//   Unavailable        its server is gone
+// After all but the first the child is dead and reaped, and every further
+// command answers the same.
+class MeasuredChild {
+ public:
+  // Forks one. `server` outlives it. 0 bytes: no limit.
+  static absl::StatusOr<std::unique_ptr<MeasuredChild>> Spawn(
+      LibraryServer* server, const std::string& library, int corpus_fd,
+      int64_t memory_limit_bytes);
+  // Kills and reaps it, when it is not dead.
+  ~MeasuredChild();
+  MeasuredChild(const MeasuredChild&) = delete;
+  MeasuredChild& operator=(const MeasuredChild&) = delete;
+
+  absl::StatusOr<PrepareReply> Prepare(const PrepareCommand& command,
+                                       absl::Duration limit);
+  absl::StatusOr<TimeReply> Time(const TimeCommand& command,
+                                 absl::Duration limit);
+  absl::StatusOr<std::vector<ChildOutput>> Outputs(const OutputCommand& command,
+                                                   absl::Duration limit);
+
+  int64_t pid() const { return pid_; }
+  bool alive() const { return end_.ok(); }
+
+ private:
+  MeasuredChild(LibraryServer* server, ChildPipes pipes,
+                int64_t memory_limit_bytes);
+  absl::StatusOr<std::string> Exchange(const std::string& line,
+                                       absl::Duration limit,
+                                       size_t max_reply_bytes);
+  absl::StatusOr<std::string> Wait(absl::Duration limit,
+                                   size_t max_reply_bytes);
+  bool Send(const std::string& line);
+  // Kills and reaps it; remembers and returns how it ended. `why` is what was
+  // seen; OK: only that it is gone, the exit tells the rest.
+  absl::Status Bury(absl::Status why);
+  // The same for one whose pipe is closed.
+  absl::Status BuryClosed();
+  absl::Status EndOf(const absl::StatusOr<ChildInfo>& child);
+  template <typename Reply>
+  absl::StatusOr<Reply> Judge(absl::StatusOr<Reply> reply);
+
+  LibraryServer* const server_;
+  const int64_t pid_;
+  UniqueFd commands_;
+  LineInbox replies_;
+  LastWords last_words_;
+  // Readable when the process has ended. -1: this kernel has none.
+  UniqueFd pid_fd_;
+  const int64_t memory_limit_bytes_;
+  std::unique_ptr<MemoryGuard> guard_;
+  // How often the kernel had killed for want of memory at the start.
+  const int64_t kernel_kills_;
+  absl::Status end_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_WORKER_CHILD_H_

@@ -1,0 +1,216 @@
+#include "lib/worker/child.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/unique_fd.h"
+#include "lib/worker/server.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// What no test waits for, except where waiting is the point.
+constexpr absl::Duration kLong = absl::Seconds(60);
+
+ServerOptions FakeServer(const std::vector<std::string>& flags = {}) {
+  ServerOptions options;
+  options.name = "fake";
+  options.argv = {"/usr/bin/python3", "lib/worker/testing/fake_server.py"};
+  options.argv.insert(options.argv.end(), flags.begin(), flags.end());
+  return options;
+}
+
+class ChildTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    signal(SIGPIPE, SIG_IGN);
+    interrupt_.Reset(eventfd(0, EFD_CLOEXEC));
+    ServerOptions options = FakeServer();
+    options.interrupt_fd = interrupt_.get();
+    absl::StatusOr<std::unique_ptr<LibraryServer>> server =
+        LibraryServer::Start(options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    ASSERT_TRUE(server_->WaitReady(kLong).ok());
+  }
+
+  std::unique_ptr<MeasuredChild> Spawn(const std::string& transform,
+                                       int64_t memory_limit_bytes = 0) {
+    const UniqueFd no_corpus(eventfd(0, EFD_CLOEXEC));
+    absl::StatusOr<std::unique_ptr<MeasuredChild>> child = MeasuredChild::Spawn(
+        server_.get(), "fake", no_corpus.get(), memory_limit_bytes);
+    EXPECT_TRUE(child.ok()) << child.status();
+    PrepareCommand command;
+    command.transform = transform;
+    EXPECT_TRUE((*child)->Prepare(command, kLong).ok());
+    return *std::move(child);
+  }
+
+  // What timing ten items of `transform` ends in.
+  absl::Status Time(MeasuredChild* child, absl::Duration limit = kLong) {
+    TimeCommand command;
+    command.count = 10;
+    return child->Time(command, limit).status();
+  }
+
+  UniqueFd interrupt_;
+  std::unique_ptr<LibraryServer> server_;
+};
+
+TEST_F(ChildTest, TimesItems) {
+  const std::unique_ptr<MeasuredChild> child = Spawn("ok");
+  TimeCommand command;
+  command.count = 10;
+  command.chunk = 4;
+  const absl::StatusOr<TimeReply> reply = child->Time(command, kLong);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->samples_s, std::vector<double>({0.5, 0.5, 0.5}));
+  EXPECT_TRUE(child->alive());
+}
+
+TEST_F(ChildTest, CopiesOutputs) {
+  const std::unique_ptr<MeasuredChild> child = Spawn("ok");
+  OutputCommand command;
+  command.indexes = {0};
+  const auto outputs = child->Outputs(command, kLong);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_EQ(outputs->size(), 1);
+  EXPECT_EQ((*outputs)[0].bytes.size(), 12);
+  EXPECT_EQ((*outputs)[0].bytes[11], 11);
+  command.indexes = {0, 1};
+  EXPECT_EQ(child->Outputs(command, kLong).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ChildTest, ARefusalLeavesTheChildAlive) {
+  const std::unique_ptr<MeasuredChild> child = Spawn("ok");
+  PrepareCommand command;
+  command.transform = "refuse";
+  const absl::Status status = child->Prepare(command, kLong).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
+  EXPECT_EQ(status.message(), "TypeError: no such transform");
+  EXPECT_TRUE(Time(child.get()).ok());
+}
+
+TEST_F(ChildTest, ASegmentationFaultIsNamedWithTheLastWords) {
+  const std::unique_ptr<MeasuredChild> child = Spawn("segfault");
+  const absl::Status status = Time(child.get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("killed by SIGSEGV"),
+                    HasSubstr("last words: about to fail")));
+  EXPECT_FALSE(child->alive());
+  EXPECT_EQ(Time(child.get()), status);
+}
+
+TEST_F(ChildTest, AnExitIsNamed) {
+  const absl::Status status = Time(Spawn("exit").get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("exited with code 3"));
+}
+
+TEST_F(ChildTest, AHangEndsAtTheLimit) {
+  const absl::Status status = Time(Spawn("hang").get(), absl::Milliseconds(50));
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("gave no answer within 50ms"));
+}
+
+TEST_F(ChildTest, GarbageAndFloodsAreDataLoss) {
+  EXPECT_EQ(Time(Spawn("garbage").get()).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Time(Spawn("flood").get()).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ChildTest, AClosedPipeIsDataLoss) {
+  const absl::Status status = Time(Spawn("close").get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("closed its pipe"));
+}
+
+TEST_F(ChildTest, MemoryBeyondTheLimitIsSeen) {
+  const std::unique_ptr<MeasuredChild> child = Spawn("allocate", 64 << 20);
+  const absl::Status status = Time(child.get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("(64 MB above"));
+}
+
+// A helper that the dead process started holds its pipe, so there is no end of
+// file; the death must be seen all the same.
+TEST_F(ChildTest, ADeathIsSeenThoughAnotherHoldsThePipe) {
+  const absl::Status status = Time(Spawn("orphan").get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("killed by SIGKILL"));
+}
+
+TEST_F(ChildTest, TheNextChildRunsAfterADeath) {
+  Time(Spawn("segfault").get()).IgnoreError();
+  EXPECT_TRUE(Time(Spawn("ok").get()).ok());
+}
+
+TEST_F(ChildTest, AnInterruptEndsTheWait) {
+  const std::unique_ptr<MeasuredChild> child = Spawn("hang");
+  const uint64_t one = 1;
+  ASSERT_EQ(write(interrupt_.get(), &one, sizeof(one)), sizeof(one));
+  EXPECT_EQ(Time(child.get()).code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ChildTest, AServerThatIsKilledIsNamed) {
+  kill(server_->pid(), SIGKILL);
+  const UniqueFd no_corpus(eventfd(0, EFD_CLOEXEC));
+  const absl::Status status =
+      MeasuredChild::Spawn(server_.get(), "fake", no_corpus.get(), 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("fake: its server"));
+}
+
+TEST(ServerTest, SaysWhyTheLibraryDoesNotLoad) {
+  auto server = LibraryServer::Start(FakeServer({"--fail-to-load"}));
+  ASSERT_TRUE(server.ok());
+  EXPECT_EQ((*server)->WaitReady(kLong).status().message(),
+            "ModuleNotFoundError: No module named 'fake'");
+}
+
+TEST(ServerTest, QuotesTheLastWordsOfOneThatDies) {
+  auto server = LibraryServer::Start(FakeServer({"--die"}));
+  ASSERT_TRUE(server.ok());
+  EXPECT_THAT(std::string((*server)->WaitReady(kLong).status().message()),
+              AllOf(HasSubstr("exited with code 1"),
+                    HasSubstr("cannot open shared object file")));
+}
+
+TEST(ServerTest, SaysThatAProgramIsMissing) {
+  ServerOptions options;
+  options.name = "fake";
+  options.argv = {"/nowhere/worker_fake"};
+  auto server = LibraryServer::Start(options);
+  ASSERT_TRUE(server.ok());
+  EXPECT_THAT(std::string((*server)->WaitReady(kLong).status().message()),
+              HasSubstr("/nowhere/worker_fake: No such file or directory"));
+}
+
+TEST(ServerTest, PassesTheEnvironmentOn) {
+  ServerOptions options = FakeServer();
+  options.environment = {{"FAKE_VERSION", "9"}};
+  auto server = LibraryServer::Start(options);
+  ASSERT_TRUE(server.ok());
+  const absl::StatusOr<Hello> hello = (*server)->WaitReady(kLong);
+  ASSERT_TRUE(hello.ok()) << hello.status();
+  EXPECT_EQ(hello->versions.at("fake"), "9");
+}
+
+}  // namespace
+}  // namespace feedrate

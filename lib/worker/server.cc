@@ -1,0 +1,167 @@
+#include "lib/worker/server.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/unique_fd.h"
+#include "lib/worker/exit_text.h"
+#include "lib/worker/message.h"
+#include "lib/worker/send_fds.h"
+#include "lib/worker/start_process.h"
+
+namespace feedrate {
+namespace {
+
+// A fork of a process with a large library takes milliseconds; a machine that
+// swaps takes its time.
+constexpr absl::Duration kControlLimit = absl::Seconds(30);
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+absl::StatusOr<Pipe> MakePipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot make a pipe: ", strerror(errno)));
+  }
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// One that closed its socket is about to end, and how it does is worth a
+// moment.
+int WaitOrKill(pid_t pid) {
+  int status = 0;
+  for (int i = 0; i < 100; ++i) {
+    if (waitpid(pid, &status, WNOHANG) == pid) return status;
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  kill(pid, SIGKILL);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LibraryServer>> LibraryServer::Start(
+    const ServerOptions& options) {
+  ASSIGN_OR_RETURN(StartedProcess started,
+                   StartProcess(options.argv, options.environment));
+  return std::unique_ptr<LibraryServer>(
+      new LibraryServer(options, started.pid, std::move(started.control),
+                        std::move(started.stderr_end)));
+}
+
+LibraryServer::LibraryServer(const ServerOptions& options, pid_t pid,
+                             UniqueFd control, UniqueFd stderr_end)
+    : options_(options),
+      pid_(pid),
+      control_(std::move(control)),
+      last_words_(std::move(stderr_end)),
+      hello_(absl::UnavailableError("not asked yet")) {}
+
+LibraryServer::~LibraryServer() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+absl::Status LibraryServer::Gone() {
+  std::string how = "is gone";
+  if (pid_ >= 0) {
+    how = ExitText(WaitOrKill(pid_));
+    pid_ = -1;
+  }
+  last_words_.Drain();
+  const std::string words = last_words_.Text();
+  return absl::UnavailableError(
+      absl::StrCat(options_.name, ": its server ", how,
+                   words.empty() ? "" : "; last words: ", words));
+}
+
+absl::StatusOr<std::string> LibraryServer::ReadLine(absl::Duration limit) {
+  const absl::Time deadline = absl::Now() + limit;
+  while (true) {
+    if (absl::optional<std::string> line = control_.TakeLine()) {
+      return *std::move(line);
+    }
+    if (control_.closed()) return Gone();
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) {
+      last_words_.Drain();
+      return absl::UnavailableError(
+          absl::StrCat(options_.name, ": its server did not answer within ",
+                       absl::FormatDuration(limit)));
+    }
+    pollfd wanted[] = {{control_.fd(), POLLIN, 0},
+                       {last_words_.fd(), POLLIN, 0},
+                       {options_.interrupt_fd, POLLIN, 0}};
+    poll(wanted, 3,
+         static_cast<int>(
+             std::min(absl::ToInt64Milliseconds(left) + 1, int64_t{60000})));
+    if (wanted[2].revents != 0) return absl::CancelledError("interrupted");
+    if (wanted[1].revents != 0) last_words_.Drain();
+    if (wanted[0].revents != 0) control_.Fill();
+  }
+}
+
+absl::StatusOr<Hello> LibraryServer::WaitReady(absl::Duration limit) {
+  if (hello_.ok()) return hello_;
+  ASSIGN_OR_RETURN(const std::string line, ReadLine(limit));
+  hello_ = ParseHello(line);
+  return hello_;
+}
+
+absl::StatusOr<ChildPipes> LibraryServer::Spawn(const std::string& library,
+                                                int corpus_fd) {
+  ASSIGN_OR_RETURN(Pipe commands, MakePipe());
+  ASSIGN_OR_RETURN(Pipe replies, MakePipe());
+  ASSIGN_OR_RETURN(Pipe error, MakePipe());
+  ControlRequest request;
+  request.library = library;
+  if (!SendWithFds(control_.fd(), ControlRequestLine(request),
+                   {commands.read_end.get(), replies.write_end.get(),
+                    error.write_end.get(), corpus_fd})
+           .ok()) {
+    return Gone();
+  }
+  ASSIGN_OR_RETURN(const std::string line, ReadLine(kControlLimit));
+  ASSIGN_OR_RETURN(const ChildInfo child, ParseChildInfo(line));
+  ChildPipes pipes;
+  pipes.pid = child.pid;
+  pipes.commands = std::move(commands.write_end);
+  pipes.replies = std::move(replies.read_end);
+  pipes.stderr_end = std::move(error.read_end);
+  return pipes;
+}
+
+absl::StatusOr<ChildInfo> LibraryServer::Reap(int64_t pid) {
+  ControlRequest request;
+  request.op = ControlRequest::Op::kReap;
+  request.pid = pid;
+  if (!SendWithFds(control_.fd(), ControlRequestLine(request), {}).ok()) {
+    return Gone();
+  }
+  ASSIGN_OR_RETURN(const std::string line, ReadLine(kControlLimit));
+  return ParseChildInfo(line);
+}
+
+}  // namespace feedrate

@@ -1,0 +1,3 @@
+#!/bin/bash
+# Random faults of measured processes; see faults_test.py.
+exec python3 tools/micro/faults_test.py

@@ -1,0 +1,113 @@
+"""What the end-to-end tests of micro share: jobs, a run, its records."""
+
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+MICRO = "tools/micro/micro"
+
+
+def job(transform, run_indexes=(0,), library="faulty", **settings):
+    """A job of a library that is in no matrix; its settings are parameters."""
+    text = json.dumps([library, transform, settings], sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return {
+        "schema": 1,
+        "record": "job",
+        "job_id": digest[:16],
+        "scenario": "image-rgb",
+        "mode": "micro",
+        "scope": "augmentation_only",
+        "library": library,
+        "transform": transform,
+        "device": "cpu",
+        "num_items": 8,
+        "thread_policy": "micro-single",
+        "dataset": "synthetic:rgb,n=8,seed=3",
+        "settings": {name: str(value) for name, value in settings.items()},
+        "run_indexes": list(run_indexes),
+        "hardware_class": "cpu",
+        "output": f"image-rgb/micro/{library}_micro_results.jsonl",
+    }
+
+
+class Run:
+    """One call of micro that has ended."""
+
+    def __init__(self, code, stdout, stderr):
+        self.code = code
+        self.stderr = stderr
+        # Every line must parse: that is part of every test.
+        self.records = [json.loads(line) for line in stdout.splitlines()]
+        self.rows = rows_of(self.records)
+
+
+def rows_of(records, library="faulty"):
+    return [
+        r for r in records if r["record"] == "row" and r["library"] == library
+    ]
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def environment():
+    cache = os.environ.get("TEST_TMPDIR", tempfile.gettempdir())
+    workers = str(pathlib.Path.cwd())
+    return {
+        **os.environ,
+        "FEEDRATE_WORKERS": workers,
+        "XDG_CACHE_HOME": cache,
+        "HOME": cache,
+    }
+
+
+def lines(jobs):
+    return "".join(json.dumps(j) + "\n" for j in jobs)
+
+
+def micro(jobs, *flags, timeout=300):
+    done = subprocess.run(
+        [MICRO, *flags],
+        input=lines(jobs),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=environment(),
+        check=False,
+    )
+    return Run(done.returncode, done.stdout, done.stderr)
+
+
+def start(jobs, *flags):
+    """Starts micro and leaves it running."""
+    process = subprocess.Popen(
+        [MICRO, *flags],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    process.stdin.write(lines(jobs))
+    process.stdin.close()
+    return process
+
+
+def workers_left():
+    """Processes of our own workers that are still there."""
+    left = []
+    for folder in pathlib.Path("/proc").iterdir():
+        try:
+            command = (folder / "cmdline").read_bytes()
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        except (OSError, IndexError):
+            continue
+        ours = str(pathlib.Path.cwd()).encode()
+        if ours in command and b"worker_" in command and state != "Z":
+            left.append(folder.name)
+    return left
