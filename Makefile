@@ -92,6 +92,10 @@ torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/setup.sh build dev
 	@dev/torch.sh
 
+.PHONY: ci-workflow
+ci-workflow: ## Write a GitHub workflow that duels base and head
+	@python3 dev/ci_workflow.py --output=.github/workflows/performance.yml
+
 .PHONY: clean
 clean: ## Remove what the other targets made in this checkout
 	@rm -rf dist
