@@ -100,7 +100,7 @@ row early.jsonl two 100
 exits 4 '1 of 2 jobs cannot be told' --current=early.jsonl --baselines=b
 exits 0 '"cannot_tell":1' --current=early.jsonl --baselines=b \
   --max-cannot-tell=50
-cat good.jsonl | "$TOOL" --baselines=b >out || fail "standard input"
+"$TOOL" --baselines=b <good.jsonl >out || fail "standard input"
 
 # A stored calibration: below its floor nothing is judged.
 mkdir floor
