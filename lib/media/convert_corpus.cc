@@ -147,6 +147,7 @@ absl::StatusOr<Corpus> ConvertCorpus(const Corpus& corpus,
   ParallelFor(corpus.size(), threads, [&](int64_t i) {
     const ItemView item = corpus.item(i);
     const int repeats = static_cast<int>(sizes[i].channels / item.channels);
+    writer.Populate(i);
     Convert(item, form, repeats, writer.data(i));
   });
   return std::move(writer).Finish();

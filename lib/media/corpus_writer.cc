@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,26 @@ int64_t ValueBytes(const ItemSize& size, DType dtype) {
   return bytes;
 }
 
+// Maps the file at an address that suits large pages. Null when it fails.
+char* MapAligned(int fd, int64_t bytes) {
+  constexpr int64_t kChunk = PagePopulator::kChunk;
+  // Room in which such an address is, then the file over it, then what is left
+  // at both ends given back.
+  void* room = mmap(nullptr, bytes + kChunk, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  char* begin = static_cast<char*>(room);
+  const int64_t skip =
+      (kChunk - reinterpret_cast<uintptr_t>(begin) % kChunk) % kChunk;
+  if (skip > 0) munmap(begin, skip);
+  void* map = mmap(begin + skip, bytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_FIXED, fd, 0);
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t mapped = (bytes + page - 1) / page * page;
+  munmap(begin + skip + mapped, kChunk - skip);
+  return map == MAP_FAILED ? nullptr : static_cast<char*>(map);
+}
+
 // The same file without the right to write, so that readers may map it shared
 // on every kernel. `fd` itself where /proc is not there.
 int ReopenForReading(int fd) {
@@ -67,6 +89,12 @@ absl::StatusOr<CorpusWriter> CorpusWriter::Create(DType dtype, Layout layout) {
   return CorpusWriter(fd, dtype, layout);
 }
 
+CorpusWriter::CorpusWriter(int fd, DType dtype, Layout layout)
+    : fd_(fd),
+      dtype_(dtype),
+      layout_(layout),
+      populator_(std::make_unique<PagePopulator>()) {}
+
 CorpusWriter::CorpusWriter(CorpusWriter&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       dtype_(other.dtype_),
@@ -74,7 +102,8 @@ CorpusWriter::CorpusWriter(CorpusWriter&& other) noexcept
       map_(std::exchange(other.map_, nullptr)),
       mapped_bytes_(std::exchange(other.mapped_bytes_, 0)),
       end_(other.end_),
-      items_(std::move(other.items_)) {}
+      items_(std::move(other.items_)),
+      populator_(std::move(other.populator_)) {}
 
 CorpusWriter::~CorpusWriter() {
   Unmap();
@@ -89,13 +118,17 @@ void CorpusWriter::Unmap() {
 absl::Status CorpusWriter::Grow(int64_t bytes) {
   if (ftruncate(fd_, bytes) != 0) return Failed("cannot grow");
   Unmap();
-  void* map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (map == MAP_FAILED) return Failed("cannot be mapped");
-  map_ = static_cast<char*>(map);
+  map_ = MapAligned(fd_, bytes);
+  if (map_ == nullptr) return Failed("cannot be mapped");
   mapped_bytes_ = bytes;
-  // One fault for 2 MB instead of 512, where the kernel is willing.
-  madvise(map, bytes, MADV_HUGEPAGE);
   return absl::OkStatus();
+}
+
+void CorpusWriter::Populate(int64_t i) {
+  const int64_t begin = items_[i].offset;
+  // The header's chunk begins before the first item.
+  populator_->Populate(map_, mapped_bytes_, i == 0 ? 0 : begin,
+                       begin + Aligned(items_[i].bytes));
 }
 
 absl::Status CorpusWriter::AddRoom(const std::vector<ItemSize>& sizes) {

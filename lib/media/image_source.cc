@@ -30,8 +30,10 @@ absl::Status Errno(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-// At most `limit` bytes of a plain file. Messages leave out the path.
-absl::StatusOr<std::string> ReadUpTo(const std::string& path, size_t limit) {
+// Replaces `bytes` by at most `limit` bytes of a plain file. Messages leave out
+// the path.
+absl::Status ReadUpTo(const std::string& path, size_t limit,
+                      std::string* bytes) {
   // A pipe among the files would wait for a writer for ever.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Errno("cannot be opened");
@@ -44,17 +46,17 @@ absl::StatusOr<std::string> ReadUpTo(const std::string& path, size_t limit) {
   if (!S_ISREG(info.st_mode)) {
     return absl::InvalidArgumentError("no plain file");
   }
-  std::string bytes(std::min<uint64_t>(limit, info.st_size), '\0');
+  bytes->resize(std::min<uint64_t>(limit, info.st_size));
   size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = read(fd, &bytes[have], bytes.size() - have);
+  while (have < bytes->size()) {
+    const ssize_t got = read(fd, &(*bytes)[have], bytes->size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Errno("cannot be read");
     if (got == 0) break;  // Cut off under us.
     have += static_cast<size_t>(got);
   }
-  bytes.resize(have);
-  return bytes;
+  bytes->resize(have);
+  return absl::OkStatus();
 }
 
 class FolderSource : public ImageSource {
@@ -73,15 +75,16 @@ class FolderSource : public ImageSource {
   }
 
   absl::StatusOr<ImageInfo> ReadHeader(int64_t i) const override {
-    ASSIGN_OR_RETURN(std::string bytes, ReadUpTo(paths_[i], kHeaderBytes));
+    thread_local std::string bytes;
+    RETURN_IF_ERROR(ReadUpTo(paths_[i], kHeaderBytes, &bytes));
     absl::StatusOr<ImageInfo> info = ReadImageHeader(bytes);
     if (!absl::IsOutOfRange(info.status())) return info;
-    ASSIGN_OR_RETURN(bytes, Read(i));
+    RETURN_IF_ERROR(Read(i, &bytes));
     return ReadImageHeader(bytes);
   }
 
-  absl::StatusOr<std::string> Read(int64_t i) const override {
-    return ReadUpTo(paths_[i], std::numeric_limits<size_t>::max());
+  absl::Status Read(int64_t i, std::string* bytes) const override {
+    return ReadUpTo(paths_[i], std::numeric_limits<size_t>::max(), bytes);
   }
 
  private:
@@ -98,8 +101,9 @@ class SyntheticSource : public ImageSource {
   absl::StatusOr<ImageInfo> ReadHeader(int64_t i) const override {
     return SyntheticSize(spec_.seed, i);
   }
-  absl::StatusOr<std::string> Read(int64_t i) const override {
-    return SyntheticJpeg(spec_.seed, i);
+  absl::Status Read(int64_t i, std::string* bytes) const override {
+    *bytes = SyntheticJpeg(spec_.seed, i);
+    return absl::OkStatus();
   }
 
  private:

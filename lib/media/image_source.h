@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/image_info.h"
@@ -24,8 +25,8 @@ class ImageSource {
   virtual std::string name(int64_t i) const = 0;
   // What the header says, if it can be decoded to RGB.
   virtual absl::StatusOr<ImageInfo> ReadHeader(int64_t i) const = 0;
-  // The whole file.
-  virtual absl::StatusOr<std::string> Read(int64_t i) const = 0;
+  // Replaces `bytes` by the whole file. Its memory is used again.
+  virtual absl::Status Read(int64_t i, std::string* bytes) const = 0;
 };
 
 // Opens `synthetic:…`, or a folder: every file in it and below, by sorted path.

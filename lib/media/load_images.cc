@@ -121,16 +121,17 @@ absl::Status Loader::AddRoom(const std::vector<Candidate>& candidates) {
 }
 
 void Loader::DecodeOne(int64_t place, Candidate* candidate) {
-  const absl::StatusOr<std::string> bytes = source_.Read(candidate->number);
-  candidate->status = bytes.status();
-  if (!bytes.ok()) return;
+  thread_local std::string bytes;
+  candidate->status = source_.Read(candidate->number, &bytes);
+  if (!candidate->status.ok()) return;
+  writer_.Populate(place);
   candidate->status =
-      DecodeImageInto(*bytes, candidate->info.height, candidate->info.width,
+      DecodeImageInto(bytes, candidate->info.height, candidate->info.width,
                       static_cast<uint8_t*>(writer_.data(place)));
   if (!candidate->status.ok()) return;
-  candidate->bytes = static_cast<int64_t>(bytes->size());
+  candidate->bytes = static_cast<int64_t>(bytes.size());
   Sha256 hash;
-  hash.Update(bytes->data(), bytes->size());
+  hash.Update(bytes.data(), bytes.size());
   hash.Finish(candidate->digest);
 }
 

@@ -62,7 +62,7 @@ class MicroTest(unittest.TestCase):
             self.assertEqual(row["timed_unit"], "chunk")
 
     def test_a_death_costs_its_own_row(self):
-        jobs = [job("ok"), job("segfault", at=170), job("ok", when="call")]
+        jobs = [job("ok"), job("segfault", at=138), job("ok", when="call")]
         run = micro(jobs)
         self.assertEqual(run.code, 0, run.stderr)
         statuses = [r["status"] for r in run.rows if r["attempt"] == 0]
@@ -112,7 +112,9 @@ class MicroTest(unittest.TestCase):
         self.assertEqual(run.rows[-1]["status"], "ok")
 
     def test_fail_on_makes_it_exit_3(self):
-        self.assertEqual(micro([job("abort")], "--fail_on=failed,crashed").code, 3)
+        self.assertEqual(
+            micro([job("abort")], "--fail_on=failed,crashed").code, 3
+        )
         self.assertEqual(micro([job("ok")], "--fail_on=failed,crashed").code, 0)
 
     def test_callers_mistakes_exit_1(self):
@@ -243,7 +245,10 @@ class MicroTest(unittest.TestCase):
 
     def test_help_and_account(self):
         done = subprocess.run(
-            [harness.MICRO, "--help"], capture_output=True, text=True, check=True
+            [harness.MICRO, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         self.assertIn("measure one transform at a time", done.stdout)
         run = micro([job("ok")], "--profile-harness")
