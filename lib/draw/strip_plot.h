@@ -24,7 +24,7 @@ struct StripRow {
   absl::optional<Box> box;
   std::string hover;
   // Colour. Absent: its place.
-  absl::optional<int> series;
+  absl::optional<int> series = absl::nullopt;
 };
 
 struct StripPlot {

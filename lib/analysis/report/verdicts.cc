@@ -130,7 +130,7 @@ DocumentTable JobsTable(const std::vector<Verdict>& jobs) {
 
 DocumentCell NumberCell(bool has, double value, const std::string& unit) {
   if (!has) return kNone;
-  DocumentCell cell(absl::StrCat(SignificantText(value, 4), unit));
+  DocumentCell cell(absl::StrCat(SignificantText(value), unit));
   cell.value = value;
   return cell;
 }

@@ -93,7 +93,7 @@ TEST(VerdictsSectionTest, OnlyRulesThatWereNotPassed) {
   fail.set_unit("%");
   const std::string text = TextOf({verdict});
   EXPECT_THAT(text, HasSubstr("tokens_per_sec_p50"));
-  EXPECT_THAT(text, HasSubstr("10.00%"));
+  EXPECT_THAT(text, HasSubstr("10.0%"));
   EXPECT_THAT(text, Not(HasSubstr("loss")));
 }
 
