@@ -166,20 +166,28 @@ const Transform* FindTransform(const TransformSet& set,
   return nullptr;
 }
 
+// What the catalogue says of a library that does other work: the note on these
+// parameters, what they come to, or the note on the library's nearest.
+std::string NoteOn(const Transform& transform, const Verification& v) {
+  const Implementation* asked =
+      FindImplementation(transform, v.library(), v.params_profile());
+  const Implementation* nearest =
+      FindImplementation(transform, v.library(), "matched");
+  if (asked != nullptr) {
+    if (!asked->same_work_note().empty()) return asked->same_work_note();
+    if (!asked->effective().empty()) return asked->effective();
+  }
+  return nearest == nullptr ? "" : nearest->same_work_note();
+}
+
 // What was measured, and what the catalogue knows of it.
 std::string ReasonOf(const Verification& v, const TransformSet& set) {
-  std::string reason = v.status() == "ok"
-                           ? v.equivalence().reference()
-                           : absl::StrCat(v.status(), ": ", v.reason());
+  if (v.status() != "ok") return absl::StrCat(v.status(), ": ", v.reason());
+  std::string reason = v.equivalence().reference();
+  if (v.equivalence().label() != "different") return reason;
   const Transform* transform = FindTransform(set, v.transform());
-  const Implementation* implementation =
-      transform == nullptr
-          ? nullptr
-          : FindImplementation(*transform, v.library(), v.params_profile());
-  if (implementation != nullptr && v.equivalence().label() == "different" &&
-      !implementation->same_work_note().empty()) {
-    absl::StrAppend(&reason, ". ", implementation->same_work_note());
-  }
+  const std::string note = transform == nullptr ? "" : NoteOn(*transform, v);
+  if (!note.empty()) absl::StrAppend(&reason, ". ", note);
   return reason;
 }
 
