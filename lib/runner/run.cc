@@ -55,7 +55,9 @@ namespace {
 class Session {
  public:
   explicit Session(const RunOptions& options)
-      : options_(options), progress_(std::cerr, isatty(STDERR_FILENO) != 0) {}
+      : options_(options),
+        progress_(std::cerr, isatty(STDERR_FILENO) != 0),
+        warn_([this](const std::string& text) { Say(text); }) {}
 
   absl::StatusOr<ExitCode> Run() {
     const absl::Status status = RunAll();

@@ -171,7 +171,7 @@ def smoke(flags):
         "--num_items=20",
         "--num_runs=1",
         "--profile_harness",
-        "--skip_missing",
+        "--output=-",
     ]
     micro(*command)  # Fills the cache of equivalence.
     done = micro(*command)
