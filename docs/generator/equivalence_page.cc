@@ -191,17 +191,27 @@ std::string ReasonOf(const Verification& v, const TransformSet& set) {
   return reason;
 }
 
+// Libraries with one reason share a line.
 std::string ReasonsOf(const Part& part, const TransformSet& set) {
   std::string text;
   for (const std::string& transform : part.transforms) {
+    std::vector<std::string> reasons;
+    std::map<std::string, std::vector<std::string>> libraries;
     for (const std::string& library : part.libraries) {
       const Verification* v = CellOf(part, transform, library);
       if (v == nullptr || SameWork(v)) continue;
-      absl::StrAppend(&text, "- **", transform, "**, ", library, ": ",
-                      ReasonOf(*v, set), "\n");
+      const std::string reason = ReasonOf(*v, set);
+      AddOnce(reason, &reasons);
+      libraries[reason].push_back(library);
+    }
+    for (const std::string& reason : reasons) {
+      absl::StrAppend(&text, "- **", transform, "**, ",
+                      absl::StrJoin(libraries[reason], ", "), ": ", reason,
+                      "\n");
     }
   }
-  return text.empty() ? "" : absl::StrCat("Not the same work:\n\n", text, "\n");
+  if (text.empty()) return "";
+  return absl::StrCat("Not the same work, or not to be told:\n\n", text, "\n");
 }
 
 }  // namespace

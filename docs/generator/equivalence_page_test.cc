@@ -59,6 +59,12 @@ TEST(EquivalencePageTest, ReasonsComeWithWhatTheCatalogueKnows) {
             Not(HasSubstr("**GaussianBlur**, kornia"))));
 }
 
+TEST(EquivalencePageTest, OneReasonIsGivenOnce) {
+  EXPECT_THAT(Page({Made("pillow", "Elastic", "unchecked"),
+                    Made("kornia", "Elastic", "unchecked")}),
+              HasSubstr("- **Elastic**, pillow, kornia: held against Elastic"));
+}
+
 TEST(EquivalencePageTest, NumbersOfWhatIsNotExact) {
   Verification v = Made("pillow", "Invert", "equivalent");
   v.mutable_equivalence()->set_max_abs_diff(1);
