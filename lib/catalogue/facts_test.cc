@@ -22,6 +22,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/config/targets.pb.h"
 #include "lib/config/text_proto.h"
+#include "lib/config/tolerances.pb.h"
 #include "lib/config/transforms.pb.h"
 
 namespace feedrate {
@@ -83,6 +84,9 @@ std::unique_ptr<google::protobuf::Message> SchemaOf(const std::string& path) {
   if (absl::StrContains(path, "/quotas/")) return std::make_unique<Quota>();
   if (absl::StrContains(path, "/coverage/")) {
     return std::make_unique<CoverageProfile>();
+  }
+  if (absl::EndsWith(path, "/gate/tolerances.textproto")) {
+    return std::make_unique<Tolerances>();
   }
   if (absl::StrContains(path, "/gate/")) return std::make_unique<Targets>();
   return std::make_unique<RunConfig>();
