@@ -20,12 +20,19 @@ setup: ## Install what is missing for building and testing
 	@dev/setup.sh build dev
 
 .PHONY: demo
-demo: ## Build, then plan a small run on synthetic data
+demo: ## Build, measure three libraries on synthetic data, print the table
 	@dev/demo.sh configs/demo.textproto
 
 .PHONY: demo-full
-demo-full: ## The same with the heavy libraries
+demo-full: ## The same with torch, torchvision and Kornia
 	@dev/demo.sh configs/demo_full.textproto
+
+.PHONY: reproduce-ranking
+reproduce-ranking: ## Hold ratios between libraries against the published ones
+	@dev/setup.sh build dev
+	@GROUPS_WANTED="" dev/envs.sh >/dev/null
+	@dev/bazel.sh build --show_result=0 //tools/micro
+	@tools/micro/reproduce_ranking.py
 
 .PHONY: build
 build: ## Build everything
@@ -84,6 +91,10 @@ envs: ## Python environments of the libraries; ENV_SET=current, GROUPS="pillow"
 torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/setup.sh build dev
 	@dev/torch.sh
+
+.PHONY: ci-workflow
+ci-workflow: ## Write a GitHub workflow that duels base and head
+	@python3 dev/ci_workflow.py --output=.github/workflows/performance.yml
 
 .PHONY: clean
 clean: ## Remove what the other targets made in this checkout

@@ -1,17 +1,31 @@
 #!/bin/bash
 # Builds the programs and runs the main job from end to end on a synthetic data
-# set: what this machine is, then what would run.
+# set: what this machine is, what will run, rows, and a table of them by library
+# with what their outputs are worth.
 #
 #   dev/demo.sh configs/demo.textproto
+#
+# A config that measures `torch` or a library of the torch stack fetches those
+# first, which takes minutes the first time.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT"
 
 config="${1:?usage: demo.sh CONFIG}"
-dev/setup.sh build
-dev/bazel.sh build --ui_event_filters=-info --show_result=0 \
-  //tools/collect_env //tools/plan
+targets=(//tools/aggregate //tools/collect_env //tools/micro //tools/plan
+  //lib/adapters/opencv:worker_opencv)
+groups="albumentationsx pillow"
+if grep -q '"torch"' "$config"; then
+  dev/setup.sh build dev
+  dev/torch.sh >/dev/null
+  targets+=(//lib/adapters/torch:worker_torch)
+  groups+=" torch_stack"
+else
+  dev/setup.sh build
+fi
+GROUPS_WANTED="$groups" dev/envs.sh >/dev/null
+dev/bazel.sh build --ui_event_filters=-info --show_result=0 "${targets[@]}"
 
 show() {
   echo
@@ -19,5 +33,10 @@ show() {
   "bazel-bin/tools/$1/$1" "${@:2}"
 }
 
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
 show collect_env --print=profile
 show plan "--config=$config" --emit=table
+show micro "--config=$config" "--output=$work/rows.jsonl"
+show aggregate --by=transform,library,equivalence.label \
+  '--where=library!="null"' "$work/rows.jsonl"

@@ -77,7 +77,7 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
       absl::StrCat(job.words, " (", job.job_id, ") on ", job.machine_profile,
                    "\n\n", PairsText(job), "\n");
   const std::vector<double> differences = job.Differences();
-  PairedDesign design = DesignOf(rows, options);
+  const PairedDesign design = DesignOf(rows, options);
   absl::StrAppendFormat(
       &text,
       "Level: the smaller of 2e-5 and 0.01 / %d jobs, %.2g for this job in "
@@ -89,7 +89,6 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
                           "Calibration: the smallest change seen here is "
                           "%.1f%%; less is not judged.\n",
                           floor->second);
-    design.interest_percent = std::max(design.interest_percent, floor->second);
   }
   absl::StrAppendFormat(
       &text,

@@ -135,34 +135,42 @@ void SayVerdict(const PairedLook& look, const PairedDesign& design, int pairs,
   }
 }
 
-// A calibration showed what can be seen here; less is not judged.
-void ApplyCalibratedFloor(double floor_percent, Verdict* verdict) {
-  const bool changed =
-      verdict->verdict() == "slower" || verdict->verdict() == "faster";
-  if (!changed || std::abs(verdict->effect().percent()) >= floor_percent) {
-    return;
+// A calibration showed what can be seen here. A change below that is not
+// judged, and where nothing is proved `same` means no change of that size.
+void ApplyCalibratedFloor(double floor_percent, double share,
+                          Verdict* verdict) {
+  const Effect& effect = verdict->effect();
+  const std::string& word = verdict->verdict();
+  if ((word == "slower" || word == "faster") &&
+      std::abs(effect.percent()) < floor_percent) {
+    verdict->set_verdict("cannot_tell");
+    verdict->clear_codes();
+    verdict->add_codes(kCodeBelowFloor);
+    verdict->set_reason(absl::StrFormat(
+        "%s; below %.1f%%, the smallest change that the calibration could see",
+        RangeText(effect), floor_percent));
   }
-  verdict->set_verdict("cannot_tell");
-  verdict->clear_codes();
-  verdict->add_codes(kCodeBelowFloor);
-  verdict->set_reason(absl::StrFormat(
-      "%s; below %.1f%%, the smallest change that the calibration could see",
-      RangeText(verdict->effect()), floor_percent));
+  const bool is_proved = verdict->p_value() / 2 <= share;
+  if (word == "cannot_tell" && !is_proved && effect.confidence() > 0 &&
+      effect.low_percent() > -floor_percent &&
+      effect.high_percent() < floor_percent) {
+    verdict->set_verdict("same");
+    verdict->clear_codes();
+    verdict->set_interest_percent(floor_percent);
+    verdict->set_reason(absl::StrFormat(
+        "%s is within ±%g%%, the smallest change that the calibration could "
+        "see",
+        RangeText(effect), floor_percent));
+  }
 }
 
-void JudgeTimes(const PairedJob& job, PairedDesign design,
+void JudgeTimes(const PairedJob& job, const PairedDesign& design,
                 const PairedOptions& options, Verdict* verdict) {
-  const auto floor = options.floor_percent.find(job.job_id);
-  const bool is_calibrated = floor != options.floor_percent.end();
-  if (is_calibrated) {
-    design.interest_percent = std::max(design.interest_percent, floor->second);
-  }
   const std::vector<double> differences = job.Differences();
   const int pairs = static_cast<int>(differences.size());
   const int last = static_cast<int>(design.looks.size()) - 1;
   const int number = std::min(job.LastStage(), last);
-  // Fewer pairs than the look asks for were cut short: what an early look may
-  // spend is still theirs, and never more.
+  const double share = ShareOfLook(design, number);
   const PairedLook look = LookAt(differences, design, number, true);
   verdict->set_verdict(PairedVerdictName(look.verdict));
   verdict->set_pairs(pairs);
@@ -170,15 +178,19 @@ void JudgeTimes(const PairedJob& job, PairedDesign design,
   verdict->set_interest_percent(design.interest_percent);
   SetEffect(job, look, verdict);
   for (const double d : differences) verdict->add_pair_percent(Percent(d));
+  const auto floor = options.floor_percent.find(job.job_id);
+  const bool is_calibrated = floor != options.floor_percent.end();
   if (is_calibrated) {
     verdict->set_floor_percent(floor->second);
     verdict->set_floor_source("calibrated");
   } else if (std::isfinite(look.floor) && look.spread > 0) {
-    verdict->set_floor_percent(Percent(look.floor));
+    // Less than half of what is of interest is never called a change.
+    verdict->set_floor_percent(
+        std::max(Percent(look.floor), design.interest_percent / 2));
     verdict->set_floor_source("estimated");
   }
-  SayVerdict(look, design, pairs, ShareOfLook(design, number), verdict);
-  if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
+  SayVerdict(look, design, pairs, share, verdict);
+  if (is_calibrated) ApplyCalibratedFloor(floor->second, share, verdict);
 }
 
 std::string Quoted(const std::string& text) {

@@ -30,7 +30,7 @@ TEST(VerificationTableTest, LibrariesAcrossTransformsDownReasonsBelow) {
       Cell("Blur", "opencv", "equivalent", "blur"), crash};
   EXPECT_EQ(VerificationTable(cells),
             "transform  opencv      kornia\n"
-            "---------  ----------  ---------\n"
+            "────────────────────────────────\n"
             "Resize     exact       different\n"
             "Blur       equivalent  –\n"
             "Rotate     –           crashed\n"

@@ -50,9 +50,11 @@ std::vector<double> WithoutSpikes(absl::Span<const double> values) {
       if (j != i) near.push_back(values[j]);
     }
     std::sort(near.begin(), near.end());
-    // Not the outermost: two spikes must not vouch for each other.
-    const double low = near[1];
-    const double high = near[near.size() - 2];
+    // Not the outermost, where there are enough: two spikes must not vouch for
+    // each other.
+    const size_t cut = near.size() == 2 * kNeighbours ? 1 : 0;
+    const double low = near[cut];
+    const double high = near[near.size() - 1 - cut];
     if (values[i] > high + slack) held[i] = high;
     if (values[i] < low - slack) held[i] = low;
   }
@@ -185,6 +187,22 @@ class Finder {
     return taking_part >= kMajority * shorter.size();
   }
 
+  // The shift without the point of the shorter stretch that speaks most for
+  // it: one point that was not far enough out to be held must not decide.
+  double ShiftWithoutExtreme(size_t from, size_t split, size_t to) const {
+    const auto before = values_.subspan(from, split - from);
+    const auto after = values_.subspan(split, to - split);
+    const Moments low = MomentsOf(before);
+    const Moments high = MomentsOf(after);
+    const bool use_after = after.size() <= before.size();
+    const auto& shorter = use_after ? after : before;
+    const Moments& own = use_after ? high : low;
+    const double other = use_after ? low.mean : high.mean;
+    const auto range = std::minmax_element(shorter.begin(), shorter.end());
+    const double extreme = own.mean > other ? *range.second : *range.first;
+    return (own.mean * own.n - extreme) / (own.n - 1) - other;
+  }
+
   // How far a candidate is from being reported; at most 1: it is.
   double Weakness(size_t from, size_t split, size_t to) const {
     const size_t least = options_.min_length;
@@ -193,6 +211,9 @@ class Finder {
                          MomentsOf(values_.subspan(from, split - from)).mean;
     const double p = CorrectedPValue(from, split, to) / options_.max_p_value;
     if (std::abs(shift) < options_.min_shift) return 2 + p;
+    if (std::abs(ShiftWithoutExtreme(from, split, to)) < options_.min_shift) {
+      return 2 + p;
+    }
     if (!HasMajority(from, split, to)) return 2 + p;
     return p;
   }

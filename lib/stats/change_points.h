@@ -17,6 +17,7 @@ struct ChangePointOptions {
   // Smaller steps (logarithm) are not reported.
   double min_shift = 0.0198;
   // A stretch has at least so many points: fewer are a spike, not a change.
+  // At least 2.
   size_t min_length = 3;
 };
 

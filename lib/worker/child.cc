@@ -40,6 +40,8 @@ constexpr size_t kMaxReplyBytes = size_t{1} << 20;
 // A double in its longest shortest form, with its comma, and some to spare.
 constexpr size_t kBytesPerSample = 32;
 constexpr int64_t kLongestPollMs = 60000;
+// How long one that closed its pipe has to end.
+constexpr int kEndMs = 200;
 
 // How often the kernel has killed a process for want of memory.
 int64_t KernelKills() {
@@ -102,12 +104,10 @@ absl::StatusOr<std::string> MeasuredChild::Exchange(const std::string& line,
   RETURN_IF_ERROR(end_);
   replies_.Fill();
   if (replies_.unfinished() > 0 || !Send(line)) {
-    const bool spoke = replies_.unfinished() > 0;
-    return Bury(
-        spoke ? absl::DataLossError(absl::StrCat(
-                    "wrote without being asked: \"",
-                    absl::CHexEscape(replies_.rest().substr(0, 80)), "\""))
-              : absl::OkStatus());
+    if (replies_.unfinished() == 0) return BuryClosed();
+    return Bury(absl::DataLossError(
+        absl::StrCat("wrote without being asked: \"",
+                     absl::CHexEscape(replies_.rest().substr(0, 80)), "\"")));
   }
   return Wait(limit, max_reply_bytes);
 }
@@ -123,7 +123,7 @@ absl::StatusOr<std::string> MeasuredChild::Wait(absl::Duration limit,
       return Bury(absl::DataLossError(absl::StrCat(
           "wrote ", replies_.unfinished(), " bytes without an end of line")));
     }
-    if (replies_.closed()) return Bury(absl::OkStatus());
+    if (replies_.closed()) return BuryClosed();
     if (guard_ != nullptr && guard_->Exceeded()) {
       return Bury(absl::ResourceExhaustedError(""));
     }
@@ -168,15 +168,16 @@ absl::Status MeasuredChild::EndOf(const absl::StatusOr<ChildInfo>& child) {
   return absl::AbortedError(ExitText(child->status));
 }
 
+absl::Status MeasuredChild::BuryClosed() {
+  // It may be about to end by itself, and how it does is worth knowing.
+  pollfd ended = {pid_fd_.get(), POLLIN, 0};
+  const bool lives_on = pid_fd_.valid() && poll(&ended, 1, kEndMs) == 0;
+  return Bury(lives_on
+                  ? absl::DataLossError("closed its pipe instead of answering")
+                  : absl::OkStatus());
+}
+
 absl::Status MeasuredChild::Bury(absl::Status why) {
-  // One that closed its pipe may be about to end by itself, and how it does is
-  // worth knowing.
-  if (why.ok() && pid_fd_.valid()) {
-    pollfd ended = {pid_fd_.get(), POLLIN, 0};
-    if (poll(&ended, 1, 200) == 0) {
-      why = absl::DataLossError("closed its pipe instead of answering");
-    }
-  }
   kill(static_cast<pid_t>(pid_), SIGKILL);
   const absl::StatusOr<ChildInfo> child = server_->Reap(pid_);
   if (why.ok()) why = EndOf(child);

@@ -63,6 +63,8 @@ class MeasuredChild {
   // Kills and reaps it; remembers and returns how it ended. `why` is what was
   // seen; OK: only that it is gone, the exit tells the rest.
   absl::Status Bury(absl::Status why);
+  // The same for one whose pipe is closed.
+  absl::Status BuryClosed();
   absl::Status EndOf(const absl::StatusOr<ChildInfo>& child);
   template <typename Reply>
   absl::StatusOr<Reply> Judge(absl::StatusOr<Reply> reply);

@@ -84,7 +84,11 @@ absl::Status CheckCorpus(const Corpus& corpus) {
 
 std::string OpenCvAdapter::version() const { return cv::getVersionString(); }
 
-int OpenCvAdapter::threads() const { return std::max(1, cv::getNumThreads()); }
+int OpenCvAdapter::threads() const {
+  // After setNumThreads(0) everything runs in the caller, but OpenCV over TBB
+  // still gives the number of cores as its threads.
+  return threads_told_ == 0 ? 1 : cv::getNumThreads();
+}
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
     const TransformSpec& spec, const Corpus& corpus) {
@@ -94,7 +98,8 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
   // OpenCV takes 0 as "no threads but the caller's".
-  if (spec.opencv_threads >= 0) cv::setNumThreads(spec.opencv_threads);
+  threads_told_ = spec.opencv_threads;
+  if (threads_told_ >= 0) cv::setNumThreads(threads_told_);
   cv::ocl::setUseOpenCL(spec.opencv_opencl);
   ASSIGN_OR_RETURN(Op op, MakeOp(spec));
   return std::make_unique<OpenCvTransform>(std::move(op), corpus);

@@ -20,6 +20,9 @@ class OpenCvAdapter : public Adapter {
   int threads() const override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const TransformSpec& spec, const Corpus& corpus) override;
+
+ private:
+  int threads_told_ = -1;  // -1: nothing.
 };
 
 }  // namespace feedrate

@@ -137,6 +137,9 @@ TEST_F(CellsTest, ThreadsAreAsTold) {
   spec.opencv_threads = 0;
   ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
   EXPECT_EQ(adapter_.threads(), 1);
+  spec.opencv_threads = 2;
+  ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
+  EXPECT_EQ(adapter_.threads(), 2);
   spec.device = "cuda";
   EXPECT_FALSE(adapter_.Prepare(spec, corpus).ok());
 }

@@ -52,13 +52,15 @@ class Jigsaw {
   Jigsaw(int rows, int columns, std::vector<int> order)
       : rows_(rows), columns_(columns), order_(std::move(order)) {
     random_ = order_.empty();
-    if (!random_) return;
     order_.resize(rows * columns);
-    std::iota(order_.begin(), order_.end(), 0);
   }
 
   void operator()(const cv::Mat& in, Random* random, cv::Mat* out) {
-    if (random_) random->Shuffle(&order_);
+    if (random_) {
+      // From the same start, so that a seed gives the same in every call.
+      std::iota(order_.begin(), order_.end(), 0);
+      random->Shuffle(&order_);
+    }
     const cv::Size tile(in.cols / columns_, in.rows / rows_);
     in.copyTo(*out);
     if (tile.empty()) return;

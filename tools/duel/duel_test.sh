@@ -1,0 +1,119 @@
+#!/bin/bash
+# Runs the real program on real commands: rows, exit codes, interruption.
+set -uo pipefail
+
+readonly DUEL="${DUEL:-tools/duel/duel}"
+readonly COMPARE="${COMPARE:-tools/compare_baseline/compare_baseline}"
+readonly ROWS="${ROWS:-tools/duel/testing/row_program}"
+export FEEDRATE_CONFIGS=configs
+tmp="${TEST_TMPDIR:-$(mktemp -d)}"
+failures=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  failures=$((failures + 1))
+}
+
+# exits CODE ARGS...: duel's exit code; output in $tmp/out and $tmp/err.
+exits() {
+  local code="$1"
+  shift
+  "$DUEL" "$@" >"$tmp/out" 2>"$tmp/err"
+  local got=$?
+  [[ $got -eq $code ]] ||
+    fail "duel $*: exit code $got, expected $code: $(cat "$tmp/err")"
+}
+
+# every line is a JSON object with a record.
+whole_lines() {
+  python3 - "$tmp/out" <<'PYTHON' || fail "$1: not whole JSON lines"
+import json, sys
+for line in open(sys.argv[1]):
+    assert line.endswith("\n")
+    assert "record" in json.loads(line)
+PYTHON
+}
+
+count() { grep -c "$1" "$tmp/out"; }
+
+# Plain commands: fixed pairs, one row a run, a summary on standard error.
+exits 0 --a='sleep 0.005' --b='sleep 0.02' --pairs=18 --seed=1
+whole_lines plain
+[[ $(count '"record":"row"') -eq 36 ]] || fail "18 pairs are not 36 rows"
+[[ $(count '"record":"duel"') -eq 1 ]] || fail "no duel record"
+[[ $(head -n 1 "$tmp/out") == '{"schema":1,"record":"env"'* ]] || fail "no env"
+grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
+"$COMPARE" --paired --format=text <"$tmp/out" >"$tmp/verdict"
+[[ $? -eq 3 ]] || fail "four times as slow is not exit 3"
+
+# The same seed gives the same order, another one another.
+exits 0 --a=true --b=true --pairs=12 --seed=7 --quiet
+grep -o '"side":"."' "$tmp/out" >"$tmp/one"
+[[ ! -s "$tmp/err" ]] || fail "--quiet is not: $(cat "$tmp/err")"
+exits 0 --a=true --b=true --pairs=12 --seed=7 --quiet
+grep -o '"side":"."' "$tmp/out" >"$tmp/two"
+cmp "$tmp/one" "$tmp/two" || fail "the seed does not decide"
+exits 0 --a=true --b=true --pairs=12 --seed=8 --quiet
+grep -o '"side":"."' "$tmp/out" | cmp -s - "$tmp/one" &&
+  fail "another seed gives the same order"
+
+# Rows: only the suspect goes on, and it is told which job to run. Large enough
+# that a busy machine does not hide it.
+exits 0 --a="$ROWS" --b="$ROWS --slow=two:300" --seed=3
+whole_lines rows
+two=$(grep -o '"job_id":"[0-9a-f]*"[^}]*"transform":"two"' "$tmp/out" |
+  head -n 1 | cut -d'"' -f4)
+[[ $(count "\"job_id\":\"$two\"") -ge 40 ]] || fail "the suspect did not go on"
+"$COMPARE" --paired <"$tmp/out" >"$tmp/verdicts"
+[[ $? -eq 3 ]] || fail "a slow job is not exit 3"
+grep "\"job_id\":\"$two\"" "$tmp/verdicts" | grep -q '"verdict":"slower"' ||
+  fail "the slow job is not named: $(cat "$tmp/verdicts")"
+
+# One job alone, and the busy loop in the child on request.
+exits 0 --a="$ROWS" --b="$ROWS" --only=test?one --pairs=18 --slow-b=300 --seed=3
+[[ $(count '"transform":"two"') -eq 0 ]] || fail "--only ran other jobs"
+"$COMPARE" <"$tmp/out" >"$tmp/verdicts"
+[[ $? -eq 3 ]] || fail "--slow-b is not seen"
+
+# A side that dies: exit 2, a record, and never a regression.
+exits 2 --a="$ROWS" --b="$ROWS --crash=two" --pairs=3 --seed=3
+whole_lines crash
+tail -n 1 "$tmp/out" | grep -q '"status":"crashed"' || fail "no crashed row"
+"$COMPARE" --paired <"$tmp/out" >/dev/null 2>&1
+[[ $? -eq 2 ]] || fail "a crash is not exit 2 in compare_baseline"
+exits 2 --a='exit 3' --b=true
+grep -q 'A failed: exit code 3' "$tmp/err" || fail "the exit code is not told"
+exits 2 --a=true --b='sleep 5' --timeout=0.1
+tail -n 1 "$tmp/out" | grep -q '"status":"timeout"' || fail "no timeout row"
+exits 0 --a='exit 3' --b='exit 3' --ignore-failure --pairs=2
+exits 2 --a=no-such-program-anywhere --b=true --shell=none
+
+# Ctrl-C: 130, and what is there is whole.
+"$DUEL" --a='sleep 0.05' --b='sleep 0.05' --pairs=200 >"$tmp/out" \
+  2>"$tmp/err" &
+pid=$!
+for _ in {1..200}; do
+  if [[ $(wc -l <"$tmp/out") -ge 6 ]]; then break; fi
+  sleep 0.05
+done
+kill -INT "$pid"
+wait "$pid"
+[[ $? -eq 130 ]] || fail "Ctrl-C is not exit 130"
+whole_lines interrupted
+[[ $(count '"record":"row"') -ge 2 ]] || fail "no rows before Ctrl-C"
+
+# The caller's mistakes.
+exits 1 --a=true
+grep -q 'give both commands' "$tmp/err" || fail "--b is not asked for"
+exits 1 --a=true --b=true --time=walls
+grep -q 'did you mean "wall"' "$tmp/err" || fail "no suggestion"
+exits 1 --a=true --b=true --pairs=-1
+exits 1 --a=true --b=true --interest=0
+exits 1 --a=true --b=true --cpus=9999
+exits 1 --a=true --b=true --cpus=x
+exits 1 --a=true --b=true --time=rows
+exits 1 --a="$ROWS" --b="$ROWS" --only=nothing
+exits 0 --help
+
+[[ $failures -eq 0 ]] || exit 1
+echo "all good"
