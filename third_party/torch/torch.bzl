@@ -10,11 +10,15 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 
 cc_library(
     name = "torch",
-    hdrs = glob([
-        "include/**/*.h",
-        "include/**/*.hpp",
-        "include/**/*.inl",
-    ]),
+    hdrs = glob(
+        [
+            "include/**/*.h",
+            "include/**/*.hpp",
+            "include/**/*.inl",
+        ],
+        # An old protobuf, whose headers would hide the system's.
+        exclude = ["include/google/**"],
+    ),
     includes = [
         "include",
         "include/torch/csrc/api/include",
