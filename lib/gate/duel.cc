@@ -1,5 +1,6 @@
 #include "lib/gate/duel.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,6 +53,7 @@ class Dueller {
     result_.rows = PairedRows(options.statistic);
     name_ = options.name.empty() ? options.a : options.name;
     prints_rows_ = options.timing == DuelTiming::kRows;
+    reruns_all_ = options.rerun_all;
   }
 
   absl::StatusOr<DuelResult> Run() {
@@ -157,7 +159,7 @@ class Dueller {
 
   absl::Status WriteJobs() {
     uses_jobs_file_ = false;
-    if (!prints_rows_ || options_.rerun_all) return absl::OkStatus();
+    if (!prints_rows_ || reruns_all_) return absl::OkStatus();
     if (options_.only.empty() &&
         suspects_.size() == result_.rows.jobs().size()) {
       return absl::OkStatus();
@@ -235,10 +237,31 @@ class Dueller {
     started_at_ =
         absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", started, absl::UTCTimeZone());
     ReadRows(side_b);
+    if (uses_jobs_file_ && !jobs_file_works_) {
+      if (RefusesJobs()) {
+        reruns_all_ = true;
+        uses_jobs_file_ = false;
+        if (options_.warn) {
+          options_.warn(
+              absl::StrCat(side_b ? "B" : "A", " does not take --jobs=FILE (",
+                           child_.Reason(), "); all of its jobs run again"));
+        }
+        return RunSide(side_b, what);
+      }
+      jobs_file_works_ = true;
+    }
     const bool only_failed =
         options_.ignore_failure && child_.Status() == "failed";
     ended_ = !child_.ok() && !only_failed;
     return absl::OkStatus();
+  }
+
+  // Exit code 1 is the caller's mistake in every program of this project, and
+  // what most others answer to a flag that they do not know.
+  bool RefusesJobs() const {
+    return rows_.empty() && child_.Status() == "failed" &&
+           (WEXITSTATUS(child_.wait_status) == 1 ||
+            WEXITSTATUS(child_.wait_status) == 2);
   }
 
   void ReadRows(bool side_b) {
@@ -308,6 +331,9 @@ class Dueller {
   std::string name_;
   bool prints_rows_ = false;
   bool uses_jobs_file_ = false;
+  // A command that ran with the file before is not asked whether it takes one.
+  bool jobs_file_works_ = false;
+  bool reruns_all_ = false;
   bool ended_ = false;
   TemporaryFile jobs_file_;
   // Jobs that go on. Empty in the first stage: all.

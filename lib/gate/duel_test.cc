@@ -103,6 +103,21 @@ TEST_F(DuelTest, RerunsEverythingWhenAsked) {
   EXPECT_EQ(rows_.size(), 60);
 }
 
+TEST_F(DuelTest, RerunsEverythingWhenJobsAreRefused) {
+  const std::string refuses = "[ -z \"{jobs}\" ] || exit 1; ";
+  DuelOptions options =
+      Plain(refuses + RowPrinter("1"), refuses + RowPrinter("1.1"), 0);
+  options.looks = {10, 20, 30};
+  std::vector<std::string> warnings;
+  options.warn = [&](const std::string& text) { warnings.push_back(text); };
+  const auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, ExitCode::kDone);
+  EXPECT_EQ(rows_.size(), 60);
+  EXPECT_EQ(warnings.size(), 1);
+  EXPECT_EQ(result->verdicts[1].verdict(), "slower");
+}
+
 TEST_F(DuelTest, OneJobAlone) {
   DuelOptions options = Plain(RowPrinter("1"), RowPrinter("1"), 2);
   options.only = "two";

@@ -55,7 +55,8 @@ class PairedRows {
  public:
   explicit PairedRows(RunStatistic statistic) : statistic_(statistic) {}
 
-  // Rows without `pair` are counted and passed over.
+  // Rows without `pair` are counted and passed over, those of library `null`
+  // (what the harness itself costs) just passed over.
   void Add(const Row& row);
   void Add(const Duel& duel) { duel_ = duel; }
 

@@ -17,6 +17,9 @@ TEST(PairedRowsTest, SortsRowsIntoPairs) {
   rows.Add(PairRow("x", 2, "a", 1, 2));
   rows.Add(PairRow("y", 0, "a", 1));
   rows.Add(Row());
+  Row harness = PairRow("z", 0, "a", 1);
+  harness.set_library("null");
+  rows.Add(harness);
   ASSERT_EQ(rows.jobs().size(), 2);
   const PairedJob& job = rows.jobs()[0];
   ASSERT_EQ(job.Differences().size(), 2);

@@ -7,6 +7,7 @@ many objects wait as would have started it by itself.
 
 import array
 import gc
+import os
 import statistics
 import time
 
@@ -20,6 +21,7 @@ def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None):
     after the chunk with which the whole has taken more than limit_s (0: never).
     fresh(input), if given, makes the input of each call, untimed.
     """
+    call = _slowed(call)
     samples = array.array("q", bytes(8 * -(-len(inputs) // chunk)))
     collecting = gc.isenabled()
     gc.disable()
@@ -41,6 +43,31 @@ def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None):
             gc.enable()
     calls = min(done * chunk, len(inputs))
     return [nanoseconds / 1e9 for nanoseconds in samples[:done]], calls
+
+
+def _slowed(call):
+    """`call`, or one that takes longer where a gate is tried out.
+
+    As lib/base/injected_slowdown.h: a busy loop of so many percent.
+    """
+    try:
+        percent = float(os.environ.get("FEEDRATE_SLOWDOWN_PERCENT", "0"))
+    except ValueError:
+        percent = 0
+    if not 0 < percent < float("inf"):
+        return call
+    clock = time.perf_counter_ns
+
+    def slow_call(item):
+        begin = clock()
+        output = call(item)
+        end = clock()
+        until = end + (end - begin) * percent / 100
+        while clock() < until:
+            pass
+        return output
+
+    return slow_call
 
 
 def clock_pair_s(pairs=2000):

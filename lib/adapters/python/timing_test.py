@@ -1,7 +1,10 @@
 """The timed loop, with calls whose cost is known by counting, not by clock."""
 
 import gc
+import os
+import time
 import unittest
+import unittest.mock
 import weakref
 
 import timing
@@ -19,6 +22,19 @@ class TimingTest(unittest.TestCase):
         self.assertEqual((seen, calls), ([1, 2, 3], 3))
         self.assertEqual(len(samples), 3)
         self.assertGreater(min(samples), 0)
+
+    def test_takes_longer_when_a_gate_is_tried(self):
+        def call(_):
+            time.sleep(0.002)
+
+        slow = {"FEEDRATE_SLOWDOWN_PERCENT": "900"}
+        with unittest.mock.patch.dict(os.environ, slow):
+            samples, _ = timing.time_calls(call, [1, 2])
+        self.assertGreaterEqual(min(samples), 0.02)
+        for none in ("", "x", "-3", "inf", "nan"):
+            slow = {"FEEDRATE_SLOWDOWN_PERCENT": none}
+            with unittest.mock.patch.dict(os.environ, slow):
+                self.assertIs(timing._slowed(call), call)
 
     def test_chunks_and_a_shorter_last_one(self):
         seen = []
