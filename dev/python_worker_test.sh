@@ -9,5 +9,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 env="$("$REPO_ROOT/dev/python_env.sh" \
   "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
 cd "$REPO_ROOT/lib/adapters/python"
-"$env/bin/python" -B -m unittest arm_blas_test params_test corpus_test timing_test \
-  server_test libraries.pillow_test
+"$env/bin/python" -B -m unittest allocator_test arm_blas_test corpus_test \
+  params_test server_test timing_test libraries.pillow_test

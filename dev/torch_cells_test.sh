@@ -1,7 +1,8 @@
 #!/bin/bash
-# Every cell of micro that torchvision and Kornia have, with the versions of the
-# set `paper`, and what only their environment can test. It is large, so it is
-# made only with --full; else a machine without it skips this.
+# Every cell of micro that torchvision and Kornia have, under both parameter
+# profiles, with the versions of the set `paper`; and what only their environment
+# can test. It is large, so it is made only with --full; else a machine without
+# it skips this.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -15,7 +16,8 @@ elif ! env="$("$REPO_ROOT/dev/python_env.sh" --made "$lock")"; then
 fi
 cd "$REPO_ROOT/lib/adapters/python"
 "$env/bin/python" -B -m unittest libraries.torch_test
-for test in plain_timing_test cells_test; do
-  "$env/bin/python" -B "$test.py" --configs="$REPO_ROOT/configs" \
-    torchvision kornia
+for test in plain_timing_test.py cells_test.py \
+  "cells_test.py --profile=matched"; do
+  # shellcheck disable=SC2086  # A test and its flag.
+  "$env/bin/python" -B $test --configs="$REPO_ROOT/configs" torchvision kornia
 done

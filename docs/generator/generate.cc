@@ -46,7 +46,8 @@ ToolInfo Info() {
   info.usage = "[--check]";
   info.description =
       "Reads the compiled schemas and configs/, writes docs/records.md,\n"
-      "docs/configs.md, docs/scope.md and docs/transform_sets/.";
+      "docs/configs.md, docs/scope.md and docs/transform_sets/; and, from\n"
+      "docs/equivalence.jsonl, docs/equivalence.md.";
   info.examples = {"bazel run //docs:generate"};
   info.flag_files = {"docs/generator/generate.cc"};
   return info;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "docs/generator/equivalence_page.h"
 #include "docs/generator/schema_page.h"
 #include "docs/generator/scope_page.h"
 #include "docs/generator/transforms_page.h"
@@ -19,6 +20,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"
+#include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {
@@ -29,6 +31,8 @@ using ::google::protobuf::FileDescriptor;
 constexpr char kConfigSchemas[] = "lib/config/config_proto.descriptors.bin";
 constexpr char kRecordSchemas[] = "lib/records/records_proto.descriptors.bin";
 constexpr char kExample[] = "configs/demo.textproto";
+// What dev/equivalence.sh measured.
+constexpr char kVerifications[] = "docs/equivalence.jsonl";
 
 // A kind of config: its schema and where its files are.
 struct Kind {
@@ -85,6 +89,13 @@ absl::StatusOr<std::string> RecordsPage() {
                       "\n\n", SchemaSections(*file, 2));
 }
 
+absl::StatusOr<std::string> MeasuredEquivalencePage(
+    const Catalogue& catalogue) {
+  ASSIGN_OR_RETURN(const std::vector<Verification> verifications,
+                   ReadVerifications(kVerifications));
+  return EquivalencePage(catalogue, verifications);
+}
+
 // Ends with one line break, however the sections end.
 std::string Tidy(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -102,6 +113,8 @@ absl::StatusOr<std::vector<Page>> GeneratePages() {
   pages.push_back({"docs/configs.md", std::move(configs)});
   ASSIGN_OR_RETURN(std::string scope, ScopePage(catalogue));
   pages.push_back({"docs/scope.md", std::move(scope)});
+  ASSIGN_OR_RETURN(std::string equivalence, MeasuredEquivalencePage(catalogue));
+  pages.push_back({"docs/equivalence.md", std::move(equivalence)});
   for (const Scenario& scenario : catalogue.matrix().scenarios()) {
     if (scenario.transforms().empty()) continue;
     ASSIGN_OR_RETURN(std::string page, TransformsPage(catalogue, scenario));

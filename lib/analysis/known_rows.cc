@@ -44,19 +44,19 @@ uint32_t TagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 }  // namespace
 
 KnownRows::KnownRows(size_t max_bytes)
-    : texts_(max_bytes), kinds_(kFirstKinds) {}
+    : bytes_(max_bytes), texts_(1), tables_(1), kinds_(kFirstKinds) {}
 
 const KnownRows::Text* KnownRows::NextOf(const Followers& followers,
                                          const char* at, size_t left) const {
   if (followers.window > left) return nullptr;
   const uint64_t hash = HashLong(at, followers.window);
   const size_t mask = followers.table.size() - 1;
-  for (size_t i = hash & mask; followers.table[i].line != 0;
+  for (size_t i = hash & mask; followers.table[i].text != 0;
        i = (i + 1) & mask) {
     const Follower& follower = followers.table[i];
     if (follower.tag != TagOf(hash)) continue;
-    const Text* text = TextAt(follower.line);
-    if (Fits(*text, at, left)) return text;
+    const Text& text = texts_[follower.text];
+    if (Fits(text, at, left)) return &text;
   }
   return nullptr;
 }
@@ -72,12 +72,12 @@ bool KnownRows::Learn(absl::Span<const PrintedField> fields, uint32_t group,
     if (field.step.act == Act::kStartedAt) constants.started_at = PaddedText();
   }
   uint64_t path = 0;
-  Text* before = &start_;
+  uint32_t before = 0;
   const auto step = [&](const std::string& content, Act hole, bool is_last) {
-    Text* text = TextOf(content, hole, is_last);
-    if (text == nullptr) return false;
+    const uint32_t text = NumberOf(content, hole, is_last);
+    if (text == 0) return false;
     AddFollower(before, text);
-    path = Path(path, *text);
+    path = Path(path, texts_[text]);
     before = text;
     return true;
   };
@@ -100,60 +100,59 @@ bool KnownRows::Learn(absl::Span<const PrintedField> fields, uint32_t group,
   return true;
 }
 
-KnownRows::Text* KnownRows::TextOf(const std::string& content, Act hole,
-                                   bool is_last) {
+uint32_t KnownRows::NumberOf(const std::string& content, Act hole,
+                             bool is_last) {
   // The key at the end of the text decides about the hole.
-  Text*& place = text_of_[content];
-  if (place != nullptr) return place;
-  const size_t bytes = sizeof(Text) + content.size() + kPrintedPadding;
-  const size_t lines = (bytes + kLine - 1) / kLine;
-  if ((lines_ + lines) * kLine > texts_.size()) {
-    text_of_.erase(content);
-    return nullptr;
-  }
-  char* const memory = texts_.data() + lines_ * kLine;
-  lines_ += lines;
-  Text text = {};
+  const auto known = number_of_.find(content);
+  if (known != number_of_.end()) return known->second;
+  const size_t lines = (content.size() + kPrintedPadding + kLine - 1) / kLine;
+  if ((lines_ + lines) * kLine > bytes_.size()) return 0;
+  Text text;
   text.size = static_cast<uint32_t>(content.size());
-  text.id = static_cast<uint32_t>(text_of_.size());
+  text.line = static_cast<uint32_t>(lines_);
   text.hole = hole;
   text.is_last = is_last;
-  place = new (memory) Text(text);
-  std::memcpy(memory + sizeof(Text), content.data(), content.size());
-  return place;
+  lines_ += lines;
+  std::memcpy(bytes_.data() + text.line * kLine, content.data(),
+              content.size());
+  const uint32_t number = static_cast<uint32_t>(texts_.size());
+  texts_.push_back(text);
+  number_of_.emplace(content, number);
+  return number;
 }
 
-void KnownRows::AddFollower(Text* before, const Text* text) {
-  if (before->only == text) return;
-  if (before->only == nullptr && before->many == nullptr) {
-    before->only = text;
+void KnownRows::AddFollower(uint32_t before, uint32_t text) {
+  Text& place = texts_[before];
+  if (place.only == text) return;
+  if (place.only == 0 && place.many == 0) {
+    place.only = text;
     return;
   }
-  const auto insert = [&](Followers* followers, const Text* added) {
-    const size_t window = std::min<size_t>(followers->window, added->size);
-    if (window != followers->window ||
-        4 * (followers->count + 1) > followers->table.size()) {
-      Rebuild(followers, window, followers->count + 1);
-    }
-    const uint64_t hash = HashLong(added->data(), window);
-    const uint32_t line = static_cast<uint32_t>(
-        (reinterpret_cast<const char*>(added) - texts_.data()) / kLine);
-    const size_t mask = followers->table.size() - 1;
-    size_t i = hash & mask;
-    for (; followers->table[i].line != 0; i = (i + 1) & mask) {
-      if (followers->table[i].line == line) return;
-    }
-    followers->table[i] = {TagOf(hash), line};
-    ++followers->count;
-  };
-  if (before->many == nullptr) {
-    followers_.push_back(std::make_unique<Followers>());
-    before->many = followers_.back().get();
-    before->many->window = before->only->size;
-    insert(before->many, before->only);
-    before->only = nullptr;
+  if (place.many == 0) {
+    place.many = static_cast<uint32_t>(tables_.size());
+    Followers& followers = tables_.emplace_back();
+    followers.window = texts_[place.only].size;
+    Insert(place.only, &followers);
+    place.only = 0;
   }
-  insert(before->many, text);
+  Insert(text, &tables_[place.many]);
+}
+
+void KnownRows::Insert(uint32_t text, Followers* followers) const {
+  const size_t window = std::min<size_t>(followers->window, texts_[text].size);
+  // Half empty at least, so that most searches end at once.
+  if (window != followers->window ||
+      2 * (followers->count + 1) > followers->table.size()) {
+    Rebuild(followers, window, followers->count + 1);
+  }
+  const uint64_t hash = HashLong(BytesOf(texts_[text]), window);
+  const size_t mask = followers->table.size() - 1;
+  size_t i = hash & mask;
+  for (; followers->table[i].text != 0; i = (i + 1) & mask) {
+    if (followers->table[i].text == text) return;
+  }
+  followers->table[i] = {TagOf(hash), text};
+  ++followers->count;
 }
 
 void KnownRows::Rebuild(Followers* followers, size_t window,
@@ -164,11 +163,11 @@ void KnownRows::Rebuild(Followers* followers, size_t window,
   followers->window = window;
   followers->table.assign(size, Follower());
   for (const Follower& follower : old) {
-    if (follower.line == 0) continue;
-    const uint64_t hash = HashLong(TextAt(follower.line)->data(), window);
+    if (follower.text == 0) continue;
+    const uint64_t hash = HashLong(BytesOf(texts_[follower.text]), window);
     size_t i = hash & (size - 1);
-    while (followers->table[i].line != 0) i = (i + 1) & (size - 1);
-    followers->table[i] = {TagOf(hash), follower.line};
+    while (followers->table[i].text != 0) i = (i + 1) & (size - 1);
+    followers->table[i] = {TagOf(hash), follower.text};
   }
 }
 

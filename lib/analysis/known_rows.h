@@ -56,20 +56,20 @@ class PaddedText {
 // in a core's own cache is what makes this fast.
 class KnownRows {
  public:
-  struct Followers;
   // From behind a value to behind the colon of the next hole's key, or to the
-  // newline. The bytes follow the struct in memory.
+  // newline. Its bytes lie elsewhere: nothing but the comparison waits for
+  // them.
   struct Text {
-    uint32_t size;
-    uint32_t id;
+    uint32_t size = 0;
+    // Where its bytes lie, in lines.
+    uint32_t line = 0;
+    // The texts that were seen behind it: the number of the only one, or of
+    // the table of them. 0: none.
+    uint32_t only = 0;
+    uint32_t many = 0;
     // What to do with the value behind it.
-    Act hole;
-    bool is_last;
-    // The texts that were seen behind it: one, or a table of them.
-    const Text* only;
-    Followers* many;
-
-    const char* data() const { return reinterpret_cast<const char*>(this + 1); }
+    Act hole = Act::kSkip;
+    bool is_last = false;
   };
   // Values that stand in the texts. Empty: in a hole, or nowhere.
   struct Constants {
@@ -92,21 +92,23 @@ class KnownRows {
   explicit KnownRows(size_t max_bytes);
 
   // Behind which all lines start.
-  const Text& start() const { return start_; }
+  const Text& start() const { return texts_[0]; }
   // The text at `at`, behind `before` and its value; null when none is known.
-  // At least one byte before `end` follows it unless it is the last.
+  // At least one byte before `end` follows it unless it is the last. Valid
+  // until something is learnt.
   const Text* Next(const Text& before, const char* at, const char* end) const {
     const size_t left = static_cast<size_t>(end - at);
-    if (before.only != nullptr) {
-      return Fits(*before.only, at, left) ? before.only : nullptr;
+    if (before.only != 0) {
+      const Text& only = texts_[before.only];
+      return Fits(only, at, left) ? &only : nullptr;
     }
-    return before.many == nullptr ? nullptr : NextOf(*before.many, at, left);
+    return before.many == 0 ? nullptr : NextOf(tables_[before.many], at, left);
   }
 
   // Identifies a sequence of texts: fold them into it, one by one. An accident
   // of one in 2^64 apart, as everywhere here.
   static uint64_t Path(uint64_t path, const Text& text) {
-    return MixWord(path ^ text.id, kOdd1);
+    return MixWord(path ^ text.line, kOdd1);
   }
   // The rows that consist of the texts of `path`; null when there are none.
   const Kind* Find(uint64_t path) const {
@@ -128,48 +130,50 @@ class KnownRows {
              Constants constants);
 
  private:
-  // Texts lie at multiples of this.
+  // Bytes of texts lie at multiples of this.
   static constexpr size_t kLine = 64;
   struct Follower {
-    // Some of the hash's bits, and where the text lies, in lines.
+    // Some of the hash's bits, and the number of the text. 0: empty.
     uint32_t tag;
-    uint32_t line;
+    uint32_t text;
+  };
+  // Texts that may follow one.
+  struct Followers {
+    // No text is shorter.
+    size_t window = 0;
+    size_t count = 0;
+    // Open addressing.
+    std::vector<Follower> table;
   };
 
-  static bool Fits(const Text& text, const char* at, size_t left) {
+  const char* BytesOf(const Text& text) const {
+    return bytes_.data() + text.line * kLine;
+  }
+  bool Fits(const Text& text, const char* at, size_t left) const {
     return text.size + (text.is_last ? 0u : 1u) <= left &&
-           SameLong(at, text.data(), text.size);
+           SameLong(at, BytesOf(text), text.size);
   }
   const Text* NextOf(const Followers& followers, const char* at,
                      size_t left) const;
-  const Text* TextAt(uint32_t line) const {
-    return reinterpret_cast<const Text*>(texts_.data() + line * kLine);
-  }
-  Text* TextOf(const std::string& content, Act hole, bool is_last);
-  void AddFollower(Text* before, const Text* text);
+  uint32_t NumberOf(const std::string& content, Act hole, bool is_last);
+  void AddFollower(uint32_t before, uint32_t text);
+  void Insert(uint32_t text, Followers* followers) const;
   void Rebuild(Followers* followers, size_t window, size_t count) const;
   void AddKind(Kind kind, Constants constants);
 
   // Grows as it is used: pages that are not touched take no memory.
-  BigArray<char> texts_;
-  // Line 0 is no text.
+  BigArray<char> bytes_;
+  // The first line is no text's.
   size_t lines_ = 1;
-  absl::flat_hash_map<std::string, Text*> text_of_;
-  Text start_ = {};
-  std::vector<std::unique_ptr<Followers>> followers_;
+  // The first one stands before each row, and is no text.
+  std::vector<Text> texts_;
+  absl::flat_hash_map<std::string, uint32_t> number_of_;
+  // The first one is not used.
+  std::vector<Followers> tables_;
   // Open addressing.
   std::vector<Kind> kinds_;
   size_t kind_count_ = 0;
   std::vector<std::unique_ptr<Constants>> constants_;
-};
-
-// Texts that may follow one.
-struct KnownRows::Followers {
-  // No text is shorter.
-  size_t window = 0;
-  size_t count = 0;
-  // Open addressing; line 0: empty.
-  std::vector<Follower> table;
 };
 
 }  // namespace feedrate

@@ -76,7 +76,8 @@ Svg DrawStripPlot(const StripPlot& plot) {
     svg.Text(area.left - 10, middle + 4,
              TextToFit(plot.rows[i].name, 11.5, label + 2), Svg::Anchor::kEnd,
              "l");
-    DrawRow(&svg, plot.rows[i], static_cast<int>(i), scale, middle);
+    DrawRow(&svg, plot.rows[i],
+            plot.rows[i].series.value_or(static_cast<int>(i)), scale, middle);
   }
   return svg;
 }

@@ -23,6 +23,8 @@ struct StripRow {
   std::vector<double> values;
   absl::optional<Box> box;
   std::string hover;
+  // Colour. Absent: its place.
+  absl::optional<int> series = absl::nullopt;
 };
 
 struct StripPlot {

@@ -34,7 +34,7 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
   seen.stops_early = policy.slow_skip && (too_long || slow);
   if (seen.stops_early) {
     seen.reason = absl::StrFormat(
-        "%.3g s a %s over %d in the preflight; %s", seen.per_item_s, unit,
+        "%.3g s per %s over %d in the preflight; %s", seen.per_item_s, unit,
         seen.items,
         slow ? absl::StrFormat("from %.3g s on it counts as slow",
                                policy.slow_threshold_s)

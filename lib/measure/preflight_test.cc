@@ -34,7 +34,7 @@ TEST(PreflightTest, TheThresholdIsInclusive) {
   EXPECT_TRUE(Look(policy, 0.0625).stops_early);
   EXPECT_FALSE(Look(policy, 0.0624).stops_early);
   EXPECT_THAT(Look(policy, 0.0625).reason,
-              HasSubstr("0.0625 s a image over 10 in the preflight"));
+              HasSubstr("0.0625 s per image over 10 in the preflight"));
 }
 
 TEST(PreflightTest, FirstCallCostCounts) {

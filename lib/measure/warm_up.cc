@@ -47,6 +47,14 @@ absl::StatusOr<WarmUp> RunWarmUp(const WarmUpPolicy& policy, int64_t num_items,
     warm_up.stable = IsStable(policy, passes);
   }
   warm_up.per_item_s = MeanOfLast(passes, policy.window);
+  if (num_items <= request.count) return warm_up;
+  request.count = num_items;
+  request.limit_s = policy.max_s;
+  request.hang_s += policy.max_s;
+  for (int pass = 0; pass < policy.full_passes; ++pass) {
+    ASSIGN_OR_RETURN(const Timing timing, subject->Time(request));
+    warm_up.elapsed_s += ElapsedOf(timing);
+  }
   return warm_up;
 }
 

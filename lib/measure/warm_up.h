@@ -23,6 +23,9 @@ struct WarmUpPolicy {
   // Timed calls last at most this long, at least one pass, whatever the window
   // says: a slow transform has warmed up long before.
   double max_s = 2;
+  // Passes over all items after that, each for at most `max_s`: buffers grow to
+  // the largest item, and what a library keeps for each size is made.
+  int full_passes = 1;
   double hang_s = 60;
 };
 

@@ -51,10 +51,19 @@ TEST(WarmUpTest, EndsAtItsLimits) {
   EXPECT_FALSE(warm_up->stable);
 }
 
+TEST(WarmUpTest, EndsWithAPassOverAllItems) {
+  FakeSubject subject([](int64_t) { return 0.001; });
+  ASSERT_TRUE(RunWarmUp(WarmUpPolicy(), 1000, 1, &subject).ok());
+  ASSERT_EQ(subject.requests.size(), 16);
+  EXPECT_EQ(subject.requests.back().count, 1000);
+  EXPECT_EQ(subject.requests.back().limit_s, 2);
+}
+
 TEST(WarmUpTest, SmallDataSetsWarmUpOnAllOfIt) {
   FakeSubject subject([](int64_t) { return 0.001; });
   ASSERT_TRUE(RunWarmUp(WarmUpPolicy(), 2, 1, &subject).ok());
   EXPECT_EQ(subject.requests[0].count, 2);
+  EXPECT_EQ(subject.requests.size(), 15);
 }
 
 TEST(WarmUpTest, AFailureIsPassedOn) {

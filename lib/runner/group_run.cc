@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,8 +12,12 @@
 
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/available_memory.h"
+#include "lib/machine/root.h"
 #include "lib/records/job_id.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/fits_together.h"
+#include "lib/runner/input_corpora.h"
 #include "lib/runner/job_run.h"
 #include "lib/runner/run_context.h"
 
@@ -48,6 +53,36 @@ bool IsPending(const JobRun& run, int run_index) {
          run.pending().end();
 }
 
+absl::Status RunTogether(const std::vector<std::unique_ptr<JobRun>>& runs,
+                         const GroupProgress& progress) {
+  for (const std::unique_ptr<JobRun>& run : runs) {
+    progress.begins(run->job());
+    RETURN_IF_ERROR(run->Begin());
+  }
+  for (const int run_index : AllPending(runs)) {
+    const uint64_t seed = runs[0]->job().seed() * 7919 + run_index;
+    for (const int at : ShuffledOrder(runs.size(), seed)) {
+      if (!IsPending(*runs[at], run_index)) continue;
+      RETURN_IF_ERROR(runs[at]->Measure(run_index));
+      // Its memory is of use to the others.
+      if (runs[at]->pending().empty()) runs[at]->End();
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One after the other, each with the machine to itself.
+absl::Status RunInTurns(std::vector<std::unique_ptr<JobRun>> runs,
+                        const GroupProgress& progress) {
+  for (std::unique_ptr<JobRun>& run : runs) {
+    run->AddLabel("memory_limited");
+    std::vector<std::unique_ptr<JobRun>> alone;
+    alone.push_back(std::move(run));
+    RETURN_IF_ERROR(RunTogether(alone, progress));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<std::vector<int>> GroupJobs(const std::vector<Job>& jobs) {
@@ -76,6 +111,7 @@ absl::Status RunGroup(const RunContext& context,
                       const std::vector<const Job*>& jobs,
                       const GroupProgress& progress) {
   std::vector<std::unique_ptr<JobRun>> runs;
+  std::vector<int64_t> own_bytes;
   for (const Job* job : jobs) {
     auto run = std::make_unique<JobRun>(&context, *job);
     if (run->pending().empty()) continue;
@@ -83,18 +119,17 @@ absl::Status RunGroup(const RunContext& context,
       RETURN_IF_ERROR(run->Answer("unsupported", job->unsupported_reason()));
       continue;
     }
-    progress.begins(*job);
-    RETURN_IF_ERROR(run->Begin());
+    ASSIGN_OR_RETURN(const InputCorpora::Input input,
+                     context.corpora->Get(*job));
+    own_bytes.push_back(
+        OwnBytes(context.catalogue, *job, input.plain->file_bytes()));
     runs.push_back(std::move(run));
   }
-  for (const int run_index : AllPending(runs)) {
-    const uint64_t seed = jobs[0]->seed() * 7919 + run_index;
-    for (const int at : ShuffledOrder(runs.size(), seed)) {
-      if (!IsPending(*runs[at], run_index)) continue;
-      RETURN_IF_ERROR(runs[at]->Measure(run_index));
-      // Its memory is of use to the others.
-      if (runs[at]->pending().empty()) runs[at]->End();
-    }
+  const std::optional<int64_t> available = ReadAvailableMemory(Root());
+  if (!available.has_value() || FitTogether(own_bytes, *available)) {
+    RETURN_IF_ERROR(RunTogether(runs, progress));
+  } else {
+    RETURN_IF_ERROR(RunInTurns(std::move(runs), progress));
   }
   for (const Job* job : jobs) progress.ends(*job);
   return absl::OkStatus();

@@ -28,7 +28,8 @@ struct GroupProgress {
 // Starts and prepares the jobs together, then measures one run index of each in
 // turn, in an order shuffled by the jobs' seed, while the others wait on their
 // pipes: what disturbs the machine for a while hits all of them. A death costs
-// its own row. Fails only as JobRun does.
+// its own row. Where memory does not allow that, one after the other, labelled
+// `memory_limited`. Fails only as JobRun does.
 absl::Status RunGroup(const RunContext& context,
                       const std::vector<const Job*>& jobs,
                       const GroupProgress& progress);

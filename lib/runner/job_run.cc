@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
 #include "lib/measure/measure_run.h"
 #include "lib/measure/preflight.h"
 #include "lib/measure/warm_up.h"
@@ -42,7 +44,12 @@ bool Contains(const std::vector<std::string>& words, const std::string& word) {
 }  // namespace
 
 JobRun::JobRun(const RunContext* context, const Job& job)
-    : context_(*context), job_(job), row_start_(absl::Now()) {
+    : context_(*context),
+      job_(job),
+      found_policy_(JobPolicyOf(context_.catalogue, context_.execution, job_,
+                                context_.limits.hang_s)),
+      row_start_(absl::Now()) {
+  if (found_policy_.ok()) policy_ = *found_policy_;
   for (const int run_index : job.run_indexes()) {
     if (context_.done->Done(job.job_id(), run_index)) continue;
     pending_.push_back(run_index);
@@ -67,6 +74,7 @@ uint64_t JobRun::SeedOf(int run_index) const {
 Row JobRun::NewRow(int run_index) {
   Row row = RowOf(job_, context_.identity, policy_.unit);
   if (!input_.dataset.id().empty()) *row.mutable_dataset() = input_.dataset;
+  for (const std::string& label : labels_) row.add_labels(label);
   row.set_run_index(run_index);
   row.set_attempt(next_attempt_[run_index]++);
   row.set_library_version(version_.empty() ? context_.servers->VersionOf(job_)
@@ -114,8 +122,7 @@ absl::Status JobRun::WriteFailure(const absl::Status& failure,
 }
 
 absl::Status JobRun::Prepare() {
-  ASSIGN_OR_RETURN(policy_, JobPolicyOf(context_.catalogue, context_.execution,
-                                        job_, context_.limits.hang_s));
+  RETURN_IF_ERROR(found_policy_.status());
   ASSIGN_OR_RETURN(const PrepareCommand command,
                    PrepareCommandOfJob(context_.catalogue, job_));
   LibraryServer* server = nullptr;
@@ -215,6 +222,22 @@ absl::Status JobRun::MeasureOnce(int run_index, RunResult* result) {
   return absl::OkStatus();
 }
 
+void JobRun::AddMeasured(Row* row) {
+  if (equivalence_.label() == "noop") row->add_warnings("noop");
+  const ProcessCounters counters =
+      ReadProcessCounters(Root(), static_cast<pid_t>(child_->pid()));
+  if (counters.rss_peak_bytes.has_value()) {
+    row->set_rss_peak_bytes(*counters.rss_peak_bytes);
+  }
+  if (job_.library() == kNullLibrary) return;
+  const std::optional<double> limit =
+      context_.copy_limit->Of(job_, *input_.corpus);
+  if (!limit.has_value()) return;
+  row->mutable_limit()->set_name("copy");
+  row->mutable_limit()->set_throughput(*limit);
+  row->set_of_limit(row->throughput() / *limit);
+}
+
 absl::Status JobRun::Measure(int run_index) {
   const MeasuringPolicy& measuring = context_.catalogue.policy().measuring();
   int failures = 0;
@@ -232,12 +255,7 @@ absl::Status JobRun::Measure(int run_index) {
     }
     Row row = NewRow(run_index);
     SetTiming(result, &row);
-    if (equivalence_.label() == "noop") row.add_warnings("noop");
-    const ProcessCounters counters =
-        ReadProcessCounters(Root(), static_cast<pid_t>(child_->pid()));
-    if (counters.rss_peak_bytes.has_value()) {
-      row.set_rss_peak_bytes(*counters.rss_peak_bytes);
-    }
+    AddMeasured(&row);
     RETURN_IF_ERROR(Write(&row));
     (attempts == 0 ? first_s : repeated_s) += result.elapsed_s;
     ++attempts;

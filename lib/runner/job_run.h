@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/measure/measure_run.h"
 #include "lib/measure/preflight.h"
@@ -31,6 +32,8 @@ class JobRun {
   // Run indexes that are asked for and not done yet.
   const std::vector<int>& pending() const { return pending_; }
   const Job& job() const { return job_; }
+  // For all its rows.
+  void AddLabel(const std::string& label) { labels_.push_back(label); }
   // Makes runs pending that are done.
   void MeasureAgain();
 
@@ -57,6 +60,8 @@ class JobRun {
   absl::Status WarmUpJob();
   absl::Status MeasureOnce(int run_index, RunResult* result);
   Row NewRow(int run_index);
+  // What is known only of rows that are `ok`.
+  void AddMeasured(Row* row);
   absl::Status WriteFailure(const absl::Status& failure,
                             const std::vector<int>& run_indexes);
   absl::Status Write(Row* row);
@@ -64,8 +69,10 @@ class JobRun {
 
   const RunContext& context_;
   const Job job_;
+  absl::StatusOr<JobPolicy> found_policy_;
   JobPolicy policy_;
   std::vector<int> pending_;
+  std::vector<std::string> labels_;
   std::map<int, int> next_attempt_;
 
   InputCorpora::Input input_;

@@ -52,6 +52,7 @@ WarmUpPolicy WarmUpOf(const WarmupPolicy& entry) {
   policy.min_windows = entry.min_windows();
   policy.max_passes = entry.max_iterations();
   policy.stable_within = entry.stable_within();
+  policy.full_passes = entry.passes();
   policy.max_s = entry.has_max_s() ? entry.max_s()
                                    : std::numeric_limits<double>::infinity();
   return policy;

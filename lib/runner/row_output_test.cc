@@ -54,7 +54,7 @@ TEST_F(RowOutputTest, AFileStartsWithEnvAndRun) {
   const std::string path = folder_ + "/new.jsonl";
   auto output = Open(path, false);
   ASSERT_TRUE(output.ok()) << output.status();
-  (*output)->SetHead(Env(), Run());
+  (*output)->SetHead(Env(), feedrate::Run());
   Row row;
   row.set_status("ok");
   ASSERT_TRUE((*output)->Write(row, "ignored.jsonl").ok());

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,22 +15,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/text_proto.h"
 #include "lib/draw/progress.h"
-#include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
-#include "lib/machine/root.h"
 #include "lib/measure/noise.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/copy_limit.h"
 #include "lib/runner/copy_speed.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
@@ -41,13 +35,14 @@
 #include "lib/runner/interrupt.h"
 #include "lib/runner/job_list.h"
 #include "lib/runner/job_run.h"
+#include "lib/runner/libraries.h"
 #include "lib/runner/measure_policy.h"
-#include "lib/runner/new_run_id.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/run_context.h"
+#include "lib/runner/run_head.h"
 #include "lib/runner/server_pool.h"
 #include "lib/runner/time_account.h"
 #include "lib/runner/verify.h"
@@ -60,7 +55,9 @@ namespace {
 class Session {
  public:
   explicit Session(const RunOptions& options)
-      : options_(options), progress_(std::cerr, isatty(STDERR_FILENO) != 0) {}
+      : options_(options),
+        progress_(std::cerr, isatty(STDERR_FILENO) != 0),
+        warn_([this](const std::string& text) { Say(text); }) {}
 
   absl::StatusOr<ExitCode> Run() {
     const absl::Status status = RunAll();
@@ -84,7 +81,7 @@ class Session {
     RETURN_IF_ERROR(LoadInputs());
     machine_ = ReadMachine(ThisMachine());
     const double copy_bytes_per_s = MeasureCopyBytesPerSecond();
-    RETURN_IF_ERROR(WaitForServers());
+    RETURN_IF_ERROR(Wait());
     RETURN_IF_ERROR(WriteHead(copy_bytes_per_s));
     return RunGroups();
   }
@@ -108,32 +105,16 @@ class Session {
     servers_ = std::make_unique<ServerPool>(
         *catalogue_, PlacesOfThisProgram(catalogue_->configs_dir()),
         interrupt_.fd());
-    std::set<std::string> missing;
-    for (const Job& job : list_.jobs) {
-      if (job.has_unsupported_reason() || missing.count(job.library()) > 0) {
-        continue;
-      }
-      const absl::Status added = servers_->Add(job);
-      if (added.ok()) continue;
-      if (!options_.skip_missing) {
-        return absl::Status(added.code(), absl::StrCat(added.message(),
-                                                       ", or leave it out "
-                                                       "with --skip_missing"));
-      }
-      Say(absl::StrCat("left out ", added.message()));
-      missing.insert(job.library());
-    }
-    list_.jobs.erase(std::remove_if(list_.jobs.begin(), list_.jobs.end(),
-                                    [&](const Job& job) {
-                                      return missing.count(job.library()) > 0;
-                                    }),
-                     list_.jobs.end());
-    if (list_.jobs.empty()) {
-      return absl::NotFoundError("no library is left to measure");
-    }
+    RETURN_IF_ERROR(AddLibraries(options_.skip_missing, warn_, servers_.get(),
+                                 &list_.jobs));
     null_job_ = NullJob(list_.jobs[0]);
     if (!options_.verify) RETURN_IF_ERROR(servers_->Add(null_job_));
     return absl::OkStatus();
+  }
+
+  absl::Status Wait() {
+    const TimeAccount::Entry entry(&account_, Spending::kImport);
+    return WaitForLibraries(list_.jobs, warn_, &progress_, servers_.get());
   }
 
   absl::Status OpenOutput() {
@@ -144,7 +125,7 @@ class Session {
     if (!options_.source.config.empty()) {
       output.config = PrintTextProto(list_.config);
     }
-    output.warn = [this](const std::string& text) { Say(text); };
+    output.warn = warn_;
     ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
     return absl::OkStatus();
   }
@@ -156,7 +137,7 @@ class Session {
         [this](int64_t done, int64_t total) {
           progress_.Show("images", done, total, "");
         },
-        [this](const std::string& text) { Say(text); });
+        warn_);
     std::vector<const Job*> jobs = {&null_job_};
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     for (const Job* job : jobs) {
@@ -168,50 +149,14 @@ class Session {
     return absl::OkStatus();
   }
 
-  // A library that does not load costs its own rows; why is said here once.
-  absl::Status WaitForServers() {
-    const TimeAccount::Entry entry(&account_, Spending::kImport);
-    std::set<std::string> libraries;
-    std::vector<const Job*> firsts;
-    for (const Job& job : list_.jobs) {
-      if (job.has_unsupported_reason()) continue;
-      if (libraries.insert(job.library()).second) firsts.push_back(&job);
-    }
-    for (size_t i = 0; i < firsts.size(); ++i) {
-      progress_.Show("libraries", i, firsts.size(), firsts[i]->library());
-      const absl::Status ready = servers_->Get(*firsts[i]).status();
-      if (ready.code() == absl::StatusCode::kCancelled) return ready;
-      if (!ready.ok()) {
-        Say(absl::StrCat(firsts[i]->library(),
-                         ": does not load: ", ready.message()));
-      }
-    }
-    progress_.Finish();
-    return absl::OkStatus();
-  }
-
   absl::Status WriteHead(double copy_bytes_per_s) {
     machine_.libraries = servers_->Versions();
-    const absl::Time now = absl::Now();
-    const Env env = EnvRecord(machine_, now);
-    feedrate::Run run;
-    run.set_run_id(NewRunId());
-    run.set_config(PrintTextProto(list_.config));
-    for (const absl::string_view word :
-         absl::StrSplit(Root().Read("/proc/self/cmdline").value_or(""), '\0',
-                        absl::SkipEmpty())) {
-      run.add_command(std::string(word));
-    }
-    run.set_label(list_.config.label());
-    run.set_note(list_.config.note());
-    run.set_copy_bytes_per_s(copy_bytes_per_s);
-    run.set_env_id(env.env_id());
-    run.set_started_at(TimeText(now));
-    output_->SetHead(env, run);
-    identity_ = {run.run_id(), env.env_id(), env.machine_profile(),
-                 env.cpu().model()};
+    const RunHead head =
+        MakeRunHead(machine_, list_.config, copy_bytes_per_s, absl::Now());
+    output_->SetHead(head.env, head.run);
+    identity_ = head.identity;
     done_ = std::make_unique<DoneRuns>(
-        env.machine_profile(), [this](const std::string& library) {
+        identity_.machine_profile, [this](const std::string& library) {
           const auto& versions = machine_.libraries;
           const auto found = versions.find(library);
           return found == versions.end() ? "" : found->second;
@@ -219,7 +164,7 @@ class Session {
     if (!options_.resume) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
                      output_->ExistingFiles());
-    return done_->Read(files, [this](const std::string& text) { Say(text); });
+    return done_->Read(files, warn_);
   }
 
   bool NothingIsLeft() const {
@@ -239,6 +184,7 @@ class Session {
     NoiseWatch noise(
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
+    CopyLimit copy_limit(*catalogue_);
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
@@ -250,7 +196,8 @@ class Session {
                                 output_.get(),
                                 &noise,
                                 &account_,
-                                options_.equivalence ? &equivalence : nullptr};
+                                options_.equivalence ? &equivalence : nullptr,
+                                &copy_limit};
     if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
@@ -328,6 +275,7 @@ class Session {
   TimeAccount account_;
   const Interrupt interrupt_;
   Progress progress_;
+  const Warn warn_;
   std::unique_ptr<Catalogue> catalogue_;
   JobList list_;
   Job null_job_;

@@ -7,6 +7,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/measure/noise.h"
+#include "lib/runner/copy_limit.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/input_corpora.h"
@@ -41,6 +42,7 @@ struct RunContext {
   TimeAccount* const account;
   // Null: equivalence is not looked at.
   EquivalenceCheck* const equivalence;
+  CopyLimit* const copy_limit;
 };
 
 }  // namespace feedrate

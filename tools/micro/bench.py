@@ -155,7 +155,8 @@ def first_rows():
 def start(flags):
     first_rows()
     times = [first_rows() for _ in range(flags.pairs)]
-    for name, values in zip(("any row", "a library's row"), zip(*times)):
+    names = ("any row", "a library's row")
+    for name, values in zip(names, zip(*times, strict=True), strict=True):
         print(
             f"start: {statistics.median(values):.3f} s to {name}"
             f" (median of {len(values)}, worst {max(values):.3f}); bar 1 s",
@@ -170,14 +171,15 @@ def smoke(flags):
         "--num_items=20",
         "--num_runs=1",
         "--profile_harness",
-        "--skip_missing",
+        "--output=-",
     ]
     micro(*command)  # Fills the cache of equivalence.
     done = micro(*command)
     account = done.stderr.splitlines()[-1]
     shares = dict(re.findall(r"([a-z-]+) ([\d.]+)%", account))
     measured = sum(
-        float(shares[name]) for name in ("import", "preflight", "warm-up", "timed")
+        float(shares[name])
+        for name in ("import", "preflight", "warm-up", "timed")
     )
     jobs = {r["job_id"] for r in rows(done.stdout) if r["library"] != "null"}
     print(f"smoke: {len(jobs)} jobs, {measured:.1f}% measured; bar 80%")

@@ -112,7 +112,9 @@ class MicroTest(unittest.TestCase):
         self.assertEqual(run.rows[-1]["status"], "ok")
 
     def test_fail_on_makes_it_exit_3(self):
-        self.assertEqual(micro([job("abort")], "--fail_on=failed,crashed").code, 3)
+        self.assertEqual(
+            micro([job("abort")], "--fail_on=failed,crashed").code, 3
+        )
         self.assertEqual(micro([job("ok")], "--fail_on=failed,crashed").code, 0)
 
     def test_callers_mistakes_exit_1(self):
@@ -146,9 +148,31 @@ class MicroTest(unittest.TestCase):
         self.assertEqual(run.code, 1)
         self.assertIn("left out pillow", run.stderr)
 
+    def test_libraries_of_one_transform_take_turns(self):
+        jobs = [
+            job("ok", (0, 1, 2)),
+            job("exit", (0,), when="prepare"),
+            job("ok", (0, 1, 2), library="null"),
+        ]
+        run = micro(jobs)
+        rows = [
+            r
+            for r in run.records[2:]
+            if r["transform"] == "ok" and r["attempt"] == 0
+        ]
+        # One run of each before the next of any, though another job came first.
+        self.assertEqual([r["run_index"] for r in rows], [0, 0, 1, 1, 2, 2])
+        for first, second in zip(rows[::2], rows[1::2], strict=True):
+            libraries = {first["library"], second["library"]}
+            self.assertEqual(libraries, {"faulty", "null"})
+
     def test_a_missing_worker_says_what_to_build(self):
-        run = micro([job("ok", library="null"), job("ok", library="faulty")])
+        run = micro([job("ok", library="null")], "--config=")
         self.assertEqual(run.code, 0, run.stderr)
+        flags = ["--config=configs/demo_full.textproto", "--libraries=torch"]
+        run = micro([], *flags)
+        self.assertEqual(run.code, 1)
+        self.assertIn("//lib/adapters/torch:worker_torch", run.stderr)
 
     def test_an_existing_file_is_not_overwritten(self):
         path = self.folder / "rows.jsonl"
@@ -243,7 +267,10 @@ class MicroTest(unittest.TestCase):
 
     def test_help_and_account(self):
         done = subprocess.run(
-            [harness.MICRO, "--help"], capture_output=True, text=True, check=True
+            [harness.MICRO, "--help"],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         self.assertIn("measure one transform at a time", done.stdout)
         run = micro([job("ok")], "--profile-harness")

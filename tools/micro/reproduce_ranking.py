@@ -113,11 +113,13 @@ def report(here, there, flags):
     xs = [ours[pair] for pair in pairs]
     ys = [theirs[pair] for pair in pairs]
     correlation = spearman(xs, ys)
-    same = sum(x * y > 0 for x, y in zip(xs, ys))
+    same = sum(x * y > 0 for x, y in zip(xs, ys, strict=True))
     print(f"{len(pairs)} ratios between libraries, of {MACHINE} and of here")
     print(f"rank correlation {correlation:.3f}; bar {flags.bar}")
     print(f"same winner in {same} of {len(pairs)}")
-    print(f"\nfurthest off, of ratios a/b:\n{'':44}{'published':>10}{'here':>10}")
+    print(
+        f"\nfurthest off, of ratios a/b:\n{'':44}{'published':>10}{'here':>10}"
+    )
     off = sorted(pairs, key=lambda p: -abs(ours[p] - theirs[p]))
     for pair in off[: flags.outliers]:
         transform, a, b = pair
@@ -133,7 +135,9 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rows", type=pathlib.Path, help="instead of measuring")
+    parser.add_argument(
+        "--rows", type=pathlib.Path, help="instead of measuring"
+    )
     parser.add_argument("--items", type=int, default=50)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--bar", type=float, default=0.9)

@@ -23,6 +23,7 @@
 #include "absl/types/span.h"
 #include "lib/adapters/opencv/opencv_adapter.h"
 #include "lib/adapters/worker/child_session.h"
+#include "lib/adapters/worker/heap.h"
 #include "lib/adapters/worker/random.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing_loop.h"
@@ -187,6 +188,7 @@ absl::StatusOr<bool> Compete(int pairs) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
+  feedrate::SettleHeap();  // As a worker does.
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 40;
   const absl::StatusOr<bool> good = feedrate::Compete(std::max(20, pairs));
   if (!good.ok()) {

@@ -113,7 +113,7 @@ std::vector<float> Bell(int size, double centre, double sigma) {
 
 Gradient FromPoint(Params* params) {
   Range x, y;
-  if (params->Text("center").front() == '(') {
+  if (params->IsTuple("center")) {
     const std::vector<double> centre = params->Tuple("center", 2);
     x = {centre[0], centre[0]};
     y = {centre[1], centre[1]};

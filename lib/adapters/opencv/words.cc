@@ -51,7 +51,7 @@ cv::Size ReadSize(Params* params) {
 }
 
 cv::Size ReadKernelSize(Params* params) {
-  const bool tuple = params->Text("ksize").front() == '(';
+  const bool tuple = params->IsTuple("ksize");
   std::vector<double> size =
       tuple ? params->Tuple("ksize", 2)
             : std::vector<double>(2, params->Number("ksize"));

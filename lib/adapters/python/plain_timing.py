@@ -5,9 +5,10 @@
 
 Transforms: flip, blur, rotate, equalize, jpeg. What a user would write is
 written out below, with the parameters of the profile `paper`. Of feedrate it
-uses the reader of a corpus, and what keeps torch from hanging on arm64. Prints
-one JSON line for each pass over the images; with --on_request a pass waits for
-a line on stdin, so that another program can take turns with it.
+uses the reader of a corpus, and what puts the process into a known state
+(allocator.py, arm_blas.py). Prints one JSON line for each pass over the images;
+with --on_request a pass waits for a line on stdin, so that another program can
+take turns with it.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import statistics
 import sys
 import time
 
+import allocator
 import arm_blas
 
 
@@ -185,6 +187,7 @@ def main():
     parser.add_argument("--on_request", action="store_true")
     flags = parser.parse_args()
 
+    allocator.settle()
     arm_blas.avoid_hidden_sve()
     version, load, run = LIBRARIES[flags.library](flags.transform)
     arrays = (

@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 
+import allocator
 import arm_blas
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -167,6 +168,7 @@ def main():
     control = Control(CONTROL_FD)
     folders = [*flags.library_folder, FOLDER / "libraries"]
     try:
+        allocator.settle()
         arm_blas.avoid_hidden_sve()
         started = time.perf_counter()
         libraries = {

@@ -126,6 +126,11 @@ std::string Params::Text(absl::string_view name) {
   return std::string(text);
 }
 
+bool Params::IsTuple(absl::string_view name) {
+  const Entry* entry = Find(name);
+  return entry != nullptr && absl::StartsWith(entry->value, "(");
+}
+
 std::vector<double> Params::Tuple(absl::string_view name, size_t size) {
   absl::string_view inside;
   std::vector<double> tuple;

@@ -42,6 +42,8 @@ class Params {
   bool Boolean(absl::string_view name);
   // The value as it stands, without quotes.
   std::string Text(absl::string_view name);
+  // Whether the value is in round brackets. False when it is missing.
+  bool IsTuple(absl::string_view name);
   // `(a,b,...)` of exactly `size` numbers, or of any when 0.
   std::vector<double> Tuple(absl::string_view name, size_t size = 0);
   // `U(a,b)`, or a number.

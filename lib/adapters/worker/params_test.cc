@@ -25,6 +25,9 @@ TEST(ParamsTest, ReadsEveryKindOfValue) {
   EXPECT_TRUE(params.Boolean("b"));
   EXPECT_EQ(params.Text("t"), "L of Lab");
   EXPECT_EQ(params.Text("q"), "a=b");
+  EXPECT_TRUE(params.IsTuple("tuple"));
+  EXPECT_FALSE(params.IsTuple("n"));
+  EXPECT_FALSE(params.IsTuple("missing"));
   EXPECT_THAT(params.Tuple("tuple", 3), ElementsAre(1, 2.5, 3));
   EXPECT_THAT(params.Tuple("one", 1), ElementsAre(7));
   const Range drawn = params.Draw("u");

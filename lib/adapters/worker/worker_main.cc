@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/heap.h"
 #include "lib/adapters/worker/server.h"
 
 namespace feedrate {
@@ -32,6 +33,7 @@ int WorkerMain(int argc, char** argv, std::unique_ptr<Adapter> adapter) {
                  adapter->version().c_str(), kControlFd);
     return 1;
   }
+  SettleHeap();  // Children inherit it.
   const absl::Status status = Serve(kControlFd, adapter.get());
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s: %s\n", program.c_str(),

@@ -38,6 +38,8 @@ class Collector {
       Run run;
       RETURN_IF_ERROR(json.Read(&run));
       runs_.emplace(run.run_id(), std::move(run));
+    } else if (record == "verdict") {
+      RETURN_IF_ERROR(json.Read(&input_.verdicts.emplace_back()));
     } else if (record != "job") {
       ++input_.passed_over[std::string(record)];
     }

@@ -20,6 +20,8 @@ struct ReportInput {
   // One for each env_id and each run_id, sorted by them.
   std::vector<Env> envs;
   std::vector<Run> runs;
+  // All of them, as they came.
+  std::vector<Verdict> verdicts;
   // Attempts that a later one replaced.
   int64_t replaced_rows = 0;
   // Records that this program does not know, by name.

@@ -126,8 +126,10 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   }
   ASSIGN_OR_RETURN(const ReportInput input,
                    ReadReportInput(request.paths, request.warn));
-  if (input.rows.empty()) {
-    request.warn("the files have no rows; a runner writes them");
+  if (input.rows.empty() && input.verdicts.empty()) {
+    request.warn(
+        "the files have neither rows nor verdicts; a runner and "
+        "compare_baseline write them");
     return ExitCode::kInvalid;
   }
   ExitCode code = ExitCode::kDone;

@@ -12,6 +12,7 @@
 #include "lib/base/files.h"
 #include "lib/base/new_file.h"
 #include "lib/records/json_writer.h"
+#include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {
@@ -117,7 +118,7 @@ TEST_F(MakeReportTest, ClaimsAndAPageDoNotShareStandardOutput) {
 TEST_F(MakeReportTest, TargetsDecideTheExitCode) {
   const auto target = [](const std::string& expression, const char* bound) {
     return "targets { name: \"t\" value: '" + expression + "' " + bound +
-           " remedy: \"r\" }\n";
+           " remedy: \"r\" needs: \"n\" }\n";
   };
   request_.targets =
       Written("met.textproto", target("median(throughput)", "min: 1"));
@@ -141,6 +142,18 @@ TEST_F(MakeReportTest, ABaselineWithNothingInCommonIsInvalid) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("nothing is comparable")));
   request_.baseline = request_.paths[0];
   EXPECT_EQ(Make(), ExitCode::kDone);
+}
+
+TEST_F(MakeReportTest, VerdictsAloneAreAReport) {
+  Verdict verdict;
+  verdict.set_scope("suite");
+  verdict.set_verdict("same");
+  std::string text;
+  AppendRecord(verdict, &text);
+  request_.paths = {Written("verdicts.jsonl", text)};
+  request_.markdown = true;
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("All jobs: same."));
 }
 
 TEST_F(MakeReportTest, NoRowsIsInvalidNoPathAMistake) {

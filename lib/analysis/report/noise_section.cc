@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +36,13 @@ const char* MeaningOf(const std::string& warning) {
 
 absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
   std::map<std::string, std::vector<double>> by_library;
+  // In the colours of the other figures, which leave the harness out.
+  std::set<std::string> libraries;
+  for (const ReportCell& cell : cells) {
+    if (cell.example.library() != kNullLibrary) {
+      libraries.insert(cell.example.library());
+    }
+  }
   for (const ReportCell& cell : cells) {
     if (cell.throughputs.size() < 2 || !(cell.summary->median > 0)) continue;
     for (const double value : cell.throughputs) {
@@ -50,6 +59,8 @@ absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
   for (auto& entry : by_library) {
     StripRow row;
     row.name = entry.first;
+    row.series = static_cast<int>(
+        std::distance(libraries.begin(), libraries.find(entry.first)));
     row.box = Box{Quantile(entry.second, 0.25), Quantile(entry.second, 0.5),
                   Quantile(entry.second, 0.75)};
     row.hover = absl::StrCat(entry.first, "\n", entry.second.size(),

@@ -14,6 +14,7 @@
 #include "lib/analysis/report/side_sections.h"
 #include "lib/analysis/report/summary_section.h"
 #include "lib/analysis/report/targets.h"
+#include "lib/analysis/report/verdicts.h"
 #include "lib/draw/document.h"
 
 namespace feedrate {
@@ -85,6 +86,7 @@ Document BuildReport(const ReportInput& input, const ReportOptions& options) {
     const std::vector<ReportCell> before = CellsOf(options.baseline->rows);
     document.sections.push_back(ChangesSection(ChangesBetween(before, cells)));
   }
+  Add(VerdictsSection(input.verdicts), &document);
   AddSettings(settings, options.speed_ups, &document);
   Add(MemorySection(cells), &document);
   Add(NoiseSection(cells), &document);

@@ -20,8 +20,9 @@ struct ReportOptions {
   const TargetsReport* targets = nullptr;
 };
 
-// Summary, targets, changes, pipelines, micro, memory, noise, environment,
-// what was not measured, how to repeat it. Parts without content are left out.
+// Summary, targets, changes, verdicts, pipelines, micro, memory, noise,
+// environment, what was not measured, how to repeat it. Parts without content
+// are left out.
 Document BuildReport(const ReportInput& input, const ReportOptions& options);
 
 }  // namespace feedrate

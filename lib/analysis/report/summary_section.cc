@@ -206,12 +206,17 @@ Section SummarySection(const ReportInput& input,
   Section section;
   section.id = "summary";
   section.title = "Summary";
-  section.blocks.emplace_back(NumbersOf(counts, cells.size()));
-  section.blocks.emplace_back(Paragraph{
-      absl::StrCat("What: ", input.rows.size(), " rows of ",
-                   absl::StrJoin(counts.libraries, ", "),
-                   ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
-  section.blocks.emplace_back(Paragraph{HowSure(counts)});
+  if (input.rows.empty()) {
+    section.blocks.emplace_back(
+        Paragraph{"There are no rows, only what the gate said of some."});
+  } else {
+    section.blocks.emplace_back(NumbersOf(counts, cells.size()));
+    section.blocks.emplace_back(Paragraph{
+        absl::StrCat("What: ", input.rows.size(), " rows of ",
+                     absl::StrJoin(counts.libraries, ", "),
+                     ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
+    section.blocks.emplace_back(Paragraph{HowSure(counts)});
+  }
   DocumentTable findings = FindingsOf(settings, options);
   if (!findings.rows.empty()) section.blocks.emplace_back(std::move(findings));
   if (input.replaced_rows > 0 || input.broken_lines > 0 ||

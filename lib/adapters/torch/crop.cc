@@ -1,0 +1,212 @@
+#include "lib/adapters/torch/crop.h"
+
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/upsample_bilinear2d.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace feedrate {
+namespace {
+
+struct Size {
+  int64_t height = 1;
+  int64_t width = 1;
+};
+
+// `size=(HEIGHT,WIDTH)`.
+Size ReadSize(Params* params) {
+  const std::vector<double> sides = params->Tuple("size", 2);
+  if (sides.size() != 2 || sides[0] < 1 || sides[1] < 1) {
+    params->Fail("size", "must be positive");
+    return {};
+  }
+  return {std::lround(sides[0]), std::lround(sides[1])};
+}
+
+bool ReadAlignCorners(Params* params) {
+  return params->Boolean("align_corners");
+}
+
+at::Tensor Upsample(const at::Tensor& in, Size size, bool align_corners) {
+  return Unbatched(at::upsample_bilinear2d(
+                       Batched(in), {size.height, size.width}, align_corners))
+      .contiguous();
+}
+
+TorchOp Resize(Params* params) {
+  const bool align_corners = ReadAlignCorners(params);
+  if (!params->Has("max_size")) {
+    const Size size = ReadSize(params);
+    return [=](const at::Tensor& in, Random*) {
+      return Upsample(in, size, align_corners);
+    };
+  }
+  const int side = params->Integer("max_size");
+  if (side < 1) params->Fail("max_size", "must be positive");
+  const bool longest =
+      params->Word("side", {{"shortest", 0}, {"longest", 1}}) == 1;
+  return [=](const at::Tensor& in, Random*) {
+    const int64_t height = in.size(1), width = in.size(2);
+    const int64_t from =
+        longest ? std::max(height, width) : std::min(height, width);
+    const auto scaled = [side, from](int64_t length) {
+      return std::max<int64_t>(1, length * side / from);
+    };
+    return Upsample(in, {scaled(height), scaled(width)}, align_corners);
+  };
+}
+
+struct Window {
+  int64_t y = 0;
+  int64_t x = 0;
+  int64_t height = 1;
+  int64_t width = 1;
+
+  at::Tensor Of(const at::Tensor& in) const {
+    return in.slice(1, y, y + height).slice(2, x, x + width);
+  }
+};
+
+enum class Position { kCentre, kUniform, kFixed };
+
+// A window of a fixed size; where the image is smaller, centred on `fill`.
+struct Crop {
+  Size size;
+  Position position = Position::kCentre;
+  int64_t y = 0;
+  int64_t x = 0;
+  bool pad = false;
+  double fill = 0;
+
+  Window Place(const at::Tensor& in, Random* random) const {
+    Window window;
+    window.height = std::min(size.height, in.size(1));
+    window.width = std::min(size.width, in.size(2));
+    const int64_t free_y = in.size(1) - window.height;
+    const int64_t free_x = in.size(2) - window.width;
+    switch (position) {
+      case Position::kCentre:
+        window.y = free_y / 2;
+        window.x = free_x / 2;
+        break;
+      case Position::kUniform:
+        window.y = random->Below(free_y + 1);
+        window.x = random->Below(free_x + 1);
+        break;
+      case Position::kFixed:
+        window.y = std::min(y, free_y);
+        window.x = std::min(x, free_x);
+    }
+    return window;
+  }
+
+  at::Tensor operator()(const at::Tensor& in, Random* random) const {
+    const Window window = Place(in, random);
+    const int64_t more_y = size.height - window.height;
+    const int64_t more_x = size.width - window.width;
+    if ((more_y == 0 && more_x == 0) || !pad) {
+      return window.Of(in).clone(at::MemoryFormat::Contiguous);
+    }
+    return at::constant_pad_nd(
+        window.Of(in),
+        {more_x / 2, more_x - more_x / 2, more_y / 2, more_y - more_y / 2},
+        fill);
+  }
+};
+
+TorchOp MakeCrop(Params* params) {
+  Crop crop;
+  crop.size = ReadSize(params);
+  crop.pad = params->Boolean("pad_if_needed");
+  crop.fill = params->Number("fill");
+  if (params->Has("position")) {
+    if (params->Text("position") == "uniform") {
+      crop.position = Position::kUniform;
+    } else {
+      crop.position = Position::kFixed;
+      const std::vector<double> at = params->Tuple("position", 2);
+      crop.y = at.size() == 2 ? std::lround(at[0]) : -1;
+      crop.x = at.size() == 2 ? std::lround(at[1]) : -1;
+      if (crop.x < 0 || crop.y < 0) {
+        params->Fail("position", "is outside the image");
+      }
+    }
+  }
+  return crop;
+}
+
+// Of a window that is drawn.
+struct Shape {
+  Range area;   // Of the image's.
+  Range ratio;  // Width to height.
+  int tries = 0;
+};
+
+// The largest window in the middle whose ratio is in range.
+Window CentralWindow(const Shape& shape, int64_t height, int64_t width) {
+  const double ratio = static_cast<double>(width) / static_cast<double>(height);
+  Window window{0, 0, height, width};
+  if (ratio < shape.ratio.low) {
+    window.height = std::lround(static_cast<double>(width) / shape.ratio.low);
+  } else if (ratio > shape.ratio.high) {
+    window.width = std::lround(static_cast<double>(height) * shape.ratio.high);
+  }
+  window.y = (height - window.height) / 2;
+  window.x = (width - window.width) / 2;
+  return window;
+}
+
+Window DrawWindow(const Shape& shape, int64_t height, int64_t width,
+                  Random* random) {
+  const Range log_ratio = {std::log(shape.ratio.low),
+                           std::log(shape.ratio.high)};
+  for (int i = 0; i < shape.tries; ++i) {
+    const double area =
+        static_cast<double>(width * height) * random->Uniform(shape.area);
+    const double ratio = std::exp(random->Uniform(log_ratio));
+    const int64_t w = std::lround(std::sqrt(area * ratio));
+    const int64_t h = std::lround(std::sqrt(area / ratio));
+    if (w < 1 || h < 1 || w > width || h > height) continue;
+    const int64_t y = random->Below(height - h + 1);
+    return {y, random->Below(width - w + 1), h, w};
+  }
+  return CentralWindow(shape, height, width);
+}
+
+TorchOp CropAndResize(Params* params) {
+  const Size size = ReadSize(params);
+  const bool align_corners = ReadAlignCorners(params);
+  const std::vector<double> scale = params->Tuple("scale", 2);
+  const std::vector<double> ratio = params->Tuple("ratio", 2);
+  Shape shape;
+  shape.tries = params->Integer("tries");
+  params->Word("fallback", {{"center", 0}});
+  if (!(ratio[0] > 0 && ratio[0] <= ratio[1])) {
+    params->Fail("ratio", "must be positive and ascending");
+  }
+  if (!(scale[0] >= 0 && scale[0] <= scale[1])) {
+    params->Fail("scale", "must be positive and ascending");
+  }
+  shape.area = {scale[0], scale[1]};
+  shape.ratio = {ratio[0], ratio[1]};
+  return [=](const at::Tensor& in, Random* random) {
+    const Window window = DrawWindow(shape, in.size(1), in.size(2), random);
+    return Upsample(window.Of(in), size, align_corners);
+  };
+}
+
+}  // namespace
+
+const TorchOpTable& TorchCropOps() {
+  static const auto* const ops = new TorchOpTable{
+      {"at::upsample_bilinear2d", Resize},
+      {"at::slice+at::constant_pad_nd", MakeCrop},
+      {"at::slice+at::upsample_bilinear2d", CropAndResize},
+  };
+  return *ops;
+}
+
+}  // namespace feedrate

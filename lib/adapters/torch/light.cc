@@ -1,0 +1,120 @@
+#include "lib/adapters/torch/light.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/hypot.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace feedrate {
+namespace {
+
+// 0, 1, ... as a column (dim 1) or a row (dim 2) of CHW.
+at::Tensor Places(int64_t size, int dim) {
+  const at::Tensor places = at::arange(size, at::kFloat);
+  return dim == 1 ? places.reshape({1, size, 1}) : places.reshape({1, 1, size});
+}
+
+// Draws what it needs; from 0 to 1 over the image.
+using Gradient = std::function<at::Tensor(const at::Tensor& like, Random*)>;
+
+Gradient Linear(Params* params) {
+  const int angle = params->Integer("angle");
+  if (angle != 0 && angle != 90 && angle != 180 && angle != 270) {
+    params->Fail("angle", "must be 0, 90, 180 or 270");
+  }
+  return [angle](const at::Tensor& like, Random*) {
+    const int dim = angle % 180 != 0 ? 1 : 2;
+    const int64_t size = like.size(dim);
+    at::Tensor ramp = Places(size, dim).div_(
+        static_cast<double>(std::max<int64_t>(size - 1, 1)));
+    return angle >= 180 ? ramp.neg_().add_(1) : ramp;
+  };
+}
+
+enum Corner { kTopLeft, kTopRight, kBottomLeft, kBottomRight, kAnyCorner };
+
+Gradient FromCorner(Params* params) {
+  const int corner = params->Word("corner", {{"uniform", kAnyCorner},
+                                             {"top_left", kTopLeft},
+                                             {"top_right", kTopRight},
+                                             {"bottom_left", kBottomLeft},
+                                             {"bottom_right", kBottomRight}});
+  return [corner](const at::Tensor& like, Random* random) {
+    const int64_t chosen = corner == kAnyCorner ? random->Below(4) : corner;
+    const double right = static_cast<double>(like.size(2) - 1);
+    const double bottom = static_cast<double>(like.size(1) - 1);
+    at::Tensor dx = Places(like.size(2), 2).sub_(chosen % 2 == 1 ? right : 0);
+    at::Tensor dy = Places(like.size(1), 1).sub_(chosen / 2 == 1 ? bottom : 0);
+    const double diagonal = std::max(1.0, std::hypot(right, bottom));
+    return at::hypot(dx, dy).div_(-diagonal).add_(1);
+  };
+}
+
+// exp(-d^2 / (2 sigma^2)) of each place along a side.
+at::Tensor Bell(int64_t size, int dim, double centre, double sigma) {
+  return Places(size, dim)
+      .sub_(centre)
+      .square_()
+      .mul_(-0.5 / (sigma * sigma))
+      .exp_();
+}
+
+Gradient FromPoint(Params* params) {
+  Range x, y;
+  if (params->Text("center").substr(0, 1) == "(") {
+    const std::vector<double> centre = params->Tuple("center", 2);
+    x = {centre[0], centre[0]};
+    y = {centre[1], centre[1]};
+  } else {
+    x = y = params->Draw("center");
+  }
+  const Range sigma = params->Draw("sigma");
+  if (!(sigma.low > 0)) params->Fail("sigma", "must be positive");
+  return [=](const at::Tensor& like, Random* random) {
+    const int64_t height = like.size(1), width = like.size(2);
+    const double reach =
+        random->Uniform(sigma) * static_cast<double>(std::max(height, width));
+    // A Gaussian of two coordinates is the product of two of one.
+    const double centre_x = random->Uniform(x) * static_cast<double>(width);
+    const double centre_y = random->Uniform(y) * static_cast<double>(height);
+    return Bell(width, 2, centre_x, reach)
+        .mul(Bell(height, 1, centre_y, reach));
+  };
+}
+
+TorchOp Illuminate(Params* params, Gradient gradient) {
+  const Range intensity = params->Draw("intensity");
+  const bool any_sign = !params->Has("sign");
+  const double given_sign = any_sign ? 1 : params->Number("sign");
+  return [=](const at::Tensor& in, Random* random) {
+    const double sign = any_sign ? (random->Coin() ? 1 : -1) : given_sign;
+    const double strength = sign * random->Uniform(intensity);
+    return ToBytes(
+        ToFloat(in).mul_(gradient(in, random).mul_(strength).add_(1)));
+  };
+}
+
+TorchOp Multiply(Params* params) {
+  if (params->Has("angle")) return Illuminate(params, Linear(params));
+  if (params->Has("corner")) return Illuminate(params, FromCorner(params));
+  if (params->Has("center")) return Illuminate(params, FromPoint(params));
+  const double factor = params->Number("factor");
+  return [factor](const at::Tensor& in, Random*) {
+    return ToBytes(ToFloat(in).mul_(factor));
+  };
+}
+
+}  // namespace
+
+const TorchOpTable& TorchLightOps() {
+  static const auto* const ops = new TorchOpTable{
+      {"at::mul+at::clamp", Multiply},
+  };
+  return *ops;
+}
+
+}  // namespace feedrate

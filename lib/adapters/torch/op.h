@@ -1,0 +1,52 @@
+// One ATen operation with its parameters.
+//
+// A family of operations is one file with a table of TorchOpEntry. An entry is
+// found by the `native_op` of configs/transforms/; which parameters are there
+// decides the rest, never the transform's name.
+#ifndef FEEDRATE_LIB_ADAPTERS_TORCH_OP_H_
+#define FEEDRATE_LIB_ADAPTERS_TORCH_OP_H_
+
+// Never ATen/ATen.h: with one header an operator a file compiles in half the
+// time.
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/adapters/worker/random.h"
+
+namespace feedrate {
+
+// From a CHW tensor of bytes, which must not be written to, to another one,
+// contiguous and in memory of its own. Not thread-safe.
+using TorchOp = std::function<at::Tensor(const at::Tensor& in, Random* random)>;
+
+struct TorchOpEntry {
+  absl::string_view native_op;
+  // Reads the parameters, whose mistakes stay in `params`.
+  TorchOp (*make)(Params* params);
+};
+using TorchOpTable = std::vector<TorchOpEntry>;
+
+inline at::Tensor ToFloat(const at::Tensor& bytes) {
+  return bytes.to(at::kFloat);
+}
+
+// Rounded to the nearest, saturating. Works in place on `values`.
+inline at::Tensor ToBytes(at::Tensor values) {
+  return values.round_().clamp_(0, 255).to(at::kByte);
+}
+
+// A batch of one, and back.
+inline at::Tensor Batched(const at::Tensor& image) {
+  return image.unsqueeze(0);
+}
+inline at::Tensor Unbatched(const at::Tensor& batch) {
+  return batch.squeeze(0);
+}
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_TORCH_OP_H_

@@ -1,0 +1,73 @@
+#include "lib/adapters/torch/tone.h"
+
+#include <ATen/ops/amax.h>
+#include <ATen/ops/amin.h>
+#include <ATen/ops/bincount.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+
+#include <vector>
+
+namespace feedrate {
+namespace {
+
+TorchOp AutoContrast(Params* params) {
+  if (params->Number("cutoff") != 0) {
+    params->Fail("cutoff", "must be 0");
+  }
+  return [](const at::Tensor& in, Random*) {
+    const at::Tensor low = at::amin(in, {1, 2}, /*keepdim=*/true);
+    const at::Tensor high = at::amax(in, {1, 2}, /*keepdim=*/true);
+    const at::Tensor flat = high.eq(low);
+    const at::Tensor span = ToFloat(high).sub_(low);
+    // A channel of one value stays as it is.
+    const at::Tensor from = at::where(flat, 0, ToFloat(low));
+    const at::Tensor scale = at::where(flat, 1, span.reciprocal_().mul_(255));
+    return ToBytes(ToFloat(in).sub_(from).mul_(scale));
+  };
+}
+
+// As Pillow does it: whole numbers, the largest value's pixels left out of the
+// step, the table moved up by one.
+at::Tensor EqualizeChannel(const at::Tensor& channel) {
+  const at::Tensor flat = channel.flatten();
+  const at::Tensor counts = at::bincount(flat, {}, 256);
+  const at::Tensor occurring = counts.nonzero();
+  const int64_t last =
+      counts[occurring[occurring.size(0) - 1].item<int64_t>()].item<int64_t>();
+  const int64_t step = (flat.numel() - last) / 255;
+  if (step == 0) return channel;
+  at::Tensor table = at::cumsum(counts, 0).add_(step / 2).floor_divide_(step);
+  table = at::constant_pad_nd(table.slice(0, 0, 255), {1, 0});
+  return table.clamp_(0, 255)
+      .to(at::kByte)
+      .gather(0, flat.to(at::kLong))
+      .view_as(channel);
+}
+
+TorchOp Equalize(Params* params) {
+  if (!params->Boolean("by_channels")) {
+    params->Fail("by_channels", "must be True");
+  }
+  return [](const at::Tensor& in, Random*) {
+    std::vector<at::Tensor> channels;
+    for (const at::Tensor& channel : in.unbind(0)) {
+      channels.push_back(EqualizeChannel(channel));
+    }
+    return at::stack(channels);
+  };
+}
+
+}  // namespace
+
+const TorchOpTable& TorchToneOps() {
+  static const auto* const ops = new TorchOpTable{
+      {"at::amin+at::amax", AutoContrast},
+      {"at::bincount+at::cumsum+at::gather", Equalize},
+  };
+  return *ops;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,115 @@
+#include "lib/adapters/torch/torch_adapter.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/version.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/torch/make_op.h"
+#include "lib/adapters/torch/op.h"
+#include "lib/adapters/worker/random.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+// A tensor over the corpus, no copy. ATen knows no const data; that nobody
+// writes is seen to by the mapping, which is read-only.
+at::Tensor TensorOf(const ItemView& item) {
+  return at::from_blob(const_cast<void*>(item.data),
+                       {item.channels, item.height, item.width}, at::kByte);
+}
+
+class TorchTransform : public PreparedTransform {
+ public:
+  TorchTransform(TorchOp op, const Corpus& corpus) : op_(std::move(op)) {
+    inputs_.reserve(corpus.size());
+    for (int64_t i = 0; i < corpus.size(); ++i) {
+      inputs_.push_back(TensorOf(corpus.item(i)));
+    }
+  }
+
+  void Seed(uint64_t seed) override {
+    random_ = Random(seed);
+    // For at::rand and its like.
+    at::manual_seed(random_.Next());
+  }
+
+  void Run(int64_t item) override {
+    // No gradients are wanted, nor the bookkeeping for them.
+    const c10::InferenceMode inference;
+    output_ = op_(inputs_[item], &random_);
+  }
+
+  absl::StatusOr<Output> RunForOutput(int64_t item) override {
+    Run(item);
+    if (!output_.is_contiguous() || output_.scalar_type() != at::kByte ||
+        output_.dim() != 3) {
+      return absl::InternalError("an output is not contiguous bytes");
+    }
+    Output output;
+    output.data = output_.const_data_ptr();
+    output.bytes = static_cast<int64_t>(output_.nbytes());
+    output.dtype = "uint8";
+    output.layout = "CHW";
+    output.shape = output_.sizes().vec();
+    return output;
+  }
+
+ private:
+  TorchOp op_;
+  Random random_;
+  std::vector<at::Tensor> inputs_;
+  at::Tensor output_;
+};
+
+absl::Status CheckCorpus(const Corpus& corpus) {
+  if (corpus.dtype() != DType::kUint8 || corpus.layout() != Layout::kChw) {
+    return absl::InvalidArgumentError("torch needs a corpus of uint8 CHW");
+  }
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    if (corpus.item(i).frames != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("torch needs images; item ", i, " is a clip"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void SetThreads(const TransformSpec& spec) {
+  if (spec.torch_intra_op > 0) at::set_num_threads(spec.torch_intra_op);
+  // May be set once in a process, so not without need.
+  if (spec.torch_inter_op > 0 &&
+      spec.torch_inter_op != at::get_num_interop_threads()) {
+    at::set_num_interop_threads(spec.torch_inter_op);
+  }
+}
+
+}  // namespace
+
+std::string TorchAdapter::version() const { return TORCH_VERSION; }
+
+int TorchAdapter::threads() const { return at::get_num_threads(); }
+
+absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
+    const TransformSpec& spec, const Corpus& corpus) {
+  if (!spec.device.empty() && spec.device != "cpu") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this worker of torch runs on the cpu, not on ", spec.device));
+  }
+  RETURN_IF_ERROR(CheckCorpus(corpus));
+  SetThreads(spec);
+  ASSIGN_OR_RETURN(TorchOp op, MakeTorchOp(spec));
+  return std::make_unique<TorchTransform>(std::move(op), corpus);
+}
+
+}  // namespace feedrate

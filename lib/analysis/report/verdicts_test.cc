@@ -1,0 +1,123 @@
+#include "lib/analysis/report/verdicts.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/draw/document.h"
+#include "lib/draw/markdown.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Verdict JobVerdict(const std::string& job, const std::string& word,
+                   double percent) {
+  Verdict verdict;
+  verdict.set_scope("job");
+  verdict.set_job_id("id-" + job);
+  verdict.set_job(job);
+  verdict.set_verdict(word);
+  verdict.set_metric("time");
+  verdict.set_pairs(20);
+  verdict.mutable_effect()->set_percent(percent);
+  verdict.mutable_effect()->set_low_percent(percent - 1);
+  verdict.mutable_effect()->set_high_percent(percent + 1);
+  return verdict;
+}
+
+Verdict Suite() {
+  Verdict verdict;
+  verdict.set_scope("suite");
+  verdict.set_verdict("slower");
+  verdict.mutable_counts()->set_slower(1);
+  verdict.mutable_counts()->set_same(2);
+  verdict.set_reason("one job is slower");
+  verdict.set_exit_code(3);
+  return verdict;
+}
+
+std::string TextOf(std::vector<Verdict> verdicts) {
+  Document document;
+  const auto section = VerdictsSection(std::move(verdicts));
+  if (section.has_value()) document.sections.push_back(*section);
+  return ToMarkdown(document, "");
+}
+
+TEST(VerdictsSectionTest, NoneWithoutVerdicts) {
+  EXPECT_FALSE(VerdictsSection({}).has_value());
+}
+
+TEST(VerdictsSectionTest, TheSuiteComesFirstThenWhatIsSlower) {
+  const std::string text = TextOf(
+      {JobVerdict("a", "same", 0.1), JobVerdict("b", "slower", 4.2), Suite()});
+  EXPECT_THAT(text, HasSubstr("All jobs: slower; 1 slower, 2 same; one job is "
+                              "slower; exit 3."));
+  EXPECT_LT(text.find("All jobs"), text.find("| b "));
+  EXPECT_LT(text.find("| b "), text.find("| a "));
+  EXPECT_THAT(text, HasSubstr("+4.2%"));
+  EXPECT_THAT(text, HasSubstr("[+3.2%, +5.2%]"));
+}
+
+TEST(VerdictsSectionTest, CodesReasonsAndCommandsAreShown) {
+  Verdict crashed = JobVerdict("a", "invalid", 0);
+  crashed.clear_effect();
+  crashed.add_codes("crashed");
+  crashed.add_codes("too_few");
+  crashed.set_reason("b crashed in pair 3");
+  crashed.set_command("duel --a=x --b=y");
+  const std::string text = TextOf({crashed});
+  EXPECT_THAT(text, HasSubstr("crashed, too_few"));
+  EXPECT_THAT(text, HasSubstr("b crashed in pair 3"));
+  EXPECT_THAT(text, HasSubstr("duel --a=x --b=y"));
+  EXPECT_THAT(text, HasSubstr("–"));
+}
+
+TEST(VerdictsSectionTest, OnlyRulesThatWereNotPassed) {
+  Verdict verdict = JobVerdict("a", "slower", 9);
+  RuleCheck& pass = *verdict.add_checks();
+  pass.set_metric("loss");
+  pass.set_result("pass");
+  RuleCheck& fail = *verdict.add_checks();
+  fail.set_metric("tokens_per_sec_p50");
+  fail.set_result("fail");
+  fail.set_baseline(1000);
+  fail.set_current(900);
+  fail.set_worse_by(10);
+  fail.set_allowed(5);
+  fail.set_unit("%");
+  const std::string text = TextOf({verdict});
+  EXPECT_THAT(text, HasSubstr("tokens_per_sec_p50"));
+  EXPECT_THAT(text, HasSubstr("10.0%"));
+  EXPECT_THAT(text, Not(HasSubstr("loss")));
+}
+
+TEST(VerdictsSectionTest, TheOrderOfRecordsIsNothing) {
+  std::vector<Verdict> verdicts = {JobVerdict("a", "same", 0),
+                                   JobVerdict("b", "faster", -9), Suite()};
+  const std::string text = TextOf(verdicts);
+  std::reverse(verdicts.begin(), verdicts.end());
+  EXPECT_EQ(TextOf(verdicts), text);
+}
+
+TEST(VerdictsSectionTest, EffectsAreDrawn) {
+  const auto section = VerdictsSection({JobVerdict("a", "slower", 4.2)});
+  ASSERT_TRUE(section.has_value());
+  bool drawn = false;
+  for (const Block& block : section->blocks) {
+    const Figure* figure = absl::get_if<Figure>(&block);
+    if (figure == nullptr) continue;
+    drawn = true;
+    EXPECT_THAT(figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr),
+                HasSubstr("slower"));
+  }
+  EXPECT_TRUE(drawn);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,56 @@
+// Any bytes as a line from a measured process, which may write what it likes.
+// What parses is printed and parsed again to the same.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "glog/logging.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// `line` without its newline.
+absl::string_view Inside(const std::string& line) {
+  return absl::string_view(line).substr(0, line.size() - 1);
+}
+
+template <typename Parse, typename Print>
+void RoundTrip(absl::string_view line, Parse parse, Print print) {
+  const auto message = parse(line);
+  if (!message.ok()) return;
+  const std::string once = print(*message);
+  const auto again = parse(Inside(once));
+  CHECK(again.ok()) << again.status() << " " << once;
+  CHECK_EQ(print(*again), once);
+}
+
+std::string PrintCommand(const ChildCommand& command) {
+  switch (command.op) {
+    case ChildCommand::Op::kPrepare:
+      return PrepareLine(command.prepare);
+    case ChildCommand::Op::kTime:
+      return TimeLine(command.time);
+    case ChildCommand::Op::kOutput:
+      return OutputLine(command.output);
+  }
+  return "\n";
+}
+
+}  // namespace
+}  // namespace feedrate
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace feedrate;  // NOLINT(build/namespaces)
+  const absl::string_view line(reinterpret_cast<const char*>(data), size);
+  RoundTrip(line, ParseHello, HelloLine);
+  RoundTrip(line, ParseControlRequest, ControlRequestLine);
+  RoundTrip(line, ParseChildInfo, ReapedLine);
+  RoundTrip(line, ParsePrepareReply, PrepareReplyLine);
+  RoundTrip(line, ParseTimeReply, TimeReplyLine);
+  RoundTrip(line, ParseOutputReply, OutputReplyLine);
+  RoundTrip(line, ParseChildCommand, PrintCommand);
+  return 0;
+}

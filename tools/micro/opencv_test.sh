@@ -1,0 +1,3 @@
+#!/bin/bash
+# The program with a real library; see opencv_test.py.
+exec python3 tools/micro/opencv_test.py
