@@ -136,30 +136,32 @@ void SayVerdict(const PairedLook& look, const PairedDesign& design, int pairs,
 }
 
 // A calibration showed what can be seen here. A change below that is not
-// judged, and where nothing is proved `same` means no change of that size.
-void ApplyCalibratedFloor(double floor_percent, double share,
-                          Verdict* verdict) {
+// judged, proved or only likely; without any sign of one, `same` means no
+// change of that size.
+void ApplyCalibratedFloor(double floor_percent, Verdict* verdict) {
   const Effect& effect = verdict->effect();
-  const std::string& word = verdict->verdict();
-  if ((word == "slower" || word == "faster") &&
-      std::abs(effect.percent()) < floor_percent) {
-    verdict->set_verdict("cannot_tell");
-    verdict->clear_codes();
-    verdict->add_codes(kCodeBelowFloor);
-    verdict->set_reason(absl::StrFormat(
-        "%s; below %.1f%%, the smallest change that the calibration could see",
-        RangeText(effect), floor_percent));
-  }
-  const bool is_proved = verdict->p_value() / 2 <= share;
-  if (word == "cannot_tell" && !is_proved && effect.confidence() > 0 &&
-      effect.low_percent() > -floor_percent &&
-      effect.high_percent() < floor_percent) {
+  const bool is_within = effect.confidence() > 0 &&
+                         effect.low_percent() > -floor_percent &&
+                         effect.high_percent() < floor_percent;
+  const bool has_zero = effect.low_percent() <= 0 && effect.high_percent() >= 0;
+  const bool is_small = std::abs(effect.percent()) < floor_percent;
+  const bool is_changed =
+      verdict->verdict() == "slower" || verdict->verdict() == "faster";
+  const bool is_open = verdict->verdict() == "cannot_tell";
+  if (is_open && is_within && has_zero) {
     verdict->set_verdict("same");
     verdict->clear_codes();
     verdict->set_interest_percent(floor_percent);
     verdict->set_reason(absl::StrFormat(
         "%s is within ±%g%%, the smallest change that the calibration could "
         "see",
+        RangeText(effect), floor_percent));
+  } else if (is_small && (is_changed || (is_open && is_within))) {
+    verdict->set_verdict("cannot_tell");
+    verdict->clear_codes();
+    verdict->add_codes(kCodeBelowFloor);
+    verdict->set_reason(absl::StrFormat(
+        "%s; below %.1f%%, the smallest change that the calibration could see",
         RangeText(effect), floor_percent));
   }
 }
@@ -190,7 +192,7 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
     verdict->set_floor_source("estimated");
   }
   SayVerdict(look, design, pairs, share, verdict);
-  if (is_calibrated) ApplyCalibratedFloor(floor->second, share, verdict);
+  if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
 }
 
 std::string Quoted(const std::string& text) {

@@ -81,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         PairsCase{30, 0, 0.05, "same", "", 2, 10},
         PairsCase{30, 0, 0.05, "cannot_tell", "noisy", 2, 3},
         PairsCase{20, 100, 0.01, "cannot_tell", "below_floor", 2, 900},
+        PairsCase{10, 100, 0.01, "cannot_tell", "below_floor", 2, 900},
         PairsCase{30, 3, 0.002, "slower", "time", 2, 1}));
 
 struct ProblemCase {

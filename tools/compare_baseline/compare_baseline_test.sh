@@ -239,11 +239,11 @@ exits 1 'none' --history=none.jsonl
 
 # Calibration with a real busy loop, then the gate knows its floor.
 "$TOOL" --calibrate --command='sleep 0.004' --time=wall --duels=1 \
-  --slowdowns=900 --max-pairs=18 --baselines=cal --format=text >out 2>err ||
+  --slowdowns=900 --max-pairs=30 --baselines=cal --format=text >out 2>err ||
   fail "--calibrate: $(cat err)"
 grep -q 'sees changes from 900%' out || fail "no floor: $(cat out)"
 ls cal/*.calibration.jsonl >/dev/null || fail "the calibration is not stored"
-"$DUEL" --a='sleep 0.004' --b='sleep 0.012' --pairs=18 --seed=1 --quiet |
+"$DUEL" --a='sleep 0.004' --b='sleep 0.02' --pairs=18 --seed=1 --quiet |
   "$TOOL" --paired --baselines=cal >out
 [[ $? -eq 4 ]] || fail "a change below the floor is judged: $(cat out)"
 grep -q below_floor out || fail "below_floor is not told"

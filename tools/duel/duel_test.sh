@@ -37,14 +37,14 @@ PYTHON
 count() { grep -c "$1" "$tmp/out"; }
 
 # Plain commands: fixed pairs, one row a run, a summary on standard error.
-exits 0 --a='sleep 0.005' --b='sleep 0.02' --pairs=18 --seed=1
+exits 0 --a='sleep 0.005' --b='sleep 0.04' --pairs=30 --seed=1
 whole_lines plain
-[[ $(count '"record":"row"') -eq 36 ]] || fail "18 pairs are not 36 rows"
+[[ $(count '"record":"row"') -eq 60 ]] || fail "30 pairs are not 60 rows"
 [[ $(count '"record":"duel"') -eq 1 ]] || fail "no duel record"
 [[ $(head -n 1 "$tmp/out") == '{"schema":1,"record":"env"'* ]] || fail "no env"
 grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
 "$COMPARE" --paired --format=text <"$tmp/out" >"$tmp/verdict"
-[[ $? -eq 3 ]] || fail "four times as slow is not exit 3"
+[[ $? -eq 3 ]] || fail "eight times as slow is not exit 3"
 
 # The same seed gives the same order, another one another.
 exits 0 --a=true --b=true --pairs=12 --seed=7 --quiet
@@ -70,7 +70,7 @@ grep "\"job_id\":\"$two\"" "$tmp/verdicts" | grep -q '"verdict":"slower"' ||
   fail "the slow job is not named: $(cat "$tmp/verdicts")"
 
 # One job alone, and the busy loop in the child on request.
-exits 0 --a="$ROWS" --b="$ROWS" --only=test?one --pairs=18 --slow-b=300 --seed=3
+exits 0 --a="$ROWS" --b="$ROWS" --only=test?one --pairs=30 --slow-b=300 --seed=3
 [[ $(count '"transform":"two"') -eq 0 ]] || fail "--only ran other jobs"
 "$COMPARE" <"$tmp/out" >"$tmp/verdicts"
 [[ $? -eq 3 ]] || fail "--slow-b is not seen"
