@@ -9,8 +9,8 @@
 
 namespace feedrate {
 
-// Libraries in use with their versions: `glibc`, `torch` where there is one, and
-// those that a runner measures.
+// Libraries in use with their versions: `glibc`, `torch` where there is one,
+// and those that a runner measures.
 std::map<std::string, std::string> Libraries(const MachineInfo& machine);
 
 // What the id is made of, one `name=value` a line: hardware, kernel, driver

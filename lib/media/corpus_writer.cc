@@ -131,6 +131,19 @@ void CorpusWriter::Populate(int64_t i) {
                        begin + Aligned(items_[i].bytes));
 }
 
+absl::Status CorpusWriter::Write(int64_t i, const void* values) {
+  const char* from = static_cast<const char*>(values);
+  int64_t done = 0;
+  while (done < items_[i].bytes) {
+    const ssize_t written = pwrite(fd_, from + done, items_[i].bytes - done,
+                                   items_[i].offset + done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return Failed("cannot be written");
+    done += written;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CorpusWriter::AddRoom(const std::vector<ItemSize>& sizes) {
   int64_t end = end_;
   std::vector<CorpusItem> items = items_;

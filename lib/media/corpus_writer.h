@@ -48,6 +48,11 @@ class CorpusWriter {
   // page's first write. To be called by the thread that is about to write it.
   void Populate(int64_t i);
 
+  // Writes item i by way of the file, which takes no page faults: faster than
+  // through data() for values that are still in the cache. Different items may
+  // be written at once. REQUIRES: `values` has the item's bytes.
+  absl::Status Write(int64_t i, const void* values);
+
   // Takes out the items for which `keep` is false and gives their memory back.
   // REQUIRES: one value an item.
   void Keep(const std::vector<bool>& keep);

@@ -36,9 +36,9 @@ void BM_WorkersLoop(benchmark::State& state) {
     benchmark::DoNotOptimize(TimeCalls(
         plan, MonotonicNs, [&](int64_t item) { transform->Run(item); }));
   }
-  state.counters["per_call_s"] = benchmark::Counter(
-      kCalls, benchmark::Counter::kIsIterationInvariantRate |
-                  benchmark::Counter::kInvert);
+  state.counters["per_call_s"] =
+      benchmark::Counter(kCalls, benchmark::Counter::kIsIterationInvariantRate |
+                                     benchmark::Counter::kInvert);
 }
 BENCHMARK(BM_WorkersLoop);
 

@@ -26,8 +26,8 @@ class Corpus:
     """len() items; item(i) is a read-only array."""
 
     def __init__(self, fd):
-        # A photograph is more than a hundred pages: their faults, taken in timed
-        # calls, would double the time of a flip.
+        # A photograph is more than a hundred pages: their faults, taken in
+        # timed calls, would double the time of a flip.
         self._map = mmap.mmap(
             fd,
             0,
