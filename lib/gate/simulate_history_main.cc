@@ -1,8 +1,10 @@
 // How well change points are found in simulated histories.
 //
-//   bazel run //lib/gate:simulate_history -- 2000
+//   bazel run //lib/gate:simulate_history -- 5000 2
 //
-// Argument: histories of each kind. Each has 100 commits and a step of 5% at a
+// Arguments: histories of each kind, and the seed. The limits in
+// lib/stats/change_points were chosen on seed 1; use others to judge them. Each
+// history has 100 commits and a step of 5% at a
 // random one, at least ten from either end. Prints the table of
 // docs/compare_baseline.md and exits with 3 when a promise is not kept.
 #include <cmath>
@@ -119,7 +121,7 @@ AlarmTally Alarms(int runs, int histories, int spikes, FastRandom* random) {
 
 int Main(int argc, char** argv) {
   const int histories = argc > 1 ? std::atoi(argv[1]) : 2000;
-  FastRandom random(1);
+  FastRandom random(argc > 2 ? std::atoll(argv[2]) : 2);
   bool kept = true;
   std::printf(
       "| runs a commit | steps found %% | within one commit %% | best possible "
@@ -138,11 +140,11 @@ int Main(int argc, char** argv) {
         spiky.histories, histories, spiky.at_spikes, 3 * histories);
     kept &= t.found >= 0.98 * all;
     if (runs >= 3) kept &= t.within_one >= 0.98 * all;
-    kept &= clean.histories <= 0.01 * all && spiky.at_spikes == 0;
+    kept &= clean.histories <= 0.01 * all && spiky.at_spikes <= 0.001 * 3 * all;
   }
   std::printf(
       "\n%s: at least 98%% of steps found, from 3 runs a commit on "
-      "within one commit; no spike is reported\n",
+      "within one commit; at most 1 spike in 1000 is reported\n",
       kept ? "kept" : "BROKEN");
   return kept ? 0 : 3;
 }

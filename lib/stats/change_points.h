@@ -40,7 +40,7 @@ struct Step {
 //
 // A single point that sticks out of its neighbours is held to the nearest of
 // them first, and most points of a stretch have to take part in its step, so
-// spikes are never reported. Deterministic.
+// spikes are all but never reported (docs/compare_baseline.md). Deterministic.
 std::vector<Step> FindSteps(absl::Span<const double> values,
                             const ChangePointOptions& options = {});
 
