@@ -87,6 +87,10 @@ envs: ## Python environments of the libraries; ENV_SET=current, GROUPS="pillow"
 	@dev/setup.sh dev
 	@ENV_SET="$(ENV_SET)" GROUPS_WANTED="$(GROUPS)" dev/envs.sh
 
+.PHONY: equivalence
+equivalence: ## Measure docs/equivalence.md anew (after make envs, make torch)
+	@dev/equivalence.sh
+
 .PHONY: torch
 torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/setup.sh build dev
