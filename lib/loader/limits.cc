@@ -124,8 +124,8 @@ absl::StatusOr<double> DecodeLimit(const std::vector<std::string>& paths,
   });
 }
 
-double CopyLimit(int64_t item_bytes, int batch_size,
-                 const LimitOptions& options) {
+double BatchCopyLimit(int64_t item_bytes, int batch_size,
+                      const LimitOptions& options) {
   if (item_bytes <= 0 || batch_size <= 0) return 0;
   const size_t size = static_cast<size_t>(item_bytes);
   // All of both are written, so that no page is the kernel's page of zeros.

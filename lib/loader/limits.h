@@ -32,8 +32,8 @@ absl::StatusOr<double> DecodeLimit(const std::vector<std::string>& paths,
 
 // Items a second whose bytes, `item_bytes` each, are copied into a batch of
 // `batch_size` of them. 0 when a batch has no bytes.
-double CopyLimit(int64_t item_bytes, int batch_size,
-                 const LimitOptions& options);
+double BatchCopyLimit(int64_t item_bytes, int batch_size,
+                      const LimitOptions& options);
 
 }  // namespace feedrate
 

@@ -52,9 +52,9 @@ TEST(LimitsTest, NothingToDecode) {
 }
 
 TEST(LimitsTest, Copies) {
-  EXPECT_GT(CopyLimit(1000, 16, Short()), 0);
-  EXPECT_EQ(CopyLimit(0, 16, Short()), 0);
-  EXPECT_EQ(CopyLimit(1000, 0, Short()), 0);
+  EXPECT_GT(BatchCopyLimit(1000, 16, Short()), 0);
+  EXPECT_EQ(BatchCopyLimit(0, 16, Short()), 0);
+  EXPECT_EQ(BatchCopyLimit(1000, 0, Short()), 0);
 }
 
 }  // namespace
