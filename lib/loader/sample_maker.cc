@@ -1,6 +1,8 @@
 #include "lib/loader/sample_maker.h"
 
 #include <algorithm>
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -137,8 +139,14 @@ absl::Status SampleMaker::FindShape() {
   }
   const cv::Mat image(size, CV_8UC(recipe_.channels), cv::Scalar());
   Seed(0);
-  const cv::Mat sample = Augment(image);
-  shape_ = {recipe_.channels, sample.rows, sample.cols};
+  try {
+    const cv::Mat sample = Augment(image);
+    shape_ = {recipe_.channels, sample.rows, sample.cols};
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the recipe throws on an image of ", recipe_.channels,
+                     " channels: ", error.what()));
+  }
   return absl::OkStatus();
 }
 
@@ -234,6 +242,17 @@ absl::Status SampleMaker::FromPixels(const PixelView& image, uint64_t seed,
   pixels.height = window.height;
   pixels.width = window.width;
   return Finish(pixels, out, times);
+}
+
+absl::Status SampleMaker::FromFirst(absl::string_view bytes, uint64_t seed,
+                                    float* out, SampleTimes* times) {
+  if (first_.empty()) {
+    ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
+    ASSIGN_OR_RETURN(const PixelView whole,
+                     decoder_.Decode({0, 0, info.width, info.height}));
+    first_ = MatOf(whole).clone();
+  }
+  return FromPixels(ViewOf(first_), seed, out, times);
 }
 
 }  // namespace feedrate

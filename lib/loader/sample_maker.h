@@ -52,6 +52,10 @@ class SampleMaker {
   // The same of decoded pixels.
   absl::Status FromPixels(const PixelView& image, uint64_t seed, float* out,
                           SampleTimes* times);
+  // The same of the first item that this was called with, whatever the bytes:
+  // what a loader would do if decoding cost nothing.
+  absl::Status FromFirst(absl::string_view bytes, uint64_t seed, float* out,
+                         SampleTimes* times);
 
  private:
   struct Step {
@@ -80,6 +84,7 @@ class SampleMaker {
   bool upside_down_ = false;
   Random random_;
   ItemDecoder decoder_;
+  cv::Mat first_;  // For FromFirst.
   cv::Mat repeated_;
   cv::Mat cropped_;
 };
