@@ -58,7 +58,14 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
   return loader;
 }
 
-absl::Status Loader::MakeBlocks(int64_t count) {
+int64_t Loader::CountOf(EpochRange range) const {
+  int64_t count = range.count < 0 ? source_->size() : range.count;
+  if (source_->size() == 0) count = 0;
+  return options_.drop_last ? count - count % options_.batch_size : count;
+}
+
+absl::Status Loader::ReserveFor(EpochRange range) {
+  const int64_t count = CountOf(range);
   const int64_t samples = std::min<int64_t>(options_.batch_size, count);
   if (samples > block_samples_) blocks_.clear();
   block_samples_ = std::max(block_samples_, samples);
@@ -85,10 +92,8 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartEpoch(uint64_t seed,
   if (range.first < 0) {
     return absl::InvalidArgumentError("an epoch begins with an item below 0");
   }
-  if (range.count < 0) range.count = source_->size();
-  if (source_->size() == 0) range.count = 0;
-  if (options_.drop_last) range.count -= range.count % options_.batch_size;
-  RETURN_IF_ERROR(MakeBlocks(range.count));
+  RETURN_IF_ERROR(ReserveFor(range));
+  range.count = CountOf(range);
   std::unique_ptr<Epoch> started(new Epoch(this, seed, epoch, range));
   RETURN_IF_ERROR(started->Start());
   return started;

@@ -78,6 +78,10 @@ class Loader {
   // Of every sample.
   const SampleShape& shape() const { return makers_[0]->shape(); }
 
+  // Gets the memory that an epoch of this range needs, which StartEpoch else
+  // does.
+  absl::Status ReserveFor(EpochRange range);
+
   // Starts the workers. Draws depend on options().seed, `epoch` and the item.
   // REQUIRES: the epoch before is gone.
   absl::StatusOr<std::unique_ptr<Epoch>> StartEpoch(int64_t epoch,
@@ -95,8 +99,8 @@ class Loader {
  private:
   friend class Epoch;
   Loader(std::unique_ptr<Source> source, const LoaderOptions& options);
-  // Memory for an epoch of `count` samples.
-  absl::Status MakeBlocks(int64_t count);
+  // How many samples an epoch has.
+  int64_t CountOf(EpochRange range) const;
 
   std::unique_ptr<Source> source_;
   LoaderOptions options_;

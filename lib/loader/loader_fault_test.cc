@@ -34,7 +34,7 @@ struct Result {
   std::vector<ItemFault> named;
 };
 
-Result Run(std::unique_ptr<Source> source, const LoaderOptions& options) {
+Result RunAll(std::unique_ptr<Source> source, const LoaderOptions& options) {
   const auto loader = *Loader::Create(std::move(source), options);
   const auto epoch = *loader->StartEpoch(0);
   Result result;
@@ -60,7 +60,7 @@ TEST(LoaderFaultTest, TheItemBehindTakesThePlaceOfABrokenOne) {
          {ReadMethod::kInline, ReadMethod::kThreads}) {
       LoaderOptions options = Options(workers, OnError::kSkip);
       options.read_ahead.method = method;
-      const Result got = Run(*FolderSource(folder), options);
+      const Result got = RunAll(*FolderSource(folder), options);
       ASSERT_TRUE(got.status.ok()) << got.status;
       EXPECT_THAT(got.items, ElementsAre(0, 1, 4, 4, 4, 5, 6, 7, 8, 0));
       EXPECT_EQ(got.faults, 3);
@@ -76,8 +76,8 @@ TEST(LoaderFaultTest, TheItemBehindTakesThePlaceOfABrokenOne) {
 
 TEST(LoaderFaultTest, OrTheEpochEndsWithItsName) {
   for (const int workers : {0, 1, 4}) {
-    const Result got = Run(*FolderSource(TestFolder(10, {5})),
-                           Options(workers, OnError::kFail));
+    const Result got = RunAll(*FolderSource(TestFolder(10, {5})),
+                              Options(workers, OnError::kFail));
     EXPECT_TRUE(absl::IsInvalidArgument(got.status)) << got.status;
     EXPECT_THAT(std::string(got.status.message()), HasSubstr("005.jpg: JPEG"));
   }
@@ -90,7 +90,7 @@ TEST(LoaderFaultTest, FilesThatAreGoneOrOfAnotherKind) {
   for (const char* name : {"000.jpg", "001.jpg", "none.jpg", "003.jpg"}) {
     files.push_back({folder + "/" + name, -1});
   }
-  const Result got = Run(ListSource(files), Options(2, OnError::kSkip));
+  const Result got = RunAll(ListSource(files), Options(2, OnError::kSkip));
   ASSERT_TRUE(got.status.ok()) << got.status;
   EXPECT_THAT(got.items, ElementsAre(0, 3, 3, 3));
   EXPECT_EQ(got.faults, 2);
@@ -98,8 +98,8 @@ TEST(LoaderFaultTest, FilesThatAreGoneOrOfAnotherKind) {
 
 TEST(LoaderFaultTest, NothingButBrokenFilesIsAnError) {
   for (const int workers : {0, 2}) {
-    const Result got = Run(*FolderSource(TestFolder(3, {0, 1, 2})),
-                           Options(workers, OnError::kSkip));
+    const Result got = RunAll(*FolderSource(TestFolder(3, {0, 1, 2})),
+                              Options(workers, OnError::kSkip));
     EXPECT_FALSE(got.status.ok());
     EXPECT_THAT(std::string(got.status.message()),
                 HasSubstr("none of the 2 items behind"));
@@ -124,8 +124,8 @@ class ThrowingSource : public Source {
 
 TEST(LoaderFaultTest, AWorkerThatThrowsStopsTheEpochWithTheFile) {
   for (const int workers : {0, 1, 4}) {
-    const Result got = Run(std::make_unique<ThrowingSource>(),
-                           Options(workers, OnError::kSkip));
+    const Result got = RunAll(std::make_unique<ThrowingSource>(),
+                              Options(workers, OnError::kSkip));
     EXPECT_EQ(got.status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(std::string(got.status.message()), HasSubstr("006.jpg"));
     EXPECT_THAT(std::string(got.status.message()), HasSubstr("out of luck"));

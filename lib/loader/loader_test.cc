@@ -70,7 +70,7 @@ Batches Collect(Epoch* epoch) {
   }
 }
 
-Batches Run(Loader* loader, int64_t epoch, EpochRange range = {}) {
+Batches RunAll(Loader* loader, int64_t epoch, EpochRange range = {}) {
   auto started = loader->StartEpoch(epoch, range);
   EXPECT_TRUE(started.ok()) << started.status();
   return Collect(started->get());
@@ -89,7 +89,7 @@ TEST(LoaderTest, TheSameBatchesForAnyNumberOfWorkersAndWayOfReading) {
   const std::string folder = TestFolder(40);
   LoaderOptions options = Options(0);
   options.shuffle = true;
-  const Batches want = Run(Make(*FolderSource(folder), options).get(), 3);
+  const Batches want = RunAll(Make(*FolderSource(folder), options).get(), 3);
   ASSERT_THAT(want, SizeIs(6));
   for (const int workers : {1, 2, 5}) {
     for (const ReadMethod method :
@@ -110,17 +110,17 @@ TEST(LoaderTest, TheSameBatchesForAnyNumberOfWorkersAndWayOfReading) {
 TEST(LoaderTest, SeedAndEpochDecideTheDraws) {
   const std::string folder = TestFolder(9);
   const auto loader = Make(*FolderSource(folder), Options(2));
-  const Batches first = Run(loader.get(), 0);
-  EXPECT_TRUE(Run(loader.get(), 0) == first);
-  EXPECT_FALSE(Run(loader.get(), 1) == first);
+  const Batches first = RunAll(loader.get(), 0);
+  EXPECT_TRUE(RunAll(loader.get(), 0) == first);
+  EXPECT_FALSE(RunAll(loader.get(), 1) == first);
   LoaderOptions other = Options(2);
   other.seed = 12;
-  EXPECT_FALSE(Run(Make(*FolderSource(folder), other).get(), 0) == first);
+  EXPECT_FALSE(RunAll(Make(*FolderSource(folder), other).get(), 0) == first);
 }
 
 TEST(LoaderTest, ASampleAloneIsThatOfTheBatch) {
   const auto loader = Make(Folder(9), Options(2));
-  const Batches batches = Run(loader.get(), 4);
+  const Batches batches = RunAll(loader.get(), 4);
   std::vector<float> sample(loader->shape().values());
   ASSERT_TRUE(loader->MakeSample(11, 4, 8, sample.data()).ok());
   const std::vector<float>& last = batches[1].values;
@@ -129,31 +129,31 @@ TEST(LoaderTest, ASampleAloneIsThatOfTheBatch) {
 }
 
 TEST(LoaderTest, SizesOfSetsAndBatches) {
-  EXPECT_THAT(Run(Make(ListSource({}), Options(2)).get(), 0), SizeIs(0));
-  EXPECT_THAT(Run(Make(ListSource({}), Options(0)).get(), 0), SizeIs(0));
-  const Batches one = Run(Make(Folder(1), Options(2)).get(), 0);
+  EXPECT_THAT(RunAll(Make(ListSource({}), Options(2)).get(), 0), SizeIs(0));
+  EXPECT_THAT(RunAll(Make(ListSource({}), Options(0)).get(), 0), SizeIs(0));
+  const Batches one = RunAll(Make(Folder(1), Options(2)).get(), 0);
   ASSERT_THAT(one, SizeIs(1));
   EXPECT_THAT(one[0].items, ElementsAre(0));
   LoaderOptions large = Options(3);
   large.batch_size = 1000000;
-  const Batches few = Run(Make(Folder(5), large).get(), 0);
+  const Batches few = RunAll(Make(Folder(5), large).get(), 0);
   ASSERT_THAT(few, SizeIs(1));
   EXPECT_THAT(few[0].items, ElementsAre(0, 1, 2, 3, 4));
   LoaderOptions drop = Options(2);
   drop.drop_last = true;
-  EXPECT_THAT(Run(Make(Folder(20), drop).get(), 0), SizeIs(2));
-  EXPECT_THAT(Run(Make(Folder(5), drop).get(), 0), SizeIs(0));
+  EXPECT_THAT(RunAll(Make(Folder(20), drop).get(), 0), SizeIs(2));
+  EXPECT_THAT(RunAll(Make(Folder(5), drop).get(), 0), SizeIs(0));
 }
 
 TEST(LoaderTest, ARangeGoesRound) {
   const auto loader = Make(Folder(5), Options(2));
-  const Batches batches = Run(loader.get(), 0, {3, 9});
+  const Batches batches = RunAll(loader.get(), 0, {3, 9});
   ASSERT_THAT(batches, SizeIs(2));
   EXPECT_THAT(batches[0].items, ElementsAre(3, 4, 0, 1, 2, 3, 4));
   EXPECT_THAT(batches[1].items, ElementsAre(0, 1));
   // A longer epoch than the first gets the memory it needs.
-  EXPECT_THAT(Run(loader.get(), 0, {0, 1}), SizeIs(1));
-  EXPECT_THAT(Run(loader.get(), 0, {0, 30}), SizeIs(5));
+  EXPECT_THAT(RunAll(loader.get(), 0, {0, 1}), SizeIs(1));
+  EXPECT_THAT(RunAll(loader.get(), 0, {0, 30}), SizeIs(5));
 }
 
 TEST(LoaderTest, PersistentWorkersDoTheSame) {
@@ -163,7 +163,7 @@ TEST(LoaderTest, PersistentWorkersDoTheSame) {
   options.persistent = true;
   const auto loader = Make(*FolderSource(folder), options);
   for (int64_t epoch = 0; epoch < 5; ++epoch) {
-    EXPECT_TRUE(Run(loader.get(), epoch) == Run(fresh.get(), epoch));
+    EXPECT_TRUE(RunAll(loader.get(), epoch) == RunAll(fresh.get(), epoch));
   }
 }
 
@@ -171,7 +171,7 @@ TEST(LoaderTest, TheCopyStageDeliversTheSame) {
   const std::string folder = TestFolder(40);
   for (const int workers : {0, 2}) {
     const LoaderOptions options = Options(workers);
-    const Batches want = Run(Make(*FolderSource(folder), options).get(), 0);
+    const Batches want = RunAll(Make(*FolderSource(folder), options).get(), 0);
     const auto loader =
         Make(*FolderSource(folder), options, std::make_unique<HostCopy>());
     auto epoch = *loader->StartEpoch(0);
@@ -189,23 +189,23 @@ TEST(LoaderTest, DecodedImagesInMemory) {
   options.recipe.steps.clear();
   const auto loader = Make(*MemorySource(corpus), options);
   EXPECT_EQ(loader->shape().values(), 9 * 16 * 16);
-  const Batches batches = Run(loader.get(), 0, {0, 20});
+  const Batches batches = RunAll(loader.get(), 0, {0, 20});
   ASSERT_THAT(batches, SizeIs(3));
   options.workers = 0;
   const auto alone = Make(*MemorySource(corpus), options);
-  EXPECT_TRUE(Run(alone.get(), 0, {0, 20}) == batches);
+  EXPECT_TRUE(RunAll(alone.get(), 0, {0, 20}) == batches);
 }
 
 TEST(LoaderTest, MixedBatchesDoNotDependOnWhoMixes) {
   const std::string folder = TestFolder(30);
   for (const MixKind kind : {MixKind::kMixup, MixKind::kCutMix}) {
     LoaderOptions options = Options(0);
-    const Batches plain = Run(Make(*FolderSource(folder), options).get(), 0);
+    const Batches plain = RunAll(Make(*FolderSource(folder), options).get(), 0);
     options.mix = {kind, 1.0};
-    const Batches want = Run(Make(*FolderSource(folder), options).get(), 0);
+    const Batches want = RunAll(Make(*FolderSource(folder), options).get(), 0);
     EXPECT_FALSE(want == plain);
     options.workers = 4;
-    EXPECT_TRUE(Run(Make(*FolderSource(folder), options).get(), 0) == want);
+    EXPECT_TRUE(RunAll(Make(*FolderSource(folder), options).get(), 0) == want);
   }
 }
 
@@ -214,7 +214,7 @@ TEST(LoaderTest, AblationsKeepTheShape) {
        {Ablation::kNoAugment, Ablation::kNoDecode, Ablation::kCachedBatch}) {
     LoaderOptions options = Options(2);
     options.ablation = ablation;
-    const Batches batches = Run(Make(Folder(20), options).get(), 0);
+    const Batches batches = RunAll(Make(Folder(20), options).get(), 0);
     ASSERT_THAT(batches, SizeIs(3));
     EXPECT_THAT(batches[0].items, ElementsAre(0, 1, 2, 3, 4, 5, 6));
     EXPECT_THAT(batches[2].values, SizeIs(6 * 3 * 16 * 16));

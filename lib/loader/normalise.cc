@@ -1,25 +1,10 @@
 #include "lib/loader/normalise.h"
 
 #include <cstddef>
-#include <cstdint>
+
+#include "lib/loader/fused_planes.h"
 
 namespace feedrate {
-namespace {
-
-// One row of one channel.
-void Row(const uint8_t* in, int step, int width, bool mirror, float scale,
-         float offset, float* out) {
-  if (mirror) {
-    in += static_cast<ptrdiff_t>(width - 1) * step;
-    step = -step;
-  }
-  for (int x = 0; x < width; ++x) {
-    out[x] = static_cast<float>(in[static_cast<ptrdiff_t>(x) * step]) * scale +
-             offset;
-  }
-}
-
-}  // namespace
 
 Normalisation MakeNormalisation(const std::vector<double>& mean,
                                 const std::vector<double>& std,
@@ -36,14 +21,16 @@ Normalisation MakeNormalisation(const std::vector<double>& mean,
 
 void NormaliseToPlanes(const PixelView& image, bool mirror,
                        const Normalisation& how, float* out) {
+  PlanesInput input;
+  input.data = image.data;
+  input.stride = image.stride;
+  input.height = image.height;
+  input.width = image.width;
+  input.channels = image.channels;
   const size_t plane = static_cast<size_t>(image.height) * image.width;
-  for (int y = 0; y < image.height; ++y) {
-    const uint8_t* const row = image.data + y * image.stride;
-    float* const to = out + static_cast<size_t>(y) * image.width;
-    for (int c = 0; c < how.channels(); ++c) {
-      Row(row + c % image.channels, image.channels, image.width, mirror,
-          how.scale[c], how.offset[c], to + c * plane);
-    }
+  for (int c = 0; c < how.channels(); c += image.channels) {
+    PixelsToPlanes(input, mirror, &how.scale[c], &how.offset[c],
+                   out + c * plane);
   }
 }
 
