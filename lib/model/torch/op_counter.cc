@@ -88,7 +88,11 @@ Found FlopsOf(const std::string& name,
     if (tensors.size() < 3) return {};
     return {ProductFlops(tensors[1], tensors[2]), tensors[1]};
   }
-  if (!StartsWith(name, "_scaled_dot_product_")) return {};
+  // The plain way to attention is made of products, which are counted.
+  if (!StartsWith(name, "_scaled_dot_product_") ||
+      name.find("_math") != std::string::npos) {
+    return {};
+  }
   const bool backward = name.find("backward") != std::string::npos;
   // Backward takes the gradient first.
   const size_t first = backward ? 1 : 0;
