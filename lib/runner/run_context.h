@@ -14,6 +14,7 @@
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/loader_inputs.h"
+#include "lib/runner/loader_limits.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/server_pool.h"
@@ -32,7 +33,7 @@ struct RunLimits {
 };
 
 // What flags say about loaders.
-struct LoaderOptions {
+struct LoaderRunOptions {
   // Files are forgotten by the kernel before each epoch.
   bool cold = false;
   // Of the training step that is played after each batch.
@@ -60,8 +61,9 @@ struct RunContext {
   // Null: equivalence is not looked at.
   EquivalenceCheck* const equivalence;
   CopyLimit* const copy_limit;
-  const LoaderOptions loader;
+  const LoaderRunOptions loader;
   LoaderInputs* const loader_inputs;
+  LoaderLimits* const loader_limits;
 };
 
 // How long a process may take to make itself ready.
