@@ -31,10 +31,7 @@ class LoaderJob:
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
         self._loader = self._module.Loader(
-            self._source,
-            self._recipe,
-            self._spec,
-            command.get("device", "cpu"),
+            self._source, self._recipe, self._spec, command
         )
 
     def epoch(self, command):

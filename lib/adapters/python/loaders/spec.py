@@ -39,6 +39,8 @@ class LoaderSpec:
     batch_transform: str = ""
     on_error: str = "skip"
     ablation: str = ""
+    # Settings of a sweep that only some loaders have.
+    settings: dict = dataclasses.field(default_factory=dict)
 
     @property
     def copies_to_device(self):
@@ -67,6 +69,14 @@ def parse(message):
         if getattr(spec, name) < least:
             raise ValueError(f"loader: {name} is below {least}")
     return _checked_channels(spec)
+
+
+def refuse_settings(spec, loader):
+    """For a loader that has no settings of its own."""
+    if spec.settings:
+        raise ValueError(
+            f"{loader} has no setting {', '.join(sorted(spec.settings))}"
+        )
 
 
 def _checked_channels(spec):

@@ -8,11 +8,13 @@ import numpy as np
 import params
 import torch
 import torch.utils.data
+import worker_files
 from loaders import processes
-from loaders.collate import Collate
+from loaders.collate import Collate, make_mix
 from loaders.copy import Copy
 from loaders.dataset import Items
 from loaders.epoch import Batch
+from loaders.spec import refuse_settings
 from loaders.stages import Stages
 
 
@@ -45,6 +47,8 @@ class WorkerStart:
         self.seed = 0
 
     def __call__(self, worker):
+        if worker_files.current:
+            worker_files.current.note(worker, os.getpid())
         processes.die_with(self._parent)
         self._stages.use_row(worker)
         seed_all(self._recipe, self.seed + worker)
@@ -59,13 +63,16 @@ def seed_all(recipe, seed):
 
 
 class Loader:
-    def __init__(self, source, recipe, spec, device):
+    def __init__(self, source, recipe, spec, command):
+        refuse_settings(spec, "torch's DataLoader")
+        self._mix = make_mix(command, spec)
         self._source = source
         self._recipe = recipe
         self._spec = spec
         self._stages = Stages(spec.workers)
         self._worker_start = WorkerStart(recipe, self._stages)
         self._indexes = Indexes()
+        device = command.get("device", "cpu")
         self._copy = (
             Copy(device, self._stages) if spec.copies_to_device else None
         )
@@ -115,7 +122,7 @@ class Loader:
             batch_size=spec.batch_size,
             sampler=self._indexes,
             num_workers=spec.workers,
-            collate_fn=Collate(spec, self._stages),
+            collate_fn=Collate(spec, self._stages, self._mix),
             pin_memory=spec.pin_memory,
             drop_last=spec.drop_last,
             worker_init_fn=self._worker_start if forked else None,

@@ -3,13 +3,14 @@
 import kornia
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.step import operation_of
 
 
 class Recipe:
     def __init__(self, library, command, spec):
         self.library = library
         self._spec = spec
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self.seed = operation.seed
         steps = [] if spec.is_crop else [_crop(spec)]
         if operation.fresh:

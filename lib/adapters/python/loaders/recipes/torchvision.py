@@ -2,6 +2,7 @@
 
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.step import operation_of
 from torchvision.transforms import v2
 
 
@@ -12,7 +13,7 @@ class Recipe:
     def __init__(self, library, command, spec):
         self.library = library
         self._groups = spec.groups
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self.seed = operation.seed
         steps = [] if spec.is_crop else [_crop(spec)]
         self._steps = [*steps, operation.call, *_normalise(spec)]
