@@ -27,6 +27,14 @@ for group in pillow albumentationsx; do
 done
 "$torch/bin/python" -B "${cells[@]}" torchvision kornia
 
+# The optional groups, where they are made.
+if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
+  "$dali/bin/python" -B "${cells[@]}" dali
+  "$dali/bin/python" -B loader_dali_test.py
+else
+  echo 'no environment of DALI; make it with: make envs GROUPS=dali'
+fi
+
 # Faults and ends are the loader's own, so one library shows them; with --full
 # each does.
 "$torch/bin/python" -B loader_test.py torchvision

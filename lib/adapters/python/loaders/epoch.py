@@ -7,6 +7,7 @@ A loader has
                                  at any moment, and twice
   cpu_s()                        processor time of this process and its workers
   stages()                       as the reply has them
+  outputs(indexes, seed)         the tensors of single items
 """
 
 import dataclasses

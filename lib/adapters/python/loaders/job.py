@@ -6,7 +6,6 @@ import numpy as np
 from loaders import processes, spec
 from loaders.epoch import run_epoch
 from loaders.source import open_source
-from loaders.stages import Stages
 from outputs import Writer
 
 # Whether this process has run an operation of a library: its threads would be
@@ -27,10 +26,10 @@ def import_modules(library, name):
 class LoaderJob:
     def __init__(self, library, command, fd):
         self._spec = spec.parse(command["loader"])
-        self._module, recipes = import_modules(library, command["library"])
+        loaders, recipes = import_modules(library, command["library"])
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
-        self._loader = self._module.Loader(
+        self._loader = loaders.Loader(
             self._source, self._recipe, self._spec, command
         )
 
@@ -52,11 +51,9 @@ class LoaderJob:
         self._source.preload(sorted(set(indexes)))
 
         def run():
-            self._module.seed_all(self._recipe, command.get("seed", 0))
             written = Writer(fd)
-            for index in indexes:
-                image = self._source.load(index, Stages(1))
-                written.add(np.asarray(self._recipe.call(image)), "CHW")
+            for output in self._loader.outputs(indexes, command.get("seed", 0)):
+                written.add(np.asarray(output), "CHW")
             return written.described
 
         return processes.run_apart(run)

@@ -109,6 +109,12 @@ class Loader:
             iterator._shutdown_workers()
         self._loader = None
 
+    def outputs(self, indexes, seed):
+        seed_all(self._recipe, seed)
+        for index in indexes:
+            image = self._source.load(index, self._stages)
+            yield self._recipe.call(image)
+
     def cpu_s(self):
         return processes.cpu_s(self._running())
 
