@@ -34,6 +34,13 @@ if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
 else
   echo 'no environment of DALI; make it with: make envs GROUPS=dali'
 fi
+for group in spdl webdataset; do
+  if env="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/$group.lock")"; then
+    "$env/bin/python" -B loader_extras_test.py --packages="$torch" "$group"
+  else
+    echo "no environment of $group; make it with: make envs GROUPS=$group"
+  fi
+done
 
 # Faults and ends are the loader's own, so one library shows them; with --full
 # each does.

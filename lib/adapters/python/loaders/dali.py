@@ -15,6 +15,8 @@ _FUSED = "fused_decode"
 
 
 class Loader:
+    forks = False
+
     def __init__(self, source, recipe, spec, command):
         if spec.ablation:
             raise ValueError(f"DALI's graph cannot leave out {spec.ablation}")

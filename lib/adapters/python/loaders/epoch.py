@@ -1,6 +1,7 @@
 """Times one epoch of a loader; knows neither torch nor processes.
 
 A loader has
+  forks                          whether it makes worker processes
   set_epoch(seed, first, count)  untimed: what the loader object itself costs
   start()                        an iterator of Batch
   stop()                         returns when no worker is left; may be called

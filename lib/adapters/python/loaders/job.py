@@ -37,16 +37,16 @@ class LoaderJob:
         global _computed
         if command["count"] < 1 or command.get("first", 0) < 0:
             raise ValueError(f"count {command['count']}, first below 0")
-        if self._spec.workers and _computed:
+        if self._loader.forks and _computed:
             raise RuntimeError(
                 "this process has computed without workers; workers forked from"
                 " it may hang, so ask another child"
             )
-        _computed = _computed or not self._spec.workers
+        _computed = _computed or not self._loader.forks
         return run_epoch(self._loader, command)
 
     def outputs(self, command, fd):
-        """Writes outputs to fd, in another process, and describes them."""
+        """Writes outputs to fd and describes them."""
         indexes = [i % len(self._source) for i in command["indexes"]]
         self._source.preload(sorted(set(indexes)))
 
@@ -56,4 +56,6 @@ class LoaderJob:
                 written.add(np.asarray(output), "CHW")
             return written.described
 
-        return processes.run_apart(run)
+        # Once threads run here, a fork of them may hang; before, nothing may
+        # start them, or the workers hang.
+        return run() if _computed else processes.run_apart(run)

@@ -4,8 +4,6 @@ are persistent."""
 import os
 import random
 
-import numpy as np
-import params
 import torch
 import torch.utils.data
 import worker_files
@@ -14,6 +12,7 @@ from loaders.collate import Collate, make_mix
 from loaders.copy import Copy
 from loaders.dataset import Items
 from loaders.epoch import Batch
+from loaders.random_state import seed_all
 from loaders.spec import refuse_settings
 from loaders.stages import Stages
 
@@ -54,14 +53,6 @@ class WorkerStart:
         seed_all(self._recipe, self.seed + worker)
 
 
-def seed_all(recipe, seed):
-    params.generator.seed(seed)
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
-    recipe.seed(seed)
-
-
 class Loader:
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "torch's DataLoader")
@@ -69,6 +60,7 @@ class Loader:
         self._source = source
         self._recipe = recipe
         self._spec = spec
+        self.forks = spec.workers > 0
         self._stages = Stages(spec.workers)
         self._worker_start = WorkerStart(recipe, self._stages)
         self._indexes = Indexes()
@@ -128,7 +120,7 @@ class Loader:
             batch_size=spec.batch_size,
             sampler=self._indexes,
             num_workers=spec.workers,
-            collate_fn=Collate(spec, self._stages, self._mix),
+            collate_fn=self._collate(),
             pin_memory=spec.pin_memory,
             drop_last=spec.drop_last,
             worker_init_fn=self._worker_start if forked else None,
@@ -137,6 +129,9 @@ class Loader:
             prefetch_factor=spec.prefetch if forked else None,
             persistent_workers=spec.persistent,
         )
+
+    def _collate(self):
+        return Collate(self._spec, self._stages, self._mix)
 
     def _batches(self):
         for batch, errors in self._iterator:
