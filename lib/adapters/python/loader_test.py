@@ -16,7 +16,7 @@ import time
 import unittest
 
 import numpy as np
-from testing import loading, worker
+from testing import loading, pictures, worker
 from testing.cells import LAYOUTS, inputs_of, photograph
 
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
@@ -135,13 +135,10 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(child.close()["status"], 0)
 
     def test_pictures_from_files(self):
-        from PIL import Image
-
         paths = []
         for i, image in enumerate(self.images):
-            for suffix in ("png", "bmp"):
-                paths.append(pathlib.Path(self.folder.name) / f"{i}.{suffix}")
-                Image.fromarray(image).save(paths[-1])
+            paths.append(self.write(f"{i}.png", pictures.png(image)))
+            paths.append(self.write(f"{i}.bmp", pictures.bmp(image)))
         child = self.of_files(paths, crop_position="center")
         images = [image for image in self.images for _ in range(2)]
         self.check_outputs(child, images)
