@@ -52,6 +52,7 @@ def make(spec):
         lambda image: call(image[None])[0].contiguous(),
         torch_support.seed,
         fresh=torch.clone if overwrites else None,
+        native=call,
     )
 
 

@@ -27,7 +27,7 @@ class Loader:
         self._source = source
         self._recipe = recipe
         self._spec = spec
-        self._gpu = command.get("device", "cpu") != "cpu"
+        self._gpu = spec.device != "cpu"
         self._fused = spec.settings.get(_FUSED, "true") == "true"
         self._pipeline = None
         self._items = None

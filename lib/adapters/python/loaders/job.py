@@ -25,7 +25,7 @@ def import_modules(library, name):
 
 class LoaderJob:
     def __init__(self, library, command, fd):
-        self._spec = spec.parse(command["loader"])
+        self._spec = spec.parse(command["loader"], command.get("device", "cpu"))
         loaders, recipes = import_modules(library, command["library"])
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
@@ -58,4 +58,6 @@ class LoaderJob:
 
         # Once threads run here, a fork of them may hang; before, nothing may
         # start them, or the workers hang.
-        return run() if _computed else processes.run_apart(run)
+        # A device cannot be used by a fork of a process that uses it.
+        here = _computed or self._spec.device != "cpu"
+        return run() if here else processes.run_apart(run)

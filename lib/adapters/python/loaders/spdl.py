@@ -16,9 +16,14 @@ class Loader:
 
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "SPDL")
-        if spec.shuffle or spec.copies_to_device or spec.persistent:
+        if (
+            spec.device != "cpu"
+            or spec.shuffle
+            or spec.copies_to_device
+            or spec.persistent
+        ):
             raise ValueError(
-                "SPDL is measured in order, to memory, with new threads for"
+                "SPDL is measured in order, in memory, with new threads for"
                 " each epoch"
             )
         self._source = source

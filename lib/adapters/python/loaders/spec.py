@@ -41,6 +41,13 @@ class LoaderSpec:
     ablation: str = ""
     # Settings of a sweep that only some loaders have.
     settings: dict = dataclasses.field(default_factory=dict)
+    # Not of the object: the device of the prepare command.
+    device: str = "cpu"
+
+    @property
+    def finishes_on_gpu(self):
+        """Workers only crop; the rest runs on the device."""
+        return self.device != "cpu" and not self.copies_to_device
 
     @property
     def copies_to_device(self):
@@ -52,13 +59,15 @@ class LoaderSpec:
         return self.channels // 3
 
 
-def parse(message):
+def parse(message, device="cpu"):
     """The object as a LoaderSpec; ValueError names what cannot be."""
     known = {field.name for field in dataclasses.fields(LoaderSpec)}
-    unknown = sorted(set(message) - known)
+    unknown = sorted(set(message) - (known - {"device"}))
     if unknown:
         raise ValueError(f"loader: no field {', '.join(unknown)} is known")
-    spec = LoaderSpec(**message)
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"no device {device!r} in this worker")
+    spec = LoaderSpec(**message, device=device)
     for name, allowed in _CHOICES.items():
         if getattr(spec, name) not in allowed:
             raise ValueError(

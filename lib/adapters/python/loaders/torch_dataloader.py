@@ -9,8 +9,8 @@ import torch.utils.data
 import worker_files
 from loaders import processes
 from loaders.collate import Collate, make_mix
-from loaders.copy import Copy
 from loaders.dataset import Items
+from loaders.device import last_stage
 from loaders.epoch import Batch
 from loaders.random_state import seed_all
 from loaders.spec import refuse_settings
@@ -64,10 +64,7 @@ class Loader:
         self._stages = Stages(spec.workers)
         self._worker_start = WorkerStart(recipe, self._stages)
         self._indexes = Indexes()
-        device = command.get("device", "cpu")
-        self._copy = (
-            Copy(device, self._stages) if spec.copies_to_device else None
-        )
+        self._last = last_stage(spec, recipe, self._stages)
         self._loader = None
         self._iterator = None
         self._items = Items(source, recipe, spec, self._stages)
@@ -105,7 +102,10 @@ class Loader:
         seed_all(self._recipe, seed)
         for index in indexes:
             image = self._source.load(index, self._stages)
-            yield self._recipe.call(image)
+            output = self._recipe.call(image)
+            if self._spec.finishes_on_gpu:
+                output = self._last(output[None])[0].cpu()
+            yield output
 
     def cpu_s(self):
         return processes.cpu_s(self._running())
@@ -138,8 +138,8 @@ class Loader:
             if batch is None:
                 yield Batch(0, 0, errors)
                 continue
-            if self._copy:
-                self._copy(batch)
+            if self._last:
+                batch = self._last(batch)
             yield Batch(
                 len(batch), batch.numel() * batch.element_size(), errors
             )
