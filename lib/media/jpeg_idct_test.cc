@@ -74,7 +74,9 @@ TEST(JpegIdctTest, FlatBlocksAreWhatTheTransformMakesOfThem) {
   alignas(16) uint16_t factors[64];
   for (int factor : {1, 3, 16, 255}) {
     std::fill(factors, factors + 64, factor);
-    for (int value = -2048; value < 2048; value += 5) {
+    // Beyond that kinds of processors overflow in ways of their own.
+    const int most = std::min(2047, 8191 / factor);
+    for (int value = -most; value <= most; ++value) {
       coefficients[0] = static_cast<int16_t>(value);
       uint8_t out[8][24];
       idct(coefficients, factors, &out[0][0], 24);
