@@ -5,6 +5,7 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -20,6 +21,7 @@
 #include "lib/model/torch/optimizer.h"
 #include "lib/model/torch/process_group.h"
 #include "lib/model/torch/profiler.h"
+#include "lib/model/torch/text_batches.h"
 #include "lib/model/torch/trainer.h"
 
 namespace feedrate {
@@ -87,6 +89,19 @@ class Training {
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
     optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
+    batches_ = spec_.text.empty() ? Synthetic() : FromText();
+    if (spec_.world_size > 1) MakeSync();
+    TrainerParts parts;
+    parts.device = device_.get();
+    parts.model = model_.get();
+    parts.optimizer = optimizer_.get();
+    parts.batches = batches_.get();
+    parts.sync = sync_.get();
+    trainer_ = std::make_unique<Trainer>(parts, Options());
+    if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+  }
+
+  std::unique_ptr<BatchSource> Synthetic() const {
     SyntheticOptions synthetic;
     synthetic.batch_size = spec_.batch_size;
     synthetic.samples =
@@ -97,16 +112,22 @@ class Training {
     synthetic.device = device_->device();
     synthetic.rank = spec_.rank;
     synthetic.world_size = spec_.world_size;
-    batches_ = MakeSyntheticBatches(model_spec_, synthetic);
-    if (spec_.world_size > 1) MakeSync();
-    TrainerParts parts;
-    parts.device = device_.get();
-    parts.model = model_.get();
-    parts.optimizer = optimizer_.get();
-    parts.batches = batches_.get();
-    parts.sync = sync_.get();
-    trainer_ = std::make_unique<Trainer>(parts, Options());
-    if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+    return MakeSyntheticBatches(model_spec_, synthetic);
+  }
+
+  std::unique_ptr<BatchSource> FromText() const {
+    if (model_spec_.kind != ModelKind::kByteLm) {
+      throw std::runtime_error("text is for byte language models");
+    }
+    TextOptions text;
+    text.file = spec_.text;
+    text.batch_size = spec_.batch_size;
+    text.context = spec_.context > 0
+                       ? std::min(spec_.context, model_spec_.context)
+                       : model_spec_.context;
+    // Each process reads other pieces.
+    text.seed = spec_.seed + 7919 * spec_.rank;
+    return MakeTextBatches(text);
   }
 
   TrainerOptions Options() const {
@@ -134,6 +155,10 @@ class Training {
 
   void Step(int64_t total) {
     if (trainer_->step() == spec_.die_at_step) raise(SIGKILL);
+    if (spec_.schedule == "linear") {
+      optimizer_->SetLearningRate(spec_.learning_rate *
+                                  (1 - static_cast<double>(done_) / total));
+    }
     trainer_->Step();
     ++done_;
     const double now = MonotonicSeconds();

@@ -20,6 +20,12 @@ struct TrainSpec {
   int64_t batch_size = 32;
   // Samples of the synthetic set; 0: four batches of all processes.
   int64_t samples = 0;
+  // A file of text instead, and how many bytes of it a sample has; 0: all that
+  // the model sees at once.
+  std::string text;
+  int64_t context = 0;
+  // `constant`, or `linear`: down to zero at the last step.
+  std::string schedule = "constant";
   int accumulation = 1;
   int64_t warmup = 200;
   int64_t steps = 100;
