@@ -107,7 +107,7 @@ class Rank {
       failure_ = event->kind == "oom"
                      ? absl::ResourceExhaustedError(event->error)
                      : absl::UnknownError(event->error);
-    } else if (event->event == "result") {
+    } else if (event->event == "result" || event->event == "answers") {
       result_ = std::move(event->result);
       has_result_ = true;
     } else if (event->event == "progress" && number_ == 0 &&

@@ -31,10 +31,9 @@ std::string Say(const std::string& json) {
 
 TEST(TrainProcessesTest, TakesTheResult) {
   int64_t seen = 0;
-  TrainCommand command =
-      Script(Say("{\"event\":\"ready\"}") +
-             Say("{\"event\":\"progress\",\"done\":7,\"total\":9}") +
-             Say(kResult));
+  TrainCommand command = Script(
+      Say("{\"event\":\"ready\"}") +
+      Say("{\"event\":\"progress\",\"done\":7,\"total\":9}") + Say(kResult));
   command.progress = [&seen](int64_t done, int64_t) { seen = done; };
   const auto results = RunTrainProcesses(command);
   ASSERT_TRUE(results.ok()) << results.status();
@@ -64,9 +63,9 @@ TEST(TrainProcessesTest, ErrorsAreToldApart) {
   EXPECT_TRUE(absl::IsResourceExhausted(Failure(Script(
       Say("{\"event\":\"error\",\"kind\":\"oom\",\"error\":\"full\"}")))));
   EXPECT_TRUE(absl::IsDataLoss(Failure(Script(Say("garbage")))));
-  EXPECT_TRUE(absl::IsDataLoss(Failure(Script(
-      Say("{\"event\":\"result\",\"wall_s\":1,\"steps_s\":[1,2],"
-          "\"losses\":[1]}")))));
+  EXPECT_TRUE(absl::IsDataLoss(
+      Failure(Script(Say("{\"event\":\"result\",\"wall_s\":1,\"steps_s\":[1,2],"
+                         "\"losses\":[1]}")))));
 }
 
 TEST(TrainProcessesTest, SilenceEnds) {
@@ -93,11 +92,11 @@ TEST(TrainProcessesTest, OneThatDiesEndsTheOthersAndIsNamed) {
 
 // The survivor's error comes first, but the death is the cause.
 TEST(TrainProcessesTest, ADeathOutranksWhatFollowsFromIt) {
-  const absl::Status status = Failure(Script(
-      absl::StrCat("[ $1 = rank=1 ] && { sleep 0.3; kill -KILL $$; };",
-                   Say("{\"event\":\"error\",\"kind\":\"failed\","
-                       "\"error\":\"peer is gone\"}")),
-      2));
+  const absl::Status status = Failure(
+      Script(absl::StrCat("[ $1 = rank=1 ] && { sleep 0.3; kill -KILL $$; };",
+                          Say("{\"event\":\"error\",\"kind\":\"failed\","
+                              "\"error\":\"peer is gone\"}")),
+             2));
   EXPECT_THAT(std::string(status.message()), HasSubstr("process 1 of 2"));
   EXPECT_TRUE(absl::IsAborted(status)) << status;
 }

@@ -126,6 +126,8 @@ absl::StatusOr<TrainEvent> ParseTrainEvent(absl::string_view line) {
     if (!IsWhole(event.result)) {
       return Garbage(line, "has not one time and one loss a step");
     }
+  } else if (event.event == "answers") {
+    event.result.answers = std::string(line);
   } else if (event.event != "ready" && event.event != "progress" &&
              event.event != "error") {
     return Garbage(line, "is no event of a training");

@@ -34,11 +34,13 @@ struct TrainResult {
   std::map<std::string, int64_t> matmul_types;
   std::vector<TrainKernel> kernels;
   std::vector<std::string> traces;
+  // Of an evaluation, instead of all the above: the line as it is.
+  std::string answers;
 };
 
 // One line of a process.
 struct TrainEvent {
-  // `ready`, `progress`, `result` or `error`.
+  // `ready`, `progress`, `result`, `answers` or `error`.
   std::string event;
   int64_t done = 0;
   int64_t total = 0;

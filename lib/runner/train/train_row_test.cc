@@ -26,8 +26,11 @@ TrainResult TwoSteps() {
   result.version = "2.11.0";
   result.wall_s = 0.4;
   result.steps_s = {0.1, 0.3};
-  result.phases = {{"data_wait", 0.02}, {"forward", 0.06}, {"backward", 0.1},
-                   {"optimizer", 0.01}, {"other", 0.006}};
+  result.phases = {{"data_wait", 0.02},
+                   {"forward", 0.06},
+                   {"backward", 0.1},
+                   {"optimizer", 0.01},
+                   {"other", 0.006}};
   result.losses = {3, 2};
   result.grad_norms = {1, 3};
   result.memory_peak_bytes = 1000;
@@ -61,10 +64,10 @@ TEST(TrainRowTest, RatesComeFromSteps) {
 TEST(TrainRowTest, BudgetAddsUpToTheMeanStep) {
   const StepBudget budget = RowWith(SmallJob()).train().budget();
   const double sum = budget.data_wait_s() + budget.copy_s() +
-                     budget.mixing_s() + budget.forward_s() +
-                     budget.loss_s() + budget.backward_s() +
-                     budget.grad_sync_s() + budget.optimizer_s() +
-                     budget.other_s() + budget.unattributed_s();
+                     budget.mixing_s() + budget.forward_s() + budget.loss_s() +
+                     budget.backward_s() + budget.grad_sync_s() +
+                     budget.optimizer_s() + budget.other_s() +
+                     budget.unattributed_s();
   EXPECT_NEAR(sum, 0.2, 1e-12);
   EXPECT_NEAR(budget.unattributed_s(), 0.004, 1e-12);
   EXPECT_DOUBLE_EQ(RowWith(SmallJob()).train().data_wait_share(), 0.1);
