@@ -37,6 +37,7 @@ LIBRARIES = {
     "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),
     "simdjson": (["simdjson"], "libsimdjson-dev"),
+    "uring": (["liburing"], "liburing-dev"),
 }
 
 # Libraries that pkg-config would not help with.
