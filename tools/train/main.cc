@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gflags/gflags.h"
 #include "lib/base/choice.h"
+#include "lib/base/dataset_id.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
@@ -24,6 +25,12 @@
 DEFINE_string(model, "vit5_tiny",
               "NAME: what is trained "
               "{vit5_tiny|vit5_small|vit5_base|byte_lm_tiny|byte_lm_small}");
+DEFINE_string(loader, "",
+              "NAME: what feeds it in --scope=e2e, from the folder --dataset "
+              "{native}");
+DEFINE_int64(epochs, 0,
+             "N: measure so many passes over --dataset instead of "
+             "--measured_steps");
 DEFINE_string(jobs, "",
               "FILE: jobs of mode train instead, - is standard input");
 DEFINE_string(precision, "fp32",
@@ -115,6 +122,10 @@ absl::StatusOr<TrainRequest> RequestFromFlags(const Overrides& overrides) {
   request.device = overrides.device.value_or(request.device);
   if (request.device == "none") request.device = "cpu";
   request.batch_size = overrides.batch_size.value_or(request.batch_size);
+  request.workers = overrides.workers.value_or(request.workers);
+  if (overrides.dataset.has_value()) {
+    ASSIGN_OR_RETURN(request.dataset, DatasetId(*overrides.dataset));
+  }
   request.seed = overrides.seed.value_or(request.seed);
   request.num_runs = overrides.num_runs.value_or(request.num_runs);
   request.sweep = overrides.sweep.value_or("");
@@ -136,6 +147,12 @@ absl::StatusOr<TrainRequest> RequestFromFlags(const Overrides& overrides) {
       {"graphs", Truth(FLAGS_graphs)},
       {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
       {"world_size", absl::StrCat(world_size)}};
+  request.settings["loader"] = FLAGS_loader;
+  request.settings["sample_ratio"] =
+      absl::StrCat(overrides.sample_ratio.value_or(1));
+  if (FLAGS_epochs != 0) {
+    request.settings["epochs"] = absl::StrCat(FLAGS_epochs);
+  }
   if (FLAGS_threads != 0) {
     request.settings["threads"] = absl::StrCat(FLAGS_threads);
   }
@@ -208,6 +225,9 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   options.metrics = FLAGS_metrics;
   options.budget = FLAGS_budget;
   options.words = WordsFromFlags();
+  if (overrides.dataset.has_value()) {
+    options.words.push_back(absl::StrCat("folder=", *overrides.dataset));
+  }
   if (!FLAGS_memory_limit.empty()) {
     const std::optional<int64_t> bytes = ParseSize(FLAGS_memory_limit);
     if (!bytes.has_value() || *bytes <= 0) {

@@ -138,6 +138,31 @@ class TrainTest(unittest.TestCase):
             resumed["train"]["losses"], whole["train"]["losses"][4:]
         )
 
+    def test_images_from_disk(self):
+        images = self.folder / "images"
+        subprocess.run(
+            [
+                BIN / "lib/media/write_synthetic",
+                "synthetic:rgb,n=24,seed=1",
+                images,
+            ],
+            check=True,
+        )
+        (row,) = train(
+            "--scope=e2e",
+            "--loader=native",
+            f"--dataset={images}",
+            "--workers=1",
+            "--epochs=1",
+            "--warmup-steps=1",
+        )
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(row["train"]["measured_steps"], 6)
+        self.assertEqual(row["train"]["loader"], "native")
+        self.assertIn("MB/s", row["train"]["storage"])
+        self.assertEqual(row["dataset"]["files"], 24)
+        self.assertGreater(row["train"]["budget"]["data_wait_s"], 0)
+
     def test_batches_double_until_memory_is_out(self):
         out, err = run(
             "train",

@@ -31,7 +31,7 @@ class TextBatches : public BatchSource {
     }
   }
 
-  Batch Get(int64_t index) override {
+  TrainBatch Get(int64_t index) override {
     std::mt19937_64 random(options_.seed * 1000003 + index);
     std::vector<at::Tensor> inputs, targets;
     for (int64_t i = 0; i < options_.batch_size; ++i) {

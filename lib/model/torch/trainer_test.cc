@@ -191,7 +191,7 @@ TEST(TrainerTest, AnotherModelsCheckpointIsRefused) {
 }
 
 TEST(MixingTest, MixesImagesAndClassesAlike) {
-  Batch batch;
+  TrainBatch batch;
   batch.input = at::zeros({2, 3, 8, 8});
   batch.input.select(0, 1).fill_(1);
   batch.target = at::arange(2, at::kLong);
@@ -199,7 +199,7 @@ TEST(MixingTest, MixesImagesAndClassesAlike) {
     MixingOptions options;
     options.kind = kind;
     options.classes = 4;
-    const Batch mixed = MixBatch(options, 3, batch);
+    const TrainBatch mixed = MixBatch(options, 3, batch);
     // The share of the other image is in its mean and in its probability.
     const float share = mixed.input.select(0, 0).mean().item<float>();
     EXPECT_NEAR(mixed.target[0][1].item<float>(), share, 1e-5) << kind;

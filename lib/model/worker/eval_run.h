@@ -30,8 +30,8 @@ struct EvalSpec {
 // Words NAME=VALUE. std::runtime_error with the word that is wrong.
 EvalSpec ParseEvalSpec(const std::vector<std::string>& words);
 
-// Tells one JSON object, `event` is `answers`. In float32 on one thread, so that
-// it is the same to the bit each time. Throws what libtorch throws, and
+// Tells one JSON object, `event` is `answers`. In float32 on one thread, so
+// that it is the same to the bit each time. Throws what libtorch throws, and
 // std::runtime_error for files that are not as they should be.
 void RunEval(const EvalSpec& spec,
              const std::function<void(const std::string&)>& tell);

@@ -23,6 +23,9 @@
 #include "lib/model/torch/profiler.h"
 #include "lib/model/torch/text_batches.h"
 #include "lib/model/torch/trainer.h"
+#if defined(FEEDRATE_LOADER)
+#include "lib/model/worker/loader_batches.h"
+#endif
 
 namespace feedrate {
 namespace {
@@ -89,7 +92,11 @@ class Training {
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
     optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
-    batches_ = spec_.text.empty() ? Synthetic() : FromText();
+    if (!spec_.loader.empty()) {
+      batches_ = FromFolder();
+    } else {
+      batches_ = spec_.text.empty() ? Synthetic() : FromText();
+    }
     if (spec_.world_size > 1) MakeSync();
     TrainerParts parts;
     parts.device = device_.get();
@@ -113,6 +120,37 @@ class Training {
     synthetic.rank = spec_.rank;
     synthetic.world_size = spec_.world_size;
     return MakeSyntheticBatches(model_spec_, synthetic);
+  }
+
+  std::unique_ptr<BatchSource> FromFolder() {
+#if defined(FEEDRATE_LOADER)
+    if (spec_.loader != "native" || model_spec_.kind != ModelKind::kVit) {
+      throw std::runtime_error("loader \"" + spec_.loader +
+                               "\" does not feed " + model_spec_.name);
+    }
+    LoaderBatchOptions options;
+    options.folder = spec_.folder;
+    options.batch_size = spec_.batch_size;
+    options.image_size = model_spec_.image_size;
+    options.classes = model_spec_.classes;
+    options.workers = spec_.workers;
+    options.seed = spec_.seed;
+    options.sample_ratio = spec_.sample_ratio;
+    options.rank = spec_.rank;
+    options.world_size = spec_.world_size;
+    LoaderBatches made = MakeLoaderBatches(options);
+    storage_ = made.storage;
+    files_ = made.files;
+    file_bytes_ = made.bytes;
+    if (spec_.epochs > 0) {
+      spec_.steps =
+          std::max<int64_t>(1, spec_.epochs * (made.files / spec_.batch_size) /
+                                   spec_.accumulation);
+    }
+    return std::move(made.batches);
+#else
+    throw std::runtime_error("this program was built without a loader");
+#endif
   }
 
   std::unique_ptr<BatchSource> FromText() const {
@@ -263,6 +301,9 @@ class Training {
         .Number("copy_bytes", rates_.copy_bytes)
         .Int("counted_flops", count_.flops)
         .Raw("matmul_types", types.Object())
+        .Text("storage", storage_)
+        .Int("files", files_)
+        .Int("file_bytes", file_bytes_)
         .Int("buckets", sync_ == nullptr ? 0 : sync_->buckets())
         .Int("buckets_sent_early", sync_ == nullptr ? 0 : sync_->sent_early())
         .Raw("kernels", JsonArray(kernels))
@@ -270,7 +311,7 @@ class Training {
     tell_(result.Object());
   }
 
-  const TrainSpec spec_;
+  TrainSpec spec_;
   const Tell tell_;
   const ModelSpec model_spec_;
   std::unique_ptr<TrainDevice> device_;
@@ -280,6 +321,9 @@ class Training {
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Trainer> trainer_;
 
+  std::string storage_;
+  int64_t files_ = 0;
+  int64_t file_bytes_ = 0;
   int64_t done_ = 0;
   double told_ = 0;
   double wall_s_ = 0;

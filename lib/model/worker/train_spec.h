@@ -24,6 +24,14 @@ struct TrainSpec {
   // the model sees at once.
   std::string text;
   int64_t context = 0;
+  // A folder of images instead, read by this loader (`native`), with so many
+  // workers, and which share of it.
+  std::string loader;
+  std::string folder;
+  int workers = 1;
+  double sample_ratio = 1;
+  // Above 0: as many steps as so many passes over the folder take.
+  int64_t epochs = 0;
   // `constant`, or `linear`: down to zero at the last step.
   std::string schedule = "constant";
   int accumulation = 1;

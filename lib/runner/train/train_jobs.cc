@@ -20,18 +20,14 @@ namespace {
 // What settings are when a job does not name them: left out, so that a job has
 // the same id whether its caller typed the default or not.
 const std::map<std::string, std::string>& Defaults() {
-  static const auto* const defaults =
-      new std::map<std::string, std::string>{{"accumulation", "1"},
-                                             {"activation_checkpointing", "0"},
-                                             {"graphs", "0"},
-                                             {"learning_rate", "0.001"},
-                                             {"mixing", ""},
-                                             {"optimizer", "adamw"},
-                                             {"optimizer_in_step", "1"},
-                                             {"precision", "fp32"},
-                                             {"steps", "100"},
-                                             {"warmup", "200"},
-                                             {"world_size", "1"}};
+  static const auto* const defaults = new std::map<std::string, std::string>{
+      {"accumulation", "1"},  {"activation_checkpointing", "0"},
+      {"graphs", "0"},        {"learning_rate", "0.001"},
+      {"loader", ""},         {"mixing", ""},
+      {"optimizer", "adamw"}, {"optimizer_in_step", "1"},
+      {"precision", "fp32"},  {"steps", "100"},
+      {"warmup", "200"},      {"sample_ratio", "1"},
+      {"world_size", "1"}};
   return *defaults;
 }
 
@@ -40,12 +36,14 @@ absl::Status SetAxis(const std::string& name, const std::string& value,
   int64_t number = 0;
   if (name == "device") {
     job->set_device(value);
-  } else if (name == "batch_size" || name == "seed") {
+  } else if (name == "batch_size" || name == "seed" || name == "workers") {
     if (!absl::SimpleAtoi(value, &number)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--sweep: ", name, "=", value, " is no number"));
     }
-    name == "seed" ? job->set_seed(number) : job->set_batch_size(number);
+    if (name == "seed") job->set_seed(number);
+    if (name == "batch_size") job->set_batch_size(number);
+    if (name == "workers") job->set_workers(number);
   } else {
     (*job->mutable_settings())[name] = value;
   }
@@ -103,6 +101,8 @@ absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request) {
   base.set_scope(request.scope);
   base.set_device(request.device);
   base.set_batch_size(request.batch_size);
+  base.set_workers(request.workers);
+  base.set_dataset(request.dataset);
   base.set_thread_policy("default");
   base.set_seed(request.seed);
   base.set_hardware_class(request.device == "cuda" ? "gpu" : "cpu");

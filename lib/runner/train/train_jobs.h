@@ -16,6 +16,9 @@ struct TrainRequest {
   std::string scope = "synthetic";
   std::string device = "cpu";
   int batch_size = 32;
+  // Of the loader, and the short name of its data.
+  int workers = 0;
+  std::string dataset;
   int64_t seed = 0;
   int num_runs = 1;
   // Settings of all jobs; those at their default are left out.

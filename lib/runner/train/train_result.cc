@@ -94,6 +94,9 @@ TrainResult ReadResult(const object& json) {
   result.matmul_flops = NumberOf(json, "matmul_flops");
   result.copy_bytes = NumberOf(json, "copy_bytes");
   result.matmul_types = MapOf<int64_t>(json, "matmul_types");
+  result.storage = TextOf(json, "storage");
+  result.files = static_cast<int64_t>(NumberOf(json, "files"));
+  result.file_bytes = static_cast<int64_t>(NumberOf(json, "file_bytes"));
   ReadProfile(json, &result);
   return result;
 }

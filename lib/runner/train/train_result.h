@@ -32,6 +32,10 @@ struct TrainResult {
   double matmul_flops = 0;
   double copy_bytes = 0;
   std::map<std::string, int64_t> matmul_types;
+  // Of a loader.
+  std::string storage;
+  int64_t files = 0;
+  int64_t file_bytes = 0;
   std::vector<TrainKernel> kernels;
   std::vector<std::string> traces;
   // Of an evaluation, instead of all the above: the line as it is.

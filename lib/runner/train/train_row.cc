@@ -129,7 +129,7 @@ void SetSettings(const TrainSettings& settings, Train* train) {
   train->set_activation_checkpointing(settings.activation_checkpointing);
   train->set_warmup_steps(settings.warmup);
   train->set_measured_steps(settings.steps);
-  train->set_loader("synthetic");
+  train->set_loader(settings.loader.empty() ? "synthetic" : settings.loader);
 }
 
 void SetLearning(const TrainResult& result, Train* train) {
@@ -190,11 +190,17 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   row->set_p99_s(SortedQuantile(sorted, 0.99));
   Train* const train = row->mutable_train();
   SetSettings(settings, train);
+  train->set_measured_steps(steps.size());
   SetRates(samples, settings.model.tokens(), sorted, wall / steps.size(),
            train);
   SetBudget(results[0], train);
   SetUse(job, settings, peak, results[0], train);
   SetLearning(results[0], train);
+  if (!results[0].storage.empty()) {
+    train->set_storage(results[0].storage);
+    row->mutable_dataset()->set_files(results[0].files);
+    row->mutable_dataset()->set_bytes(results[0].file_bytes);
+  }
   int64_t memory = 0;
   for (const TrainResult& result : results) {
     memory = std::max(memory, result.memory_peak_bytes);

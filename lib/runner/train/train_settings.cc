@@ -67,6 +67,15 @@ absl::Status ReadRate(const std::string& value) {
   return absl::OkStatus();
 }
 
+absl::Status ReadShare(const std::string& value) {
+  double share = 0;
+  if (!absl::SimpleAtod(value, &share) || !(share > 0 && share <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--sample_ratio: \"", value, "\" is not above 0 and at most 1"));
+  }
+  return absl::OkStatus();
+}
+
 std::map<std::string, Reader> Readers(TrainSettings* s) {
   static std::string ignored_text;
   static int64_t ignored_number;
@@ -82,9 +91,15 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
        [](const std::string&, const std::string& value) {
          return ReadRate(value);
        }},
+      {"loader", OneOf({"native"}, &s->loader)},
+      {"sample_ratio",
+       [](const std::string&, const std::string& value) {
+         return ReadShare(value);
+       }},
       {"accumulation", Whole(1, &s->accumulation)},
       {"warmup", Whole(0, &s->warmup)},
       {"steps", Whole(1, &s->steps)},
+      {"epochs", Whole(1, &ignored_number)},
       {"samples", Whole(1, &ignored_number)},
       {"threads", Whole(1, &ignored_number)},
       {"bucket_bytes", Whole(1, &ignored_number)},
@@ -108,6 +123,17 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--precision: tf32 is CUDA's; use fp32 or bf16 on the CPU");
   }
+  const bool is_e2e = job.scope() == "e2e";
+  if (is_e2e != (job.settings().count("loader") > 0)) {
+    return absl::InvalidArgumentError(
+        "--scope=e2e needs a --loader and --dataset, the folder of images; "
+        "scope synthetic has neither");
+  }
+  if (is_e2e &&
+      (s.model.kind != ModelKind::kVit || job.library() != kTrainLibrary)) {
+    return absl::InvalidArgumentError(
+        "--scope=e2e: images feed a ViT of library feedrate");
+  }
   if (s.model.kind != ModelKind::kVit && job.settings().count("mixing") > 0) {
     return absl::InvalidArgumentError(
         "--mixing: only images are mixed; leave it out for text");
@@ -130,7 +156,7 @@ std::vector<std::string> TrainSettingNames() {
 
 absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
   RETURN_IF_ERROR(CheckChoice("--libraries", job.library(), TrainLibraries()));
-  RETURN_IF_ERROR(CheckChoice("--scope", job.scope(), {"synthetic"}));
+  RETURN_IF_ERROR(CheckChoice("--scope", job.scope(), {"synthetic", "e2e"}));
   RETURN_IF_ERROR(CheckChoice("--device", job.device(), {"cpu", "cuda"}));
   if (job.batch_size() < 1) {
     return BadNumber("batch_size", absl::StrCat(job.batch_size()), 1);
@@ -153,6 +179,9 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
     RETURN_IF_ERROR(reader->second(setting.first, setting.second));
     if (setting.first == "world_size") continue;
     settings.words.push_back(absl::StrCat(setting.first, "=", setting.second));
+  }
+  if (job.scope() == "e2e") {
+    settings.words.push_back(absl::StrCat("workers=", job.workers()));
   }
   RETURN_IF_ERROR(CheckTogether(job, settings));
   return settings;

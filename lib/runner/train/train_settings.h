@@ -28,6 +28,8 @@ struct TrainSettings {
   bool graphs = false;
   bool activation_checkpointing = false;
   int world_size = 1;
+  // What feeds it. Empty in scope `synthetic`.
+  std::string loader;
   // NAME=VALUE of all the job's settings and of batch size, device and seed,
   // without rank and world size.
   std::vector<std::string> words;
