@@ -143,8 +143,8 @@ class TrainTest(unittest.TestCase):
         subprocess.run(
             [
                 BIN / "lib/media/write_synthetic",
-                "synthetic:rgb,n=24,seed=1",
-                images,
+                f"--folder={images}",
+                "--n=24",
             ],
             check=True,
         )

@@ -93,6 +93,22 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   EXPECT_THAT(Mistake(request), HasSubstr("--batch_size"));
 }
 
+TEST(TrainJobsTest, EndToEndNeedsALoader) {
+  TrainRequest request = Request();
+  request.scope = "e2e";
+  EXPECT_THAT(Mistake(request), HasSubstr("needs a --loader"));
+  request.settings["loader"] = "native";
+  request.workers = 2;
+  request.dataset = "val";
+  request.settings["epochs"] = "1";
+  const Job job = (*MakeTrainJobs(request))[0];
+  EXPECT_EQ(job.dataset(), "val");
+  EXPECT_THAT(TrainSettingsOf(job)->words, Contains("workers=2"));
+  EXPECT_THAT(TrainSettingsOf(job)->words, Contains("loader=native"));
+  request.scope = "synthetic";
+  EXPECT_THAT(Mistake(request), HasSubstr("scope synthetic has neither"));
+}
+
 TEST(TrainJobsTest, NoSuchFileOfJobs) {
   EXPECT_FALSE(ReadTrainJobs("nowhere.jsonl").ok());
 }

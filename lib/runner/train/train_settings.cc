@@ -129,6 +129,10 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
         "--scope=e2e needs a --loader and --dataset, the folder of images; "
         "scope synthetic has neither");
   }
+  if (!is_e2e && job.settings().count("epochs") > 0) {
+    return absl::InvalidArgumentError(
+        "--epochs: only --scope=e2e has data to pass over");
+  }
   if (is_e2e &&
       (s.model.kind != ModelKind::kVit || job.library() != kTrainLibrary)) {
     return absl::InvalidArgumentError(
