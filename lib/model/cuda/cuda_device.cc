@@ -89,8 +89,7 @@ class CudaDevice : public TrainDevice {
   }
 
   MemoryPeaks Peaks() override {
-    const auto stats =
-        c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
+    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(index_);
     constexpr size_t kAll = 0;  // Of small and large blocks together.
     return {stats.allocated_bytes[kAll].peak, stats.reserved_bytes[kAll].peak};
   }

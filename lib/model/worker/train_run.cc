@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "lib/model/cuda/gpu_use.h"
 #include "lib/model/flops.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
@@ -54,10 +55,15 @@ class Training {
     trainer_->TakeTimes();
     trainer_->TakeLosses();
     trainer_->TakeGradientNorms();
+    std::unique_ptr<GpuUse> use;
+    if (spec_.device == "cuda") {
+      use = std::make_unique<GpuUse>(spec_.device_index);
+    }
     const double start = MonotonicSeconds();
     for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     wall_s_ = MonotonicSeconds() - start;
+    if (use != nullptr) gpu_use_ = use->Stop();
     times_ = trainer_->TakeTimes();
     losses_ = trainer_->TakeLosses();
     norms_ = trainer_->TakeGradientNorms();
@@ -301,6 +307,7 @@ class Training {
         .Number("copy_bytes", rates_.copy_bytes)
         .Int("counted_flops", count_.flops)
         .Raw("matmul_types", types.Object())
+        .Number("gpu_use", gpu_use_)
         .Text("storage", storage_)
         .Int("files", files_)
         .Int("file_bytes", file_bytes_)
@@ -321,6 +328,7 @@ class Training {
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Trainer> trainer_;
 
+  double gpu_use_ = -1;
   std::string storage_;
   int64_t files_ = 0;
   int64_t file_bytes_ = 0;
