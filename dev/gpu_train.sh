@@ -23,7 +23,8 @@ flags=(-std=c++17 -O2 -DFEEDRATE_CUDA=1 -I. -I"$cuda/include"
   -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include"
   -isystem "$torch/../nvidia/cu13/include")
 sources=(lib/adapters/torch/arm_blas.cc lib/model/model_spec.cc
-  lib/model/flops.cc lib/model/cuda/cuda_device.cc lib/model/worker/answer.cc
+  lib/model/flops.cc lib/model/cuda/cuda_device.cc
+  lib/model/cuda/gpu_use.cc lib/model/worker/answer.cc
   lib/model/worker/train_spec.cc lib/model/worker/train_run.cc
   lib/model/worker/train_main.cc)
 for source in lib/model/torch/*.cc; do
@@ -54,7 +55,7 @@ for source in "${sources[@]}"; do
 done
 g++ -o "$build/worker_train" "${objects[@]}" -L"$torch/lib" \
   -Wl,-rpath,"$torch/lib" -Wl,--no-as-needed -ltorch_cuda -lc10_cuda \
-  -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined
+  -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined -ldl -lpthread
 
 exec "$python" dev/gpu_train.py --worker="$build/worker_train" \
   --python="$python" --output="$results"

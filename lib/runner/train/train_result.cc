@@ -94,6 +94,10 @@ TrainResult ReadResult(const object& json) {
   result.matmul_flops = NumberOf(json, "matmul_flops");
   result.copy_bytes = NumberOf(json, "copy_bytes");
   result.matmul_types = MapOf<int64_t>(json, "matmul_types");
+  double gpu_use = -1;
+  if (json["gpu_use"].get(gpu_use) == simdjson::SUCCESS) {
+    result.gpu_use = gpu_use;
+  }
   result.storage = TextOf(json, "storage");
   result.files = static_cast<int64_t>(NumberOf(json, "files"));
   result.file_bytes = static_cast<int64_t>(NumberOf(json, "file_bytes"));

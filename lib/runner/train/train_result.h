@@ -32,6 +32,8 @@ struct TrainResult {
   double matmul_flops = 0;
   double copy_bytes = 0;
   std::map<std::string, int64_t> matmul_types;
+  // Share of the time in which the GPU was busy. Below 0: not known.
+  double gpu_use = -1;
   // Of a loader.
   std::string storage;
   int64_t files = 0;
