@@ -40,7 +40,7 @@ TEST(TrainJobsTest, SweepsMultiplyAndLibrariesStandSideBySide) {
   EXPECT_EQ(jobs[1].batch_size(), 8);
   EXPECT_EQ(jobs[2].batch_size(), 16);
   EXPECT_EQ(jobs[7].settings().at("precision"), "bf16");
-  EXPECT_EQ(jobs[0].settings().count("precision"), 0);
+  EXPECT_EQ(jobs[0].settings().at("precision"), "fp32");
 }
 
 TEST(TrainJobsTest, SeveralProcessesBringOneAlong) {

@@ -119,6 +119,10 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--graphs goes with neither --world_size nor --accumulation");
   }
+  if (s.graphs && !s.optimizer_in_step) {
+    return absl::InvalidArgumentError(
+        "--graphs has the optimiser inside; leave --no-optimizer-in-step out");
+  }
   if (s.precision == "tf32" && job.device() != "cuda") {
     return absl::InvalidArgumentError(
         "--precision: tf32 is CUDA's; use fp32 or bf16 on the CPU");

@@ -1,5 +1,6 @@
 #include "lib/runner/train/train_summary.h"
 
+#include <functional>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -30,12 +31,13 @@ std::string KeyWithout(const Row& row, const std::string& left_out) {
   return key;
 }
 
-// The latest row that is like `row` but for one setting, which it does not
-// have. Null: none.
+// The latest row of status ok that `wanted` holds for and that is like `row`
+// but for one setting. Null: none.
 const Row* Counterpart(const std::vector<Row>& before, const Row& row,
-                       const std::string& setting) {
+                       const std::string& setting,
+                       const std::function<bool(const Train&)>& wanted) {
   for (auto other = before.rbegin(); other != before.rend(); ++other) {
-    if (other->status() == "ok" && other->settings().count(setting) == 0 &&
+    if (other->status() == "ok" && wanted(other->train()) &&
         KeyWithout(*other, setting) == KeyWithout(row, setting)) {
       return &*other;
     }
@@ -116,14 +118,18 @@ void CompareWithEarlier(const std::vector<Row>& before, Row* row) {
   if (row->status() != "ok") return;
   Train* const train = row->mutable_train();
   if (train->world_size() > 1) {
-    const Row* const alone = Counterpart(before, *row, "world_size");
+    const Row* const alone =
+        Counterpart(before, *row, "world_size",
+                    [](const Train& other) { return other.world_size() == 1; });
     if (alone != nullptr) {
       train->set_scaling_efficiency(
           row->throughput() / (train->world_size() * alone->throughput()));
     }
   }
   if (train->precision() != "fp32") {
-    const Row* const plain = Counterpart(before, *row, "precision");
+    const Row* const plain = Counterpart(
+        before, *row, "precision",
+        [](const Train& other) { return other.precision() == "fp32"; });
     if (plain != nullptr) {
       train->set_speedup_over_fp32(plain->train().step_time_p50() /
                                    train->step_time_p50());
