@@ -15,17 +15,13 @@ import json
 import pathlib
 import random
 
-WORDS = (
-    "cat dog sun map red blue tree fish bird rock wind rain snow lake road "
-    "ship star moon leaf seed gold iron salt milk corn rice hand foot book "
-    "door lamp coin ring rope sand wave hill nest"
-).split()
-NAMES = "add sub max min dbl inc".split()
+WORDS = "cat dog sun map red blue tree fish bird rock wind rain".split()
+VARIABLES = ("a, b", "x, y", "c, d", "n, m")
 
 
 def reasoning(r):
     """(prompt, answer) of one small question."""
-    a, b = r.randint(0, 9), r.randint(0, 9)
+    a, b = r.randint(0, 7), r.randint(0, 7)
     return r.choice(
         [
             lambda: (f"{a} plus {b} is", str(a + b)),
@@ -54,8 +50,8 @@ def formatting(r):
 
 def code(r):
     """The same for programs."""
-    a, b = r.sample("abcdxyz", 2)
-    opened = "".join(r.choice("([{") for _ in range(r.randint(1, 3)))
+    a, b = r.choice(VARIABLES).split(", ")
+    opened = "".join(r.choice("([{") for _ in range(r.randint(1, 2)))
     closed = opened[::-1].translate(str.maketrans("([{", ")]}"))
     n = r.randint(2, 9)
     return r.choice(
