@@ -130,9 +130,7 @@ class Model(nn.Module):
         if spec.is_vit:
             self.patch = nn.Linear(3 * spec.patch**2, width)
             self.class_token = nn.Parameter(torch.zeros(1, 1, width))
-            self.registers = nn.Parameter(
-                torch.zeros(1, spec.registers, width)
-            )
+            self.registers = nn.Parameter(torch.zeros(1, spec.registers, width))
             nn.init.normal_(self.class_token, std=0.02)
             nn.init.normal_(self.registers, std=0.02)
         else:

@@ -182,7 +182,7 @@ def run(spec):
     elif spec["library"] == "torch_max_autotune":
         forward = torch.compile(model, mode="max-autotune")
     elif spec["library"] != "torch_eager":
-        raise ValueError(f"library \"{spec['library']}\" is unknown")
+        raise ValueError(f'library "{spec["library"]}" is unknown')
     answer(event="ready", version=torch.__version__)
 
     batch = spec["batch_size"]
