@@ -16,7 +16,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Of lib/model/flops.cc, training GFLOP a sample, and the H200's dense bf16 peak.
+# Training GFLOP a sample as `flops` counts, and the H200's dense bf16 peak.
 GFLOP = {"vit5_small": 28.190932992, "vit5_base": 107.6}
 PEAK_TFLOPS = float(os.environ.get("PEAK_TFLOPS", "989.4"))
 
@@ -118,7 +118,7 @@ def main():
         if r["event"] == "result"
     ]
     if len(ours) == 2:
-        gap = max(abs(a - b) for a, b in zip(*ours))
+        gap = max(abs(a - b) for a, b in zip(*ours, strict=True))
         print(f"largest difference of losses, eager and graphs: {gap:.4f}")
 
 

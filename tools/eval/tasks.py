@@ -4,8 +4,8 @@
     tasks.py --train=FILE [--lines=N]   text to train on
     tasks.py --data=FOLDER              probes as JSONL, and the shard
 
-Everything comes from fixed seeds: two calls write the same bytes. A line of text
-is one task, `prompt answer`; a probe asks for the answer. Probes and shard are
+Everything comes from fixed seeds: two calls write the same bytes. A line of
+text is one task, `prompt answer`; a probe asks for the answer. Probes and shard are
 drawn from other seeds than the text, so that some of their tasks were never
 trained on.
 """
@@ -15,7 +15,20 @@ import json
 import pathlib
 import random
 
-WORDS = "cat dog sun map red blue tree fish bird rock wind rain".split()
+WORDS = [
+    "cat",
+    "dog",
+    "sun",
+    "map",
+    "red",
+    "blue",
+    "tree",
+    "fish",
+    "bird",
+    "rock",
+    "wind",
+    "rain",
+]
 VARIABLES = ("a, b", "x, y", "c, d", "n, m")
 
 

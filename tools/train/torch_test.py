@@ -77,7 +77,9 @@ class TrainTest(unittest.TestCase):
         alone, both = train("--world-size=2", "--threads=1")
         self.assertIn("scaling_efficiency", both["train"])
         (double,) = train("--batch-size=8", "--threads=1")
-        for a, b in zip(both["train"]["losses"], double["train"]["losses"]):
+        for a, b in zip(
+            both["train"]["losses"], double["train"]["losses"], strict=True
+        ):
             self.assertAlmostEqual(a, b, delta=2e-3 * b)
         self.assertEqual(alone["train"]["world_size"], 1)
 
@@ -180,7 +182,9 @@ class TrainTest(unittest.TestCase):
     def test_activation_checkpointing_learns_the_same(self):
         (plain,) = train("--threads=1")
         (lean,) = train("--threads=1", "--activation-checkpointing")
-        for a, b in zip(plain["train"]["losses"], lean["train"]["losses"]):
+        for a, b in zip(
+            plain["train"]["losses"], lean["train"]["losses"], strict=True
+        ):
             self.assertAlmostEqual(a, b, delta=1e-3)
 
 

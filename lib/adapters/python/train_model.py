@@ -1,7 +1,7 @@
 """The models of lib/model in PyTorch: the same shapes, the same operations.
 
-Peers of `train`. Each operation is the one that lib/model/torch/parts.cc calls, so
-that eager rows differ in who calls and not in what is called.
+Peers of `train`. Each operation is the one that lib/model/torch/parts.cc calls,
+so that eager rows differ in who calls and not in what is called.
 """
 
 import dataclasses

@@ -5,8 +5,8 @@
 
 Takes the words that worker_train takes and answers with the same JSON lines, on
 descriptor 3 where a runner listens, else on standard output. Libraries:
-torch_eager, torch_compile, torch_max_autotune. What it cannot do is an error, never
-something else instead.
+torch_eager, torch_compile, torch_max_autotune. What it cannot do is an error,
+never something else instead.
 """
 
 import json
@@ -92,7 +92,9 @@ class Clock:
         steps, phases = [], {}
         for marks in self.steps:
             steps.append(self.between(marks[0][1], marks[-1][1]))
-            for (_, before), (phase, after) in zip(marks, marks[1:]):
+            for (_, before), (phase, after) in zip(
+                marks, marks[1:], strict=False
+            ):
                 phases[phase] = phases.get(phase, 0) + self.between(
                     before, after
                 )
@@ -156,7 +158,6 @@ def reset_peak(torch, cuda):
 
 def run(spec):
     import torch
-
     import train_model
 
     cuda = spec["device"] == "cuda"
