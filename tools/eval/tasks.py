@@ -5,8 +5,8 @@
     tasks.py --data=FOLDER              probes as JSONL, and the shard
 
 Everything comes from fixed seeds: two calls write the same bytes. A line of
-text is one task, `prompt answer`; a probe asks for the answer. Probes and shard are
-drawn from other seeds than the text, so that some of their tasks were never
+text is one task, `prompt answer`; a probe asks for the answer. Probes and shard
+are drawn from other seeds than the text, so that some of their tasks were never
 trained on.
 """
 
