@@ -101,16 +101,11 @@ kill_controller() {
   while [[ -d "/proc/$pid" ]]; do sleep 0.05; done
 }
 
-# Processes of this cluster whose environment names the node: its jobs.
+# jobs_on NODE: processes whose environment names the node and this cluster.
 jobs_on() {
-  local file
-  for file in /proc/[0-9]*/environ; do
-    if { tr '\0' '\n' <"$file"; } 2>/dev/null |
-      awk -v node="SLURMD_NODENAME=$1" -v conf="SLURM_CONF=$SLURM_CONF" \
-        '$0 == node { a = 1 } $0 == conf { b = 1 } END { exit !(a && b) }'; then
-      basename "$(dirname "$file")"
-    fi
-  done
+  { grep -lzxF "SLURMD_NODENAME=$1" /proc/[0-9]*/environ |
+    xargs --no-run-if-empty grep -lzxF "SLURM_CONF=$SLURM_CONF" |
+    sed 's|/proc/||; s|/environ||'; } 2>/dev/null
 }
 
 # steps_of PID...: the step daemons above these jobs.

@@ -9,6 +9,7 @@
 #
 # FEEDRATE_WORK is another folder than /var/lib/feedrate; FEEDRATE_FOREGROUND=1
 # waits for the end.
+# shellcheck disable=SC2034  # Some settings are for launch.sh.
 set -uo pipefail
 
 # @SETTINGS@
