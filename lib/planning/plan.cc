@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/choice.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/emit/campaign.h"
@@ -30,15 +30,6 @@ const char* const kCampaigns[] = {"shell", "make", "slurm", "gce"};
 
 // Of a simulation with failures; their median moves by little more.
 constexpr int kSimulations = 21;
-
-absl::Status CheckWord(const std::string& flag, const std::string& word,
-                       const std::vector<std::string>& known) {
-  if (std::find(known.begin(), known.end(), word) != known.end()) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      flag, ": \"", word, "\" is unknown", DidYouMean(word, known)));
-}
 
 absl::Status WriteJobs(const PlanSession& session, RecordWriter* out) {
   PlanOutput output;
@@ -116,10 +107,10 @@ bool IsCampaign(const std::string& emit) {
 }
 
 absl::Status CheckPlanOptions(const PlanOptions& options) {
-  RETURN_IF_ERROR(CheckWord("--format", options.format, {"text", "jsonl"}));
+  RETURN_IF_ERROR(CheckChoice("--format", options.format, {"text", "jsonl"}));
   std::vector<std::string> emits = {"jobs", "table", "waves", "resolved"};
   emits.insert(emits.end(), std::begin(kCampaigns), std::end(kCampaigns));
-  RETURN_IF_ERROR(CheckWord("--emit", options.emit, emits));
+  RETURN_IF_ERROR(CheckChoice("--emit", options.emit, emits));
   if (options.campaign.task_s < 0 || options.campaign.array_limit < 0) {
     return absl::InvalidArgumentError(
         "--task_s and --array_limit must be at least 0");
