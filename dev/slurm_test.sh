@@ -144,16 +144,15 @@ export FEEDRATE_CONFIGS="$REPO_ROOT/configs"
 END
 mkdir "$work/failed"
 make -s -C "$campaign" submit
-# out_of_time: sends a task that has begun what Slurm sends when time is nearly
-# up, and looks whether it has queued itself again.
-out_of_time() {
-  local id
+# warned: a task that has begun gets what Slurm sends when its time is nearly up.
+warned() {
   id="$(squeue --noheader --array --states=R --sort=-S --format='%i %M' |
     awk '$2 == "0:02" { print $1; exit }')"
-  [[ -n "$id" ]] && scancel --signal=USR1 --batch "$id" 2>/dev/null &&
-    sleep 2 && [[ "$(scontrol show job "$id")" == *Restarts=1* ]]
+  [[ -n "$id" ]] && scancel --signal=USR1 --batch "$id" 2>/dev/null
 }
-wait_until out_of_time
+started_over() { [[ "$(scontrol show job "$id")" == *Restarts=1* ]]; }
+wait_until warned
+wait_until started_over
 timeout 300 make -s -C "$campaign" collect >"$work/collect.log" 2>&1 &&
   fail "failed rows were not noticed"
 missing="$(wc -l <"$campaign/rerun.tasks")"
