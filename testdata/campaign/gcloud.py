@@ -24,7 +24,8 @@ STATE = pathlib.Path(os.environ["GCLOUD_STATE"])
 def allowed():
     """Commands as (words, argument patterns, {flag: (pattern, must)})."""
     commands = []
-    for line in open(os.environ["GCLOUD_COMMANDS"]):
+    listed = pathlib.Path(os.environ["GCLOUD_COMMANDS"]).read_text()
+    for line in listed.splitlines():
         text = line.split("#")[0].rstrip()
         if not text:
             continue
@@ -61,7 +62,7 @@ def check(arguments):
         rest = plain[len(words) :]
         if plain[: len(words)] != words or len(rest) != len(patterns):
             continue
-        for text, pattern in zip(rest, patterns):
+        for text, pattern in zip(rest, patterns, strict=False):
             if not re.fullmatch(pattern, text, re.DOTALL):
                 mistake(f"argument {text!r} is not {pattern}")
         for flag in flags:

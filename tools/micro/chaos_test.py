@@ -10,6 +10,7 @@ CHAOS_KILLS is the number of kills; 25, or 500 with FEEDRATE_FULL=1. CHAOS_SEED
 repeats the same choices, though not the same moments.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -111,10 +112,8 @@ class Campaign:
     def kill_one(self):
         processes = self.processes()
         if processes:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(random.choice(processes), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         return bool(processes)
 
     def pull_one(self):

@@ -114,9 +114,13 @@ test_one_machine() {
   done
   [[ ! -e "$(object $task DONE_URI)" ]] || fail "it was done too early"
   # The machine goes, its disk too; what is in the bucket is carried on with.
-  WAIT_S=0.3 FEEDRATE_WORK="$TEST_TMPDIR/disk" FEEDRATE_FOREGROUND=1 \
+  WAIT_S=0.5 FEEDRATE_WORK="$TEST_TMPDIR/disk" FEEDRATE_FOREGROUND=1 \
     setsid bash "$campaign/vm/$task.sh" >/dev/null 2>&1 &
-  sleep 3
+  # Until something of it is in the bucket.
+  for try in $(seq 300); do
+    if [[ -s "$(object $task ROWS_URI)" ]]; then break; fi
+    sleep 0.1
+  done
   kill -9 "-$!" 2>/dev/null
   wait "$!" 2>/dev/null
   rm -rf "$TEST_TMPDIR/disk"
@@ -286,11 +290,15 @@ test_machines() {
   local call part
   call="$(grep ' create ' "$GCLOUD_STATE/calls.log" | head -n 1)"
   for part in --boot-disk-size=250GB --machine-type=g2-standard-16 \
-    --provisioning-model=SPOT --maintenance-policy=TERMINATE \
-    --image-project=deeplearning-platform-release \
+    --provisioning-model=SPOT --image-project=deeplearning-platform-release \
     --instance-termination-action=DELETE --max-run-duration=; do
     [[ "$call" == *" $part"* ]] || fail "no $part in: $call"
   done
+  [[ "$call" != *--maintenance-policy* ]] || fail "not for preemptible ones"
+  sed -i 's/^PREEMPTIBLE=.*/PREEMPTIBLE=/' "$campaign/vm/w01-gpu-00001.env"
+  call="$("$campaign/launch.sh" 1 2>/dev/null)"
+  [[ "$call" == *--maintenance-policy=TERMINATE* ]] ||
+    fail "a GPU machine may be moved"
   grep -q '^TIME_LIMIT_S=7200$' "$campaign/vm/w01-gpu-00001.sh" ||
     fail "the config's time limit is not used"
   expect_no_mistakes

@@ -183,9 +183,10 @@ remove() {
 
 main() {
   local step status=0
-  # One at a time: the start-up script runs again after each boot.
+  # One at a time: the start-up script runs again after each boot, and a runner
+  # that outlived its script still writes rows.
   exec 9>"$work/lock"
-  flock -n 9 || { say "is running already"; return 0; }
+  flock -n 9 || { say "waits for the one that is running"; flock 9; }
   if [[ "$(cat "$work/status" 2>/dev/null)" == DONE ]]; then
     say "is done already"
     return 0

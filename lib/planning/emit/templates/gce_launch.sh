@@ -42,9 +42,13 @@ create() {
   if [[ -n "$BOOT_DISK_TYPE" ]]; then
     command+=(--boot-disk-type="$BOOT_DISK_TYPE")
   fi
-  # A machine with a GPU cannot be moved while it runs.
-  if [[ -n "$HAS_GPU" ]]; then command+=(--maintenance-policy=TERMINATE); fi
-  if [[ -n "$PREEMPTIBLE" ]]; then command+=(--provisioning-model=SPOT); fi
+  # A machine with a GPU cannot be moved while it runs; for one that may be taken
+  # away the cloud takes no such option.
+  if [[ -n "$PREEMPTIBLE" ]]; then
+    command+=(--provisioning-model=SPOT)
+  elif [[ -n "$HAS_GPU" ]]; then
+    command+=(--maintenance-policy=TERMINATE)
+  fi
   # The cloud's own clock, for a machine that hangs.
   if [[ -n "$MACHINE_LIMIT_S" ]]; then
     command+=(--max-run-duration="${MACHINE_LIMIT_S}s")
