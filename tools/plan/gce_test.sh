@@ -313,6 +313,12 @@ test_mistakes() {
   "$plan" "${flags[@]}" --bucket=gs://b --project=p --bundle=/none \
     2>"$TEST_TMPDIR/err"
   [[ $? == 1 ]] || fail "no bundle"
+  grep -v archive: configs/paper/prod_c4_rgb_micro_cpu.textproto \
+    >"$TEST_TMPDIR/no_archive.textproto"
+  "$plan" --config="$TEST_TMPDIR/no_archive.textproto" --configs=configs \
+    --emit=gce --output="$TEST_TMPDIR/none" --bucket=gs://b --project=p \
+    --bundle="$bundle" 2>"$TEST_TMPDIR/err"
+  grep -q 'data.archive' "$TEST_TMPDIR/err" || fail "data from nowhere"
   # The stand-in itself: what is not in the list is refused.
   new_cloud "strict"
   gcloud compute instances create benchmark-x --zone=us-central1-a 2>/dev/null

@@ -53,6 +53,19 @@ absl::Status CheckOptions(const GceOptions& gce) {
   return absl::OkStatus();
 }
 
+// A new machine has nothing but what the bucket has.
+absl::Status CheckData(const PlanSession& session) {
+  for (const ResolvedConfig& config : session.configs()) {
+    const Data& data = config.config.data();
+    const bool is_made = absl::StartsWith(data.dataset(), "synthetic:");
+    if (is_made || !data.archive().empty()) continue;
+    return config.loaded.places.Error(
+        "data.archive",
+        "is missing; machines of a cloud get their data set from the bucket");
+  }
+  return absl::OkStatus();
+}
+
 const Timeout& StepOf(const Policy& policy, const std::string& step) {
   for (const Timeout& timeout : policy.timeouts()) {
     if (timeout.step() == step) return timeout;
@@ -256,6 +269,7 @@ absl::Status EmitGce(const PlanSession& session, const CampaignOptions& options,
                      const GceOptions& gce, const std::string& folder,
                      std::string* summary) {
   RETURN_IF_ERROR(CheckOptions(gce));
+  RETURN_IF_ERROR(CheckData(session));
   ASSIGN_OR_RETURN(const LoadedQuota quota, session.LoadQuota());
   ASSIGN_OR_RETURN(const Campaign campaign, CloudCampaign(session, quota));
   Machines machines(session, campaign, gce, quota);
