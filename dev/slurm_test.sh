@@ -164,5 +164,5 @@ make -s -C "$campaign" resubmit
   fail "more than the failed tasks were submitted again"
 complete "$campaign"
 expect_once "$campaign" 40
-grep -q '"attempt": 1' "$campaign"/rows/*.jsonl || fail "nothing ran again"
+grep -q '"attempt":1' "$campaign"/rows/*.jsonl || fail "nothing ran again"
 say "a task out of time carried on; $missing of $tasks tasks ran again, no other"

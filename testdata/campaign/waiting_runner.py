@@ -95,7 +95,8 @@ def main():
                 elapsed_s = time.monotonic() - started
                 elapsed_s += 1e-6 * (1 + int(job["job_id"], 16) / 2**64)
                 row = row_of(job, run_index, attempts.get(key, 0), elapsed_s)
-                out.write(json.dumps(row).encode() + b"\n")
+                text = json.dumps(row, separators=(",", ":"))
+                out.write(text.encode() + b"\n")
 
 
 main()

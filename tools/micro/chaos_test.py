@@ -68,7 +68,7 @@ class Campaign:
         )
         (self.folder / "site.env").write_text(
             f"LOCAL='{disk}'\nCHECKPOINT_S=0.3\n"
-            "RUNNER_FLAGS=(--noequivalence)\n"
+            "RUNNER_FLAGS=(--noequivalence --retries=9)\n"
             f"export FEEDRATE_WORKERS='{ROOT}'\n"
         )
         self.make = None

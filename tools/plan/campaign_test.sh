@@ -44,7 +44,7 @@ test_shell() {
   expect_once "$folder"
   "$folder/check.sh" >"$TEST_TMPDIR/out" 2>&1 ||
     fail "check.sh: $(cat "$TEST_TMPDIR/out")"
-  [[ "$(grep -c '"record": "row"' "$folder/rows.jsonl")" == 40 ]] ||
+  [[ "$(grep -c '"record":"row"' "$folder/rows.jsonl")" == 40 ]] ||
     fail "rows.jsonl has not 40 rows"
   # Nothing is left to do, on either side.
   "$folder/run.sh" 2>"$TEST_TMPDIR/err" || fail "a second run.sh failed"

@@ -125,7 +125,7 @@ test_one_machine() {
   wait "$!" 2>/dev/null
   rm -rf "$TEST_TMPDIR/disk"
   local saved
-  saved="$(grep -c '"record": "row"' "$(object $task ROWS_URI)")"
+  saved="$(grep -c '"record":"row"' "$(object $task ROWS_URI)")"
   [[ "$saved" -gt 0 ]] || fail "no rows were saved before the machine was lost"
 
   WAIT_S=0.01 boot $task "$TEST_TMPDIR/disk2" ||

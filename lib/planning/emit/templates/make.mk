@@ -11,6 +11,10 @@ TASKS := $(sort $(patsubst tasks/%.jsonl,%,$(wildcard tasks/*.jsonl)))
 .PHONY: all
 all: $(TASKS:%=rows/%.jsonl)
 
+# A script that is killed right after its rows have arrived must not take them
+# with it: make deletes what it thinks is half-made.
+.PRECIOUS: $(TASKS:%=rows/%.jsonl)
+
 # Order only: rows are measured once, whatever happens to the dates of files.
 rows/%.jsonl: | tasks/%.jsonl
 	@./run_task.sh $*

@@ -67,11 +67,38 @@ save_often() {
   done
 }
 
+# whole ROWS: every run of every job of the task has its row. The program said so
+# when it ended well, but of the file that it had open: that may be gone by now,
+# and another one under its name. A row that stopped early, or is unsupported,
+# answers for all runs of its job.
+whole() {
+  awk 'function value(key, at, rest) {
+         at = index($0, "\"" key "\":")
+         rest = substr($0, at + length(key) + 3)
+         sub(/^[ "[]*/, "", rest)
+         sub(/["\]}].*/, "", rest)
+         return rest
+       }
+       of_rows && /"record":"row"/ {
+         have[value("job_id") " " value("run_index") + 0] = 1
+         if (value("status") ~ /^(early_stopped|unsupported)$/) {
+           answered[value("job_id")] = 1
+         }
+       }
+       !of_rows {
+         count = split(value("run_indexes"), runs, ",")
+         for (i = 1; i <= count; i++) {
+           job = value("job_id")
+           if (!(job in answered) && !((job " " runs[i] + 0) in have)) exit 1
+         }
+       }' of_rows=1 "$1" of_rows=0 "$campaign/tasks/$task.jsonl"
+}
+
 # publish ROWS: a link is made once, so of two machines that finish the same
 # task the first one's rows count and nothing is there twice.
 publish() {
   local new="$campaign/rows/.$task.$host.$$"
-  if cp -- "$1" "$new" && sync -- "$new"; then
+  if cp -- "$1" "$new" && whole "$new" && sync -- "$new"; then
     ln -- "$new" "$target" 2>/dev/null || [[ -e "$target" ]] ||
       mv -n -- "$new" "$target"
   fi
