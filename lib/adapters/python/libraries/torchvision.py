@@ -6,6 +6,7 @@ function there, which is called with the image first.
 
 import inspect
 
+import steps
 import torch_support
 import torchvision
 from operation import Operation, find
@@ -24,6 +25,8 @@ def version():
 
 
 def make(spec):
+    if spec["native_op"] == steps.NATIVE_OP:
+        return steps.make(spec, make)
     params = Params(
         spec["params"], _resolve, {"tensor": torch_support.as_tensor}
     )

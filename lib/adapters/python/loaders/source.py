@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 from corpus import Corpus
+from loaders.shards import ShardSource
 
 
 class ItemError(Exception):
@@ -20,6 +21,8 @@ def open_source(kind, fd, formats):
     """formats: the library's module of loaders/recipes."""
     if kind == "corpus":
         return CorpusSource(Corpus(fd), formats)
+    if kind == "shards":
+        return ShardSource(read_list(fd))
     return FileSource(read_list(fd), formats)
 
 

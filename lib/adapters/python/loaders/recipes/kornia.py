@@ -1,28 +1,28 @@
-"""Kornia: float32 CHW tensors from 0 to 1, in batches of one."""
+"""Kornia: float32 CHW tensors from 0 to 1, in batches of one.
+
+On a GPU workers only crop, and transform and normalisation run there for the
+whole batch, with parameters drawn for each sample.
+"""
 
 import kornia
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.step import operation_of
 
 
 class Recipe:
     def __init__(self, library, command, spec):
         self.library = library
         self._spec = spec
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self.seed = operation.seed
-        steps = [] if spec.is_crop else [_crop(spec)]
-        if operation.fresh:
-            # The crop may be a view of memory that nobody may write to.
-            steps.append(operation.fresh)
-        normalise = kornia.augmentation.Normalize(
+        self._operation = operation
+        self._normalise = kornia.augmentation.Normalize(
             mean=torch.tensor(spec.mean), std=torch.tensor(spec.std), p=1
         )
-        self._steps = [
-            *steps,
-            operation.call,
-            lambda image: normalise(image[None])[0],
-        ]
+        self._steps = [operation.call] if spec.is_crop else [_crop(spec)]
+        if not spec.finishes_on_gpu:
+            self._steps += self._finishing(spec)
 
     def decode(self, data, path):
         return self._scaled(torch_images.decode(data, path))
@@ -37,6 +37,19 @@ class Recipe:
         for step in self._steps:
             image = step(image)
         return image.contiguous()
+
+    def finish(self, batch):
+        """What is left to do with a batch of crops, where it is."""
+        if not self._spec.is_crop:
+            batch = self._operation.native(batch)
+        return self._normalise(batch)
+
+    def _finishing(self, spec):
+        steps = [] if spec.is_crop else [self._operation.call]
+        if self._operation.fresh:
+            # The crop may be a view of memory that nobody may write to.
+            steps.insert(0, self._operation.fresh)
+        return [*steps, lambda image: self._normalise(image[None])[0]]
 
     def _scaled(self, image):
         return image.float().div_(self._spec.input_scale)
