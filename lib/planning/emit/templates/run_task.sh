@@ -28,15 +28,14 @@ say() { echo "run_task: $task on $host: $*" >&2; }
 # size_of FILE: 0 where it is not there.
 size_of() { stat -c %s -- "$1" 2>/dev/null || echo 0; }
 
-# usable FOLDER: it is there, or can be made, and has room for rows.
+# usable FOLDER: it is there, or can be made, and has room for rows. The probe
+# has one name for all: those that are killed must not fill the disk with theirs.
 usable() {
+  local status=0
   mkdir -p -- "$1" 2>/dev/null || return 1
-  if head -c 1000000 /dev/zero 2>/dev/null >"$1/.probe.$$"; then
-    rm -f -- "$1/.probe.$$"
-    return 0
-  fi
-  rm -f -- "$1/.probe.$$"
-  return 1
+  head -c 500000 /dev/zero 2>/dev/null >"$1/.probe" || status=1
+  rm -f -- "$1/.probe"
+  return "$status"
 }
 
 # copy FROM TO: TO appears whole or not at all, and is on the disk.
