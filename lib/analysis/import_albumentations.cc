@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/job_fields.h"
 #include "lib/records/job_id.h"
 #include "lib/records/records.pb.h"
 #include "simdjson.h"
@@ -139,23 +140,6 @@ Row Common(const object& metadata) {
   return row;
 }
 
-std::string IdOf(const Row& row) {
-  Job job;
-  job.set_scenario(row.scenario());
-  job.set_mode(row.mode());
-  job.set_scope(row.scope());
-  job.set_library(row.library());
-  job.set_transform(row.transform());
-  job.set_device(row.device());
-  job.set_num_items(row.num_items());
-  job.set_batch_size(row.batch_size());
-  job.set_workers(row.workers());
-  job.set_thread_policy(row.thread_policy());
-  job.set_params_profile(row.params_profile());
-  job.set_dataset(row.dataset().id());
-  return JobId(job);
-}
-
 void SetThroughput(double throughput, Row* row) {
   row->set_throughput(throughput);
   row->set_items(row->num_items());
@@ -256,7 +240,7 @@ absl::Status ImportAlbumentations(
     } else if (row.library().empty()) {
       row.set_library(LibraryName(std::string(transform)));
     }
-    row.set_job_id(IdOf(row));
+    row.set_job_id(JobId(JobOfRow(row)));
     const absl::Status status = AddTransform(std::move(row), fields, add);
     if (!status.ok()) {
       return absl::InvalidArgumentError(

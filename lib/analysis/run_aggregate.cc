@@ -21,7 +21,7 @@
 #include "lib/analysis/runs_needed.h"
 #include "lib/analysis/slow_marker.h"
 #include "lib/analysis/sort_aggregates.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/choice.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -40,17 +40,9 @@ const std::vector<std::string>& Formats() {
 }
 
 absl::Status CheckChoices(const AggregateRun& run) {
-  const auto unknown = [](absl::string_view flag, const std::string& value,
-                          const std::vector<std::string>& known) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
-  };
-  if (std::find(Formats().begin(), Formats().end(), run.format) ==
-      Formats().end()) {
-    return unknown("--format", run.format, Formats());
-  }
-  if (!run.import.empty() && run.import != "albumentations") {
-    return unknown("--import", run.import, {"albumentations"});
+  RETURN_IF_ERROR(CheckChoice("--format", run.format, Formats()));
+  if (!run.import.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--import", run.import, {"albumentations"}));
   }
   const std::vector<std::string>& by = run.options.by;
   if (run.runs_needed &&

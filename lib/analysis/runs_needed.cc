@@ -17,6 +17,7 @@
 #include "lib/analysis/filter.h"
 #include "lib/analysis/value.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/job_fields.h"
 #include "lib/records/output_names.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/median_interval.h"
@@ -77,34 +78,6 @@ std::string KeyOf(const Aggregate& aggregate, const std::vector<Field>& by) {
   return key;
 }
 
-Job JobOf(const Row& row) {
-  Job job;
-  job.set_job_id(row.job_id());
-  job.set_scenario(row.scenario());
-  job.set_mode(row.mode());
-  job.set_scope(row.scope());
-  job.set_library(row.library());
-  job.set_transform(row.transform());
-  job.set_device(row.device());
-  job.set_num_items(row.num_items());
-  job.set_batch_size(row.batch_size());
-  job.set_workers(row.workers());
-  job.set_thread_policy(row.thread_policy());
-  job.set_params_profile(row.params_profile());
-  job.set_dataset(row.dataset().id());
-  job.set_seed(row.seed());
-  *job.mutable_settings() = row.settings();
-  job.set_params_sha256(row.params_sha256());
-  job.set_env_group(row.env_group());
-  job.set_env_set(row.env_set());
-  job.set_hardware_class(row.hardware_class());
-  // Labels that a run earns by how it went are not the job's.
-  for (const std::string& label : row.labels()) {
-    if (label != "memory_limited" && label != "cold") job.add_labels(label);
-  }
-  return job;
-}
-
 }  // namespace
 
 std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates) {
@@ -147,7 +120,7 @@ void JobsOfGroups::Add(const Row& row) {
     absl::StrAppend(&key, ValueText(FieldOf(row, field)), "\x1F");
   }
   Known& known = groups_[key][row.job_id()];
-  if (known.rows++ == 0) known.job = JobOf(row);
+  if (known.rows++ == 0) known.job = JobOfRow(row);
   known.duration_s += row.duration_s();
   if (row.status() == "ok") known.done.insert(row.run_index());
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/analysis/fingerprint.h"
+#include "lib/records/job_fields.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
@@ -41,32 +42,6 @@ double Normal(Fingerprint print) {
   const double a = Uniform(print.Number(1));
   const double b = Uniform(print.Number(2));
   return std::sqrt(-2 * std::log(a)) * std::cos(kTwoPi * b);
-}
-
-// The job's fields in its rows.
-Row RowOf(const Job& job) {
-  Row row;
-  row.set_job_id(job.job_id());
-  row.set_scenario(job.scenario());
-  row.set_mode(job.mode());
-  row.set_scope(job.scope());
-  row.set_library(job.library());
-  row.set_transform(job.transform());
-  row.set_device(job.device());
-  row.set_num_items(job.num_items());
-  row.set_batch_size(job.batch_size());
-  row.set_workers(job.workers());
-  row.set_thread_policy(job.thread_policy());
-  row.set_params_profile(job.params_profile());
-  row.mutable_dataset()->set_id(job.dataset());
-  row.set_seed(job.seed());
-  *row.mutable_settings() = job.settings();
-  row.set_params_sha256(job.params_sha256());
-  row.set_env_group(job.env_group());
-  row.set_env_set(job.env_set());
-  row.set_hardware_class(job.hardware_class());
-  *row.mutable_labels() = job.labels();
-  return row;
 }
 
 void SetMachine(const Job& job, Row* row) {
@@ -127,7 +102,7 @@ void SyntheticRows::Measure(const Job& job, Row* row) const {
 }
 
 Row SyntheticRows::MakeRow(const Job& job, int32_t run_index) const {
-  Row row = RowOf(job);
+  Row row = RowOfJob(job);
   row.set_run_index(run_index);
   row.set_unit(IsClip(job.scenario()) ? "clip" : "image");
   if (job.has_unsupported_reason()) {

@@ -29,16 +29,16 @@ std::string Progress::Line(int64_t done, int64_t total,
     left = absl::StrCat(
         absl::FormatDuration(absl::Ceil(estimate, absl::Seconds(1))), " left");
   }
+  if (total == 0) return absl::StrCat(name_, ": ", what);
   if (!is_terminal_) {
     return absl::StrCat(name_, " ", done, "/", total, what.empty() ? "" : ", ",
                         what, left.empty() ? "" : ", ", left);
   }
-  const int64_t filled = total > 0 ? kBarWidth * done / total : 0;
+  const int64_t filled = kBarWidth * std::min(done, total) / total;
   std::string line = absl::StrCat(name_, " [", std::string(filled, '#'),
                                   std::string(kBarWidth - filled, '.'), "] ",
                                   done, "/", total, what.empty() ? "" : "  ",
                                   what, left.empty() ? "" : "  ", left);
-  if (line.size() > kMaxLine) line.resize(kMaxLine);
   return line;
 }
 
@@ -55,8 +55,9 @@ void Progress::Show(const std::string& name, int64_t done, int64_t total,
   }
   if (now < next_) return;
   next_ = now + (is_terminal_ ? kRedraw : kNextLine);
-  const std::string line = Line(done, total, what);
+  std::string line = Line(done, total, what);
   if (is_terminal_) {
+    if (line.size() > kMaxLine) line.resize(kMaxLine);
     const size_t blank = drawn_ > line.size() ? drawn_ - line.size() : 0;
     out_ << '\r' << line << std::string(blank, ' ') << std::flush;
     drawn_ = line.size();

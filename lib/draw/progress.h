@@ -31,7 +31,7 @@ class Progress {
   ~Progress() { Finish(); }
 
   // `done` of `total` of what `name` says; `what` is being done now. A new name
-  // starts a new bar.
+  // starts a new bar. A total of 0 is not known: the line says only `what`.
   void Show(const std::string& name, int64_t done, int64_t total,
             absl::string_view what);
   // Takes the bar away, so that something else can be printed.

@@ -53,6 +53,21 @@ TEST_F(ProgressTest, ALogGetsALineNowAndThen) {
             "images 50/60, 10s left\n");
 }
 
+TEST_F(ProgressTest, WithoutATotalThereIsNoBar) {
+  Progress progress = Make(true);
+  progress.Show("calibrate", 0, 0, "A against A, pair 3");
+  progress.Finish();
+  EXPECT_EQ(out_.str(),
+            "\rcalibrate: A against A, pair 3\r" + std::string(30, ' ') + "\r");
+}
+
+TEST_F(ProgressTest, MoreThanTheTotalIsAFullBar) {
+  Progress progress = Make(true);
+  progress.Show("pairs", 5, 4, "");
+  progress.Finish();
+  EXPECT_EQ(out_.str().substr(0, 34), "\rpairs [####################] 5/4\r");
+}
+
 TEST_F(ProgressTest, WhatIsOverAtOnceLeavesNoTraceInALog) {
   Progress progress = Make(false);
   progress.Show("libraries", 0, 2, "opencv");

@@ -19,9 +19,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/gate/duel_side.h"
 #include "lib/gate/fast_random.h"
-#include "lib/gate/job_of_row.h"
 #include "lib/gate/job_words.h"
 #include "lib/gate/judge_pairs.h"
+#include "lib/records/job_fields.h"
 #include "lib/records/json_writer.h"
 
 namespace feedrate {
@@ -167,7 +167,6 @@ class Dueller {
     std::string text;
     for (const std::string& id : suspects_) {
       Job job = JobOfRow(known_rows_[id][0]);
-      job.clear_run_indexes();
       for (const Row& row : known_rows_[id]) {
         job.add_run_indexes(row.run_index());
       }

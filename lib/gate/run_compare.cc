@@ -13,9 +13,11 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/load.h"
+#include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/gate/baseline_store.h"
 #include "lib/gate/calibrate.h"
@@ -25,8 +27,6 @@
 #include "lib/gate/history.h"
 #include "lib/gate/job_words.h"
 #include "lib/gate/judge_pairs.h"
-#include "lib/gate/progress_line.h"
-#include "lib/gate/stop_flag.h"
 #include "lib/gate/suite.h"
 #include "lib/gate/tolerances.h"
 #include "lib/gate/update_baseline.h"
@@ -278,7 +278,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
 }
 
 absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
-  CatchStopSignals();
+  const Interrupt interrupt;
   const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
   CalibrationOptions calibration;
   calibration.duels = options.calibrate_duels;
@@ -298,13 +298,14 @@ absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
   duel.cpus = ReadAffinity(Root("/"));
   duel.machine_profile = env.machine_profile();
   duel.env_id = env.env_id();
-  duel.is_stopped = IsStopped;
+  duel.is_stopped = [&interrupt] { return interrupt.happened(); };
   duel.warn = options.warn;
-  ProgressLine line("compare_baseline", &std::cerr, isatty(STDERR_FILENO) != 0,
-                    absl::Now);
-  duel.progress = [&line](const std::string& what) { line.Show(what, 0, 0); };
+  Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
+  duel.progress = [&progress](const std::string& what) {
+    progress.Show("compare_baseline", 0, 0, what);
+  };
   ASSIGN_OR_RETURN(const CalibrationResult result, Calibrate(calibration));
-  line.Clear();
+  progress.Finish();
   if (result.exit_code != ExitCode::kDone) {
     if (!result.failure.empty()) options.warn(result.failure);
     return result.exit_code;

@@ -13,10 +13,6 @@
 
 namespace feedrate {
 
-// Larger images are refused: 800 MB decoded is no photograph, but a file of a
-// few bytes may claim it.
-inline constexpr int64_t kMostPixels = int64_t{1} << 28;
-
 // Size and channels of the image that begins with `bytes`, if feedrate can
 // decode it to RGB. OutOfRange when more bytes are needed to tell. Otherwise
 // InvalidArgument with a reason for people: another format, no colour, CMYK,

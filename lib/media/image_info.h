@@ -2,7 +2,13 @@
 #ifndef FEEDRATE_LIB_MEDIA_IMAGE_INFO_H_
 #define FEEDRATE_LIB_MEDIA_IMAGE_INFO_H_
 
+#include <cstdint>
+
 namespace feedrate {
+
+// Larger images are refused: 800 MB decoded is no photograph, but a file of a
+// few bytes may claim it.
+inline constexpr int64_t kMostPixels = int64_t{1} << 28;
 
 struct ImageInfo {
   int height = 0;

@@ -13,27 +13,15 @@
 namespace feedrate {
 namespace {
 
-// A file may ask for any number of passes over the whole image; those that
-// people make have about ten.
-constexpr int kMostScans = 100;
-
 struct Decoder {
   jpeg_decompress_struct cinfo;
   JpegErrors errors;
   jpeg_progress_mgr progress;
 };
 
-void LimitScans(j_common_ptr cinfo) {
-  if (reinterpret_cast<j_decompress_ptr>(cinfo)->input_scan_number >
-      kMostScans) {
-    FailJpeg(cinfo, "too many scans");
-  }
-}
-
 void Start(absl::string_view bytes, Decoder* decoder) {
   jpeg_create_decompress(&decoder->cinfo);
-  decoder->progress.progress_monitor = LimitScans;
-  decoder->cinfo.progress = &decoder->progress;
+  decoder->cinfo.progress = PrepareJpegProgress(&decoder->progress);
   jpeg_mem_src(&decoder->cinfo,
                reinterpret_cast<const unsigned char*>(bytes.data()),
                bytes.size());

@@ -7,6 +7,8 @@
 namespace feedrate {
 namespace {
 
+constexpr int kMostScans = 100;
+
 JpegErrors* Of(j_common_ptr cinfo) {
   return reinterpret_cast<JpegErrors*>(cinfo->err);
 }
@@ -38,7 +40,19 @@ void OnMessage(j_common_ptr cinfo, int level) {
   if (level < 0 && MeansDamage(cinfo->err->msg_code)) Jump(cinfo);
 }
 
+void LimitScans(j_common_ptr cinfo) {
+  if (reinterpret_cast<j_decompress_ptr>(cinfo)->input_scan_number >
+      kMostScans) {
+    FailJpeg(cinfo, "too many scans");
+  }
+}
+
 }  // namespace
+
+jpeg_progress_mgr* PrepareJpegProgress(jpeg_progress_mgr* progress) {
+  progress->progress_monitor = LimitScans;
+  return progress;
+}
 
 jpeg_error_mgr* PrepareJpegErrors(JpegErrors* errors) {
   jpeg_std_error(&errors->base);

@@ -26,6 +26,11 @@ struct JpegErrors {
 // warnings are passed over. Returns what to put into `cinfo.err`.
 jpeg_error_mgr* PrepareJpegErrors(JpegErrors* errors);
 
+// Makes `progress` fail files of more than a hundred scans: a file may ask for
+// any number of passes over the whole image; those that people make have about
+// ten. Returns what to put into `cinfo.progress`.
+jpeg_progress_mgr* PrepareJpegProgress(jpeg_progress_mgr* progress);
+
 // Fails with `text` as libjpeg itself would.
 [[noreturn]] void FailJpeg(j_common_ptr cinfo, const char* text);
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/choice.h"
 #include "lib/base/did_you_mean.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -210,19 +211,9 @@ absl::StatusOr<std::string> ResolvedTextOf(const Session& session) {
 
 absl::Status RunPlan(const PlanOptions& options, RecordWriter* out,
                      std::string* resolved) {
-  const std::vector<std::string> emits = {"jobs", "table", "waves", "resolved"};
-  if (options.format != "text" && options.format != "jsonl") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: \"", options.format, "\" is unknown",
-                     DidYouMean(options.format, {"text", "jsonl"})));
-  }
-  bool known = false;
-  for (const std::string& emit : emits) known |= emit == options.emit;
-  if (!known) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--emit: \"", options.emit, "\" is unknown",
-                     DidYouMean(options.emit, emits)));
-  }
+  RETURN_IF_ERROR(CheckChoice("--format", options.format, {"text", "jsonl"}));
+  RETURN_IF_ERROR(CheckChoice("--emit", options.emit,
+                              {"jobs", "table", "waves", "resolved"}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    Session::Start(options));
   if (resolved != nullptr) {

@@ -1,5 +1,7 @@
 #include "lib/runner/job_list.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,26 +26,6 @@
 namespace feedrate {
 namespace {
 
-absl::StatusOr<JobList> PlanJobs(const JobSource& source,
-                                 const Catalogue& catalogue) {
-  JobList list;
-  ASSIGN_OR_RETURN(const LoadedConfig loaded,
-                   LoadConfig(source.config, source.overrides));
-  ASSIGN_OR_RETURN(list.config, Resolve(loaded, catalogue));
-  ASSIGN_OR_RETURN(const PublishedNumbers published,
-                   PublishedNumbers::Load(catalogue.configs_dir()));
-  const CostModel cost(catalogue.policy(), published);
-  PlanOutput output;
-  output.job = [&](const Job& job) {
-    list.jobs.push_back(job);
-    return absl::OkStatus();
-  };
-  RETURN_IF_ERROR(
-      ForEachJob({list.config, loaded.places, catalogue, cost}, output));
-  list.dataset = list.config.data().dataset();
-  return list;
-}
-
 // The first override that planned jobs cannot take, or empty.
 std::string LateOverride(const Overrides& o) {
   if (o.num_items.has_value()) return "num_items";
@@ -65,6 +47,65 @@ std::string LateOverride(const Overrides& o) {
   return "";
 }
 
+absl::StatusOr<std::vector<Job>> ReadJobFile(const std::string& path) {
+  std::vector<Job> jobs;
+  std::string first_problem;
+  RecordReader reader(
+      [&](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record != "job") return absl::OkStatus();
+        return json.Read(&jobs.emplace_back());
+      },
+      [&](const std::string& problem) {
+        if (first_problem.empty()) first_problem = problem;
+      });
+  RETURN_IF_ERROR(reader.ReadFile(path));
+  // Unlike rows, jobs are wanted whole: a plan that was cut off is none.
+  if (!first_problem.empty()) {
+    return absl::InvalidArgumentError(first_problem);
+  }
+  return jobs;
+}
+
+// Keeps the jobs that are in the file too. `duel` runs suspects again so; of
+// what it names, the runner's own null row is in no plan.
+absl::Status KeepJobsOfFile(const std::string& path, JobList* list) {
+  ASSIGN_OR_RETURN(const std::vector<Job> wanted, ReadJobFile(path));
+  std::set<std::string> ids;
+  for (const Job& job : wanted) ids.insert(job.job_id());
+  const auto is_unwanted = [&](const Job& job) {
+    return ids.count(job.job_id()) == 0;
+  };
+  list->jobs.erase(
+      std::remove_if(list->jobs.begin(), list->jobs.end(), is_unwanted),
+      list->jobs.end());
+  if (!list->jobs.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--jobs: no job of ", path, " is in the plan of --config"));
+}
+
+absl::StatusOr<JobList> PlanJobs(const JobSource& source,
+                                 const Catalogue& catalogue) {
+  JobList list;
+  ASSIGN_OR_RETURN(const LoadedConfig loaded,
+                   LoadConfig(source.config, source.overrides));
+  ASSIGN_OR_RETURN(list.config, Resolve(loaded, catalogue));
+  ASSIGN_OR_RETURN(const PublishedNumbers published,
+                   PublishedNumbers::Load(catalogue.configs_dir()));
+  const CostModel cost(catalogue.policy(), published);
+  PlanOutput output;
+  output.job = [&](const Job& job) {
+    list.jobs.push_back(job);
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(
+      ForEachJob({list.config, loaded.places, catalogue, cost}, output));
+  list.dataset = list.config.data().dataset();
+  if (source.jobs != "-") {
+    RETURN_IF_ERROR(KeepJobsOfFile(source.jobs, &list));
+  }
+  return list;
+}
+
 absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
   const std::string late = LateOverride(source.overrides);
   if (!late.empty()) {
@@ -74,20 +115,7 @@ absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
                      "to plan, or use --config"));
   }
   JobList list;
-  std::string first_problem;
-  RecordReader reader(
-      [&](absl::string_view record, JsonReader& json) -> absl::Status {
-        if (record != "job") return absl::OkStatus();
-        return json.Read(&list.jobs.emplace_back());
-      },
-      [&](const std::string& problem) {
-        if (first_problem.empty()) first_problem = problem;
-      });
-  RETURN_IF_ERROR(reader.ReadFile(source.jobs));
-  // Unlike rows, jobs are wanted whole: a plan that was cut off is none.
-  if (!first_problem.empty()) {
-    return absl::InvalidArgumentError(first_problem);
-  }
+  ASSIGN_OR_RETURN(list.jobs, ReadJobFile(source.jobs));
   const Overrides& o = source.overrides;
   list.dataset = o.dataset.value_or("");
   list.config.set_label(o.label.value_or(""));

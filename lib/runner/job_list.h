@@ -19,7 +19,8 @@ struct JobSource {
   std::string tool;
   // A config to plan from. Empty: jobs are read.
   std::string config;
-  // File with jobs; `-` is standard input.
+  // File with jobs; `-` is standard input. With a config: only those of its
+  // jobs that are in this file as well, unless it is `-`.
   std::string jobs = "-";
   Overrides overrides;
   // Gets warnings, one line each.

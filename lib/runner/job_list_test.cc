@@ -63,6 +63,24 @@ TEST_F(JobListTest, PlansFromAConfig) {
   EXPECT_THAT(list->dataset, HasSubstr("synthetic:"));
 }
 
+TEST_F(JobListTest, AFileOfJobsRestrictsAConfig) {
+  source_.config = "configs/demo.textproto";
+  const auto all = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_GT(all->jobs.size(), 3);
+  std::string wanted = JobText("image-rgb", "micro");
+  AppendRecord(all->jobs[2], &wanted);
+  source_.jobs = JobsFile(wanted);
+  const auto some = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(some.ok()) << some.status();
+  ASSERT_EQ(some->jobs.size(), 1);
+  EXPECT_EQ(some->jobs[0].job_id(), all->jobs[2].job_id());
+  EXPECT_EQ(some->config.label(), "demo");
+
+  source_.jobs = JobsFile(JobText("image-rgb", "micro"));
+  EXPECT_THAT(Problem(), HasSubstr("is in the plan of --config"));
+}
+
 TEST_F(JobListTest, ReadsPlannedJobs) {
   source_.jobs = JobsFile(JobText("image-rgb", "micro") +
                           "{\"schema\":1,\"record\":\"env\"}\n");

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "lib/measure/measure_run.h"
+#include "lib/records/job_fields.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/quantiles.h"
 
@@ -17,28 +18,8 @@ std::string TimeText(absl::Time time) {
 }
 
 Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
-  Row row;
-  row.set_job_id(job.job_id());
-  row.set_scenario(job.scenario());
-  row.set_mode(job.mode());
-  row.set_scope(job.scope());
-  row.set_library(job.library());
-  row.set_transform(job.transform());
-  row.set_device(job.device());
-  row.set_num_items(job.num_items());
-  row.set_batch_size(job.batch_size());
-  row.set_workers(job.workers());
-  row.set_thread_policy(job.thread_policy());
-  row.set_params_profile(job.params_profile());
-  row.mutable_dataset()->set_id(job.dataset());
-  row.set_seed(job.seed());
-  *row.mutable_settings() = job.settings();
-  row.set_params_sha256(job.params_sha256());
-  row.set_env_group(job.env_group());
-  row.set_env_set(job.env_set());
-  row.set_hardware_class(job.hardware_class());
+  Row row = RowOfJob(job);
   row.set_unit(unit);
-  *row.mutable_labels() = job.labels();
   row.set_hardware(run.hardware);
   row.set_machine_profile(run.machine_profile);
   row.set_env_id(run.env_id);

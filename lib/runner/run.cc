@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
@@ -32,7 +34,6 @@
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/group_run.h"
 #include "lib/runner/input_corpora.h"
-#include "lib/runner/interrupt.h"
 #include "lib/runner/job_list.h"
 #include "lib/runner/job_run.h"
 #include "lib/runner/libraries.h"
@@ -290,6 +291,8 @@ class Session {
 }  // namespace
 
 absl::StatusOr<ExitCode> RunJobs(const RunOptions& options) {
+  // A measured process that is gone is an error of its pipe, not our end.
+  signal(SIGPIPE, SIG_IGN);
   return Session(options).Run();
 }
 

@@ -222,6 +222,16 @@ absl::StatusOr<TimeReply> MeasuredChild::Time(const TimeCommand& command,
   return Judge(CheckTimeReply(command, ParseTimeReply(line)));
 }
 
+absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
+                                                int64_t batch_size,
+                                                absl::Duration limit) {
+  const size_t batches = command.count / std::max<int64_t>(batch_size, 1) + 1;
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(EpochLine(command), limit,
+                            kMaxReplyBytes + batches * kBytesPerSample));
+  return Judge(CheckEpochReply(command, ParseEpochReply(line)));
+}
+
 absl::StatusOr<std::vector<ChildOutput>> MeasuredChild::Outputs(
     const OutputCommand& command, absl::Duration limit) {
   ASSIGN_OR_RETURN(const std::string line,

@@ -45,6 +45,9 @@ class MeasuredChild {
                                        absl::Duration limit);
   absl::StatusOr<TimeReply> Time(const TimeCommand& command,
                                  absl::Duration limit);
+  // `batch_size` is what the loader was prepared with.
+  absl::StatusOr<EpochReply> Epoch(const EpochCommand& command,
+                                   int64_t batch_size, absl::Duration limit);
   absl::StatusOr<std::vector<ChildOutput>> Outputs(const OutputCommand& command,
                                                    absl::Duration limit);
 

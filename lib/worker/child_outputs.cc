@@ -61,6 +61,28 @@ absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
   return reply;
 }
 
+absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
+                                           absl::StatusOr<EpochReply> reply) {
+  if (!reply.ok()) return reply;
+  const int64_t samples = static_cast<int64_t>(reply->samples_s.size());
+  if (reply->items > command.count || reply->batches != samples ||
+      (reply->items > 0) != (reply->batches > 0)) {
+    return absl::DataLossError(
+        absl::StrCat("answered with ", samples, " timings of ", reply->batches,
+                     " batches and ", reply->items, " items when asked for ",
+                     command.count, " items"));
+  }
+  // What the clocks of two processes may differ by.
+  const double most = reply->elapsed_s + 1e-3;
+  if (reply->startup_s > most || reply->first_batch_s > most ||
+      reply->teardown_s > most) {
+    return absl::DataLossError(absl::StrCat(
+        "answered with a part of the epoch that is longer than its ",
+        reply->elapsed_s, " s"));
+  }
+  return reply;
+}
+
 absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, size_t wanted,
                                                      const OutputReply& reply) {
   const UniqueFd file(

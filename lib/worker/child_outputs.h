@@ -22,6 +22,12 @@ struct ChildOutput {
 absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
                                          absl::StatusOr<TimeReply> reply);
 
+// `reply` itself, or DataLoss when its numbers contradict each other or the
+// command: a sample for each batch, no more items than were asked for, no time
+// beyond the epoch's own.
+absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
+                                           absl::StatusOr<EpochReply> reply);
+
 // Copies `wanted` outputs out of the memory file of process `pid`. DataLoss
 // when they are not there, or their shapes do not fit their sizes.
 absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, size_t wanted,

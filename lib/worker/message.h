@@ -11,12 +11,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -71,6 +73,8 @@ struct PrepareCommand {
   bool opencv_opencl = true;
   int torch_intra_op = -1;
   int torch_inter_op = -1;
+  // Of a job that measures a loader.
+  std::optional<LoaderSpec> loader;
 };
 struct PrepareReply {
   std::string version;
@@ -124,10 +128,11 @@ absl::StatusOr<OutputReply> ParseOutputReply(absl::string_view line);
 
 // Any command, as the child sees it.
 struct ChildCommand {
-  enum class Op { kPrepare, kTime, kOutput };
+  enum class Op { kPrepare, kTime, kEpoch, kOutput };
   Op op = Op::kPrepare;
   PrepareCommand prepare;
   TimeCommand time;
+  EpochCommand epoch;
   OutputCommand output;
 };
 std::string PrepareLine(const PrepareCommand& command);

@@ -33,6 +33,8 @@ std::string PrintCommand(const ChildCommand& command) {
       return PrepareLine(command.prepare);
     case ChildCommand::Op::kTime:
       return TimeLine(command.time);
+    case ChildCommand::Op::kEpoch:
+      return EpochLine(command.epoch);
     case ChildCommand::Op::kOutput:
       return OutputLine(command.output);
   }
@@ -51,6 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RoundTrip(line, ParsePrepareReply, PrepareReplyLine);
   RoundTrip(line, ParseTimeReply, TimeReplyLine);
   RoundTrip(line, ParseOutputReply, OutputReplyLine);
+  RoundTrip(line, ParseEpochReply, EpochReplyLine);
   RoundTrip(line, ParseChildCommand, PrintCommand);
   return 0;
 }

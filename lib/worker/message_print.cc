@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/worker/json_line.h"
+#include "lib/worker/loader_message_json.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -60,6 +61,9 @@ std::string PrepareLine(const PrepareCommand& command) {
   }
   if (command.torch_inter_op >= 0) {
     line.Int("torch_inter_op", command.torch_inter_op);
+  }
+  if (command.loader.has_value()) {
+    line.Raw("loader", LoaderSpecJson(*command.loader));
   }
   return line.Line();
 }

@@ -76,6 +76,104 @@ TEST(MessageTest, OutputRoundTrip) {
   EXPECT_THAT(parsed->outputs[0].shape, ElementsAre(2, 2, 3));
 }
 
+LoaderSpec SomeLoader() {
+  LoaderSpec spec;
+  spec.scope = kDecodeScope;
+  spec.source = "files";
+  spec.batch_size = 256;
+  spec.workers = 2;
+  spec.prefetch = 4;
+  spec.persistent = true;
+  spec.channels = 3;
+  spec.crop = 224;
+  spec.crop_position = "random";
+  spec.mean = {0.485, 0.456, 0.406};
+  spec.std = {0.229, 0.224, 0.225};
+  spec.input_scale = 255;
+  spec.on_error = "skip";
+  return spec;
+}
+
+TEST(MessageTest, PrepareOfALoaderRoundTrip) {
+  PrepareCommand command;
+  EXPECT_FALSE(ParseChildCommand(WithoutNewline(PrepareLine(command)))
+                   ->prepare.loader.has_value());
+  command.loader = SomeLoader();
+  const std::string line = PrepareLine(command);
+  EXPECT_THAT(
+      line,
+      HasSubstr(
+          R"("loader":{"scope":"decode_dataloader_augment","source":"files",)"
+          R"("batch_size":256,"workers":2,"prefetch":4,"persistent":true,)"
+          R"("pin_memory":false,"drop_last":false,"shuffle":false,)"
+          R"("channels":3,"crop":224,"is_crop":false,)"
+          R"("crop_position":"random","mean":[0.485,0.456,0.406],)"
+          R"("std":[0.229,0.224,0.225],"input_scale":255,)"
+          R"("batch_transform":"","on_error":"skip","ablation":""})"));
+  const auto parsed = ParseChildCommand(WithoutNewline(line));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_TRUE(parsed->prepare.loader.has_value());
+  EXPECT_EQ(PrepareLine(parsed->prepare), line);
+}
+
+TEST(MessageTest, ALoaderThatCannotBeMeantIsRefused) {
+  EXPECT_TRUE(CheckLoaderSpec(SomeLoader()).ok());
+  LoaderSpec spec = SomeLoader();
+  spec.ablation = "no_thing";
+  EXPECT_THAT(std::string(CheckLoaderSpec(spec).message()),
+              HasSubstr("ablation \"no_thing\" is unknown"));
+  spec = SomeLoader();
+  spec.prefetch = 0;
+  EXPECT_FALSE(CheckLoaderSpec(spec).ok());
+  spec = SomeLoader();
+  spec.std[1] = 0;
+  EXPECT_FALSE(CheckLoaderSpec(spec).ok());
+}
+
+TEST(MessageTest, EpochRoundTrip) {
+  EpochCommand command;
+  command.seed = ~uint64_t{0};
+  command.first = 3;
+  command.count = 1000;
+  command.limit_s = 600;
+  command.consumer_s = 0.05;
+  const std::string line = EpochLine(command);
+  EXPECT_EQ(line, R"({"op":"epoch","seed":18446744073709551615,"first":3,)"
+                  R"("count":1000,"limit_s":600,"consumer_s":0.05})"
+                  "\n");
+  const auto parsed = ParseChildCommand(WithoutNewline(line));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->op, ChildCommand::Op::kEpoch);
+  EXPECT_EQ(EpochLine(parsed->epoch), line);
+}
+
+TEST(MessageTest, EpochReplyRoundTrip) {
+  EpochReply reply;
+  reply.items = 7;
+  reply.batches = 2;
+  reply.elapsed_s = 1.5;
+  reply.samples_s = {0.5, 0.25};
+  reply.stages.push_back({"decode", 1, 0.5, 0.25, 0.75});
+  reply.errors.push_back({3, "a/\"b\".jpg", "not a JPEG"});
+  reply.errors_total = 1;
+  reply.bytes_out = 1 << 20;
+  const std::string line = EpochReplyLine(reply);
+  const auto parsed = ParseEpochReply(WithoutNewline(line));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(EpochReplyLine(*parsed), line);
+  EXPECT_EQ(parsed->stages[0].name, "decode");
+  EXPECT_EQ(parsed->errors[0].path, "a/\"b\".jpg");
+}
+
+TEST(MessageTest, AnEpochWithANegativeTimeIsNamed) {
+  EpochReply reply;
+  reply.teardown_s = -1;
+  const absl::Status status =
+      ParseEpochReply(WithoutNewline(EpochReplyLine(reply))).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("teardown_s"));
+}
+
 TEST(MessageTest, ChildInfoWithAndWithoutStatus) {
   EXPECT_EQ(ParseChildInfo(WithoutNewline(SpawnedLine(5)))->pid, 5);
   EXPECT_EQ(

@@ -32,6 +32,7 @@ LIBRARIES = {
     "gmock": (["gmock"], "libgmock-dev"),
     "gtest": (["gtest"], "libgtest-dev"),
     "gtest_main": (["gmock_main", "gtest_main"], "libgmock-dev"),
+    "hwy": (["libhwy"], "libhwy-dev"),
     "jpeg": (["libjpeg"], "libjpeg-dev"),
     "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),

@@ -13,7 +13,7 @@
 #include "gflags/gflags.h"
 #include "lib/analysis/coverage.h"
 #include "lib/analysis/coverage_text.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/choice.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
@@ -67,18 +67,10 @@ ToolInfo Info() {
   return info;
 }
 
-absl::Status OneOf(const std::string& flag, const std::string& value,
-                   const std::vector<std::string>& known) {
-  for (const std::string& choice : known) {
-    if (value == choice) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
-}
-
 absl::Status CheckFlags() {
-  RETURN_IF_ERROR(OneOf("--format", FLAGS_format, {"table", "jsonl"}));
-  if (!FLAGS_fix.empty()) RETURN_IF_ERROR(OneOf("--fix", FLAGS_fix, {"jobs"}));
+  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
+  if (!FLAGS_fix.empty())
+    RETURN_IF_ERROR(CheckChoice("--fix", FLAGS_fix, {"jobs"}));
   if (!FLAGS_fix.empty() && FLAGS_format != "table") {
     return absl::InvalidArgumentError(
         "--fix: prints jobs in place of the record; leave out --format");

@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gflags/gflags.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/choice.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/new_file.h"
@@ -69,20 +69,11 @@ ToolInfo Info() {
   return info;
 }
 
-absl::Status CheckChoice(absl::string_view flag, const std::string& value,
-                         const std::vector<std::string>& choices) {
-  for (const std::string& choice : choices) {
-    if (value == choice) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", flag, ": \"", value, "\" is unknown", DidYouMean(value, choices)));
-}
-
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(
-      CheckChoice("print", FLAGS_print, {"record", "profile", "env_id"}));
+      CheckChoice("--print", FLAGS_print, {"record", "profile", "env_id"}));
   if (!FLAGS_format.empty()) {
-    RETURN_IF_ERROR(CheckChoice("format", FLAGS_format, {"table", "jsonl"}));
+    RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
   }
   if (FLAGS_check && FLAGS_print != "record") {
     return absl::InvalidArgumentError(

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/choice.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
@@ -98,19 +98,11 @@ ToolInfo Info() {
   return info;
 }
 
-absl::Status OneOf(const std::string& flag, const std::string& value,
-                   const std::vector<std::string>& known) {
-  for (const std::string& choice : known) {
-    if (value == choice) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
-}
-
 absl::Status CheckFlags() {
-  RETURN_IF_ERROR(OneOf("--format", FLAGS_format, VerdictFormats()));
-  RETURN_IF_ERROR(OneOf("--statistic", FLAGS_statistic, RunStatisticNames()));
-  RETURN_IF_ERROR(OneOf("--time", FLAGS_time, {"auto", "rows", "wall"}));
+  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, VerdictFormats()));
+  RETURN_IF_ERROR(
+      CheckChoice("--statistic", FLAGS_statistic, RunStatisticNames()));
+  RETURN_IF_ERROR(CheckChoice("--time", FLAGS_time, {"auto", "rows", "wall"}));
   if (!(FLAGS_interest > 0 && FLAGS_interest <= 100)) {
     return absl::InvalidArgumentError(
         "--interest: use a percentage above 0, at most 100");

@@ -14,16 +14,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gflags/gflags.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/choice.h"
 #include "lib/base/exit_code.h"
+#include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
+#include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/gate/duel.h"
 #include "lib/gate/duel_summary.h"
-#include "lib/gate/progress_line.h"
-#include "lib/gate/stop_flag.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/cpu_list.h"
 #include "lib/machine/machine.h"
@@ -93,23 +93,15 @@ ToolInfo Info() {
   return info;
 }
 
-absl::Status OneOf(const std::string& flag, const std::string& value,
-                   const std::vector<std::string>& known) {
-  for (const std::string& choice : known) {
-    if (value == choice) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
-}
-
 absl::Status CheckFlags() {
   if (FLAGS_a.empty() || FLAGS_b.empty()) {
     return absl::InvalidArgumentError(
         "--a and --b: give both commands, such as --a='./old' --b='./new'");
   }
-  RETURN_IF_ERROR(OneOf("--time", FLAGS_time, {"auto", "rows", "wall"}));
-  RETURN_IF_ERROR(OneOf("--statistic", FLAGS_statistic, RunStatisticNames()));
-  RETURN_IF_ERROR(OneOf("--rerun", FLAGS_rerun, {"suspects", "all"}));
+  RETURN_IF_ERROR(CheckChoice("--time", FLAGS_time, {"auto", "rows", "wall"}));
+  RETURN_IF_ERROR(
+      CheckChoice("--statistic", FLAGS_statistic, RunStatisticNames()));
+  RETURN_IF_ERROR(CheckChoice("--rerun", FLAGS_rerun, {"suspects", "all"}));
   if (FLAGS_pairs < 0) {
     return absl::InvalidArgumentError("--pairs: use at least 1, or 0");
   }
@@ -176,7 +168,7 @@ absl::StatusOr<DuelOptions> OptionsFromFlags() {
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   RETURN_IF_ERROR(CheckFlags());
   ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
-  CatchStopSignals();
+  const Interrupt interrupt;
   RecordWriter out(STDOUT_FILENO, "standard output",
                    RecordWriter::Flush::kEachRecord);
   const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
@@ -186,21 +178,24 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.write = [&out](const google::protobuf::Message& record) {
     return out.Write(record);
   };
-  ProgressLine line("duel", &std::cerr, isatty(STDERR_FILENO) != 0, absl::Now);
+  Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
   int64_t runs = 0;
   if (!FLAGS_quiet) {
     options.progress = [&](const std::string& what) {
-      line.Show(what, runs++, 2 * options.looks[0] + 1);
+      // Jobs in doubt get more pairs than the first look has.
+      progress.Show("duel", runs,
+                    std::max<int64_t>(runs, 2 * options.looks[0] + 1), what);
+      ++runs;
     };
   }
-  options.warn = [&line](const std::string& text) {
-    line.Clear();
+  options.warn = [&progress](const std::string& text) {
+    progress.Finish();
     std::cerr << "duel: " << text << "\n";
   };
-  options.is_stopped = IsStopped;
+  options.is_stopped = [&interrupt] { return interrupt.happened(); };
   ASSIGN_OR_RETURN(const DuelResult result, RunDuel(options));
   RETURN_IF_ERROR(out.Finish());
-  line.Clear();
+  progress.Finish();
   if (!FLAGS_quiet && result.exit_code == ExitCode::kDone) {
     std::cerr << DuelSummary(options, result);
   }

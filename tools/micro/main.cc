@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
+#include "lib/base/choice.h"
 #include "lib/base/did_you_mean.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/override_flags.h"
@@ -21,7 +22,10 @@
 #include "lib/runner/run.h"
 
 DEFINE_string(config, "", "FILE: run config to plan from");
-DEFINE_string(jobs, "-", "FILE: jobs as plan writes them, - is standard input");
+DEFINE_string(
+    jobs, "-",
+    "FILE: jobs as plan writes them, - is standard input; with --config "
+    "only those of its jobs");
 DEFINE_bool(resume, false,
             "Carry on with the rows in --output: skip what is done on this "
             "machine with these library versions");
@@ -130,15 +134,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
     return absl::InvalidArgumentError(
         "--retries and --timeout must be at least 0");
   }
-  if (FLAGS_format != "table" && FLAGS_format != "jsonl") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format: \"", FLAGS_format, "\" is unknown",
-                     DidYouMean(FLAGS_format, {"table", "jsonl"})));
-  }
-  if (!FLAGS_config.empty() && FLAGS_jobs != "-") {
-    return absl::InvalidArgumentError(
-        "--config and --jobs do not go together; leave one of them out");
-  }
+  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
   return options;
 }
 

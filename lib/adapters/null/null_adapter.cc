@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "lib/adapters/null/null_loader.h"
 
 namespace feedrate {
 
@@ -21,6 +22,11 @@ absl::StatusOr<Output> NullTransform::RunForOutput(int64_t item) {
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
     const TransformSpec& spec, const Corpus& corpus) {
   return std::make_unique<NullTransform>();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> NullAdapter::PrepareLoader(
+    const TransformSpec& spec, const LoaderInput& input) {
+  return std::make_unique<NullLoader>(*spec.loader);
 }
 
 }  // namespace feedrate

@@ -27,6 +27,8 @@ class NullAdapter : public Adapter {
   std::string version() const override { return "1"; }
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const TransformSpec& spec, const Corpus& corpus) override;
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input) override;
 };
 
 }  // namespace feedrate

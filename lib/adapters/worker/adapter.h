@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "lib/media/corpus.h"
 #include "lib/worker/message.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 
@@ -48,6 +49,30 @@ class PreparedTransform {
   virtual absl::StatusOr<Output> RunForOutput(int64_t item) = 0;
 };
 
+// What a loader reads; `source` of its spec says which.
+struct LoaderInput {
+  // `corpus`: decoded items, else null.
+  const Corpus* corpus = nullptr;
+  // `files` or `shards`: what to read, in this order.
+  std::vector<SourceFile> files;
+};
+
+// A loader that is ready to run epochs, one at a time. Not thread-safe. May
+// throw as a transform may.
+class PreparedLoader {
+ public:
+  virtual ~PreparedLoader() = default;
+
+  // The timed call; all fields of the reply are the loader's to fill, best by
+  // TimeEpoch. Errors of files are told in the reply, or fail the epoch, as
+  // `on_error` says.
+  virtual absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) = 0;
+
+  // What the recipe makes of one item, batch transforms left out: float32 CHW.
+  // The same seed gives the same tensor.
+  virtual absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) = 0;
+};
+
 // One library. Made in the server, before it forks: a constructor may load
 // things but must not compute, since threads do not survive a fork.
 class Adapter {
@@ -67,6 +92,11 @@ class Adapter {
   // outlives the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const TransformSpec& spec, const Corpus& corpus) = 0;
+
+  // The same for a job whose spec has a `loader`, which is checked. What is no
+  // loader refuses. `input` outlives the result.
+  virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input);
 };
 
 }  // namespace feedrate

@@ -18,6 +18,8 @@
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
@@ -89,11 +91,11 @@ TimingPlan PlanOf(const TimeCommand& command, int64_t num_items) {
 
 }  // namespace
 
-ChildSession::ChildSession(Adapter* adapter, int corpus_fd)
-    : adapter_(adapter), corpus_fd_(corpus_fd) {}
+ChildSession::ChildSession(Adapter* adapter, int input_fd)
+    : adapter_(adapter), input_fd_(input_fd) {}
 
 ChildSession::~ChildSession() {
-  if (corpus_fd_ >= 0) close(corpus_fd_);
+  if (input_fd_ >= 0) close(input_fd_);
 }
 
 absl::StatusOr<std::string> ChildSession::Answer(absl::string_view line) {
@@ -120,6 +122,8 @@ absl::StatusOr<std::string> ChildSession::Dispatch(
       return Prepare(command.prepare);
     case ChildCommand::Op::kTime:
       return Time(command.time);
+    case ChildCommand::Op::kEpoch:
+      return Epoch(command.epoch);
     case ChildCommand::Op::kOutput:
       return ShowOutputs(command.output);
   }
@@ -128,13 +132,35 @@ absl::StatusOr<std::string> ChildSession::Dispatch(
 
 absl::Status ChildSession::MapCorpus() {
   if (corpus_.has_value()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(corpus_, Corpus::Map(std::exchange(corpus_fd_, -1)));
+  ASSIGN_OR_RETURN(corpus_, Corpus::Map(std::exchange(input_fd_, -1)));
   if (corpus_->size() == 0) {
     return absl::InvalidArgumentError("the corpus has no items");
   }
   // A photograph is more than a hundred pages, whose faults would double the
   // time of a flip.
   corpus_->Populate();
+  return absl::OkStatus();
+}
+
+absl::Status ChildSession::PrepareTransform(const PrepareCommand& command) {
+  RETURN_IF_ERROR(MapCorpus());
+  num_items_ = corpus_->size();
+  ASSIGN_OR_RETURN(transform_, adapter_->Prepare(command, *corpus_));
+  transform_->Seed(command.seed);
+  return absl::OkStatus();
+}
+
+absl::Status ChildSession::PrepareLoader(const PrepareCommand& command) {
+  RETURN_IF_ERROR(CheckLoaderSpec(*command.loader));
+  if (command.loader->source == "corpus") {
+    RETURN_IF_ERROR(MapCorpus());
+    input_.corpus = &*corpus_;
+    num_items_ = corpus_->size();
+  } else {
+    ASSIGN_OR_RETURN(input_.files, ReadSourceList(input_fd_));
+    num_items_ = static_cast<int64_t>(input_.files.size());
+  }
+  ASSIGN_OR_RETURN(loader_, adapter_->PrepareLoader(command, input_));
   return absl::OkStatus();
 }
 
@@ -145,10 +171,11 @@ absl::StatusOr<std::string> ChildSession::Prepare(
         absl::StrCat("this worker is for ", adapter_->library(), ", not for ",
                      command.library));
   }
-  RETURN_IF_ERROR(MapCorpus());
   transform_.reset();
-  ASSIGN_OR_RETURN(transform_, adapter_->Prepare(command, *corpus_));
-  transform_->Seed(command.seed);
+  loader_.reset();
+  input_ = {};
+  RETURN_IF_ERROR(command.loader.has_value() ? PrepareLoader(command)
+                                             : PrepareTransform(command));
   PrepareReply reply;
   reply.version = adapter_->version();
   reply.clock_pair_s = ClockPairSeconds();
@@ -161,7 +188,7 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   RETURN_IF_ERROR(CheckTime(command));
   transform_->Seed(command.seed);
   PreparedTransform* const transform = transform_.get();
-  const TimingPlan plan = PlanOf(command, corpus_->size());
+  const TimingPlan plan = PlanOf(command, num_items_);
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
   const Timings timings = slowdown > 0
@@ -174,17 +201,36 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   return TimeReplyLine(reply);
 }
 
+absl::StatusOr<std::string> ChildSession::Epoch(const EpochCommand& command) {
+  if (loader_ == nullptr) return NotPrepared();
+  if (command.first < 0 || command.count < 1 || command.count > kMaxCount ||
+      !(command.limit_s >= 0) || !(command.consumer_s >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epoch: needs first >= 0, 1 <= count <= ", kMaxCount,
+                     ", limit_s >= 0, consumer_s >= 0"));
+  }
+  ASSIGN_OR_RETURN(const EpochReply reply, loader_->RunEpoch(command));
+  return EpochReplyLine(reply);
+}
+
+absl::StatusOr<Output> ChildSession::OutputOf(int64_t index, uint64_t seed) {
+  return loader_ != nullptr ? loader_->OutputFor(index, seed)
+                            : transform_->RunForOutput(index);
+}
+
 absl::StatusOr<std::string> ChildSession::ShowOutputs(
     const OutputCommand& command) {
-  if (transform_ == nullptr) return NotPrepared();
-  transform_->Seed(command.seed);
+  if (transform_ == nullptr && loader_ == nullptr) return NotPrepared();
+  if (transform_ != nullptr) transform_->Seed(command.seed);
   ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create());
   for (int64_t index : command.indexes) {
-    if (index < 0 || index >= corpus_->size()) {
+    // How many items a shard holds is the loader's to know.
+    const bool is_known = index < num_items_ || !input_.files.empty();
+    if (index < 0 || !is_known) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "output: no item ", index, "; the corpus has ", corpus_->size()));
+          "output: no item ", index, "; the corpus has ", num_items_));
     }
-    ASSIGN_OR_RETURN(const Output output, transform_->RunForOutput(index));
+    ASSIGN_OR_RETURN(const Output output, OutputOf(index, command.seed));
     RETURN_IF_ERROR(file.Append(output));
   }
   outputs_ = std::move(file);

@@ -15,12 +15,12 @@
 
 namespace feedrate {
 
-// One child: a corpus, an adapter, and the transform prepared last.
+// One child: its input, an adapter, and the transform or loader prepared last.
 class ChildSession {
  public:
-  // Takes over `corpus_fd`, which is mapped when it is first needed.
-  // `adapter` outlives the session.
-  ChildSession(Adapter* adapter, int corpus_fd);
+  // Takes over `input_fd`, a corpus or a list of files, which is mapped or read
+  // when it is first needed. `adapter` outlives the session.
+  ChildSession(Adapter* adapter, int input_fd);
   ~ChildSession();
   ChildSession(const ChildSession&) = delete;
   ChildSession& operator=(const ChildSession&) = delete;
@@ -33,14 +33,23 @@ class ChildSession {
  private:
   absl::StatusOr<std::string> Dispatch(const ChildCommand& command);
   absl::StatusOr<std::string> Prepare(const PrepareCommand& command);
+  absl::Status PrepareTransform(const PrepareCommand& command);
+  absl::Status PrepareLoader(const PrepareCommand& command);
   absl::StatusOr<std::string> Time(const TimeCommand& command);
+  absl::StatusOr<std::string> Epoch(const EpochCommand& command);
   absl::StatusOr<std::string> ShowOutputs(const OutputCommand& command);
+  absl::StatusOr<Output> OutputOf(int64_t index, uint64_t seed);
   absl::Status MapCorpus();
 
   Adapter* adapter_;
-  int corpus_fd_;
+  int input_fd_;
   std::optional<Corpus> corpus_;
+  // What the loader reads; before it, so that it is gone first.
+  LoaderInput input_;
+  int64_t num_items_ = 0;
+  // One of them at most.
   std::unique_ptr<PreparedTransform> transform_;
+  std::unique_ptr<PreparedLoader> loader_;
   // Of the last answer; gone with the next command.
   std::optional<OutputFile> outputs_;
 };

@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/worker/message.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
@@ -50,6 +51,36 @@ class RecordingTransform : public PreparedTransform {
   const Corpus& corpus_;
 };
 
+// Delivers nothing; tells what it was asked.
+class RecordingLoader : public PreparedLoader {
+ public:
+  RecordingLoader(std::vector<std::string>* log, const LoaderInput& input)
+      : log_(log), input_(input) {}
+  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
+    log_->push_back(absl::StrCat("e", command.first, "+", command.count));
+    EpochReply reply;
+    reply.items = input_.corpus == nullptr
+                      ? static_cast<int64_t>(input_.files.size())
+                      : input_.corpus->size();
+    return reply;
+  }
+  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
+    log_->push_back(absl::StrCat("o", item, ",", seed));
+    Output output;
+    output.data = &pixel_;
+    output.bytes = sizeof(pixel_);
+    output.dtype = "float32";
+    output.layout = "CHW";
+    output.shape = {1, 1, 1};
+    return output;
+  }
+
+ private:
+  std::vector<std::string>* log_;
+  const LoaderInput& input_;
+  const float pixel_ = 0.5f;
+};
+
 class RecordingAdapter : public Adapter {
  public:
   std::string library() const override { return "recording"; }
@@ -62,8 +93,40 @@ class RecordingAdapter : public Adapter {
     }
     return std::make_unique<RecordingTransform>(&log, corpus);
   }
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input) override {
+    if (spec.native_op == "unknown") {
+      return Adapter::PrepareLoader(spec, input);
+    }
+    return std::make_unique<RecordingLoader>(&log, input);
+  }
   std::vector<std::string> log;
 };
+
+LoaderSpec SomeLoader(const std::string& source) {
+  LoaderSpec spec;
+  spec.scope = kMemoryScope;
+  spec.source = source;
+  spec.batch_size = 2;
+  spec.prefetch = 2;
+  spec.channels = 3;
+  spec.crop = 4;
+  spec.crop_position = "center";
+  spec.mean = {0};
+  spec.std = {1};
+  spec.input_scale = 255;
+  spec.on_error = "fail";
+  return spec;
+}
+
+std::string PrepareOfLoader(const std::string& native_op,
+                            const LoaderSpec& spec) {
+  PrepareCommand command;
+  command.library = "recording";
+  command.native_op = native_op;
+  command.loader = spec;
+  return PrepareLine(command);
+}
 
 class ChildSessionTest : public ::testing::Test {
  protected:
@@ -150,6 +213,55 @@ TEST_F(ChildSessionTest, WhatGoesWrongIsAnAnswerAndTheChildGoesOn) {
   EXPECT_THAT(Time(1), HasSubstr("std::out_of_range: no such pixel"));
   adapter_.log = {"go on"};
   EXPECT_THAT(Time(1), HasSubstr("\"items\":1"));
+}
+
+TEST_F(ChildSessionTest, RunsEpochsOfALoader) {
+  ASSERT_TRUE(
+      ParsePrepareReply(Answer(PrepareOfLoader("op", SomeLoader("corpus"))))
+          .ok());
+  EpochCommand command;
+  command.first = 1;
+  command.count = 5;
+  const auto reply = ParseEpochReply(Answer(EpochLine(command)));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 2) << "the corpus reached the loader";
+  EXPECT_EQ(ParseOutputReply(Outputs({1, 0}))->outputs.size(), 2);
+  EXPECT_THAT(adapter_.log, ElementsAre("e1+5", "o1,0", "o0,0"));
+  EXPECT_THAT(Outputs({2}), HasSubstr("no item 2"));
+  command.count = 0;
+  EXPECT_THAT(Answer(EpochLine(command)), HasSubstr("count"));
+  EXPECT_THAT(Time(1), HasSubstr("nothing is prepared"));
+}
+
+TEST_F(ChildSessionTest, ALoaderThatIsNoneIsRefused) {
+  EpochCommand command;
+  command.count = 1;
+  Prepare("op");
+  EXPECT_THAT(Answer(EpochLine(command)), HasSubstr("nothing is prepared"));
+  EXPECT_THAT(Answer(PrepareOfLoader("unknown", SomeLoader("corpus"))),
+              HasSubstr("recording is no loader"));
+  LoaderSpec spec = SomeLoader("corpus");
+  spec.scope = "everything";
+  EXPECT_THAT(Answer(PrepareOfLoader("op", spec)),
+              HasSubstr("everything\\\" is unknown"));
+}
+
+TEST(ChildSessionFilesTest, ALoaderGetsItsFiles) {
+  const auto list = WriteSourceList({{"/a.jpg", 1}, {"/b.jpg", 2}});
+  ASSERT_TRUE(list.ok()) << list.status();
+  RecordingAdapter adapter;
+  ChildSession session(&adapter, dup(list->get()));
+  EpochCommand command;
+  command.count = 4;
+  // A list can be read again; a loader may be prepared twice.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    ASSERT_TRUE(ParsePrepareReply(
+                    *session.Answer(PrepareOfLoader("op", SomeLoader("files"))))
+                    .ok());
+    const auto reply = ParseEpochReply(*session.Answer(EpochLine(command)));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->items, 2);
+  }
 }
 
 TEST_F(ChildSessionTest, AnotherLibraryIsRefused) {

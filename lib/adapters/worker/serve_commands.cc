@@ -27,8 +27,8 @@ int GiveUp(int replies, const absl::Status& status) {
 
 }  // namespace
 
-int ServeCommands(int commands, int replies, int corpus_fd, Adapter* adapter) {
-  ChildSession session(adapter, corpus_fd);
+int ServeCommands(int commands, int replies, int input_fd, Adapter* adapter) {
+  ChildSession session(adapter, input_fd);
   LineReader reader(commands);
   for (;;) {
     const absl::StatusOr<std::string> line = reader.Next();

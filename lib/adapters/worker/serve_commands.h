@@ -8,8 +8,8 @@ namespace feedrate {
 
 // Answers the lines of `commands` on `replies` until the commands end or nobody
 // reads the replies. Returns the exit status: 1, after a message on standard
-// error and in a reply, when a line is no command. Takes over `corpus_fd`.
-int ServeCommands(int commands, int replies, int corpus_fd, Adapter* adapter);
+// error and in a reply, when a line is no command. Takes over `input_fd`.
+int ServeCommands(int commands, int replies, int input_fd, Adapter* adapter);
 
 }  // namespace feedrate
 

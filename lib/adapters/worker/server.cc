@@ -27,7 +27,7 @@
 namespace feedrate {
 namespace {
 
-// Commands, replies, standard error, corpus.
+// Commands, replies, standard error, and a corpus or a list of files.
 constexpr size_t kFdsOfAChild = 4;
 
 void CloseAll(const std::vector<int>& fds) {

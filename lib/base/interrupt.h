@@ -1,6 +1,6 @@
 // Ctrl-C and SIGTERM as something that can be waited for.
-#ifndef FEEDRATE_LIB_RUNNER_INTERRUPT_H_
-#define FEEDRATE_LIB_RUNNER_INTERRUPT_H_
+#ifndef FEEDRATE_LIB_BASE_INTERRUPT_H_
+#define FEEDRATE_LIB_BASE_INTERRUPT_H_
 
 #include "lib/base/exit_code.h"
 
@@ -8,7 +8,7 @@ namespace feedrate {
 
 // While one lives, SIGINT and SIGTERM do not end the process: the run looks
 // here, writes its last line and ends by itself. A second signal does end it.
-// SIGPIPE is ignored: a write says that the other side is gone. One at a time.
+// One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -25,4 +25,4 @@ class Interrupt {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_RUNNER_INTERRUPT_H_
+#endif  // FEEDRATE_LIB_BASE_INTERRUPT_H_

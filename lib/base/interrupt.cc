@@ -1,4 +1,4 @@
-#include "lib/runner/interrupt.h"
+#include "lib/base/interrupt.h"
 
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -31,7 +31,6 @@ extern "C" void NoteSignal(int number) {
 Interrupt::Interrupt() {
   caught_signal = 0;
   event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, NoteSignal);
   signal(SIGTERM, NoteSignal);
 }

@@ -1,0 +1,24 @@
+#include "lib/adapters/worker/adapter.h"
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/loader_adapter.h"
+
+namespace feedrate {
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
+    const TransformSpec& spec, const LoaderInput& input) {
+  return absl::UnimplementedError(
+      absl::StrCat(library(), " is no loader; it measures transforms alone"));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedTransform>> LoaderAdapter::Prepare(
+    const TransformSpec& spec, const Corpus& corpus) {
+  return absl::UnimplementedError(absl::StrCat(
+      library(), " is a loader; it measures no transform by itself"));
+}
+
+}  // namespace feedrate

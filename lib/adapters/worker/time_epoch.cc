@@ -1,0 +1,94 @@
+#include "lib/adapters/worker/time_epoch.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/injected_slowdown.h"
+#include "lib/base/status_macros.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + time.tv_usec * 1e-6;
+}
+
+// Of all threads, and of children that were waited for.
+double ProcessorSeconds() {
+  double total = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used = {};
+    getrusage(who, &used);
+    total += Seconds(used.ru_utime) + Seconds(used.ru_stime);
+  }
+  return total;
+}
+
+double SecondsSince(int64_t start_ns) {
+  return (MonotonicNs() - start_ns) * 1e-9;
+}
+
+// Seconds that it took.
+double PlayTrainingStep(double step_s) {
+  const int64_t start = MonotonicNs();
+  const int64_t end = start + static_cast<int64_t>(step_s * 1e9);
+  const timespec until = {end / 1000000000, end % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) ==
+         EINTR) {
+  }
+  return SecondsSince(start);
+}
+
+absl::Status TakeBatches(const EpochCommand& command, int64_t start,
+                         BatchStream* stream, EpochReply* reply) {
+  static const InjectedSlowdown slowdown;
+  // The first batch was asked for when the epoch began.
+  int64_t asked = start;
+  while (true) {
+    ASSIGN_OR_RETURN(const BatchStream::Batch batch, stream->Next());
+    if (batch.items == 0) return absl::OkStatus();
+    slowdown.Burn(SecondsSince(asked));
+    reply->samples_s.push_back(SecondsSince(asked));
+    if (reply->batches == 0) reply->first_batch_s = SecondsSince(start);
+    ++reply->batches;
+    reply->items += batch.items;
+    reply->bytes_out += batch.bytes;
+    if (command.consumer_s > 0) {
+      reply->consumer_s += PlayTrainingStep(command.consumer_s);
+    }
+    if (command.limit_s > 0 && SecondsSince(start) > command.limit_s) {
+      return absl::OkStatus();
+    }
+    asked = MonotonicNs();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<EpochReply> TimeEpoch(const EpochCommand& command,
+                                     const StartEpoch& start_epoch) {
+  EpochReply reply;
+  const double cpu = ProcessorSeconds();
+  const int64_t start = MonotonicNs();
+  ASSIGN_OR_RETURN(std::unique_ptr<BatchStream> stream, start_epoch());
+  reply.startup_s = SecondsSince(start);
+  RETURN_IF_ERROR(TakeBatches(command, start, stream.get(), &reply));
+  const int64_t end_of_batches = MonotonicNs();
+  RETURN_IF_ERROR(stream->Finish(&reply));
+  stream = nullptr;
+  reply.teardown_s = SecondsSince(end_of_batches);
+  reply.elapsed_s = SecondsSince(start);
+  reply.cpu_s = std::max(0.0, ProcessorSeconds() - cpu);
+  return reply;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,237 @@
+#include "lib/loader/fused_planes.h"
+
+#include <algorithm>
+#include <vector>
+
+// Kinds of vectors that were never run by us.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/loader/fused_planes.cc"
+// clang-format off
+#include "hwy/foreach_target.h"  // Must come before highway.h.
+#include "hwy/highway.h"
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace feedrate {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Nine channels are taken apart in pieces that stay in the nearest cache.
+constexpr int kPiece = 256;
+
+// One channel: how it is normalised, and where the row goes.
+struct Plane {
+  float scale;
+  float offset;
+  float* out;
+};
+
+const hn::ScalableTag<uint8_t> kBytes;
+const hn::ScalableTag<float> kFloats;
+constexpr int kStep =
+    static_cast<int>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
+
+// A plane in registers: the compiler cannot know that writing floats does not
+// change the factors in memory.
+struct LoadedPlane {
+  explicit LoadedPlane(const Plane& plane)
+      : scale(hn::Set(kFloats, plane.scale)),
+        offset(hn::Set(kFloats, plane.offset)),
+        out(plane.out) {}
+  hn::Vec<decltype(kFloats)> scale;
+  hn::Vec<decltype(kFloats)> offset;
+  float* out;
+};
+
+// Half of a vector of bytes, widened, to `out`.
+template <class Shorts>
+HWY_INLINE void StoreHalf(Shorts shorts, const LoadedPlane& plane, float* out) {
+  const hn::RebindToSigned<hn::RebindToUnsigned<decltype(kFloats)>> ints;
+  const hn::Half<hn::Repartition<uint16_t, decltype(kBytes)>> half;
+  const auto low = hn::PromoteTo(ints, hn::LowerHalf(half, shorts));
+  const auto high = hn::PromoteTo(ints, hn::UpperHalf(half, shorts));
+  hn::StoreU(hn::MulAdd(hn::ConvertTo(kFloats, low), plane.scale, plane.offset),
+             kFloats, out);
+  hn::StoreU(
+      hn::MulAdd(hn::ConvertTo(kFloats, high), plane.scale, plane.offset),
+      kFloats, out + kStep / 4);
+}
+
+template <class Bytes>
+HWY_INLINE Bytes Reversed(Bytes bytes) {
+  alignas(16) static constexpr uint8_t kBackwards[16] = {
+      15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+  return hn::ReverseBlocks(
+      kBytes, hn::TableLookupBytes(bytes, hn::LoadDup128(kBytes, kBackwards)));
+}
+
+// kStep values of one channel to columns [x, x + kStep), or to their mirror
+// images.
+template <bool kMirror, class Bytes>
+HWY_INLINE void StoreFloats(Bytes bytes, int x, int width,
+                            const LoadedPlane& plane) {
+  const hn::Repartition<uint16_t, decltype(kBytes)> shorts;
+  const hn::Half<decltype(kBytes)> half;
+  if (kMirror) bytes = Reversed(bytes);
+  float* const out = plane.out + (kMirror ? width - x - kStep : x);
+  StoreHalf(hn::PromoteTo(shorts, hn::LowerHalf(half, bytes)), plane, out);
+  StoreHalf(hn::PromoteTo(shorts, hn::UpperHalf(half, bytes)), plane,
+            out + kStep / 2);
+}
+
+template <bool kMirror, int kChannels>
+HWY_INLINE void Step(const uint8_t* in, int x, int width, const LoadedPlane& p0,
+                     const LoadedPlane& p1, const LoadedPlane& p2,
+                     const LoadedPlane& p3) {
+  hn::Vec<decltype(kBytes)> v0, v1, v2, v3;
+  in += x * kChannels;
+  if (kChannels == 1) v0 = hn::LoadU(kBytes, in);
+  if (kChannels == 2) hn::LoadInterleaved2(kBytes, in, v0, v1);
+  if (kChannels == 3) hn::LoadInterleaved3(kBytes, in, v0, v1, v2);
+  if (kChannels == 4) hn::LoadInterleaved4(kBytes, in, v0, v1, v2, v3);
+  StoreFloats<kMirror>(v0, x, width, p0);
+  if (kChannels > 1) StoreFloats<kMirror>(v1, x, width, p1);
+  if (kChannels > 2) StoreFloats<kMirror>(v2, x, width, p2);
+  if (kChannels > 3) StoreFloats<kMirror>(v3, x, width, p3);
+}
+
+void RowByOne(const uint8_t* in, int width, int channels, bool mirror,
+              const Plane* planes) {
+  const hn::CappedTag<float, 1> one;
+  for (int c = 0; c < channels; ++c) {
+    const Plane& plane = planes[c];
+    const auto scale = hn::Set(one, plane.scale);
+    const auto offset = hn::Set(one, plane.offset);
+    for (int x = 0; x < width; ++x) {
+      // As the vectors round: the same bytes for any width.
+      const auto value = hn::Set(one, static_cast<float>(in[x * channels + c]));
+      plane.out[mirror ? width - 1 - x : x] =
+          hn::GetLane(hn::MulAdd(value, scale, offset));
+    }
+  }
+}
+
+template <bool kMirror, int kChannels>
+void Row(const uint8_t* in, int width, const Plane* planes) {
+  if (width < kStep) {
+    RowByOne(in, width, kChannels, kMirror, planes);
+    return;
+  }
+  const LoadedPlane p0(planes[0]);
+  const LoadedPlane p1(planes[kChannels > 1 ? 1 : 0]);
+  const LoadedPlane p2(planes[kChannels > 2 ? 2 : 0]);
+  const LoadedPlane p3(planes[kChannels > 3 ? 3 : 0]);
+  // Written from left to right even when mirrored: memory is slow backwards.
+  // What is left over is done with some columns a second time.
+  const int last = width - kStep;
+  for (int to = 0; to <= last; to += kStep) {
+    Step<kMirror, kChannels>(in, kMirror ? last - to : to, width, p0, p1, p2,
+                             p3);
+  }
+  if (width % kStep != 0) {
+    Step<kMirror, kChannels>(in, kMirror ? 0 : last, width, p0, p1, p2, p3);
+  }
+}
+
+// Every third byte of 3 * count to each of three places.
+void TakeApart(const uint8_t* in, int count, uint8_t* out0, uint8_t* out1,
+               uint8_t* out2) {
+  int i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    hn::Vec<decltype(kBytes)> v0, v1, v2;
+    hn::LoadInterleaved3(kBytes, in + 3 * i, v0, v1, v2);
+    hn::StoreU(v0, kBytes, out0 + i);
+    hn::StoreU(v1, kBytes, out1 + i);
+    hn::StoreU(v2, kBytes, out2 + i);
+  }
+  for (; i < count; ++i) {
+    out0[i] = in[3 * i];
+    out1[i] = in[3 * i + 1];
+    out2[i] = in[3 * i + 2];
+  }
+}
+
+// Nine are three times three: taken apart twice.
+template <bool kMirror>
+void RowOfNine(const uint8_t* in, int width, const Plane* planes) {
+  uint8_t parts[3][3 * kPiece];
+  for (int x = 0; x < width; x += kPiece) {
+    const int count = std::min(kPiece, width - x);
+    TakeApart(in + 9 * x, 3 * count, parts[0], parts[1], parts[2]);
+    for (int part = 0; part < 3; ++part) {
+      Plane three[3];
+      for (int i = 0; i < 3; ++i) {
+        three[i] = planes[3 * i + part];
+        three[i].out += kMirror ? width - x - count : x;
+      }
+      Row<kMirror, 3>(parts[part], count, three);
+    }
+  }
+}
+
+template <bool kMirror>
+void AnyRow(const uint8_t* in, int width, int channels, const Plane* planes) {
+  switch (channels) {
+    case 1:
+      return Row<kMirror, 1>(in, width, planes);
+    case 2:
+      return Row<kMirror, 2>(in, width, planes);
+    case 3:
+      return Row<kMirror, 3>(in, width, planes);
+    case 4:
+      return Row<kMirror, 4>(in, width, planes);
+    case 9:
+      return RowOfNine<kMirror>(in, width, planes);
+    default:
+      return RowByOne(in, width, channels, kMirror, planes);
+  }
+}
+
+// `planes` is room for one a channel.
+void AllRows(const PlanesInput& image, bool mirror, const float* scale,
+             const float* offset, float* out, Plane* planes) {
+  const size_t plane_size = static_cast<size_t>(image.height) * image.width;
+  for (int c = 0; c < image.channels; ++c) {
+    planes[c] = {scale[c], offset[c], out + c * plane_size};
+  }
+  for (int y = 0; y < image.height; ++y) {
+    const uint8_t* const in = image.data + y * image.stride;
+    if (mirror) {
+      AnyRow<true>(in, image.width, image.channels, planes);
+    } else {
+      AnyRow<false>(in, image.width, image.channels, planes);
+    }
+    for (int c = 0; c < image.channels; ++c) planes[c].out += image.width;
+  }
+}
+
+void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
+                    const float* offset, float* out) {
+  constexpr int kUsual = 16;
+  if (image.channels <= kUsual) {
+    Plane planes[kUsual];
+    AllRows(image, mirror, scale, offset, out, planes);
+  } else {
+    std::vector<Plane> planes(image.channels);
+    AllRows(image, mirror, scale, offset, out, planes.data());
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace feedrate
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace feedrate {
+
+HWY_EXPORT(PixelsToPlanes);
+
+void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
+                    const float* offset, float* out) {
+  HWY_DYNAMIC_DISPATCH(PixelsToPlanes)(image, mirror, scale, offset, out);
+}
+
+}  // namespace feedrate
+#endif  // HWY_ONCE

@@ -1,0 +1,159 @@
+#include "lib/media/jpeg_region_turbo.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/media/jpeg.h"
+#include "lib/media/jpeg_arena.h"
+#include "lib/media/jpeg_errors.h"
+
+namespace feedrate {
+
+struct JpegTurboRegion::State {
+  // Reads the header of `bytes`. False: `errors` says why. So does Decode.
+  bool Begin();
+  bool Decode(const JpegRegion& region, const JpegRegionOptions& options,
+              uint8_t* rgb, size_t stride_bytes);
+
+  JpegArena arena;
+  jpeg_decompress_struct cinfo;
+  JpegErrors errors;
+  jpeg_progress_mgr progress;
+  absl::string_view bytes;
+  ImageInfo info;
+  // The header of `bytes` has been read, and no row yet.
+  bool at_first_row = false;
+};
+
+namespace {
+
+void ReadSource(jpeg_decompress_struct* cinfo, absl::string_view bytes) {
+  jpeg_mem_src(cinfo, reinterpret_cast<const unsigned char*>(bytes.data()),
+               bytes.size());
+}
+
+void SetOptions(const JpegRegionOptions& options,
+                jpeg_decompress_struct* cinfo) {
+  cinfo->out_color_space = JCS_RGB;
+  cinfo->scale_num = 1;
+  cinfo->scale_denom = options.scale;
+  cinfo->dct_method = options.exact_dct ? JDCT_ISLOW : JDCT_IFAST;
+  cinfo->do_fancy_upsampling = options.smooth_colours ? TRUE : FALSE;
+}
+
+// Limits the columns to the region's and one more on each side, since colours
+// at an edge depend on their neighbours. libjpeg begins at a block, and ending
+// with one costs nothing. Returns the first column.
+JDIMENSION Crop(const JpegRegion& region, jpeg_decompress_struct* cinfo) {
+  const int block = cinfo->max_h_samp_factor * cinfo->min_DCT_scaled_size;
+  const int margin = cinfo->max_h_samp_factor;
+  const int end = region.x + region.width + margin;
+  JDIMENSION x = std::max(0, region.x - margin);
+  JDIMENSION width = std::min<JDIMENSION>(cinfo->output_width,
+                                          (end + block - 1) / block * block) -
+                     x;
+  jpeg_crop_scanline(cinfo, &x, &width);
+  return x;
+}
+
+// No destructors, since it may be jumped out of.
+void DecodeRows(const JpegRegion& region, jpeg_decompress_struct* cinfo,
+                JDIMENSION first_column, uint8_t* row, uint8_t* rgb,
+                size_t stride_bytes) {
+  const JDIMENSION top = region.y;
+  if (top > 0) jpeg_skip_scanlines(cinfo, top);
+  const uint8_t* source = row + (region.x - first_column) * size_t{3};
+  for (int y = 0; y < region.height; ++y) {
+    JSAMPROW rows[] = {row};
+    jpeg_read_scanlines(cinfo, rows, 1);
+    std::memcpy(rgb + y * stride_bytes, source, region.width * size_t{3});
+  }
+}
+
+absl::Status Refused(const JpegErrors& errors) {
+  return absl::InvalidArgumentError(absl::StrCat("JPEG: ", errors.text));
+}
+
+}  // namespace
+
+JpegTurboRegion::JpegTurboRegion() : state_(std::make_unique<State>()) {
+  state_->cinfo.err = PrepareJpegErrors(&state_->errors);
+  state_->cinfo.mem = nullptr;  // For the destroying.
+}
+
+JpegTurboRegion::~JpegTurboRegion() {
+  if (state_->cinfo.mem != nullptr) jpeg_destroy_decompress(&state_->cinfo);
+}
+
+// Functions that call setjmp have no variables with destructors: see
+// JpegErrors. After a jump libjpeg is made ready by the next Begin.
+bool JpegTurboRegion::State::Begin() {
+  volatile bool ok = false;  // Written between setjmp and a jump.
+  at_first_row = false;
+  if (setjmp(errors.jump) == 0) {
+    if (cinfo.mem == nullptr) {
+      jpeg_create_decompress(&cinfo);
+      cinfo.progress = PrepareJpegProgress(&progress);
+      ReadSource(&cinfo, bytes);
+      arena.Serve(&cinfo);
+    }
+    jpeg_abort_decompress(&cinfo);
+    arena.Reset(&cinfo);
+    ReadSource(&cinfo, bytes);
+    jpeg_read_header(&cinfo, TRUE);
+    ok = true;
+  }
+  at_first_row = ok;
+  return ok;
+}
+
+bool JpegTurboRegion::State::Decode(const JpegRegion& region,
+                                    const JpegRegionOptions& options,
+                                    uint8_t* rgb, size_t stride_bytes) {
+  volatile bool ok = false;
+  at_first_row = false;
+  if (setjmp(errors.jump) == 0) {
+    SetOptions(options, &cinfo);
+    jpeg_start_decompress(&cinfo);
+    const JDIMENSION x = Crop(region, &cinfo);
+    auto* row =
+        static_cast<uint8_t*>(arena.Allocate(size_t{3} * cinfo.output_width));
+    if (row == nullptr) {
+      FailJpeg(reinterpret_cast<j_common_ptr>(&cinfo), "out of memory");
+    }
+    DecodeRows(region, &cinfo, x, row, rgb, stride_bytes);
+    ok = true;
+  }
+  return ok;
+}
+
+absl::StatusOr<ImageInfo> JpegTurboRegion::Open(absl::string_view bytes) {
+  State* state = state_.get();
+  state->bytes = bytes;
+  if (!IsJpeg(bytes)) return absl::InvalidArgumentError("no JPEG");
+  if (!state->Begin()) return Refused(state->errors);
+  ImageInfo& info = state->info;
+  info.height = static_cast<int>(state->cinfo.image_height);
+  info.width = static_cast<int>(state->cinfo.image_width);
+  info.channels = state->cinfo.num_components;
+  RETURN_IF_ERROR(CheckJpegInfo(info));
+  return info;
+}
+
+absl::Status JpegTurboRegion::Decode(const JpegRegion& region,
+                                     const JpegRegionOptions& options,
+                                     uint8_t* rgb, size_t stride_bytes) {
+  State* state = state_.get();
+  RETURN_IF_ERROR(CheckJpegRegion(region, options, state->info));
+  // Another region of the same picture, or one after a failure.
+  if (!state->at_first_row && !state->Begin()) return Refused(state->errors);
+  if (!state->Decode(region, options, rgb, stride_bytes)) {
+    return Refused(state->errors);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedrate

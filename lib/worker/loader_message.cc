@@ -1,0 +1,221 @@
+#include "lib/worker/loader_message.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "lib/worker/json_line.h"
+#include "lib/worker/json_object.h"
+#include "lib/worker/loader_message_json.h"
+
+namespace feedrate {
+namespace {
+
+absl::Status CheckWord(absl::string_view field, absl::string_view word,
+                       const std::vector<absl::string_view>& known) {
+  for (const absl::string_view item : known) {
+    if (item == word) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("loader: ", field, " \"", word, "\" is unknown"));
+}
+
+absl::Status CheckNumbers(const LoaderSpec& spec) {
+  if (spec.batch_size < 1 || spec.workers < 0 || spec.prefetch < 1 ||
+      spec.channels < 1 || spec.crop < 1 || !(spec.input_scale > 0)) {
+    return absl::InvalidArgumentError(
+        "loader: needs batch_size, prefetch, channels and crop of at least 1, "
+        "workers of at least 0, and an input_scale above 0");
+  }
+  bool divides = !spec.std.empty() && spec.mean.size() == spec.std.size();
+  for (const double value : spec.std) divides = divides && value > 0;
+  if (divides) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "loader: mean and std need one entry for each channel that they name, "
+      "std above 0");
+}
+
+std::string StagesJson(const std::vector<StageTimes>& stages) {
+  std::string text = "[";
+  for (const StageTimes& stage : stages) {
+    absl::StrAppend(&text, text.size() > 1 ? "," : "",
+                    JsonLine()
+                        .Text("name", stage.name)
+                        .Double("busy_s", stage.busy_s)
+                        .Double("wait_in_s", stage.wait_in_s)
+                        .Double("wait_out_s", stage.wait_out_s)
+                        .Double("queue_fill", stage.queue_fill)
+                        .Object());
+  }
+  return absl::StrCat(text, "]");
+}
+
+std::string ErrorsJson(const std::vector<LoaderError>& errors) {
+  std::string text = "[";
+  for (const LoaderError& error : errors) {
+    absl::StrAppend(&text, text.size() > 1 ? "," : "",
+                    JsonLine()
+                        .Int("item", error.item)
+                        .Text("path", error.path)
+                        .Text("reason", error.reason)
+                        .Object());
+  }
+  return absl::StrCat(text, "]");
+}
+
+absl::Status ReadStages(const JsonFields& json,
+                        std::vector<StageTimes>* stages) {
+  std::vector<JsonFields> objects;
+  RETURN_IF_ERROR(json.ReadObjects("stages", &objects));
+  for (const JsonFields& from : objects) {
+    StageTimes& stage = stages->emplace_back();
+    RETURN_IF_ERROR(from.Read("name", &stage.name));
+    RETURN_IF_ERROR(from.ReadAmount("busy_s", &stage.busy_s));
+    RETURN_IF_ERROR(from.ReadAmount("wait_in_s", &stage.wait_in_s));
+    RETURN_IF_ERROR(from.ReadAmount("wait_out_s", &stage.wait_out_s));
+    RETURN_IF_ERROR(from.ReadAmount("queue_fill", &stage.queue_fill));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadErrors(const JsonFields& json,
+                        std::vector<LoaderError>* errors) {
+  std::vector<JsonFields> objects;
+  RETURN_IF_ERROR(json.ReadObjects("errors", &objects));
+  for (const JsonFields& from : objects) {
+    LoaderError& error = errors->emplace_back();
+    RETURN_IF_ERROR(from.Read("item", &error.item));
+    RETURN_IF_ERROR(from.Read("path", &error.path));
+    RETURN_IF_ERROR(from.Read("reason", &error.reason));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckLoaderSpec(const LoaderSpec& spec) {
+  RETURN_IF_ERROR(
+      CheckWord("scope", spec.scope, {kMemoryScope, kDecodeScope, kCopyScope}));
+  RETURN_IF_ERROR(
+      CheckWord("source", spec.source, {"corpus", "files", "shards"}));
+  RETURN_IF_ERROR(
+      CheckWord("crop_position", spec.crop_position, {"random", "center"}));
+  RETURN_IF_ERROR(CheckWord("batch_transform", spec.batch_transform,
+                            {"", "mixup", "cutmix"}));
+  RETURN_IF_ERROR(CheckWord("on_error", spec.on_error, {"skip", "fail"}));
+  RETURN_IF_ERROR(CheckWord("ablation", spec.ablation,
+                            {"", "no_augment", "no_decode", "cached_batch"}));
+  return CheckNumbers(spec);
+}
+
+std::string LoaderSpecJson(const LoaderSpec& spec) {
+  return JsonLine()
+      .Text("scope", spec.scope)
+      .Text("source", spec.source)
+      .Int("batch_size", spec.batch_size)
+      .Int("workers", spec.workers)
+      .Int("prefetch", spec.prefetch)
+      .Bool("persistent", spec.persistent)
+      .Bool("pin_memory", spec.pin_memory)
+      .Bool("drop_last", spec.drop_last)
+      .Bool("shuffle", spec.shuffle)
+      .Int("channels", spec.channels)
+      .Int("crop", spec.crop)
+      .Bool("is_crop", spec.is_crop)
+      .Text("crop_position", spec.crop_position)
+      .Doubles("mean", spec.mean)
+      .Doubles("std", spec.std)
+      .Double("input_scale", spec.input_scale)
+      .Text("batch_transform", spec.batch_transform)
+      .Text("on_error", spec.on_error)
+      .Text("ablation", spec.ablation)
+      .Object();
+}
+
+absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
+  RETURN_IF_ERROR(json.Read("scope", &spec->scope));
+  RETURN_IF_ERROR(json.Read("source", &spec->source));
+  RETURN_IF_ERROR(json.Read("batch_size", &spec->batch_size));
+  RETURN_IF_ERROR(json.Read("workers", &spec->workers));
+  RETURN_IF_ERROR(json.Read("prefetch", &spec->prefetch));
+  RETURN_IF_ERROR(json.Read("persistent", &spec->persistent));
+  RETURN_IF_ERROR(json.Read("pin_memory", &spec->pin_memory));
+  RETURN_IF_ERROR(json.Read("drop_last", &spec->drop_last));
+  RETURN_IF_ERROR(json.Read("shuffle", &spec->shuffle));
+  RETURN_IF_ERROR(json.Read("channels", &spec->channels));
+  RETURN_IF_ERROR(json.Read("crop", &spec->crop));
+  RETURN_IF_ERROR(json.Read("is_crop", &spec->is_crop));
+  RETURN_IF_ERROR(json.Read("crop_position", &spec->crop_position));
+  RETURN_IF_ERROR(json.ReadList("mean", &spec->mean));
+  RETURN_IF_ERROR(json.ReadList("std", &spec->std));
+  RETURN_IF_ERROR(json.Read("input_scale", &spec->input_scale));
+  RETURN_IF_ERROR(json.Read("batch_transform", &spec->batch_transform));
+  RETURN_IF_ERROR(json.Read("on_error", &spec->on_error));
+  return json.Read("ablation", &spec->ablation);
+}
+
+std::string EpochLine(const EpochCommand& command) {
+  return JsonLine()
+      .Text("op", "epoch")
+      .Unsigned("seed", command.seed)
+      .Int("first", command.first)
+      .Int("count", command.count)
+      .Double("limit_s", command.limit_s)
+      .Double("consumer_s", command.consumer_s)
+      .Line();
+}
+
+absl::Status ReadEpoch(const JsonFields& json, EpochCommand* command) {
+  RETURN_IF_ERROR(json.Read("seed", &command->seed));
+  RETURN_IF_ERROR(json.Read("first", &command->first));
+  RETURN_IF_ERROR(json.Read("count", &command->count));
+  RETURN_IF_ERROR(json.Read("limit_s", &command->limit_s));
+  return json.Read("consumer_s", &command->consumer_s);
+}
+
+std::string EpochReplyLine(const EpochReply& reply) {
+  return JsonLine()
+      .Int("items", reply.items)
+      .Int("batches", reply.batches)
+      .Double("elapsed_s", reply.elapsed_s)
+      .Double("startup_s", reply.startup_s)
+      .Double("first_batch_s", reply.first_batch_s)
+      .Double("teardown_s", reply.teardown_s)
+      .Doubles("samples_s", reply.samples_s)
+      .Double("consumer_s", reply.consumer_s)
+      .Double("cpu_s", reply.cpu_s)
+      .Raw("stages", StagesJson(reply.stages))
+      .Raw("errors", ErrorsJson(reply.errors))
+      .Int("errors_total", reply.errors_total)
+      .Int("bytes_out", reply.bytes_out)
+      .Line();
+}
+
+absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
+  JsonObject json;
+  RETURN_IF_ERROR(json.Open(line));
+  EpochReply reply;
+  RETURN_IF_ERROR(json.ReadAmount("items", &reply.items));
+  RETURN_IF_ERROR(json.ReadAmount("batches", &reply.batches));
+  RETURN_IF_ERROR(json.ReadAmount("elapsed_s", &reply.elapsed_s));
+  RETURN_IF_ERROR(json.ReadAmount("startup_s", &reply.startup_s));
+  RETURN_IF_ERROR(json.ReadAmount("first_batch_s", &reply.first_batch_s));
+  RETURN_IF_ERROR(json.ReadAmount("teardown_s", &reply.teardown_s));
+  RETURN_IF_ERROR(json.ReadList("samples_s", &reply.samples_s));
+  for (const double sample : reply.samples_s) {
+    if (!(sample >= 0)) return json.Missing("samples_s");
+  }
+  RETURN_IF_ERROR(json.ReadAmount("consumer_s", &reply.consumer_s));
+  RETURN_IF_ERROR(json.ReadAmount("cpu_s", &reply.cpu_s));
+  RETURN_IF_ERROR(ReadStages(json, &reply.stages));
+  RETURN_IF_ERROR(ReadErrors(json, &reply.errors));
+  RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
+  RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
+  return reply;
+}
+
+}  // namespace feedrate
