@@ -13,6 +13,7 @@ import traceback
 
 import numpy as np
 import numpy.random  # Else imported by the first job that seeds it.
+import outputs
 import params
 import timing
 from corpus import Corpus
@@ -26,6 +27,7 @@ class Child:
         self._operation = None
         self._inputs = None
         self._output_fd = None
+        self._loader = None
 
     def answer(self, line):
         """The reply to one command, as a dictionary."""
@@ -34,6 +36,7 @@ class Child:
             act = {
                 "prepare": self._prepare,
                 "time": self._time,
+                "epoch": self._epoch,
                 "output": self._output,
             }.get(command.get("op"))
             if act is None:
@@ -43,14 +46,14 @@ class Child:
             return error_reply(error)
 
     def _prepare(self, command):
-        if command.get("device", "cpu") != "cpu":
-            raise ValueError(f"no device {command['device']!r} in this worker")
+        self._operation = self._loader = None
         self._library.use_threads(command)
-        if self._corpus is None:
-            self._corpus = Corpus(self._corpus_fd)
-            self._inputs = [None] * len(self._corpus)
-        self._operation = self._library.make(command)
-        self._seed(command.get("seed", 0))
+        if "loader" in command:
+            from loaders.job import LoaderJob
+
+            self._loader = LoaderJob(self._library, command, self._corpus_fd)
+        else:
+            self._prepare_operation(command)
         # What stays until the end need not be looked at again.
         gc.collect()
         gc.freeze()
@@ -59,6 +62,20 @@ class Child:
             "clock_pair_s": timing.clock_pair_s(),
             "threads": self._library.threads(),
         }
+
+    def _prepare_operation(self, command):
+        if command.get("device", "cpu") != "cpu":
+            raise ValueError(f"no device {command['device']!r} in this worker")
+        if self._corpus is None:
+            self._corpus = Corpus(self._corpus_fd)
+            self._inputs = [None] * len(self._corpus)
+        self._operation = self._library.make(command)
+        self._seed(command.get("seed", 0))
+
+    def _epoch(self, command):
+        if self._loader is None:
+            raise RuntimeError("no loader is prepared")
+        return self._loader.epoch(command)
 
     def _time(self, command):
         self._check_prepared()
@@ -78,23 +95,24 @@ class Child:
         return {"samples_s": samples, "items": items}
 
     def _output(self, command):
-        self._check_prepared()
-        inputs = [self._input(i) for i in command["indexes"]]
-        self._seed(command.get("seed", 0))
         if self._output_fd is not None:
             os.close(self._output_fd)
         self._output_fd = os.memfd_create("output", os.MFD_CLOEXEC)
-        outputs, offset = [], 0
+        if self._loader is not None:
+            described = self._loader.outputs(command, self._output_fd)
+        else:
+            described = self._outputs(command)
+        return {"fd": self._output_fd, "outputs": described}
+
+    def _outputs(self, command):
+        self._check_prepared()
+        inputs = [self._input(i) for i in command["indexes"]]
+        self._seed(command.get("seed", 0))
+        written = outputs.Writer(self._output_fd)
         for item in inputs:
             output = self._operation.call(self._fresh(item))
-            array, layout = self._library.array_of(output)
-            described, array = describe(array, layout)
-            write_all(self._output_fd, memoryview(array).cast("B"))
-            outputs.append(
-                {"offset": offset, "bytes": array.nbytes} | described
-            )
-            offset += array.nbytes
-        return {"fd": self._output_fd, "outputs": outputs}
+            written.add(*self._library.array_of(output))
+        return written.described
 
     def _fresh(self, item):
         fresh = self._operation.fresh
@@ -120,31 +138,11 @@ class Child:
         self._operation.seed(seed)
 
 
-def describe(array, layout):
-    """Type, layout and shape of an output, and its bytes in one piece."""
-    if array.dtype not in (np.uint8, np.float32):
-        raise TypeError(f"the output is {array.dtype}, not uint8 or float32")
-    if array.ndim == 2:
-        array, layout = array[:, :, None], "HWC"
-    described = {
-        "dtype": str(array.dtype),
-        "layout": layout,
-        "shape": list(array.shape),
-    }
-    return described, np.ascontiguousarray(array)
-
-
 def error_reply(error):
     return {
         "error": f"{type(error).__name__}: {error}",
         "traceback": "".join(traceback.format_exception(error)),
     }
-
-
-def write_all(fd, data):
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def run(library, commands_fd, replies_fd, corpus_fd):
@@ -153,4 +151,4 @@ def run(library, commands_fd, replies_fd, corpus_fd):
     with os.fdopen(commands_fd, "rb") as commands:
         for line in commands:
             reply = json.dumps(child.answer(line))
-            write_all(replies_fd, reply.encode() + b"\n")
+            outputs.write_all(replies_fd, reply.encode() + b"\n")

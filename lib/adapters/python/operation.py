@@ -7,12 +7,14 @@ class Operation:
     """call(input) gives the materialised, contiguous output; it is what is
     timed. seed(value) seeds whatever the operation draws from. fresh(input), if
     given, makes the input of each call, untimed: for operations that overwrite
-    it."""
+    it. native, if given, is the same in the library's own terms, for a loader's
+    recipe that puts it between other steps of the library."""
 
-    def __init__(self, call, seed=lambda value: None, fresh=None):
+    def __init__(self, call, seed=lambda value: None, fresh=None, native=None):
         self.call = call
         self.seed = seed
         self.fresh = fresh
+        self.native = native
 
 
 def find(module, path):

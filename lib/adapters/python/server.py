@@ -8,7 +8,6 @@ started before a fork hangs in every child.
 """
 
 import argparse
-import ctypes
 import gc
 import importlib.util
 import json
@@ -21,12 +20,12 @@ import time
 
 import allocator
 import arm_blas
+from prctl import die_with_parent
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 CONTROL_FD = 3
 # Commands, replies, standard error, corpus.
 FDS_OF_A_CHILD = 4
-PR_SET_PDEATHSIG = 1
 
 
 class Control:
@@ -125,12 +124,6 @@ class Server:
         return {"pid": pid, "status": status, "max_rss": usage.ru_maxrss << 10}
 
 
-def die_with_parent(parent):
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # It died before the line above.
-        os._exit(1)
-
-
 def load_library(name, folders):
     """The library file called name, from the first folder that has it."""
     for folder in folders:
@@ -157,7 +150,36 @@ def parse_flags(arguments):
         default=[],
         help="further folder of library files, looked at first",
     )
+    parser.add_argument(
+        "--loader",
+        action="store_true",
+        help="also import what loader jobs need",
+    )
+    parser.add_argument(
+        "--packages",
+        help="folder of a further environment, whose packages are seen after"
+        " those of our own",
+    )
     return parser.parse_args(arguments)
+
+
+def add_packages(environment):
+    """Lets this interpreter import what another environment has."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = pathlib.Path(environment) / "lib" / version / "site-packages"
+    if not folder.is_dir():
+        raise LookupError(
+            f"{folder} is not there; both environments need the same {version}"
+        )
+    sys.path.append(str(folder))
+
+
+def import_loaders(libraries):
+    """Modules of loader jobs, so that none of them pays for torch."""
+    from loaders import job
+
+    for name, library in libraries.items():
+        job.import_modules(library, name)
 
 
 def main():
@@ -171,12 +193,16 @@ def main():
         allocator.settle()
         arm_blas.avoid_hidden_sve()
         started = time.perf_counter()
+        if flags.packages:
+            add_packages(flags.packages)
         libraries = {
             name: load_library(name, folders)
             for name in flags.libraries.split(",")
         }
         import child  # noqa: F401, so that no job pays for it
 
+        if flags.loader:
+            import_loaders(libraries)
         import_s = time.perf_counter() - started
         versions = {n: library.version() for n, library in libraries.items()}
     except BaseException as error:

@@ -8,12 +8,6 @@ import numpy as np
 from operation import Operation, find
 from params import Params
 
-# The package imports torch by itself, from 2.5 on.
-if "torch" in sys.modules:
-    import torch_support
-else:
-    torch_support = None
-
 # Names in parameters that are OpenCV's; any other is a plain string.
 _OPENCV_PREFIXES = ("INTER_", "BORDER_")
 
@@ -27,13 +21,13 @@ def use_threads(policy):
         cv2.setNumThreads(policy["opencv_threads"])
     if not policy.get("opencv_opencl", False):
         cv2.ocl.setUseOpenCL(False)
-    if torch_support:
-        torch_support.use_threads(policy)
+    if torch := _torch_support():
+        torch.use_threads(policy)
 
 
 def threads():
-    of_torch = torch_support.threads() if torch_support else 1
-    return max(cv2.getNumThreads(), of_torch)
+    torch = _torch_support()
+    return max(cv2.getNumThreads(), torch.threads() if torch else 1)
 
 
 def input_of(array, layout):
@@ -55,16 +49,27 @@ def make(spec):
     def call(image):
         return contiguous(transform(image=image)["image"])
 
+    torch = _torch_support()
+
     def seed(value):
         transform.set_random_seed(value % 2**32)
-        if torch_support:
-            torch_support.seed(value)
+        if torch:
+            torch.seed(value)
 
-    return Operation(call, seed)
+    return Operation(call, seed, native=transform)
 
 
 def array_of(output):
     return output, "HWC"
+
+
+def _torch_support():
+    """None without torch. The package imports it from 2.5 on; loaders do."""
+    if "torch" not in sys.modules:
+        return None
+    import torch_support
+
+    return torch_support
 
 
 def _resolve(_, name):

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 import PIL
+import pillow_crops
 from operation import Operation, find
 from params import Bound, Drawn, Params
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps
@@ -57,10 +58,16 @@ def make(spec):
     params = Params(spec["params"], _resolve)
     if spec["native_op"] == "Image.save+Image.open":
         steps = [_through_file(params)]
+    elif spec["native_op"] == "Image.crop+Image.resize" and "ratio" in params:
+        steps = [_random_resized_crop(params)]
+    elif spec["native_op"] == "Image.crop" and "size" in params:
+        steps = [_crop(params)]
     else:
         steps = [_step(part, params) for part in spec["native_op"].split("+")]
     params.check_all_taken()
-    return Operation(_chain(steps))
+    native = _chain(steps)
+    contiguous = np.ascontiguousarray
+    return Operation(lambda image: contiguous(native(image)), native=native)
 
 
 def array_of(output):
@@ -68,15 +75,14 @@ def array_of(output):
 
 
 def _chain(steps):
-    contiguous = np.ascontiguousarray
+    """The steps as one function from image to image."""
     if len(steps) == 1:
-        step = steps[0]
-        return lambda image: contiguous(step(image))
+        return steps[0]
 
     def call(image):
         for step in steps:
             image = step(image)
-        return contiguous(image)
+        return image
 
     return call
 
@@ -170,6 +176,24 @@ def _inverse_affine(angle, shift, scale, shear):
     )
     x, y = shift
     return (a, b, -a * x - b * y, d, e, -d * x - e * y)
+
+
+def _crop(params):
+    """A window of a size, in the middle or drawn; Pillow itself knows boxes."""
+    params.expect("zero_pad_centered_if_smaller", True)
+    size = params.take_fixed("size")
+    crops = {
+        "center": pillow_crops.center_crop,
+        "uniform": pillow_crops.random_crop,
+    }
+    crop = crops[params.take_fixed("position", "center")]
+    return lambda image: crop(image, size)
+
+
+def _random_resized_crop(params):
+    params.expect("fallback", "center")
+    arguments = params.take_rest().fixed
+    return lambda image: pillow_crops.random_resized_crop(image, **arguments)
 
 
 def _through_file(params):

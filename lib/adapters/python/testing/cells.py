@@ -52,8 +52,8 @@ class Cell:
         }
 
 
-def cells_of(configs, scenario, library, profile="paper"):
-    """Cells of micro on the CPU, in the order of the file."""
+def cells_of(configs, scenario, library, profile="paper", mode="micro"):
+    """Cells of a mode on the CPU, in the order of the file."""
     text = (configs / "transforms" / FILES[scenario]).read_text()
     matrix = parse((configs / "matrix.textproto").read_text())
     for transform in all_of(parse(text), "transforms"):
@@ -67,7 +67,7 @@ def cells_of(configs, scenario, library, profile="paper"):
             if (
                 one_of(entry, "library") == library
                 and one_of(entry, "params_profile", "paper") == profile
-                and (not modes or "micro" in modes)
+                and (not modes or mode in modes)
             ):
                 name = one_of(transform, "name")
                 yield Cell(
@@ -77,16 +77,16 @@ def cells_of(configs, scenario, library, profile="paper"):
                     one_of(entry, "native_op"),
                     all_of(entry, "params"),
                     one_of(entry, "wrap"),
-                    unsupported(matrix, scenario, library, name),
+                    unsupported(matrix, scenario, library, name, mode),
                 )
 
 
-def unsupported(matrix, scenario, library, transform):
+def unsupported(matrix, scenario, library, transform, mode="micro"):
     for exception in all_of(matrix, "exceptions"):
         if (
             one_of(exception, "scenario") == scenario
             and one_of(exception, "library") == library
-            and one_of(exception, "mode", "micro") == "micro"
+            and one_of(exception, "mode", mode) == mode
             and one_of(exception, "device", "cpu") == "cpu"
             and transform in all_of(exception, "transforms")
         ):

@@ -1,0 +1,65 @@
+"""A child whose prepare has an object `loader`: epochs, and single outputs."""
+
+import importlib
+
+import numpy as np
+from loaders import processes, spec
+from loaders.epoch import run_epoch
+from loaders.source import open_source
+from loaders.stages import Stages
+from outputs import Writer
+
+# Whether this process has run an operation of a library: its threads would be
+# missing in workers that are forked from now on.
+_computed = False
+
+
+def import_modules(library, name):
+    """The modules with the classes Loader and Recipe for a library."""
+    loader = getattr(library, "LOADER", "torch_dataloader")
+    recipe = getattr(library, "RECIPE", name)
+    return (
+        importlib.import_module(f"loaders.{loader}"),
+        importlib.import_module(f"loaders.recipes.{recipe}"),
+    )
+
+
+class LoaderJob:
+    def __init__(self, library, command, fd):
+        self._spec = spec.parse(command["loader"])
+        self._module, recipes = import_modules(library, command["library"])
+        self._recipe = recipes.Recipe(library, command, self._spec)
+        self._source = open_source(self._spec.source, fd, self._recipe)
+        self._loader = self._module.Loader(
+            self._source,
+            self._recipe,
+            self._spec,
+            command.get("device", "cpu"),
+        )
+
+    def epoch(self, command):
+        global _computed
+        if command["count"] < 1 or command.get("first", 0) < 0:
+            raise ValueError(f"count {command['count']}, first below 0")
+        if self._spec.workers and _computed:
+            raise RuntimeError(
+                "this process has computed without workers; workers forked from"
+                " it may hang, so ask another child"
+            )
+        _computed = _computed or not self._spec.workers
+        return run_epoch(self._loader, command)
+
+    def outputs(self, command, fd):
+        """Writes outputs to fd, in another process, and describes them."""
+        indexes = [i % len(self._source) for i in command["indexes"]]
+        self._source.preload(sorted(set(indexes)))
+
+        def run():
+            self._module.seed_all(self._recipe, command.get("seed", 0))
+            written = Writer(fd)
+            for index in indexes:
+                image = self._source.load(index, Stages(1))
+                written.add(np.asarray(self._recipe.call(image)), "CHW")
+            return written.described
+
+        return processes.run_apart(run)

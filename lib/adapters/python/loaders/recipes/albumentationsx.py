@@ -1,0 +1,57 @@
+"""AlbumentationsX: one Compose of crop, transform, Normalize and ToTensorV2."""
+
+import albumentations
+import cv2
+import numpy as np
+from albumentations.pytorch import ToTensorV2
+
+# As the other libraries decode: RGB, and no turning by EXIF.
+_FLAGS = cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION
+
+
+class Recipe:
+    def __init__(self, library, command, spec):
+        self.library = library
+        self._groups = spec.groups
+        operation = library.make(command)
+        self._compose = albumentations.Compose(
+            [
+                *([] if spec.is_crop else [_crop(spec)]),
+                operation.native,
+                albumentations.Normalize(
+                    mean=spec.mean,
+                    std=spec.std,
+                    max_pixel_value=spec.input_scale,
+                    p=1,
+                ),
+                ToTensorV2(),
+            ]
+        )
+
+    def decode(self, data, path):
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), _FLAGS)
+        if image is None:
+            raise ValueError("OpenCV cannot decode it")
+        return image
+
+    def from_array(self, array):
+        return array
+
+    def with_channels(self, image):
+        if self._groups == 1 or image.shape[2] == 3 * self._groups:
+            return image
+        return np.concatenate([image] * self._groups, axis=2)
+
+    def call(self, image):
+        return self._compose(image=image)["image"]
+
+    def seed(self, value):
+        self._compose.set_random_seed(value % 2**32)
+
+
+def _crop(spec):
+    crop = {
+        "random": albumentations.RandomCrop,
+        "center": albumentations.CenterCrop,
+    }[spec.crop_position]
+    return crop(height=spec.crop, width=spec.crop, pad_if_needed=True, p=1)

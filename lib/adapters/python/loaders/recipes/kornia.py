@@ -1,0 +1,51 @@
+"""Kornia: float32 CHW tensors from 0 to 1, in batches of one."""
+
+import kornia
+import torch
+from loaders.recipes import torch_images
+
+
+class Recipe:
+    def __init__(self, library, command, spec):
+        self.library = library
+        self._spec = spec
+        operation = library.make(command)
+        self.seed = operation.seed
+        steps = [] if spec.is_crop else [_crop(spec)]
+        if operation.fresh:
+            # The crop may be a view of memory that nobody may write to.
+            steps.append(operation.fresh)
+        normalise = kornia.augmentation.Normalize(
+            mean=torch.tensor(spec.mean), std=torch.tensor(spec.std), p=1
+        )
+        self._steps = [
+            *steps,
+            operation.call,
+            lambda image: normalise(image[None])[0],
+        ]
+
+    def decode(self, data, path):
+        return self._scaled(torch_images.decode(data, path))
+
+    def from_array(self, array):
+        return self._scaled(torch_images.from_array(array))
+
+    def with_channels(self, image):
+        return torch_images.with_channels(image, self._spec.groups)
+
+    def call(self, image):
+        for step in self._steps:
+            image = step(image)
+        return image.contiguous()
+
+    def _scaled(self, image):
+        return image.float().div_(self._spec.input_scale)
+
+
+def _crop(spec):
+    if spec.crop_position == "center":
+        return lambda image: torch_images.center_window(image, spec.crop)
+    crop = kornia.augmentation.RandomCrop(
+        (spec.crop, spec.crop), pad_if_needed=True, p=1
+    )
+    return lambda image: crop(image[None])[0]

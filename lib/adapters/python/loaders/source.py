@@ -1,0 +1,102 @@
+"""Where a loader's items come from: shared memory, or files by name.
+
+A source has len(), path(i) for messages, and load(i, decode): the input of item
+i, in the library's own form.
+"""
+
+import io
+import json
+import os
+
+import numpy as np
+from corpus import Corpus
+
+
+class ItemError(Exception):
+    """An item that cannot be read; the text names it."""
+
+
+def open_source(kind, fd, formats):
+    """formats: the library's module of loaders/recipes."""
+    if kind == "corpus":
+        return CorpusSource(Corpus(fd), formats)
+    return FileSource(read_list(fd), formats)
+
+
+def read_list(fd):
+    """Paths of the JSON lines in a memory file, in their order."""
+    size = os.fstat(fd).st_size
+    lines = os.pread(fd, size, 0).decode().splitlines()
+    paths = [json.loads(line)["path"] for line in lines if line]
+    if not paths:
+        raise ValueError("the list of files is empty")
+    return paths
+
+
+class CorpusSource:
+    """Decoded items. Inputs are made before the clock starts, and kept."""
+
+    decodes = False
+
+    def __init__(self, corpus, formats):
+        self._corpus = corpus
+        self._formats = formats
+        self._inputs = [None] * len(corpus)
+
+    def __len__(self):
+        return len(self._inputs)
+
+    def path(self, index):
+        return f"item {index} in memory"
+
+    def preload(self, indexes):
+        for index in indexes:
+            if self._inputs[index] is None:
+                self._inputs[index] = self._formats.library.input_of(
+                    self._corpus.item(index), self._corpus.layout
+                )
+
+    def load(self, index, stages):
+        return self._inputs[index]
+
+
+class FileSource:
+    """Files, read and decoded for each item; .npy files hold HWC arrays."""
+
+    decodes = True
+
+    def __init__(self, paths, formats):
+        self._paths = paths
+        self._formats = formats
+
+    def __len__(self):
+        return len(self._paths)
+
+    def path(self, index):
+        return self._paths[index]
+
+    def preload(self, indexes):
+        """Nothing: reading is what is measured."""
+
+    def load(self, index, stages):
+        path = self._paths[index]
+        with stages.busy("read"), open(path, "rb") as file:
+            data = file.read()
+        with stages.busy("decode"):
+            if path.endswith(".npy"):
+                image = self._formats.from_array(array_of_npy(data))
+            else:
+                image = self._formats.decode(data, path)
+            return self._formats.with_channels(image)
+
+
+def array_of_npy(data):
+    """uint8 HWC from the bytes of a .npy file; no pickles."""
+    array = np.load(io.BytesIO(data), allow_pickle=False)
+    if array.ndim == 2:
+        array = np.repeat(array[:, :, None], 3, axis=2)
+    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] % 3:
+        raise ValueError(
+            f"the array is {array.dtype} {array.shape}, not uint8 HWC"
+        )
+    return np.ascontiguousarray(array)
