@@ -20,6 +20,7 @@
 #include "lib/measure/preflight.h"
 #include "lib/measure/warm_up.h"
 #include "lib/runner/child_subject.h"
+#include "lib/runner/decode_row.h"
 #include "lib/runner/measure_policy.h"
 #include "lib/runner/prepare_command.h"
 #include "lib/runner/row_builder.h"
@@ -135,10 +136,10 @@ absl::Status JobRun::Prepare() {
     ASSIGN_OR_RETURN(input_, context_.corpora->Get(job_));
   }
   const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
-  num_items_ = job_.num_items() == 0 ? input_.corpus->size() : job_.num_items();
-  ASSIGN_OR_RETURN(
-      child_, MeasuredChild::Spawn(server, job_.library(), input_.corpus->fd(),
-                                   context_.limits.memory_bytes));
+  num_items_ = job_.num_items() == 0 ? input_.size : job_.num_items();
+  ASSIGN_OR_RETURN(child_,
+                   MeasuredChild::Spawn(server, job_.library(), input_.fd,
+                                        context_.limits.memory_bytes));
   const double limit_s =
       context_.limits.hang_s > 0
           ? context_.limits.hang_s
@@ -153,6 +154,14 @@ absl::Status JobRun::Prepare() {
 absl::Status JobRun::CheckEquivalence() {
   if (context_.equivalence == nullptr) return absl::OkStatus();
   const TimeAccount::Entry entry(context_.account, Spending::kEquivalence);
+  if (IsDecodeJob(job_)) {
+    ASSIGN_OR_RETURN(
+        equivalence_,
+        CheckDecoder(context_, job_, input_,
+                     absl::Seconds(policy_.warm_up.hang_s), child_.get(),
+                     &decode_));
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(equivalence_,
                    context_.equivalence->Check(
                        job_, version_, input_,
@@ -230,6 +239,7 @@ void JobRun::AddMeasured(Row* row) {
     row->set_rss_peak_bytes(*counters.rss_peak_bytes);
   }
   if (job_.library() == kNullLibrary) return;
+  if (IsDecodeJob(job_)) return AddDecode(context_, input_, decode_, row);
   const std::optional<double> limit =
       context_.copy_limit->Of(job_, *input_.corpus);
   if (!limit.has_value()) return;

@@ -84,6 +84,7 @@ class JobRun {
   Preflight preflight_;
   WarmUp warm_up_;
   Equivalence equivalence_;
+  Decode decode_;
   absl::Time row_start_;
 };
 

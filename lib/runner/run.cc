@@ -136,9 +136,10 @@ class Session {
     corpora_ = std::make_unique<InputCorpora>(
         *catalogue_, list_.dataset,
         [this](int64_t done, int64_t total) {
-          progress_.Show("images", done, total, "");
+          progress_.Show(options_.clips.load ? "clips" : "images", done, total,
+                         "");
         },
-        warn_);
+        warn_, options_.clips.load);
     std::vector<const Job*> jobs = {&null_job_};
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     for (const Job* job : jobs) {
@@ -198,7 +199,8 @@ class Session {
                                 &noise,
                                 &account_,
                                 options_.equivalence ? &equivalence : nullptr,
-                                &copy_limit};
+                                &copy_limit,
+                                options_.clips};
     if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);

@@ -3,10 +3,13 @@
 #define FEEDRATE_LIB_RUNNER_RUN_CONTEXT_H_
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/measure/noise.h"
+#include "lib/media/video/clip_set.h"
 #include "lib/runner/copy_limit.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
@@ -28,6 +31,13 @@ struct RunLimits {
   double hang_s = 0;
 };
 
+// What a program can do that has FFmpeg; nothing for others.
+struct ClipTools {
+  ClipLoader load;
+  // Clips a second that FFmpeg itself reaches.
+  std::function<absl::StatusOr<double>(const std::vector<ClipFile>&)> limit;
+};
+
 // Everything outlives the run.
 struct RunContext {
   const Catalogue& catalogue;
@@ -43,6 +53,7 @@ struct RunContext {
   // Null: equivalence is not looked at.
   EquivalenceCheck* const equivalence;
   CopyLimit* const copy_limit;
+  const ClipTools& clips;
 };
 
 }  // namespace feedrate

@@ -53,7 +53,7 @@ void ClipTransform::Run(int64_t item) {
     // The last clip's memory, which fits unless sizes differ.
     cv::Mat result;
     const int top = static_cast<int>(i) * frame_rows_;
-    if (top + frame_rows_ <= clip_.rows) {
+    if (frame_rows_ > 0 && top + frame_rows_ <= clip_.rows) {
       result = clip_.rowRange(top, top + frame_rows_);
     }
     op_(frames[i], &random_, &result);
