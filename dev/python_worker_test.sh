@@ -1,7 +1,7 @@
 #!/bin/bash
 # The Python worker: its protocol against faults and garbage, parameters,
-# corpora and the timed loop, in Pillow's environment, which is small and stands
-# on the distribution's Python.
+# corpora, the timed loop, and what of the loaders needs no torch. In Pillow's
+# environment, which is small and stands on the distribution's Python.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -10,4 +10,6 @@ env="$("$REPO_ROOT/dev/python_env.sh" \
   "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
 cd "$REPO_ROOT/lib/adapters/python"
 "$env/bin/python" -B -m unittest allocator_test arm_blas_test corpus_test \
-  params_test server_test timing_test libraries.pillow_test
+  params_test pillow_crops_test server_test timing_test \
+  libraries.pillow_test loaders.dataset_test loaders.epoch_test \
+  loaders.processes_test loaders.spec_test

@@ -2,13 +2,22 @@
 # Fetches libtorch for C++ on a CPU: the wheels of third_party/torch/torch.lock,
 # unpacked side by side in the user's cache, where third_party/torch finds them.
 # Their own library paths are relative and lead from one to the other.
+#
+#   dev/torch.sh            for this processor; prints where it is
+#   dev/torch.sh x86_64     for dev/cross.sh: TORCH_ROOT=$(dev/torch.sh x86_64)
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lock="$REPO_ROOT/third_party/torch/torch.lock"
 hash="$(sha256sum <"$lock" | cut -c1-16)"
-folder="$FEEDRATE_CACHE/libtorch/torch-$hash-$(uname -m)"
+arch="${1:-$(uname -m)}"
+folder="$FEEDRATE_CACHE/libtorch/torch-$hash-$arch"
+platform=()
+if [[ "$arch" != "$(uname -m)" ]]; then
+  platform=(--only-binary=:all: "--platform=manylinux_2_28_$arch"
+    "--platform=manylinux_2_25_$arch" "--platform=manylinux2014_$arch")
+fi
 
 if [[ ! -d "$folder" ]]; then
   python="$("$REPO_ROOT/dev/python_env.sh" \
@@ -18,11 +27,15 @@ if [[ ! -d "$folder" ]]; then
   trap 'rm -rf "$work"' EXIT
   say "fetching libtorch (about 440 MB)"
   "$python" -m pip download --quiet --disable-pip-version-check --no-deps \
-    --requirement "$lock" --dest "$work/wheels"
+    "${platform[@]}" --requirement "$lock" --dest "$work/wheels"
   for wheel in "$work"/wheels/*.whl; do
     "$python" -m zipfile -e "$wheel" "$work/unpacked"
   done
   # Whole or absent, also when two fetch at once: the second rename fails.
   mv -T "$work/unpacked" "$folder" 2>/dev/null || [[ -d "$folder" ]]
 fi
-"$REPO_ROOT/third_party/torch/find_torch.sh"
+if [[ "$arch" != "$(uname -m)" ]]; then
+  echo "$folder/torch"
+else
+  "$REPO_ROOT/third_party/torch/find_torch.sh"
+fi

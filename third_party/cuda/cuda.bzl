@@ -19,7 +19,7 @@ defined, so code can say that it was built without; a target with NEEDS_CUDA is
 left out of wildcards, and asked for by name it is an error that says why.
 """
 
-load("@cuda//:config.bzl", "CUDA_ROOT", "NVCC_VERSION")
+load("@cuda//:config.bzl", "CUDA_ROOT", "HOST_COMPILER", "NVCC_VERSION")
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
@@ -81,9 +81,11 @@ def _cuda_archive_impl(ctx):
     flags = _arch_flags() + [
         "-std=c++17",
         "-O3",
-        "-ccbin=g++",
+        "-ccbin=" + HOST_COMPILER,
         "-Xcompiler=-fPIC,-Wall,-Wextra",
         "-I.",
+        # Known to nvcc only where it compiles for its own processor.
+        "-I" + CUDA_ROOT + "/include",
     ] + ctx.attr.nvccopts
     for info in infos:
         flags = flags + _includes(info)

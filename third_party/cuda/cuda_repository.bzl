@@ -8,6 +8,7 @@ then fails with what to do, and only for a build that asked for --config=cuda.
 _CONFIG = """
 CUDA_ROOT = "{root}"
 NVCC_VERSION = "{version}"
+HOST_COMPILER = "{compiler}"
 """
 
 _PRESENT = """
@@ -23,7 +24,7 @@ cc_library(
     ]),
     includes = ["include"],
     linkopts = [
-        "-L{root}/lib64",
+        "-L{lib}",
         "-lcudart_static",
         "-ldl",
         "-lpthread",
@@ -66,21 +67,35 @@ def _cuda_repository_impl(ctx):
     root = _find_root(ctx)
     ctx.file("WORKSPACE", "")
     if not root:
-        ctx.file("config.bzl", _CONFIG.format(root = "", version = ""))
+        ctx.file("config.bzl", _CONFIG.format(
+            root = "",
+            version = "",
+            compiler = "",
+        ))
         ctx.file("BUILD", _ABSENT)
         return
     result = ctx.execute([root + "/bin/nvcc", "--version"])
     version = result.stdout.strip().split("\n")[-1]
     ctx.symlink(root + "/include", "include")
-    ctx.file("config.bzl", _CONFIG.format(root = root, version = version))
-    ctx.file("BUILD", _PRESENT.format(root = root))
+    ctx.file("config.bzl", _CONFIG.format(
+        root = root,
+        version = version,
+        compiler = ctx.os.environ.get("CC", "g++"),
+    ))
+
+    # Of a machine that it compiles for, CUDA has only the runtime (dev/cross.sh).
+    sysroot = ctx.os.environ.get("FEEDRATE_SYSROOT")
+    lib = sysroot + "/usr/local/cuda/lib" if sysroot else root + "/lib64"
+    ctx.file("BUILD", _PRESENT.format(lib = lib))
 
 cuda_repository = repository_rule(
     implementation = _cuda_repository_impl,
     configure = True,
     environ = [
+        "CC",
         "CUDA_HOME",
         "CUDA_PATH",
+        "FEEDRATE_SYSROOT",
         "PATH",
     ],
     local = True,

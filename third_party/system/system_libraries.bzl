@@ -37,6 +37,7 @@ LIBRARIES = {
     "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),
     "simdjson": (["simdjson"], "libsimdjson-dev"),
+    "uring": (["liburing"], "liburing-dev"),
 }
 
 # The same, linked as shared objects: their archives need those of a hundred
@@ -115,7 +116,8 @@ def _archives(ctx, linkopts):
         archive = "lib{}.a".format(option[2:])
         if option.startswith("-l") and option not in _SHARED:
             # Prints a path when the compiler finds it, else the name again.
-            found = ctx.execute(["c++", "-print-file-name=" + archive])
+            compiler = ctx.os.environ.get("CC", "c++")
+            found = ctx.execute([compiler, "-print-file-name=" + archive])
             if found.return_code == 0 and "/" in found.stdout:
                 option = "-l:" + archive
         named.append(option)
@@ -142,6 +144,7 @@ def _system_libraries_impl(ctx):
             copts = _pkg_config(ctx, "--cflags", modules)
             text += _PRESENT.format(name = name, copts = copts, linkopts = linkopts)
     for name, (folder, header, linkopts, package) in sorted(WITHOUT_PKG_CONFIG.items()):
+        folder = ctx.os.environ.get("FEEDRATE_SYSROOT", "") + folder
         if ctx.path(folder + "/" + header).exists:
             ctx.symlink(folder, name)
             text += _PRESENT_WITH_HEADERS.format(name = name, linkopts = linkopts)
@@ -155,6 +158,13 @@ system_libraries = repository_rule(
     # Asked again at every start of the server: an apt-get install in between
     # must be seen without a `bazel clean`.
     configure = True,
-    environ = ["PATH", "PKG_CONFIG_PATH"],
+    environ = [
+        "CC",
+        "FEEDRATE_SYSROOT",
+        "PATH",
+        "PKG_CONFIG_LIBDIR",
+        "PKG_CONFIG_PATH",
+        "PKG_CONFIG_SYSROOT_DIR",
+    ],
     local = True,
 )

@@ -1,10 +1,10 @@
 """Worker processes: they die with their parent, and their time is counted."""
 
-import itertools
 import json
 import multiprocessing.connection
 import os
 import resource
+import secrets
 import signal
 import traceback
 
@@ -12,7 +12,6 @@ import outputs
 import prctl
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_numbers = itertools.count()
 
 
 def die_with(parent):
@@ -30,7 +29,7 @@ def leave_no_files():
     def nameless(family):
         if family != "AF_UNIX":
             raise ValueError(f"no address of the family {family}")
-        return f"\0feedrate-{os.getpid()}-{next(_numbers)}"
+        return f"\0feedrate-{secrets.token_hex(8)}"
 
     multiprocessing.connection.arbitrary_address = nameless
 

@@ -1,7 +1,7 @@
 """How long workers are busy with each stage, summed in shared memory.
 
-One row for each worker, written by that worker alone: no lock, and two clock
-reads (0.1 us) a stage and item.
+One row for each worker, written by that worker alone: no lock, and some 2 us a
+stage and item.
 """
 
 import contextlib

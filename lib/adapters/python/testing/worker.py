@@ -19,6 +19,14 @@ ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "VECLIB_MAXIMUM_THREADS": "1",
 }
+# As the runner sets them: no library may ask the network, least of all from a
+# thread that is missing after a fork.
+QUIET = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "NO_ALBUMENTATIONS_UPDATE": "1",
+    "ALBUMENTATIONS_OFFLINE": "1",
+    "ALBUMENTATIONS_NO_TELEMETRY": "1",
+}
 PYTHON_FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -81,7 +89,7 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             pass_fds=[theirs.fileno()],
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
+            env={**os.environ, **QUIET, **(env or {})},
         )
         theirs.close()
         self._lines = ours.makefile("rb")

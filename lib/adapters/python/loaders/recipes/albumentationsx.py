@@ -25,7 +25,9 @@ class Recipe:
                     p=1,
                 ),
                 ToTensorV2(),
-            ]
+            ],
+            # It would ask the network from a thread, and workers are forked.
+            telemetry=False,
         )
 
     def decode(self, data, path):

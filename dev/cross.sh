@@ -1,0 +1,43 @@
+#!/bin/bash
+# Bazel that builds for x86-64 on another processor, for a GPU machine that has
+# no compiler, or no network to fetch one:
+#
+#   dev/cross.sh build //tools/plan
+#   dev/cross.sh build --config=cuda //lib/adapters/torch:worker_torch
+#
+# Results are under bazel-x86_64-bin. Tests and tools of the build itself would
+# be for x86-64 as well, so what runs them during a build does not work here.
+# TORCH_ROOT is where a torch for x86-64 is unpacked (dev/torch.sh x86_64).
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+prefix=x86_64-linux-gnu
+command -v "$prefix-g++" >/dev/null ||
+  die "no $prefix-g++. Run: apt-get install g++-x86-64-linux-gnu"
+sysroot="$("$REPO_ROOT/dev/sysroot.sh")"
+
+# Bazel takes one compiler by its path, and calls it for C++ and for linking.
+compiler="$sysroot/cc"
+if [[ ! -x "$compiler" ]]; then
+  cat >"$compiler.$$" <<EOF
+#!/bin/sh
+exec $prefix-g++ --sysroot='$sysroot' "\$@"
+EOF
+  chmod +x "$compiler.$$"
+  mv "$compiler.$$" "$compiler"
+fi
+
+libraries="$sysroot/usr/lib/$prefix/pkgconfig:$sysroot/usr/share/pkgconfig"
+command="${1:?usage: cross.sh COMMAND [ARGUMENT...]}"
+shift
+cd "$REPO_ROOT"
+# A server of its own: the toolchain of the other one would be looked for anew
+# at each change between the two.
+exec "${BAZEL:-bazel}" "--output_base=$FEEDRATE_CACHE/cross/$(pwd | sha256sum |
+  cut -c1-16)" "$command" "--disk_cache=$FEEDRATE_CACHE/bazel" \
+  --symlink_prefix=bazel-x86_64- \
+  "--repo_env=CC=$compiler" "--repo_env=PKG_CONFIG_LIBDIR=$libraries" \
+  "--repo_env=PKG_CONFIG_SYSROOT_DIR=$sysroot" \
+  "--repo_env=FEEDRATE_SYSROOT=$sysroot" \
+  ${TORCH_ROOT:+"--repo_env=TORCH_ROOT=$TORCH_ROOT"} "$@"

@@ -1,0 +1,39 @@
+#!/bin/bash
+# Loader jobs of the Python libraries, with the versions of the set `paper`: the
+# protocol against faults and abrupt ends, and a sample of the recipes; all RGB
+# and nine-channel recipes with --full. Needs torch, which is large: it is made
+# only with --full, else a machine without it skips this.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+locks="$REPO_ROOT/configs/requirements/paper"
+full=""
+if [[ "${1:-}" == --full ]]; then full=1; fi
+if [[ -n "$full" ]]; then
+  torch="$("$REPO_ROOT/dev/python_env.sh" "$locks/torch_stack.lock")"
+elif ! torch="$("$REPO_ROOT/dev/python_env.sh" --made \
+  "$locks/torch_stack.lock")"; then
+  echo 'no environment of torch; make it with: make envs GROUPS=torch_stack'
+  exit 77
+fi
+cd "$REPO_ROOT/lib/adapters/python"
+
+cells=(loader_cells_test.py "--configs=$REPO_ROOT/configs")
+if [[ -z "$full" ]]; then cells+=(--sample); fi
+for group in pillow albumentationsx; do
+  python="$("$REPO_ROOT/dev/python_env.sh" "$locks/$group.lock")/bin/python"
+  "$python" -B "${cells[@]}" --packages="$torch" "$group"
+done
+"$torch/bin/python" -B "${cells[@]}" torchvision kornia
+
+# Faults and ends are the loader's own, so one library shows them; with --full
+# each does.
+"$torch/bin/python" -B loader_test.py torchvision
+if [[ -n "$full" ]]; then
+  "$torch/bin/python" -B loader_test.py kornia
+  for group in pillow albumentationsx; do
+    python="$("$REPO_ROOT/dev/python_env.sh" "$locks/$group.lock")/bin/python"
+    "$python" -B loader_test.py --packages="$torch" "$group"
+  done
+fi

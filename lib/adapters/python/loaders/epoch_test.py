@@ -1,0 +1,109 @@
+"""What an epoch's reply says, with a clock that only the test moves."""
+
+import unittest
+
+from loaders.epoch import Batch, run_epoch
+
+
+class Time:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+class FakeLoader:
+    """Starts in 1 s, gives each batch after 2 s, stops in 0.5 s."""
+
+    def __init__(self, time, batches, fails=False):
+        self._time = time
+        self._batches = batches
+        self._fails = fails
+        self.calls = []
+
+    def set_epoch(self, seed, first, count):
+        self._time.now += 50  # Must not be seen in the reply.
+        self.calls.append((seed, first, count))
+
+    def start(self):
+        self._time.now += 1
+        return self._iterate()
+
+    def _iterate(self):
+        for batch in self._batches:
+            self._time.now += 2
+            yield batch
+        if self._fails:
+            raise RuntimeError("item 5, a.jpg: no image")
+
+    def stop(self):
+        self._time.now += 0.5
+        self.calls.append("stop")
+
+    def cpu_s(self):
+        return self._time.now / 10
+
+    def stages(self):
+        return [{"name": "decode", "busy_s": 1.0}]
+
+
+def run(batches, fails=False, **command):
+    time = Time()
+    loader = FakeLoader(time, batches, fails)
+    command = {"count": 8, **command}
+    return loader, run_epoch(loader, command, clock=time, sleep=time.sleep)
+
+
+class EpochTest(unittest.TestCase):
+    def test_times(self):
+        loader, reply = run([Batch(4, 400, []), Batch(3, 300, [])], seed=9)
+        self.assertEqual(loader.calls, [(9, 0, 8), "stop"])
+        self.assertEqual((reply["items"], reply["batches"]), (7, 2))
+        self.assertEqual(reply["bytes_out"], 700)
+        self.assertEqual(reply["startup_s"], 1)
+        self.assertEqual(reply["first_batch_s"], 3)
+        self.assertEqual(reply["samples_s"], [3, 2])
+        self.assertEqual(reply["teardown_s"], 0.5)
+        self.assertEqual(reply["elapsed_s"], 5.5)
+        self.assertEqual(reply["consumer_s"], 0)
+        self.assertAlmostEqual(reply["cpu_s"], 0.55)
+        self.assertEqual(reply["stages"], [{"name": "decode", "busy_s": 1.0}])
+
+    def test_a_training_step_is_played(self):
+        _, reply = run([Batch(4, 1, [])] * 2, consumer_s=10)
+        self.assertEqual(reply["consumer_s"], 20)
+        self.assertEqual(reply["samples_s"], [3, 2])
+        self.assertEqual(reply["elapsed_s"], 25.5)
+        self.assertEqual(reply["teardown_s"], 0.5)
+
+    def test_the_limit_stops_after_a_batch(self):
+        loader, reply = run([Batch(1, 1, [])] * 9, limit_s=4)
+        self.assertEqual(reply["items"], 2)
+        self.assertEqual(loader.calls[-1], "stop")
+
+    def test_errors_are_counted_and_the_first_named(self):
+        errors = [{"item": i, "path": "p", "reason": "r"} for i in range(30)]
+        _, reply = run([Batch(0, 0, errors), Batch(2, 8, [])])
+        self.assertEqual(reply["errors"], errors[:20])
+        self.assertEqual(reply["errors_total"], 30)
+        self.assertEqual((reply["items"], reply["batches"]), (2, 1))
+
+    def test_a_failure_stops_the_loader(self):
+        time = Time()
+        loader = FakeLoader(time, [Batch(1, 1, [])], fails=True)
+        with self.assertRaisesRegex(RuntimeError, "a.jpg"):
+            run_epoch(loader, {"count": 2}, time, time.sleep)
+        self.assertEqual(loader.calls[-1], "stop")
+
+    def test_nothing_came(self):
+        _, reply = run([])
+        self.assertEqual((reply["items"], reply["samples_s"]), (0, []))
+        self.assertEqual(reply["first_batch_s"], 1.5)
+
+
+if __name__ == "__main__":
+    unittest.main()

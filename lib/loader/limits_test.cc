@@ -1,0 +1,61 @@
+#include "lib/loader/limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/media/jpeg_test_files.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Write(const std::string& name, const std::string& bytes) {
+  const std::string path = JoinPath(testing::TempDir(), name);
+  EXPECT_TRUE(WriteFileAtomically(path, bytes).ok());
+  return path;
+}
+
+LimitOptions Short() {
+  LimitOptions options;
+  options.seconds = 0.01;
+  options.threads = 2;
+  options.crop = 48;
+  return options;
+}
+
+// Speeds are not asserted; that something was done is.
+TEST(LimitsTest, DecodesWhatCanBeDecoded) {
+  JpegTestFile small;
+  small.width = 20;  // Less than the crop.
+  const std::vector<std::string> paths = {
+      Write("a.jpg", MakeJpeg({})), Write("small.jpg", MakeJpeg(small)),
+      Write("cut.jpg", MakeJpeg({}).substr(0, 700)), Write("b.npy", "x")};
+  EXPECT_GT(DecodeLimit(paths, Short()).value(), 0);
+  LimitOptions centred = Short();
+  centred.centred = true;
+  EXPECT_GT(DecodeLimit(paths, centred).value(), 0);
+}
+
+TEST(LimitsTest, NothingToDecode) {
+  const std::vector<std::string> paths = {Write("c.npy", "x"), "missing.jpg"};
+  EXPECT_THAT(std::string(DecodeLimit(paths, Short()).status().message()),
+              HasSubstr("none of 2 files"));
+  EXPECT_FALSE(DecodeLimit({}, Short()).ok());
+}
+
+TEST(LimitsTest, Copies) {
+  EXPECT_GT(BatchCopyLimit(1000, 16, Short()), 0);
+  EXPECT_EQ(BatchCopyLimit(0, 16, Short()), 0);
+  EXPECT_EQ(BatchCopyLimit(1000, 0, Short()), 0);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,112 @@
+#include "lib/loader/read_ahead.h"
+
+#include <atomic>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lib/adapters/worker/timing_loop.h"
+#include "lib/loader/read_ahead_uring.h"
+#include "lib/loader/read_ring.h"
+
+namespace feedrate {
+namespace {
+
+class InlineReads : public ReadAhead {
+ public:
+  InlineReads(const Source& source, const ItemOrder& order)
+      : source_(source), order_(order) {}
+
+  absl::StatusOr<absl::string_view> Take(int64_t position,
+                                         ReadBuffer* own) override {
+    const int64_t begin = MonotonicNs();
+    absl::StatusOr<absl::string_view> bytes =
+        source_.Read(order_.Item(position), own);
+    busy_ns_.fetch_add(MonotonicNs() - begin, std::memory_order_relaxed);
+    return bytes;
+  }
+  void Release(int64_t) override {}
+  void Stop() override {}
+  ReadAheadTimes times() const override {
+    ReadAheadTimes times;
+    times.busy_ns = busy_ns_;
+    return times;
+  }
+
+ private:
+  const Source& source_;
+  const ItemOrder& order_;
+  std::atomic<int64_t> busy_ns_{0};
+};
+
+class ThreadReads : public ReadAhead {
+ public:
+  ThreadReads(const ReadAheadOptions& options, const Source& source,
+              const ItemOrder& order)
+      : source_(source), order_(order), ring_(options.depth, order.count()) {
+    for (int i = 0; i < options.threads; ++i) {
+      threads_.emplace_back([this] { ReadAll(); });
+    }
+  }
+  ~ThreadReads() override { Stop(); }
+
+  absl::StatusOr<absl::string_view> Take(int64_t position,
+                                         ReadBuffer*) override {
+    return ring_.Take(position);
+  }
+  void Release(int64_t position) override { ring_.Release(position); }
+
+  void Stop() override {
+    ring_.Stop();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  ReadAheadTimes times() const override {
+    return {busy_ns_, waited_ns_, ring_.MeanFill()};
+  }
+
+ private:
+  void ReadAll() {
+    int64_t busy_ns = 0, waited_ns = 0;
+    for (int64_t position;
+         (position = ring_.NextToRead(true, &waited_ns)) >= 0;) {
+      const int64_t begin = MonotonicNs();
+      ring_.Filled(position,
+                   source_.Read(order_.Item(position), ring_.buffer(position)));
+      busy_ns += MonotonicNs() - begin;
+    }
+    busy_ns_ += busy_ns;
+    waited_ns_ += waited_ns;
+  }
+
+  const Source& source_;
+  const ItemOrder& order_;
+  ReadRing ring_;
+  std::atomic<int64_t> busy_ns_{0};
+  std::atomic<int64_t> waited_ns_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
+    const ReadAheadOptions& options, const Source& source,
+    const ItemOrder& order) {
+  if (options.depth < 1 || options.threads < 1) {
+    return absl::InvalidArgumentError(
+        "reading ahead needs a depth and threads above 0");
+  }
+  switch (options.method) {
+    case ReadMethod::kInline:
+      return std::make_unique<InlineReads>(source, order);
+    case ReadMethod::kThreads:
+      return std::make_unique<ThreadReads>(options, source, order);
+    case ReadMethod::kIoUring:
+      return StartUringReads(options, source, order);
+  }
+  return absl::InternalError("a method without a case");
+}
+
+}  // namespace feedrate

@@ -1,0 +1,258 @@
+#include "lib/loader/sample_maker.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/opencv/make_op.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+// OpenCV's headers know no const; nobody writes.
+cv::Mat MatOf(const PixelView& view) {
+  return cv::Mat(view.height, view.width, CV_8UC(view.channels),
+                 const_cast<uint8_t*>(view.data), view.stride);
+}
+
+PixelView ViewOf(const cv::Mat& mat) {
+  PixelView view;
+  view.data = mat.data;
+  view.stride = static_cast<ptrdiff_t>(mat.step[0]);
+  view.height = mat.rows;
+  view.width = mat.cols;
+  view.channels = mat.channels();
+  return view;
+}
+
+// Channels from the first on again, until there are `channels`.
+void RepeatChannels(const cv::Mat& in, int channels, cv::Mat* out) {
+  out->create(in.size(), CV_8UC(channels));
+  const int from = in.channels();
+  for (int y = 0; y < in.rows; ++y) {
+    const uint8_t* pixel = in.ptr(y);
+    uint8_t* to = out->ptr(y);
+    for (int x = 0; x < in.cols; ++x, pixel += from) {
+      for (int c = 0; c < channels; c += from)
+        to = std::copy_n(pixel, from, to);
+    }
+  }
+}
+
+// The crop that recipes have in common, in the words of the transform sets.
+std::vector<std::string> CropParams(const Recipe& recipe) {
+  std::vector<std::string> params = {
+      absl::StrCat("size=(", recipe.crop, ",", recipe.crop, ")"),
+      "pad_if_needed=True", "fill=0"};
+  if (recipe.position == CropPosition::kRandom) {
+    params.push_back("position=uniform");
+  }
+  return params;
+}
+
+// Whether the step does nothing but a flip, always the same.
+bool IsFlip(const RecipeStep& step, int* code) {
+  if (step.one_of.size() != 1 || step.probability != 1) return false;
+  const TransformSpec& spec = step.one_of[0];
+  if (spec.native_op != "cv::flip" || !spec.wrap.empty()) return false;
+  Params params(spec.params);
+  *code = params.Integer("flip_code");
+  return params.Finish().ok();
+}
+
+}  // namespace
+
+SampleMaker::SampleMaker(const Recipe& recipe) : recipe_(recipe) {}
+
+absl::StatusOr<std::unique_ptr<SampleMaker>> SampleMaker::Create(
+    const Recipe& recipe) {
+  if (recipe.channels < 1 || recipe.crop < 1 || recipe.mean.empty() ||
+      recipe.mean.size() != recipe.std.size() || !(recipe.input_scale > 0) ||
+      *std::min_element(recipe.std.begin(), recipe.std.end()) <= 0) {
+    return absl::InvalidArgumentError(
+        "a recipe needs channels, crop and input_scale above 0, and as many "
+        "mean as std, all std above 0");
+  }
+  std::unique_ptr<SampleMaker> maker(new SampleMaker(recipe));
+  maker->normalisation_ = MakeNormalisation(
+      recipe.mean, recipe.std, recipe.input_scale, recipe.channels);
+  RETURN_IF_ERROR(maker->MakeCrop());
+  RETURN_IF_ERROR(maker->AddSteps());
+  RETURN_IF_ERROR(maker->FindShape());
+  return maker;
+}
+
+absl::Status SampleMaker::MakeCrop() {
+  if (!recipe_.first_step_crops) {
+    Params params(CropParams(recipe_));
+    crop_ = MakeFixedCrop(&params);
+    return params.Finish();
+  }
+  if (recipe_.steps.empty() || recipe_.steps[0].one_of.size() != 1) {
+    return absl::InvalidArgumentError("the first step is to be a crop");
+  }
+  const TransformSpec& spec = recipe_.steps[0].one_of[0];
+  Params params(spec.params);
+  crop_ = MakeCropPlan(spec.native_op, &params);
+  if (crop_ == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec.transform, ": ", spec.native_op, " is no crop"));
+  }
+  return params.Finish();
+}
+
+absl::Status SampleMaker::AddSteps() {
+  const size_t first = recipe_.first_step_crops ? 1 : 0;
+  size_t end = recipe_.steps.size();
+  int code = 0;
+  if (end > first && IsFlip(recipe_.steps[end - 1], &code)) {
+    mirror_ = code != 0;
+    upside_down_ = code <= 0;
+    --end;
+  }
+  for (size_t i = first; i < end; ++i) {
+    Step step;
+    step.probability = recipe_.steps[i].probability;
+    for (const TransformSpec& spec : recipe_.steps[i].one_of) {
+      ASSIGN_OR_RETURN(Op op, MakeOp(spec));
+      step.one_of.push_back(std::move(op));
+    }
+    if (step.one_of.empty()) {
+      return absl::InvalidArgumentError("a step without a transform");
+    }
+    steps_.push_back(std::move(step));
+  }
+  return absl::OkStatus();
+}
+
+// By making one: sizes are the transforms' own business.
+absl::Status SampleMaker::FindShape() {
+  const cv::Size size = crop_->size();
+  if (size.empty()) {
+    return absl::InvalidArgumentError(
+        "the crop needs pad_if_needed=True, or samples differ in size");
+  }
+  const cv::Mat image(size, CV_8UC(recipe_.channels), cv::Scalar());
+  Seed(0);
+  try {
+    const cv::Mat sample = Augment(image);
+    shape_ = {recipe_.channels, sample.rows, sample.cols};
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the recipe throws on an image of ", recipe_.channels,
+                     " channels: ", error.what()));
+  }
+  return absl::OkStatus();
+}
+
+void SampleMaker::Seed(uint64_t seed) {
+  random_ = Random(seed);
+  // cv::randn and cv::randu draw from the thread's own generator, for which a
+  // state of 0 is no state.
+  cv::theRNG().state = random_.Next() | 1;
+}
+
+DecodeWindow SampleMaker::DrawWindow(int height, int width) {
+  const cv::Rect rect = crop_->Window(cv::Size(width, height), &random_);
+  return {rect.x, rect.y, rect.width, rect.height};
+}
+
+int SampleMaker::ShrinkFor(const DecodeWindow& window) const {
+  if (!recipe_.scaled_decode || !crop_->resizes()) return 1;
+  int shrink = 1;
+  while (shrink < 8 && window.width >= crop_->size().width * shrink * 2 &&
+         window.height >= crop_->size().height * shrink * 2) {
+    shrink *= 2;
+  }
+  return shrink;
+}
+
+cv::Mat SampleMaker::Augment(const cv::Mat& window) {
+  cv::Mat current = window;
+  if (!steps_.empty() && current.channels() != recipe_.channels) {
+    RepeatChannels(current, recipe_.channels, &repeated_);
+    current = repeated_;
+  }
+  if (crop_->resizes() || current.size() != crop_->size() ||
+      // Operations are written for images without gaps.
+      (!steps_.empty() && !current.isContinuous())) {
+    crop_->Finish(current, &cropped_);
+    current = cropped_;
+  }
+  for (Step& step : steps_) {
+    if (step.probability < 1 && random_.Unit() >= step.probability) continue;
+    const size_t choice =
+        step.one_of.size() == 1 ? 0 : random_.Below(step.one_of.size());
+    step.one_of[choice](current, &random_, &step.output);
+    current = step.output;
+  }
+  return current;
+}
+
+absl::Status SampleMaker::Finish(const PixelView& window, float* out,
+                                 SampleTimes* times) {
+  if (recipe_.channels % window.channels != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", window.channels, " channels, which do not make ",
+                     recipe_.channels));
+  }
+  const int64_t begin = MonotonicNs();
+  const cv::Mat sample = Augment(MatOf(window));
+  const int64_t augmented = MonotonicNs();
+  times->augment_ns += augmented - begin;
+  if (sample.rows != shape_.height || sample.cols != shape_.width) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("becomes ", sample.cols, "x", sample.rows, ", not the ",
+                     shape_.width, "x", shape_.height, " of the batch"));
+  }
+  PixelView view = ViewOf(sample);
+  if (upside_down_) {
+    view.data += (view.height - 1) * view.stride;
+    view.stride = -view.stride;
+  }
+  NormaliseToPlanes(view, mirror_, normalisation_, out);
+  times->collate_ns += MonotonicNs() - augmented;
+  return absl::OkStatus();
+}
+
+absl::Status SampleMaker::FromBytes(absl::string_view bytes, uint64_t seed,
+                                    float* out, SampleTimes* times) {
+  Seed(seed);
+  const int64_t begin = MonotonicNs();
+  ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
+  const DecodeWindow window = DrawWindow(info.height, info.width);
+  ASSIGN_OR_RETURN(const PixelView pixels,
+                   decoder_.Decode(window, ShrinkFor(window)));
+  times->decode_ns += MonotonicNs() - begin;
+  return Finish(pixels, out, times);
+}
+
+absl::Status SampleMaker::FromPixels(const PixelView& image, uint64_t seed,
+                                     float* out, SampleTimes* times) {
+  Seed(seed);
+  const DecodeWindow window = DrawWindow(image.height, image.width);
+  PixelView pixels = image;
+  pixels.data += window.y * image.stride +
+                 static_cast<ptrdiff_t>(window.x) * image.channels;
+  pixels.height = window.height;
+  pixels.width = window.width;
+  return Finish(pixels, out, times);
+}
+
+absl::Status SampleMaker::FromFirst(absl::string_view bytes, uint64_t seed,
+                                    float* out, SampleTimes* times) {
+  if (first_.empty()) {
+    ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
+    ASSIGN_OR_RETURN(const PixelView whole,
+                     decoder_.Decode({0, 0, info.width, info.height}));
+    first_ = MatOf(whole).clone();
+  }
+  return FromPixels(ViewOf(first_), seed, out, times);
+}
+
+}  // namespace feedrate

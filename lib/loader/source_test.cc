@@ -1,0 +1,113 @@
+#include "lib/loader/source.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/loader/file_source.h"
+#include "lib/loader/memory_source.h"
+#include "lib/loader/shard_source.h"
+#include "lib/loader/testing/test_files.h"
+#include "lib/tar/builder.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> Contents(const Source& source) {
+  std::vector<std::string> contents;
+  ReadBuffer buffer;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    const auto bytes = source.Read(i, &buffer);
+    contents.push_back(bytes.ok() ? std::string(*bytes)
+                                  : std::string(bytes.status().message()));
+  }
+  return contents;
+}
+
+TEST(FileSourceTest, ReadsAndMapsTheItemsOfAFolder) {
+  const std::string folder = NewTestFolder();
+  WriteTestFile(folder, "b.JPG", "bee");
+  WriteTestFile(folder, "a.npy", "array");
+  WriteTestFile(folder, "empty.png", "");
+  WriteTestFile(folder, "label.txt", "no item");
+  for (const FileAccess access : {FileAccess::kRead, FileAccess::kMap}) {
+    const auto source = FolderSource(folder, access);
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_THAT(Contents(**source), ElementsAre("array", "bee", ""));
+    EXPECT_THAT((*source)->name(1), HasSubstr("b.JPG"));
+  }
+  EXPECT_FALSE(FolderSource(folder + "/none").ok());
+}
+
+TEST(FileSourceTest, SaysWhatIsWrongWithAFile) {
+  const std::string folder = NewTestFolder();
+  const std::string path = WriteTestFile(folder, "a.jpg", "short");
+  for (const FileAccess access : {FileAccess::kRead, FileAccess::kMap}) {
+    const auto source =
+        ListSource({{path, 9}, {folder + "/none.jpg", 5}}, access);
+    const std::vector<std::string> contents = Contents(*source);
+    EXPECT_THAT(contents[0], HasSubstr("has 5 bytes, not the 9"));
+    EXPECT_THAT(contents[1], HasSubstr("cannot open: No such file"));
+  }
+}
+
+TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
+  const std::string folder = NewTestFolder();
+  const std::string a =
+      WriteTestFile(folder, "a.tar",
+                    tar::Builder()
+                        .Folder("d")
+                        .File("d.x/0001.cls", "7")
+                        .File("d.x/0001.jpg", std::string(5000, 'j'))
+                        .File("d.x/0001.seg.png", "second image of the sample")
+                        .File("d.x/0002.npy", "n")
+                        .Finish());
+  const std::string b =
+      WriteTestFile(folder, "b.tar",
+                    tar::Builder()
+                        .Pax("path", std::string(150, 'p') + ".jpeg")
+                        .File("short", "long name")
+                        .Finish());
+  const auto source = ShardSource({a, b});
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Contents(**source),
+              ElementsAre(std::string(5000, 'j'), "n", "long name"));
+  EXPECT_EQ((*source)->name(0), a + ":d.x/0001.jpg");
+}
+
+TEST(ShardSourceTest, NamesAShardThatIsBroken) {
+  const std::string folder = NewTestFolder();
+  const std::string whole =
+      tar::Builder().File("a.jpg", std::string(3000, 'j')).Finish();
+  const std::string cut =
+      WriteTestFile(folder, "cut.tar", whole.substr(0, 2000));
+  EXPECT_THAT(std::string(ShardSource({cut}).status().message()),
+              HasSubstr("cut.tar: is not a whole tar"));
+  const std::string other =
+      WriteTestFile(folder, "other.tar", std::string(1024, 'x'));
+  EXPECT_THAT(std::string(ShardSource({other}).status().message()),
+              HasSubstr("other.tar"));
+  EXPECT_TRUE(absl::IsNotFound(ShardSource({folder + "/none"}).status()));
+}
+
+TEST(MemorySourceTest, ShowsTheCorpusInPlace) {
+  const Corpus corpus = SmallCorpus(9);
+  const auto source = MemorySource(corpus);
+  ASSERT_TRUE(source.ok()) << source.status();
+  ASSERT_TRUE((*source)->in_memory());
+  ASSERT_EQ((*source)->size(), 2);
+  const PixelView pixels = (*source)->Pixels(1);
+  EXPECT_EQ(pixels.data, corpus.image(1).data);
+  EXPECT_EQ(pixels.channels, 9);
+  EXPECT_EQ(pixels.stride, corpus.image(1).width * 9);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,10 @@
+// worker_native: measures feedrate's own loader for pipeline.
+#include <memory>
+
+#include "lib/adapters/worker/worker_main.h"
+#include "lib/loader/worker/native_adapter.h"
+
+int main(int argc, char** argv) {
+  return feedrate::WorkerMain(argc, argv,
+                              std::make_unique<feedrate::NativeAdapter>());
+}

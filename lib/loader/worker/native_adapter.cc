@@ -1,0 +1,118 @@
+#include "lib/loader/worker/native_adapter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/time_epoch.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/epoch.h"
+#include "lib/loader/loader.h"
+#include "lib/loader/worker/native_options.h"
+#include "lib/worker/loader_message.h"
+#include "opencv2/core/ocl.hpp"
+#include "opencv2/core/utility.hpp"
+
+namespace feedrate {
+namespace {
+
+void ReportStages(const Epoch& epoch, EpochReply* reply) {
+  for (const StageReport& stage : epoch.stages()) {
+    reply->stages.push_back({stage.name, stage.busy_s, stage.wait_in_s,
+                             stage.wait_out_s, stage.queue_fill});
+  }
+}
+
+void ReportFaults(const Epoch& epoch, EpochReply* reply) {
+  reply->errors_total = epoch.faults().total();
+  for (ItemFault& fault : epoch.faults().kept()) {
+    if (reply->errors.size() == kMaxNamedErrors) return;
+    reply->errors.push_back(
+        {fault.item, std::move(fault.name), std::move(fault.reason)});
+  }
+}
+
+class NativeStream : public BatchStream {
+ public:
+  explicit NativeStream(std::unique_ptr<Epoch> epoch)
+      : epoch_(std::move(epoch)) {}
+
+  absl::StatusOr<BatchStream::Batch> Next() override {
+    ASSIGN_OR_RETURN(const feedrate::Batch* batch, epoch_->Next());
+    if (batch == nullptr) return BatchStream::Batch();
+    return BatchStream::Batch{batch->size, batch->bytes()};
+  }
+
+  absl::Status Finish(EpochReply* reply) override {
+    epoch_->Stop();
+    ReportStages(*epoch_, reply);
+    ReportFaults(*epoch_, reply);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::unique_ptr<Epoch> epoch_;
+};
+
+class NativeLoader : public PreparedLoader {
+ public:
+  explicit NativeLoader(std::unique_ptr<Loader> loader)
+      : loader_(std::move(loader)) {}
+
+  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
+    // Memory for batches is the loader's, not the epoch's: made before.
+    EpochRange range;
+    range.first = command.first;
+    range.count = command.count;
+    RETURN_IF_ERROR(loader_->ReserveFor(range));
+    return TimeEpoch(
+        command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
+          ASSIGN_OR_RETURN(std::unique_ptr<Epoch> epoch,
+                           loader_->StartEpoch(command.seed, 0, range));
+          return std::make_unique<NativeStream>(std::move(epoch));
+        });
+  }
+
+  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
+    const SampleShape& shape = loader_->shape();
+    sample_.resize(shape.values());
+    RETURN_IF_ERROR(loader_->MakeSample(seed, 0, item, sample_.data()));
+    Output output;
+    output.data = sample_.data();
+    output.bytes = static_cast<int64_t>(sample_.size() * sizeof(float));
+    output.dtype = "float32";
+    output.layout = "CHW";
+    output.shape = {shape.channels, shape.height, shape.width};
+    return output;
+  }
+
+ private:
+  std::unique_ptr<Loader> loader_;
+  std::vector<float> sample_;
+};
+
+}  // namespace
+
+std::string NativeAdapter::version() const {
+  return absl::StrCat("1+opencv", cv::getVersionString());
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
+    const TransformSpec& spec, const LoaderInput& input) {
+  cv::ocl::setUseOpenCL(false);
+  ASSIGN_OR_RETURN(const LoaderOptions options, NativeOptions(spec));
+  ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
+                   NativeSource(*spec.loader, input));
+  std::unique_ptr<DeviceCopy> copy;
+  if (spec.loader->scope == kCopyScope) copy = std::make_unique<HostCopy>();
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Loader> loader,
+      Loader::Create(std::move(source), options, nullptr, std::move(copy)));
+  threads_ = std::max(1, options.workers);
+  return std::make_unique<NativeLoader>(std::move(loader));
+}
+
+}  // namespace feedrate

@@ -1,0 +1,179 @@
+#include "lib/loader/worker/native_adapter.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/loader/testing/test_files.h"
+#include "lib/tar/builder.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TransformSpec Spec(const std::string& source) {
+  LoaderSpec loader;
+  loader.scope = source == "corpus" ? kMemoryScope : kDecodeScope;
+  loader.source = source;
+  loader.batch_size = 4;
+  loader.workers = 2;
+  loader.prefetch = 2;
+  loader.channels = 3;
+  loader.crop = 16;
+  loader.crop_position = "random";
+  loader.mean = {0.485, 0.456, 0.406};
+  loader.std = {0.229, 0.224, 0.225};
+  loader.input_scale = 255;
+  loader.on_error = "skip";
+  TransformSpec spec;
+  spec.library = "native";
+  spec.transform = "HorizontalFlip";
+  spec.native_op = "cv::flip";
+  spec.params = {"flip_code=1"};
+  spec.loader = loader;
+  return spec;
+}
+
+LoaderInput Files(int count, const std::vector<int>& broken = {}) {
+  const std::string folder = TestFolder(count, broken);
+  LoaderInput input;
+  for (int i = 0; i < count; ++i) {
+    const std::string path = absl::StrCat(folder, "/00", i, ".jpg");
+    input.files.push_back({path, -1});
+  }
+  return input;
+}
+
+std::unique_ptr<PreparedLoader> Prepare(const TransformSpec& spec,
+                                        const LoaderInput& input) {
+  NativeAdapter adapter;
+  auto loader = adapter.PrepareLoader(spec, input);
+  EXPECT_TRUE(loader.ok()) << loader.status();
+  EXPECT_EQ(adapter.threads(), 2);
+  return *std::move(loader);
+}
+
+TEST(NativeAdapterTest, RunsAnEpochOverFiles) {
+  const LoaderInput input = Files(9, {3});
+  const auto loader = Prepare(Spec("files"), input);
+  EpochCommand command;
+  command.count = 9;
+  const auto reply = loader->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 9);
+  EXPECT_EQ(reply->batches, 3);
+  EXPECT_EQ(reply->bytes_out, 9 * 3 * 16 * 16 * 4);
+  EXPECT_EQ(reply->errors_total, 1);
+  ASSERT_EQ(reply->errors.size(), 1u);
+  EXPECT_EQ(reply->errors[0].item, 3);
+  EXPECT_THAT(reply->errors[0].path, HasSubstr("003.jpg"));
+  ASSERT_EQ(reply->stages.size(), 4u);
+  EXPECT_EQ(reply->stages[1].name, "decode");
+  EXPECT_GT(reply->stages[1].busy_s, 0);
+}
+
+TEST(NativeAdapterTest, OutputsAreThoseOfTheSeed) {
+  const LoaderInput input = Files(4);
+  const auto loader = Prepare(Spec("files"), input);
+  const auto keep = [&](int64_t item, uint64_t seed) {
+    const auto output = loader->OutputFor(item, seed);
+    EXPECT_TRUE(output.ok()) << output.status();
+    EXPECT_THAT(output->shape, ElementsAre(3, 16, 16));
+    EXPECT_EQ(output->dtype, "float32");
+    return std::string(static_cast<const char*>(output->data), output->bytes);
+  };
+  EXPECT_EQ(keep(1, 5), keep(1, 5));
+  EXPECT_NE(keep(1, 5), keep(1, 6));
+  EXPECT_NE(keep(1, 5), keep(2, 5));
+  EXPECT_FALSE(loader->OutputFor(4, 0).ok());
+}
+
+TEST(NativeAdapterTest, ShardsAndTheCopyScope) {
+  const std::string folder = NewTestFolder();
+  tar::Builder builder;
+  for (int i = 0; i < 5; ++i) {
+    builder.File(absl::StrCat(i, ".jpg"), TestJpeg(30, 40, i))
+        .File(absl::StrCat(i, ".cls"), "1");
+  }
+  LoaderInput input;
+  input.files.push_back({WriteTestFile(folder, "a.tar", builder.Finish()), -1});
+  TransformSpec spec = Spec("shards");
+  spec.loader->scope = kCopyScope;
+  EpochCommand command;
+  command.count = 5;
+  const auto reply = Prepare(spec, input)->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 5);
+  EXPECT_EQ(reply->stages.back().name, "copy");
+}
+
+TEST(NativeAdapterTest, MemoryWithMixing) {
+  const Corpus corpus = SmallCorpus(3);
+  LoaderInput input;
+  input.corpus = &corpus;
+  TransformSpec spec = Spec("corpus");
+  spec.native_op = "feedrate::mixup";
+  spec.params = {"alpha=0.8"};
+  spec.loader->batch_transform = "mixup";
+  EpochCommand command;
+  command.count = 10;
+  const auto reply = Prepare(spec, input)->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->batches, 3);
+}
+
+TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
+  const LoaderInput input = Files(4);
+  TransformSpec spec = Spec("files");
+  spec.native_op = "feedrate::steps";
+  spec.params = {
+      "step=0.5 cv::flip{flip_code=1}",
+      "step=cv::cvtColor{code=COLOR_RGB2GRAY;back=COLOR_GRAY2RGB} | "
+      "cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}",
+      "step=cv::LUT+cv::cvtColor+cv::addWeighted{brightness=U(0.7,1.3);"
+      "contrast=U(0.7,1.3);saturation=U(0.7,1.3)}"};
+  EpochCommand command;
+  command.count = 20;
+  const auto reply = Prepare(spec, input)->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 20);
+}
+
+TEST(NativeAdapterTest, ACorruptFileCanFailTheEpoch) {
+  const LoaderInput input = Files(9, {3});
+  TransformSpec spec = Spec("files");
+  spec.loader->on_error = "fail";
+  EpochCommand command;
+  command.count = 9;
+  const auto reply = Prepare(spec, input)->RunEpoch(command);
+  EXPECT_THAT(std::string(reply.status().message()), HasSubstr("003.jpg"));
+}
+
+TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
+  NativeAdapter adapter;
+  const LoaderInput input = Files(1);
+  TransformSpec spec = Spec("files");
+  spec.native_op = "cv::unheard";
+  EXPECT_THAT(
+      std::string(adapter.PrepareLoader(spec, input).status().message()),
+      HasSubstr("cv::unheard"));
+  spec = Spec("files");
+  spec.device = "cuda";
+  EXPECT_THAT(
+      std::string(adapter.PrepareLoader(spec, input).status().message()),
+      HasSubstr("on the cpu"));
+  spec = Spec("files");
+  spec.native_op = "feedrate::mixup";
+  spec.params = {"beta=1"};
+  EXPECT_FALSE(adapter.PrepareLoader(spec, input).ok());
+}
+
+}  // namespace
+}  // namespace feedrate

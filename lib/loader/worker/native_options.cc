@@ -1,0 +1,100 @@
+#include "lib/loader/worker/native_options.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/file_source.h"
+#include "lib/loader/memory_source.h"
+#include "lib/loader/shard_source.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+absl::StatusOr<MixOptions> MixOf(const TransformSpec& spec) {
+  MixOptions mix;
+  if (spec.loader->batch_transform == "mixup") mix.kind = MixKind::kMixup;
+  if (spec.loader->batch_transform == "cutmix") mix.kind = MixKind::kCutMix;
+  if (spec.native_op != kMixupOp && spec.native_op != kCutMixOp) return mix;
+  Params params(spec.params);
+  mix.alpha = params.NumberOr("alpha", 1);
+  RETURN_IF_ERROR(params.Finish());
+  return mix;
+}
+
+absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
+  const LoaderSpec& loader = *spec.loader;
+  Recipe recipe;
+  recipe.channels = loader.channels;
+  recipe.crop = loader.crop;
+  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
+                                                     : CropPosition::kRandom;
+  recipe.first_step_crops = loader.is_crop;
+  recipe.mean = loader.mean;
+  recipe.std = loader.std;
+  recipe.input_scale = loader.input_scale;
+  if (spec.native_op == kMixupOp || spec.native_op == kCutMixOp) return recipe;
+  ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
+  return recipe;
+}
+
+Ablation AblationOf(const std::string& word) {
+  if (word == "no_augment") return Ablation::kNoAugment;
+  if (word == "no_decode") return Ablation::kNoDecode;
+  if (word == "cached_batch") return Ablation::kCachedBatch;
+  return Ablation::kNone;
+}
+
+}  // namespace
+
+absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
+  if (!spec.device.empty() && spec.device != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("native delivers on the cpu, not on ", spec.device));
+  }
+  const LoaderSpec& loader = *spec.loader;
+  LoaderOptions options;
+  ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
+  ASSIGN_OR_RETURN(options.mix, MixOf(spec));
+  options.batch_size = static_cast<int>(loader.batch_size);
+  options.workers = loader.workers;
+  // All workers fill the same batch, so a batch ahead is one for all of them.
+  options.buffers = std::max(1, loader.prefetch);
+  options.persistent = loader.persistent;
+  options.drop_last = loader.drop_last;
+  options.shuffle = loader.shuffle;
+  options.seed = static_cast<uint64_t>(spec.seed);
+  options.on_error =
+      loader.on_error == "fail" ? OnError::kFail : OnError::kSkip;
+  options.ablation = AblationOf(loader.ablation);
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
+                                                     const LoaderInput& input) {
+  if (spec.source == "corpus") {
+    if (input.corpus == nullptr) {
+      return absl::InvalidArgumentError("a corpus was to be sent, and was not");
+    }
+    return MemorySource(*input.corpus);
+  }
+  if (spec.source == "shards") {
+    std::vector<std::string> shards;
+    for (const SourceFile& file : input.files) shards.push_back(file.path);
+    return ShardSource(shards);
+  }
+  std::vector<ListedFile> files;
+  files.reserve(input.files.size());
+  for (const SourceFile& file : input.files) {
+    files.push_back({file.path, file.bytes});
+  }
+  return ListSource(std::move(files));
+}
+
+}  // namespace feedrate

@@ -1,0 +1,28 @@
+// From what the runner asks for to the options of the loader.
+#ifndef FEEDRATE_LIB_LOADER_WORKER_NATIVE_OPTIONS_H_
+#define FEEDRATE_LIB_LOADER_WORKER_NATIVE_OPTIONS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/loader/loader.h"
+#include "lib/loader/source.h"
+
+namespace feedrate {
+
+// Native operations of a recipe whose only transform is at the batch stage.
+// `alpha=` among their params is that of Beta(alpha, alpha), 1 if left out.
+inline constexpr char kMixupOp[] = "feedrate::mixup";
+inline constexpr char kCutMixOp[] = "feedrate::cutmix";
+
+// InvalidArgument names what is not understood. REQUIRES: spec.loader, checked.
+absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec);
+
+// What the spec's `source` says. `input` outlives the result.
+absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
+                                                     const LoaderInput& input);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_LOADER_WORKER_NATIVE_OPTIONS_H_

@@ -1,0 +1,64 @@
+// ViT-5 and the byte language model on libtorch.
+//
+// Errors are libtorch's exceptions: what uses a model catches them once, in
+// main.
+#ifndef FEEDRATE_LIB_MODEL_TORCH_MODEL_H_
+#define FEEDRATE_LIB_MODEL_TORCH_MODEL_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/model/model_spec.h"
+#include "lib/model/torch/parts.h"
+
+namespace feedrate {
+
+// A tensor to train. `decays`: weight decay is for it (matrices).
+struct Parameter {
+  std::string name;
+  at::Tensor value;
+  bool decays = false;
+};
+
+struct ModelOptions {
+  at::Device device = at::kCPU;
+  // Of the initial weights, which are the same on every device.
+  uint64_t seed = 0;
+  // Computes activations of each block again in the backward pass instead of
+  // keeping them.
+  bool activation_checkpointing = false;
+  const Parts* parts = nullptr;  // Null: EagerParts.
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // kVit: images, batch x channels x side x side of float32, to batch x
+  // classes. kByteLm: bytes, batch x at most context of int64, to batch x
+  // bytes x vocabulary.
+  virtual at::Tensor Forward(const at::Tensor& input) const = 0;
+
+  // In an order that only the spec decides.
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const ModelSpec& spec() const { return spec_; }
+  const Parts& parts() const { return *parts_; }
+
+ protected:
+  Model(const ModelSpec& spec, const ModelOptions& options);
+
+  const ModelSpec spec_;
+  const Parts* const parts_;
+  std::vector<Parameter> parameters_;
+};
+
+std::unique_ptr<Model> MakeModel(const ModelSpec& spec,
+                                 const ModelOptions& options);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_TORCH_MODEL_H_

@@ -1,0 +1,245 @@
+#include "lib/model/torch/trainer.h"
+
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/stack.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "lib/model/torch/profiler.h"
+
+namespace feedrate {
+namespace {
+
+// Products in bf16 while it lives. The weights' casts are kept for its time.
+class Autocast {
+ public:
+  Autocast(at::DeviceType device, bool enabled)
+      : device_(device), enabled_(enabled) {
+    if (!enabled_) return;
+    at::autocast::set_autocast_enabled(device_, true);
+    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::increment_nesting();
+  }
+  ~Autocast() {
+    if (!enabled_) return;
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device_, false);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  const at::DeviceType device_;
+  const bool enabled_;
+};
+
+std::vector<double> TakeValues(std::vector<at::Tensor>* values) {
+  std::vector<double> taken;
+  if (values->empty()) return taken;
+  const at::Tensor all =
+      at::stack(*values).to(at::kCPU).to(at::kDouble).contiguous();
+  const double* data = all.const_data_ptr<double>();
+  taken.assign(data, data + all.numel());
+  values->clear();
+  return taken;
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainerParts& parts, const TrainerOptions& options)
+    : parts_(parts), options_(options), clock_(parts.device->MakeClock()) {
+  parts_.device->AllowTf32(options.precision == "tf32");
+  if (parts_.sync != nullptr) {
+    std::vector<at::Tensor> values;
+    for (const Parameter& p : parts_.model->parameters()) {
+      values.push_back(p.value);
+    }
+    parts_.sync->Broadcast(values);
+  }
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::Step() {
+  clock_->StartStep();
+  if (options_.graphs) {
+    StepByGraph();
+  } else {
+    StepEagerly();
+  }
+  ++step_;
+}
+
+Batch Trainer::NextBatch(int micro) {
+  const int64_t index = step_ * options_.accumulation + micro;
+  Batch batch;
+  {
+    const NamedRange range("data");
+    batch = parts_.batches->Get(index);
+  }
+  clock_->Mark(kDataWait);
+  const at::Device device = parts_.device->device();
+  batch = {batch.input.to(device, batch.input.scalar_type(),
+                          /*non_blocking=*/true),
+           batch.target.to(device, batch.target.scalar_type(),
+                           /*non_blocking=*/true)};
+  clock_->Mark(kCopy);
+  batch = MixBatch(options_.mixing, index, batch);
+  clock_->Mark(kMixing);
+  return batch;
+}
+
+at::Tensor Trainer::RunBatch(const Batch& batch) {
+  at::Tensor loss;
+  {
+    const Autocast autocast(parts_.device->device().type(),
+                            options_.precision == "bf16");
+    at::Tensor logits;
+    {
+      const NamedRange range("forward");
+      logits = parts_.model->Forward(batch.input);
+    }
+    clock_->Mark(kForward);
+    const NamedRange range("loss");
+    at::Tensor target = batch.target;
+    if (logits.dim() == 3) {
+      logits = logits.flatten(0, 1);
+      target = target.flatten();
+    }
+    // In float32, as autocast would have it.
+    loss = parts_.model->parts()
+               .CrossEntropy(logits.to(at::kFloat), target)
+               .div(options_.accumulation);
+  }
+  clock_->Mark(kLoss);
+  {
+    const NamedRange range("backward");
+    loss.backward();
+  }
+  clock_->Mark(kBackward);
+  return loss.detach();
+}
+
+void Trainer::Update() {
+  norm_ = GradientNorm(parts_.model->parameters());
+  clock_->Mark(kOther);
+  if (!options_.optimizer_in_step) clock_->EndStep();
+  {
+    const NamedRange range("optimizer_step");
+    parts_.optimizer->Step();
+  }
+  if (options_.optimizer_in_step) clock_->Mark(kOptimizer);
+  ZeroGradients(parts_.model->parameters());
+  if (options_.optimizer_in_step) {
+    clock_->Mark(kOther);
+    clock_->EndStep();
+  }
+}
+
+void Trainer::StepEagerly() {
+  at::Tensor loss;
+  for (int micro = 0; micro < options_.accumulation; ++micro) {
+    const Batch batch = NextBatch(micro);
+    if (parts_.sync != nullptr) {
+      parts_.sync->Prepare(micro + 1 == options_.accumulation);
+    }
+    const at::Tensor part = RunBatch(batch);
+    loss = micro == 0 ? part : loss.add(part);
+  }
+  if (parts_.sync != nullptr) {
+    const NamedRange range("grad_sync");
+    parts_.sync->Wait();
+    parts_.sync->Average(loss);
+    clock_->Mark(kGradSync);
+  }
+  losses_.push_back(loss);
+  Update();
+  norms_.push_back(norm_);
+}
+
+void Trainer::RecordGraph(const Batch& batch) {
+  if (options_.accumulation > 1 || parts_.sync != nullptr) {
+    throw std::runtime_error(
+        "graphs go with neither accumulation nor several processes");
+  }
+  graph_batch_ = {batch.input.clone(), batch.target.clone()};
+  // Warming up trains; what it changed is put back.
+  NamedTensors before;
+  for (const auto& entry : State()) {
+    before.emplace_back(entry.first, entry.second.detach().clone());
+  }
+  // Its marks are those of one long step that nobody reads.
+  std::unique_ptr<PhaseClock> timed = std::move(clock_);
+  clock_ = MakeWallPhaseClock();
+  graph_ = parts_.device->Record([this] {
+    graph_loss_ = RunBatch(graph_batch_);
+    Update();
+    graph_norm_ = norm_;
+  });
+  clock_ = std::move(timed);
+  CopyTensors(before, State());
+  ZeroGradients(parts_.model->parameters());
+  parts_.device->Synchronize();
+}
+
+void Trainer::StepByGraph() {
+  const Batch batch = NextBatch(0);
+  if (graph_ == nullptr) {
+    RecordGraph(batch);
+  }
+  graph_batch_.input.copy_(batch.input, /*non_blocking=*/true);
+  graph_batch_.target.copy_(batch.target, /*non_blocking=*/true);
+  clock_->Mark(kCopy);
+  graph_->Replay();
+  clock_->Mark(kUnattributed);
+  losses_.push_back(graph_loss_.clone());
+  norms_.push_back(graph_norm_.clone());
+  clock_->Mark(kOther);
+  clock_->EndStep();
+}
+
+std::vector<double> Trainer::TakeLosses() { return TakeValues(&losses_); }
+
+std::vector<double> Trainer::TakeGradientNorms() { return TakeValues(&norms_); }
+
+NamedTensors Trainer::State() const {
+  NamedTensors state;
+  for (const Parameter& parameter : parts_.model->parameters()) {
+    state.emplace_back(parameter.name, parameter.value);
+  }
+  for (const auto& entry : parts_.optimizer->State()) {
+    state.emplace_back("optimizer." + entry.first, entry.second);
+  }
+  return state;
+}
+
+Checkpoint Trainer::Save() const {
+  Checkpoint checkpoint;
+  checkpoint.meta["model"] = parts_.model->spec().name;
+  checkpoint.meta["step"] = std::to_string(step_);
+  for (const auto& entry : State()) {
+    checkpoint.tensors.emplace_back(entry.first,
+                                    entry.second.detach().to(at::kCPU).clone());
+  }
+  return checkpoint;
+}
+
+void Trainer::Restore(const Checkpoint& checkpoint) {
+  const auto model = checkpoint.meta.find("model");
+  if (model == checkpoint.meta.end() ||
+      model->second != parts_.model->spec().name) {
+    throw std::runtime_error("the checkpoint is not of " +
+                             parts_.model->spec().name);
+  }
+  const auto step = checkpoint.meta.find("step");
+  if (step == checkpoint.meta.end()) {
+    throw std::runtime_error("the checkpoint does not say its step");
+  }
+  CopyTensors(checkpoint.tensors, State());
+  step_ = std::stoll(step->second);
+}
+
+}  // namespace feedrate

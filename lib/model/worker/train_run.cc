@@ -1,0 +1,277 @@
+#include "lib/model/worker/train_run.h"
+
+#include <ATen/Parallel.h>
+#include <signal.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "lib/model/flops.h"
+#include "lib/model/torch/batches.h"
+#include "lib/model/torch/checkpoint.h"
+#include "lib/model/torch/device.h"
+#include "lib/model/torch/device_rates.h"
+#include "lib/model/torch/gradient_sync.h"
+#include "lib/model/torch/json_text.h"
+#include "lib/model/torch/model.h"
+#include "lib/model/torch/op_counter.h"
+#include "lib/model/torch/optimizer.h"
+#include "lib/model/torch/process_group.h"
+#include "lib/model/torch/profiler.h"
+#include "lib/model/torch/trainer.h"
+
+namespace feedrate {
+namespace {
+
+// Batches that the synthetic set has, so that a loss can fall over a few
+// hundred steps and no batch comes twice in a row.
+constexpr int64_t kSyntheticBatches = 4;
+
+class Training {
+ public:
+  Training(const TrainSpec& spec, const Tell& tell)
+      : spec_(spec), tell_(tell), model_spec_(FindModel(spec.model)) {
+    if (spec_.threads > 0) at::set_num_threads(spec_.threads);
+    device_ = MakeTrainDevice(spec_.device, spec_.device_index);
+    MakeParts();
+  }
+
+  void Run() {
+    TellReady();
+    // Before warm-up, so that what only warm-up needs counts as well: whoever
+    // trains must have that memory.
+    device_->ResetPeaks();
+    const int64_t first = trainer_->step();
+    for (int64_t i = 0; i < spec_.warmup; ++i) Step(spec_.warmup + spec_.steps);
+    device_->Synchronize();
+    trainer_->TakeTimes();
+    trainer_->TakeLosses();
+    trainer_->TakeGradientNorms();
+    const double start = MonotonicSeconds();
+    for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
+    device_->Synchronize();
+    wall_s_ = MonotonicSeconds() - start;
+    times_ = trainer_->TakeTimes();
+    losses_ = trainer_->TakeLosses();
+    norms_ = trainer_->TakeGradientNorms();
+    peaks_ = device_->Peaks();
+    if (spec_.rank == 0) SaveTo(spec_.checkpoint);
+    Profile();
+    if (spec_.count) CountProducts();
+    if (spec_.rates) rates_ = MeasureRates(device_.get(), ProductType());
+    TellResult(first);
+  }
+
+ private:
+  static const ModelSpec& FindModel(const std::string& name) {
+    const ModelSpec* const spec = ModelNamed(name);
+    if (spec == nullptr) {
+      throw std::runtime_error("model \"" + name + "\" is unknown");
+    }
+    return *spec;
+  }
+
+  at::ScalarType ProductType() const {
+    return spec_.precision == "bf16" ? at::kBFloat16 : at::kFloat;
+  }
+
+  void MakeParts() {
+    ModelOptions model_options;
+    model_options.device = device_->device();
+    model_options.seed = spec_.seed;
+    model_options.activation_checkpointing = spec_.activation_checkpointing;
+    model_ = MakeModel(model_spec_, model_options);
+    OptimizerOptions optimizer_options;
+    optimizer_options.name = spec_.optimizer;
+    optimizer_options.learning_rate = spec_.learning_rate;
+    optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
+    SyntheticOptions synthetic;
+    synthetic.batch_size = spec_.batch_size;
+    synthetic.samples =
+        spec_.samples > 0
+            ? spec_.samples
+            : kSyntheticBatches * spec_.batch_size * spec_.world_size;
+    synthetic.seed = spec_.seed;
+    synthetic.device = device_->device();
+    synthetic.rank = spec_.rank;
+    synthetic.world_size = spec_.world_size;
+    batches_ = MakeSyntheticBatches(model_spec_, synthetic);
+    if (spec_.world_size > 1) MakeSync();
+    TrainerParts parts;
+    parts.device = device_.get();
+    parts.model = model_.get();
+    parts.optimizer = optimizer_.get();
+    parts.batches = batches_.get();
+    parts.sync = sync_.get();
+    trainer_ = std::make_unique<Trainer>(parts, Options());
+    if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+  }
+
+  TrainerOptions Options() const {
+    TrainerOptions options;
+    options.precision = spec_.precision;
+    options.accumulation = spec_.accumulation;
+    options.optimizer_in_step = spec_.optimizer_in_step;
+    options.graphs = spec_.graphs;
+    options.mixing.kind = spec_.mixing;
+    options.mixing.classes = model_spec_.classes;
+    options.mixing.seed = spec_.seed;
+    return options;
+  }
+
+  void MakeSync() {
+    GroupOptions group;
+    group.store_file = spec_.store;
+    group.rank = spec_.rank;
+    group.world_size = spec_.world_size;
+    group.device = spec_.device;
+    group.timeout_s = spec_.timeout_s;
+    sync_ = std::make_unique<GradientSync>(
+        JoinGroup(group), model_->parameters(), spec_.bucket_bytes);
+  }
+
+  void Step(int64_t total) {
+    if (trainer_->step() == spec_.die_at_step) raise(SIGKILL);
+    trainer_->Step();
+    ++done_;
+    const double now = MonotonicSeconds();
+    if (now - told_ > 1) {
+      told_ = now;
+      tell_(JsonText()
+                .Text("event", "progress")
+                .Int("done", done_)
+                .Int("total", total)
+                .Object());
+    }
+    if (spec_.rank == 0 && spec_.checkpoint_every > 0 &&
+        trainer_->step() % spec_.checkpoint_every == 0) {
+      SaveTo(spec_.checkpoint);
+    }
+  }
+
+  void SaveTo(const std::string& path) {
+    if (path.empty()) return;
+    Checkpoint checkpoint = trainer_->Save();
+    if (spec_.checkpoint_weights_only) {
+      checkpoint.tensors.resize(model_->parameters().size());
+    }
+    SaveCheckpoint(path, checkpoint);
+  }
+
+  // After the measured steps, which it would disturb.
+  void Profile() {
+    if (spec_.profile.empty()) return;
+    ProfileOptions options;
+    options.kind = spec_.profile;
+    options.prefix = spec_.profile_prefix;
+    options.rank = spec_.rank;
+    options.cuda = spec_.device == "cuda";
+    options.wait = spec_.profile_wait;
+    options.warmup = spec_.profile_warmup;
+    options.active = spec_.profile_active;
+    options.repeat = spec_.profile_repeat;
+    Profiler profiler(options);
+    for (int64_t i = 0; i < profiler.steps(); ++i) {
+      profiler.BeforeStep(i);
+      trainer_->Step();
+    }
+    device_->Synchronize();
+    profiler.Finish();
+    traces_ = profiler.files();
+    kernels_ = profiler.TopKernels();
+  }
+
+  void CountProducts() {
+    // A replayed graph calls nothing that could be counted.
+    if (spec_.graphs) return;
+    const OpCounter counter;
+    trainer_->Step();
+    count_ = counter.Count();
+  }
+
+  void TellReady() {
+    tell_(JsonText()
+              .Text("event", "ready")
+              .Text("version", TORCH_VERSION)
+              .Int("threads", at::get_num_threads())
+              .Int("parameters", CountParameters(model_spec_))
+              .Object());
+  }
+
+  void TellResult(int64_t first_step) {
+    std::vector<double> steps;
+    JsonText phases;
+    for (const StepTimes& step : times_) steps.push_back(step.step_s);
+    for (int phase = 0; phase < kPhases; ++phase) {
+      double sum = 0;
+      for (const StepTimes& step : times_) sum += step.phase_s[phase];
+      phases.Number(PhaseName(phase), sum / times_.size());
+    }
+    JsonText types;
+    for (const auto& type : count_.products_by_type) {
+      types.Int(type.first, type.second);
+    }
+    std::vector<std::string> kernels, traces;
+    for (const KernelTime& kernel : kernels_) {
+      kernels.push_back(JsonText()
+                            .Text("name", kernel.name)
+                            .Number("total_s", kernel.total_s)
+                            .Int("calls", kernel.calls)
+                            .Object());
+    }
+    for (const std::string& file : traces_) traces.push_back(JsonString(file));
+    JsonText result;
+    result.Text("event", "result")
+        .Text("version", TORCH_VERSION)
+        .Int("parameters", CountParameters(model_spec_))
+        .Int("first_step", first_step)
+        .Number("wall_s", wall_s_)
+        .Numbers("steps_s", steps)
+        .Raw("phases", phases.Object())
+        .Numbers("losses", losses_)
+        .Numbers("grad_norms", norms_)
+        .Int("memory_peak_bytes", peaks_.allocated_bytes)
+        .Int("memory_reserved_bytes", peaks_.reserved_bytes)
+        .Number("matmul_flops", rates_.matmul_flops)
+        .Number("copy_bytes", rates_.copy_bytes)
+        .Int("counted_flops", count_.flops)
+        .Raw("matmul_types", types.Object())
+        .Int("buckets", sync_ == nullptr ? 0 : sync_->buckets())
+        .Int("buckets_sent_early", sync_ == nullptr ? 0 : sync_->sent_early())
+        .Raw("kernels", JsonArray(kernels))
+        .Raw("traces", JsonArray(traces));
+    tell_(result.Object());
+  }
+
+  const TrainSpec spec_;
+  const Tell tell_;
+  const ModelSpec model_spec_;
+  std::unique_ptr<TrainDevice> device_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<BatchSource> batches_;
+  std::unique_ptr<GradientSync> sync_;
+  std::unique_ptr<Trainer> trainer_;
+
+  int64_t done_ = 0;
+  double told_ = 0;
+  double wall_s_ = 0;
+  std::vector<StepTimes> times_;
+  std::vector<double> losses_;
+  std::vector<double> norms_;
+  MemoryPeaks peaks_;
+  OpCount count_;
+  DeviceRates rates_;
+  std::vector<std::string> traces_;
+  std::vector<KernelTime> kernels_;
+};
+
+}  // namespace
+
+void RunTraining(const TrainSpec& spec, const Tell& tell) {
+  Training(spec, tell).Run();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,22 @@
+// A whole training as one call: set up, warm up, measure, tell.
+#ifndef FEEDRATE_LIB_MODEL_WORKER_TRAIN_RUN_H_
+#define FEEDRATE_LIB_MODEL_WORKER_TRAIN_RUN_H_
+
+#include <functional>
+#include <string>
+
+#include "lib/model/worker/train_spec.h"
+
+namespace feedrate {
+
+// Takes JSON objects as they come: `event` is `ready` (the model is made),
+// `progress` (about once a second), and last `result`.
+using Tell = std::function<void(const std::string& json)>;
+
+// Throws what libtorch throws, and std::runtime_error for what the spec has
+// wrong.
+void RunTraining(const TrainSpec& spec, const Tell& tell);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_WORKER_TRAIN_RUN_H_

@@ -1,0 +1,136 @@
+// Operations and bytes of a model, part by part, and how ways to mix a sequence
+// grow with its length.
+//
+//   bazel run //tools/flops -- --model=vit5_small
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gflags/gflags.h"
+#include "lib/base/did_you_mean.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/model/flops_report.h"
+#include "lib/records/json_writer.h"
+
+DEFINE_string(model, "vit5_small",
+              "NAMES: vit5_base, vit5_small, vit5_tiny, byte_lm_small, "
+              "byte_lm_tiny, or one layer of attention, hyena, ckconv; "
+              "`mixers` is all three");
+DEFINE_string(lengths, "128,256,512,1024,2048,4096,8192,16384,32768,65536",
+              "LIST: lengths of the sequence, for mixers");
+DEFINE_int64(width, 384, "N: width of the mixers");
+DEFINE_int64(batch_size, 1,
+             "N: samples that share one reading of the weights, for bytes");
+DEFINE_string(precision, "bf16",
+              "NAME: type of the values, for bytes {fp32|bf16}");
+DEFINE_string(format, "table",
+              "NAME: how to write it {table|markdown|jsonl|svg}");
+DEFINE_string(output, "-", "FILE: where to write; - is standard output");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "flops";
+  info.summary = "operations of a model by part, and how they grow";
+  info.usage = "[--model=NAMES] [flags]";
+  info.description =
+      "Counts the operations, parameters and bytes of one sample from the\n"
+      "model's shapes: what train divides by to say how much of a device is\n"
+      "used. A multiplication with its addition is two operations, and only\n"
+      "matrix products are in the total. --format=svg draws how one layer of\n"
+      "attention, Hyena and CKConv grows with the length of the sequence.";
+  info.examples = {
+      "flops --model=vit5_small",
+      "flops --model=vit5_tiny,byte_lm_tiny --format=jsonl",
+      "flops --model=mixers --format=svg --output=scaling.svg",
+  };
+  info.flag_files = {"tools/flops/main.cc"};
+  return info;
+}
+
+absl::Status CheckChoice(const std::string& flag, const std::string& value,
+                         const std::vector<std::string>& choices) {
+  for (const std::string& choice : choices) {
+    if (value == choice) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag, ": \"", value, "\" is unknown", DidYouMean(value, choices)));
+}
+
+absl::StatusOr<FlopsOptions> OptionsFromFlags() {
+  RETURN_IF_ERROR(CheckChoice("format", FLAGS_format,
+                              {"table", "markdown", "jsonl", "svg"}));
+  RETURN_IF_ERROR(CheckChoice("precision", FLAGS_precision, {"fp32", "bf16"}));
+  FlopsOptions options;
+  for (const auto& name : absl::StrSplit(FLAGS_model, ',', absl::SkipEmpty())) {
+    if (name == "mixers") {
+      options.models.insert(options.models.end(),
+                            {"attention", "hyena", "ckconv"});
+    } else {
+      options.models.emplace_back(name);
+    }
+  }
+  if (options.models.empty()) {
+    return absl::InvalidArgumentError("--model: names no model");
+  }
+  for (const auto& text :
+       absl::StrSplit(FLAGS_lengths, ',', absl::SkipEmpty())) {
+    int64_t length = 0;
+    if (!absl::SimpleAtoi(text, &length)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--lengths: \"", text, "\" is no number"));
+    }
+    options.lengths.push_back(length);
+  }
+  options.width = FLAGS_width;
+  options.batch_size = FLAGS_batch_size;
+  options.bytes_per_value = FLAGS_precision == "fp32" ? 4 : 2;
+  return options;
+}
+
+absl::StatusOr<std::string> Render(const std::vector<Flops>& records) {
+  if (FLAGS_format == "svg") return FlopsFigure(records);
+  if (FLAGS_format != "jsonl") {
+    return FlopsTable(records, FLAGS_format == "markdown");
+  }
+  std::string text;
+  for (const Flops& record : records) AppendRecord(record, &text);
+  return text;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  ASSIGN_OR_RETURN(FlopsOptions options, OptionsFromFlags());
+  // A figure of a model would be empty: without a choice, show what grows.
+  if (FLAGS_format == "svg" &&
+      gflags::GetCommandLineFlagInfoOrDie("model").is_default) {
+    options.models = {"attention", "hyena", "ckconv"};
+  }
+  ASSIGN_OR_RETURN(const std::vector<Flops> records, FlopsRecords(options));
+  ASSIGN_OR_RETURN(const std::string text, Render(records));
+  if (FLAGS_output == "-") {
+    std::cout << text;
+  } else {
+    RETURN_IF_ERROR(WriteFileAtomically(FLAGS_output, text));
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}
