@@ -12,9 +12,7 @@
 namespace feedrate {
 namespace {
 
-bool IsClip(const ChildOutput& output) {
-  return output.info.shape.size() == 4;
-}
+bool IsClip(const ChildOutput& output) { return output.info.shape.size() == 4; }
 
 }  // namespace
 

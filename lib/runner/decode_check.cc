@@ -85,9 +85,8 @@ class ClipComparison {
       const bool wrong = shown != number;
       decode_->set_wrong_frames(decode_->wrong_frames() + (wrong ? 1 : 0));
       if (wrong) {
-        Fail(shown.has_value()
-                 ? absl::StrCat(name, " shows frame ", *shown)
-                 : absl::StrCat(name, " shows no number"));
+        Fail(shown.has_value() ? absl::StrCat(name, " shows frame ", *shown)
+                               : absl::StrCat(name, " shows no number"));
       }
     }
     if (got.height != wanted.height || got.width != wanted.width ||
@@ -119,8 +118,8 @@ class ClipComparison {
 
 Equivalence CompareClips(const std::vector<ChildOutput>& outputs,
                          const Corpus& reference,
-                         const std::vector<ClipFile>& files,
-                         double min_psnr_db, Decode* decode) {
+                         const std::vector<ClipFile>& files, double min_psnr_db,
+                         Decode* decode) {
   ClipComparison comparison(min_psnr_db, decode);
   for (size_t i = 0; i < outputs.size(); ++i) {
     comparison.Add(outputs[i], reference, static_cast<int64_t>(i), files[i]);

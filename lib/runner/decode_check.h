@@ -19,8 +19,8 @@ namespace feedrate {
 // whatever its PSNR. Counts them in `decode`.
 Equivalence CompareClips(const std::vector<ChildOutput>& outputs,
                          const Corpus& reference,
-                         const std::vector<ClipFile>& files,
-                         double min_psnr_db, Decode* decode);
+                         const std::vector<ClipFile>& files, double min_psnr_db,
+                         Decode* decode);
 
 }  // namespace feedrate
 

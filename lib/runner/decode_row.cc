@@ -51,9 +51,9 @@ absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
   if (IsTestLibrary(job.library())) return Equivalence();
   OutputCommand outputs;
   outputs.seed = static_cast<uint64_t>(job.seed());
-  const int64_t count = std::min<int64_t>(
-      context.catalogue.policy().measuring().compared_items(),
-      input.plain->size());
+  const int64_t count =
+      std::min<int64_t>(context.catalogue.policy().measuring().compared_items(),
+                        input.plain->size());
   for (int64_t i = 0; i < count; ++i) outputs.indexes.push_back(i);
   ASSIGN_OR_RETURN(const std::vector<ChildOutput> clips,
                    child->Outputs(outputs, limit));

@@ -43,11 +43,10 @@ const InputLayout* FindLayout(const Catalogue& catalogue, const Job& job,
 // What decides the items of a job and how many of them are kept.
 std::string KeyOf(const Job& job) {
   const auto rule = job.settings().find(kClipRule);
-  return absl::StrCat(
-      job.dataset(), "\n", job.num_items(), "\n",
-      rule == job.settings().end() ? "" : rule->second, "\n",
-      job.mode() == kDecodeMode ? kDecodeMode : "", "\n", job.scenario(), "\n",
-      job.seed());
+  return absl::StrCat(job.dataset(), "\n", job.num_items(), "\n",
+                      rule == job.settings().end() ? "" : rule->second, "\n",
+                      job.mode() == kDecodeMode ? kDecodeMode : "", "\n",
+                      job.scenario(), "\n", job.seed());
 }
 
 }  // namespace
@@ -78,8 +77,7 @@ absl::StatusOr<CorpusForm> FormOf(const Catalogue& catalogue, const Job& job) {
 }
 
 InputCorpora::InputCorpora(const Catalogue& catalogue, std::string dataset,
-                           Progress progress, Warn warn,
-                           ClipLoader load_clips)
+                           Progress progress, Warn warn, ClipLoader load_clips)
     : catalogue_(catalogue),
       dataset_(std::move(dataset)),
       progress_(std::move(progress)),

@@ -155,11 +155,10 @@ absl::Status JobRun::CheckEquivalence() {
   if (context_.equivalence == nullptr) return absl::OkStatus();
   const TimeAccount::Entry entry(context_.account, Spending::kEquivalence);
   if (IsDecodeJob(job_)) {
-    ASSIGN_OR_RETURN(
-        equivalence_,
-        CheckDecoder(context_, job_, input_,
-                     absl::Seconds(policy_.warm_up.hang_s), child_.get(),
-                     &decode_));
+    ASSIGN_OR_RETURN(equivalence_,
+                     CheckDecoder(context_, job_, input_,
+                                  absl::Seconds(policy_.warm_up.hang_s),
+                                  child_.get(), &decode_));
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(equivalence_,

@@ -233,8 +233,8 @@ absl::StatusOr<std::string> ChildSession::ShowOutputs(
   ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create());
   for (int64_t index : command.indexes) {
     // How many items a shard holds is the loader's to know.
-    const bool is_known = index < num_items_ ||
-                          (loader_ != nullptr && !input_.files.empty());
+    const bool is_known =
+        index < num_items_ || (loader_ != nullptr && !input_.files.empty());
     if (index < 0 || !is_known) {
       return absl::InvalidArgumentError(absl::StrCat(
           "output: no item ", index, "; the corpus has ", num_items_));

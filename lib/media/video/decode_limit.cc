@@ -68,9 +68,9 @@ class Straight {
 
   absl::Status Run() {
     AVFormatContext* format = nullptr;
-    RETURN_IF_ERROR(Check(plan_, avformat_open_input(&format,
-                                                     plan_.path.c_str(),
-                                                     nullptr, nullptr)));
+    RETURN_IF_ERROR(Check(
+        plan_,
+        avformat_open_input(&format, plan_.path.c_str(), nullptr, nullptr)));
     const AvPtr<AVFormatContext> file(format);
     const int stream =
         av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);

@@ -26,15 +26,14 @@ ClipFile FileOf(const std::string& container, const std::string& codec,
   options.frames = 40;
   const std::string path = ::testing::TempDir() + "/limit_" + codec +
                            std::to_string(b_frames) + "." + container;
-  EXPECT_TRUE(
-      WriteFileAtomically(path, EncodeVideo(options, 1).value()).ok());
+  EXPECT_TRUE(WriteFileAtomically(path, EncodeVideo(options, 1).value()).ok());
   return {path, 1, {0, 5, 5, 39}, 64, 96};
 }
 
 TEST(DecodeLimitTest, IsKnownForEveryOrderOfFrames) {
-  const absl::StatusOr<double> limit = DecodeLimit(
-      {FileOf("avi", "mpeg4", 0), FileOf("avi", "mpeg4", 2),
-       FileOf("mp4", "libx264", 3)});
+  const absl::StatusOr<double> limit =
+      DecodeLimit({FileOf("avi", "mpeg4", 0), FileOf("avi", "mpeg4", 2),
+                   FileOf("mp4", "libx264", 3)});
   ASSERT_TRUE(limit.ok()) << limit.status();
   EXPECT_GT(*limit, 0);
 }
