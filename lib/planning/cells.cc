@@ -174,7 +174,7 @@ class Builder {
       return Exclude(transform, plan, exception->reason());
     }
     const Implementation* implementation =
-        FindImplementation(transform, plan.name, params_profile_);
+        catalogue_.ImplementationOf(transform, plan.name, params_profile_);
     Cell cell;
     cell.library = library;
     cell.transform = transform.name();
@@ -199,8 +199,10 @@ class Builder {
 
   std::string WhyAbsent(const Transform& transform,
                         const std::string& library) const {
+    const std::string& lender =
+        catalogue_.FindLibrary(library)->transforms_of();
     for (const Implementation& other : transform.implementations()) {
-      if (other.library() != library) continue;
+      if (other.library() != library && other.library() != lender) continue;
       return NoProfile();
     }
     return "no direct equivalent";

@@ -82,8 +82,8 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
     return command;
   }
   ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue, job));
-  const Implementation* implementation =
-      FindImplementation(*transform, job.library(), job.params_profile());
+  const Implementation* implementation = catalogue.ImplementationOf(
+      *transform, job.library(), job.params_profile());
   if (implementation == nullptr) {
     return absl::NotFoundError(absl::StrCat(
         job.library(), " has no ", job.transform(), " in the profile \"",

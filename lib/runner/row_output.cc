@@ -157,6 +157,7 @@ absl::Status RowOutput::Write(const Row& row, const std::string& file) {
   ASSIGN_OR_RETURN(RecordWriter* const writer, WriterOf(file));
   RETURN_IF_ERROR(writer->Write(row));
   ++counts_[row.status()];
+  if (options_.on_row) options_.on_row(row);
   return absl::OkStatus();
 }
 

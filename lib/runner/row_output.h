@@ -31,6 +31,8 @@ class RowOutput {
     // Written as resolved_config.textproto into a folder. Empty: not known.
     std::string config;
     std::function<void(const std::string&)> warn;
+    // Hears of each row once it is written. Optional.
+    std::function<void(const Row&)> on_row;
   };
 
   static absl::StatusOr<std::unique_ptr<RowOutput>> Open(

@@ -121,15 +121,22 @@ absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
                    "dev/bazel.sh build //lib/adapters/", library, ":", name));
 }
 
-absl::StatusOr<WorkerCommand> PythonWorker(
-    const WorkerPlaces& places, const std::string& env_set,
-    const std::string& env_group, const std::vector<std::string>& libraries) {
-  ASSIGN_OR_RETURN(const std::string server, FindServer(places));
+absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
+                                           const PythonServer& server) {
+  ASSIGN_OR_RETURN(const std::string program, FindServer(places));
   ASSIGN_OR_RETURN(const std::string environment,
-                   FindEnvironment(places, env_set, env_group));
+                   FindEnvironment(places, server.env_set, server.env_group));
   WorkerCommand command;
-  command.argv = {JoinPath(environment, "bin/python"), server,
-                  absl::StrCat("--libraries=", absl::StrJoin(libraries, ","))};
+  command.argv = {
+      JoinPath(environment, "bin/python"), program,
+      absl::StrCat("--libraries=", absl::StrJoin(server.libraries, ","))};
+  if (server.loader) command.argv.push_back("--loader");
+  if (!server.packages_group.empty()) {
+    ASSIGN_OR_RETURN(
+        const std::string packages,
+        FindEnvironment(places, server.env_set, server.packages_group));
+    command.argv.push_back(absl::StrCat("--packages=", packages));
+  }
   command.environment = QuietPython();
   return command;
 }

@@ -35,11 +35,21 @@ struct WorkerCommand {
 absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
                                            const std::string& library);
 
-// The Python server of `libraries`, which all are in `env_group`. NotFound says
-// how to make the environment.
-absl::StatusOr<WorkerCommand> PythonWorker(
-    const WorkerPlaces& places, const std::string& env_set,
-    const std::string& env_group, const std::vector<std::string>& libraries);
+// A Python server.
+struct PythonServer {
+  std::string env_set;
+  std::string env_group;
+  // Which all are in `env_group`.
+  std::vector<std::string> libraries;
+  // Whether it serves loaders.
+  bool loader = false;
+  // Group whose packages it can import as well. Empty: none.
+  std::string packages_group;
+};
+
+// NotFound says how to make the environment that is missing.
+absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
+                                           const PythonServer& server);
 
 }  // namespace feedrate
 

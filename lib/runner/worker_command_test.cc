@@ -65,11 +65,12 @@ TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
   const std::string name = absl::StrCat(
       "/venvs/pillow-", Sha256Hex("pillow==1\n").substr(0, 16), "-py3.11");
   Write(name + "/bin/python", "", 0755);
-  const auto unfinished = PythonWorker(places_, "paper", "pillow", {"pillow"});
+  const auto unfinished =
+      PythonWorker(places_, {"paper", "pillow", {"pillow"}});
   EXPECT_THAT(std::string(unfinished.status().message()),
               HasSubstr("run: make envs"));
   Write(name + "/.complete", "", 0644);
-  const auto command = PythonWorker(places_, "paper", "pillow", {"pillow"});
+  const auto command = PythonWorker(places_, {"paper", "pillow", {"pillow"}});
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_THAT(command->argv,
               ElementsAre(root_ + name + "/bin/python",
@@ -81,10 +82,11 @@ TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
 TEST_F(WorkerCommandTest, AnotherSetIsNamedInTheRemedy) {
   Write("/first/lib/adapters/python/server.py", "", 0644);
   Write("/configs/requirements/current/pillow.lock", "pillow==2\n", 0644);
-  EXPECT_THAT(std::string(PythonWorker(places_, "current", "pillow", {"pillow"})
-                              .status()
-                              .message()),
-              HasSubstr("make envs ENV_SET=current"));
+  EXPECT_THAT(
+      std::string(PythonWorker(places_, {"current", "pillow", {"pillow"}})
+                      .status()
+                      .message()),
+      HasSubstr("make envs ENV_SET=current"));
 }
 
 }  // namespace
