@@ -42,8 +42,9 @@ def make(spec):
         if augmentation
         else (lambda value: [value] * (frames or 1))
     )
-    # Clips are of half precision, and so must be what meets them.
-    dtype = torch.float16 if frames and not augmentation else None
+    # Clips in memory are of half precision, and so must be what meets them.
+    half = frames and not augmentation and "loader" not in spec
+    dtype = torch.float16 if half else None
     arguments.fixed = _with_tensors(target, arguments.fixed, batch, dtype)
     if inspect.isclass(target):
         if arguments.drawn:

@@ -23,15 +23,15 @@ def threads():
 
 def make_decoder(command):
     threads = command["decode"]["threads"]
-    options = [cv2.CAP_PROP_ORIENTATION_AUTO, 0]
-    if threads:
-        options += [cv2.CAP_PROP_N_THREADS, threads]
+    options = [cv2.CAP_PROP_N_THREADS, threads] if threads else []
 
     def call(item):
         path, numbers = item
         video = cv2.VideoCapture(path, cv2.CAP_FFMPEG, options)
         if not video.isOpened():
             raise ValueError(f"{path}: cannot be opened")
+        # Pixels as they are stored, like every other decoder.
+        video.set(cv2.CAP_PROP_ORIENTATION_AUTO, 0)
         try:
             return np.stack(clips.pick(_frames(video), numbers))
         finally:

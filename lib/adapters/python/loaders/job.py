@@ -59,7 +59,8 @@ class LoaderJob:
             written = Writer(fd)
             for index in indexes:
                 image = self._source.load(index, Stages(1))
-                written.add(np.asarray(self._recipe.call(image)), "CHW")
+                output = np.asarray(self._recipe.call(image))
+                written.add(output, "TCHW" if output.ndim == 4 else "CHW")
             return written.described
 
         return processes.run_apart(run)

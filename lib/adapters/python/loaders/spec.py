@@ -39,6 +39,8 @@ class LoaderSpec:
     batch_transform: str = ""
     on_error: str = "skip"
     ablation: str = ""
+    # What a sweep asks for and only some loaders know.
+    settings: dict = dataclasses.field(default_factory=dict)
 
     @property
     def copies_to_device(self):

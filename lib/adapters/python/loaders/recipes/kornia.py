@@ -3,15 +3,17 @@
 import kornia
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.clips import ClipRecipe, planes_of
 
 
-class Recipe:
+class Recipe(ClipRecipe):
     def __init__(self, library, command, spec):
         self.library = library
+        self.use_clips(command, spec)
         self._spec = spec
         operation = library.make(command)
         self.seed = operation.seed
-        steps = [] if spec.is_crop else [_crop(spec)]
+        steps = [] if spec.is_crop else [_crop(spec, self.is_clip)]
         if operation.fresh:
             # The crop may be a view of memory that nobody may write to.
             steps.append(operation.fresh)
@@ -21,7 +23,9 @@ class Recipe:
         self._steps = [
             *steps,
             operation.call,
-            lambda image: normalise(image[None])[0],
+            normalise
+            if self.is_clip
+            else lambda image: normalise(image[None])[0],
         ]
 
     def decode(self, data, path):
@@ -29,6 +33,9 @@ class Recipe:
 
     def from_array(self, array):
         return self._scaled(torch_images.from_array(array))
+
+    def from_clip(self, clip):
+        return self._scaled(planes_of(clip))
 
     def with_channels(self, image):
         return torch_images.with_channels(image, self._spec.groups)
@@ -42,10 +49,12 @@ class Recipe:
         return image.float().div_(self._spec.input_scale)
 
 
-def _crop(spec):
+def _crop(spec, is_clip):
     if spec.crop_position == "center":
         return lambda image: torch_images.center_window(image, spec.crop)
     crop = kornia.augmentation.RandomCrop(
-        (spec.crop, spec.crop), pad_if_needed=True, p=1
+        (spec.crop, spec.crop), pad_if_needed=True, p=1, same_on_batch=is_clip
     )
+    if is_clip:
+        return crop
     return lambda image: crop(image[None])[0]
