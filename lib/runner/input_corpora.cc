@@ -18,6 +18,7 @@
 #include "lib/media/video/clip_rule.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/cache_folder.h"
+#include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
@@ -40,13 +41,19 @@ const InputLayout* FindLayout(const Catalogue& catalogue, const Job& job,
   return nullptr;
 }
 
+// Whether the job's process gets files instead of decoded clips.
+bool ReadsFiles(const Job& job) {
+  return job.mode() == kDecodeMode ||
+         (job.mode() == "pipeline" && job.scope() != kMemoryScope);
+}
+
 // What decides the items of a job and how many of them are kept.
 std::string KeyOf(const Job& job) {
   const auto rule = job.settings().find(kClipRule);
   return absl::StrCat(job.dataset(), "\n", job.num_items(), "\n",
                       rule == job.settings().end() ? "" : rule->second, "\n",
-                      job.mode() == kDecodeMode ? kDecodeMode : "", "\n",
-                      job.scenario(), "\n", job.seed());
+                      ReadsFiles(job) ? "files" : "", "\n", job.scenario(),
+                      "\n", job.seed());
 }
 
 }  // namespace
@@ -109,7 +116,7 @@ InputCorpora::LoadClipItems(const LoadRequest& request, const Job& job,
   ASSIGN_OR_RETURN(clips.rule, ClipRuleOf(job));
   clips.seed = static_cast<uint64_t>(job.seed());
   clips.cache_folder = CacheFolder();
-  if (job.mode() == kDecodeMode) {
+  if (ReadsFiles(job)) {
     clips.kept = catalogue_.policy().measuring().compared_items();
   }
   ASSIGN_OR_RETURN(LoadedClips loaded, load_clips_(clips));
@@ -187,7 +194,7 @@ absl::StatusOr<InputCorpora::Input> InputCorpora::Get(const Job& job) {
   input.size = input.corpus->size();
   if (loaded->files.empty()) return input;
   input.files = &loaded->files;
-  if (job.mode() != kDecodeMode) return input;
+  if (!ReadsFiles(job)) return input;
   input.fd = loaded->list.get();
   input.size = static_cast<int64_t>(loaded->files.size());
   return input;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/adapters/ffmpeg/clip_loader.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/video/clip_reader.h"
 
@@ -79,6 +80,12 @@ FfmpegAdapter::PrepareDecoder(const TransformSpec& spec,
   }
   threads_ = spec.decode->threads;
   return std::make_unique<ClipDecoder>(threads_, files);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> FfmpegAdapter::PrepareLoader(
+    const TransformSpec& spec, const LoaderInput& input) {
+  threads_ = spec.loader->workers;
+  return ClipLoader::Make(spec, input);
 }
 
 }  // namespace feedrate

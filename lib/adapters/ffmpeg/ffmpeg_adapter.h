@@ -24,6 +24,9 @@ class FfmpegAdapter : public Adapter {
       const TransformSpec& spec, const Corpus& corpus) override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
       const TransformSpec& spec, const std::vector<SourceFile>& files) override;
+  // A loader of clips, whose transforms are OpenCV's: clip_loader.h.
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input) override;
 
  private:
   int threads_ = 1;
