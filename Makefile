@@ -20,12 +20,12 @@ setup: ## Install what is missing for building and testing
 	@dev/setup.sh build dev
 
 .PHONY: demo
-demo: ## Build, measure three libraries on synthetic data, print the table
-	@dev/demo.sh configs/demo.textproto
+demo: ## Build, measure libraries and a loader on synthetic data, print tables
+	@dev/demo.sh configs/demo.textproto configs/demo_pipeline.textproto
 
 .PHONY: demo-full
 demo-full: ## The same with torch, torchvision and Kornia
-	@dev/demo.sh configs/demo_full.textproto
+	@dev/demo.sh configs/demo_full.textproto configs/demo_pipeline_full.textproto
 
 .PHONY: reproduce-ranking
 reproduce-ranking: ## Hold ratios between libraries against the published ones

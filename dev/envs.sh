@@ -1,8 +1,9 @@
 #!/bin/bash
 # Makes the Python environments of the libraries under test: one for each lock
 # file under configs/requirements/<set>/. Those that are there cost nothing.
+# Groups whose list says `# optional` are made only when they are named.
 #
-#   dev/envs.sh                              all groups of the set `paper`
+#   dev/envs.sh                              the groups of the set `paper`
 #   ENV_SET=current dev/envs.sh              another set
 #   GROUPS_WANTED="pillow" dev/envs.sh       only some groups
 #
@@ -18,9 +19,14 @@ folder="$REPO_ROOT/configs/requirements/$set_name"
     "$(cd "$REPO_ROOT/configs/requirements" && echo *)"
 
 all=()
-for lock in "$folder"/*.lock; do all+=("$(basename "$lock" .lock)"); done
+usual=()
+for lock in "$folder"/*.lock; do
+  group="$(basename "$lock" .lock)"
+  all+=("$group")
+  grep -q '^# optional' "${lock%.lock}.in" || usual+=("$group")
+done
 # GROUPS is a variable of bash's own, so make hands it over under this name.
-read -ra groups <<<"${GROUPS_WANTED:-${all[*]}}"
+read -ra groups <<<"${GROUPS_WANTED:-${usual[*]}}"
 
 for group in "${groups[@]}"; do
   lock="$folder/$group.lock"

@@ -31,7 +31,7 @@ double ThroughputOf(const std::vector<LoaderAblation>& ablations,
   return 0;
 }
 
-double BusyOf(const Loader& loader, absl::string_view name) {
+double BusyOf(const LoaderStats& loader, absl::string_view name) {
   for (const LoaderStage& stage : loader.stages()) {
     if (stage.name() == name) return stage.busy_s();
   }
@@ -44,7 +44,7 @@ std::string Against(absl::string_view what, double without, double with) {
 
 std::vector<Part> PartsOf(const LoaderSpec& spec, double throughput,
                           const std::vector<LoaderAblation>& ablations,
-                          const Loader& loader) {
+                          const LoaderStats& loader) {
   const double item_s = 1 / throughput;
   std::vector<Part> parts;
   const double no_decode = ThroughputOf(ablations, "no_decode");
@@ -86,7 +86,7 @@ LoaderDiagnosis ConsumerBinds(double utilisation) {
 
 LoaderDiagnosis Diagnose(const LoaderSpec& spec, double throughput,
                          const std::vector<LoaderAblation>& ablations,
-                         const Loader& loader) {
+                         const LoaderStats& loader) {
   LoaderDiagnosis diagnosis;
   if (loader.consumer_utilisation() >= kConsumerBinds) {
     diagnosis = ConsumerBinds(loader.consumer_utilisation());

@@ -16,7 +16,7 @@ namespace feedrate {
 // before all.
 LoaderDiagnosis Diagnose(const LoaderSpec& spec, double throughput,
                          const std::vector<LoaderAblation>& ablations,
-                         const Loader& loader);
+                         const LoaderStats& loader);
 
 }  // namespace feedrate
 

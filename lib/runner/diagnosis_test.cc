@@ -33,7 +33,7 @@ LoaderSpec SpecOf(const std::string& scope) {
   return spec;
 }
 
-void AddStage(const std::string& name, double busy_s, Loader* loader) {
+void AddStage(const std::string& name, double busy_s, LoaderStats* loader) {
   LoaderStage* const stage = loader->add_stages();
   stage->set_name(name);
   stage->set_busy_s(busy_s);
@@ -41,8 +41,9 @@ void AddStage(const std::string& name, double busy_s, Loader* loader) {
 
 TEST(DiagnosisTest, TheDearestPartIsTheVerdict) {
   // 10 ms an item, of which 8 go into decoding and 1 into the transform.
-  const LoaderDiagnosis diagnosis = Diagnose(
-      SpecOf(kDecodeScope), 100, Ablations(10000, 1000 / 9.0, 500), Loader());
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 1000 / 9.0, 500),
+               LoaderStats());
   EXPECT_EQ(diagnosis.verdict(), "decoding");
   EXPECT_NEAR(diagnosis.twice_as_fast_gain(), 1 / 0.6, 1e-9);
   EXPECT_THAT(diagnosis.explanation(), HasSubstr("takes 80% of the time"));
@@ -50,18 +51,18 @@ TEST(DiagnosisTest, TheDearestPartIsTheVerdict) {
 }
 
 TEST(DiagnosisTest, AugmentingAndCollating) {
+  EXPECT_EQ(Diagnose(SpecOf(kMemoryScope), 100, Ablations(10000, 500, 0),
+                     LoaderStats())
+                .verdict(),
+            "augmenting");
   EXPECT_EQ(
-      Diagnose(SpecOf(kMemoryScope), 100, Ablations(10000, 500, 0), Loader())
-          .verdict(),
-      "augmenting");
-  EXPECT_EQ(
-      Diagnose(SpecOf(kMemoryScope), 100, Ablations(110, 105, 0), Loader())
+      Diagnose(SpecOf(kMemoryScope), 100, Ablations(110, 105, 0), LoaderStats())
           .verdict(),
       "collating");
 }
 
 TEST(DiagnosisTest, StagesTellReadingAndCopying) {
-  Loader loader;
+  LoaderStats loader;
   AddStage("read", 5, &loader);
   AddStage("decode", 1, &loader);
   AddStage("copy", 3, &loader);
@@ -76,7 +77,7 @@ TEST(DiagnosisTest, StagesTellReadingAndCopying) {
 }
 
 TEST(DiagnosisTest, ABusyAcceleratorIsNoLoadersFault) {
-  Loader loader;
+  LoaderStats loader;
   loader.set_consumer_utilisation(0.95);
   const LoaderDiagnosis diagnosis =
       Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 120, 500), loader);
@@ -85,10 +86,11 @@ TEST(DiagnosisTest, ABusyAcceleratorIsNoLoadersFault) {
 }
 
 TEST(DiagnosisTest, NothingMeasuredIsNoVerdict) {
-  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 100, {}, Loader()).verdict(), "");
-  EXPECT_EQ(
-      Diagnose(SpecOf(kDecodeScope), 0, Ablations(1, 1, 1), Loader()).verdict(),
-      "");
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 100, {}, LoaderStats()).verdict(),
+            "");
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 0, Ablations(1, 1, 1), LoaderStats())
+                .verdict(),
+            "");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string SecondsText(double seconds) {
   return absl::StrFormat("%.3f", seconds);
 }
 
-std::string StagesText(const Loader& loader) {
+std::string StagesText(const LoaderStats& loader) {
   if (loader.stages().empty()) return "";
   Table table({"stage", "busy s", "waits for input s", "waits for room s",
                "queue in use"},
@@ -52,7 +52,7 @@ std::string DiagnosisText(const Row& row) {
 }
 
 std::string UtilisationText(const Row& row) {
-  const Loader& loader = row.loader();
+  const LoaderStats& loader = row.loader();
   if (!loader.has_consumer_utilisation()) return "";
   return absl::StrFormat(
       "%s: accelerator utilisation %.1f%% with a step of %.1f ms; MLPerf "
@@ -64,7 +64,7 @@ std::string UtilisationText(const Row& row) {
 }
 
 std::string FaultsText(const Row& row) {
-  const Loader& loader = row.loader();
+  const LoaderStats& loader = row.loader();
   if (loader.errors_total() == 0) return "";
   std::string text =
       absl::StrCat(NameOf(row), ": left out ", loader.errors_total(), " items");

@@ -52,7 +52,7 @@ EpochReply Sum(const std::vector<EpochReply>& epochs) {
   return sum;
 }
 
-void SetStages(const EpochReply& sum, Loader* loader) {
+void SetStages(const EpochReply& sum, LoaderStats* loader) {
   for (const StageTimes& stage : sum.stages) {
     LoaderStage* const record = loader->add_stages();
     record->set_name(stage.name);
@@ -63,7 +63,7 @@ void SetStages(const EpochReply& sum, Loader* loader) {
   }
 }
 
-void SetErrors(const EpochReply& sum, Loader* loader) {
+void SetErrors(const EpochReply& sum, LoaderStats* loader) {
   loader->set_errors_total(sum.errors_total);
   for (const LoaderError& error : sum.errors) {
     if (loader->errors_size() == kMaxNamedErrors) return;
@@ -75,7 +75,7 @@ void SetErrors(const EpochReply& sum, Loader* loader) {
 }
 
 // The first batch of each epoch had to be waited for by anyone.
-void SetPrefetch(const std::vector<EpochReply>& epochs, Loader* loader) {
+void SetPrefetch(const std::vector<EpochReply>& epochs, LoaderStats* loader) {
   int64_t ready = 0;
   int64_t later = 0;
   for (const EpochReply& epoch : epochs) {
@@ -112,7 +112,7 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   }
   SetSamples(sum.samples_s, row);
   row->set_timed_unit("batch");
-  Loader* const loader = row->mutable_loader();
+  LoaderStats* const loader = row->mutable_loader();
   loader->set_epochs(static_cast<int>(epochs.size()));
   loader->set_batches(sum.batches);
   loader->set_startup_s(sum.startup_s / count);

@@ -31,6 +31,7 @@
 #include "lib/runner/loader_spec.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
+#include "lib/runner/row_builder.h"
 #include "lib/runner/run_context.h"
 #include "lib/runner/tree_watch.h"
 #include "lib/worker/child.h"
@@ -137,7 +138,7 @@ absl::StatusOr<EpochReply> LoaderWork::Epoch(MeasuredChild* child,
   command.consumer_s = consumer_s;
   const int64_t batches = count / spec_.batch_size + 1;
   const double hang_s =
-      policy_.warm_up.hang_s +
+      policy_.warm_up.hang_s + limit_s +
       kHangFactor * (per_item_s_ * count + consumer_s * batches);
   return child->Epoch(command, spec_.batch_size, absl::Seconds(hang_s));
 }
@@ -296,9 +297,21 @@ void LoaderWork::AddCache(const Cache& cache, Row* row) const {
   }
 }
 
+void LoaderWork::AddLimit(Row* row) const {
+  const auto& partial =
+      context_.catalogue.policy().coverage().partial_transforms();
+  // They read or deliver other pixels than the crop that the limits are for.
+  const bool is_other = std::find(partial.begin(), partial.end(),
+                                  job_.transform()) != partial.end();
+  if (is_other || IsNullJob(job_)) return;
+  const std::optional<Limit> limit =
+      context_.loader_limits->Of(spec_, input_, UsableProcessors());
+  if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);
+}
+
 void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
                                 Row* row) const {
-  Loader* const loader = row->mutable_loader();
+  LoaderStats* const loader = row->mutable_loader();
   if (one_worker_.has_value() && context_.loader.consumer_s == 0) {
     loader->set_worker_efficiency(RunningThroughput(epochs[0]) /
                                   (spec_.workers * *one_worker_));
@@ -334,6 +347,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
   if (epochs_.sample_ratio < 1) row->add_labels("indicative");
   AddCache(cache, row);
+  AddLimit(row);
   AddComparisons(epochs, row);
   return absl::OkStatus();
 }

@@ -55,6 +55,7 @@ class LoaderWork : public JobWork {
                                                     Cache* cache);
   absl::Status LookAtPages(Cache* cache) const;
   void AddCache(const Cache& cache, Row* row) const;
+  void AddLimit(Row* row) const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
 
   const RunContext& context_;

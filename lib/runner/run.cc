@@ -38,6 +38,7 @@
 #include "lib/runner/job_run.h"
 #include "lib/runner/libraries.h"
 #include "lib/runner/loader_inputs.h"
+#include "lib/runner/loader_limits.h"
 #include "lib/runner/loader_spec.h"
 #include "lib/runner/measure_policy.h"
 #include "lib/runner/null_job.h"
@@ -194,6 +195,7 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
     CopyLimit copy_limit(*catalogue_);
+    LoaderLimits loader_limits;
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
@@ -209,6 +211,7 @@ class Session {
                                 &copy_limit,
                                 options_.loader,
                                 loader_inputs_.get(),
+                                &loader_limits,
                                 options_.clips};
     if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));

@@ -36,7 +36,7 @@ struct RunOptions {
   // Says where the time went, as the last line on standard error.
   bool account = false;
   // Of jobs that measure loaders.
-  LoaderOptions loader;
+  LoaderRunOptions loader;
   // Hears of each row that is written. Optional.
   std::function<void(const Row&)> on_row;
 };

@@ -18,6 +18,7 @@
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/loader_inputs.h"
+#include "lib/runner/loader_limits.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/server_pool.h"
@@ -43,7 +44,7 @@ struct ClipTools {
 };
 
 // What flags say about loaders.
-struct LoaderOptions {
+struct LoaderRunOptions {
   // Files are forgotten by the kernel before each epoch.
   bool cold = false;
   // Of the training step that is played after each batch.
@@ -71,8 +72,9 @@ struct RunContext {
   // Null: equivalence is not looked at.
   EquivalenceCheck* const equivalence;
   CopyLimit* const copy_limit;
-  const LoaderOptions loader;
+  const LoaderRunOptions loader;
   LoaderInputs* const loader_inputs;
+  LoaderLimits* const loader_limits;
   const ClipTools& clips;
 };
 

@@ -58,6 +58,12 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
                    "; name its folder with $FEEDRATE_WORKERS"));
 }
 
+// Where a library's worker is built.
+std::string PackageOf(const std::string& library) {
+  return library == "native" ? "lib/loader/worker"
+                             : absl::StrCat("lib/adapters/", library);
+}
+
 // The environment of a lock, whatever Python made it.
 absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
                                             const std::string& env_set,
@@ -108,8 +114,7 @@ absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
   for (const std::string& folder : places.folders) {
     for (const std::string& path :
          {JoinPath(folder, name),
-          JoinPath(folder,
-                   absl::StrCat("lib/adapters/", library, "/", name))}) {
+          JoinPath(folder, absl::StrCat(PackageOf(library), "/", name))}) {
       if (IsFile(path) && access(path.c_str(), X_OK) == 0) {
         return WorkerCommand{{path}, {}};
       }
@@ -118,7 +123,7 @@ absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
   return absl::NotFoundError(
       absl::StrCat("no program ", name,
                    "; run: ", library == "torch" ? "make torch, then " : "",
-                   "dev/bazel.sh build //lib/adapters/", library, ":", name));
+                   "dev/bazel.sh build //", PackageOf(library), ":", name));
 }
 
 absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,

@@ -12,7 +12,8 @@ namespace feedrate {
 
 // Where programs and environments are looked for.
 struct WorkerPlaces {
-  // Folders with `worker_NAME` or lib/adapters/NAME/worker_NAME, and with
+  // Folders with `worker_NAME`, lib/adapters/NAME/worker_NAME or
+  // lib/loader/worker/worker_native, and with
   // lib/adapters/python or python/server.py, in the order of looking.
   std::vector<std::string> folders;
   // Folder of the Python environments.

@@ -33,6 +33,7 @@ LIBRARIES = {
     "gtest": (["gtest"], "libgtest-dev"),
     "gtest_main": (["gmock_main", "gtest_main"], "libgmock-dev"),
     "hwy": (["libhwy"], "libhwy-dev"),
+    "isal": (["libisal"], "libisal-dev"),
     "jpeg": (["libjpeg"], "libjpeg-dev"),
     "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),

@@ -10,6 +10,7 @@ import inspect
 
 import clips
 import kornia
+import steps
 import torch
 import torch.onnx  # Else imported by the first resize, in 60 ms.
 import torch_support
@@ -26,6 +27,8 @@ def version():
 
 
 def make(spec):
+    if spec["native_op"] == steps.NATIVE_OP:
+        return steps.make(spec, make)
     params = Params(
         spec["params"], functions={"tensor": torch_support.as_tensor}
     )
@@ -61,6 +64,7 @@ def make(spec):
         else (lambda image: call(image[None])[0].contiguous()),
         torch_support.seed,
         fresh=torch.clone if overwrites else None,
+        native=call,
     )
 
 

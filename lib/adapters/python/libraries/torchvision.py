@@ -6,6 +6,7 @@ function there, which is called with the image first.
 
 import inspect
 
+import steps
 import torch
 import torch_support
 import torchvision
@@ -50,6 +51,8 @@ def version():
 
 
 def make(spec):
+    if spec["native_op"] == steps.NATIVE_OP:
+        return steps.make(spec, make)
     params = Params(
         spec["params"], _resolve, {"tensor": torch_support.as_tensor}
     )

@@ -11,6 +11,7 @@ import os
 import clips
 import numpy as np
 from corpus import Corpus
+from loaders.shards import ShardSource
 
 
 class ItemError(Exception):
@@ -23,6 +24,8 @@ def open_source(kind, fd, formats):
         return CorpusSource(Corpus(fd), formats)
     if hasattr(formats, "from_clip") and formats.is_clip:
         return ClipSource(clips.read_list(fd), formats)
+    if kind == "shards":
+        return ShardSource(read_list(fd))
     return FileSource(read_list(fd), formats)
 
 

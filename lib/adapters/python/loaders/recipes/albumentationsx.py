@@ -5,6 +5,7 @@ import cv2
 import numpy as np
 from albumentations.pytorch import ToTensorV2
 from loaders.recipes.clips import ClipRecipe
+from loaders.recipes.step import operation_of
 
 # As the other libraries decode: RGB, and no turning by EXIF.
 _FLAGS = cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION
@@ -15,11 +16,11 @@ class Recipe(ClipRecipe):
         self.library = library
         self.use_clips(command, spec)
         self._groups = spec.groups
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self._compose = albumentations.Compose(
             [
                 *([] if spec.is_crop else [_crop(spec)]),
-                operation.native,
+                *([operation.native] if operation.native else []),
                 albumentations.Normalize(
                     mean=spec.mean,
                     std=spec.std,
