@@ -8,7 +8,9 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 full=""
-only=(--only=Affine,ChannelShuffle,HorizontalFlip,JpegCompression,MedianBlur,Normalize,RandomCrop224,Rotate,CLAHE)
+sample="Affine,CLAHE,ChannelShuffle,HorizontalFlip,JpegCompression,Normalize"
+sample+=",RandomCrop224,Rotate"
+only=("--only=$sample")
 if [[ "${1:-}" == --full ]]; then
   full=1
   only=()

@@ -36,3 +36,8 @@ show video --config=configs/native/video_micro_cpu.textproto --skip_missing \
   "--output=$work/micro.jsonl"
 show aggregate --by=transform,library,equivalence.label \
   '--where=library!="null"' "$work/micro.jsonl"
+show video --config=configs/native/video_pipeline_cpu.textproto --skip_missing \
+  --dataset=synthetic:video,n=32,seed=1 --num_items=32 \
+  "--output=$work/pipeline.jsonl"
+show aggregate --by=transform,library,workers '--where=library!="null"' \
+  "$work/pipeline.jsonl"

@@ -130,9 +130,7 @@ class VideoTest(unittest.TestCase):
             self.assertNotIn("noop", row["warnings"])
 
     def test_jobs_of_images_are_for_others(self):
-        run, _ = video(
-            "--config=configs/demo.textproto", "--libraries=opencv"
-        )
+        run, _ = video("--config=configs/demo.textproto", "--libraries=opencv")
         self.assertEqual(run.returncode, 1)
         self.assertIn("run it with micro", run.stderr)
 

@@ -26,9 +26,11 @@ def make_decoder(command):
 
     def call(item):
         path, numbers = item
-        return decord.VideoReader(path, num_threads=threads).get_batch(
-            numbers
-        ).asnumpy()
+        return (
+            decord.VideoReader(path, num_threads=threads)
+            .get_batch(numbers)
+            .asnumpy()
+        )
 
     return Operation(call)
 
