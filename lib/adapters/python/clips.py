@@ -6,7 +6,7 @@ import re
 
 
 def frames_of(spec):
-    """Frames of a clip in the job's scenario, such as video-16f; 0 for images."""
+    """Frames of a clip by the job's scenario, as video-16f; 0 for images."""
     found = re.fullmatch(r"video-(\d+)f", spec.get("scenario", ""))
     return int(found[1]) if found else 0
 
