@@ -41,6 +41,15 @@ LIBRARIES = {
     "uring": (["liburing"], "liburing-dev"),
 }
 
+# The same, linked as shared objects: their archives need those of a hundred
+# other libraries, half of which the distribution does not have.
+SHARED_LIBRARIES = {
+    "ffmpeg": (
+        ["libavformat", "libavcodec", "libswscale", "libavutil"],
+        "libavformat-dev libswscale-dev",
+    ),
+}
+
 # Libraries that pkg-config would not help with.
 # name: (folder of headers, a header that must be there, linkopts, package)
 WITHOUT_PKG_CONFIG = {
@@ -135,6 +144,13 @@ def _system_libraries_impl(ctx):
                 copts = copts,
                 linkopts = _archives(ctx, linkopts),
             )
+    for name, (modules, package) in sorted(SHARED_LIBRARIES.items()):
+        linkopts = _pkg_config(ctx, "--libs", modules)
+        if linkopts == None:
+            text += _ABSENT.format(name = name, package = package)
+        else:
+            copts = _pkg_config(ctx, "--cflags", modules)
+            text += _PRESENT.format(name = name, copts = copts, linkopts = linkopts)
     for name, (folder, header, linkopts, package) in sorted(WITHOUT_PKG_CONFIG.items()):
         folder = ctx.os.environ.get("FEEDRATE_SYSROOT", "") + folder
         if ctx.path(folder + "/" + header).exists:
