@@ -67,23 +67,25 @@ add_binary() {
 # Runners start processes that hold the libraries under test.
 runners="micro pipeline video"
 
-# Workers that link neither torch nor anything that a test needs, as labels.
+# worker_labels TOOL...: of the workers that these tools need and that link no
+# torch. FFmpeg's is large, and `video` alone starts it.
 worker_labels() {
   local folder name
   for folder in lib/adapters/*/; do
     name="$(basename "$folder")"
     if [[ "$name" =~ ^(faulty|torch|python|worker)$ ]]; then continue; fi
+    if [[ "$name" == ffmpeg && " $* " != *" video "* ]]; then continue; fi
     if grep -q "name = \"worker_$name\"" "${folder}BUILD"; then
       echo "//lib/adapters/$name:worker_$name"
     fi
   done
 }
 
-# Copies all workers into the bundle $1, and what makes environments for those
-# that are Python's.
+# add_workers BUNDLE TOOL...: copies the workers of the tools, and what makes
+# environments for those that are Python's.
 add_workers() {
   local label name path
-  for label in $(worker_labels); do
+  for label in $(worker_labels "${@:2}"); do
     name="${label##*:}"
     path="${label#//}"
     add_binary "bazel-bin/${path/:/\/}" "$1/libexec/$name" "$1/lib"
@@ -158,7 +160,7 @@ main() {
     if [[ " $runners " == *" $tool "* ]]; then with_workers=1; fi
   done
   if [[ -n "$with_workers" ]]; then
-    mapfile -t -O "${#labels[@]}" labels < <(worker_labels)
+    mapfile -t -O "${#labels[@]}" labels < <(worker_labels "${tools[@]}")
   fi
   dev/bazel.sh build "${labels[@]}"
 
@@ -171,7 +173,7 @@ main() {
     add_program "$tool" "$new"
     programs+=("bazel-bin/tools/$tool/$tool")
   done
-  if [[ -n "$with_workers" ]]; then add_workers "$new"; fi
+  if [[ -n "$with_workers" ]]; then add_workers "$new" "${tools[@]}"; fi
   rmdir --ignore-fail-on-non-empty "$new/libexec"
   add_files "$new"
   dev/completions.sh "$new/completions" "${programs[@]}"
