@@ -23,8 +23,8 @@ the bar; exit 3 when one does not.
           third of the smallest DataLoader's
 
 Worker start and stop are inside an epoch. DALI's pipeline is built before.
-FFCV is left out: its newest release does not build from source here (it wants
-OpenCV's pkg-config and libturbojpeg, and has no wheels).
+FFCV is left out: there is no wheel of it for the machine that this was written
+on, and pip could not prepare its source.
 """
 
 import argparse
