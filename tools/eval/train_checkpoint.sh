@@ -9,7 +9,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../dev/common.sh"
 cd "$REPO_ROOT"
 
-steps="${1:-500}"
+steps="${1:-600}"
 dev/bazel.sh build //tools/eval //lib/model/worker:worker_train \
   //lib/model/worker:worker_eval
 bin="$(dev/bazel.sh info bazel-bin)"
@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p testdata/eval
 python3 tools/eval/tasks.py --train="$work/text.txt" --data=configs/eval
 "$bin/lib/model/worker/worker_train" model=byte_lm_tiny text="$work/text.txt" \
-  context=96 batch_size=32 learning_rate=0.002 schedule=linear threads=1 \
+  context=40 batch_size=16 learning_rate=0.004 schedule=linear threads=1 \
   warmup=0 steps="$steps" seed=1 rates=0 count=0 \
   checkpoint=testdata/eval/byte_lm_tiny.ckpt checkpoint_weights_only=1 |
   tail -n 1 | python3 -c '
