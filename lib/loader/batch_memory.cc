@@ -18,7 +18,7 @@ class Pages : public MemoryBlock {
  public:
   Pages(void* map, size_t mapped) : map_(map), mapped_(mapped) {
     const auto address = reinterpret_cast<uintptr_t>(map);
-    aligned_ = (address + kLargePage - 1) / kLargePage * kLargePage;
+    aligned_ = static_cast<char*>(map) + (-address & (kLargePage - 1));
   }
   ~Pages() override { munmap(map_, mapped_); }
   float* data() const override { return reinterpret_cast<float*>(aligned_); }
@@ -26,7 +26,7 @@ class Pages : public MemoryBlock {
  private:
   void* map_;
   size_t mapped_;
-  uintptr_t aligned_;
+  char* aligned_;
 };
 
 class PageAllocator : public BatchMemory {

@@ -14,7 +14,7 @@
 namespace feedrate {
 namespace {
 
-class InlineReads : public ReadAhead {
+class InlineReads final : public ReadAhead {
  public:
   InlineReads(const Source& source, const ItemOrder& order)
       : source_(source), order_(order) {}
@@ -43,7 +43,7 @@ class InlineReads : public ReadAhead {
   std::atomic<int64_t> busy_ns_{0};
 };
 
-class ThreadReads : public ReadAhead {
+class ThreadReads final : public ReadAhead {
  public:
   ThreadReads(const ReadAheadOptions& options, const Source& source,
               const ItemOrder& order)

@@ -21,7 +21,7 @@ namespace {
 // A chain is known to be through when all of its requests are.
 constexpr int kChain = 3;
 
-class UringReads : public ReadAhead {
+class UringReads final : public ReadAhead {
  public:
   UringReads(const ReadAheadOptions& options, const Source& source,
              const ItemOrder& order)

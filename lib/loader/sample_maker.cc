@@ -38,8 +38,9 @@ void RepeatChannels(const cv::Mat& in, int channels, cv::Mat* out) {
     const uint8_t* pixel = in.ptr(y);
     uint8_t* to = out->ptr(y);
     for (int x = 0; x < in.cols; ++x, pixel += from) {
-      for (int c = 0; c < channels; c += from)
+      for (int c = 0; c < channels; c += from) {
         to = std::copy_n(pixel, from, to);
+      }
     }
   }
 }

@@ -2,15 +2,18 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/adapters/worker/testing/test_runner.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/tar/builder.h"
 #include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
@@ -154,6 +157,52 @@ TEST(NativeAdapterTest, ACorruptFileCanFailTheEpoch) {
   command.count = 9;
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   EXPECT_THAT(std::string(reply.status().message()), HasSubstr("003.jpg"));
+}
+
+TEST(NativeAdapterTest, SettingsOfASweep) {
+  const LoaderInput input = Files(9);
+  TransformSpec spec = Spec("files");
+  EpochCommand command;
+  command.count = 9;
+  for (const char* method : {"inline", "threads", "auto"}) {
+    spec.loader->settings = {{"read_ahead", method},
+                             {"read_threads", "2"},
+                             {"read_depth", "3"},
+                             {"access", "mmap"},
+                             {"scaled_decode", "true"}};
+    const auto reply = Prepare(spec, input)->RunEpoch(command);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->items, 9);
+  }
+  NativeAdapter adapter;
+  for (const auto& [name, value] : {std::pair("read_depth", "0"),
+                                    {"read_ahead", "maybe"},
+                                    {"colour", "1"}}) {
+    spec.loader->settings = {{name, value}};
+    EXPECT_THAT(
+        std::string(adapter.PrepareLoader(spec, input).status().message()),
+        HasSubstr(absl::StrCat("no setting ", name, "=", value)));
+  }
+}
+
+// Threads, in a child of a server that was forked.
+TEST(NativeAdapterTest, AChildOfAServerRunsEpochs) {
+  const Corpus corpus = SmallCorpus(3);
+  TestRunner runner(std::make_unique<NativeAdapter>());
+  const auto child = runner.Spawn("native", corpus);
+  EXPECT_THAT(*child->Ask(PrepareLine(Spec("corpus"))),
+              HasSubstr("\"threads\":2"));
+  EpochCommand command;
+  command.count = 10;
+  for (int i = 0; i < 3; ++i) {
+    const auto reply = ParseEpochReply(*child->Ask(EpochLine(command)));
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->items, 10);
+    EXPECT_EQ(reply->batches, 3);
+  }
+  EXPECT_THAT(*child->Outputs({0, 1}), HasSubstr("\"shape\":[3,16,16]"));
+  child->HangUp();
+  EXPECT_EQ(runner.Reap(child->pid())->status, 0);
 }
 
 TEST(NativeAdapterTest, RefusesWhatItCannotDo) {

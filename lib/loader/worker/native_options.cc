@@ -119,6 +119,10 @@ absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
   options.on_error =
       loader.on_error == "fail" ? OnError::kFail : OnError::kSkip;
   options.ablation = AblationOf(loader.ablation);
+  ASSIGN_OR_RETURN(const NativeSettings settings,
+                   ParseNativeSettings(loader.settings));
+  options.read_ahead = settings.read_ahead;
+  options.recipe.scaled_decode = settings.scaled_decode;
   return options;
 }
 
@@ -140,7 +144,9 @@ absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
   for (const SourceFile& file : input.files) {
     files.push_back({file.path, file.bytes});
   }
-  return ListSource(std::move(files));
+  ASSIGN_OR_RETURN(const NativeSettings settings,
+                   ParseNativeSettings(spec.settings));
+  return ListSource(std::move(files), settings.access);
 }
 
 }  // namespace feedrate
