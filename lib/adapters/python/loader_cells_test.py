@@ -35,6 +35,8 @@ RECIPES = CELLS | {
     ("image-rgb", "pillow"): CELLS["image-rgb", "pillow"] + 3,
     ("image-rgb", "dali"): 28,
 }
+# Recipes that models are trained with; DALI has none of them.
+TRAINING = {"Mixup", "CutMix", "ThreeAugment"}
 ITEMS = 6
 IMAGE_SIZES = [(230, 275), (275, 190), (240, 240)]
 FLOAT_BYTES = 4
@@ -113,6 +115,17 @@ def check_center(server, library, scenario, channels, cells, device, tally):
     tally.add(name, faults, time.monotonic() - started)
 
 
+def training_cells(configs, library):
+    cells = list(
+        cells_of(
+            configs, "image-rgb", library, mode="pipeline", wanted="training"
+        )
+    )
+    names = {cell.transform for cell in cells}
+    assert names == (set() if library == "dali" else TRAINING), names
+    return cells
+
+
 def run_library(server, flags, library, tally):
     for scenario, channels in CHANNELS.items():
         if (scenario, library) not in RECIPES:
@@ -127,13 +140,15 @@ def run_library(server, flags, library, tally):
             tally.faults.append(
                 f"{scenario} {library}: {len(cells)} recipes, not {wanted}"
             )
+        if scenario == "image-rgb":
+            cells += training_cells(flags.configs, library)
         check_center(
             server, library, scenario, channels, cells, flags.device, tally
         )
         inputs = inputs_of(library, channels)
         corpus = worker.write_corpus(inputs, LAYOUTS.get(library, "HWC"))
         for cell in cells:
-            if flags.sample and cell.transform not in SAMPLE:
+            if flags.sample and cell.transform not in SAMPLE | TRAINING:
                 continue
             if flags.only and cell.transform not in flags.only.split(","):
                 continue

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import numpy as np
-from testing import loading, worker
+from testing import loading, pictures, worker
 from testing.cells import photograph
 
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
@@ -29,10 +29,8 @@ class DaliTest(unittest.TestCase):
             stem = pathlib.Path(cls.folder.name) / str(i)
             cls.arrays.append(stem.with_suffix(".npy"))
             np.save(cls.arrays[-1], image)
-            cls.pictures.append(stem.with_suffix(".ppm"))
-            height, width, _ = image.shape
-            head = f"P6 {width} {height} 255\n".encode()
-            cls.pictures[-1].write_bytes(head + image.tobytes())
+            cls.pictures.append(stem.with_suffix(".png"))
+            cls.pictures[-1].write_bytes(pictures.png(image))
 
     @classmethod
     def tearDownClass(cls):
@@ -82,6 +80,16 @@ class DaliTest(unittest.TestCase):
                 self.assertEqual(len(reply["samples_s"]), 2)
                 self.assertGreater(reply["cpu_s"], 0)
             child.close()
+
+    def test_images_smaller_than_the_crop(self):
+        image = photograph(200, 240, 1)
+        path = pathlib.Path(self.folder.name) / "small.png"
+        path.write_bytes(pictures.png(image))
+        child = self.child([path], crop_position="center")
+        ((output, _),) = child.outputs([0])
+        wanted = loading.flipped_center(image)
+        np.testing.assert_allclose(output, wanted, rtol=0, atol=1e-5)
+        child.close()
 
     def test_decode_then_crop(self):
         child = self.child(

@@ -94,7 +94,8 @@ class ExtrasTest(unittest.TestCase):
                 self.assertEqual((reply["items"], reply["batches"]), (5, 3))
                 self.assertEqual(reply["bytes_out"], 5 * 3 * 224 * 224 * 4)
                 self.assertGreater(reply["cpu_s"], 0)
-            # Twice as many as there are.
+            # Fewer than a batch; twice as many as there are.
+            self.assertEqual(child.ask(loading.epoch(1))["items"], 1)
             self.assertEqual(child.ask(loading.epoch(10))["items"], 10)
             self.assertEqual(len(child.outputs([1])), 1)
             self.assertEqual(child.close()["status"], 0)

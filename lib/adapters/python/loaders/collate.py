@@ -7,6 +7,11 @@ from operation import find
 from params import Params
 from torch.utils.data import default_collate
 
+try:
+    from torchvision.transforms import v2
+except ImportError:  # Only batches that are mixed need it.
+    v2 = None
+
 # The classes that labels are drawn from; Mixup and CutMix want labels.
 _CLASSES = 1000
 
@@ -54,8 +59,10 @@ def make_mix(command, spec):
     catalogue is a class of v2, MixUp or CutMix, with its alpha."""
     if not spec.batch_transform:
         return None
-    from torchvision.transforms import v2
-
+    if spec.finishes_on_gpu:
+        raise ValueError("batches are mixed in the workers; use device cpu")
+    if v2 is None:
+        raise ValueError(f"{spec.batch_transform} needs torchvision")
     arguments = Params(command["params"]).take_rest().fixed
     target = find(v2, command["native_op"])
     if target not in (v2.MixUp, v2.CutMix):

@@ -8,6 +8,7 @@ images would show.
 import numpy as np
 from loaders import processes
 from loaders.epoch import Batch
+from loaders.image_size import size_of_file
 from loaders.source import ItemError
 from nvidia.dali import Pipeline, fn, types
 
@@ -28,7 +29,7 @@ class Loader:
         self._recipe = recipe
         self._spec = spec
         self._gpu = spec.device != "cpu"
-        self._fused = spec.settings.get(_FUSED, "true") == "true"
+        self._fused = self._fuses(recipe, spec)
         self._pipeline = None
         self._items = None
         self._finished = True
@@ -66,6 +67,16 @@ class Loader:
 
     def stages(self):
         return []
+
+    def _fuses(self, recipe, spec):
+        """Whether the decoder crops. It cannot pad, so by itself it does so
+        only where every image is known to be large enough."""
+        if not self._source.decodes or not recipe.starts_with_crop:
+            return False
+        if _FUSED in spec.settings:
+            return spec.settings[_FUSED] == "true"
+        paths = map(self._source.path, range(len(self._source)))
+        return all(_reaches(path, spec.crop) for path in paths)
 
     def _batches(self):
         # Exactly as many runs as the epoch has batches: what run() would work
@@ -138,7 +149,7 @@ class Loader:
             "output_type": types.RGB,
             "adjust_orientation": False,
         }
-        if self._fused and self._recipe.starts_with_crop:
+        if self._fused:
             arguments = self._recipe.crop_arguments()
             return fn.decoders.image_crop(
                 encoded, **decoding, **arguments
@@ -157,3 +168,11 @@ class Loader:
             source=batches, cycle=True, batch=True, layout="HWC", no_copy=True
         )
         return images.gpu() if self._gpu else images
+
+
+def _reaches(path, crop):
+    try:
+        size = size_of_file(path)
+    except OSError:  # The epoch will name it.
+        return True
+    return size is not None and min(size) >= crop

@@ -68,6 +68,11 @@ class Loader(torch_dataloader.Loader):
         # epochs would.
         while self._left > 0:
             for batch in super()._batches():
+                # A stream knows no end of an epoch but its own: what is more
+                # than was asked for is not counted.
+                if batch.items > self._left:
+                    batch.nbytes = batch.nbytes // batch.items * self._left
+                    batch.items = self._left
                 self._left -= batch.items + len(batch.errors)
                 yield batch
                 if self._left <= 0:

@@ -34,6 +34,8 @@ class Cell:
     wrap: str
     # The matrix's reason why it cannot be measured; empty if it can.
     unsupported: str
+    # What a loader does to the batch.
+    batch_transform: str = ""
 
     def __str__(self):
         return f"{self.scenario} {self.library} {self.transform}"
@@ -57,8 +59,11 @@ class Cell:
         }
 
 
-def cells_of(configs, scenario, library, profile="paper", mode="micro"):
-    """Cells of a mode on the CPU, in the order of the file."""
+def cells_of(
+    configs, scenario, library, profile="paper", mode="micro", wanted="paper"
+):
+    """Cells of a mode on the CPU, in the order of the file. `wanted` is the
+    set: the paper's, or `training`."""
     text = (configs / "transforms" / FILES[scenario]).read_text()
     matrix = parse((configs / "matrix.textproto").read_text())
     for transform in all_of(parse(text), "transforms"):
@@ -66,6 +71,8 @@ def cells_of(configs, scenario, library, profile="paper", mode="micro"):
         have_it = {one_of(entry, "library") for entry in entries}
         members = have_it.intersection(PUBLIC[scenario])
         if len(members) < 2 or one_of(transform, "left_out"):
+            continue
+        if one_of(transform, "set", "paper") != wanted:
             continue
         for entry in entries:
             modes = all_of(entry, "modes")
@@ -83,6 +90,7 @@ def cells_of(configs, scenario, library, profile="paper", mode="micro"):
                     all_of(entry, "params"),
                     one_of(entry, "wrap"),
                     unsupported(matrix, scenario, library, name, mode),
+                    one_of(transform, "batch_transform"),
                 )
 
 

@@ -52,7 +52,11 @@ def of_files(**changes):
 def of_cell(cell, channels, **changes):
     """The prepare command of a cell's recipe."""
     is_crop = cell.transform in CROPS
-    loader = {"channels": channels, "is_crop": is_crop} | changes
+    loader = {
+        "channels": channels,
+        "is_crop": is_crop,
+        "batch_transform": cell.batch_transform,
+    } | changes
     return cell.prepare() | {"loader": loader_object(**loader)}
 
 

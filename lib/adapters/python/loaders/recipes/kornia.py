@@ -47,8 +47,14 @@ class Recipe(ClipRecipe):
     def finish(self, batch):
         """What is left to do with a batch of crops, where it is."""
         if not self._spec.is_crop:
-            batch = self._operation.native(batch)
+            batch = self._transformed(batch)
         return self._normalise(batch)
+
+    def _transformed(self, batch):
+        if self._operation.native:
+            return self._operation.native(batch)
+        # Steps are drawn for each sample.
+        return torch.stack([self._operation.call(one) for one in batch])
 
     def _finishing(self, spec):
         steps = [] if spec.is_crop else [self._operation.call]
