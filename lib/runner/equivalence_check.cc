@@ -22,6 +22,7 @@
 #include "lib/reference/rearrange.h"
 #include "lib/reference/recipe.h"
 #include "lib/runner/cache_folder.h"
+#include "lib/runner/clip_frames.h"
 #include "lib/runner/equivalence_cache.h"
 #include "lib/runner/prepare_command.h"
 #include "lib/worker/child.h"
@@ -55,20 +56,6 @@ std::string KeyOf(const Job& job, const std::string& version, int64_t count,
       "\n", implementation.unchecked(), "\n",
       PrintTextProto(transform.reference()), "\n", job.seed(), "\n", count, " ",
       items.sha256, RecipeText(items.recipe)));
-}
-
-OutputView ViewOf(const ChildOutput& output) {
-  OutputView view;
-  view.data = output.bytes.data();
-  view.bytes = static_cast<int64_t>(output.bytes.size());
-  view.dtype = output.info.dtype;
-  view.layout = output.info.layout;
-  const std::vector<int64_t>& shape = output.info.shape;
-  const bool channels_first = output.info.layout == "CHW";
-  view.height = static_cast<int>(shape[channels_first ? 1 : 0]);
-  view.width = static_cast<int>(shape[channels_first ? 2 : 1]);
-  view.channels = static_cast<int>(shape[channels_first ? 0 : 2]);
-  return view;
 }
 
 Equivalence RecordOf(const Comparison& comparison) {
@@ -107,21 +94,28 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
     const ComparedItems& items, const std::vector<ChildOutput>& outputs) {
   std::vector<Comparison> comparisons;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    ASSIGN_OR_RETURN(Pixels pixels, items.item(static_cast<int64_t>(i)));
-    ASSIGN_OR_RETURN(LibraryOutput output, ReadOutput(ViewOf(outputs[i])));
-    if (items.recipe != nullptr) {
-      const LoaderSpec& recipe = *items.recipe;
-      output = UndoNormalisation(output, recipe.mean, recipe.std);
-      if (!recipe.is_crop) {
-        pixels = CropCenter(pixels, recipe.crop, recipe.crop);
+    // Of a clip the first frame and the last: parameters are the same for all.
+    const int last = FramesOfOutput(outputs[i]) - 1;
+    for (const int frame :
+         last == 0 ? std::vector<int>{0} : std::vector<int>{0, last}) {
+      ASSIGN_OR_RETURN(Pixels pixels,
+                       items.item(static_cast<int64_t>(i), frame));
+      ASSIGN_OR_RETURN(LibraryOutput output,
+                       ReadOutput(FrameOfOutput(outputs[i], frame)));
+      if (items.recipe != nullptr) {
+        const LoaderSpec& recipe = *items.recipe;
+        output = UndoNormalisation(output, recipe.mean, recipe.std);
+        if (!recipe.is_crop) {
+          pixels = CropCenter(pixels, recipe.crop, recipe.crop);
+        }
+        if (!recipe.is_crop && recipe.crop_position != "center") {
+          comparisons.push_back(Unchecked(kRandomCrop, pixels, output));
+          continue;
+        }
       }
-      if (!recipe.is_crop && recipe.crop_position != "center") {
-        comparisons.push_back(Unchecked(kRandomCrop, pixels, output));
-        continue;
-      }
+      ASSIGN_OR_RETURN(comparisons.emplace_back(),
+                       CheckOutput(transform, implementation, pixels, output));
     }
-    ASSIGN_OR_RETURN(comparisons.emplace_back(),
-                     CheckOutput(transform, implementation, pixels, output));
   }
   return RecordOf(WorstOf(comparisons));
 }

@@ -23,8 +23,8 @@ struct ComparedItems {
   int64_t count = 0;
   // Of the data.
   std::string sha256;
-  // Item `i` as it was decoded.
-  std::function<absl::StatusOr<Pixels>(int64_t i)> item;
+  // Frame `frame` of item `i`, 0 of an image, as it was decoded.
+  std::function<absl::StatusOr<Pixels>(int64_t i, int frame)> item;
   // What is done besides the transform. Null: nothing.
   const LoaderSpec* recipe = nullptr;
 };

@@ -22,6 +22,7 @@
 #include "lib/reference/pixels.h"
 #include "lib/reference/recipe.h"
 #include "lib/runner/cache_folder.h"
+#include "lib/runner/clip_frames.h"
 #include "lib/runner/file_sets.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/loader_spec.h"
@@ -100,7 +101,27 @@ absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
   return known.get();
 }
 
+absl::StatusOr<LoaderInputs::Input> LoaderInputs::GetClips(const Job& job) {
+  Input input;
+  ASSIGN_OR_RETURN(input.decoded, corpora_->Get(job));
+  input.fd = input.decoded.fd;
+  input.source = job.scope() == kMemoryScope ? "corpus" : "files";
+  input.dataset = input.decoded.dataset;
+  ASSIGN_OR_RETURN(input.items, ItemsOfEpoch(job, input.decoded.size));
+  if (input.source == "corpus") return input;
+  std::vector<std::string>& paths = clip_paths_[input.decoded.files];
+  if (paths.empty()) {
+    for (const ClipFile& file : *input.decoded.files) {
+      paths.push_back(file.path);
+    }
+  }
+  input.paths = &paths;
+  return input;
+}
+
 absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
+  const Scenario* scenario = catalogue_.FindScenario(job.scenario());
+  if (scenario != nullptr && scenario->media() == "clip") return GetClips(job);
   Input input;
   if (job.scope() == kMemoryScope) {
     ASSIGN_OR_RETURN(input.decoded, corpora_->Get(job));
@@ -122,9 +143,9 @@ absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
 }
 
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
-                                   int channels) {
-  if (input.source == "corpus") {
-    const ImageView image = input.decoded.plain->image(i);
+                                   int frame, int channels) {
+  if (input.decoded.plain != nullptr) {
+    const ImageView image = FrameOfItem(*input.decoded.plain, i, frame);
     return PixelsFromBytes(image.data, image.height, image.width,
                            image.channels);
   }

@@ -30,7 +30,7 @@ class LoaderInputs {
     // That an epoch goes through.
     int64_t items = 0;
     Dataset dataset;
-    // Of `corpus`.
+    // Of `corpus`, and of clips.
     InputCorpora::Input decoded;
     // Of the others: what is read, as it was before it was put into shards.
     const FileSet* files = nullptr;
@@ -56,6 +56,7 @@ class LoaderInputs {
   };
 
   absl::StatusOr<FileSet> Files(const Job& job) const;
+  absl::StatusOr<Input> GetClips(const Job& job);
   absl::StatusOr<const Loaded*> Load(const Job& job);
 
   const Catalogue& catalogue_;
@@ -65,12 +66,14 @@ class LoaderInputs {
   // By data set, number of items, and whether they are in shards.
   std::map<std::tuple<std::string, int64_t, bool>, std::unique_ptr<Loaded>>
       loaded_;
+  // By the list of files that a run has of its clips.
+  std::map<const void*, std::vector<std::string>> clip_paths_;
 };
 
-// Item `i` of the input decoded, with `channels` channels. Unimplemented where
-// it is no image.
+// Frame `frame` of item `i` of the input, 0 of an image, decoded, with
+// `channels` channels. Unimplemented where it is no image.
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
-                                   int channels);
+                                   int frame, int channels);
 
 }  // namespace feedrate
 

@@ -168,6 +168,10 @@ absl::StatusOr<Preflight> LoaderWork::LookAhead() {
 absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
   ComparedItems items;
   items.count = input_.items;
+  // Of clips in files only the first are there to compare with.
+  if (input_.decoded.plain != nullptr) {
+    items.count = std::min(items.count, input_.decoded.plain->size());
+  }
   items.recipe = &spec_;
   items.sha256 = input_.dataset.sha256();
   if (input_.files != nullptr && input_.files->source == "files") {
@@ -175,8 +179,8 @@ absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
         context_.catalogue.policy().measuring().compared_items(), items.count);
     ASSIGN_OR_RETURN(items.sha256, HashOfFirst(*input_.files, count));
   }
-  items.item = [this](int64_t i) {
-    return DecodedItem(input_, i, spec_.channels);
+  items.item = [this](int64_t i, int frame) {
+    return DecodedItem(input_, i, frame, spec_.channels);
   };
   return context_.equivalence->Check(job_, version_, items,
                                      absl::Seconds(policy_.warm_up.hang_s),

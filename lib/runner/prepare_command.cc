@@ -67,6 +67,11 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
   command.device = job.device();
   command.seed = job.seed();
   SetThreads(catalogue, job.thread_policy(), &command);
+  if (job.mode() == "decode") {
+    // Policies that pin threads pin the decoder's own.
+    command.decode.emplace().threads = command.torch_intra_op > 0 ? 1 : 0;
+    return command;
+  }
   if (IsTestLibrary(job.library())) {
     command.native_op = job.transform();
     const std::map<std::string, std::string> settings(job.settings().begin(),

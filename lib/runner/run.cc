@@ -141,10 +141,10 @@ class Session {
   absl::Status LoadInputs() {
     const TimeAccount::Entry entry(&account_, Spending::kMedia);
     const auto show = [this](int64_t done, int64_t total) {
-      progress_.Show("images", done, total, "");
+      progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
     };
-    corpora_ =
-        std::make_unique<InputCorpora>(*catalogue_, list_.dataset, show, warn_);
+    corpora_ = std::make_unique<InputCorpora>(*catalogue_, list_.dataset, show,
+                                              warn_, options_.clips.load);
     loader_inputs_ = std::make_unique<LoaderInputs>(*catalogue_, list_.dataset,
                                                     corpora_.get(), show);
     std::vector<const Job*> jobs = {&null_job_};
@@ -211,7 +211,8 @@ class Session {
                                 &copy_limit,
                                 options_.loader,
                                 loader_inputs_.get(),
-                                &loader_limits};
+                                &loader_limits,
+                                options_.clips};
     if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);

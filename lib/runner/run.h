@@ -31,6 +31,8 @@ struct RunOptions {
   bool verify = false;
   // Of that table: `table` or `jsonl`.
   std::string verify_format = "table";
+  // Of programs for clips.
+  ClipTools clips;
   // Says where the time went, as the last line on standard error.
   bool account = false;
   // Of jobs that measure loaders.

@@ -3,12 +3,16 @@
 #define FEEDRATE_LIB_RUNNER_RUN_CONTEXT_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/measure/noise.h"
+#include "lib/media/video/clip_set.h"
 #include "lib/runner/copy_limit.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
@@ -30,6 +34,13 @@ struct RunLimits {
   int64_t memory_bytes = 0;
   // How late an answer may be. 0: as the policy says.
   double hang_s = 0;
+};
+
+// What a program can do that has FFmpeg; nothing for others.
+struct ClipTools {
+  ClipLoader load;
+  // Clips a second that FFmpeg itself reaches.
+  std::function<absl::StatusOr<double>(const std::vector<ClipFile>&)> limit;
 };
 
 // What flags say about loaders.
@@ -64,6 +75,7 @@ struct RunContext {
   const LoaderRunOptions loader;
   LoaderInputs* const loader_inputs;
   LoaderLimits* const loader_limits;
+  const ClipTools& clips;
 };
 
 // How long a process may take to make itself ready.

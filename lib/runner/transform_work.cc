@@ -16,6 +16,8 @@
 #include "lib/measure/warm_up.h"
 #include "lib/reference/pixels.h"
 #include "lib/runner/child_subject.h"
+#include "lib/runner/clip_frames.h"
+#include "lib/runner/decode_row.h"
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/fits_together.h"
 #include "lib/runner/null_job.h"
@@ -48,10 +50,10 @@ absl::Status TransformWork::Prepare() {
   }
   dataset_ = input_.dataset;
   const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
-  num_items_ = job_.num_items() == 0 ? input_.corpus->size() : job_.num_items();
-  ASSIGN_OR_RETURN(
-      child_, MeasuredChild::Spawn(server, job_.library(), input_.corpus->fd(),
-                                   context_.limits.memory_bytes));
+  num_items_ = job_.num_items() == 0 ? input_.size : job_.num_items();
+  ASSIGN_OR_RETURN(child_,
+                   MeasuredChild::Spawn(server, job_.library(), input_.fd,
+                                        context_.limits.memory_bytes));
   ASSIGN_OR_RETURN(const PrepareReply reply,
                    child_->Prepare(command, PrepareLimit(context_)));
   version_ = reply.version;
@@ -65,16 +67,19 @@ absl::StatusOr<Preflight> TransformWork::LookAhead() {
 }
 
 absl::StatusOr<Equivalence> TransformWork::CheckEquivalence() {
+  const absl::Duration limit = absl::Seconds(policy_.warm_up.hang_s);
+  if (IsDecodeJob(job_)) {
+    return CheckDecoder(context_, job_, input_, limit, child_.get(), &decode_);
+  }
   ComparedItems items;
   items.count = input_.plain->size();
   items.sha256 = input_.dataset.sha256();
-  items.item = [this](int64_t i) -> absl::StatusOr<Pixels> {
-    const ImageView image = input_.plain->image(i);
+  items.item = [this](int64_t i, int frame) -> absl::StatusOr<Pixels> {
+    const ImageView image = FrameOfItem(*input_.plain, i, frame);
     return PixelsFromBytes(image.data, image.height, image.width,
                            image.channels);
   };
-  return context_.equivalence->Check(job_, version_, items,
-                                     absl::Seconds(policy_.warm_up.hang_s),
+  return context_.equivalence->Check(job_, version_, items, limit,
                                      child_.get());
 }
 
@@ -112,6 +117,7 @@ void TransformWork::AddMeasured(Row* row) {
     row->set_rss_peak_bytes(*counters.rss_peak_bytes);
   }
   if (IsNullJob(job_)) return;
+  if (IsDecodeJob(job_)) return AddDecode(context_, input_, decode_, row);
   const std::optional<double> limit =
       context_.copy_limit->Of(job_, *input_.corpus);
   if (limit.has_value()) SetLimit("copy", *limit, row);

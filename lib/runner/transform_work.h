@@ -46,6 +46,8 @@ class TransformWork : public JobWork {
   std::unique_ptr<MeasuredChild> child_;
   std::unique_ptr<ChildSubject> subject_;
   feedrate::WarmUp warm_up_;
+  // Of a decoder.
+  Decode decode_;
 };
 
 }  // namespace feedrate

@@ -3,6 +3,7 @@
 import sys
 
 import albumentations
+import clips
 import cv2
 import numpy as np
 import steps
@@ -46,6 +47,13 @@ def make(spec):
     def call(image):
         return contiguous(transform(image=image)["image"])
 
+    def call_on_clip(clip):
+        # One draw of parameters for all frames.
+        return contiguous(transform(images=clip)["images"])
+
+    if clips.frames_of(spec):
+        call = call_on_clip
+
     torch = _torch_support()
 
     def seed(value):
@@ -77,7 +85,7 @@ def _sequence(parsed):
 
 
 def array_of(output):
-    return output, "HWC"
+    return output, "THWC" if output.ndim == 4 else "HWC"
 
 
 def _torch_support():

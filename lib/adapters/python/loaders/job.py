@@ -53,7 +53,8 @@ class LoaderJob:
         def run():
             written = Writer(fd)
             for output in self._loader.outputs(indexes, command.get("seed", 0)):
-                written.add(np.asarray(output), "CHW")
+                array = np.asarray(output)
+                written.add(array, "TCHW" if array.ndim == 4 else "CHW")
             return written.described
 
         # Once threads run here, a fork of them may hang; before, nothing may

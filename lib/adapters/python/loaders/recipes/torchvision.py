@@ -6,16 +6,19 @@ other, and the normalisation for the whole batch.
 
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.clips import ClipRecipe, planes_of
 from loaders.recipes.step import operation_of
 from torchvision.transforms import v2
 
 
-class Recipe:
+class Recipe(ClipRecipe):
+    from_clip = staticmethod(planes_of)
     decode = staticmethod(torch_images.decode)
     from_array = staticmethod(torch_images.from_array)
 
     def __init__(self, library, command, spec):
         self.library = library
+        self.use_clips(command, spec)
         self._groups = spec.groups
         operation = operation_of(library, command, spec)
         self.seed = operation.seed
