@@ -2,11 +2,13 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -45,23 +47,36 @@ bool BeginsMap(absl::string_view line) {
   return absl::StrContains(word, '-') && !absl::EndsWith(word, ":");
 }
 
-int64_t PssOfMaps(absl::string_view maps, absl::string_view left_out) {
-  int64_t kilobytes = 0;
+// A number of kilobytes after `name`.
+bool Kilobytes(absl::string_view line, absl::string_view name,
+               int64_t* number) {
+  return absl::ConsumePrefix(&line, name) &&
+         absl::SimpleAtoi(
+             absl::StripSuffix(absl::StripAsciiWhitespace(line), " kB"),
+             number);
+}
+
+struct MapBytes {
+  int64_t pss = 0;
+  int64_t own = 0;  // Of that, in no other process.
+};
+
+MapBytes BytesOfMaps(absl::string_view maps, absl::string_view left_out) {
+  MapBytes bytes;
   bool counts = true;
-  for (absl::string_view line : absl::StrSplit(maps, '\n')) {
+  for (const absl::string_view line : absl::StrSplit(maps, '\n')) {
     if (BeginsMap(line)) {
       counts = left_out.empty() || !absl::StrContains(line, left_out);
-      continue;
     }
     int64_t number = 0;
-    if (counts && absl::ConsumePrefix(&line, "Pss:") &&
-        absl::SimpleAtoi(
-            absl::StripSuffix(absl::StripAsciiWhitespace(line), " kB"),
-            &number)) {
-      kilobytes += number;
+    if (!counts) continue;
+    if (Kilobytes(line, "Pss:", &number)) bytes.pss += number * 1024;
+    if (Kilobytes(line, "Private_Clean:", &number) ||
+        Kilobytes(line, "Private_Dirty:", &number)) {
+      bytes.own += number * 1024;
     }
   }
-  return kilobytes * 1024;
+  return bytes;
 }
 
 }  // namespace
@@ -73,15 +88,20 @@ std::vector<pid_t> ProcessTree(const Root& root, pid_t pid) {
   return tree;
 }
 
-std::optional<int64_t> TreePssBytes(const Root& root, pid_t pid,
+std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
                                     absl::string_view left_out) {
+  std::vector<pid_t> ours = ProcessTree(root, pid);
+  ours.push_back(parent);
   std::optional<int64_t> total;
-  for (const pid_t member : ProcessTree(root, pid)) {
+  for (const pid_t member : ProcessTree(root, parent)) {
     const std::optional<std::string> maps =
         root.Read(absl::StrCat("/proc/", member, "/smaps"), kMaxMapsBytes);
     // One that went away since has no memory.
     if (!maps.has_value() || maps->empty()) continue;
-    total = total.value_or(0) + PssOfMaps(*maps, left_out);
+    const MapBytes bytes = BytesOfMaps(*maps, left_out);
+    const bool is_ours =
+        std::find(ours.begin(), ours.end(), member) != ours.end();
+    total = total.value_or(0) + bytes.pss - (is_ours ? 0 : bytes.own);
   }
   return total;
 }

@@ -16,10 +16,11 @@ namespace feedrate {
 // `pid` and all below it that live now, parents first.
 std::vector<pid_t> ProcessTree(const Root& root, pid_t pid);
 
-// Memory of all of them with shared pages counted once (PSS), without maps
-// whose name holds `left_out`. Takes milliseconds for a large process. Absent:
-// not readable here.
-std::optional<int64_t> TreePssBytes(const Root& root, pid_t pid,
+// Memory of all of them, and of `parent`, which forked `pid` with what it had
+// loaded: shared pages count once (PSS), what other children of `parent` have
+// of them included, their own pages not. Maps whose name holds `left_out` do
+// not count. Takes milliseconds for a large process. Absent: not readable here.
+std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
                                     absl::string_view left_out);
 
 // Bytes that the tree has caused to be read from devices, those of processes

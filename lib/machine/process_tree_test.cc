@@ -14,11 +14,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Optional;
 
-// A /proc of three processes: 10 started 11 from a second thread, 11 started
-// 12.
+// A /proc of a few processes: 9 started 10 and 20, 10 started 11 from a second
+// thread, 11 started 12.
 class ProcessTreeTest : public testing::Test {
  protected:
   ProcessTreeTest() : root_(testing::TempDir()) {
+    Write("9/task/9/children", "10 20 ");
+    Write("20/task/20/children", "");
     Write("10/task/10/children", "");
     Write("10/task/17/children", "11 ");
     Write("11/task/11/children", "12 ");
@@ -28,6 +30,10 @@ class ProcessTreeTest : public testing::Test {
           "Rss:  800 kB\nPss:  400 kB\nPss_Dirty:  4 kB\n"
           "ab-ac rw-p 0 00:00 0  [heap]\nPss:   100 kB\n");
     Write("11/smaps", "ab-ac rw-p 0 00:00 0\nPss:   20 kB\n");
+    Write("9/smaps", "ab-ac rw-p 0 00:00 0\nPss:   3 kB\n");
+    Write("20/smaps",
+          "ab-ac rw-p 0 00:00 0\nPss:   1000 kB\nPrivate_Clean: 100 kB\n"
+          "Private_Dirty:    893 kB\n");
     Write("10/io", "rchar: 5\nread_bytes: 4096\nwrite_bytes: 7\n");
     Write("12/io", "read_bytes: 100\n");
   }
@@ -47,9 +53,11 @@ TEST_F(ProcessTreeTest, FollowsAllThreads) {
 }
 
 TEST_F(ProcessTreeTest, AddsUpMemoryWithoutTheCorpus) {
-  EXPECT_THAT(TreePssBytes(root_, 10, "feedrate-corpus"), Optional(120 * 1024));
-  EXPECT_THAT(TreePssBytes(root_, 10, ""), Optional(520 * 1024));
-  EXPECT_FALSE(TreePssBytes(root_, 99, "").has_value());
+  // 100 and 20 of the tree, 3 of its parent, 7 of a sibling are shared.
+  EXPECT_THAT(TreePssBytes(root_, 9, 10, "feedrate-corpus"),
+              Optional(130 * 1024));
+  EXPECT_THAT(TreePssBytes(root_, 9, 10, ""), Optional(530 * 1024));
+  EXPECT_FALSE(TreePssBytes(root_, 98, 99, "").has_value());
 }
 
 TEST_F(ProcessTreeTest, AddsUpReads) {

@@ -286,6 +286,12 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
   return epochs;
 }
 
+double LoaderWork::HalfOfEpoch() const {
+  // The warm-up was one batch, which is one worker's.
+  const int hands = std::clamp(spec_.workers, 1, UsableProcessors());
+  return per_item_s_ * static_cast<double>(input_.items) / hands / 2;
+}
+
 void LoaderWork::AddCache(const Cache& cache, Row* row) const {
   if (input_.paths == nullptr) return;
   *row->mutable_cache() = cache;
@@ -323,7 +329,8 @@ void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
 
 absl::Status LoaderWork::Measure(int run_index, Row* row) {
   Cache cache;
-  TreeWatch memory(static_cast<pid_t>(child_->pid()));
+  TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
+                   static_cast<pid_t>(child_->pid()), HalfOfEpoch());
   NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const std::vector<EpochReply> epochs,
                    RunEpochs(SeedOfRun(job_, run_index), &cache));

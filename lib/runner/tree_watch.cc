@@ -21,14 +21,18 @@ constexpr int kRest = 100;
 
 }  // namespace
 
-TreeWatch::TreeWatch(pid_t pid) : pid_(pid), thread_([this] { Run(); }) {}
+TreeWatch::TreeWatch(pid_t parent, pid_t pid, double first_s)
+    : parent_(parent),
+      pid_(pid),
+      first_s_(first_s),
+      thread_([this] { Run(); }) {}
 
 TreeWatch::~TreeWatch() { Stop(); }
 
 void TreeWatch::Look() {
   // Part of the name that corpora have.
   const std::optional<int64_t> bytes =
-      TreePssBytes(Root(), pid_, "feedrate-corpus");
+      TreePssBytes(Root(), parent_, pid_, "feedrate-corpus");
   if (!bytes.has_value()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   peak_bytes_ = std::max(peak_bytes_.value_or(0), *bytes);
@@ -36,7 +40,9 @@ void TreeWatch::Look() {
 
 void TreeWatch::Run() {
   std::unique_lock<std::mutex> lock(mutex_);
-  auto rest = Clock::duration(kInterval);
+  auto rest = std::max<Clock::duration>(
+      kInterval, std::chrono::duration_cast<Clock::duration>(
+                     std::chrono::duration<double>(first_s_)));
   while (!stopped_.wait_for(lock, rest, [this] { return stop_; })) {
     lock.unlock();
     const Clock::time_point start = Clock::now();

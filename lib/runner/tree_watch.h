@@ -12,12 +12,13 @@
 
 namespace feedrate {
 
-// Looks at the tree below `pid` now and then, from a thread of its own that
-// takes at most 1% of a processor: a look at a large process takes
-// milliseconds, and then the next one comes later.
+// Looks at the tree below `pid`, and at its parent, now and then, from a thread
+// of its own that takes at most 1% of a processor: a look at a large process
+// takes milliseconds, and then the next one comes later.
 class TreeWatch {
  public:
-  explicit TreeWatch(pid_t pid);
+  // The first look is after `first_s`: best when most of the work is under way.
+  TreeWatch(pid_t parent, pid_t pid, double first_s);
   ~TreeWatch();
   TreeWatch(const TreeWatch&) = delete;
   TreeWatch& operator=(const TreeWatch&) = delete;
@@ -30,7 +31,9 @@ class TreeWatch {
   void Look();
   void Run();
 
+  const pid_t parent_;
   const pid_t pid_;
+  const double first_s_;
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;

@@ -14,11 +14,11 @@ namespace feedrate {
 namespace {
 
 TEST(TreeWatchTest, SeesMemoryThatIsGoneAgain) {
-  TreeWatch watch(getpid());
+  TreeWatch watch(getppid(), getpid(), 0);
   constexpr int64_t kBytes = int64_t{64} << 20;
   {
     std::vector<char> block(kBytes, 1);
-    // Looks come at least every second for a process of this size.
+    // Looks come at least every second for processes of this size.
     absl::SleepFor(absl::Milliseconds(1500));
     EXPECT_EQ(block[kBytes / 2], 1);
   }
@@ -28,7 +28,7 @@ TEST(TreeWatchTest, SeesMemoryThatIsGoneAgain) {
 }
 
 TEST(TreeWatchTest, AShortOneHasALookToo) {
-  TreeWatch watch(getpid());
+  TreeWatch watch(getppid(), getpid(), 0);
   const std::optional<int64_t> peak = watch.Stop();
   if (!peak.has_value()) GTEST_SKIP() << "/proc/PID/smaps is not readable";
   EXPECT_GT(*peak, 0);

@@ -83,11 +83,11 @@ absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
       return path;
     }
   }
-  return absl::NotFoundError(absl::StrCat(
-      "the Python environment \"", group, "\" of the set \"", env_set,
-      "\" is not there; run: make envs",
-      env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set),
-      "; in a bundle: feedrate envs"));
+  return absl::NotFoundError(
+      absl::StrCat("the Python environment \"", group, "\" of the set \"",
+                   env_set, "\" is not there; run: make envs",
+                   env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set),
+                   "; in a bundle: feedrate envs"));
 }
 
 }  // namespace

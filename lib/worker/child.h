@@ -52,6 +52,8 @@ class MeasuredChild {
                                                    absl::Duration limit);
 
   int64_t pid() const { return pid_; }
+  // The process that forked it.
+  int64_t server_pid() const { return server_->pid(); }
   bool alive() const { return end_.ok(); }
 
  private:

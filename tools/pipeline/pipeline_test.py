@@ -83,9 +83,7 @@ class PipelineTest(unittest.TestCase):
         kinds = [r["record"] for r in run.records]
         self.assertEqual(kinds[:2], ["env", "run"])
         null = [
-            r
-            for r in run.records
-            if r["record"] == "row" and r not in run.rows
+            r for r in run.records if r["record"] == "row" and r not in run.rows
         ]
         self.assertEqual(len(null), 1, "the harness has its own row")
         self.assertEqual([r["run_index"] for r in run.rows], [0, 1])
