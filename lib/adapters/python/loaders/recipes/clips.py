@@ -1,6 +1,5 @@
 """What recipes for clips share: decoding, and arrays as tensors."""
 
-
 import clips
 import torch
 
