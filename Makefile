@@ -51,6 +51,10 @@ test: ## Everything CI checks; ends with "N passed, N failed"
 test-full: ## Also the long versions: sanitizers, fuzzing, full counts
 	@dev/test.sh --full
 
+.PHONY: test-slurm
+test-slurm: ## Campaigns on a real Slurm, started and stopped here (root)
+	@dev/slurm_test.sh
+
 .PHONY: fuzz
 fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)
 	@dev/setup.sh build full

@@ -9,8 +9,10 @@
 #
 # Prints one line for each: GROUP<tab>PATH.
 set -euo pipefail
+# In a checkout dev/, in a bundle libexec/.
+here="$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=dev/common.sh
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$here/common.sh"
 
 set_name="${ENV_SET:-paper}"
 folder="$REPO_ROOT/configs/requirements/$set_name"
@@ -35,7 +37,7 @@ for group in "${groups[@]}"; do
   if [[ "$group" == torch_stack ]]; then
     size_note=" (torch with CUDA: some 5 GB on disk, a few minutes)"
   fi
-  environment="$("$REPO_ROOT/dev/python_env.sh" "$lock")" ||
+  environment="$("$here/python_env.sh" "$lock")" ||
     die "$group of set $set_name could not be made${size_note:-}"
   printf '%s\t%s\n' "$group" "$environment"
 done

@@ -1,8 +1,7 @@
 #include "lib/media/jpeg_idct.h"
 
-// Kinds of vectors that were never run by us.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "lib/base/vector_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/media/jpeg_idct.cc"
 // clang-format off

@@ -86,7 +86,8 @@ absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
   return absl::NotFoundError(absl::StrCat(
       "the Python environment \"", group, "\" of the set \"", env_set,
       "\" is not there; run: make envs",
-      env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set)));
+      env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set),
+      "; in a bundle: feedrate envs"));
 }
 
 }  // namespace

@@ -63,6 +63,13 @@ WITHOUT_PKG_CONFIG = {
     ),
 }
 
+# Headers alone, found where the compiler looks anyway.
+# name: (a header that must be there, package)
+HEADERS = {
+    # Of the gloo that is inside libtorch, whose wheel leaves them out.
+    "gloo_headers": ("/usr/include/gloo/context.h", "libgloo-dev"),
+}
+
 # Parts of libc that are libraries of their own only by name, and zlib, which
 # every system has.
 _SHARED = ["-latomic", "-lm", "-lpthread", "-lrt", "-lz"]
@@ -149,6 +156,11 @@ def _system_libraries_impl(ctx):
         if ctx.path(folder + "/" + header).exists:
             ctx.symlink(folder, name)
             text += _PRESENT_WITH_HEADERS.format(name = name, linkopts = linkopts)
+        else:
+            text += _ABSENT.format(name = name, package = package)
+    for name, (header, package) in sorted(HEADERS.items()):
+        if ctx.path(header).exists:
+            text += _PRESENT.format(name = name, copts = [], linkopts = [])
         else:
             text += _ABSENT.format(name = name, package = package)
     ctx.file("WORKSPACE", "")

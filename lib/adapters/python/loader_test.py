@@ -30,12 +30,17 @@ FLAGS = None
 SERVER = None
 
 
+def start_server():
+    packages = [f"--packages={FLAGS.packages}"] if FLAGS.packages else []
+    server = worker.Server([FLAGS.library], flags=["--loader", *packages])
+    if "hello" not in server.hello:
+        raise RuntimeError(f"the server said {server.hello}")
+    return server
+
+
 def setUpModule():
     global SERVER
-    packages = [f"--packages={FLAGS.packages}"] if FLAGS.packages else []
-    SERVER = worker.Server([FLAGS.library], flags=["--loader", *packages])
-    if "hello" not in SERVER.hello:
-        raise RuntimeError(f"the server said {SERVER.hello}")
+    SERVER = start_server()
 
 
 def tearDownModule():
@@ -73,10 +78,10 @@ class LoaderTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def child(self, fd, loader, native_op=None, params=()):
+    def child(self, fd, loader, native_op=None, params=(), server=None):
         if native_op is None:
             native_op, params = FLIPS[FLAGS.library]
-        child = SERVER.spawn(FLAGS.library, fd)
+        child = (server or SERVER).spawn(FLAGS.library, fd)
         os.close(fd)
         reply = child.ask(
             {
@@ -275,6 +280,18 @@ class LoaderTest(unittest.TestCase):
                 self.assertEqual(glob.glob(f"/dev/shm/torch_{pid}_*"), [])
         new = set(os.listdir("/tmp")) - before
         self.assertEqual([n for n in new if n.startswith("pymp-")], [])
+
+    def test_workers_die_with_the_server(self):
+        server = start_server()
+        fd = loading.write_list(self.paths)
+        child = self.child(fd, loading.of_files(), server=server)
+        child.send(loading.epoch(1000000))
+        workers = wait_for(lambda: workers_of(child.pid))
+        server.process.kill()
+        server.process.wait()
+        self.assertEqual(child.read_rest(), b"")
+        wait_for(lambda: not any(map(alive, workers)), seconds=5)
+        server.close()
 
     def test_a_child_that_computed_forks_no_workers(self):
         child = self.of_memory(workers=0)
