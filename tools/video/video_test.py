@@ -33,8 +33,13 @@ def video(*flags):
         check=False,
     )
     records = [json.loads(line) for line in done.stdout.splitlines()]
-    rows = [r for r in records if r["record"] == "row"]
-    return done, [r for r in rows if r["library"] != "null"]
+    # A noisy machine makes further attempts; the last one counts.
+    rows = {
+        (r["job_id"], r["run_index"]): r
+        for r in records
+        if r["record"] == "row" and r["library"] != "null"
+    }
+    return done, list(rows.values())
 
 
 class VideoTest(unittest.TestCase):
@@ -82,7 +87,9 @@ class VideoTest(unittest.TestCase):
 
     def test_what_the_matrix_calls_unsupported_is_a_row(self):
         run, rows = self.decode(
-            "--libraries=torchvision", "--dataset=synthetic:video,n=2"
+            "--libraries=torchvision",
+            "--num_items=2",
+            "--dataset=synthetic:video,n=2",
         )
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual([r["status"] for r in rows], ["unsupported"])

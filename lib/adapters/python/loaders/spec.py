@@ -81,11 +81,11 @@ def parse(message, device="cpu"):
 
 
 def refuse_settings(spec, loader):
-    """For a loader that has no settings of its own."""
-    if spec.settings:
-        raise ValueError(
-            f"{loader} has no setting {', '.join(sorted(spec.settings))}"
-        )
+    """For a loader that has no settings of its own. Those of clips are not the
+    loader's: which frames, and who decodes them."""
+    unknown = sorted(set(spec.settings) - {"clip_rule", "decoder"})
+    if unknown:
+        raise ValueError(f"{loader} has no setting {', '.join(unknown)}")
 
 
 def _checked_channels(spec):

@@ -1,11 +1,11 @@
 """What recipes for clips share: decoding, and arrays as tensors."""
 
-
 import clips
 import torch
 
 # Of the public benchmark; --sweep=decoder=torchcodec takes another.
 _DECODER = "opencv"
+_DECODERS = ("opencv", "torchcodec", "pyav", "decord")
 
 
 class ClipRecipe:
@@ -18,6 +18,11 @@ class ClipRecipe:
         self.is_clip = clips.frames_of(command) > 0
         if self.is_clip and spec.source == "files":
             name = spec.settings.get("decoder", _DECODER)
+            if name not in _DECODERS:
+                raise ValueError(
+                    f"setting decoder: {name!r} is none of"
+                    f" {', '.join(_DECODERS)}"
+                )
             library = _library(name)
             decode = library.make_decoder({"decode": {"threads": 1}}).call
             self.decode_clip = lambda file: library.array_of(decode(file))[0]
