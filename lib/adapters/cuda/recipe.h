@@ -55,8 +55,8 @@ struct RecipeBatch {
   float mean[3] = {0, 0, 0};
   float std[3] = {1, 1, 1};
   // Groups of four pixels that a thread of the plain crop has in flight: 1, 2,
-  // 4 or 7. See docs/gpu.md for what each gives.
-  int quads_per_thread = 4;
+  // 4 or 7. More only helped on paper: docs/gpu.md.
+  int quads_per_thread = 1;
 };
 
 // Enqueues the work on `stream`. cudaErrorNotSupported: resampling, colours and

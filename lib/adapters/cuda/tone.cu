@@ -98,7 +98,10 @@ __device__ __forceinline__ void FlatTable(const uint32_t* counts,
       of_greatest = own[k];
     }
   }
-  const uint32_t highest = __reduce_max_sync(0xffffffff, greatest);
+  uint32_t highest = greatest;
+  for (int offset = 16; offset > 0; offset /= 2) {
+    highest = max(highest, __shfl_xor_sync(0xffffffff, highest, offset));
+  }
   const uint32_t holder =
       __ffs(__ballot_sync(0xffffffff, greatest == highest)) - 1;
   of_greatest = __shfl_sync(0xffffffff, of_greatest, holder);

@@ -131,7 +131,7 @@ def main():
     byte_images = torch.randint(0, 256, shape, dtype=torch.uint8, device="cuda")
     float_images = byte_images.float() / 255
     print(f"{'images/s, L2 cold':52} {'':10}")
-    with torch.inference_mode():
+    with torch.no_grad():
         for rows in (torchvision_rows, kornia_rows):
             print_rows(rows(byte_images, float_images), args.batch, args.samples)
 

@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -19,7 +20,8 @@ namespace {
 // one. `value` is what a byte's step is in the output's own units.
 struct Tolerance {
   float value = 1;
-  double fraction = 0.01;  // That may differ by more than a hundredth of it.
+  double fraction = 0.01;  // That may differ by more than a hundredth of it,
+  float rounding = 0;      // and more than the output's own rounding.
 };
 
 class Checker {
@@ -65,7 +67,9 @@ void Checker::Compare(const std::string& name,
     const double difference = std::abs(expected[i] - actual[i]);
     if (!(difference <= 1e30)) bad = true;
     greatest = std::max(greatest, difference);
-    if (difference > 0.01 * tolerance.value) ++differ;
+    if (difference > std::max(0.01f * tolerance.value, tolerance.rounding)) {
+      ++differ;
+    }
   }
   const double fraction =
       static_cast<double>(differ) / static_cast<double>(expected.size());
@@ -364,13 +368,14 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
   std::vector<float> actual;
   if (batch.element == Element::kFloat32) actual = Run<float>(batch);
   if (batch.element == Element::kFloat16) {
-    tolerance.value += 0.002f;
+    tolerance.rounding = 0.002f;
     actual = Run<__half>(batch);
   }
   if (batch.element == Element::kBfloat16) {
-    tolerance.value += 0.01f;
+    tolerance.rounding = 0.01f;
     actual = Run<__nv_bfloat16>(batch);
   }
+  tolerance.value += tolerance.rounding;
   Compare(name, expected, actual, tolerance);
 }
 
