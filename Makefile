@@ -20,12 +20,16 @@ setup: ## Install what is missing for building and testing
 	@dev/setup.sh build dev
 
 .PHONY: demo
-demo: ## Build, measure three libraries on synthetic data, print the table
-	@dev/demo.sh configs/demo.textproto
+demo: ## Build, measure libraries and a loader on synthetic data, print tables
+	@dev/demo.sh configs/demo.textproto configs/demo_pipeline.textproto
 
 .PHONY: demo-full
 demo-full: ## The same with torch, torchvision and Kornia
-	@dev/demo.sh configs/demo_full.textproto
+	@dev/demo.sh configs/demo_full.textproto configs/demo_pipeline_full.textproto
+
+.PHONY: demo-video
+demo-video: ## Clips: decoders, transforms and loaders on synthetic videos
+	@dev/demo_video.sh
 
 .PHONY: reproduce-ranking
 reproduce-ranking: ## Hold ratios between libraries against the published ones
@@ -46,6 +50,10 @@ test: ## Everything CI checks; ends with "N passed, N failed"
 .PHONY: test-full
 test-full: ## Also the long versions: sanitizers, fuzzing, full counts
 	@dev/test.sh --full
+
+.PHONY: test-slurm
+test-slurm: ## Campaigns on a real Slurm, started and stopped here (root)
+	@dev/slurm_test.sh
 
 .PHONY: fuzz
 fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)

@@ -6,7 +6,9 @@
 #
 #   dist/feedrate-VERSION-linux-ARCH/
 #     bin/          the programs, and `feedrate`, which launches them
-#     libexec/      programs that need torch, launched through bin/
+#     libexec/      what runners start: worker_* and python/; envs.sh, which
+#                   makes Python environments (feedrate envs); programs that
+#                   need torch, launched through bin/
 #     lib/          the shared libraries they need, and licenses/ of those
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
@@ -48,14 +50,51 @@ add_program() {
   local source="bazel-bin/tools/$1/$1" target="$2/bin/$1"
   [[ -x "$source" ]] || die "//tools/$1 makes no program $1"
   if needs_torch "$source"; then
-    mkdir -p "$2/libexec"
     target="$2/libexec/$1"
     ln -s feedrate "$2/bin/$1"
   fi
-  install -m 755 "$source" "$target"
-  add_libraries "$source" "$2/lib"
+  add_binary "$source" "$target" "$2/lib"
+}
+
+# add_binary SOURCE TARGET LIB: with the shared libraries that it needs in LIB.
+add_binary() {
+  install -m 755 "$1" "$2"
+  add_libraries "$1" "$3"
   # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
-  set_rpath "$target" '$ORIGIN/../lib'
+  set_rpath "$2" '$ORIGIN/../lib'
+}
+
+# Runners start processes that hold the libraries under test.
+runners="micro pipeline video"
+
+# Workers that link neither torch nor anything that a test needs, as labels.
+worker_labels() {
+  local folder name
+  for folder in lib/adapters/*/; do
+    name="$(basename "$folder")"
+    if [[ "$name" =~ ^(faulty|torch|python|worker)$ ]]; then continue; fi
+    if grep -q "name = \"worker_$name\"" "${folder}BUILD"; then
+      echo "//lib/adapters/$name:worker_$name"
+    fi
+  done
+}
+
+# Copies all workers into the bundle $1, and what makes environments for those
+# that are Python's.
+add_workers() {
+  local label name path
+  for label in $(worker_labels); do
+    name="${label##*:}"
+    path="${label#//}"
+    add_binary "bazel-bin/${path/:/\/}" "$1/libexec/$name" "$1/lib"
+  done
+  while IFS= read -r path; do
+    install -D -m 644 "$path" "$1/libexec/${path#lib/adapters/}"
+  done < <(repo_files 'lib/adapters/python/*.py' |
+    grep -v -e '_test\.py$' -e '/testing/' -e '/compare_plain\.py$')
+  for name in common envs python_env; do
+    install -m 755 "dev/$name.sh" "$1/libexec/$name.sh"
+  done
 }
 
 # Copies the shared libraries of $1, theirs too, into $2.
@@ -114,17 +153,26 @@ main() {
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
-  dev/bazel.sh build "${tools[@]/#///tools/}"
+  local with_workers="" labels=("${tools[@]/#///tools/}")
+  for tool in "${tools[@]}"; do
+    if [[ " $runners " == *" $tool "* ]]; then with_workers=1; fi
+  done
+  if [[ -n "$with_workers" ]]; then
+    mapfile -t -O "${#labels[@]}" labels < <(worker_labels)
+  fi
+  dev/bazel.sh build "${labels[@]}"
 
   local dist="${BUNDLE_DIST:-dist}"
   mkdir -p "$dist"
   new="$(mktemp -d "$dist/.new.XXXXXX")"
   trap 'rm -rf "${new:?}"' EXIT
-  mkdir -p "$new"/{bin,lib}
+  mkdir -p "$new"/{bin,lib,libexec}
   for tool in "${tools[@]}"; do
     add_program "$tool" "$new"
     programs+=("bazel-bin/tools/$tool/$tool")
   done
+  if [[ -n "$with_workers" ]]; then add_workers "$new"; fi
+  rmdir --ignore-fail-on-non-empty "$new/libexec"
   add_files "$new"
   dev/completions.sh "$new/completions" "${programs[@]}"
   chmod -R u=rwX,go=rX "$new"

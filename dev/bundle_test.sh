@@ -84,6 +84,14 @@ run_all() {
     expect '"record": *"job"' "$root" "$folder/bin/plan" \
       "--config=$folder/configs/demo.textproto"
   fi
+  if [[ -n "$mounts" && -e "$root$folder/bin/micro" ]]; then
+    # With a worker of the bundle, and jobs of its own plan.
+    expect '"library":"opencv".*"status":"ok"' "$root" "$folder/bin/micro" \
+      "--config=$folder/configs/demo.textproto" --libraries=opencv \
+      --transforms=HorizontalFlip --num_items=4
+    [[ -e "$root$folder/libexec/python/server.py" ]] ||
+      fail "the bundle has no Python worker"
+  fi
   if [[ -z "$mounts" ]]; then
     say "no /proc in the root, so collect_env was only started"
   elif [[ -e "$root$folder/bin/collect_env" ]]; then

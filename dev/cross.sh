@@ -5,7 +5,7 @@
 #   dev/cross.sh build //tools/plan
 #   dev/cross.sh build --config=cuda //lib/adapters/torch:worker_torch
 #
-# Results are under bazel-x86_64-bin. Tests and tools of the build itself would
+# Results are under dist/x86_64/bin. Tests and tools of the build itself would
 # be for x86-64 as well, so what runs them during a build does not work here.
 # TORCH_ROOT is where a torch for x86-64 is unpacked (dev/torch.sh x86_64).
 set -euo pipefail
@@ -32,11 +32,12 @@ libraries="$sysroot/usr/lib/$prefix/pkgconfig:$sysroot/usr/share/pkgconfig"
 command="${1:?usage: cross.sh COMMAND [ARGUMENT...]}"
 shift
 cd "$REPO_ROOT"
+mkdir -p dist/x86_64
 # A server of its own: the toolchain of the other one would be looked for anew
 # at each change between the two.
 exec "${BAZEL:-bazel}" "--output_base=$FEEDRATE_CACHE/cross/$(pwd | sha256sum |
   cut -c1-16)" "$command" "--disk_cache=$FEEDRATE_CACHE/bazel" \
-  --symlink_prefix=bazel-x86_64- \
+  --symlink_prefix=dist/x86_64/ \
   "--repo_env=CC=$compiler" "--repo_env=PKG_CONFIG_LIBDIR=$libraries" \
   "--repo_env=PKG_CONFIG_SYSROOT_DIR=$sysroot" \
   "--repo_env=FEEDRATE_SYSROOT=$sysroot" \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Builds the programs and runs the main job from end to end on a synthetic data
 # set: what this machine is, what will run, rows, and a table of them by library
-# with what their outputs are worth.
+# with what their outputs are worth; then loaders, from files to batches.
 #
-#   dev/demo.sh configs/demo.textproto
+#   dev/demo.sh configs/demo.textproto configs/demo_pipeline.textproto
 #
 # A config that measures `torch` or a library of the torch stack fetches those
 # first, which takes minutes the first time.
@@ -12,9 +12,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT"
 
-config="${1:?usage: demo.sh CONFIG}"
-targets=(//tools/aggregate //tools/collect_env //tools/micro //tools/plan
-  //lib/adapters/opencv:worker_opencv)
+config="${1:?usage: demo.sh CONFIG LOADER_CONFIG}"
+loader_config="${2:?usage: demo.sh CONFIG LOADER_CONFIG}"
+targets=(//tools/aggregate //tools/collect_env //tools/micro //tools/pipeline
+  //tools/plan //lib/adapters/opencv:worker_opencv
+  //lib/loader/worker:worker_native)
 groups="albumentationsx pillow"
 if grep -q '"torch"' "$config"; then
   dev/setup.sh build dev
@@ -40,3 +42,6 @@ show plan "--config=$config" --emit=table
 show micro "--config=$config" "--output=$work/rows.jsonl"
 show aggregate --by=transform,library,equivalence.label \
   '--where=library!="null"' "$work/rows.jsonl"
+show pipeline "--config=$loader_config" "--output=$work/loaders.jsonl"
+show aggregate --by=transform,library '--where=library!="null"' \
+  "$work/loaders.jsonl"

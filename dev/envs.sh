@@ -1,15 +1,18 @@
 #!/bin/bash
 # Makes the Python environments of the libraries under test: one for each lock
 # file under configs/requirements/<set>/. Those that are there cost nothing.
+# Groups whose list says `# optional` are made only when they are named.
 #
-#   dev/envs.sh                              all groups of the set `paper`
+#   dev/envs.sh                              the groups of the set `paper`
 #   ENV_SET=current dev/envs.sh              another set
 #   GROUPS_WANTED="pillow" dev/envs.sh       only some groups
 #
 # Prints one line for each: GROUP<tab>PATH.
 set -euo pipefail
+# In a checkout dev/, in a bundle libexec/.
+here="$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=dev/common.sh
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$here/common.sh"
 
 set_name="${ENV_SET:-paper}"
 folder="$REPO_ROOT/configs/requirements/$set_name"
@@ -18,9 +21,14 @@ folder="$REPO_ROOT/configs/requirements/$set_name"
     "$(cd "$REPO_ROOT/configs/requirements" && echo *)"
 
 all=()
-for lock in "$folder"/*.lock; do all+=("$(basename "$lock" .lock)"); done
+usual=()
+for lock in "$folder"/*.lock; do
+  group="$(basename "$lock" .lock)"
+  all+=("$group")
+  grep -q '^# optional' "${lock%.lock}.in" || usual+=("$group")
+done
 # GROUPS is a variable of bash's own, so make hands it over under this name.
-read -ra groups <<<"${GROUPS_WANTED:-${all[*]}}"
+read -ra groups <<<"${GROUPS_WANTED:-${usual[*]}}"
 
 for group in "${groups[@]}"; do
   lock="$folder/$group.lock"
@@ -29,7 +37,7 @@ for group in "${groups[@]}"; do
   if [[ "$group" == torch_stack ]]; then
     size_note=" (torch with CUDA: some 5 GB on disk, a few minutes)"
   fi
-  environment="$("$REPO_ROOT/dev/python_env.sh" "$lock")" ||
+  environment="$("$here/python_env.sh" "$lock")" ||
     die "$group of set $set_name could not be made${size_note:-}"
   printf '%s\t%s\n' "$group" "$environment"
 done

@@ -1,6 +1,10 @@
 #!/bin/sh
 # feedrate TOOL [ARGUMENT...]   runs a program of this bundle
 # feedrate list                 names them
+# feedrate envs [GROUP...]      makes Python environments of libraries under
+#                               test, all of the set `paper` or $ENV_SET without
+#                               names; needs python3 with venv, and a package
+#                               index
 #
 # Most programs need no launcher: bin/plan starts by itself. This one adds what a
 # program may need of the machine it runs on: the NVIDIA driver where it is not
@@ -31,7 +35,7 @@ if [ "$tool" = feedrate ]; then
   tool="${1:-}"
   case "$tool" in
     "" | -h | --help | help)
-      sed -n 's/^# \{0,1\}//; 2,3p' "$self"
+      sed -n 's/^# \{0,1\}//; 2,7p' "$self"
       echo
       tools
       if [ -z "$tool" ]; then exit 1; fi
@@ -40,6 +44,10 @@ if [ "$tool" = feedrate ]; then
     list)
       tools
       exit 0
+      ;;
+    envs)
+      shift
+      GROUPS_WANTED="$*" exec bash "$base/libexec/envs.sh"
       ;;
   esac
   shift

@@ -19,6 +19,8 @@ elif ! torch="$("$REPO_ROOT/dev/python_env.sh" --made \
 fi
 cd "$REPO_ROOT/lib/adapters/python"
 
+"$torch/bin/python" -B -m unittest loaders.device_test
+
 cells=(loader_cells_test.py "--configs=$REPO_ROOT/configs")
 if [[ -z "$full" ]]; then cells+=(--sample); fi
 for group in pillow albumentationsx; do
@@ -26,6 +28,21 @@ for group in pillow albumentationsx; do
   "$python" -B "${cells[@]}" --packages="$torch" "$group"
 done
 "$torch/bin/python" -B "${cells[@]}" torchvision kornia
+
+# The optional groups, where they are made.
+if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
+  "$dali/bin/python" -B "${cells[@]}" dali
+  "$dali/bin/python" -B loader_dali_test.py
+else
+  echo 'no environment of DALI; make it with: make envs GROUPS=dali'
+fi
+for group in spdl webdataset; do
+  if env="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/$group.lock")"; then
+    "$env/bin/python" -B loader_extras_test.py --packages="$torch" "$group"
+  else
+    echo "no environment of $group; make it with: make envs GROUPS=$group"
+  fi
+done
 
 # Faults and ends are the loader's own, so one library shows them; with --full
 # each does.

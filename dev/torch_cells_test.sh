@@ -15,7 +15,7 @@ elif ! env="$("$REPO_ROOT/dev/python_env.sh" --made "$lock")"; then
   exit 77
 fi
 cd "$REPO_ROOT/lib/adapters/python"
-"$env/bin/python" -B -m unittest libraries.torch_test
+"$env/bin/python" -B -m unittest libraries.torch_test train_worker_test
 for test in plain_timing_test.py cells_test.py \
   "cells_test.py --profile=matched"; do
   # shellcheck disable=SC2086  # A test and its flag.

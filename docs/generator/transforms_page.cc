@@ -165,13 +165,31 @@ std::string DifferentWorkSection(const Members& members) {
   return absl::StrCat(text, "\n");
 }
 
+std::string TrainingSection(const Members& members) {
+  if (members.empty()) return "";
+  Table table =
+      TextTable({"recipe", "batch", "library", "operation", "passed"});
+  for (const Transform* t : members) {
+    for (const Implementation& impl : t->implementations()) {
+      table.AddRow({t->name(), t->batch_transform(), impl.library(),
+                    Code(impl.native_op()), Passed(impl)});
+    }
+  }
+  return absl::StrCat(
+      "## Training\n\nRecipes that models are trained with, for loaders "
+      "(`--transform_set=training`). Batch: what is done to the whole batch "
+      "once it is made.\n\n",
+      table.ToMarkdown(), "\n");
+}
+
 std::string LeftOutSection(const TransformSet& set, const Scenario& scenario) {
   std::string left_out;
   std::map<std::string, std::vector<std::string>> by_library;
   for (const Transform& t : set.transforms()) {
     if (!t.left_out().empty()) {
       absl::StrAppend(&left_out, "- **", t.name(), "**: ", t.left_out(), "\n");
-    } else if (PublicLibraries(scenario, t) < kLibrariesOfAMember) {
+    } else if (!t.has_set() &&
+               PublicLibraries(scenario, t) < kLibrariesOfAMember) {
       by_library[t.implementations(0).library()].push_back(t.name());
     }
   }
@@ -207,6 +225,7 @@ absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
       scenario.transforms(), ".\n\n", SupportSection(libraries, members),
       MembersSection(libraries, members), ParametersSection(members),
       DifferentWorkSection(members), MatchedSection(members),
+      TrainingSection(SetMembers(scenario, *set, kTrainingSet)),
       LeftOutSection(*set, scenario));
 }
 

@@ -15,7 +15,7 @@ DEFINE_int32(workers, 0, "N: loader workers; micro takes only 0");
 DEFINE_int32(batch_size, 0, "N: items in a batch");
 DEFINE_string(libraries, "", "A,B: libraries to measure, in this order");
 DEFINE_string(transforms, "", "A,B: transforms out of the set");
-DEFINE_string(transform_set, "", "NAME: set of transforms {paper}");
+DEFINE_string(transform_set, "", "NAME: set of transforms {paper|training}");
 DEFINE_string(scope, "", "SCOPE: what is timed");
 DEFINE_double(min_time, 0, "SECONDS: shortest timed part of a loader row");
 DEFINE_string(thread_policy, "",

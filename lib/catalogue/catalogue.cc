@@ -14,6 +14,7 @@
 #include "lib/catalogue/check_matrix.h"
 #include "lib/catalogue/check_policy.h"
 #include "lib/catalogue/check_transforms.h"
+#include "lib/catalogue/transform_set.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/text_proto.h"
@@ -108,6 +109,17 @@ const CellException* Catalogue::FindException(
 }
 
 // A handful of entries each: a search is as fast as a hash.
+const Implementation* Catalogue::ImplementationOf(
+    const Transform& transform, absl::string_view library,
+    absl::string_view params_profile) const {
+  const Implementation* own =
+      FindImplementation(transform, library, params_profile);
+  if (own != nullptr) return own;
+  const Library* found = FindLibrary(library);
+  if (found == nullptr || !found->has_transforms_of()) return nullptr;
+  return FindImplementation(transform, found->transforms_of(), params_profile);
+}
+
 const ModePolicy* Catalogue::FindMode(absl::string_view mode,
                                       absl::string_view media) const {
   for (const ModePolicy& m : data_->policy.modes()) {

@@ -50,6 +50,11 @@ class Catalogue {
                                      absl::string_view mode,
                                      absl::string_view device,
                                      absl::string_view transform) const;
+  // How `library` does `transform` for `params_profile`: its own way, else that
+  // of the library whose transforms it runs. Null: not at all.
+  const Implementation* ImplementationOf(
+      const Transform& transform, absl::string_view library,
+      absl::string_view params_profile) const;
   const ModePolicy* FindMode(absl::string_view mode,
                              absl::string_view media) const;
   const MediaPolicy* FindMedia(absl::string_view media) const;

@@ -85,6 +85,13 @@ absl::Status CheckLibraries(const Matrix& matrix, const std::string& file) {
     check.Present("name", l.name());
     check.That(seen.insert(l.name()).second, "this name is taken");
     check.OneOf("origin", l.origin(), {"public", "ours"});
+    if (l.has_transforms_of()) {
+      check.OneOf("transforms_of", l.transforms_of(),
+                  NamesOf(matrix.libraries()));
+    }
+    if (l.has_loader_source()) {
+      check.OneOf("loader_source", l.loader_source(), {"files", "shards"});
+    }
   }
   return check.status();
 }

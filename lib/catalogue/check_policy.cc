@@ -140,6 +140,15 @@ absl::Status CheckCampaign(const Policy& policy, const std::string& file) {
     check.Present("package", v.package());
     check.Present("version", v.version());
   }
+  if (!policy.has_campaign()) return check.status();
+  const CampaignPolicy& c = policy.campaign();
+  check.That(c.task_s() > 0, "campaign.task_s must be above 0");
+  check.That(c.time_margin() >= 1, "campaign.time_margin must be at least 1");
+  check.That(c.task_setup_s() >= 0, "campaign.task_setup_s must be at least 0");
+  check.That(c.checkpoint_s() > 0, "campaign.checkpoint_s must be above 0");
+  check.That(c.array_limit() >= 1, "campaign.array_limit must be at least 1");
+  check.That(c.channel_bytes() > 0 && c.bytes_per_byte() > 0,
+             "campaign.channel_bytes and bytes_per_byte must be above 0");
   return check.status();
 }
 

@@ -89,6 +89,10 @@ absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
     check.Present("name", t.name());
     check.That(names.insert(t.name()).second, "this name is taken");
     check.That(t.implementations_size() > 0, "no implementations");
+    if (t.has_set()) check.OneOf("set", t.set(), KnownSets());
+    if (t.has_batch_transform()) {
+      check.OneOf("batch_transform", t.batch_transform(), {"mixup", "cutmix"});
+    }
     if (t.has_reference()) CheckReference(t.reference(), &check);
     seen.clear();
     for (int j = 0; j < t.implementations_size() && check.ok(); ++j) {

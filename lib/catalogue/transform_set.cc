@@ -41,11 +41,14 @@ View ProfileOf(const Implementation& implementation) {
 }  // namespace
 
 std::vector<const Transform*> SetMembers(const Scenario& scenario,
-                                         const TransformSet& set) {
+                                         const TransformSet& set, View name) {
   const absl::flat_hash_set<View> known = PublicNames(scenario);
   std::vector<const Transform*> members;
   for (const Transform& transform : set.transforms()) {
-    if (transform.left_out().empty() &&
+    const View set_name =
+        transform.set().empty() ? View(kPaperSet) : View(transform.set());
+    if (set_name != name || !transform.left_out().empty()) continue;
+    if (name != kPaperSet ||
         CountPublic(known, transform) >= kLibrariesOfAMember) {
       members.push_back(&transform);
     }

@@ -16,10 +16,16 @@ namespace feedrate {
 // Libraries that must have a transform to make it a member.
 inline constexpr int kLibrariesOfAMember = 2;
 
-// The transforms that at least two public libraries of `scenario` have and
-// that are not left out on purpose, in the order of the file.
+// Sets that can be chosen from.
+inline constexpr char kPaperSet[] = "paper";
+inline constexpr char kTrainingSet[] = "training";
+
+// The transforms of the set `name`, in the order of the file. Of `paper` those
+// that at least two public libraries of `scenario` have and that are not left
+// out on purpose; of others those that say so.
 std::vector<const Transform*> SetMembers(const Scenario& scenario,
-                                         const TransformSet& set);
+                                         const TransformSet& set,
+                                         absl::string_view name = kPaperSet);
 
 // How many of the scenario's public libraries have `transform`, whatever the
 // mode.

@@ -30,7 +30,12 @@ const std::vector<std::string>& KnownProfiles() {
 const std::vector<std::string>& KnownLabels() {
   static const auto& words = *new std::vector<std::string>{
       "memory_limited", "per_sample_loop", "exploratory", "indicative",
-      "cold",           "host_cpu",        "optional"};
+      "cold",           "partly_cold",     "host_cpu",    "optional"};
+  return words;
+}
+
+const std::vector<std::string>& KnownSets() {
+  static const auto& words = *new std::vector<std::string>{"paper", "training"};
   return words;
 }
 

@@ -13,6 +13,8 @@ const std::vector<std::string>& KnownDevices();
 const std::vector<std::string>& KnownProfiles();
 // What a row may be labelled.
 const std::vector<std::string>& KnownLabels();
+// Sets of transforms that can be chosen from.
+const std::vector<std::string>& KnownSets();
 
 }  // namespace feedrate
 

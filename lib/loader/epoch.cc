@@ -141,6 +141,10 @@ absl::Status Epoch::MakeSlot(int worker, int64_t position, float* out) {
   if (!status.ok()) {
     // Stopped while it waited: nobody wants the sample.
     if (absl::IsCancelled(status)) return absl::OkStatus();
+    // Not the file's fault: a reader threw.
+    if (absl::IsInternal(status)) {
+      return Named(item, status.code(), status.message());
+    }
     return MakeReplacement(worker, position, status, out);
   }
   ring_.Done(position, item, &times.mix_ns);
@@ -149,8 +153,7 @@ absl::Status Epoch::MakeSlot(int worker, int64_t position, float* out) {
 
 absl::Status Epoch::MakeFromReads(int worker, int64_t position, float* out) {
   const Released released(reads_.get(), position);
-  const bool ahead =
-      loader_->options().read_ahead.method != ReadMethod::kInline;
+  const bool ahead = reads_->method() != ReadMethod::kInline;
   const int64_t begin = ahead ? MonotonicNs() : 0;
   absl::StatusOr<absl::string_view> bytes =
       reads_->Take(position, loader_->read_buffers_[worker].get());

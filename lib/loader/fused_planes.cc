@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-// Kinds of vectors that were never run by us.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "lib/base/vector_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/loader/fused_planes.cc"
 // clang-format off

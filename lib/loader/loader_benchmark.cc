@@ -2,7 +2,11 @@
 // normalise, batches of 256 (nine channels: 64).
 //
 //   bazel run //lib/loader:loader_benchmark
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -59,37 +63,67 @@ LoaderOptions Options(const benchmark::State& state, int channels) {
   return options;
 }
 
+void DropFromCache(const Source& source) {
+  for (int64_t i = 0; i < source.size(); ++i) {
+    const int fd = open(source.Place(i).path, O_RDONLY);
+    fsync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+  }
+}
+
 void RunEpochs(benchmark::State& state, std::unique_ptr<Source> source,
-               const LoaderOptions& options) {
+               const LoaderOptions& options, bool cold = false) {
   const auto loader = Loader::Create(std::move(source), options).value();
   int64_t images = 0;
+  std::map<std::string, double> busy_s;
   for (auto _ : state) {
+    if (cold) {
+      state.PauseTiming();
+      DropFromCache(loader->source());
+      state.ResumeTiming();
+    }
     const auto epoch = loader->StartEpoch(0, {0, 1000}).value();
     while (const Batch* batch = epoch->Next().value()) images += batch->size;
     epoch->Stop();
+    for (const StageReport& stage : epoch->stages()) {
+      busy_s[stage.name] += stage.busy_s;
+    }
   }
   state.SetItemsProcessed(images);
+  for (const auto& [name, busy] : busy_s) {
+    state.counters[name + "_us"] = busy / images * 1e6;
+  }
 }
 
 void BM_Files(benchmark::State& state) {
   LoaderOptions options = Options(state, 3);
   options.read_ahead.method = static_cast<ReadMethod>(state.range(1));
-  RunEpochs(state, FolderSource(Folder()).value(), options);
+  RunEpochs(state, FolderSource(Folder()).value(), options,
+            state.range(2) != 0);
 }
 BENCHMARK(BM_Files)
-    ->ArgNames({"workers", "read"})
-    ->Args({1, 0})
-    ->Args({2, 0})
-    ->Args({2, 1})
-    ->Args({2, 2})
+    ->ArgNames({"workers", "read", "cold"})
+    ->Args({1, 0, 0})
+    ->Args({2, 0, 0})
+    ->Args({2, 1, 0})
+    ->Args({2, 2, 0})
+    ->Args({2, 0, 1})
+    ->Args({2, 1, 1})
+    ->Args({2, 2, 1})
     ->UseRealTime()
+    ->MeasureProcessCPUTime()
     ->Unit(benchmark::kMillisecond);
 
 void BM_MappedFiles(benchmark::State& state) {
   RunEpochs(state, FolderSource(Folder(), FileAccess::kMap).value(),
             Options(state, 3));
 }
-BENCHMARK(BM_MappedFiles)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_MappedFiles)
+    ->Arg(2)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
 
 void BM_Memory(benchmark::State& state) {
   const int channels = static_cast<int>(state.range(1));
@@ -102,6 +136,7 @@ BENCHMARK(BM_Memory)
     ->Args({2, 3})
     ->Args({2, 9})
     ->UseRealTime()
+    ->MeasureProcessCPUTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

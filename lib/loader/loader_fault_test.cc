@@ -1,6 +1,8 @@
 // Files that are broken, workers that throw.
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -123,9 +125,13 @@ class ThrowingSource : public Source {
 };
 
 TEST(LoaderFaultTest, AWorkerThatThrowsStopsTheEpochWithTheFile) {
-  for (const int workers : {0, 1, 4}) {
-    const Result got = RunAll(std::make_unique<ThrowingSource>(),
-                              Options(workers, OnError::kSkip));
+  for (const auto& [workers, method] : {std::pair(0, ReadMethod::kInline),
+                                        {1, ReadMethod::kInline},
+                                        {4, ReadMethod::kInline},
+                                        {2, ReadMethod::kThreads}}) {
+    LoaderOptions options = Options(workers, OnError::kSkip);
+    options.read_ahead.method = method;
+    const Result got = RunAll(std::make_unique<ThrowingSource>(), options);
     EXPECT_EQ(got.status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(std::string(got.status.message()), HasSubstr("006.jpg"));
     EXPECT_THAT(std::string(got.status.message()), HasSubstr("out of luck"));

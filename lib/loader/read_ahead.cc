@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "lib/adapters/worker/timing_loop.h"
+#include "lib/loader/page_cache.h"
 #include "lib/loader/read_ahead_uring.h"
 #include "lib/loader/read_ring.h"
 
@@ -17,6 +18,8 @@ class InlineReads : public ReadAhead {
  public:
   InlineReads(const Source& source, const ItemOrder& order)
       : source_(source), order_(order) {}
+
+  ReadMethod method() const override { return ReadMethod::kInline; }
 
   absl::StatusOr<absl::string_view> Take(int64_t position,
                                          ReadBuffer* own) override {
@@ -51,6 +54,8 @@ class ThreadReads : public ReadAhead {
   }
   ~ThreadReads() override { Stop(); }
 
+  ReadMethod method() const override { return ReadMethod::kThreads; }
+
   absl::StatusOr<absl::string_view> Take(int64_t position,
                                          ReadBuffer*) override {
     return ring_.Take(position);
@@ -73,8 +78,8 @@ class ThreadReads : public ReadAhead {
     for (int64_t position;
          (position = ring_.NextToRead(true, &waited_ns)) >= 0;) {
       const int64_t begin = MonotonicNs();
-      ring_.Filled(position,
-                   source_.Read(order_.Item(position), ring_.buffer(position)));
+      ring_.Filled(position, ReadWithoutThrowing(source_, order_.Item(position),
+                                                 ring_.buffer(position)));
       busy_ns += MonotonicNs() - begin;
     }
     busy_ns_ += busy_ns;
@@ -88,6 +93,18 @@ class ThreadReads : public ReadAhead {
   std::atomic<int64_t> waited_ns_{0};
   std::vector<std::thread> threads_;
 };
+
+absl::StatusOr<std::unique_ptr<ReadAhead>> StartBest(
+    const ReadAheadOptions& options, const Source& source,
+    const ItemOrder& order) {
+  if (IsMostlyCached(source, order)) {
+    return std::make_unique<InlineReads>(source, order);
+  }
+  absl::StatusOr<std::unique_ptr<ReadAhead>> reads =
+      StartUringReads(options, source, order);
+  if (!absl::IsUnimplemented(reads.status())) return reads;
+  return std::make_unique<ThreadReads>(options, source, order);
+}
 
 }  // namespace
 
@@ -105,6 +122,8 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
       return std::make_unique<ThreadReads>(options, source, order);
     case ReadMethod::kIoUring:
       return StartUringReads(options, source, order);
+    case ReadMethod::kAuto:
+      return StartBest(options, source, order);
   }
   return absl::InternalError("a method without a case");
 }

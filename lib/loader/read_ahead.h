@@ -16,11 +16,13 @@ namespace feedrate {
 // kInline: every worker reads what it needs itself, nothing is ahead. The best
 // where files are in the page cache, since nothing has to change threads.
 // kThreads: threads that read. kIoUring: one thread that has many reads under
-// way in the kernel. Both hide the time that a disk takes.
-enum class ReadMethod { kInline, kThreads, kIoUring };
+// way in the kernel. Both hide the time that a disk takes. kAuto: looks at some
+// items and takes kInline if most are in the page cache, otherwise kIoUring, or
+// kThreads where that is not allowed.
+enum class ReadMethod { kInline, kThreads, kIoUring, kAuto };
 
 struct ReadAheadOptions {
-  ReadMethod method = ReadMethod::kInline;
+  ReadMethod method = ReadMethod::kAuto;
   int threads = 4;
   // Items that are read or being read. REQUIRES: > 0.
   int depth = 32;
@@ -38,6 +40,9 @@ struct ReadAheadTimes {
 class ReadAhead {
  public:
   virtual ~ReadAhead() = default;
+
+  // What is used; never kAuto.
+  virtual ReadMethod method() const = 0;
 
   // Waits for the bytes of the item at `position`, which stay until Release or,
   // where the worker reads for itself, until `own` is used again. Cancelled

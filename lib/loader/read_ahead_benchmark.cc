@@ -94,6 +94,7 @@ void Register(const std::string& name, const ReadAheadOptions& options,
         absl::StrCat(name, cold ? "/cold" : "/warm").c_str(), ReadAllOf,
         options, access, cold)
         ->UseRealTime()
+        ->MeasureProcessCPUTime()
         ->Unit(benchmark::kMillisecond);
   }
 }

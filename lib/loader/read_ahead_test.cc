@@ -116,7 +116,8 @@ TEST_P(ReadAheadTest, StopsWithReadsUnderWay) {
 INSTANTIATE_TEST_SUITE_P(Methods, ReadAheadTest,
                          ::testing::Values(ReadMethod::kInline,
                                            ReadMethod::kThreads,
-                                           ReadMethod::kIoUring));
+                                           ReadMethod::kIoUring,
+                                           ReadMethod::kAuto));
 
 }  // namespace
 }  // namespace feedrate

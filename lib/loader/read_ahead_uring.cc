@@ -49,6 +49,8 @@ class UringReads : public ReadAhead {
     return absl::OkStatus();
   }
 
+  ReadMethod method() const override { return ReadMethod::kIoUring; }
+
   absl::StatusOr<absl::string_view> Take(int64_t position,
                                          ReadBuffer*) override {
     return ring_.Take(position);
@@ -161,8 +163,9 @@ class UringReads : public ReadAhead {
       ring_.Filled(read.position, absl::string_view(read.data, read.bytes));
       return;
     }
-    ring_.Filled(read.position, source_.Read(order_.Item(read.position),
-                                             ring_.buffer(read.position)));
+    ring_.Filled(read.position,
+                 ReadWithoutThrowing(source_, order_.Item(read.position),
+                                     ring_.buffer(read.position)));
   }
 
   const int depth_;

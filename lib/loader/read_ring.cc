@@ -1,8 +1,10 @@
 #include "lib/loader/read_ring.h"
 
+#include <exception>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 
 namespace feedrate {
@@ -76,6 +78,18 @@ double ReadRing::MeanFill() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (takes_ == 0) return 0;
   return static_cast<double>(ready_sum_) / takes_ / places_.size();
+}
+
+absl::StatusOr<absl::string_view> ReadWithoutThrowing(const Source& source,
+                                                      int64_t item,
+                                                      ReadBuffer* buffer) {
+  try {
+    return source.Read(item, buffer);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("reading threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("reading threw something that is no exception");
+  }
 }
 
 }  // namespace feedrate

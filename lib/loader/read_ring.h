@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/loader/read_ahead.h"
 #include "lib/loader/read_buffer.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 
@@ -57,6 +58,12 @@ class ReadRing {
   int64_t ready_sum_ = 0;
   int64_t takes_ = 0;
 };
+
+// Reads by the source itself. Internal when that throws, which a thread of its
+// own must not.
+absl::StatusOr<absl::string_view> ReadWithoutThrowing(const Source& source,
+                                                      int64_t item,
+                                                      ReadBuffer* buffer);
 
 }  // namespace feedrate
 

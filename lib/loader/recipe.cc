@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -40,9 +41,11 @@ absl::StatusOr<TransformSpec> ParseAlternative(const TransformSpec& recipe,
 absl::StatusOr<RecipeStep> ParseStep(const TransformSpec& recipe,
                                      absl::string_view text) {
   const absl::string_view whole = text;
-  if (!absl::ConsumePrefix(&text, "step=")) {
-    return BadStep(whole, "does not begin with step=");
+  const size_t equals = text.find('=');
+  if (!absl::StartsWith(text, "step") || equals == text.npos) {
+    return BadStep(whole, "does not begin with step1=, step2= and so on");
   }
+  text.remove_prefix(equals + 1);
   RecipeStep step;
   const size_t space = text.find(' ');
   if (space != text.npos &&

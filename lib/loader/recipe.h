@@ -39,10 +39,11 @@ struct Recipe {
   bool scaled_decode = false;
 };
 
-// The native_op of a recipe of several steps. Its params are one `step=` each:
+// The native_op of a recipe of several steps. Its params are one each, in their
+// order, by any names that begin with `step`:
 //
-//   step=0.5 cv::flip{flip_code=1}
-//   step=cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}
+//   step1=0.5 cv::flip{flip_code=1}
+//   step2=cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}
 //
 // alternatives between bars, each as likely, with their parameters in braces
 // between semicolons; before them how often the step is done, 1 if left out.

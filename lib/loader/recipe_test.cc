@@ -31,8 +31,8 @@ TEST(RecipeTest, ATransformIsOneStep) {
 
 TEST(RecipeTest, StepsWithAlternatives) {
   const auto steps = StepsOf(
-      Steps({"step=0.5 cv::flip{flip_code=1}",
-             "step=cv::bitwise_not | cv::blur{ksize=(3,3);border_mode=X}"}));
+      Steps({"step1=0.5 cv::flip{flip_code=1}",
+             "step2=cv::bitwise_not | cv::blur{ksize=(3,3);border_mode=X}"}));
   ASSERT_TRUE(steps.ok()) << steps.status();
   ASSERT_EQ(steps->size(), 2u);
   EXPECT_EQ((*steps)[0].probability, 0.5);
@@ -48,7 +48,7 @@ TEST(RecipeTest, NamesTheStepThatIsWrong) {
   const auto message = [](const std::string& step) {
     return std::string(StepsOf(Steps({step})).status().message());
   };
-  EXPECT_THAT(message("flip"), HasSubstr("begin with step="));
+  EXPECT_THAT(message("flip"), HasSubstr("begin with step1="));
   EXPECT_THAT(message("step=1.5 cv::flip"), HasSubstr("0..1"));
   EXPECT_THAT(message("step=cv::flip{flip_code=1"), HasSubstr("closing brace"));
   EXPECT_THAT(message("step=cv::flip |"), HasSubstr("no operation"));

@@ -55,9 +55,9 @@ std::vector<std::string> CropParams(const Recipe& recipe) {
   return params;
 }
 
-// Whether the step does nothing but a flip, always the same.
+// Whether the step, when it is done, does nothing but a flip, always the same.
 bool IsFlip(const RecipeStep& step, int* code) {
-  if (step.one_of.size() != 1 || step.probability != 1) return false;
+  if (step.one_of.size() != 1) return false;
   const TransformSpec& spec = step.one_of[0];
   if (spec.native_op != "cv::flip" || !spec.wrap.empty()) return false;
   Params params(spec.params);
@@ -113,6 +113,7 @@ absl::Status SampleMaker::AddSteps() {
   if (end > first && IsFlip(recipe_.steps[end - 1], &code)) {
     mirror_ = code != 0;
     upside_down_ = code <= 0;
+    flip_probability_ = recipe_.steps[end - 1].probability;
     --end;
   }
   for (size_t i = first; i < end; ++i) {
@@ -211,11 +212,14 @@ absl::Status SampleMaker::Finish(const PixelView& window, float* out,
                      shape_.width, "x", shape_.height, " of the batch"));
   }
   PixelView view = ViewOf(sample);
-  if (upside_down_) {
+  // Drawn after all other steps, as a step of its own would be.
+  const bool flip =
+      flip_probability_ >= 1 || random_.Unit() < flip_probability_;
+  if (flip && upside_down_) {
     view.data += (view.height - 1) * view.stride;
     view.stride = -view.stride;
   }
-  NormaliseToPlanes(view, mirror_, normalisation_, out);
+  NormaliseToPlanes(view, flip && mirror_, normalisation_, out);
   times->collate_ns += MonotonicNs() - augmented;
   return absl::OkStatus();
 }

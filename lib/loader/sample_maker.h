@@ -82,6 +82,7 @@ class SampleMaker {
   // A flip at the end is done while normalising.
   bool mirror_ = false;
   bool upside_down_ = false;
+  double flip_probability_ = 1;
   Random random_;
   ItemDecoder decoder_;
   cv::Mat first_;  // For FromFirst.

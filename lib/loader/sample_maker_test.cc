@@ -83,6 +83,25 @@ TEST(SampleMakerTest, AFlipAtTheEndIsThatOfOpenCv) {
   }
 }
 
+// As often, and for the same seeds, as one that OpenCV does.
+TEST(SampleMakerTest, AFlipNowAndThenIsThatOfOpenCv) {
+  const Image image = TestImage(20, 30, 3);
+  Recipe fused = Plain(8);
+  fused.steps.push_back({{Spec("cv::flip", {"flip_code=1"})}, 0.5});
+  Recipe apart = fused;
+  apart.steps.push_back(
+      {{Spec("cv::Mat::convertTo", {"alpha=1", "beta=0"})}, 1});
+  const std::vector<float> as_it_is = Make(Plain(8), image);
+  int flipped = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const std::vector<float> sample = Make(fused, image, seed);
+    EXPECT_EQ(sample, Make(apart, image, seed)) << seed;
+    flipped += sample == as_it_is ? 0 : 1;
+  }
+  EXPECT_GT(flipped, 5);
+  EXPECT_LT(flipped, 35);
+}
+
 TEST(SampleMakerTest, PadsWhatIsSmaller) {
   const Image image = TestImage(6, 30, 3);
   const std::vector<float> out = Make(Plain(8), image);

@@ -14,6 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/image_info.h"
+#include "lib/media/jpeg_baseline.h"
+#include "lib/media/jpeg_baseline_picture.h"
 #include "lib/media/jpeg_region_options.h"
 #include "lib/media/jpeg_region_turbo.h"
 
@@ -39,6 +41,11 @@ class JpegRegionDecoder {
 
  private:
   JpegTurboRegion turbo_;
+  JpegBaselineRegion baseline_;
+  ImageInfo info_;
+  // Good for `baseline_` until `turbo_` begins to decode.
+  JpegBaselinePicture picture_;
+  bool is_baseline_ = false;
 };
 
 }  // namespace feedrate

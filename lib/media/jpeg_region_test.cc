@@ -76,6 +76,9 @@ void ExpectRegionsSame(const JpegTestFile& file,
   ASSERT_EQ(info.channels, file.grey ? 1 : 3);
   for (const JpegRegion& region :
        Regions(whole.width(), whole.height(), file.seed, count)) {
+    // Again for each: after a failure of its own the decoder leaves the rest of
+    // a picture to libjpeg, which would hide more failures.
+    ASSERT_TRUE(decoder->Open(jpeg).ok());
     ExpectSame(region, options, whole, decoder);
     if (testing::Test::HasFatalFailure()) {
       FAIL() << file.width << "x" << file.height << " " << file.horizontal
@@ -147,6 +150,7 @@ TEST(JpegRegionTest, EveryOffsetNearABlock) {
     ASSERT_TRUE(decoder.Open(jpeg).ok());
     for (int begin = 0; begin < 36; ++begin) {
       for (int size : {1, 2, 15, 16, 17, 32}) {
+        ASSERT_TRUE(decoder.Open(jpeg).ok());
         ExpectSame({begin, begin, size, size}, {}, whole, &decoder);
         ExpectSame({begin, 35 - begin, size, size}, {}, whole, &decoder);
         if (HasFatalFailure()) return;
@@ -231,7 +235,7 @@ TEST(JpegRegionTest, ACutFileIsAnErrorWhereItsPartIsMissing) {
     for (size_t length = 0; length + 40 < jpeg.size(); length += 11) {
       const absl::string_view cut = absl::string_view(jpeg).substr(0, length);
       if (!decoder.Open(cut).ok()) continue;
-      EXPECT_FALSE(decoder.Decode({10, 56, 8, 8}, {}, out.data(), 24).ok())
+      EXPECT_FALSE(decoder.Decode({56, 56, 8, 8}, {}, out.data(), 24).ok())
           << length << " of " << jpeg.size();
     }
     // Half a file has the first rows, unless they come in passes.

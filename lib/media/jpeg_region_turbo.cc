@@ -73,6 +73,51 @@ void DecodeRows(const JpegRegion& region, jpeg_decompress_struct* cinfo,
   }
 }
 
+// One scan that has all components, in order, and nothing unusual about it.
+bool IsPlainScan(const jpeg_decompress_struct& cinfo) {
+  if (cinfo.progressive_mode || cinfo.arith_code || cinfo.data_precision != 8 ||
+      cinfo.comps_in_scan != cinfo.num_components || cinfo.Ss != 0 ||
+      cinfo.Se != DCTSIZE2 - 1 || cinfo.Ah != 0 || cinfo.Al != 0) {
+    return false;
+  }
+  for (int c = 0; c < cinfo.num_components; ++c) {
+    if (cinfo.cur_comp_info[c] != &cinfo.comp_info[c]) return false;
+  }
+  return true;
+}
+
+bool IsPlainSampling(const jpeg_decompress_struct& cinfo) {
+  const jpeg_component_info* info = cinfo.comp_info;
+  if (cinfo.num_components == 1) {
+    return info[0].h_samp_factor == 1 && info[0].v_samp_factor == 1;
+  }
+  return cinfo.jpeg_color_space == JCS_YCbCr && info[0].h_samp_factor <= 2 &&
+         info[0].v_samp_factor <= 2 && info[1].h_samp_factor == 1 &&
+         info[1].v_samp_factor == 1 && info[2].h_samp_factor == 1 &&
+         info[2].v_samp_factor == 1;
+}
+
+template <int kTables>
+JpegHuffmanCodes GetCodes(JHUFF_TBL* const (&tables)[kTables], int number) {
+  if (number < 0 || number >= kTables || tables[number] == nullptr) return {};
+  return {tables[number]->bits, tables[number]->huffval};
+}
+
+JpegBaselineComponent GetComponent(const jpeg_decompress_struct& cinfo,
+                                   const jpeg_component_info& info) {
+  JpegBaselineComponent component;
+  component.horizontal = info.h_samp_factor;
+  component.vertical = info.v_samp_factor;
+  const int table = info.quant_tbl_no;
+  if (table >= 0 && table < NUM_QUANT_TBLS &&
+      cinfo.quant_tbl_ptrs[table] != nullptr) {
+    component.quantisation = cinfo.quant_tbl_ptrs[table]->quantval;
+  }
+  component.dc = GetCodes(cinfo.dc_huff_tbl_ptrs, info.dc_tbl_no);
+  component.ac = GetCodes(cinfo.ac_huff_tbl_ptrs, info.ac_tbl_no);
+  return component;
+}
+
 absl::Status Refused(const JpegErrors& errors) {
   return absl::InvalidArgumentError(absl::StrCat("JPEG: ", errors.text));
 }
@@ -141,6 +186,23 @@ absl::StatusOr<ImageInfo> JpegTurboRegion::Open(absl::string_view bytes) {
   info.channels = state->cinfo.num_components;
   RETURN_IF_ERROR(CheckJpegInfo(info));
   return info;
+}
+
+bool JpegTurboRegion::GetBaseline(JpegBaselinePicture* picture) const {
+  const jpeg_decompress_struct& cinfo = state_->cinfo;
+  if (!state_->at_first_row || !IsPlainScan(cinfo) || !IsPlainSampling(cinfo)) {
+    return false;
+  }
+  picture->width = state_->info.width;
+  picture->height = state_->info.height;
+  picture->components = cinfo.num_components;
+  for (int c = 0; c < cinfo.num_components; ++c) {
+    picture->component[c] = GetComponent(cinfo, cinfo.comp_info[c]);
+  }
+  picture->restart_every = static_cast<int>(cinfo.restart_interval);
+  picture->codes = cinfo.src->next_input_byte;
+  picture->codes_bytes = cinfo.src->bytes_in_buffer;
+  return true;
 }
 
 absl::Status JpegTurboRegion::Decode(const JpegRegion& region,

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/image_info.h"
+#include "lib/media/jpeg_baseline_picture.h"
 #include "lib/media/jpeg_region_options.h"
 
 namespace feedrate {
@@ -28,6 +29,11 @@ class JpegTurboRegion {
   absl::Status Decode(const JpegRegion& region,
                       const JpegRegionOptions& options, uint8_t* rgb,
                       size_t stride_bytes);
+
+  // What libjpeg read of the headers, when the file is a baseline one of the
+  // common kinds; good until the next call. False for others. REQUIRES: Open
+  // was the last call and returned OK.
+  bool GetBaseline(JpegBaselinePicture* picture) const;
 
  private:
   struct State;

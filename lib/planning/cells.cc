@@ -48,7 +48,7 @@ class Builder {
       RETURN_IF_ERROR(AddTransforms());
     } else {
       for (size_t i = 0; i < table_.libraries.size(); ++i) {
-        table_.cells.push_back({static_cast<int>(i), "", "", absl::nullopt});
+        AddDecoder(static_cast<int>(i));
       }
     }
     if (table_.cells.empty()) return NothingToRun();
@@ -97,6 +97,9 @@ class Builder {
   }
 
   std::string EnvGroup(const Library& library) const {
+    if (mode_ == "decode" && library.has_decoder_env_group()) {
+      return library.decoder_env_group();
+    }
     return scenario_.media() == "clip" && library.has_video_env_group()
                ? library.video_env_group()
                : library.env_group();
@@ -152,6 +155,17 @@ class Builder {
     return absl::OkStatus();
   }
 
+  // Without transforms a library is one cell.
+  void AddDecoder(int library) {
+    const LibraryPlan& plan = table_.libraries[library];
+    const CellException* exception = catalogue_.FindException(
+        scenario_.name(), plan.name, mode_, plan.device, "");
+    Cell cell;
+    cell.library = library;
+    if (exception != nullptr) cell.unsupported_reason = exception->reason();
+    table_.cells.push_back(std::move(cell));
+  }
+
   void AddCell(const Transform& transform, int library) {
     const LibraryPlan& plan = table_.libraries[library];
     const CellException* exception = catalogue_.FindException(
@@ -160,7 +174,7 @@ class Builder {
       return Exclude(transform, plan, exception->reason());
     }
     const Implementation* implementation =
-        FindImplementation(transform, plan.name, params_profile_);
+        catalogue_.ImplementationOf(transform, plan.name, params_profile_);
     Cell cell;
     cell.library = library;
     cell.transform = transform.name();
@@ -185,8 +199,10 @@ class Builder {
 
   std::string WhyAbsent(const Transform& transform,
                         const std::string& library) const {
+    const std::string& lender =
+        catalogue_.FindLibrary(library)->transforms_of();
     for (const Implementation& other : transform.implementations()) {
-      if (other.library() != library) continue;
+      if (other.library() != library && other.library() != lender) continue;
       return NoProfile();
     }
     return "no direct equivalent";

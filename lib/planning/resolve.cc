@@ -38,7 +38,7 @@ absl::Status ResolveSets(const FieldChecker& check, RunConfig* config) {
   Selection* selection = config->mutable_selection();
   if (!selection->has_transform_set()) selection->set_transform_set("paper");
   RETURN_IF_ERROR(check.OneOf("selection.transform_set",
-                              selection->transform_set(), {"paper"}));
+                              selection->transform_set(), KnownSets()));
   if (!selection->has_env_set()) selection->set_env_set("paper");
   RETURN_IF_ERROR(check.OneOf("selection.env_set", selection->env_set(),
                               {"paper", "current"}));

@@ -118,8 +118,15 @@ absl::Status ResolveTransforms(const ResolveContext& context,
   ASSIGN_OR_RETURN(const TransformSet* set,
                    context.catalogue.Transforms(scenario));
   std::vector<std::string> members;
-  for (const Transform* transform : SetMembers(scenario, *set)) {
+  for (const Transform* transform :
+       SetMembers(scenario, *set, selection->transform_set())) {
     members.push_back(transform->name());
+  }
+  if (members.empty()) {
+    return context.check.Error(
+        "selection.transform_set",
+        absl::StrCat("\"", selection->transform_set(),
+                     "\" has no transforms of ", scenario.name()));
   }
   if (selection->transforms().empty()) {
     RETURN_IF_ERROR(

@@ -159,7 +159,7 @@ TEST(ResolveTest, SelectionErrors) {
               HasSubstr("selection.transforms[1]: \"Resize\" is listed twice"));
   EXPECT_EQ(error("transform_set: \"all\""),
             "f:2:1: selection.transform_set: \"all\" is unknown; use one of "
-            "paper");
+            "paper, training");
   EXPECT_EQ(error("params_profile: \"papr\""),
             "f:2:1: selection.params_profile: \"papr\" is unknown; did you "
             "mean \"paper\"?");

@@ -45,7 +45,11 @@ absl::Status TaskCutter::Add(const Job& job) {
     tasks_.push_back(std::exchange(pending_, WaveTask()));
     Start();
   }
-  if (pending_.jobs() == 0) pending_.set_first_transform(job.transform());
+  if (pending_.jobs() == 0) {
+    pending_.set_first_transform(job.transform());
+    pending_.set_first_job(jobs_);
+  }
+  ++jobs_;
   pending_.set_last_transform(job.transform());
   pending_.set_jobs(pending_.jobs() + 1);
   pending_.set_cost_s(pending_.cost_s() + job.cost_s());

@@ -2,6 +2,7 @@
 #ifndef FEEDRATE_LIB_PLANNING_TASKS_H_
 #define FEEDRATE_LIB_PLANNING_TASKS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class TaskCutter {
   std::vector<WaveTask> tasks_;
   // Jobs of the transform that is being read; not in `tasks_` yet.
   WaveTask pending_;
+  // Jobs so far.
+  int64_t jobs_ = 0;
 };
 
 }  // namespace feedrate

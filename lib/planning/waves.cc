@@ -28,17 +28,6 @@ constexpr double kSetupSeconds = 600;
 constexpr double kMaxTaskSeconds = 14400;
 constexpr double kSecondsPerHour = 3600;
 
-int PaperStepOf(const WaveTask& task, const Policy& policy) {
-  for (int i = 0; i < policy.paper_order_size(); ++i) {
-    const PaperStep& step = policy.paper_order(i);
-    if (step.scenario() == task.scenario() &&
-        (!step.has_mode() || step.mode() == task.mode())) {
-      return i;
-    }
-  }
-  return policy.paper_order_size();
-}
-
 // Takes from `waiting` what fits together; the rest stays in order.
 Wave NextWave(const Quota& quota, std::vector<WaveTask>* waiting) {
   Wave wave;
@@ -120,6 +109,18 @@ std::string WaveText(const Wave& wave) {
 
 }  // namespace
 
+int PaperStepOf(const std::string& scenario, const std::string& mode,
+                const Policy& policy) {
+  for (int i = 0; i < policy.paper_order_size(); ++i) {
+    const PaperStep& step = policy.paper_order(i);
+    if (step.scenario() == scenario &&
+        (!step.has_mode() || step.mode() == mode)) {
+      return i;
+    }
+  }
+  return policy.paper_order_size();
+}
+
 double SetupSeconds(const Quota& quota) {
   return quota.has_setup_s() ? quota.setup_s() : kSetupSeconds;
 }
@@ -141,7 +142,8 @@ absl::StatusOr<std::vector<Wave>> PackWaves(std::vector<WaveTask> tasks,
   }
   std::stable_sort(tasks.begin(), tasks.end(),
                    [&](const WaveTask& a, const WaveTask& b) {
-                     return PaperStepOf(a, policy) < PaperStepOf(b, policy);
+                     return PaperStepOf(a.scenario(), a.mode(), policy) <
+                            PaperStepOf(b.scenario(), b.mode(), policy);
                    });
   std::vector<Wave> waves;
   while (!tasks.empty()) {

@@ -21,6 +21,11 @@ absl::StatusOr<std::vector<Wave>> PackWaves(std::vector<WaveTask> tasks,
                                             const Quota& quota,
                                             const Policy& policy);
 
+// Where a scenario and mode stand in the order of the paper, from 0; what is
+// not in it comes last.
+int PaperStepOf(const std::string& scenario, const std::string& mode,
+                const Policy& policy);
+
 // The waves for people: machines, jobs, time, what binds, the end.
 std::string WavesText(const std::vector<Wave>& waves);
 

@@ -15,16 +15,18 @@
 #include "lib/catalogue/transform_set.h"
 #include "lib/config/text_proto.h"
 #include "lib/hash/sha256.h"
-#include "lib/media/corpus.h"
 #include "lib/records/records.pb.h"
 #include "lib/reference/check_output.h"
 #include "lib/reference/compare.h"
 #include "lib/reference/pixels.h"
+#include "lib/reference/rearrange.h"
+#include "lib/reference/recipe.h"
 #include "lib/runner/cache_folder.h"
+#include "lib/runner/clip_frames.h"
 #include "lib/runner/equivalence_cache.h"
-#include "lib/runner/input_corpora.h"
 #include "lib/runner/prepare_command.h"
 #include "lib/worker/child.h"
+#include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -33,30 +35,27 @@ namespace {
 // Goes up when lib/reference answers otherwise than before.
 constexpr int kRecipe = 1;
 
-std::string KeyOf(const Job& job, const std::string& version, int64_t items,
+// Why a recipe's output is not compared.
+constexpr char kRandomCrop[] =
+    "the crop is drawn anew for each item; --params_profile=matched compares";
+
+// What a recipe adds to the identity of an answer.
+std::string RecipeText(const LoaderSpec* recipe) {
+  if (recipe == nullptr) return "";
+  return absl::StrCat("\n", recipe->scope, " ", recipe->crop, " ",
+                      recipe->crop_position, " ", recipe->is_crop);
+}
+
+std::string KeyOf(const Job& job, const std::string& version, int64_t count,
                   const Transform& transform,
                   const Implementation& implementation,
-                  const std::string& sha256) {
+                  const ComparedItems& items) {
   return Sha256Hex(absl::StrCat(
       kRecipe, "\n", kVersion, "\n", job.scenario(), "\n", job.library(), " ",
       version, "\n", job.device(), "\n", CanonicalParameters(implementation),
       "\n", implementation.unchecked(), "\n",
-      PrintTextProto(transform.reference()), "\n", job.seed(), "\n", items, " ",
-      sha256));
-}
-
-OutputView ViewOf(const ChildOutput& output) {
-  OutputView view;
-  view.data = output.bytes.data();
-  view.bytes = static_cast<int64_t>(output.bytes.size());
-  view.dtype = output.info.dtype;
-  view.layout = output.info.layout;
-  const std::vector<int64_t>& shape = output.info.shape;
-  const bool channels_first = output.info.layout == "CHW";
-  view.height = static_cast<int>(shape[channels_first ? 1 : 0]);
-  view.width = static_cast<int>(shape[channels_first ? 2 : 1]);
-  view.channels = static_cast<int>(shape[channels_first ? 0 : 2]);
-  return view;
+      PrintTextProto(transform.reference()), "\n", job.seed(), "\n", count, " ",
+      items.sha256, RecipeText(items.recipe)));
 }
 
 Equivalence RecordOf(const Comparison& comparison) {
@@ -92,40 +91,56 @@ std::string EquivalenceCachePath() {
 
 absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
     const Transform& transform, const Implementation& implementation,
-    const InputCorpora::Input& input, const std::vector<ChildOutput>& outputs) {
+    const ComparedItems& items, const std::vector<ChildOutput>& outputs) {
   std::vector<Comparison> comparisons;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const ImageView image = input.plain->image(static_cast<int64_t>(i));
-    const Pixels pixels =
-        PixelsFromBytes(image.data, image.height, image.width, image.channels);
-    ASSIGN_OR_RETURN(const LibraryOutput output,
-                     ReadOutput(ViewOf(outputs[i])));
-    ASSIGN_OR_RETURN(comparisons.emplace_back(),
-                     CheckOutput(transform, implementation, pixels, output));
+    // Of a clip the first frame and the last: parameters are the same for all.
+    const int last = FramesOfOutput(outputs[i]) - 1;
+    for (const int frame :
+         last == 0 ? std::vector<int>{0} : std::vector<int>{0, last}) {
+      ASSIGN_OR_RETURN(Pixels pixels,
+                       items.item(static_cast<int64_t>(i), frame));
+      ASSIGN_OR_RETURN(LibraryOutput output,
+                       ReadOutput(FrameOfOutput(outputs[i], frame)));
+      if (items.recipe != nullptr) {
+        const LoaderSpec& recipe = *items.recipe;
+        output = UndoNormalisation(output, recipe.mean, recipe.std);
+        if (!recipe.is_crop) {
+          pixels = CropCenter(pixels, recipe.crop, recipe.crop);
+        }
+        if (!recipe.is_crop && recipe.crop_position != "center") {
+          comparisons.push_back(Unchecked(kRandomCrop, pixels, output));
+          continue;
+        }
+      }
+      ASSIGN_OR_RETURN(comparisons.emplace_back(),
+                       CheckOutput(transform, implementation, pixels, output));
+    }
   }
   return RecordOf(WorstOf(comparisons));
 }
 
-absl::StatusOr<Equivalence> EquivalenceCheck::Check(
-    const Job& job, const std::string& version,
-    const InputCorpora::Input& input, absl::Duration limit,
-    MeasuredChild* child) {
+absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
+                                                    const std::string& version,
+                                                    const ComparedItems& items,
+                                                    absl::Duration limit,
+                                                    MeasuredChild* child) {
   if (IsTestLibrary(job.library())) return AskTestLibrary(job, limit, child);
   ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue_, job));
-  const Implementation* implementation =
-      FindImplementation(*transform, job.library(), job.params_profile());
-  const int64_t items = std::min<int64_t>(
-      catalogue_.policy().measuring().compared_items(), input.plain->size());
-  const std::string key = KeyOf(job, version, items, *transform,
-                                *implementation, input.dataset.sha256());
+  const Implementation* implementation = catalogue_.ImplementationOf(
+      *transform, job.library(), job.params_profile());
+  const int64_t count = std::min<int64_t>(
+      catalogue_.policy().measuring().compared_items(), items.count);
+  const std::string key =
+      KeyOf(job, version, count, *transform, *implementation, items);
   if (const Equivalence* known = cache_.Find(key)) return *known;
   OutputCommand command;
   command.seed = static_cast<uint64_t>(job.seed());
-  for (int64_t i = 0; i < items; ++i) command.indexes.push_back(i);
+  for (int64_t i = 0; i < count; ++i) command.indexes.push_back(i);
   ASSIGN_OR_RETURN(const std::vector<ChildOutput> outputs,
                    child->Outputs(command, limit));
   const absl::StatusOr<Equivalence> compared =
-      Compare(*transform, *implementation, input, outputs);
+      Compare(*transform, *implementation, items, outputs);
   Equivalence equivalence;
   if (compared.ok()) {
     equivalence = *compared;

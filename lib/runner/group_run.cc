@@ -17,7 +17,6 @@
 #include "lib/records/job_id.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/fits_together.h"
-#include "lib/runner/input_corpora.h"
 #include "lib/runner/job_run.h"
 #include "lib/runner/run_context.h"
 
@@ -119,10 +118,7 @@ absl::Status RunGroup(const RunContext& context,
       RETURN_IF_ERROR(run->Answer("unsupported", job->unsupported_reason()));
       continue;
     }
-    ASSIGN_OR_RETURN(const InputCorpora::Input input,
-                     context.corpora->Get(*job));
-    own_bytes.push_back(
-        OwnBytes(context.catalogue, *job, input.plain->file_bytes()));
+    ASSIGN_OR_RETURN(own_bytes.emplace_back(), run->OwnBytes());
     runs.push_back(std::move(run));
   }
   const std::optional<int64_t> available = ReadAvailableMemory(Root());

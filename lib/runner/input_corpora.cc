@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,13 +15,20 @@
 #include "lib/media/corpus.h"
 #include "lib/media/load_images.h"
 #include "lib/media/synthetic.h"
+#include "lib/media/video/clip_rule.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/cache_folder.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
 
 // A folder of thousands of broken files is told by its first few.
 constexpr size_t kSkippedNamed = 5;
+// A setting of jobs about clips.
+constexpr char kClipRule[] = "clip_rule";
+constexpr char kDecodeMode[] = "decode";
 
 const InputLayout* FindLayout(const Catalogue& catalogue, const Job& job,
                               const std::string& media) {
@@ -33,7 +41,28 @@ const InputLayout* FindLayout(const Catalogue& catalogue, const Job& job,
   return nullptr;
 }
 
+// Whether the job's process gets files instead of decoded clips.
+bool ReadsFiles(const Job& job) {
+  return job.mode() == kDecodeMode ||
+         (job.mode() == "pipeline" && job.scope() != kMemoryScope);
+}
+
+// What decides the items of a job and how many of them are kept.
+std::string KeyOf(const Job& job) {
+  const auto rule = job.settings().find(kClipRule);
+  return absl::StrCat(job.dataset(), "\n", job.num_items(), "\n",
+                      rule == job.settings().end() ? "" : rule->second, "\n",
+                      ReadsFiles(job) ? "files" : "", "\n", job.scenario(),
+                      "\n", job.seed());
+}
+
 }  // namespace
+
+absl::StatusOr<ClipRule> ClipRuleOf(const Job& job) {
+  const auto rule = job.settings().find(kClipRule);
+  if (rule == job.settings().end()) return ClipRule::kUniform;
+  return ParseClipRule(rule->second);
+}
 
 absl::StatusOr<CorpusForm> FormOf(const Catalogue& catalogue, const Job& job) {
   CorpusForm form;
@@ -55,14 +84,64 @@ absl::StatusOr<CorpusForm> FormOf(const Catalogue& catalogue, const Job& job) {
 }
 
 InputCorpora::InputCorpora(const Catalogue& catalogue, std::string dataset,
-                           Progress progress, Warn warn)
+                           Progress progress, Warn warn, ClipLoader load_clips)
     : catalogue_(catalogue),
       dataset_(std::move(dataset)),
       progress_(std::move(progress)),
-      warn_(std::move(warn)) {}
+      warn_(std::move(warn)),
+      load_clips_(std::move(load_clips)) {}
+
+void InputCorpora::WarnOfSkipped(const std::string& dataset,
+                                 const LoadedImages& images) {
+  for (size_t i = 0; i < images.skipped.size() && i < kSkippedNamed; ++i) {
+    warn_(absl::StrCat(dataset, "/", images.skipped[i].name,
+                       ": skipped: ", images.skipped[i].reason));
+  }
+  if (images.skipped.size() > kSkippedNamed) {
+    warn_(absl::StrCat(dataset, ": skipped ",
+                       images.skipped.size() - kSkippedNamed, " more files"));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<InputCorpora::Loaded>>
+InputCorpora::LoadClipItems(const LoadRequest& request, const Job& job,
+                            const Scenario& scenario) {
+  if (load_clips_ == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job ", job.job_id(), " is about clips; run it with video"));
+  }
+  ClipRequest clips;
+  clips.files = request;
+  clips.clip_length = scenario.clip_length();
+  ASSIGN_OR_RETURN(clips.rule, ClipRuleOf(job));
+  clips.seed = static_cast<uint64_t>(job.seed());
+  clips.cache_folder = CacheFolder();
+  if (ReadsFiles(job)) {
+    clips.kept = catalogue_.policy().measuring().compared_items();
+  }
+  ASSIGN_OR_RETURN(LoadedClips loaded, load_clips_(clips));
+  std::vector<SourceFile> list;
+  for (const ClipFile& file : loaded.files) {
+    list.push_back({file.path, file.bytes, file.frames});
+  }
+  ASSIGN_OR_RETURN(UniqueFd fd, WriteSourceList(list));
+  return std::unique_ptr<Loaded>(new Loaded{
+      std::move(loaded.clips), {}, std::move(loaded.files), std::move(fd)});
+}
+
+absl::StatusOr<std::unique_ptr<InputCorpora::Loaded>> InputCorpora::LoadItems(
+    const LoadRequest& request, const Job& job) {
+  const Scenario* scenario = catalogue_.FindScenario(job.scenario());
+  if (scenario != nullptr && scenario->media() == "clip") {
+    return LoadClipItems(request, job, *scenario);
+  }
+  ASSIGN_OR_RETURN(LoadedImages images, LoadImages(request));
+  return std::unique_ptr<Loaded>(
+      new Loaded{std::move(images), {}, {}, UniqueFd()});
+}
 
 absl::StatusOr<InputCorpora::Loaded*> InputCorpora::Load(const Job& job) {
-  std::unique_ptr<Loaded>& loaded = loaded_[{job.dataset(), job.num_items()}];
+  std::unique_ptr<Loaded>& loaded = loaded_[KeyOf(job)];
   if (loaded != nullptr) return loaded.get();
   LoadRequest request;
   request.dataset = dataset_.empty() ? job.dataset() : dataset_;
@@ -73,21 +152,15 @@ absl::StatusOr<InputCorpora::Loaded*> InputCorpora::Load(const Job& job) {
   }
   request.num_items = job.num_items();
   request.progress = progress_;
-  ASSIGN_OR_RETURN(LoadedImages images, LoadImages(request));
-  for (size_t i = 0; i < images.skipped.size() && i < kSkippedNamed; ++i) {
-    warn_(absl::StrCat(request.dataset, "/", images.skipped[i].name,
-                       ": skipped: ", images.skipped[i].reason));
-  }
-  if (images.skipped.size() > kSkippedNamed) {
-    warn_(absl::StrCat(request.dataset, ": skipped ",
-                       images.skipped.size() - kSkippedNamed, " more files"));
-  }
-  if (images.corpus.size() < job.num_items()) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Loaded> items, LoadItems(request, job));
+  WarnOfSkipped(request.dataset, items->images);
+  if (items->images.files < job.num_items()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        request.dataset, ": has ", images.corpus.size(), " usable images, not ",
-        job.num_items(), "; ask for --num_items=", images.corpus.size()));
+        request.dataset, ": has ", items->images.files, " usable ",
+        items->files.empty() ? "images" : "videos", ", not ", job.num_items(),
+        "; ask for --num_items=", items->images.files));
   }
-  loaded.reset(new Loaded{std::move(images), {}});
+  loaded = std::move(items);
   return loaded.get();
 }
 
@@ -117,6 +190,13 @@ absl::StatusOr<InputCorpora::Input> InputCorpora::Get(const Job& job) {
   input.dataset.set_files(loaded->images.files);
   input.dataset.set_bytes(loaded->images.bytes);
   input.dataset.set_sha256(loaded->images.sha256);
+  input.fd = input.corpus->fd();
+  input.size = input.corpus->size();
+  if (loaded->files.empty()) return input;
+  input.files = &loaded->files;
+  if (!ReadsFiles(job)) return input;
+  input.fd = loaded->list.get();
+  input.size = static_cast<int64_t>(loaded->files.size());
   return input;
 }
 

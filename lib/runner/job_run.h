@@ -11,14 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "lib/measure/measure_run.h"
 #include "lib/measure/preflight.h"
-#include "lib/measure/warm_up.h"
 #include "lib/records/records.pb.h"
-#include "lib/runner/child_subject.h"
+#include "lib/runner/job_work.h"
 #include "lib/runner/measure_policy.h"
 #include "lib/runner/run_context.h"
-#include "lib/worker/child.h"
 
 namespace feedrate {
 
@@ -54,35 +51,28 @@ class JobRun {
   // All but warm-up and preflight, for `--verify`.
   absl::Status Prepare();
   absl::Status CheckEquivalence();
+  // Memory that its process will take, roughly.
+  absl::StatusOr<int64_t> OwnBytes() { return work_->OwnBytes(); }
 
  private:
   absl::Status TryBegin();
-  absl::Status WarmUpJob();
-  absl::Status MeasureOnce(int run_index, RunResult* result);
+  absl::Status MeasureOnce(int run_index, Row* measured);
   Row NewRow(int run_index);
-  // What is known only of rows that are `ok`.
-  void AddMeasured(Row* row);
   absl::Status WriteFailure(const absl::Status& failure,
                             const std::vector<int>& run_indexes);
   absl::Status Write(Row* row);
-  uint64_t SeedOf(int run_index) const;
 
   const RunContext& context_;
   const Job job_;
   absl::StatusOr<JobPolicy> found_policy_;
   JobPolicy policy_;
+  const std::unique_ptr<JobWork> work_;
   std::vector<int> pending_;
   std::vector<std::string> labels_;
   std::map<int, int> next_attempt_;
 
-  InputCorpora::Input input_;
-  int64_t num_items_ = 0;
-  std::string version_;
-  std::unique_ptr<MeasuredChild> child_;
-  std::unique_ptr<ChildSubject> subject_;
   bool has_preflight_ = false;
   Preflight preflight_;
-  WarmUp warm_up_;
   Equivalence equivalence_;
   absl::Time row_start_;
 };

@@ -6,6 +6,8 @@
 
 namespace feedrate {
 
+bool IsNullJob(const Job& job) { return job.library() == "null"; }
+
 Job NullJob(const Job& job) {
   Job null;
   null.set_scenario(job.scenario());
@@ -15,6 +17,7 @@ Job NullJob(const Job& job) {
   null.set_transform("Nothing");
   null.set_device("cpu");
   null.set_num_items(job.num_items());
+  null.set_batch_size(job.batch_size());
   null.set_thread_policy(job.thread_policy());
   null.set_dataset(job.dataset());
   null.set_seed(job.seed());

@@ -6,6 +6,9 @@
 
 namespace feedrate {
 
+// Whether the job is of that library, of which nothing is compared or limited.
+bool IsNullJob(const Job& job);
+
 // A job of the library `null` on the data and under the settings of `job`.
 // Every run has one.
 Job NullJob(const Job& job);

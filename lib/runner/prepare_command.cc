@@ -67,6 +67,11 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
   command.device = job.device();
   command.seed = job.seed();
   SetThreads(catalogue, job.thread_policy(), &command);
+  if (job.mode() == "decode") {
+    // Policies that pin threads pin the decoder's own.
+    command.decode.emplace().threads = command.torch_intra_op > 0 ? 1 : 0;
+    return command;
+  }
   if (IsTestLibrary(job.library())) {
     command.native_op = job.transform();
     const std::map<std::string, std::string> settings(job.settings().begin(),
@@ -77,8 +82,8 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
     return command;
   }
   ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue, job));
-  const Implementation* implementation =
-      FindImplementation(*transform, job.library(), job.params_profile());
+  const Implementation* implementation = catalogue.ImplementationOf(
+      *transform, job.library(), job.params_profile());
   if (implementation == nullptr) {
     return absl::NotFoundError(absl::StrCat(
         job.library(), " has no ", job.transform(), " in the profile \"",

@@ -45,6 +45,22 @@ void SetFailure(const absl::Status& failure, Row* row) {
   row->set_reason(std::string(failure.message()));
 }
 
+void SetSamples(const std::vector<double>& samples, Row* row) {
+  row->mutable_samples_s()->Assign(samples.begin(), samples.end());
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.empty()) return;
+  row->set_p50_s(SortedQuantile(sorted, 0.5));
+  row->set_p90_s(SortedQuantile(sorted, 0.9));
+  row->set_p99_s(SortedQuantile(sorted, 0.99));
+}
+
+void SetLimit(const std::string& name, double throughput, Row* row) {
+  row->mutable_limit()->set_name(name);
+  row->mutable_limit()->set_throughput(throughput);
+  if (throughput > 0) row->set_of_limit(row->throughput() / throughput);
+}
+
 void SetTiming(const RunResult& result, Row* row) {
   row->set_status("ok");
   row->set_elapsed_s(result.elapsed_s);
@@ -53,16 +69,8 @@ void SetTiming(const RunResult& result, Row* row) {
     row->set_throughput(static_cast<double>(result.timing.items) /
                         result.elapsed_s);
   }
-  const std::vector<double>& samples = result.timing.samples_s;
-  row->mutable_samples_s()->Assign(samples.begin(), samples.end());
+  SetSamples(result.timing.samples_s, row);
   row->set_timed_unit(result.chunk == 1 ? "item" : "chunk");
-  std::vector<double> sorted = samples;
-  std::sort(sorted.begin(), sorted.end());
-  if (!sorted.empty()) {
-    row->set_p50_s(SortedQuantile(sorted, 0.5));
-    row->set_p90_s(SortedQuantile(sorted, 0.9));
-    row->set_p99_s(SortedQuantile(sorted, 0.99));
-  }
   row->mutable_warnings()->Assign(result.warnings.begin(),
                                   result.warnings.end());
 }

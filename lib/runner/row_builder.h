@@ -3,6 +3,7 @@
 #define FEEDRATE_LIB_RUNNER_ROW_BUILDER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -30,6 +31,11 @@ std::string StatusOfFailure(const absl::Status& failure);
 // Fills in an outcome.
 void SetFailure(const absl::Status& failure, Row* row);
 void SetTiming(const RunResult& result, Row* row);
+
+// What the machine could do at best, and the row's share of it.
+void SetLimit(const std::string& name, double throughput, Row* row);
+// Samples and their quantiles.
+void SetSamples(const std::vector<double>& samples, Row* row);
 
 // RFC 3339, UTC, with milliseconds.
 std::string TimeText(absl::Time time);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,7 +123,14 @@ absl::Status RowOutput::OpenFile(const std::string& path, File* file) const {
   if (!file->fd.valid() || fstat(file->fd.get(), &info) != 0) {
     return FileError(path, "write");
   }
-  if (!S_ISREG(info.st_mode) || info.st_size == 0) return absl::OkStatus();
+  if (!S_ISREG(info.st_mode)) return absl::OkStatus();
+  // Goes with the process. Where the file system has no locks, none is better
+  // than no rows.
+  if (flock(file->fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": another runner writes to it; wait for its end"));
+  }
+  if (info.st_size == 0) return absl::OkStatus();
   if (options_.resume) return RepairLastLine(path, options_.warn);
   return absl::AlreadyExistsError(absl::StrCat(
       path, ": is there and not empty; --resume carries on with it"));
@@ -157,6 +165,7 @@ absl::Status RowOutput::Write(const Row& row, const std::string& file) {
   ASSIGN_OR_RETURN(RecordWriter* const writer, WriterOf(file));
   RETURN_IF_ERROR(writer->Write(row));
   ++counts_[row.status()];
+  if (options_.on_row) options_.on_row(row);
   return absl::OkStatus();
 }
 

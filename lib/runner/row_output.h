@@ -17,7 +17,8 @@
 
 namespace feedrate {
 
-// Writes each record as one whole line, at once. Not thread-safe.
+// Writes each record as one whole line, at once. A file has one writer: both
+// would measure the same runs and give them the same attempt. Not thread-safe.
 class RowOutput {
  public:
   struct Options {
@@ -26,11 +27,14 @@ class RowOutput {
     // file.
     std::string path = "-";
     // Files that are there are appended to; their torn last line is repaired.
-    // Without it a file that holds anything is AlreadyExists.
+    // Without it a file that holds anything is AlreadyExists. One that another
+    // runner writes to is Unavailable.
     bool resume = false;
     // Written as resolved_config.textproto into a folder. Empty: not known.
     std::string config;
     std::function<void(const std::string&)> warn;
+    // Hears of each row once it is written. Optional.
+    std::function<void(const Row&)> on_row;
   };
 
   static absl::StatusOr<std::unique_ptr<RowOutput>> Open(

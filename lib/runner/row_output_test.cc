@@ -86,6 +86,17 @@ TEST_F(RowOutputTest, RowsAreNotOverwritten) {
   EXPECT_EQ(*ReadFile(path), std::string(kRow) + "\n");
 }
 
+TEST_F(RowOutputTest, AFileHasOneWriter) {
+  const std::string path = folder_ + "/one_writer.jsonl";
+  {
+    const auto first = Open(path, /*resume=*/true);
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_EQ(Open(path, /*resume=*/true).status().code(),
+              absl::StatusCode::kUnavailable);
+  }
+  EXPECT_TRUE(Open(path, /*resume=*/true).ok());
+}
+
 TEST_F(RowOutputTest, ATornLastLineIsCutOff) {
   const std::string path =
       Write(std::string(kRow) + "\n" + std::string(kRow).substr(0, 20));

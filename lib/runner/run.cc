@@ -37,6 +37,9 @@
 #include "lib/runner/job_list.h"
 #include "lib/runner/job_run.h"
 #include "lib/runner/libraries.h"
+#include "lib/runner/loader_inputs.h"
+#include "lib/runner/loader_limits.h"
+#include "lib/runner/loader_spec.h"
 #include "lib/runner/measure_policy.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
@@ -97,6 +100,9 @@ class Session {
     for (const Job& job : list_.jobs) {
       if (job.has_unsupported_reason()) continue;
       RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+      if (!IsLoaderJob(job)) continue;
+      RETURN_IF_ERROR(LoaderSpecOfJob(*catalogue_, job).status());
+      RETURN_IF_ERROR(EpochPolicyOfJob(job).status());
     }
     return absl::OkStatus();
   }
@@ -127,24 +133,27 @@ class Session {
       output.config = PrintTextProto(list_.config);
     }
     output.warn = warn_;
+    output.on_row = options_.on_row;
     ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
     return absl::OkStatus();
   }
 
   absl::Status LoadInputs() {
     const TimeAccount::Entry entry(&account_, Spending::kMedia);
-    corpora_ = std::make_unique<InputCorpora>(
-        *catalogue_, list_.dataset,
-        [this](int64_t done, int64_t total) {
-          progress_.Show("images", done, total, "");
-        },
-        warn_);
+    const auto show = [this](int64_t done, int64_t total) {
+      progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
+    };
+    corpora_ = std::make_unique<InputCorpora>(*catalogue_, list_.dataset, show,
+                                              warn_, options_.clips.load);
+    loader_inputs_ = std::make_unique<LoaderInputs>(*catalogue_, list_.dataset,
+                                                    corpora_.get(), show);
     std::vector<const Job*> jobs = {&null_job_};
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     for (const Job* job : jobs) {
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
       if (job->has_unsupported_reason()) continue;
-      RETURN_IF_ERROR(corpora_->Get(*job).status());
+      RETURN_IF_ERROR(IsLoaderJob(*job) ? loader_inputs_->Get(*job).status()
+                                        : corpora_->Get(*job).status());
     }
     progress_.Finish();
     return absl::OkStatus();
@@ -186,6 +195,7 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
     CopyLimit copy_limit(*catalogue_);
+    LoaderLimits loader_limits;
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
@@ -198,7 +208,11 @@ class Session {
                                 &noise,
                                 &account_,
                                 options_.equivalence ? &equivalence : nullptr,
-                                &copy_limit};
+                                &copy_limit,
+                                options_.loader,
+                                loader_inputs_.get(),
+                                &loader_limits,
+                                options_.clips};
     if (options_.verify) return Verify(context);
     RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
@@ -283,6 +297,7 @@ class Session {
   std::unique_ptr<ServerPool> servers_;
   std::unique_ptr<RowOutput> output_;
   std::unique_ptr<InputCorpora> corpora_;
+  std::unique_ptr<LoaderInputs> loader_inputs_;
   MachineInfo machine_;
   RunIdentity identity_;
   std::unique_ptr<DoneRuns> done_;

@@ -2,11 +2,13 @@
 #ifndef FEEDRATE_LIB_RUNNER_RUN_H_
 #define FEEDRATE_LIB_RUNNER_RUN_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/base/exit_code.h"
+#include "lib/records/records.pb.h"
 #include "lib/runner/job_list.h"
 #include "lib/runner/run_context.h"
 
@@ -29,8 +31,14 @@ struct RunOptions {
   bool verify = false;
   // Of that table: `table` or `jsonl`.
   std::string verify_format = "table";
+  // Of programs for clips.
+  ClipTools clips;
   // Says where the time went, as the last line on standard error.
   bool account = false;
+  // Of jobs that measure loaders.
+  LoaderRunOptions loader;
+  // Hears of each row that is written. Optional.
+  std::function<void(const Row&)> on_row;
 };
 
 // Runs all jobs and writes their rows. InvalidArgument, NotFound and

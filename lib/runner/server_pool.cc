@@ -15,6 +15,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/loader_spec.h"
 #include "lib/runner/worker_command.h"
 #include "lib/worker/message.h"
 #include "lib/worker/server.h"
@@ -28,8 +29,11 @@ ServerPool::ServerPool(const Catalogue& catalogue, WorkerPlaces places,
       interrupt_fd_(interrupt_fd) {}
 
 ServerPool::Key ServerPool::KeyOf(const Job& job) {
-  if (job.env_group().empty()) return {"", job.library(), job.thread_policy()};
-  return {job.env_set(), job.env_group(), job.thread_policy()};
+  const bool loader = IsLoaderJob(job);
+  if (job.env_group().empty()) {
+    return {"", job.library(), job.thread_policy(), loader};
+  }
+  return {job.env_set(), job.env_group(), job.thread_policy(), loader};
 }
 
 const ThreadPolicy* ServerPool::FindThreads(const std::string& name) const {
@@ -40,11 +44,17 @@ const ThreadPolicy* ServerPool::FindThreads(const std::string& name) const {
 }
 
 absl::Status ServerPool::SetCommand(const Key& key, Entry* entry) const {
-  const auto& [env_set, name, thread_policy] = key;
-  ASSIGN_OR_RETURN(WorkerCommand command,
-                   entry->is_python
-                       ? PythonWorker(places_, env_set, name, entry->libraries)
-                       : NativeWorker(places_, name));
+  const auto& [env_set, name, thread_policy, loader] = key;
+  PythonServer python{env_set, name, entry->libraries, loader, ""};
+  if (loader) {
+    for (const std::string& library : entry->libraries) {
+      const Library* const found = catalogue_.FindLibrary(library);
+      if (found != nullptr) python.packages_group = found->loader_packages();
+    }
+  }
+  ASSIGN_OR_RETURN(WorkerCommand command, entry->is_python
+                                              ? PythonWorker(places_, python)
+                                              : NativeWorker(places_, name));
   const ThreadPolicy* threads = FindThreads(thread_policy);
   if (threads == nullptr) {
     return absl::InvalidArgumentError(

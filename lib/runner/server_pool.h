@@ -43,8 +43,9 @@ class ServerPool {
   std::vector<std::string> names() const;
 
  private:
-  // Environment set, environment group or library, thread policy.
-  using Key = std::tuple<std::string, std::string, std::string>;
+  // Environment set, environment group or library, thread policy, and whether
+  // it serves loaders.
+  using Key = std::tuple<std::string, std::string, std::string, bool>;
   struct Entry {
     std::vector<std::string> libraries;
     bool is_python = false;

@@ -58,6 +58,12 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
                    "; name its folder with $FEEDRATE_WORKERS"));
 }
 
+// Where a library's worker is built.
+std::string PackageOf(const std::string& library) {
+  return library == "native" ? "lib/loader/worker"
+                             : absl::StrCat("lib/adapters/", library);
+}
+
 // The environment of a lock, whatever Python made it.
 absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
                                             const std::string& env_set,
@@ -80,7 +86,8 @@ absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
   return absl::NotFoundError(absl::StrCat(
       "the Python environment \"", group, "\" of the set \"", env_set,
       "\" is not there; run: make envs",
-      env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set)));
+      env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set),
+      "; in a bundle: feedrate envs"));
 }
 
 }  // namespace
@@ -108,8 +115,7 @@ absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
   for (const std::string& folder : places.folders) {
     for (const std::string& path :
          {JoinPath(folder, name),
-          JoinPath(folder,
-                   absl::StrCat("lib/adapters/", library, "/", name))}) {
+          JoinPath(folder, absl::StrCat(PackageOf(library), "/", name))}) {
       if (IsFile(path) && access(path.c_str(), X_OK) == 0) {
         return WorkerCommand{{path}, {}};
       }
@@ -118,18 +124,25 @@ absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
   return absl::NotFoundError(
       absl::StrCat("no program ", name,
                    "; run: ", library == "torch" ? "make torch, then " : "",
-                   "dev/bazel.sh build //lib/adapters/", library, ":", name));
+                   "dev/bazel.sh build //", PackageOf(library), ":", name));
 }
 
-absl::StatusOr<WorkerCommand> PythonWorker(
-    const WorkerPlaces& places, const std::string& env_set,
-    const std::string& env_group, const std::vector<std::string>& libraries) {
-  ASSIGN_OR_RETURN(const std::string server, FindServer(places));
+absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
+                                           const PythonServer& server) {
+  ASSIGN_OR_RETURN(const std::string program, FindServer(places));
   ASSIGN_OR_RETURN(const std::string environment,
-                   FindEnvironment(places, env_set, env_group));
+                   FindEnvironment(places, server.env_set, server.env_group));
   WorkerCommand command;
-  command.argv = {JoinPath(environment, "bin/python"), server,
-                  absl::StrCat("--libraries=", absl::StrJoin(libraries, ","))};
+  command.argv = {
+      JoinPath(environment, "bin/python"), program,
+      absl::StrCat("--libraries=", absl::StrJoin(server.libraries, ","))};
+  if (server.loader) command.argv.push_back("--loader");
+  if (!server.packages_group.empty()) {
+    ASSIGN_OR_RETURN(
+        const std::string packages,
+        FindEnvironment(places, server.env_set, server.packages_group));
+    command.argv.push_back(absl::StrCat("--packages=", packages));
+  }
   command.environment = QuietPython();
   return command;
 }

@@ -12,7 +12,8 @@ namespace feedrate {
 
 // Where programs and environments are looked for.
 struct WorkerPlaces {
-  // Folders with `worker_NAME` or lib/adapters/NAME/worker_NAME, and with
+  // Folders with `worker_NAME`, lib/adapters/NAME/worker_NAME or
+  // lib/loader/worker/worker_native, and with
   // lib/adapters/python or python/server.py, in the order of looking.
   std::vector<std::string> folders;
   // Folder of the Python environments.
@@ -35,11 +36,21 @@ struct WorkerCommand {
 absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
                                            const std::string& library);
 
-// The Python server of `libraries`, which all are in `env_group`. NotFound says
-// how to make the environment.
-absl::StatusOr<WorkerCommand> PythonWorker(
-    const WorkerPlaces& places, const std::string& env_set,
-    const std::string& env_group, const std::vector<std::string>& libraries);
+// A Python server.
+struct PythonServer {
+  std::string env_set;
+  std::string env_group;
+  // Which all are in `env_group`.
+  std::vector<std::string> libraries;
+  // Whether it serves loaders.
+  bool loader = false;
+  // Group whose packages it can import as well. Empty: none.
+  std::string packages_group;
+};
+
+// NotFound says how to make the environment that is missing.
+absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
+                                           const PythonServer& server);
 
 }  // namespace feedrate
 

@@ -59,17 +59,51 @@ TEST_F(WorkerCommandTest, SaysWhatToBuild) {
                         "//lib/adapters/torch:worker_torch"));
 }
 
+TEST_F(WorkerCommandTest, OurLoaderIsBesideItsLibrary) {
+  EXPECT_THAT(std::string(NativeWorker(places_, "native").status().message()),
+              HasSubstr("build //lib/loader/worker:worker_native"));
+  Write("/first/lib/loader/worker/worker_native", "", 0755);
+  EXPECT_THAT(NativeWorker(places_, "native")->argv,
+              ElementsAre(root_ + "/first/lib/loader/worker/worker_native"));
+}
+
+TEST_F(WorkerCommandTest, LoadersShareThePackagesOfAnotherGroup) {
+  Write("/first/lib/adapters/python/server.py", "", 0644);
+  for (const char* group : {"pillow", "torch_stack"}) {
+    const std::string lock = absl::StrCat(group, "==1\n");
+    Write(absl::StrCat("/configs/requirements/paper/", group, ".lock"), lock,
+          0644);
+    if (std::string(group) == "torch_stack") continue;
+    Write(absl::StrCat("/venvs/", group, "-", Sha256Hex(lock).substr(0, 16),
+                       "-py3.11/.complete"),
+          "", 0644);
+  }
+  const PythonServer server = {
+      "paper", "pillow", {"pillow"}, /*loader=*/true, "torch_stack"};
+  EXPECT_THAT(std::string(PythonWorker(places_, server).status().message()),
+              HasSubstr("environment \"torch_stack\""));
+  const std::string packages =
+      absl::StrCat("/venvs/torch_stack-",
+                   Sha256Hex("torch_stack==1\n").substr(0, 16), "-py3.11");
+  Write(packages + "/.complete", "", 0644);
+  const auto command = PythonWorker(places_, server);
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_EQ(command->argv[3], "--loader");
+  EXPECT_EQ(command->argv[4], absl::StrCat("--packages=", root_, packages));
+}
+
 TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
   Write("/first/lib/adapters/python/server.py", "", 0644);
   Write("/configs/requirements/paper/pillow.lock", "pillow==1\n", 0644);
   const std::string name = absl::StrCat(
       "/venvs/pillow-", Sha256Hex("pillow==1\n").substr(0, 16), "-py3.11");
   Write(name + "/bin/python", "", 0755);
-  const auto unfinished = PythonWorker(places_, "paper", "pillow", {"pillow"});
+  const auto unfinished =
+      PythonWorker(places_, {"paper", "pillow", {"pillow"}});
   EXPECT_THAT(std::string(unfinished.status().message()),
               HasSubstr("run: make envs"));
   Write(name + "/.complete", "", 0644);
-  const auto command = PythonWorker(places_, "paper", "pillow", {"pillow"});
+  const auto command = PythonWorker(places_, {"paper", "pillow", {"pillow"}});
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_THAT(command->argv,
               ElementsAre(root_ + name + "/bin/python",
@@ -81,10 +115,11 @@ TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
 TEST_F(WorkerCommandTest, AnotherSetIsNamedInTheRemedy) {
   Write("/first/lib/adapters/python/server.py", "", 0644);
   Write("/configs/requirements/current/pillow.lock", "pillow==2\n", 0644);
-  EXPECT_THAT(std::string(PythonWorker(places_, "current", "pillow", {"pillow"})
-                              .status()
-                              .message()),
-              HasSubstr("make envs ENV_SET=current"));
+  EXPECT_THAT(
+      std::string(PythonWorker(places_, {"current", "pillow", {"pillow"}})
+                      .status()
+                      .message()),
+      HasSubstr("make envs ENV_SET=current"));
 }
 
 }  // namespace

@@ -21,8 +21,10 @@ constexpr int64_t kMaxOutputBytes = int64_t{4} << 30;
 
 bool IsSound(const OutputItem& item) {
   int64_t bytes = item.dtype == "uint8" ? 1 : item.dtype == "float32" ? 4 : 0;
-  if (bytes == 0 || (item.layout != "HWC" && item.layout != "CHW") ||
-      item.shape.size() != 3 || item.offset < 0) {
+  const bool is_image = item.layout == "HWC" || item.layout == "CHW";
+  const bool is_clip = item.layout == "THWC" || item.layout == "TCHW";
+  if (bytes == 0 || item.offset < 0 || (!is_image && !is_clip) ||
+      item.shape.size() != item.layout.size()) {
     return false;
   }
   for (const int64_t size : item.shape) {

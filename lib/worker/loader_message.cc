@@ -113,8 +113,8 @@ absl::Status CheckLoaderSpec(const LoaderSpec& spec) {
 }
 
 std::string LoaderSpecJson(const LoaderSpec& spec) {
-  return JsonLine()
-      .Text("scope", spec.scope)
+  JsonLine line;
+  line.Text("scope", spec.scope)
       .Text("source", spec.source)
       .Int("batch_size", spec.batch_size)
       .Int("workers", spec.workers)
@@ -132,8 +132,11 @@ std::string LoaderSpecJson(const LoaderSpec& spec) {
       .Double("input_scale", spec.input_scale)
       .Text("batch_transform", spec.batch_transform)
       .Text("on_error", spec.on_error)
-      .Text("ablation", spec.ablation)
-      .Object();
+      .Text("ablation", spec.ablation);
+  if (spec.settings.empty()) return line.Object();
+  JsonLine settings;
+  for (const auto& [name, value] : spec.settings) settings.Text(name, value);
+  return line.Raw("settings", settings.Object()).Object();
 }
 
 absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
@@ -155,7 +158,9 @@ absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
   RETURN_IF_ERROR(json.Read("input_scale", &spec->input_scale));
   RETURN_IF_ERROR(json.Read("batch_transform", &spec->batch_transform));
   RETURN_IF_ERROR(json.Read("on_error", &spec->on_error));
-  return json.Read("ablation", &spec->ablation);
+  RETURN_IF_ERROR(json.Read("ablation", &spec->ablation));
+  if (!json.Has("settings")) return absl::OkStatus();
+  return json.ReadMap("settings", &spec->settings);
 }
 
 std::string EpochLine(const EpochCommand& command) {

@@ -4,6 +4,7 @@
 #define FEEDRATE_LIB_WORKER_LOADER_MESSAGE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ struct LoaderSpec {
   // What is left out, to learn what it costs: nothing, `no_augment`,
   // `no_decode` or `cached_batch`.
   std::string ablation;
+  // What else the job says, for loaders that know more than others.
+  std::map<std::string, std::string> settings;
 };
 
 // InvalidArgument names a field that cannot be meant.

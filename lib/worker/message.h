@@ -57,6 +57,14 @@ absl::StatusOr<ChildInfo> ParseChildInfo(absl::string_view line);
 
 // Child.
 
+// The object `decode` of a prepare: the job measures a decoder. The spawn's
+// fourth descriptor is a list of videos (source_list.h), and an item is the
+// clip of one of them: opened, decoded, and put together as uint8 THWC in RGB.
+struct DecodeSpec {
+  // Of the decoder itself. 0: as many as it likes.
+  int threads = 1;
+};
+
 // Makes the transform ready.
 struct PrepareCommand {
   std::string library;
@@ -75,6 +83,8 @@ struct PrepareCommand {
   int torch_inter_op = -1;
   // Of a job that measures a loader.
   std::optional<LoaderSpec> loader;
+  // Of a job that measures a decoder.
+  std::optional<DecodeSpec> decode;
 };
 struct PrepareReply {
   std::string version;
@@ -114,7 +124,7 @@ struct OutputItem {
   int64_t offset = 0;
   int64_t bytes = 0;
   std::string dtype;   // `uint8` or `float32`, the latter 0 to 1.
-  std::string layout;  // `HWC` or `CHW`.
+  std::string layout;  // `HWC`, `CHW`; of a clip `THWC`, `TCHW`.
   std::vector<int64_t> shape;
 };
 struct OutputReply {

@@ -31,6 +31,11 @@ absl::Status ReadPrepare(const JsonFields& json, PrepareCommand* command) {
   if (json.Has("torch_inter_op")) {
     RETURN_IF_ERROR(json.Read("torch_inter_op", &command->torch_inter_op));
   }
+  if (json.Has("decode")) {
+    JsonFields decode;
+    RETURN_IF_ERROR(json.ReadObject("decode", &decode));
+    RETURN_IF_ERROR(decode.Read("threads", &command->decode.emplace().threads));
+  }
   if (!json.Has("loader")) return absl::OkStatus();
   JsonFields loader;
   RETURN_IF_ERROR(json.ReadObject("loader", &loader));

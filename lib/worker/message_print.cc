@@ -65,6 +65,10 @@ std::string PrepareLine(const PrepareCommand& command) {
   if (command.loader.has_value()) {
     line.Raw("loader", LoaderSpecJson(*command.loader));
   }
+  if (command.decode.has_value()) {
+    line.Raw("decode",
+             JsonLine().Int("threads", command.decode->threads).Object());
+  }
   return line.Line();
 }
 

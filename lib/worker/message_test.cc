@@ -110,6 +110,14 @@ TEST(MessageTest, PrepareOfALoaderRoundTrip) {
           R"("crop_position":"random","mean":[0.485,0.456,0.406],)"
           R"("std":[0.229,0.224,0.225],"input_scale":255,)"
           R"("batch_transform":"","on_error":"skip","ablation":""})"));
+  command.loader->settings = {{"read_ahead", "io_uring"}};
+  const std::string with_settings = PrepareLine(command);
+  EXPECT_THAT(with_settings,
+              HasSubstr(R"("ablation":"","settings":{"read_ahead":)"
+                        R"("io_uring"}})"));
+  const auto known = ParseChildCommand(WithoutNewline(with_settings));
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->prepare.loader->settings, command.loader->settings);
   const auto parsed = ParseChildCommand(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   ASSERT_TRUE(parsed->prepare.loader.has_value());

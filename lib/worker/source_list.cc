@@ -46,9 +46,10 @@ absl::StatusOr<std::string> ReadAll(int fd) {
 absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
   std::string text;
   for (const SourceFile& file : files) {
-    absl::StrAppend(
-        &text,
-        JsonLine().Text("path", file.path).Int("bytes", file.bytes).Line());
+    JsonLine line;
+    line.Text("path", file.path).Int("bytes", file.bytes);
+    if (!file.frames.empty()) line.Ints("frames", file.frames);
+    absl::StrAppend(&text, line.Line());
   }
   UniqueFd fd(memfd_create("feedrate files", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return NoMemoryFile("make");
@@ -76,6 +77,9 @@ absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
     absl::Status read = json.Open(line);
     if (read.ok()) read = json.Read("path", &file.path);
     if (read.ok()) read = json.ReadAmount("bytes", &file.bytes);
+    if (read.ok() && json.Has("frames")) {
+      read = json.ReadList("frames", &file.frames);
+    }
     if (read.ok()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "line ", files.size(), " of the list of files: ", read.message()));

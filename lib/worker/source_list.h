@@ -1,5 +1,5 @@
-// The list of files that a loader reads, as a memory file of JSON lines:
-// {"path":"/data/a.jpg","bytes":4711}
+// The list of files that a loader or a decoder reads, as a memory file of JSON
+// lines: {"path":"/data/a.jpg","bytes":4711}, of a video with "frames":[0,11].
 #ifndef FEEDRATE_LIB_WORKER_SOURCE_LIST_H_
 #define FEEDRATE_LIB_WORKER_SOURCE_LIST_H_
 
@@ -15,6 +15,8 @@ namespace feedrate {
 struct SourceFile {
   std::string path;  // Absolute.
   int64_t bytes = 0;
+  // Of a video: numbers of its clip's frames, in display order from 0.
+  std::vector<int64_t> frames;
 };
 
 // A memory file with the list, sealed. To hand to a worker.

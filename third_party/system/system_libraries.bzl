@@ -33,11 +33,21 @@ LIBRARIES = {
     "gtest": (["gtest"], "libgtest-dev"),
     "gtest_main": (["gmock_main", "gtest_main"], "libgmock-dev"),
     "hwy": (["libhwy"], "libhwy-dev"),
+    "isal": (["libisal"], "libisal-dev"),
     "jpeg": (["libjpeg"], "libjpeg-dev"),
     "png": (["libpng"], "libpng-dev"),
     "protobuf": (["protobuf"], "libprotobuf-dev"),
     "simdjson": (["simdjson"], "libsimdjson-dev"),
     "uring": (["liburing"], "liburing-dev"),
+}
+
+# The same, linked as shared objects: their archives need those of a hundred
+# other libraries, half of which the distribution does not have.
+SHARED_LIBRARIES = {
+    "ffmpeg": (
+        ["libavformat", "libavcodec", "libswscale", "libavutil"],
+        "libavformat-dev libswscale-dev",
+    ),
 }
 
 # Libraries that pkg-config would not help with.
@@ -51,6 +61,13 @@ WITHOUT_PKG_CONFIG = {
         ["-lopencv_imgproc", "-lopencv_core"],
         "libopencv-imgproc-dev",
     ),
+}
+
+# Headers alone, found where the compiler looks anyway.
+# name: (a header that must be there, package)
+HEADERS = {
+    # Of the gloo that is inside libtorch, whose wheel leaves them out.
+    "gloo_headers": ("/usr/include/gloo/context.h", "libgloo-dev"),
 }
 
 # Parts of libc that are libraries of their own only by name, and zlib, which
@@ -127,11 +144,23 @@ def _system_libraries_impl(ctx):
                 copts = copts,
                 linkopts = _archives(ctx, linkopts),
             )
+    for name, (modules, package) in sorted(SHARED_LIBRARIES.items()):
+        linkopts = _pkg_config(ctx, "--libs", modules)
+        if linkopts == None:
+            text += _ABSENT.format(name = name, package = package)
+        else:
+            copts = _pkg_config(ctx, "--cflags", modules)
+            text += _PRESENT.format(name = name, copts = copts, linkopts = linkopts)
     for name, (folder, header, linkopts, package) in sorted(WITHOUT_PKG_CONFIG.items()):
         folder = ctx.os.environ.get("FEEDRATE_SYSROOT", "") + folder
         if ctx.path(folder + "/" + header).exists:
             ctx.symlink(folder, name)
             text += _PRESENT_WITH_HEADERS.format(name = name, linkopts = linkopts)
+        else:
+            text += _ABSENT.format(name = name, package = package)
+    for name, (header, package) in sorted(HEADERS.items()):
+        if ctx.path(header).exists:
+            text += _PRESENT.format(name = name, copts = [], linkopts = [])
         else:
             text += _ABSENT.format(name = name, package = package)
     ctx.file("WORKSPACE", "")

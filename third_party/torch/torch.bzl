@@ -35,6 +35,21 @@ cc_library(
     ],
     visibility = ["//visibility:public"],
 )
+
+# The GPU's half as well. It registers its operations as it is loaded, so the
+# linker must not leave it out for want of a call.
+cc_library(
+    name = "torch_cuda",
+    linkopts = [
+        "-L{lib}",
+        "-Wl,--no-as-needed",
+        "-ltorch_cuda",
+        "-lc10_cuda",
+        "-Wl,--as-needed",
+    ],
+    visibility = ["//visibility:public"],
+    deps = [":torch"],
+)
 """
 
 _ABSENT = """
@@ -46,11 +61,14 @@ genrule(
     cmd = "echo >&2 '{message}' && exit 1",
 )
 
-cc_library(
-    name = "torch",
+[cc_library(
+    name = name,
     srcs = [":torch_is_missing.cc"],
     visibility = ["//visibility:public"],
-)
+) for name in [
+    "torch",
+    "torch_cuda",
+]]
 """
 
 def _torch_repository_impl(ctx):

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
@@ -26,8 +27,10 @@ DEFINE_string(config, "",
               "FILE: run config, several separated by commas, or a folder of "
               "them");
 DEFINE_string(emit, "jobs",
-              "WHAT: job records, a readable summary, waves under a quota, or "
-              "the resolved config {jobs|table|waves|resolved}");
+              "WHAT: job records, a readable summary, waves under a quota, the "
+              "resolved config, or a folder of scripts for one shell, GNU "
+              "make, Slurm or Google's cloud "
+              "{jobs|table|waves|resolved|shell|make|slurm|gce}");
 DEFINE_string(format, "text", "NAME: form of the waves {text|jsonl}");
 DEFINE_string(existing, "",
               "FILES: rows of earlier runs, or folders with them; what they "
@@ -36,6 +39,24 @@ DEFINE_string(machine_profile, "",
               "NAME: count only existing rows of this machine");
 DEFINE_string(quota, "",
               "FILE: quota of the waves; without it quotas/paper.textproto");
+DEFINE_double(task_s, 0,
+              "SECONDS: estimated work in one task of a folder of scripts; as "
+              "the policy says without it");
+DEFINE_string(container, "",
+              "WORDS: put before the runner in scripts, such as \"apptainer "
+              "exec image.sif\"");
+DEFINE_int32(array_limit, 0,
+             "N: tasks in one array of Slurm; as the policy says without it");
+DEFINE_string(bucket, "",
+              "URI: bucket of --emit=gce for bundle, data and rows, gs://NAME");
+DEFINE_string(project, "", "NAME: project of --emit=gce");
+DEFINE_string(bundle, "",
+              "FILE: tarball of make bundle that machines of --emit=gce run");
+DEFINE_string(simulate, "",
+              "FILE: quota under which to simulate the campaign instead of "
+              "emitting it: makespan, cost, utilisation, lost work");
+DEFINE_double(failure_rate, 0,
+              "N: failures of a machine in an hour, for --simulate");
 DEFINE_string(configs, "",
               "FOLDER: where matrix.textproto and policy.textproto are; found "
               "by itself above the config or beside the program");
@@ -58,6 +79,8 @@ ToolInfo Info() {
       "plan --config=configs/paper --emit=waves",
       "plan --config=configs/paper/prod_c4_rgb_micro_cpu.textproto "
       "--num_runs=3 --existing=rows.jsonl > jobs.jsonl",
+      "plan --config=configs/paper/prod_c4_rgb_micro_cpu.textproto "
+      "--emit=slurm --output=campaign/",
   };
   info.takes_arguments = true;
   info.flag_files = {"tools/plan/main.cc", kOverrideFlagsFile};
@@ -66,22 +89,44 @@ ToolInfo Info() {
 
 PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   PlanOptions options;
-  options.configs = absl::StrSplit(FLAGS_config, ',', absl::SkipEmpty());
-  options.configs.insert(options.configs.end(), arguments.begin(),
-                         arguments.end());
-  options.overrides = OverridesFromFlags();
+  PlanInputs& inputs = options.inputs;
+  inputs.configs = absl::StrSplit(FLAGS_config, ',', absl::SkipEmpty());
+  inputs.configs.insert(inputs.configs.end(), arguments.begin(),
+                        arguments.end());
+  inputs.overrides = OverridesFromFlags();
   // Here --output is where the plan goes; the config says where rows go.
-  options.overrides.output = absl::nullopt;
-  options.emit = FLAGS_emit;
-  options.format = FLAGS_format;
-  options.existing = absl::StrSplit(FLAGS_existing, ',', absl::SkipEmpty());
-  options.machine_profile = FLAGS_machine_profile;
-  options.quota = FLAGS_quota;
-  options.configs_folder = FLAGS_configs;
-  options.warn = [](const std::string& text) {
+  inputs.overrides.output = absl::nullopt;
+  inputs.existing = absl::StrSplit(FLAGS_existing, ',', absl::SkipEmpty());
+  inputs.machine_profile = FLAGS_machine_profile;
+  inputs.quota = FLAGS_quota;
+  inputs.configs_folder = FLAGS_configs;
+  inputs.warn = [](const std::string& text) {
     std::cerr << "plan: " << text << "\n";
   };
+  options.emit = FLAGS_emit;
+  options.format = FLAGS_format;
+  options.campaign.task_s = FLAGS_task_s;
+  options.campaign.container = FLAGS_container;
+  options.campaign.array_limit = FLAGS_array_limit;
+  options.simulate = !FLAGS_simulate.empty();
+  if (options.simulate) inputs.quota = FLAGS_simulate;
+  options.failure_rate = FLAGS_failure_rate;
+  options.gce = {FLAGS_bucket, FLAGS_project, FLAGS_bundle};
   return options;
+}
+
+absl::Status MakeCampaign(const PlanOptions& options,
+                          const std::string& folder) {
+  if (folder == "-") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--emit=", options.emit,
+                     " makes a folder of scripts; name it with "
+                     "--output=FOLDER"));
+  }
+  std::string summary;
+  RETURN_IF_ERROR(EmitCampaign(options, folder, &summary));
+  std::cerr << "plan: " << summary;
+  return absl::OkStatus();
 }
 
 absl::Status PlanIntoFile(const PlanOptions& options, const std::string& path,
@@ -110,7 +155,10 @@ absl::StatusOr<ExitCode> RunFromFlags(
     const std::vector<std::string>& arguments) {
   const PlanOptions options = OptionsFromFlags(arguments);
   const std::string output = OverridesFromFlags().output.value_or("-");
-  if (output == "-") {
+  RETURN_IF_ERROR(CheckPlanOptions(options));
+  if (IsCampaign(options.emit) && !options.simulate) {
+    RETURN_IF_ERROR(MakeCampaign(options, output));
+  } else if (output == "-") {
     RecordWriter writer(STDOUT_FILENO, "standard output",
                         RecordWriter::Flush::kWhenFull);
     RETURN_IF_ERROR(RunPlan(options, &writer));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/null/null_loader.h"
@@ -21,6 +22,11 @@ absl::StatusOr<Output> NullTransform::RunForOutput(int64_t item) {
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
     const TransformSpec& spec, const Corpus& corpus) {
+  return std::make_unique<NullTransform>();
+}
+
+absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::PrepareDecoder(
+    const TransformSpec& spec, const std::vector<SourceFile>& files) {
   return std::make_unique<NullTransform>();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
@@ -29,6 +30,8 @@ class NullAdapter : public Adapter {
       const TransformSpec& spec, const Corpus& corpus) override;
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const TransformSpec& spec, const LoaderInput& input) override;
+  absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
+      const TransformSpec& spec, const std::vector<SourceFile>& files) override;
 };
 
 }  // namespace feedrate

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/adapters/opencv/clip_transform.h"
 #include "lib/adapters/opencv/make_op.h"
 #include "lib/adapters/opencv/op.h"
 #include "lib/adapters/worker/random.h"
@@ -72,9 +73,10 @@ absl::Status CheckCorpus(const Corpus& corpus) {
     return absl::InvalidArgumentError("opencv needs a corpus of uint8 HWC");
   }
   for (int64_t i = 0; i < corpus.size(); ++i) {
-    if (corpus.item(i).frames != 1) {
+    if ((corpus.item(i).frames > 1) != (corpus.item(0).frames > 1)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("opencv needs images; item ", i, " is a clip"));
+          absl::StrCat("opencv needs images or clips; item ", i,
+                       " is not what the first is"));
     }
   }
   return absl::OkStatus();
@@ -102,6 +104,9 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
   if (threads_told_ >= 0) cv::setNumThreads(threads_told_);
   cv::ocl::setUseOpenCL(spec.opencv_opencl);
   ASSIGN_OR_RETURN(Op op, MakeOp(spec));
+  if (corpus.item(0).frames > 1) {
+    return std::make_unique<ClipTransform>(std::move(op), corpus);
+  }
   return std::make_unique<OpenCvTransform>(std::move(op), corpus);
 }
 

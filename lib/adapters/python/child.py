@@ -11,6 +11,7 @@ import os
 import random
 import traceback
 
+import clips
 import numpy as np
 import numpy.random  # Else imported by the first job that seeds it.
 import outputs
@@ -52,6 +53,8 @@ class Child:
             from loaders.job import LoaderJob
 
             self._loader = LoaderJob(self._library, command, self._corpus_fd)
+        elif "decode" in command:
+            self._prepare_decoder(command)
         else:
             self._prepare_operation(command)
         # What stays until the end need not be looked at again.
@@ -71,6 +74,11 @@ class Child:
             self._inputs = [None] * len(self._corpus)
         self._operation = self._library.make(command)
         self._seed(command.get("seed", 0))
+
+    def _prepare_decoder(self, command):
+        """An item is a video's path and the numbers of its clip's frames."""
+        self._inputs = clips.read_list(self._corpus_fd)
+        self._operation = self._library.make_decoder(command)
 
     def _epoch(self, command):
         if self._loader is None:

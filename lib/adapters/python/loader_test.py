@@ -6,6 +6,7 @@ Needs torch; dev/python_loader_test.sh runs it.
 """
 
 import argparse
+import glob
 import os
 import pathlib
 import signal
@@ -15,7 +16,7 @@ import time
 import unittest
 
 import numpy as np
-from testing import loading, worker
+from testing import loading, pictures, worker
 from testing.cells import LAYOUTS, inputs_of, photograph
 
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
@@ -29,12 +30,17 @@ FLAGS = None
 SERVER = None
 
 
+def start_server():
+    packages = [f"--packages={FLAGS.packages}"] if FLAGS.packages else []
+    server = worker.Server([FLAGS.library], flags=["--loader", *packages])
+    if "hello" not in server.hello:
+        raise RuntimeError(f"the server said {server.hello}")
+    return server
+
+
 def setUpModule():
     global SERVER
-    packages = [f"--packages={FLAGS.packages}"] if FLAGS.packages else []
-    SERVER = worker.Server([FLAGS.library], flags=["--loader", *packages])
-    if "hello" not in SERVER.hello:
-        raise RuntimeError(f"the server said {SERVER.hello}")
+    SERVER = start_server()
 
 
 def tearDownModule():
@@ -72,9 +78,10 @@ class LoaderTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def child(self, fd, loader):
-        native_op, params = FLIPS[FLAGS.library]
-        child = SERVER.spawn(FLAGS.library, fd)
+    def child(self, fd, loader, native_op=None, params=(), server=None):
+        if native_op is None:
+            native_op, params = FLIPS[FLAGS.library]
+        child = (server or SERVER).spawn(FLAGS.library, fd)
         os.close(fd)
         reply = child.ask(
             {
@@ -82,7 +89,7 @@ class LoaderTest(unittest.TestCase):
                 "library": FLAGS.library,
                 "transform": "HorizontalFlip",
                 "native_op": native_op,
-                "params": params,
+                "params": list(params),
                 "device": "cpu",
                 "seed": 1,
                 "loader": loader,
@@ -133,13 +140,10 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(child.close()["status"], 0)
 
     def test_pictures_from_files(self):
-        from PIL import Image
-
         paths = []
         for i, image in enumerate(self.images):
-            for suffix in ("png", "bmp"):
-                paths.append(pathlib.Path(self.folder.name) / f"{i}.{suffix}")
-                Image.fromarray(image).save(paths[-1])
+            paths.append(self.write(f"{i}.png", pictures.png(image)))
+            paths.append(self.write(f"{i}.bmp", pictures.bmp(image)))
         child = self.of_files(paths, crop_position="center")
         images = [image for image in self.images for _ in range(2)]
         self.check_outputs(child, images)
@@ -177,8 +181,13 @@ class LoaderTest(unittest.TestCase):
         child.close()
 
     def test_mixed_batches(self):
-        for name in ("mixup", "cutmix"):
-            child = self.of_memory(batch_transform=name)
+        for name, native_op in (("mixup", "MixUp"), ("cutmix", "CutMix")):
+            child = self.child(
+                loading.write_list(self.paths),
+                loading.of_files(batch_transform=name),
+                native_op,
+                ["alpha=0.8"],
+            )
             self.assertEqual(self.ask(child, loading.epoch(5))["items"], 5)
             child.close()
 
@@ -254,20 +263,35 @@ class LoaderTest(unittest.TestCase):
         child.close()
 
     def test_nothing_is_left_of_a_killed_child(self):
-        folders = {f: set(os.listdir(f)) for f in ("/tmp", "/dev/shm")}
-        child = self.of_memory(workers=3)
+        before = set(os.listdir("/tmp"))
+        for i in range(4):
+            child = self.of_memory(workers=3)
+            child.send(loading.epoch(1000000))
+            workers = wait_for(
+                lambda pid=child.pid: (
+                    len(workers_of(pid)) == 3 and workers_of(pid)
+                )
+            )
+            time.sleep(0.3 + 0.05 * i)  # In the middle of it.
+            os.kill(child.pid, signal.SIGKILL)
+            child.close()
+            wait_for(lambda w=workers: not any(map(alive, w)), seconds=5)
+            for pid in workers:
+                self.assertEqual(glob.glob(f"/dev/shm/torch_{pid}_*"), [])
+        new = set(os.listdir("/tmp")) - before
+        self.assertEqual([n for n in new if n.startswith("pymp-")], [])
+
+    def test_workers_die_with_the_server(self):
+        server = start_server()
+        fd = loading.write_list(self.paths)
+        child = self.child(fd, loading.of_files(), server=server)
         child.send(loading.epoch(1000000))
-        workers = wait_for(
-            lambda: len(workers_of(child.pid)) == 3 and workers_of(child.pid)
-        )
-        time.sleep(0.5)  # In the middle of it.
-        os.kill(child.pid, signal.SIGKILL)
-        child.close()
+        workers = wait_for(lambda: workers_of(child.pid))
+        server.process.kill()
+        server.process.wait()
+        self.assertEqual(child.read_rest(), b"")
         wait_for(lambda: not any(map(alive, workers)), seconds=5)
-        for folder, before in folders.items():
-            new = set(os.listdir(folder)) - before
-            ours = [n for n in new if n.startswith(("pymp-", "torch_"))]
-            self.assertEqual(ours, [])
+        server.close()
 
     def test_a_child_that_computed_forks_no_workers(self):
         child = self.of_memory(workers=0)

@@ -6,7 +6,8 @@ A value is written as Python would write it: numbers, tuples, lists,
     else the text itself;
   * U(a,b) is a number drawn evenly from a to b for each call;
   * int(...), tan(...) and 10deg are what they look like;
-  * a library may add functions of its own, such as tensor([...]).
+  * a library may add functions of its own, such as tensor([...]), or draw U
+    itself.
 Only this little language is understood; nothing is ever passed to eval().
 """
 
@@ -182,7 +183,7 @@ class _Reader:
     def _call(self, node):
         if node.keywords:
             raise ValueError("functions take no named arguments")
-        if node.func.id == "U":
+        if node.func.id == "U" and "U" not in self._functions:
             low, high = (self._value(argument) for argument in node.args)
             return Drawn(lambda: generator.uniform(low, high))
         if node.func.id not in self._functions:

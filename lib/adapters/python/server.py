@@ -20,6 +20,7 @@ import time
 
 import allocator
 import arm_blas
+import worker_files
 from prctl import die_with_parent
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -60,7 +61,8 @@ class Server:
     def __init__(self, control, libraries):
         self._control = control
         self._libraries = libraries
-        self._children = set()
+        # What their workers may leave behind, by process.
+        self._children = {}
 
     def serve(self):
         try:
@@ -74,9 +76,10 @@ class Server:
                         os.close(fd)
                 self._control.send(reply)
         finally:
-            for pid in self._children:
+            for pid, files in self._children.items():
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+                files.remove()
 
     def _answer(self, message, fds):
         if message.get("op") == "spawn":
@@ -90,10 +93,12 @@ class Server:
         if len(fds) != FDS_OF_A_CHILD:
             raise ValueError(f"{len(fds)} descriptors, not {FDS_OF_A_CHILD}")
         server = os.getpid()
+        files = worker_files.WorkerFiles()
         pid = os.fork()
         if pid == 0:
+            worker_files.current = files
             self._run_child(server, library, fds)
-        self._children.add(pid)
+        self._children[pid] = files
         return {"pid": pid}
 
     def _run_child(self, server, library, fds):
@@ -120,7 +125,7 @@ class Server:
         if pid not in self._children:
             raise ValueError(f"no child {pid}")
         _, status, usage = os.wait4(pid, 0)
-        self._children.remove(pid)
+        self._children.pop(pid).remove()
         return {"pid": pid, "status": status, "max_rss": usage.ru_maxrss << 10}
 
 

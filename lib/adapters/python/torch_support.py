@@ -36,7 +36,9 @@ def input_of(array, layout):
 
 
 def array_of(output):
-    return output.numpy(force=True), "CHW"
+    if output.dtype == torch.float16:
+        output = output.float()
+    return output.numpy(force=True), "TCHW" if output.ndim == 4 else "CHW"
 
 
 def per_three_channels(call):

@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/stack.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/version.h>
 
@@ -72,14 +73,67 @@ class TorchTransform : public PreparedTransform {
   at::Tensor output_;
 };
 
+// Every frame of a clip by itself, all with one draw of parameters.
+class TorchClipTransform : public PreparedTransform {
+ public:
+  TorchClipTransform(TorchOp op, const Corpus& corpus) : op_(std::move(op)) {
+    inputs_.reserve(corpus.size());
+    for (int64_t i = 0; i < corpus.size(); ++i) {
+      const ItemView item = corpus.item(i);
+      inputs_.push_back(at::from_blob(
+          const_cast<void*>(item.data),
+          {item.frames, item.channels, item.height, item.width}, at::kByte));
+    }
+  }
+
+  void Seed(uint64_t seed) override { random_ = Random(seed); }
+
+  void Run(int64_t item) override {
+    const c10::InferenceMode inference;
+    // What draws from torch's own generator is to draw the same for each frame
+    // too.
+    const uint64_t seed = random_.Next();
+    const Random drawn = random_;
+    frames_.clear();
+    for (int64_t i = 0; i < inputs_[item].size(0); ++i) {
+      random_ = drawn;
+      at::manual_seed(seed);
+      frames_.push_back(op_(inputs_[item][i], &random_));
+    }
+    output_ = at::stack(frames_);
+  }
+
+  absl::StatusOr<Output> RunForOutput(int64_t item) override {
+    Run(item);
+    if (!output_.is_contiguous() || output_.scalar_type() != at::kByte) {
+      return absl::InternalError("an output is not contiguous bytes");
+    }
+    Output output;
+    output.data = output_.const_data_ptr();
+    output.bytes = static_cast<int64_t>(output_.nbytes());
+    output.dtype = "uint8";
+    output.layout = "TCHW";
+    output.shape = output_.sizes().vec();
+    return output;
+  }
+
+ private:
+  TorchOp op_;
+  Random random_;
+  std::vector<at::Tensor> inputs_;
+  std::vector<at::Tensor> frames_;
+  at::Tensor output_;
+};
+
 absl::Status CheckCorpus(const Corpus& corpus) {
   if (corpus.dtype() != DType::kUint8 || corpus.layout() != Layout::kChw) {
     return absl::InvalidArgumentError("torch needs a corpus of uint8 CHW");
   }
   for (int64_t i = 0; i < corpus.size(); ++i) {
-    if (corpus.item(i).frames != 1) {
+    if ((corpus.item(i).frames > 1) != (corpus.item(0).frames > 1)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("torch needs images; item ", i, " is a clip"));
+          absl::StrCat("torch needs images or clips; item ", i,
+                       " is not what the first is"));
     }
   }
   return absl::OkStatus();
@@ -109,6 +163,9 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
   RETURN_IF_ERROR(CheckCorpus(corpus));
   SetThreads(spec);
   ASSIGN_OR_RETURN(TorchOp op, MakeTorchOp(spec));
+  if (corpus.item(0).frames > 1) {
+    return std::make_unique<TorchClipTransform>(std::move(op), corpus);
+  }
   return std::make_unique<TorchTransform>(std::move(op), corpus);
 }
 

@@ -1,6 +1,7 @@
 #include "lib/adapters/worker/adapter.h"
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +14,12 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
     const TransformSpec& spec, const LoaderInput& input) {
   return absl::UnimplementedError(
       absl::StrCat(library(), " is no loader; it measures transforms alone"));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedTransform>> Adapter::PrepareDecoder(
+    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+  return absl::UnimplementedError(
+      absl::StrCat(library(), " decodes no videos here"));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> LoaderAdapter::Prepare(

@@ -27,7 +27,7 @@ struct Output {
   int64_t bytes = 0;
   // `uint8`, or `float32` in 0..1.
   std::string dtype;
-  // `HWC` or `CHW`.
+  // `HWC` or `CHW`; of a clip `THWC` or `TCHW`.
   std::string layout;
   std::vector<int64_t> shape;
 };
@@ -97,6 +97,12 @@ class Adapter {
   // loader refuses. `input` outlives the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const TransformSpec& spec, const LoaderInput& input);
+
+  // The same for a job whose spec has a `decode`: Run decodes the clip of a
+  // file, and its output is uint8 THWC. What is no decoder refuses. `files`
+  // outlive the result.
+  virtual absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
+      const TransformSpec& spec, const std::vector<SourceFile>& files);
 };
 
 }  // namespace feedrate

@@ -164,6 +164,13 @@ absl::Status ChildSession::PrepareLoader(const PrepareCommand& command) {
   return absl::OkStatus();
 }
 
+absl::Status ChildSession::PrepareDecoder(const PrepareCommand& command) {
+  ASSIGN_OR_RETURN(input_.files, ReadSourceList(input_fd_));
+  num_items_ = static_cast<int64_t>(input_.files.size());
+  ASSIGN_OR_RETURN(transform_, adapter_->PrepareDecoder(command, input_.files));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> ChildSession::Prepare(
     const PrepareCommand& command) {
   if (command.library != adapter_->library()) {
@@ -174,8 +181,9 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   transform_.reset();
   loader_.reset();
   input_ = {};
-  RETURN_IF_ERROR(command.loader.has_value() ? PrepareLoader(command)
-                                             : PrepareTransform(command));
+  RETURN_IF_ERROR(command.loader.has_value()   ? PrepareLoader(command)
+                  : command.decode.has_value() ? PrepareDecoder(command)
+                                               : PrepareTransform(command));
   PrepareReply reply;
   reply.version = adapter_->version();
   reply.clock_pair_s = ClockPairSeconds();
@@ -225,7 +233,8 @@ absl::StatusOr<std::string> ChildSession::ShowOutputs(
   ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create());
   for (int64_t index : command.indexes) {
     // How many items a shard holds is the loader's to know.
-    const bool is_known = index < num_items_ || !input_.files.empty();
+    const bool is_known =
+        index < num_items_ || (loader_ != nullptr && !input_.files.empty());
     if (index < 0 || !is_known) {
       return absl::InvalidArgumentError(absl::StrCat(
           "output: no item ", index, "; the corpus has ", num_items_));

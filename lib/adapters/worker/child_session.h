@@ -35,6 +35,7 @@ class ChildSession {
   absl::StatusOr<std::string> Prepare(const PrepareCommand& command);
   absl::Status PrepareTransform(const PrepareCommand& command);
   absl::Status PrepareLoader(const PrepareCommand& command);
+  absl::Status PrepareDecoder(const PrepareCommand& command);
   absl::StatusOr<std::string> Time(const TimeCommand& command);
   absl::StatusOr<std::string> Epoch(const EpochCommand& command);
   absl::StatusOr<std::string> ShowOutputs(const OutputCommand& command);

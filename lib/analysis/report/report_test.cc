@@ -55,6 +55,30 @@ TEST(ReportTest, PipelinesComeBeforeMicro) {
               ElementsAre("summary", "pipelines", "micro", "noise"));
 }
 
+TEST(ReportTest, LoadersSayWhereTheirTimeGoes) {
+  ReportInput input;
+  Row row = MakeRow("native", "Blur", 10);
+  row.set_mode("pipeline");
+  row.set_workers(2);
+  LoaderStats* const loader = row.mutable_loader();
+  loader->set_startup_s(0.0125);
+  loader->set_worker_efficiency(0.75);
+  for (const char* name : {"read", "decode"}) {
+    LoaderStage* const stage = loader->add_stages();
+    stage->set_name(name);
+    stage->set_busy_s(name[0] == 'r' ? 1 : 3);
+  }
+  loader->mutable_diagnosis()->set_verdict("decoding");
+  loader->mutable_diagnosis()->set_explanation("decoding takes 80%");
+  input.rows = {row};
+  const std::string text = ToMarkdown(BuildReport(input, {}), "");
+  EXPECT_THAT(text, HasSubstr("native, Blur, workers 2"));
+  EXPECT_THAT(text, HasSubstr("12.5"));
+  EXPECT_THAT(text, HasSubstr("75%"));
+  EXPECT_THAT(text, HasSubstr("25%"));
+  EXPECT_THAT(text, HasSubstr("decoding takes 80%"));
+}
+
 TEST(ReportTest, FailuresAreListedAndNeverAveraged) {
   ReportInput input;
   input.rows = Runs("a", "Blur", 100);

@@ -14,6 +14,10 @@ namespace feedrate {
 // Peak memory of the measured processes and of GPUs. None: not measured.
 absl::optional<Section> MemorySection(const std::vector<ReportCell>& cells);
 
+// Parts of an epoch, stages and what binds, of each loader. None: there is no
+// loader among the cells.
+absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells);
+
 // Spread over runs, warnings, unstable cells, what the harness costs.
 absl::optional<Section> NoiseSection(const std::vector<ReportCell>& cells);
 

@@ -134,10 +134,10 @@ TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
   TransformSpec spec = Spec("files");
   spec.native_op = "feedrate::steps";
   spec.params = {
-      "step=0.5 cv::flip{flip_code=1}",
-      "step=cv::cvtColor{code=COLOR_RGB2GRAY;back=COLOR_GRAY2RGB} | "
+      "step1=0.5 cv::flip{flip_code=1}",
+      "step2=cv::cvtColor{code=COLOR_RGB2GRAY;back=COLOR_GRAY2RGB} | "
       "cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}",
-      "step=cv::LUT+cv::cvtColor+cv::addWeighted{brightness=U(0.7,1.3);"
+      "step3=cv::LUT+cv::cvtColor+cv::addWeighted{brightness=U(0.7,1.3);"
       "contrast=U(0.7,1.3);saturation=U(0.7,1.3)}"};
   EpochCommand command;
   command.count = 20;

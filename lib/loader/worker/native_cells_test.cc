@@ -69,7 +69,7 @@ int TryAll(const std::string& scenario, int channels) {
   int paper = 0;
   for (const Transform& transform : set.transforms()) {
     for (const Implementation& entry : transform.implementations()) {
-      if (entry.library() != "opencv") continue;
+      if (entry.library() != "opencv" && entry.library() != "native") continue;
       SCOPED_TRACE(absl::StrCat(scenario, " ", transform.name(), " ",
                                 entry.params_profile()));
       NativeAdapter adapter;

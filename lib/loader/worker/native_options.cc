@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
@@ -51,7 +52,52 @@ Ablation AblationOf(const std::string& word) {
   return Ablation::kNone;
 }
 
+absl::Status BadSetting(const std::string& name, const std::string& value) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "native knows no setting ", name, "=", value,
+      "; there are read_ahead=inline|threads|io_uring|auto, read_threads=N, "
+      "read_depth=N, access=read|mmap, scaled_decode=true|false"));
+}
+
+// Whether `value` is one of `words`, of which the first stands for the first
+// value of `to`.
+template <typename T>
+bool Choose(const std::string& value, const std::vector<std::string>& words,
+            T* to) {
+  const auto found = std::find(words.begin(), words.end(), value);
+  *to = static_cast<T>(found - words.begin());
+  return found != words.end();
+}
+
+bool Positive(const std::string& value, int* to) {
+  return absl::SimpleAtoi(value, to) && *to > 0;
+}
+
+bool ApplySetting(const std::string& name, const std::string& value,
+                  NativeSettings* to) {
+  if (name == "read_ahead") {
+    return Choose(value, {"inline", "threads", "io_uring", "auto"},
+                  &to->read_ahead.method);
+  }
+  if (name == "read_threads") return Positive(value, &to->read_ahead.threads);
+  if (name == "read_depth") return Positive(value, &to->read_ahead.depth);
+  if (name == "access") return Choose(value, {"read", "mmap"}, &to->access);
+  if (name == "scaled_decode") {
+    return Choose(value, {"false", "true"}, &to->scaled_decode);
+  }
+  return false;
+}
+
 }  // namespace
+
+absl::StatusOr<NativeSettings> ParseNativeSettings(
+    const std::map<std::string, std::string>& settings) {
+  NativeSettings parsed;
+  for (const auto& [name, value] : settings) {
+    if (!ApplySetting(name, value, &parsed)) return BadSetting(name, value);
+  }
+  return parsed;
+}
 
 absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
   if (!spec.device.empty() && spec.device != "cpu") {

@@ -2,11 +2,15 @@
 #ifndef FEEDRATE_LIB_LOADER_WORKER_NATIVE_OPTIONS_H_
 #define FEEDRATE_LIB_LOADER_WORKER_NATIVE_OPTIONS_H_
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
+#include "lib/loader/file_source.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/read_ahead.h"
 #include "lib/loader/source.h"
 
 namespace feedrate {
@@ -18,6 +22,19 @@ inline constexpr char kCutMixOp[] = "feedrate::cutmix";
 
 // InvalidArgument names what is not understood. REQUIRES: spec.loader, checked.
 absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec);
+
+// Settings of a sweep that only this loader knows, all optional:
+//   read_ahead=inline|threads|io_uring|auto, read_threads=N, read_depth=N
+//   access=read|mmap: of files that are read inline or by threads
+//   scaled_decode=true|false
+// InvalidArgument names one that is unknown, or has no such value.
+struct NativeSettings {
+  ReadAheadOptions read_ahead;
+  FileAccess access = FileAccess::kRead;
+  bool scaled_decode = false;
+};
+absl::StatusOr<NativeSettings> ParseNativeSettings(
+    const std::map<std::string, std::string>& settings);
 
 // What the spec's `source` says. `input` outlives the result.
 absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,

@@ -13,7 +13,7 @@ namespace feedrate {
 namespace {
 
 // Noise in which each class moves the mean of its own stripe of rows.
-Batch MakeImages(const ModelSpec& spec, int64_t samples, uint64_t seed) {
+TrainBatch MakeImages(const ModelSpec& spec, int64_t samples, uint64_t seed) {
   at::Generator generator = at::detail::createCPUGenerator(seed);
   const at::Tensor images = at::empty(
       {samples, spec.channels, spec.image_size, spec.image_size}, at::kFloat);
@@ -45,7 +45,7 @@ std::string MakeText(int64_t bytes, uint64_t seed) {
   return text;
 }
 
-Batch MakeTexts(const ModelSpec& spec, int64_t samples, uint64_t seed) {
+TrainBatch MakeTexts(const ModelSpec& spec, int64_t samples, uint64_t seed) {
   const int64_t length = spec.context + 1;
   const std::string text = MakeText(samples * length, seed);
   const at::Tensor bytes = at::empty({samples, length}, at::kLong);
@@ -61,13 +61,13 @@ class SyntheticBatches : public BatchSource {
  public:
   SyntheticBatches(const ModelSpec& spec, const SyntheticOptions& options)
       : options_(options) {
-    const Batch all = spec.kind == ModelKind::kVit
-                          ? MakeImages(spec, options.samples, options.seed)
-                          : MakeTexts(spec, options.samples, options.seed);
+    const TrainBatch all = spec.kind == ModelKind::kVit
+                               ? MakeImages(spec, options.samples, options.seed)
+                               : MakeTexts(spec, options.samples, options.seed);
     all_ = {all.input.to(options.device), all.target.to(options.device)};
   }
 
-  Batch Get(int64_t index) override {
+  TrainBatch Get(int64_t index) override {
     const int64_t size = options_.batch_size;
     const int64_t first =
         (index * options_.world_size + options_.rank) * size % options_.samples;
@@ -86,7 +86,7 @@ class SyntheticBatches : public BatchSource {
 
  private:
   const SyntheticOptions options_;
-  Batch all_;
+  TrainBatch all_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace feedrate {
 
-struct Batch {
+struct TrainBatch {
   at::Tensor input;
   // Class numbers; bytes, one place further than the input.
   at::Tensor target;
@@ -23,7 +23,7 @@ class BatchSource {
   virtual ~BatchSource() = default;
   // Batch number `index` from 0 on. Waits until it is there. May be on the host
   // or on the device.
-  virtual Batch Get(int64_t index) = 0;
+  virtual TrainBatch Get(int64_t index) = 0;
 };
 
 struct SyntheticOptions {

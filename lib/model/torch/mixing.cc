@@ -28,8 +28,8 @@ Span SpanAround(double centre, double length, int64_t size) {
 
 }  // namespace
 
-Batch MixBatch(const MixingOptions& options, int64_t index,
-               const Batch& batch) {
+TrainBatch MixBatch(const MixingOptions& options, int64_t index,
+                    const TrainBatch& batch) {
   if (options.kind.empty()) return batch;
   std::string kind = options.kind;
   if (kind == "both") kind = index % 2 == 0 ? "mixup" : "cutmix";

@@ -20,7 +20,8 @@ struct MixingOptions {
 // classes into probabilities: Mixup adds them, CutMix pastes a box. The share
 // is uniform and, as the box, decided by the seed and `index`. Without a kind
 // the batch itself. std::runtime_error for another kind.
-Batch MixBatch(const MixingOptions& options, int64_t index, const Batch& batch);
+TrainBatch MixBatch(const MixingOptions& options, int64_t index,
+                    const TrainBatch& batch);
 
 }  // namespace feedrate
 

@@ -32,7 +32,9 @@ class AtenParts : public Parts {
 
   at::Tensor RmsNorm(const at::Tensor& x,
                      const at::Tensor& weight) const override {
-    return at::rms_norm(x, weight.sizes(), weight, kNormEpsilon);
+    // Of two types, libtorch would leave its fused kernel.
+    return at::rms_norm(x, weight.sizes(), weight.to(x.scalar_type()),
+                        kNormEpsilon);
   }
 
   HeadTensors SplitNormRotate(const at::Tensor& qkv, int64_t heads,

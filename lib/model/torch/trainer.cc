@@ -73,9 +73,9 @@ void Trainer::Step() {
   ++step_;
 }
 
-Batch Trainer::NextBatch(int micro) {
+TrainBatch Trainer::NextBatch(int micro) {
   const int64_t index = step_ * options_.accumulation + micro;
-  Batch batch;
+  TrainBatch batch;
   {
     const NamedRange range("data");
     batch = parts_.batches->Get(index);
@@ -92,7 +92,7 @@ Batch Trainer::NextBatch(int micro) {
   return batch;
 }
 
-at::Tensor Trainer::RunBatch(const Batch& batch) {
+at::Tensor Trainer::RunBatch(const TrainBatch& batch) {
   at::Tensor loss;
   {
     const Autocast autocast(parts_.device->device().type(),
@@ -142,7 +142,7 @@ void Trainer::Update() {
 void Trainer::StepEagerly() {
   at::Tensor loss;
   for (int micro = 0; micro < options_.accumulation; ++micro) {
-    const Batch batch = NextBatch(micro);
+    const TrainBatch batch = NextBatch(micro);
     if (parts_.sync != nullptr) {
       parts_.sync->Prepare(micro + 1 == options_.accumulation);
     }
@@ -160,7 +160,7 @@ void Trainer::StepEagerly() {
   norms_.push_back(norm_);
 }
 
-void Trainer::RecordGraph(const Batch& batch) {
+void Trainer::RecordGraph(const TrainBatch& batch) {
   if (options_.accumulation > 1 || parts_.sync != nullptr) {
     throw std::runtime_error(
         "graphs go with neither accumulation nor several processes");
@@ -186,7 +186,7 @@ void Trainer::RecordGraph(const Batch& batch) {
 }
 
 void Trainer::StepByGraph() {
-  const Batch batch = NextBatch(0);
+  const TrainBatch batch = NextBatch(0);
   if (graph_ == nullptr) {
     RecordGraph(batch);
   }

@@ -66,13 +66,13 @@ class Trainer {
 
  private:
   // Forward, loss and backward of one batch; the loss, detached.
-  at::Tensor RunBatch(const Batch& batch);
+  at::Tensor RunBatch(const TrainBatch& batch);
   // Norm, optimiser, zeroing.
   void Update();
   void StepEagerly();
   void StepByGraph();
-  void RecordGraph(const Batch& batch);
-  Batch NextBatch(int micro);
+  void RecordGraph(const TrainBatch& batch);
+  TrainBatch NextBatch(int micro);
   NamedTensors State() const;
 
   const TrainerParts parts_;
@@ -84,7 +84,7 @@ class Trainer {
   at::Tensor norm_;
   // Of the graph: where its inputs are and its loss is found.
   std::unique_ptr<StepGraph> graph_;
-  Batch graph_batch_;
+  TrainBatch graph_batch_;
   at::Tensor graph_loss_;
   at::Tensor graph_norm_;
 };

@@ -5,9 +5,11 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
+#include "lib/model/cuda/gpu_use.h"
 #include "lib/model/flops.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
@@ -20,7 +22,11 @@
 #include "lib/model/torch/optimizer.h"
 #include "lib/model/torch/process_group.h"
 #include "lib/model/torch/profiler.h"
+#include "lib/model/torch/text_batches.h"
 #include "lib/model/torch/trainer.h"
+#if defined(FEEDRATE_LOADER)
+#include "lib/model/worker/loader_batches.h"
+#endif
 
 namespace feedrate {
 namespace {
@@ -49,10 +55,15 @@ class Training {
     trainer_->TakeTimes();
     trainer_->TakeLosses();
     trainer_->TakeGradientNorms();
+    std::unique_ptr<GpuUse> use;
+    if (spec_.device == "cuda") {
+      use = std::make_unique<GpuUse>(spec_.device_index);
+    }
     const double start = MonotonicSeconds();
     for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     wall_s_ = MonotonicSeconds() - start;
+    if (use != nullptr) gpu_use_ = use->Stop();
     times_ = trainer_->TakeTimes();
     losses_ = trainer_->TakeLosses();
     norms_ = trainer_->TakeGradientNorms();
@@ -87,6 +98,23 @@ class Training {
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
     optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
+    if (!spec_.loader.empty()) {
+      batches_ = FromFolder();
+    } else {
+      batches_ = spec_.text.empty() ? Synthetic() : FromText();
+    }
+    if (spec_.world_size > 1) MakeSync();
+    TrainerParts parts;
+    parts.device = device_.get();
+    parts.model = model_.get();
+    parts.optimizer = optimizer_.get();
+    parts.batches = batches_.get();
+    parts.sync = sync_.get();
+    trainer_ = std::make_unique<Trainer>(parts, Options());
+    if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+  }
+
+  std::unique_ptr<BatchSource> Synthetic() const {
     SyntheticOptions synthetic;
     synthetic.batch_size = spec_.batch_size;
     synthetic.samples =
@@ -97,16 +125,53 @@ class Training {
     synthetic.device = device_->device();
     synthetic.rank = spec_.rank;
     synthetic.world_size = spec_.world_size;
-    batches_ = MakeSyntheticBatches(model_spec_, synthetic);
-    if (spec_.world_size > 1) MakeSync();
-    TrainerParts parts;
-    parts.device = device_.get();
-    parts.model = model_.get();
-    parts.optimizer = optimizer_.get();
-    parts.batches = batches_.get();
-    parts.sync = sync_.get();
-    trainer_ = std::make_unique<Trainer>(parts, Options());
-    if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+    return MakeSyntheticBatches(model_spec_, synthetic);
+  }
+
+  std::unique_ptr<BatchSource> FromFolder() {
+#if defined(FEEDRATE_LOADER)
+    if (spec_.loader != "native" || model_spec_.kind != ModelKind::kVit) {
+      throw std::runtime_error("loader \"" + spec_.loader +
+                               "\" does not feed " + model_spec_.name);
+    }
+    LoaderBatchOptions options;
+    options.folder = spec_.folder;
+    options.batch_size = spec_.batch_size;
+    options.image_size = model_spec_.image_size;
+    options.classes = model_spec_.classes;
+    options.workers = spec_.workers;
+    options.seed = spec_.seed;
+    options.sample_ratio = spec_.sample_ratio;
+    options.rank = spec_.rank;
+    options.world_size = spec_.world_size;
+    LoaderBatches made = MakeLoaderBatches(options);
+    storage_ = made.storage;
+    files_ = made.files;
+    file_bytes_ = made.bytes;
+    if (spec_.epochs > 0) {
+      spec_.steps =
+          std::max<int64_t>(1, spec_.epochs * (made.files / spec_.batch_size) /
+                                   spec_.accumulation);
+    }
+    return std::move(made.batches);
+#else
+    throw std::runtime_error("this program was built without a loader");
+#endif
+  }
+
+  std::unique_ptr<BatchSource> FromText() const {
+    if (model_spec_.kind != ModelKind::kByteLm) {
+      throw std::runtime_error("text is for byte language models");
+    }
+    TextOptions text;
+    text.file = spec_.text;
+    text.batch_size = spec_.batch_size;
+    text.context = spec_.context > 0
+                       ? std::min(spec_.context, model_spec_.context)
+                       : model_spec_.context;
+    // Each process reads other pieces.
+    text.seed = spec_.seed + 7919 * spec_.rank;
+    return MakeTextBatches(text);
   }
 
   TrainerOptions Options() const {
@@ -134,6 +199,10 @@ class Training {
 
   void Step(int64_t total) {
     if (trainer_->step() == spec_.die_at_step) raise(SIGKILL);
+    if (spec_.schedule == "linear") {
+      optimizer_->SetLearningRate(spec_.learning_rate *
+                                  (1 - static_cast<double>(done_) / total));
+    }
     trainer_->Step();
     ++done_;
     const double now = MonotonicSeconds();
@@ -238,6 +307,10 @@ class Training {
         .Number("copy_bytes", rates_.copy_bytes)
         .Int("counted_flops", count_.flops)
         .Raw("matmul_types", types.Object())
+        .Number("gpu_use", gpu_use_)
+        .Text("storage", storage_)
+        .Int("files", files_)
+        .Int("file_bytes", file_bytes_)
         .Int("buckets", sync_ == nullptr ? 0 : sync_->buckets())
         .Int("buckets_sent_early", sync_ == nullptr ? 0 : sync_->sent_early())
         .Raw("kernels", JsonArray(kernels))
@@ -245,7 +318,7 @@ class Training {
     tell_(result.Object());
   }
 
-  const TrainSpec spec_;
+  TrainSpec spec_;
   const Tell tell_;
   const ModelSpec model_spec_;
   std::unique_ptr<TrainDevice> device_;
@@ -255,6 +328,10 @@ class Training {
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Trainer> trainer_;
 
+  double gpu_use_ = -1;
+  std::string storage_;
+  int64_t files_ = 0;
+  int64_t file_bytes_ = 0;
   int64_t done_ = 0;
   double told_ = 0;
   double wall_s_ = 0;

@@ -63,6 +63,14 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"learning_rate", Double(&s->learning_rate)},
       {"batch_size", Int(&s->batch_size)},
       {"samples", Int(&s->samples)},
+      {"text", Text(&s->text)},
+      {"context", Int(&s->context)},
+      {"loader", Text(&s->loader)},
+      {"folder", Text(&s->folder)},
+      {"workers", Int(&s->workers)},
+      {"sample_ratio", Double(&s->sample_ratio)},
+      {"epochs", Int(&s->epochs)},
+      {"schedule", Text(&s->schedule)},
       {"accumulation", Int(&s->accumulation)},
       {"warmup", Int(&s->warmup)},
       {"steps", Int(&s->steps)},
@@ -110,7 +118,8 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
   }
   if (spec.batch_size < 1 || spec.accumulation < 1 || spec.steps < 1 ||
       spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
-      spec.rank >= spec.world_size) {
+      spec.rank >= spec.world_size || spec.workers < 0 ||
+      !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
     throw std::runtime_error("a number of the training is out of range");
   }
   return spec;

@@ -20,6 +20,20 @@ struct TrainSpec {
   int64_t batch_size = 32;
   // Samples of the synthetic set; 0: four batches of all processes.
   int64_t samples = 0;
+  // A file of text instead, and how many bytes of it a sample has; 0: all that
+  // the model sees at once.
+  std::string text;
+  int64_t context = 0;
+  // A folder of images instead, read by this loader (`native`), with so many
+  // workers, and which share of it.
+  std::string loader;
+  std::string folder;
+  int workers = 1;
+  double sample_ratio = 1;
+  // Above 0: as many steps as so many passes over the folder take.
+  int64_t epochs = 0;
+  // `constant`, or `linear`: down to zero at the last step.
+  std::string schedule = "constant";
   int accumulation = 1;
   int64_t warmup = 200;
   int64_t steps = 100;

@@ -3,8 +3,10 @@
 import sys
 
 import albumentations
+import clips
 import cv2
 import numpy as np
+import steps
 from operation import Operation, find
 from params import Params
 
@@ -37,17 +39,20 @@ def input_of(array, layout):
 
 
 def make(spec):
-    params = Params(spec["params"], _resolve)
     if spec.get("wrap"):
         raise ValueError(f"wrap {spec['wrap']!r} is not known here")
-    arguments = params.take_rest()
-    if arguments.drawn:
-        raise ValueError("the library draws for itself; give it ranges")
-    transform = find(albumentations, spec["native_op"])(**arguments.fixed)
+    transform = _transform_of(spec)
     contiguous = np.ascontiguousarray
 
     def call(image):
         return contiguous(transform(image=image)["image"])
+
+    def call_on_clip(clip):
+        # One draw of parameters for all frames.
+        return contiguous(transform(images=clip)["images"])
+
+    if clips.frames_of(spec):
+        call = call_on_clip
 
     torch = _torch_support()
 
@@ -59,8 +64,28 @@ def make(spec):
     return Operation(call, seed, native=transform)
 
 
+def _transform_of(spec):
+    if spec["native_op"] == steps.NATIVE_OP:
+        return _sequence(steps.parse(spec["params"]))
+    arguments = Params(spec["params"], _resolve).take_rest()
+    if arguments.drawn:
+        raise ValueError("the library draws for itself; give it ranges")
+    return find(albumentations, spec["native_op"])(**arguments.fixed)
+
+
+def _sequence(parsed):
+    """Steps in the library's own terms, so that it draws them."""
+    return albumentations.Sequential(
+        [
+            albumentations.OneOf([_transform_of(one) for one in some], p=p)
+            for p, some in parsed
+        ],
+        p=1,
+    )
+
+
 def array_of(output):
-    return output, "HWC"
+    return output, "THWC" if output.ndim == 4 else "HWC"
 
 
 def _torch_support():

@@ -8,7 +8,9 @@ inside the timed call.
 
 import inspect
 
+import clips
 import kornia
+import steps
 import torch
 import torch.onnx  # Else imported by the first resize, in 60 ms.
 import torch_support
@@ -25,6 +27,8 @@ def version():
 
 
 def make(spec):
+    if spec["native_op"] == steps.NATIVE_OP:
+        return steps.make(spec, make)
     params = Params(
         spec["params"], functions={"tensor": torch_support.as_tensor}
     )
@@ -35,8 +39,16 @@ def make(spec):
     target = find(module, spec["native_op"])
     # Ranges of an augmentation are as they are; elsewhere a tensor holds one
     # value for each image of the batch.
-    batch = (lambda value: value) if augmentation else (lambda value: [value])
-    arguments.fixed = _with_tensors(target, arguments.fixed, batch)
+    frames = clips.frames_of(spec)
+    batch = (
+        (lambda value: value)
+        if augmentation
+        else (lambda value: [value] * (frames or 1))
+    )
+    # Clips in memory are of half precision, and so must be what meets them.
+    half = frames and not augmentation and "loader" not in spec
+    dtype = torch.float16 if half else None
+    arguments.fixed = _with_tensors(target, arguments.fixed, batch, dtype)
     if inspect.isclass(target):
         if arguments.drawn:
             raise ValueError("the library draws for itself; give it ranges")
@@ -45,18 +57,22 @@ def make(spec):
         call = arguments.bind(target)
     call = wrap(call)
     overwrites = spec["native_op"] in _OVERWRITE_THEIR_INPUT
+    # A clip is a batch already; its parameters say same_on_batch.
     return Operation(
-        lambda image: call(image[None])[0].contiguous(),
+        (lambda clip: call(clip).contiguous())
+        if frames
+        else (lambda image: call(image[None])[0].contiguous()),
         torch_support.seed,
         fresh=torch.clone if overwrites else None,
+        native=call,
     )
 
 
-def _with_tensors(target, arguments, batch):
+def _with_tensors(target, arguments, batch, dtype=None):
     """Arguments that must be tensors are plain numbers in the parameters."""
     declared = inspect.signature(target).parameters
     return {
-        name: torch.tensor(batch(value))
+        name: torch.tensor(batch(value), dtype=dtype)
         if name in declared and _only_tensor(declared[name], value)
         else value
         for name, value in arguments.items()

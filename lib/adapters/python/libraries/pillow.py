@@ -16,6 +16,7 @@ import math
 import numpy as np
 import PIL
 import pillow_crops
+import steps
 from operation import Operation, find
 from params import Bound, Drawn, Params
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps
@@ -55,33 +56,40 @@ def input_of(array, layout):
 def make(spec):
     if spec.get("wrap"):
         raise ValueError(f"wrap {spec['wrap']!r} is not known here")
+    if spec["native_op"] == steps.NATIVE_OP:
+        return _as_operation(
+            steps.make(spec, make, lambda operation: operation.native).call
+        )
     params = Params(spec["params"], _resolve)
     if spec["native_op"] == "Image.save+Image.open":
-        steps = [_through_file(params)]
+        parts = [_through_file(params)]
     elif spec["native_op"] == "Image.crop+Image.resize" and "ratio" in params:
-        steps = [_random_resized_crop(params)]
+        parts = [_random_resized_crop(params)]
     elif spec["native_op"] == "Image.crop" and "size" in params:
-        steps = [_crop(params)]
+        parts = [_crop(params)]
     else:
-        steps = [_step(part, params) for part in spec["native_op"].split("+")]
+        parts = [_step(part, params) for part in spec["native_op"].split("+")]
     params.check_all_taken()
-    native = _chain(steps)
-    contiguous = np.ascontiguousarray
-    return Operation(lambda image: contiguous(native(image)), native=native)
+    return _as_operation(_chain(parts))
 
 
 def array_of(output):
     return output, "HWC"
 
 
-def _chain(steps):
-    """The steps as one function from image to image."""
-    if len(steps) == 1:
-        return steps[0]
+def _as_operation(native):
+    contiguous = np.ascontiguousarray
+    return Operation(lambda image: contiguous(native(image)), native=native)
+
+
+def _chain(parts):
+    """The parts of native_op as one function from image to image."""
+    if len(parts) == 1:
+        return parts[0]
 
     def call(image):
-        for step in steps:
-            image = step(image)
+        for part in parts:
+            image = part(image)
         return image
 
     return call

@@ -6,6 +6,8 @@ function there, which is called with the image first.
 
 import inspect
 
+import steps
+import torch
 import torch_support
 import torchvision
 from operation import Operation, find
@@ -19,14 +21,47 @@ _WRAPS = {
 }
 
 
+def _normalise(params):
+    return v2.Compose(
+        [
+            v2.ConvertImageDtype(getattr(torch, params.take("dtype"))),
+            v2.Normalize(params.take("mean"), params.take("std")),
+        ]
+    )
+
+
+def _jpeg_of_clip(params):
+    """It takes bytes alone, and clips are floats: both steps are timed."""
+    return v2.Compose(
+        [
+            v2.ToDtype(torch.uint8, scale=True),
+            v2.JPEG(quality=params.take("quality")),
+        ]
+    )
+
+
+_COMPOSED = {
+    "Compose(ConvertImageDtype,Normalize)": _normalise,
+    "Compose(ToDtype,JPEG)": _jpeg_of_clip,
+}
+
+
 def version():
     return torchvision.__version__.partition("+")[0]
 
 
 def make(spec):
+    if spec["native_op"] == steps.NATIVE_OP:
+        return steps.make(spec, make)
     params = Params(
         spec["params"], _resolve, {"tensor": torch_support.as_tensor}
     )
+    if spec["native_op"] in _COMPOSED:
+        call = _COMPOSED[spec["native_op"]](params)
+        params.check_all_taken()
+        return Operation(
+            lambda clip: call(clip).contiguous(), torch_support.seed
+        )
     arguments = params.take_rest()
     target = find(v2, spec["native_op"])
     if inspect.isclass(target):

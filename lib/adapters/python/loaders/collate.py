@@ -3,33 +3,38 @@ is applied to the whole, as torchvision's own training code does it."""
 
 import torch
 from loaders.dataset import Failed
+from operation import find
+from params import Params
 from torch.utils.data import default_collate
 
 # The classes that labels are drawn from; Mixup and CutMix want labels.
 _CLASSES = 1000
-# As torchvision's training code has them.
-_ALPHA = {"mixup": 0.2, "cutmix": 1.0}
 
 
 class Collate:
     """collate(list of tensors and Failed) is (batch or None, errors)."""
 
-    def __init__(self, spec, stages):
+    def __init__(self, spec, stages, mix=None):
         self._stages = stages
-        self._mix = _mix(spec.batch_transform)
+        self._mix = mix
         self._shape = (spec.channels, spec.crop, spec.crop)
         self._cached = spec.ablation == "cached_batch"
         self._batch = None
 
     def __call__(self, items):
         with self._stages.busy("collate"):
-            if self._cached:
-                return self._same(len(items)), []
-            whole = [item for item in items if not isinstance(item, Failed)]
-            errors = [i.named() for i in items if isinstance(i, Failed)]
-            if not whole:
-                return None, errors
-            return self._mixed(default_collate(whole)), errors
+            batch = self._batch_of(items)
+        self._stages.hand_over()
+        return batch
+
+    def _batch_of(self, items):
+        if self._cached:
+            return self._same(len(items)), []
+        whole = [item for item in items if not isinstance(item, Failed)]
+        errors = [i.named() for i in items if isinstance(i, Failed)]
+        if not whole:
+            return None, errors
+        return self._mixed(default_collate(whole)), errors
 
     def _same(self, count):
         if self._batch is None or len(self._batch) != count:
@@ -44,10 +49,15 @@ class Collate:
         return self._mix(batch, labels)[0]
 
 
-def _mix(name):
-    if not name:
+def make_mix(command, spec):
+    """The batch transform of a prepare command, or None. Its entry in the
+    catalogue is a class of v2, MixUp or CutMix, with its alpha."""
+    if not spec.batch_transform:
         return None
     from torchvision.transforms import v2
 
-    kind = {"mixup": v2.MixUp, "cutmix": v2.CutMix}[name]
-    return kind(alpha=_ALPHA[name], num_classes=_CLASSES)
+    arguments = Params(command["params"]).take_rest().fixed
+    target = find(v2, command["native_op"])
+    if target not in (v2.MixUp, v2.CutMix):
+        raise ValueError(f"no batch transform {command['native_op']}")
+    return target(num_classes=_CLASSES, **arguments)

@@ -36,6 +36,7 @@ class Items:
         return len(self._source)
 
     def __getitem__(self, index):
+        self._stages.resume()
         index %= len(self._source)
         if self._ablation == "cached_batch":
             return index

@@ -1,12 +1,14 @@
 """Times one epoch of a loader; knows neither torch nor processes.
 
 A loader has
+  forks                          whether it makes worker processes
   set_epoch(seed, first, count)  untimed: what the loader object itself costs
   start()                        an iterator of Batch
   stop()                         returns when no worker is left; may be called
                                  at any moment, and twice
   cpu_s()                        processor time of this process and its workers
   stages()                       as the reply has them
+  outputs(indexes, seed)         the tensors of single items
 """
 
 import dataclasses

@@ -6,7 +6,6 @@ import numpy as np
 from loaders import processes, spec
 from loaders.epoch import run_epoch
 from loaders.source import open_source
-from loaders.stages import Stages
 from outputs import Writer
 
 # Whether this process has run an operation of a library: its threads would be
@@ -26,40 +25,40 @@ def import_modules(library, name):
 
 class LoaderJob:
     def __init__(self, library, command, fd):
-        self._spec = spec.parse(command["loader"])
-        self._module, recipes = import_modules(library, command["library"])
+        self._spec = spec.parse(command["loader"], command.get("device", "cpu"))
+        loaders, recipes = import_modules(library, command["library"])
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
-        self._loader = self._module.Loader(
-            self._source,
-            self._recipe,
-            self._spec,
-            command.get("device", "cpu"),
+        self._loader = loaders.Loader(
+            self._source, self._recipe, self._spec, command
         )
 
     def epoch(self, command):
         global _computed
         if command["count"] < 1 or command.get("first", 0) < 0:
             raise ValueError(f"count {command['count']}, first below 0")
-        if self._spec.workers and _computed:
+        if self._loader.forks and _computed:
             raise RuntimeError(
                 "this process has computed without workers; workers forked from"
                 " it may hang, so ask another child"
             )
-        _computed = _computed or not self._spec.workers
+        _computed = _computed or not self._loader.forks
         return run_epoch(self._loader, command)
 
     def outputs(self, command, fd):
-        """Writes outputs to fd, in another process, and describes them."""
+        """Writes outputs to fd and describes them."""
         indexes = [i % len(self._source) for i in command["indexes"]]
         self._source.preload(sorted(set(indexes)))
 
         def run():
-            self._module.seed_all(self._recipe, command.get("seed", 0))
             written = Writer(fd)
-            for index in indexes:
-                image = self._source.load(index, Stages(1))
-                written.add(np.asarray(self._recipe.call(image)), "CHW")
+            for output in self._loader.outputs(indexes, command.get("seed", 0)):
+                array = np.asarray(output)
+                written.add(array, "TCHW" if array.ndim == 4 else "CHW")
             return written.described
 
-        return processes.run_apart(run)
+        # Once threads run here, a fork of them may hang; before, nothing may
+        # start them, or the workers hang.
+        # A device cannot be used by a fork of a process that uses it.
+        here = _computed or self._spec.device != "cpu"
+        return run() if here else processes.run_apart(run)

@@ -8,8 +8,10 @@ import io
 import json
 import os
 
+import clips
 import numpy as np
 from corpus import Corpus
+from loaders.shards import ShardSource
 
 
 class ItemError(Exception):
@@ -20,6 +22,10 @@ def open_source(kind, fd, formats):
     """formats: the library's module of loaders/recipes."""
     if kind == "corpus":
         return CorpusSource(Corpus(fd), formats)
+    if hasattr(formats, "from_clip") and formats.is_clip:
+        return ClipSource(clips.read_list(fd), formats)
+    if kind == "shards":
+        return ShardSource(read_list(fd))
     return FileSource(read_list(fd), formats)
 
 
@@ -88,6 +94,30 @@ class FileSource:
             else:
                 image = self._formats.decode(data, path)
             return self._formats.with_channels(image)
+
+
+class ClipSource:
+    """Videos, of which a clip each is decoded by the recipe's decoder."""
+
+    decodes = True
+
+    def __init__(self, files, formats):
+        self._files = files
+        self._formats = formats
+
+    def __len__(self):
+        return len(self._files)
+
+    def path(self, index):
+        return self._files[index][0]
+
+    def preload(self, indexes):
+        """Nothing: reading is what is measured."""
+
+    def load(self, index, stages):
+        with stages.busy("decode"):
+            clip = self._formats.decode_clip(self._files[index])
+            return self._formats.from_clip(clip)
 
 
 def array_of_npy(data):

@@ -39,6 +39,15 @@ class LoaderSpec:
     batch_transform: str = ""
     on_error: str = "skip"
     ablation: str = ""
+    # Settings of a sweep that only some loaders have.
+    settings: dict = dataclasses.field(default_factory=dict)
+    # Not of the object: the device of the prepare command.
+    device: str = "cpu"
+
+    @property
+    def finishes_on_gpu(self):
+        """Workers only crop; the rest runs on the device."""
+        return self.device != "cpu" and not self.copies_to_device
 
     @property
     def copies_to_device(self):
@@ -50,13 +59,15 @@ class LoaderSpec:
         return self.channels // 3
 
 
-def parse(message):
+def parse(message, device="cpu"):
     """The object as a LoaderSpec; ValueError names what cannot be."""
     known = {field.name for field in dataclasses.fields(LoaderSpec)}
-    unknown = sorted(set(message) - known)
+    unknown = sorted(set(message) - (known - {"device"}))
     if unknown:
         raise ValueError(f"loader: no field {', '.join(unknown)} is known")
-    spec = LoaderSpec(**message)
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"no device {device!r} in this worker")
+    spec = LoaderSpec(**message, device=device)
     for name, allowed in _CHOICES.items():
         if getattr(spec, name) not in allowed:
             raise ValueError(
@@ -67,6 +78,14 @@ def parse(message):
         if getattr(spec, name) < least:
             raise ValueError(f"loader: {name} is below {least}")
     return _checked_channels(spec)
+
+
+def refuse_settings(spec, loader):
+    """For a loader that has no settings of its own."""
+    if spec.settings:
+        raise ValueError(
+            f"{loader} has no setting {', '.join(sorted(spec.settings))}"
+        )
 
 
 def _checked_channels(spec):

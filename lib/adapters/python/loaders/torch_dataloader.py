@@ -4,15 +4,16 @@ are persistent."""
 import os
 import random
 
-import numpy as np
-import params
 import torch
 import torch.utils.data
+import worker_files
 from loaders import processes
-from loaders.collate import Collate
-from loaders.copy import Copy
+from loaders.collate import Collate, make_mix
 from loaders.dataset import Items
+from loaders.device import last_stage
 from loaders.epoch import Batch
+from loaders.random_state import seed_all
+from loaders.spec import refuse_settings
 from loaders.stages import Stages
 
 
@@ -45,30 +46,25 @@ class WorkerStart:
         self.seed = 0
 
     def __call__(self, worker):
+        if worker_files.current:
+            worker_files.current.note(worker, os.getpid())
         processes.die_with(self._parent)
         self._stages.use_row(worker)
         seed_all(self._recipe, self.seed + worker)
 
 
-def seed_all(recipe, seed):
-    params.generator.seed(seed)
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
-    recipe.seed(seed)
-
-
 class Loader:
-    def __init__(self, source, recipe, spec, device):
+    def __init__(self, source, recipe, spec, command):
+        refuse_settings(spec, "torch's DataLoader")
+        self._mix = make_mix(command, spec)
         self._source = source
         self._recipe = recipe
         self._spec = spec
+        self.forks = spec.workers > 0
         self._stages = Stages(spec.workers)
         self._worker_start = WorkerStart(recipe, self._stages)
         self._indexes = Indexes()
-        self._copy = (
-            Copy(device, self._stages) if spec.copies_to_device else None
-        )
+        self._last = last_stage(spec, recipe, self._stages)
         self._loader = None
         self._iterator = None
         self._items = Items(source, recipe, spec, self._stages)
@@ -102,6 +98,15 @@ class Loader:
             iterator._shutdown_workers()
         self._loader = None
 
+    def outputs(self, indexes, seed):
+        seed_all(self._recipe, seed)
+        for index in indexes:
+            image = self._source.load(index, self._stages)
+            output = self._recipe.call(image)
+            if self._spec.finishes_on_gpu:
+                output = self._last(output[None])[0].cpu()
+            yield output
+
     def cpu_s(self):
         return processes.cpu_s(self._running())
 
@@ -115,7 +120,7 @@ class Loader:
             batch_size=spec.batch_size,
             sampler=self._indexes,
             num_workers=spec.workers,
-            collate_fn=Collate(spec, self._stages),
+            collate_fn=self._collate(),
             pin_memory=spec.pin_memory,
             drop_last=spec.drop_last,
             worker_init_fn=self._worker_start if forked else None,
@@ -125,13 +130,16 @@ class Loader:
             persistent_workers=spec.persistent,
         )
 
+    def _collate(self):
+        return Collate(self._spec, self._stages, self._mix)
+
     def _batches(self):
         for batch, errors in self._iterator:
             if batch is None:
                 yield Batch(0, 0, errors)
                 continue
-            if self._copy:
-                self._copy(batch)
+            if self._last:
+                batch = self._last(batch)
             yield Batch(
                 len(batch), batch.numel() * batch.element_size(), errors
             )

@@ -5,12 +5,17 @@ import dataclasses
 import numpy as np
 from testing.textproto import all_of, one_of, parse
 
-FILES = {"image-rgb": "rgb.textproto", "image-9ch": "9ch.textproto"}
+FILES = {
+    "image-rgb": "rgb.textproto",
+    "image-9ch": "9ch.textproto",
+    "video-16f": "video.textproto",
+}
 CHANNELS = {"image-rgb": 3, "image-9ch": 9}
 # Libraries that make a transform a member of the set when two have it.
 PUBLIC = {
     "image-rgb": ["albumentationsx", "torchvision", "kornia", "pillow"],
     "image-9ch": ["albumentationsx", "torchvision", "kornia"],
+    "video-16f": ["albumentationsx", "torchvision", "kornia"],
 }
 LAYOUTS = {"torchvision": "CHW", "kornia": "CHW"}
 # Height and width; one is smaller than the crops, none is a multiple of 4.

@@ -4,20 +4,23 @@ import albumentations
 import cv2
 import numpy as np
 from albumentations.pytorch import ToTensorV2
+from loaders.recipes.clips import ClipRecipe
+from loaders.recipes.step import operation_of
 
 # As the other libraries decode: RGB, and no turning by EXIF.
 _FLAGS = cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION
 
 
-class Recipe:
+class Recipe(ClipRecipe):
     def __init__(self, library, command, spec):
         self.library = library
+        self.use_clips(command, spec)
         self._groups = spec.groups
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self._compose = albumentations.Compose(
             [
                 *([] if spec.is_crop else [_crop(spec)]),
-                operation.native,
+                *([operation.native] if operation.native else []),
                 albumentations.Normalize(
                     mean=spec.mean,
                     std=spec.std,
@@ -44,7 +47,12 @@ class Recipe:
             return image
         return np.concatenate([image] * self._groups, axis=2)
 
+    def from_clip(self, clip):
+        return clip
+
     def call(self, image):
+        if self.is_clip:
+            return self._compose(images=image)["images"]
         return self._compose(image=image)["image"]
 
     def seed(self, value):

@@ -1,34 +1,40 @@
-"""Kornia: float32 CHW tensors from 0 to 1, in batches of one."""
+"""Kornia: float32 CHW tensors from 0 to 1, in batches of one.
+
+On a GPU workers only crop, and transform and normalisation run there for the
+whole batch, with parameters drawn for each sample.
+"""
 
 import kornia
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.clips import ClipRecipe, planes_of
+from loaders.recipes.step import operation_of
 
 
-class Recipe:
+class Recipe(ClipRecipe):
     def __init__(self, library, command, spec):
         self.library = library
+        self.use_clips(command, spec)
         self._spec = spec
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self.seed = operation.seed
-        steps = [] if spec.is_crop else [_crop(spec)]
-        if operation.fresh:
-            # The crop may be a view of memory that nobody may write to.
-            steps.append(operation.fresh)
-        normalise = kornia.augmentation.Normalize(
+        self._operation = operation
+        self._normalise = kornia.augmentation.Normalize(
             mean=torch.tensor(spec.mean), std=torch.tensor(spec.std), p=1
         )
-        self._steps = [
-            *steps,
-            operation.call,
-            lambda image: normalise(image[None])[0],
-        ]
+        crop = operation.call if spec.is_crop else _crop(spec, self.is_clip)
+        self._steps = [crop]
+        if not spec.finishes_on_gpu:
+            self._steps += self._finishing(spec)
 
     def decode(self, data, path):
         return self._scaled(torch_images.decode(data, path))
 
     def from_array(self, array):
         return self._scaled(torch_images.from_array(array))
+
+    def from_clip(self, clip):
+        return self._scaled(planes_of(clip))
 
     def with_channels(self, image):
         return torch_images.with_channels(image, self._spec.groups)
@@ -38,14 +44,31 @@ class Recipe:
             image = step(image)
         return image.contiguous()
 
+    def finish(self, batch):
+        """What is left to do with a batch of crops, where it is."""
+        if not self._spec.is_crop:
+            batch = self._operation.native(batch)
+        return self._normalise(batch)
+
+    def _finishing(self, spec):
+        steps = [] if spec.is_crop else [self._operation.call]
+        if self._operation.fresh:
+            # The crop may be a view of memory that nobody may write to.
+            steps.insert(0, self._operation.fresh)
+        if self.is_clip:
+            return [*steps, self._normalise]
+        return [*steps, lambda image: self._normalise(image[None])[0]]
+
     def _scaled(self, image):
         return image.float().div_(self._spec.input_scale)
 
 
-def _crop(spec):
+def _crop(spec, is_clip):
     if spec.crop_position == "center":
         return lambda image: torch_images.center_window(image, spec.crop)
     crop = kornia.augmentation.RandomCrop(
-        (spec.crop, spec.crop), pad_if_needed=True, p=1
+        (spec.crop, spec.crop), pad_if_needed=True, p=1, same_on_batch=is_clip
     )
+    if is_clip:
+        return crop
     return lambda image: crop(image[None])[0]

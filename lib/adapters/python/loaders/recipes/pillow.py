@@ -4,6 +4,7 @@ import io
 
 import pillow_crops
 import torch
+from loaders.recipes.step import operation_of
 from PIL import Image
 from torchvision.transforms import v2
 
@@ -14,10 +15,12 @@ class Recipe:
             raise ValueError(f"no PIL image has {spec.channels} channels")
         self.library = library
         self._spec = spec
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self.seed = operation.seed
         steps = [] if spec.is_crop else [_crop(spec)]
-        self._steps = [*steps, operation.native, v2.PILToTensor()]
+        if operation.native:
+            steps.append(operation.native)
+        self._steps = [*steps, v2.PILToTensor()]
 
     def decode(self, data, path):
         with Image.open(io.BytesIO(data)) as image:

@@ -1,21 +1,36 @@
-"""torchvision: v2 transforms one after the other on uint8 CHW tensors."""
+"""torchvision: v2 transforms one after the other on uint8 CHW tensors.
+
+On a GPU workers only crop; the transform runs there for one sample after the
+other, and the normalisation for the whole batch.
+"""
 
 import torch
 from loaders.recipes import torch_images
+from loaders.recipes.clips import ClipRecipe, planes_of
+from loaders.recipes.step import operation_of
 from torchvision.transforms import v2
 
 
-class Recipe:
+class Recipe(ClipRecipe):
+    from_clip = staticmethod(planes_of)
     decode = staticmethod(torch_images.decode)
     from_array = staticmethod(torch_images.from_array)
 
     def __init__(self, library, command, spec):
         self.library = library
+        self.use_clips(command, spec)
         self._groups = spec.groups
-        operation = library.make(command)
+        operation = operation_of(library, command, spec)
         self.seed = operation.seed
-        steps = [] if spec.is_crop else [_crop(spec)]
-        self._steps = [*steps, operation.call, *_normalise(spec)]
+        self._spec = spec
+        self._operation = operation
+        crop = operation.call if spec.is_crop else _crop(spec)
+        if spec.finishes_on_gpu:
+            self._steps = [crop]
+        elif spec.is_crop:
+            self._steps = [crop, *_normalise(spec)]
+        else:
+            self._steps = [crop, operation.call, *_normalise(spec)]
 
     def with_channels(self, image):
         return torch_images.with_channels(image, self._groups)
@@ -24,6 +39,16 @@ class Recipe:
         for step in self._steps:
             image = step(image)
         return image.contiguous()
+
+    def finish(self, batch):
+        """What is left to do with a batch of crops, where it is."""
+        if not self._spec.is_crop:
+            batch = torch.stack([self._operation.call(one) for one in batch])
+        mean = torch.tensor(self._spec.mean, device=batch.device)
+        std = torch.tensor(self._spec.std, device=batch.device)
+        if not batch.is_floating_point():
+            batch = batch.float().div_(self._spec.input_scale)
+        return batch.sub_(mean.view(-1, 1, 1)).div_(std.view(-1, 1, 1))
 
 
 def _crop(spec):

@@ -1,0 +1,61 @@
+#!/bin/bash
+# The whole measurement of `train` on a machine with one GPU, in one call: our
+# trainer eagerly and by CUDA graphs, and PyTorch's three ways in the same minutes,
+# five repeats each in turns.
+#
+#   dev/gpu_train.sh [RESULTS]       default gpu_train.jsonl
+#
+# Needs g++, nvcc's headers and a python3 with torch 2.11, and nothing else: the
+# process that trains is standard C++ and libtorch, and is compiled here without
+# Bazel. REPEATS, MODEL, BATCH, STEPS, WARMUP, LIBRARIES change what is run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+results="${1:-gpu_train.jsonl}"
+build="${BUILD:-/tmp/feedrate_gpu}"
+python="${PYTHON:-python3}"
+cuda="${CUDA_HOME:-/usr/local/cuda}"
+torch="$("$python" -c \
+  'import os, torch; print(os.path.dirname(torch.__file__))')"
+mkdir -p "$build"
+
+flags=(-std=c++17 -O2 -DFEEDRATE_CUDA=1 -I. -I"$cuda/include"
+  -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include"
+  -isystem "$torch/../nvidia/cu13/include")
+sources=(lib/adapters/torch/arm_blas.cc lib/model/model_spec.cc
+  lib/model/flops.cc lib/model/cuda/cuda_device.cc
+  lib/model/cuda/gpu_use.cc lib/model/worker/answer.cc
+  lib/model/worker/train_spec.cc lib/model/worker/train_run.cc
+  lib/model/worker/train_main.cc)
+for source in lib/model/torch/*.cc; do
+  if [[ "$source" != *_test.cc && "$source" != *test_main.cc ]]; then
+    sources+=("$source")
+  fi
+done
+# compile SOURCE: an object that is newer is left alone.
+compile() {
+  local object
+  object="$build/$(tr / _ <<<"$1").o"
+  [[ "$object" -nt "$1" ]] || g++ "${flags[@]}" -c "$1" -o "$object"
+}
+echo "compiling ${#sources[@]} files" >&2
+running=0
+for source in "${sources[@]}"; do
+  compile "$source" &
+  running=$((running + 1))
+  if ((running >= ${JOBS:-$(nproc)})); then
+    wait -n
+    running=$((running - 1))
+  fi
+done
+wait
+objects=()
+for source in "${sources[@]}"; do
+  objects+=("$build/$(tr / _ <<<"$source").o")
+done
+g++ -o "$build/worker_train" "${objects[@]}" -L"$torch/lib" \
+  -Wl,-rpath,"$torch/lib" -Wl,--no-as-needed -ltorch_cuda -lc10_cuda \
+  -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined -ldl -lpthread
+
+exec "$python" dev/gpu_train.py --worker="$build/worker_train" \
+  --python="$python" --output="$results"

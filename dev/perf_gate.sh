@@ -1,0 +1,35 @@
+#!/bin/bash
+# Train, eval, compare: leaves env.json, metrics.json and eval.json in OUT
+# (perf_gate), and judges them by the baselines in BASELINES (OUT/baselines). A
+# machine without a baseline gets these as its first.
+#
+#   dev/perf_gate.sh [FLAG OF TRAIN...]
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+cd "$REPO_ROOT"
+
+out="${OUT:-perf_gate}"
+baselines="${BASELINES:-$out/baselines}"
+checkpoint="${CHECKPOINT:-testdata/eval/byte_lm_tiny.ckpt}"
+third_party/torch/find_torch.sh >/dev/null || die "run: make torch"
+dev/bazel.sh build --show_result=0 //tools/collect_env //tools/train \
+  //tools/eval //tools/compare_baseline //lib/model/worker:worker_train \
+  //lib/model/worker:worker_eval
+bin="$(dev/bazel.sh info bazel-bin)"
+mkdir -p "$out" "$baselines"
+"$bin/tools/collect_env/collect_env" --output="$out/env.json"
+rm -f "$out/rows.jsonl"
+"$bin/tools/train/train" --model=byte_lm_tiny --batch-size=8 --threads=1 \
+  --warmup-steps=10 --measured-steps=30 "$@" --output="$out/rows.jsonl" \
+  --metrics="$out/metrics.json"
+"$bin/tools/eval/eval" --checkpoint="$checkpoint" \
+  --output="$out/eval.jsonl" --eval-json="$out/eval.json"
+profile="$("$bin/tools/collect_env/collect_env" --print=profile)"
+if [[ ! -e "$baselines/$profile.metrics.json" ]]; then
+  cp "$out/metrics.json" "$baselines/$profile.metrics.json"
+  cp "$out/eval.json" "$baselines/$profile.eval.json"
+  say "no baseline of $profile: these are the first"
+fi
+"$bin/tools/compare_baseline/compare_baseline" --current="$out/metrics.json" \
+  --eval="$out/eval.json" --baselines="$baselines" --format=text

@@ -1,0 +1,159 @@
+"""DALI's pipelines: one process, as many threads as the loader has workers.
+
+The graph is built before the clock starts and kept for epochs of the same
+items, as its users do: building takes 0.2 s, which an epoch of a thousand
+images would show.
+"""
+
+import numpy as np
+from loaders import processes
+from loaders.epoch import Batch
+from loaders.source import ItemError
+from nvidia.dali import Pipeline, fn, types
+
+_FUSED = "fused_decode"
+
+
+class Loader:
+    forks = False
+
+    def __init__(self, source, recipe, spec, command):
+        if spec.ablation:
+            raise ValueError(f"DALI's graph cannot leave out {spec.ablation}")
+        if spec.shuffle:
+            raise ValueError("shuffle is not measured with DALI")
+        for name in set(spec.settings) - {_FUSED}:
+            raise ValueError(f"DALI has no setting {name}")
+        self._source = source
+        self._recipe = recipe
+        self._spec = spec
+        self._gpu = spec.device != "cpu"
+        self._fused = spec.settings.get(_FUSED, "true") == "true"
+        self._pipeline = None
+        self._items = None
+        self._finished = True
+
+    def set_epoch(self, seed, first, count):
+        size = len(self._source)
+        items = [i % size for i in range(first, first + count)]
+        if items == self._items:
+            return
+        self._source.preload(sorted(set(items)))
+        batch_size = self._spec.batch_size
+        batches, rest = divmod(count, batch_size)
+        self._counts = [batch_size] * batches
+        if rest and not self._spec.drop_last:
+            self._counts.append(rest)
+        self._pipeline = self._build(items, batch_size, seed)
+        self._items = items
+
+    def start(self):
+        self._finished = False
+        return self._batches()
+
+    def stop(self):
+        """The graph and its threads stay, unless runs of it are left over."""
+        if not self._finished:
+            self._pipeline = self._items = None
+
+    def outputs(self, indexes, seed):
+        pipeline = self._build(indexes, len(indexes), seed)
+        (batch,) = pipeline.run()
+        yield from np.asarray(batch.as_cpu().as_tensor())
+
+    def cpu_s(self):
+        return processes.cpu_s()
+
+    def stages(self):
+        return []
+
+    def _batches(self):
+        # Exactly as many runs as the epoch has batches: what run() would work
+        # ahead belongs to nobody.
+        waiting = len(self._counts)
+        for _ in range(min(self._spec.prefetch, waiting)):
+            self._pipeline.schedule_run()
+            waiting -= 1
+        for number, count in enumerate(self._counts):
+            batch = self._take(number)
+            tensor = batch.as_tensor()
+            nbytes = np.prod(tensor.shape()[1:]) * 4 * count
+            yield Batch(count, int(nbytes), [])
+            del tensor, batch
+            self._pipeline.release_outputs()
+            if waiting:
+                self._pipeline.schedule_run()
+                waiting -= 1
+        self._finished = True
+
+    def _take(self, number):
+        try:
+            (batch,) = self._pipeline.share_outputs()
+        except RuntimeError as error:
+            raise self._named(number, error) from error
+        return batch
+
+    def _named(self, number, error):
+        """DALI does not say which file it was: tries them one by one."""
+        size = self._spec.batch_size
+        for item in self._items[number * size : (number + 1) * size]:
+            try:
+                self._build([item], 1, 0).run()
+            except RuntimeError as again:
+                reason = str(again).replace("\n", " ")
+                return ItemError(
+                    f"item {item}, {self._source.path(item)}: {reason}"
+                )
+        return error
+
+    def _build(self, items, batch_size, seed):
+        pipeline = Pipeline(
+            batch_size=batch_size,
+            num_threads=max(1, self._spec.workers),
+            device_id=0 if self._gpu else None,
+            # -1 would be drawn; 0 is as good as any other.
+            seed=seed % 2**31,
+            prefetch_queue_depth=self._spec.prefetch,
+        )
+        with pipeline:
+            images, cropped = self._images(items, batch_size)
+            pipeline.set_outputs(self._recipe.call(images, cropped))
+        pipeline.build()
+        return pipeline
+
+    def _images(self, items, batch_size):
+        """Nodes of the items' pixels, and whether they are cropped already."""
+        if not self._source.decodes:
+            return self._from_memory(items, batch_size), False
+        paths = [self._source.path(i) for i in items]
+        if all(path.endswith(".npy") for path in paths):
+            images = fn.readers.numpy(files=paths, pad_last_batch=True)
+            images = fn.reinterpret(images, layout="HWC")
+            return (images.gpu() if self._gpu else images), False
+        encoded, _ = fn.readers.file(
+            files=paths, labels=[0] * len(paths), pad_last_batch=True
+        )
+        decoding = {
+            "device": "mixed" if self._gpu else "cpu",
+            "output_type": types.RGB,
+            "adjust_orientation": False,
+        }
+        if self._fused and self._recipe.starts_with_crop:
+            arguments = self._recipe.crop_arguments()
+            return fn.decoders.image_crop(
+                encoded, **decoding, **arguments
+            ), True
+        return fn.decoders.image(encoded, **decoding), False
+
+    def _from_memory(self, items, batch_size):
+        arrays = [self._source.load(i, None) for i in items]
+        # The last batch is filled up, as the readers do it.
+        arrays += [arrays[-1]] * (-len(arrays) % batch_size)
+        batches = [
+            arrays[i : i + batch_size]
+            for i in range(0, len(arrays), batch_size)
+        ]
+        images = fn.external_source(
+            source=batches, cycle=True, batch=True, layout="HWC", no_copy=True
+        )
+        return images.gpu() if self._gpu else images

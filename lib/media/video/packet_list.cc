@@ -1,0 +1,269 @@
+#include "lib/media/video/packet_list.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
+#include "lib/media/video/av.h"
+
+extern "C" {
+#include <libavutil/dict.h>
+#include <libavutil/mem.h>
+}
+
+namespace feedrate {
+namespace {
+
+// Videos of clips are a few megabytes, and their packets stay in memory; of a
+// film they are read again when they are needed.
+constexpr int64_t kHeldBytes = int64_t{64} << 20;
+// More frames than a day of video has; a count beyond it is no video's.
+constexpr int64_t kMaxFrames = int64_t{1} << 23;
+constexpr int kBufferBytes = 1 << 15;
+// A frame that only says "as before", which is how packed B-frames look too.
+constexpr int kDummyBytes = 8;
+
+absl::Status Broken(absl::string_view what, int result) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": ", AvErrorText(result)));
+}
+
+// Whether a packet of MPEG-4 begins with a B-frame, or might hide one.
+bool MayBeBFrame(const AVPacket& packet) {
+  if (packet.size <= kDummyBytes) return true;
+  static constexpr uint8_t kVop[] = {0, 0, 1, 0xb6};
+  const uint8_t* const begin = packet.data;
+  const uint8_t* const end = begin + packet.size - 1;
+  const uint8_t* const vop = std::search(begin, end, kVop, kVop + sizeof(kVop));
+  if (end - vop < static_cast<int>(sizeof(kVop))) return true;
+  return vop[sizeof(kVop)] >> 6 == 2;
+}
+
+}  // namespace
+
+// FFmpeg reads bytes in memory through these.
+struct PacketList::Memory {
+  explicit Memory(absl::string_view bytes) : bytes(bytes) {
+    auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferBytes));
+    io = avio_alloc_context(buffer, kBufferBytes, 0, this, Read, nullptr, Seek);
+  }
+  ~Memory() {
+    av_freep(&io->buffer);
+    avio_context_free(&io);
+  }
+  static int Read(void* opaque, uint8_t* out, int size) {
+    auto* self = static_cast<Memory*>(opaque);
+    const int64_t left = static_cast<int64_t>(self->bytes.size()) - self->at;
+    if (left <= 0) return AVERROR_EOF;
+    const int count = static_cast<int>(std::min<int64_t>(left, size));
+    std::memcpy(out, self->bytes.data() + self->at, count);
+    self->at += count;
+    return count;
+  }
+  static int64_t Seek(void* opaque, int64_t offset, int whence) {
+    auto* self = static_cast<Memory*>(opaque);
+    const int64_t size = static_cast<int64_t>(self->bytes.size());
+    if (whence == AVSEEK_SIZE) return size;
+    if ((whence & ~AVSEEK_FORCE) == SEEK_CUR) offset += self->at;
+    if ((whence & ~AVSEEK_FORCE) == SEEK_END) offset += size;
+    if (offset < 0) return AVERROR(EINVAL);
+    self->at = offset;
+    return offset;
+  }
+
+  const absl::string_view bytes;
+  int64_t at = 0;
+  AVIOContext* io = nullptr;
+};
+
+PacketList::PacketList(const VideoPlace& place) : place_(place) {}
+
+PacketList::~PacketList() {
+  // Reads through memory_ to its last moment.
+  format_ = nullptr;
+}
+
+absl::Status PacketList::OpenFile(bool probe) {
+  format_ = nullptr;
+  memory_ = nullptr;
+  AVFormatContext* format = avformat_alloc_context();
+  if (place_.path.empty()) {
+    memory_ = std::make_unique<Memory>(place_.bytes);
+    format->pb = memory_->io;
+  }
+  AVDictionary* options = nullptr;
+  // A file may name others, on the net too, in formats that are lists.
+  av_dict_set(&options, "protocol_whitelist", "file", 0);
+  av_dict_set(&options, "format_whitelist", "avi,mov,mp4,matroska,webm", 0);
+  const std::string url =
+      place_.path.empty() ? "" : absl::StrCat("file:", place_.path);
+  const int opened =
+      avformat_open_input(&format, url.c_str(), nullptr, &options);
+  av_dict_free(&options);
+  if (opened < 0) return Broken("no video", opened);
+  format_.reset(format);
+  if (!probe) return absl::OkStatus();
+  const int found = avformat_find_stream_info(format, nullptr);
+  return found < 0 ? Broken("no video", found) : absl::OkStatus();
+}
+
+absl::Status PacketList::OpenStream() {
+  // Headers of these formats say what the decoder needs; only where they do
+  // not are frames decoded to find out.
+  for (const bool probe : {false, true}) {
+    RETURN_IF_ERROR(OpenFile(probe));
+    stream_ = -1;
+    for (unsigned i = 0; i < format_->nb_streams && stream_ < 0; ++i) {
+      AVStream* stream = format_->streams[i];
+      const bool is_cover = stream->disposition & AV_DISPOSITION_ATTACHED_PIC;
+      if (stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover) {
+        stream_ = static_cast<int>(i);
+      }
+    }
+    if (stream_ < 0) {
+      return absl::InvalidArgumentError("has no video stream");
+    }
+    for (unsigned i = 0; i < format_->nb_streams; ++i) {
+      if (static_cast<int>(i) == stream_) continue;
+      format_->streams[i]->discard = AVDISCARD_ALL;
+    }
+    parameters_ = format_->streams[stream_]->codecpar;
+    if (parameters_->codec_id != AV_CODEC_ID_NONE && parameters_->width > 0 &&
+        parameters_->height > 0) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError("its video stream has no codec or size");
+}
+
+absl::StatusOr<bool> PacketList::ReadNext(AVPacket* packet) {
+  while (true) {
+    const int read = av_read_frame(format_.get(), packet);
+    if (read == AVERROR_EOF) return false;
+    if (read < 0) return Broken("cannot be read to its end", read);
+    if (packet->stream_index == stream_ && packet->size > 0) break;
+    av_packet_unref(packet);
+  }
+  if (packet->flags & AV_PKT_FLAG_CORRUPT) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is cut off or damaged at frame ", packets_.size()));
+  }
+  return true;
+}
+
+absl::Status PacketList::Scan() {
+  const bool is_mpeg4 = parameters_->codec_id == AV_CODEC_ID_MPEG4;
+  int64_t held = 0;
+  AvPtr<AVPacket> packet;
+  while (true) {
+    if (packet == nullptr) packet.reset(av_packet_alloc());
+    ASSIGN_OR_RETURN(const bool more, ReadNext(packet.get()));
+    if (!more) break;
+    if (size() >= kMaxFrames) {
+      return absl::InvalidArgumentError("has more frames than a day has");
+    }
+    if (is_mpeg4 && plain_mpeg4_) plain_mpeg4_ = !MayBeBFrame(*packet);
+    Entry entry;
+    entry.pts = packet->pts;
+    entry.is_key = packet->flags & AV_PKT_FLAG_KEY;
+    has_times_ &= packet->pts != AV_NOPTS_VALUE;
+    held += packet->size;
+    packet->pts = packet->dts = size();
+    if (held <= kHeldBytes) {
+      entry.packet = std::move(packet);
+    } else {
+      av_packet_unref(packet.get());
+    }
+    packets_.push_back(std::move(entry));
+  }
+  next_ = size();
+  if (!packets_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("has no frame of video");
+}
+
+// Whether frames come out of the decoder in the order of their packets.
+bool PacketList::ShownAsStored() const {
+  if (parameters_->codec_id == AV_CODEC_ID_MPEG4) return plain_mpeg4_;
+  const AVCodecDescriptor* codec =
+      avcodec_descriptor_get(parameters_->codec_id);
+  return codec != nullptr && !(codec->props & AV_CODEC_PROP_REORDER);
+}
+
+void PacketList::Order() {
+  by_time_.resize(packets_.size());
+  for (int64_t i = 0; i < size(); ++i) by_time_[i] = i;
+  if (!has_times_) {
+    ordered_ = ShownAsStored();
+    for (int64_t i = 0; i < size(); ++i) packets_[i].pts = i;
+    return;
+  }
+  std::sort(by_time_.begin(), by_time_.end(), [this](int64_t a, int64_t b) {
+    return packets_[a].pts < packets_[b].pts;
+  });
+  // Two frames at one time: which is shown first is the decoder's secret.
+  ordered_ = true;
+  for (int64_t i = 1; i < size(); ++i) {
+    ordered_ &= packets_[by_time_[i - 1]].pts < packets_[by_time_[i]].pts;
+  }
+}
+
+void PacketList::FindKeys() {
+  key_before_.resize(packets_.size());
+  int64_t key = 0;
+  int64_t key_before = 0;
+  for (int64_t i = 0; i < size(); ++i) {
+    if (packets_[i].is_key) {
+      key_before = key;
+      key = i;
+    }
+    // Frames that are shown before the key frame they follow need the one
+    // before it.
+    key_before_[i] = packets_[i].pts >= packets_[key].pts ? key : key_before;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<PacketList>> PacketList::Open(
+    const VideoPlace& place) {
+  SilenceAv();
+  std::unique_ptr<PacketList> list(new PacketList(place));
+  RETURN_IF_ERROR(list->OpenStream());
+  RETURN_IF_ERROR(list->Scan());
+  list->Order();
+  list->FindKeys();
+  return list;
+}
+
+absl::Status PacketList::ReadAgain(int64_t packet) {
+  if (packet < next_) {
+    RETURN_IF_ERROR(OpenStream());
+    next_ = 0;
+  }
+  if (current_ == nullptr) current_.reset(av_packet_alloc());
+  for (; next_ <= packet; ++next_) {
+    av_packet_unref(current_.get());
+    ASSIGN_OR_RETURN(const bool more, ReadNext(current_.get()));
+    if (!more) {
+      return absl::InvalidArgumentError("became shorter while it was read");
+    }
+  }
+  current_->pts = current_->dts = packet;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AVPacket*> PacketList::Get(int64_t packet) {
+  if (packets_[packet].packet != nullptr) return packets_[packet].packet.get();
+  if (next_ != packet + 1 || current_ == nullptr) {
+    RETURN_IF_ERROR(ReadAgain(packet));
+  }
+  return current_.get();
+}
+
+}  // namespace feedrate

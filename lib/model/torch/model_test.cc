@@ -1,0 +1,147 @@
+#include "lib/model/torch/model.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <gtest/gtest.h>
+
+#include "lib/model/flops.h"
+#include "lib/model/torch/op_counter.h"
+#include "lib/model/torch/rotation.h"
+
+namespace feedrate {
+namespace {
+
+std::unique_ptr<Model> Make(const std::string& name, bool recompute = false) {
+  ModelOptions options;
+  options.seed = 7;
+  options.activation_checkpointing = recompute;
+  return MakeModel(*ModelNamed(name), options);
+}
+
+at::Tensor InputFor(const ModelSpec& spec, int64_t batch) {
+  if (spec.kind == ModelKind::kByteLm) {
+    return at::randint(0, 256, {batch, spec.context}, at::kLong);
+  }
+  return at::randn({batch, spec.channels, spec.image_size, spec.image_size});
+}
+
+class EveryModelTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryModelTest, HasTheParametersThatAreCounted) {
+  const std::unique_ptr<Model> model = Make(GetParam());
+  int64_t values = 0;
+  for (const Parameter& parameter : model->parameters()) {
+    values += parameter.value.numel();
+  }
+  EXPECT_EQ(values, CountParameters(model->spec()));
+}
+
+// The counting hook sees every product that ATen makes; the count of `flops`
+// comes from shapes. They agree to the last digit, forward and in training.
+TEST_P(EveryModelTest, MakesTheProductsThatAreCounted) {
+  const std::unique_ptr<Model> model = Make(GetParam());
+  const FlopsPart total = TotalOf(CountModel(model->spec()));
+  const int64_t batch = 2;
+  at::Tensor loss;
+  {
+    const OpCounter counter;
+    loss = model->Forward(InputFor(model->spec(), batch)).sum();
+    EXPECT_EQ(counter.Count().flops, batch * total.forward_flops);
+  }
+  const OpCounter counter;
+  loss.backward();
+  EXPECT_EQ(counter.Count().flops,
+            batch * (total.multiplied_flops - total.forward_flops));
+  EXPECT_EQ(counter.Count().products_by_type.count("fp32"), 1);
+  EXPECT_EQ(counter.Count().products_by_type.size(), 1);
+}
+
+TEST_P(EveryModelTest, GivesEveryParameterAGradient) {
+  const std::unique_ptr<Model> model = Make(GetParam());
+  model->Forward(InputFor(model->spec(), 1)).square().sum().backward();
+  for (const Parameter& parameter : model->parameters()) {
+    EXPECT_TRUE(parameter.value.grad().defined()) << parameter.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EveryModelTest,
+                         testing::Values("vit5_tiny", "byte_lm_tiny",
+                                         "vit5_small"));
+
+TEST(ModelTest, OutputShapes) {
+  const std::unique_ptr<Model> vit = Make("vit5_tiny");
+  EXPECT_EQ(vit->Forward(InputFor(vit->spec(), 3)).sizes(),
+            (at::IntArrayRef{3, 10}));
+  const std::unique_ptr<Model> lm = Make("byte_lm_tiny");
+  EXPECT_EQ(lm->Forward(at::randint(0, 256, {2, 5}, at::kLong)).sizes(),
+            (at::IntArrayRef{2, 5, 256}));
+}
+
+TEST(ModelTest, SeedsDecideTheWeights) {
+  const std::unique_ptr<Model> a = Make("vit5_tiny");
+  const std::unique_ptr<Model> b = Make("vit5_tiny");
+  EXPECT_TRUE(at::equal(a->parameters()[0].value, b->parameters()[0].value));
+  ModelOptions other;
+  other.seed = 8;
+  const std::unique_ptr<Model> c = MakeModel(a->spec(), other);
+  EXPECT_FALSE(at::equal(a->parameters()[0].value, c->parameters()[0].value));
+}
+
+TEST(ModelTest, TextLooksBackOnly) {
+  at::AutoGradMode no_grad(false);
+  const std::unique_ptr<Model> model = Make("byte_lm_tiny");
+  at::Tensor text = at::randint(0, 256, {1, 16}, at::kLong);
+  const at::Tensor before = model->Forward(text).narrow(1, 0, 9);
+  text.select(1, 9).fill_(text.select(1, 9).item<int64_t>() ^ 1);
+  const at::Tensor after = model->Forward(text);
+  EXPECT_TRUE(at::allclose(before, after.narrow(1, 0, 9)));
+  EXPECT_FALSE(at::allclose(model->Forward(text).narrow(1, 9, 1),
+                            before.narrow(1, 8, 1)));
+}
+
+TEST(ModelTest, PlacesOfPatchesMatter) {
+  at::AutoGradMode no_grad(false);
+  const std::unique_ptr<Model> model = Make("vit5_tiny");
+  const at::Tensor image = InputFor(model->spec(), 1);
+  EXPECT_FALSE(at::allclose(model->Forward(image),
+                            model->Forward(image.flip({3})), 1e-3, 1e-4));
+}
+
+TEST(ModelTest, RecomputingGivesTheSameGradients) {
+  const std::unique_ptr<Model> plain = Make("vit5_tiny");
+  const std::unique_ptr<Model> lean = Make("vit5_tiny", /*recompute=*/true);
+  const at::Tensor image = InputFor(plain->spec(), 2);
+  const at::Tensor a = plain->Forward(image).square().sum();
+  const at::Tensor b = lean->Forward(image).square().sum();
+  EXPECT_TRUE(at::equal(a, b));
+  a.backward();
+  b.backward();
+  for (size_t i = 0; i < plain->parameters().size(); ++i) {
+    EXPECT_TRUE(at::allclose(plain->parameters()[i].value.grad(),
+                             lean->parameters()[i].value.grad(), 1e-4, 1e-6))
+        << plain->parameters()[i].name;
+  }
+}
+
+TEST(RotationTest, ClassAndRegistersStandStill) {
+  const ModelSpec& spec = *ModelNamed("vit5_small");
+  const Rotation rotation = MakeRotation(spec);
+  EXPECT_EQ(rotation.cos.sizes(), (at::IntArrayRef{201, 64}));
+  EXPECT_EQ(rotation.sin.narrow(0, 0, 5).abs().max().item<float>(), 0);
+  // The first patch is at row 0, column 0; the others turn.
+  EXPECT_EQ(rotation.sin.select(0, 5).abs().max().item<float>(), 0);
+  EXPECT_GT(rotation.sin.select(0, 6).abs().max().item<float>(), 0.1);
+}
+
+TEST(RotationTest, KeepsLengths) {
+  const Rotation rotation = MakeRotation(*ModelNamed("byte_lm_tiny"));
+  const at::Tensor ones = rotation.cos.square().add(rotation.sin.square());
+  EXPECT_TRUE(at::allclose(ones, at::ones_like(ones)));
+}
+
+}  // namespace
+}  // namespace feedrate

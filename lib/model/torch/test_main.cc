@@ -1,0 +1,14 @@
+// main of tests that use libtorch.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "lib/adapters/torch/arm_blas.h"
+
+int main(int argc, char** argv) {
+  // Tests run side by side: threads that wait for each other would only spin.
+  setenv("OMP_NUM_THREADS", "1", /*overwrite=*/0);
+  feedrate::AvoidHiddenSve(argv);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

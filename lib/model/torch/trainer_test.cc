@@ -1,0 +1,228 @@
+#include "lib/model/torch/trainer.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "lib/model/torch/op_counter.h"
+
+namespace feedrate {
+namespace {
+
+struct Setup {
+  std::string model = "vit5_tiny";
+  std::string optimizer = "adamw";
+  double learning_rate = 3e-3;
+  int64_t batch_size = 8;
+  int64_t samples = 8;
+  bool recompute = false;
+  TrainerOptions options;
+};
+
+// A trainer with all that it is made of.
+class Rig {
+ public:
+  explicit Rig(const Setup& setup) : device_(MakeCpuDevice()) {
+    const ModelSpec& spec = *ModelNamed(setup.model);
+    ModelOptions model_options;
+    model_options.activation_checkpointing = setup.recompute;
+    model_ = MakeModel(spec, model_options);
+    OptimizerOptions optimizer_options;
+    optimizer_options.name = setup.optimizer;
+    optimizer_options.learning_rate = setup.learning_rate;
+    optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
+    SyntheticOptions synthetic;
+    synthetic.batch_size = setup.batch_size;
+    synthetic.samples = setup.samples;
+    batches_ = MakeSyntheticBatches(spec, synthetic);
+    TrainerParts parts;
+    parts.device = device_.get();
+    parts.model = model_.get();
+    parts.optimizer = optimizer_.get();
+    parts.batches = batches_.get();
+    trainer_ = std::make_unique<Trainer>(parts, setup.options);
+  }
+
+  std::vector<double> Losses(int steps) {
+    for (int i = 0; i < steps; ++i) trainer_->Step();
+    return trainer_->TakeLosses();
+  }
+
+  Trainer& trainer() { return *trainer_; }
+  const Model& model() { return *model_; }
+
+ private:
+  std::unique_ptr<TrainDevice> device_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<BatchSource> batches_;
+  std::unique_ptr<Trainer> trainer_;
+};
+
+class OverfitTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(OverfitTest, ATinySetOfImagesIsLearned) {
+  Setup setup;
+  setup.optimizer = GetParam();
+  if (setup.optimizer == "lamb") setup.learning_rate = 0.02;
+  const std::vector<double> losses = Rig(setup).Losses(60);
+  EXPECT_NEAR(losses.front(), std::log(10), 0.7);
+  EXPECT_LT(losses.back(), 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, OverfitTest,
+                         testing::Values("adamw", "lamb"));
+
+TEST(TrainerTest, ATinyTextIsLearned) {
+  Setup setup;
+  setup.model = "byte_lm_tiny";
+  setup.batch_size = setup.samples = 2;
+  const std::vector<double> losses = Rig(setup).Losses(40);
+  EXPECT_NEAR(losses.front(), std::log(256), 0.5);
+  EXPECT_LT(losses.back(), 0.5 * losses.front());
+}
+
+TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
+  Setup large;
+  large.batch_size = large.samples = 16;
+  Setup parts = large;
+  parts.batch_size = 4;
+  parts.options.accumulation = 4;
+  Rig a(large);
+  Rig b(parts);
+  const std::vector<double> expected = a.Losses(3);
+  const std::vector<double> losses = b.Losses(3);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_NEAR(losses[i], expected[i], 2e-3 * expected[i]) << i;
+  }
+}
+
+TEST(TrainerTest, Bf16RunsItsProductsInBf16) {
+  Setup setup;
+  setup.options.precision = "bf16";
+  Rig rig(setup);
+  const OpCounter counter;
+  const double loss = rig.Losses(1)[0];
+  EXPECT_EQ(counter.Count().products_by_type.count("fp32"), 0);
+  EXPECT_GT(counter.Count().products_by_type.at("bf16"), 50);
+  EXPECT_NEAR(loss, Rig(Setup()).Losses(1)[0], 0.05);
+}
+
+TEST(TrainerTest, PartsAddUpToTheStep) {
+  Setup setup;
+  setup.options.mixing.kind = "both";
+  setup.options.mixing.classes = 10;
+  Rig rig(setup);
+  rig.Losses(6);
+  const std::vector<StepTimes> times = rig.trainer().TakeTimes();
+  ASSERT_EQ(times.size(), 6);
+  double steps = 0;
+  double parts = 0;
+  for (const StepTimes& time : times) {
+    steps += time.step_s;
+    for (const double part : time.phase_s) parts += part;
+    EXPECT_GT(time.phase_s[kForward], 0);
+    EXPECT_GT(time.phase_s[kBackward], 0);
+    EXPECT_GT(time.phase_s[kMixing], 0);
+    EXPECT_GT(time.phase_s[kOptimizer], 0);
+  }
+  EXPECT_NEAR(parts / steps, 1, 0.02);
+}
+
+TEST(TrainerTest, TheOptimiserCanStandOutside) {
+  Setup setup;
+  setup.options.optimizer_in_step = false;
+  Rig rig(setup);
+  const std::vector<double> losses = rig.Losses(20);
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_EQ(rig.trainer().TakeTimes()[0].phase_s[kOptimizer], 0);
+}
+
+TEST(TrainerTest, RecomputingChangesNoLoss) {
+  Setup lean;
+  lean.recompute = true;
+  Rig a{Setup()};
+  Rig b(lean);
+  const std::vector<double> expected = a.Losses(3);
+  const std::vector<double> losses = b.Losses(3);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_NEAR(losses[i], expected[i], 1e-3) << i;
+  }
+}
+
+// Six steps in one go, and three, a checkpoint, another process's worth of new
+// objects, and three more: the same bits.
+TEST(TrainerTest, ResumesToTheBit) {
+  for (const char* optimizer : {"adamw", "lamb"}) {
+    Setup setup;
+    setup.optimizer = optimizer;
+    setup.samples = 24;
+    Rig through(setup);
+    const std::vector<double> expected = through.Losses(6);
+    const std::string path = testing::TempDir() + "/resume.ckpt";
+    {
+      Rig first(setup);
+      first.Losses(3);
+      SaveCheckpoint(path, first.trainer().Save());
+    }
+    Rig second(setup);
+    second.trainer().Restore(LoadCheckpoint(path));
+    EXPECT_EQ(second.trainer().step(), 3);
+    const std::vector<double> losses = second.Losses(3);
+    EXPECT_EQ(losses,
+              std::vector<double>(expected.begin() + 3, expected.end()));
+    for (size_t i = 0; i < through.model().parameters().size(); ++i) {
+      EXPECT_TRUE(at::equal(through.model().parameters()[i].value,
+                            second.model().parameters()[i].value));
+    }
+  }
+}
+
+TEST(TrainerTest, AnotherModelsCheckpointIsRefused) {
+  Setup text;
+  text.model = "byte_lm_tiny";
+  Rig a(text);
+  Rig b{Setup()};
+  EXPECT_THROW(b.trainer().Restore(a.trainer().Save()), std::runtime_error);
+}
+
+TEST(MixingTest, MixesImagesAndClassesAlike) {
+  TrainBatch batch;
+  batch.input = at::zeros({2, 3, 8, 8});
+  batch.input.select(0, 1).fill_(1);
+  batch.target = at::arange(2, at::kLong);
+  for (const char* kind : {"mixup", "cutmix"}) {
+    MixingOptions options;
+    options.kind = kind;
+    options.classes = 4;
+    const TrainBatch mixed = MixBatch(options, 3, batch);
+    // The share of the other image is in its mean and in its probability.
+    const float share = mixed.input.select(0, 0).mean().item<float>();
+    EXPECT_NEAR(mixed.target[0][1].item<float>(), share, 1e-5) << kind;
+    EXPECT_NEAR(mixed.target.sum().item<float>(), 2, 1e-5);
+    EXPECT_TRUE(at::equal(MixBatch(options, 3, batch).input, mixed.input));
+  }
+}
+
+TEST(BatchesTest, RanksTakePartsOfTheLargeBatch) {
+  const ModelSpec& spec = *ModelNamed("vit5_tiny");
+  SyntheticOptions options;
+  options.batch_size = 4;
+  options.samples = 12;
+  const auto whole = MakeSyntheticBatches(spec, options);
+  options.batch_size = 2;
+  options.world_size = 2;
+  options.rank = 1;
+  const auto part = MakeSyntheticBatches(spec, options);
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(
+        at::equal(whole->Get(i).input.narrow(0, 2, 2), part->Get(i).input));
+  }
+}
+
+}  // namespace
+}  // namespace feedrate

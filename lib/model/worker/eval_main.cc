@@ -1,0 +1,18 @@
+// worker_eval: what a language model knows; what `eval` starts.
+//
+//   worker_eval checkpoint=m.ckpt shard=shard.txt
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "lib/adapters/torch/arm_blas.h"
+#include "lib/model/worker/answer.h"
+#include "lib/model/worker/eval_run.h"
+
+int main(int argc, char** argv) {
+  feedrate::AvoidHiddenSve(argv);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  std::_Exit(feedrate::AnswerMain([&words] {
+    feedrate::RunEval(feedrate::ParseEvalSpec(words), feedrate::Answer);
+  }));
+}

@@ -1,0 +1,209 @@
+#include "lib/model/worker/eval_run.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/argmax.h>
+#include <ATen/ops/log_softmax.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+
+#include "lib/model/torch/checkpoint.h"
+#include "lib/model/torch/json_text.h"
+#include "lib/model/torch/model.h"
+#include "lib/model/torch/text_batches.h"
+#include "lib/model/worker/script_model.h"
+
+namespace feedrate {
+namespace {
+
+// Bytes to logits, 1 x length x vocabulary.
+using Forward = std::function<at::Tensor(const at::Tensor&)>;
+
+struct LoadedModel {
+  std::string name;
+  int64_t parameters = 0;
+  int64_t context = 0;
+  Forward forward;
+};
+
+bool IsOurs(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string word;
+  in >> word;
+  return word == "feedrate_checkpoint";
+}
+
+LoadedModel LoadOurs(const std::string& path) {
+  const Checkpoint checkpoint = LoadCheckpoint(path);
+  const auto name = checkpoint.meta.find("model");
+  const ModelSpec* const spec =
+      name == checkpoint.meta.end() ? nullptr : ModelNamed(name->second);
+  if (spec == nullptr || spec->kind != ModelKind::kByteLm) {
+    throw std::runtime_error(path + ": is of no byte language model");
+  }
+  const std::shared_ptr<Model> model = MakeModel(*spec, ModelOptions());
+  NamedTensors to;
+  LoadedModel loaded;
+  for (const Parameter& parameter : model->parameters()) {
+    to.emplace_back(parameter.name, parameter.value);
+    loaded.parameters += parameter.value.numel();
+  }
+  CopyTensors(checkpoint.tensors, to);
+  loaded.name = spec->name;
+  loaded.context = spec->context;
+  loaded.forward = [model](const at::Tensor& bytes) {
+    return model->Forward(bytes);
+  };
+  return loaded;
+}
+
+LoadedModel Load(const std::string& path) {
+  if (!std::ifstream(path)) {
+    throw std::runtime_error(path + ": cannot be read; is it there?");
+  }
+  if (IsOurs(path)) return LoadOurs(path);
+  const ScriptModel script = LoadScriptModel(path);
+  LoadedModel loaded;
+  loaded.name = "torchscript";
+  loaded.parameters = script.parameters;
+  loaded.context = 256;
+  loaded.forward = script.forward;
+  return loaded;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  if (!in) throw std::runtime_error(path + ": cannot be read; is it there?");
+  return content.str();
+}
+
+struct Loss {
+  double sum = 0;
+  int64_t bytes = 0;
+};
+
+// Every byte of a window but its first.
+Loss LossOf(const LoadedModel& model, const EvalSpec& spec) {
+  const std::string text = ReadAll(spec.shard).substr(0, spec.shard_bytes);
+  const int64_t window = std::min(spec.window, model.context);
+  Loss loss;
+  for (size_t first = 0; first + 1 < text.size(); first += window) {
+    const at::Tensor bytes = TensorOfBytes(text.substr(first, window));
+    const int64_t count = bytes.numel() - 1;
+    if (count < 1) continue;
+    const at::Tensor logits =
+        model.forward(bytes.narrow(0, 0, count).unsqueeze(0));
+    const at::Tensor logs = at::log_softmax(logits[0].to(at::kDouble), -1);
+    const at::Tensor of_next =
+        logs.gather(1, bytes.narrow(0, 1, count).unsqueeze(1));
+    loss.sum -= of_next.sum().item<double>();
+    loss.bytes += count;
+  }
+  return loss;
+}
+
+std::vector<std::string> ReadPrompts(const std::string& path) {
+  const std::string content = ReadAll(path);
+  std::vector<std::string> prompts;
+  size_t at = 0;
+  while (at < content.size()) {
+    const size_t end = content.find('\n', at);
+    const int64_t length =
+        end == std::string::npos ? -1 : std::atoll(content.c_str() + at);
+    if (length < 1 || end + 1 + length >= content.size()) {
+      throw std::runtime_error(path + ": is no file of prompts");
+    }
+    prompts.push_back(content.substr(end + 1, length));
+    at = end + 2 + length;
+  }
+  return prompts;
+}
+
+// The likeliest byte, again and again.
+std::string AnswerTo(const LoadedModel& model, const EvalSpec& spec,
+                     const std::string& prompt) {
+  std::string text = prompt;
+  for (int64_t i = 0; i < spec.max_answer_bytes; ++i) {
+    const size_t keep = std::min<size_t>(text.size(), model.context);
+    const at::Tensor bytes =
+        TensorOfBytes(text.substr(text.size() - keep)).unsqueeze(0);
+    const at::Tensor logits = model.forward(bytes);
+    const auto next = static_cast<char>(
+        at::argmax(logits[0][logits.size(1) - 1]).item<int64_t>());
+    if (next == '\n') break;
+    text += next;
+  }
+  return text.substr(prompt.size());
+}
+
+int64_t WholeNumber(const std::string& word, const std::string& value) {
+  char* end = nullptr;
+  const int64_t number = std::strtoll(value.c_str(), &end, 10);
+  if (value.empty() || *end != '\0' || number < 0) {
+    throw std::runtime_error("\"" + word + "\" is no whole number");
+  }
+  return number;
+}
+
+}  // namespace
+
+EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
+  EvalSpec spec;
+  const std::map<std::string, std::string*> texts = {
+      {"checkpoint", &spec.checkpoint},
+      {"shard", &spec.shard},
+      {"prompts", &spec.prompts}};
+  const std::map<std::string, int64_t*> numbers = {
+      {"shard_bytes", &spec.shard_bytes},
+      {"window", &spec.window},
+      {"max_answer_bytes", &spec.max_answer_bytes},
+      {"seed", &spec.seed}};
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string value =
+        equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (texts.count(name) > 0) {
+      *texts.at(name) = value;
+    } else if (numbers.count(name) > 0) {
+      *numbers.at(name) = WholeNumber(word, value);
+    } else {
+      throw std::runtime_error("\"" + word + "\" is no word of an evaluation");
+    }
+  }
+  if (spec.window < 2) throw std::runtime_error("window must be at least 2");
+  return spec;
+}
+
+void RunEval(const EvalSpec& spec,
+             const std::function<void(const std::string&)>& tell) {
+  at::set_num_threads(1);
+  at::AutoGradMode no_grad(false);
+  const LoadedModel model = Load(spec.checkpoint);
+  Loss loss;
+  if (!spec.shard.empty()) loss = LossOf(model, spec);
+  std::vector<std::string> answers;
+  if (!spec.prompts.empty()) {
+    for (const std::string& prompt : ReadPrompts(spec.prompts)) {
+      answers.push_back(JsonString(AnswerTo(model, spec, prompt)));
+    }
+  }
+  tell(JsonText()
+           .Text("event", "answers")
+           .Text("model", model.name)
+           .Int("parameters", model.parameters)
+           .Number("loss_sum", loss.sum)
+           .Int("bytes", loss.bytes)
+           .Raw("answers", JsonArray(answers))
+           .Object());
+}
+
+}  // namespace feedrate

@@ -1,0 +1,32 @@
+// What the rows of decoders have besides those of transforms.
+#ifndef FEEDRATE_LIB_RUNNER_DECODE_ROW_H_
+#define FEEDRATE_LIB_RUNNER_DECODE_ROW_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/input_corpora.h"
+#include "lib/runner/run_context.h"
+#include "lib/worker/child.h"
+
+namespace feedrate {
+
+bool IsDecodeJob(const Job& job);
+
+// Lets `child`, which has prepared the job's decoder, show its first clips, and
+// compares them with the reference. Fails as the child does. `decode` is filled
+// in as far as it is known before anything is timed.
+absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
+                                         const Job& job,
+                                         const InputCorpora::Input& input,
+                                         absl::Duration limit,
+                                         MeasuredChild* child, Decode* decode);
+
+// Adds `decode` to a row that has its timing, and the limit where the program
+// can tell it.
+void AddDecode(const RunContext& context, const InputCorpora::Input& input,
+               const Decode& decode, Row* row);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_DECODE_ROW_H_

@@ -1,0 +1,61 @@
+#include "lib/runner/loader_limits.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/loader/limits.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/loader_inputs.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+std::optional<Limit> MeasureDecode(const LoaderInputs::Input& input,
+                                   const LimitOptions& options) {
+  if (input.source != "files") return std::nullopt;
+  const absl::StatusOr<double> throughput = DecodeLimit(*input.paths, options);
+  // What is no JPEG has no such limit.
+  if (!throughput.ok()) return std::nullopt;
+  Limit limit;
+  limit.set_name("jpeg_decode");
+  limit.set_throughput(*throughput);
+  return limit;
+}
+
+std::optional<Limit> MeasureCopy(const LoaderSpec& spec,
+                                 const LimitOptions& options) {
+  const int64_t item_bytes = int64_t{4} * spec.channels * spec.crop * spec.crop;
+  Limit limit;
+  limit.set_name("copy");
+  limit.set_throughput(
+      BatchCopyLimit(item_bytes, static_cast<int>(spec.batch_size), options));
+  return limit;
+}
+
+}  // namespace
+
+std::optional<Limit> LoaderLimits::Of(const LoaderSpec& spec,
+                                      const LoaderInputs::Input& input,
+                                      int processors) {
+  const bool in_memory = input.source == "corpus";
+  LimitOptions options;
+  options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
+  options.crop = spec.crop;
+  options.centred = spec.crop_position == "center";
+  const std::string key = absl::StrCat(
+      in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop, " ",
+      options.centred, " ", spec.channels, " ", spec.batch_size);
+  const auto [entry, is_new] = known_.emplace(key, std::nullopt);
+  if (is_new) {
+    entry->second =
+        in_memory ? MeasureCopy(spec, options) : MeasureDecode(input, options);
+  }
+  return entry->second;
+}
+
+}  // namespace feedrate

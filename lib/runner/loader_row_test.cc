@@ -1,0 +1,93 @@
+#include "lib/runner/loader_row.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+
+EpochReply SomeEpoch() {
+  EpochReply epoch;
+  epoch.items = 100;
+  epoch.batches = 4;
+  epoch.elapsed_s = 2;
+  epoch.startup_s = 0.5;
+  epoch.first_batch_s = 0.9;
+  epoch.teardown_s = 0.5;
+  epoch.samples_s = {0.9, 0.01, 0.3, 0.01};
+  epoch.cpu_s = 3;
+  epoch.bytes_out = 10;
+  epoch.stages = {{"decode", 1, 0.5, 0.25, 0.5}};
+  return epoch;
+}
+
+LoaderSpec SpecOf(int workers) {
+  LoaderSpec spec;
+  spec.workers = workers;
+  return spec;
+}
+
+TEST(LoaderRowTest, EpochsAddUp) {
+  EpochReply second = SomeEpoch();
+  second.elapsed_s = 3;
+  second.startup_s = 1.5;
+  second.errors_total = 30;
+  second.errors.resize(20, {1, "a.jpg", "no image"});
+  EpochReply first = second;
+  first.elapsed_s = 2;
+  first.startup_s = 0.5;
+  Row row;
+  SetEpochs({first, second}, SpecOf(2), 8, 0, &row);
+  EXPECT_EQ(row.status(), "ok");
+  EXPECT_EQ(row.items(), 200);
+  EXPECT_EQ(row.throughput(), 40);
+  EXPECT_EQ(row.samples_s_size(), 8);
+  EXPECT_EQ(row.timed_unit(), "batch");
+  EXPECT_EQ(row.loader().epochs(), 2);
+  EXPECT_EQ(row.loader().startup_s(), 1) << "a mean";
+  EXPECT_EQ(row.loader().cpu_s(), 6) << "a sum";
+  EXPECT_EQ(row.loader().errors_total(), 60);
+  EXPECT_EQ(row.loader().errors_size(), 20);
+  ASSERT_EQ(row.loader().stages_size(), 1);
+  EXPECT_EQ(row.loader().stages(0).busy_s(), 2);
+  EXPECT_EQ(row.loader().stages(0).queue_fill(), 0.5);
+}
+
+TEST(LoaderRowTest, WorkersThatDoNothingAreOverhead) {
+  Row row;
+  SetEpochs({SomeEpoch()}, SpecOf(2), 8, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 0.25);
+  EXPECT_FALSE(row.loader().has_consumer_utilisation());
+  // More workers than processors do not make more of it.
+  SetEpochs({SomeEpoch()}, SpecOf(8), 2, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 0.25);
+}
+
+TEST(LoaderRowTest, BatchesThatWereReady) {
+  Row row;
+  SetEpochs({SomeEpoch()}, SpecOf(2), 8, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().prefetch_efficiency(), 2.0 / 3);
+}
+
+TEST(LoaderRowTest, AStepHasAUtilisation) {
+  EpochReply epoch = SomeEpoch();
+  epoch.consumer_s = 1.5;
+  Row row;
+  SetEpochs({epoch}, SpecOf(2), 8, 0.375, &row);
+  EXPECT_DOUBLE_EQ(row.loader().consumer_utilisation(), 0.75);
+  EXPECT_DOUBLE_EQ(row.loader().consumer_step_s(), 0.375);
+  EXPECT_FALSE(row.loader().has_sync_overhead());
+}
+
+TEST(LoaderRowTest, RunningIsWithoutStartAndEnd) {
+  EXPECT_EQ(RunningThroughput(SomeEpoch()), 100);
+  EXPECT_EQ(RunningThroughput(EpochReply()), 0);
+}
+
+}  // namespace
+}  // namespace feedrate

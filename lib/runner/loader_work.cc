@@ -1,0 +1,360 @@
+#include "lib/runner/loader_work.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/hash/sha256.h"
+#include "lib/machine/page_cache.h"
+#include "lib/machine/process_tree.h"
+#include "lib/machine/root.h"
+#include "lib/measure/noise.h"
+#include "lib/measure/preflight.h"
+#include "lib/runner/child_subject.h"
+#include "lib/runner/diagnosis.h"
+#include "lib/runner/equivalence_check.h"
+#include "lib/runner/loader_inputs.h"
+#include "lib/runner/loader_row.h"
+#include "lib/runner/loader_spec.h"
+#include "lib/runner/null_job.h"
+#include "lib/runner/prepare_command.h"
+#include "lib/runner/row_builder.h"
+#include "lib/runner/run_context.h"
+#include "lib/runner/tree_watch.h"
+#include "lib/worker/child.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// Items differ in size, and the first batch predicts the others badly.
+constexpr double kHangFactor = 10;
+// How long a loader is tried that is only compared with.
+constexpr double kTrialS = 2;
+// What counts as all or none of the pages.
+constexpr double kWarmShare = 0.99;
+constexpr double kColdShare = 0.01;
+// Of more files, this many are asked about, evenly.
+constexpr size_t kFilesLookedAt = 2000;
+// Libraries and threads of a loader, beside its batches.
+constexpr int64_t kOfAnyLoader = int64_t{512} << 20;
+
+int UsableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::vector<std::string> Some(const std::vector<std::string>& paths) {
+  if (paths.size() <= kFilesLookedAt) return paths;
+  std::vector<std::string> some;
+  for (size_t i = 0; i < kFilesLookedAt; ++i) {
+    some.push_back(paths[i * paths.size() / kFilesLookedAt]);
+  }
+  return some;
+}
+
+// The first items, by content.
+absl::StatusOr<std::string> HashOfFirst(const FileSet& files, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files.files[i].path));
+    absl::StrAppend(&text, Sha256Hex(bytes), "\n");
+  }
+  return Sha256Hex(text);
+}
+
+}  // namespace
+
+absl::Status LoaderWork::GetInput() {
+  const TimeAccount::Entry entry(context_.account, Spending::kMedia);
+  ASSIGN_OR_RETURN(input_, context_.loader_inputs->Get(job_));
+  dataset_ = input_.dataset;
+  ASSIGN_OR_RETURN(spec_, LoaderSpecOfJob(context_.catalogue, job_));
+  spec_.source = input_.source;
+  spec_.on_error = context_.loader.on_error;
+  ASSIGN_OR_RETURN(epochs_, EpochPolicyOfJob(job_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> LoaderWork::OwnBytes() {
+  RETURN_IF_ERROR(GetInput());
+  const int64_t batch_bytes =
+      spec_.batch_size * spec_.channels * spec_.crop * spec_.crop * int64_t{4};
+  const int64_t batches =
+      int64_t{1} + std::max(spec_.workers, 1) * spec_.prefetch;
+  // A loader that rests between its epochs has given most of it back.
+  return kOfAnyLoader + (spec_.persistent ? batches : 1) * batch_bytes;
+}
+
+absl::StatusOr<std::unique_ptr<MeasuredChild>> LoaderWork::Spawn(
+    const LoaderSpec& spec, PrepareReply* reply) const {
+  ASSIGN_OR_RETURN(PrepareCommand command,
+                   PrepareCommandOfJob(context_.catalogue, job_));
+  command.loader = spec;
+  LibraryServer* server = nullptr;
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kImport);
+    ASSIGN_OR_RETURN(server, context_.servers->Get(job_));
+  }
+  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
+  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
+                   MeasuredChild::Spawn(server, job_.library(), input_.fd,
+                                        context_.limits.memory_bytes));
+  ASSIGN_OR_RETURN(*reply, child->Prepare(command, PrepareLimit(context_)));
+  return child;
+}
+
+absl::Status LoaderWork::Prepare() {
+  RETURN_IF_ERROR(GetInput());
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
+  version_ = reply.version;
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EpochReply> LoaderWork::Epoch(MeasuredChild* child,
+                                             int64_t count, uint64_t seed,
+                                             double limit_s,
+                                             double consumer_s) const {
+  EpochCommand command;
+  command.seed = seed;
+  command.count = count;
+  command.limit_s = limit_s;
+  command.consumer_s = consumer_s;
+  const int64_t batches = count / spec_.batch_size + 1;
+  const double hang_s =
+      policy_.warm_up.hang_s + limit_s +
+      kHangFactor * (per_item_s_ * count + consumer_s * batches);
+  return child->Epoch(command, spec_.batch_size, absl::Seconds(hang_s));
+}
+
+absl::StatusOr<Preflight> LoaderWork::LookAhead() {
+  const PreflightPolicy& policy = policy_.preflight;
+  Preflight preflight;
+  const int64_t count = std::min(policy.items, input_.items);
+  ASSIGN_OR_RETURN(const EpochReply epoch,
+                   Epoch(child_.get(), count, SeedOfRun(job_, 0), policy.max_s,
+                         /*consumer_s=*/0));
+  preflight.elapsed_s = epoch.elapsed_s;
+  preflight.items = epoch.items;
+  // One worker did them all; that workers start is not the transform's fault.
+  const double running = RunningThroughput(epoch);
+  preflight.per_item_s = running > 0 ? 1 / running : 0;
+  preflight.stops_early =
+      policy.slow_skip && preflight.per_item_s >= policy.slow_threshold_s;
+  if (preflight.stops_early) {
+    preflight.reason = absl::StrFormat(
+        "preflight: %.3f s an item over %d items, slow from %.3f s on",
+        preflight.per_item_s, epoch.items, policy.slow_threshold_s);
+  }
+  return preflight;
+}
+
+absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
+  ComparedItems items;
+  items.count = input_.items;
+  // Of clips in files only the first are there to compare with.
+  if (input_.decoded.plain != nullptr) {
+    items.count = std::min(items.count, input_.decoded.plain->size());
+  }
+  items.recipe = &spec_;
+  items.sha256 = input_.dataset.sha256();
+  if (input_.files != nullptr && input_.files->source == "files") {
+    const int64_t count = std::min<int64_t>(
+        context_.catalogue.policy().measuring().compared_items(), items.count);
+    ASSIGN_OR_RETURN(items.sha256, HashOfFirst(*input_.files, count));
+  }
+  items.item = [this](int64_t i, int frame) {
+    return DecodedItem(input_, i, frame, spec_.channels);
+  };
+  return context_.equivalence->Check(job_, version_, items,
+                                     absl::Seconds(policy_.warm_up.hang_s),
+                                     child_.get());
+}
+
+absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec) const {
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
+                   Spawn(spec, &reply));
+  // The first epoch of a process is its warm-up.
+  const int64_t count = input_.items;
+  RETURN_IF_ERROR(Epoch(child.get(), std::min(count, spec_.batch_size),
+                        SeedOfRun(job_, 0), kTrialS, 0)
+                      .status());
+  return Epoch(child.get(), count, SeedOfRun(job_, 0), kTrialS, 0);
+}
+
+absl::Status LoaderWork::CompareWithOneWorker() {
+  LoaderSpec spec = spec_;
+  spec.workers = 1;
+  ASSIGN_OR_RETURN(const EpochReply epoch, TryOther(spec));
+  const double throughput = RunningThroughput(epoch);
+  if (throughput > 0) one_worker_ = throughput;
+  return absl::OkStatus();
+}
+
+absl::Status LoaderWork::TryAblations() {
+  for (const char* name : {"cached_batch", "no_augment", "no_decode"}) {
+    LoaderSpec spec = spec_;
+    spec.ablation = name;
+    if (input_.source == "corpus" && spec.ablation == "no_decode") continue;
+    const absl::StatusOr<EpochReply> epoch = TryOther(spec);
+    // A loader that cannot leave something out is told without it.
+    if (epoch.status().code() == absl::StatusCode::kUnknown) continue;
+    RETURN_IF_ERROR(epoch.status());
+    LoaderAblation& ablation = ablations_.emplace_back();
+    ablation.set_name(name);
+    ablation.set_throughput(RunningThroughput(*epoch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoaderWork::WarmUp() {
+  const int64_t count = std::min(input_.items, spec_.batch_size);
+  ASSIGN_OR_RETURN(const EpochReply epoch,
+                   Epoch(child_.get(), count, SeedOfRun(job_, 0), 0, 0));
+  per_item_s_ =
+      epoch.elapsed_s / static_cast<double>(std::max<int64_t>(epoch.items, 1));
+  if (IsNullJob(job_)) return absl::OkStatus();
+  if (context_.loader.worker_efficiency && spec_.workers > 1 &&
+      !one_worker_.has_value()) {
+    RETURN_IF_ERROR(CompareWithOneWorker());
+  }
+  if (context_.loader.diagnose && ablations_.empty()) {
+    RETURN_IF_ERROR(TryAblations());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoaderWork::LookAtPages(Cache* cache) const {
+  if (input_.paths == nullptr) return absl::OkStatus();
+  if (context_.loader.cold) RETURN_IF_ERROR(DropPages(*input_.paths));
+  ASSIGN_OR_RETURN(const double fraction,
+                   ResidentFraction(Some(*input_.paths)));
+  cache->set_resident_fraction(std::max(cache->resident_fraction(), fraction));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
+                                                              Cache* cache) {
+  std::vector<EpochReply> epochs;
+  double elapsed_s = 0;
+  int64_t batches = 0;
+  const pid_t pid = static_cast<pid_t>(child_->pid());
+  int64_t bytes_read = 0;
+  while (epochs.empty() || elapsed_s < epochs_.min_time_s ||
+         batches < epochs_.min_batches) {
+    RETURN_IF_ERROR(LookAtPages(cache));
+    const std::optional<int64_t> before = TreeReadBytes(Root(), pid);
+    {
+      const TimeAccount::Entry entry(context_.account, Spending::kTimed);
+      ASSIGN_OR_RETURN(epochs.emplace_back(),
+                       Epoch(child_.get(), input_.items, seed + epochs.size(),
+                             0, context_.loader.consumer_s));
+    }
+    const std::optional<int64_t> after = TreeReadBytes(Root(), pid);
+    bytes_read += std::max<int64_t>(after.value_or(0) - before.value_or(0), 0);
+    const EpochReply& epoch = epochs.back();
+    if (epoch.items == 0) {
+      return absl::UnknownError(
+          absl::StrCat("delivered no item of ", input_.items, "; ",
+                       epoch.errors_total, " could not be used",
+                       epoch.errors.empty()
+                           ? ""
+                           : absl::StrCat(", the first: ", epoch.errors[0].path,
+                                          ": ", epoch.errors[0].reason)));
+    }
+    elapsed_s += epoch.elapsed_s;
+    batches += epoch.batches;
+  }
+  cache->set_bytes_read(bytes_read);
+  return epochs;
+}
+
+void LoaderWork::AddCache(const Cache& cache, Row* row) const {
+  if (input_.paths == nullptr) return;
+  *row->mutable_cache() = cache;
+  const double resident = cache.resident_fraction();
+  if (context_.loader.cold && resident <= kColdShare) {
+    row->add_labels("cold");
+  } else if (context_.loader.cold || resident < kWarmShare) {
+    row->add_labels("partly_cold");
+  }
+}
+
+void LoaderWork::AddLimit(Row* row) const {
+  const auto& partial =
+      context_.catalogue.policy().coverage().partial_transforms();
+  // They read or deliver other pixels than the crop that the limits are for.
+  const bool is_other = std::find(partial.begin(), partial.end(),
+                                  job_.transform()) != partial.end();
+  if (is_other || IsNullJob(job_)) return;
+  const std::optional<Limit> limit =
+      context_.loader_limits->Of(spec_, input_, UsableProcessors());
+  if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);
+}
+
+void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
+                                Row* row) const {
+  LoaderStats* const loader = row->mutable_loader();
+  if (one_worker_.has_value() && context_.loader.consumer_s == 0) {
+    loader->set_worker_efficiency(RunningThroughput(epochs[0]) /
+                                  (spec_.workers * *one_worker_));
+  }
+  if (!context_.loader.diagnose || IsNullJob(job_)) return;
+  *loader->mutable_diagnosis() =
+      Diagnose(spec_, RunningThroughput(epochs[0]), ablations_, *loader);
+}
+
+absl::Status LoaderWork::Measure(int run_index, Row* row) {
+  Cache cache;
+  TreeWatch memory(static_cast<pid_t>(child_->pid()));
+  NoiseCounters before = subject_->Count();
+  ASSIGN_OR_RETURN(const std::vector<EpochReply> epochs,
+                   RunEpochs(SeedOfRun(job_, run_index), &cache));
+  NoiseCounters after = subject_->Count();
+  const std::optional<int64_t> peak_bytes = memory.Stop();
+  SetEpochs(epochs, spec_, UsableProcessors(), context_.loader.consumer_s, row);
+  // Of a loader's own processes and threads one does not know which waited for
+  // which; what others did to it, and that a quota stopped it, is known.
+  before.process = {};
+  after.process = {};
+  before.process.cpu_s = 0;
+  after.process.cpu_s = row->loader().cpu_s();
+  for (const std::string& warning :
+       context_.noise->Judge(before, after, row->elapsed_s())) {
+    row->add_warnings(warning);
+  }
+  if (row->loader().has_consumer_utilisation()) {
+    row->mutable_loader()->set_utilisation_mark(
+        context_.catalogue.policy().loader().utilisation_mark());
+  }
+  if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
+  if (epochs_.sample_ratio < 1) row->add_labels("indicative");
+  AddCache(cache, row);
+  AddLimit(row);
+  AddComparisons(epochs, row);
+  return absl::OkStatus();
+}
+
+void LoaderWork::End() {
+  subject_ = nullptr;
+  child_ = nullptr;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,47 @@
+// What `train` does, without its flags.
+#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
+#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/base/exit_code.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+struct TrainRunOptions {
+  std::vector<Job> jobs;
+  // Folder with requirements. Empty: found.
+  std::string configs_folder;
+  // `-`, a file or a folder, as with every runner.
+  std::string output = "-";
+  bool resume = false;
+  std::string label;
+  std::string note;
+  std::vector<std::string> fail_on;
+  int retries = 0;
+  int64_t memory_limit_bytes = 0;
+  absl::Duration silence = absl::Minutes(5);
+  // Dense peak of the device in TFLOP/s. 0: from the registry, or measured.
+  double peak_tflops = 0;
+  // Doubles the batch of each job until memory runs out.
+  bool find_batch_size = false;
+  // A flat JSON file for `compare_baseline`; empty: none. Several jobs: of the
+  // last that is `ok`.
+  std::string metrics;
+  // A table of the step's budget on standard error at the end.
+  bool budget = true;
+  // More words for the processes, such as profile=trace: no part of a job.
+  std::vector<std::string> words;
+};
+
+// Runs all jobs and writes env, run and a row for each run. As RunJobs.
+absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_

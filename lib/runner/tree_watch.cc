@@ -1,0 +1,63 @@
+#include "lib/runner/tree_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "lib/machine/process_tree.h"
+#include "lib/machine/root.h"
+
+namespace feedrate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Not more often, however fast a look is.
+constexpr auto kInterval = std::chrono::milliseconds(50);
+// A look of n ms is followed by a rest of this many times n.
+constexpr int kRest = 100;
+
+}  // namespace
+
+TreeWatch::TreeWatch(pid_t pid) : pid_(pid), thread_([this] { Run(); }) {}
+
+TreeWatch::~TreeWatch() { Stop(); }
+
+void TreeWatch::Look() {
+  // Part of the name that corpora have.
+  const std::optional<int64_t> bytes =
+      TreePssBytes(Root(), pid_, "feedrate-corpus");
+  if (!bytes.has_value()) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  peak_bytes_ = std::max(peak_bytes_.value_or(0), *bytes);
+}
+
+void TreeWatch::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  auto rest = Clock::duration(kInterval);
+  while (!stopped_.wait_for(lock, rest, [this] { return stop_; })) {
+    lock.unlock();
+    const Clock::time_point start = Clock::now();
+    Look();
+    rest = std::max<Clock::duration>(kInterval, kRest * (Clock::now() - start));
+    lock.lock();
+  }
+}
+
+std::optional<int64_t> TreeWatch::Stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+    // Short epochs are over before the first look; this one costs them nothing.
+    if (!peak_bytes_.has_value()) Look();
+  }
+  return peak_bytes_;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,133 @@
+// Perplexity and probes of a language model, the same to the bit each time.
+//
+//   bazel run //tools/eval -- --checkpoint=$PWD/testdata/eval/byte_lm_tiny.ckpt
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gflags/gflags.h"
+#include "lib/base/choice.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/environment/env_record.h"
+#include "lib/machine/machine.h"
+#include "lib/records/json_writer.h"
+#include "lib/runner/eval/eval_run.h"
+#include "lib/runner/eval/expectation.h"
+
+DEFINE_string(checkpoint, "",
+              "FILE: a checkpoint of train, or a TorchScript module from int64 "
+              "bytes to logits");
+DEFINE_string(shard, "", "FILE: text for the perplexity; the bundled one");
+DEFINE_int64(shard_bytes, 8192, "N: bytes of it that are used");
+DEFINE_int64(window, 128, "N: bytes that the model sees at once");
+DEFINE_string(probes, "",
+              "FILES: probes as JSONL, separated by commas; the bundled three");
+DEFINE_int64(seed, 42, "N: of random numbers, where there are any");
+DEFINE_string(expect, "",
+              "FILE: numbers with tolerances; exit 3 when one differs by more");
+DEFINE_string(eval_json, "",
+              "FILE: numbers for compare_baseline, with the machine's profile");
+DEFINE_string(format, "jsonl", "NAME: how to write it {jsonl|text}");
+DEFINE_string(output, "-", "FILE: where to write; - is standard output");
+DEFINE_double(timeout, 600, "SECONDS: how long the model may take");
+DEFINE_string(configs, "", "FOLDER: where eval/ is; found by itself");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "eval";
+  info.summary = "perplexity and probes of a language model";
+  info.usage = "--checkpoint=FILE [flags]";
+  info.description =
+      "Predicts a fixed text byte by byte and answers fixed questions by the\n"
+      "likeliest byte each time. Writes one eval record, which has neither "
+      "clock\n"
+      "nor run id: the same checkpoint gives the same bytes on a machine.\n"
+      "Exit 3: a number is not as --expect says.";
+  info.examples = {
+      "eval --checkpoint=testdata/eval/byte_lm_tiny.ckpt --format=text",
+      "eval --checkpoint=m.ckpt --expect=expected.json",
+      "eval --checkpoint=m.ckpt --eval-json=eval.json",
+  };
+  info.flag_files = {"tools/eval/main.cc"};
+  return info;
+}
+
+std::string TextOf(const Eval& eval) {
+  std::string text;
+  for (const EvalNumber& number : EvalNumbers(eval)) {
+    absl::StrAppendFormat(&text, "%-28s %.4f\n", number.name, number.value);
+  }
+  return text;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"jsonl", "text"}));
+  if (FLAGS_checkpoint.empty()) {
+    return absl::InvalidArgumentError(
+        "--checkpoint: name a file, such as "
+        "testdata/eval/byte_lm_tiny.ckpt");
+  }
+  if (FLAGS_shard_bytes < 2 || FLAGS_window < 2 || !(FLAGS_timeout > 0)) {
+    return absl::InvalidArgumentError(
+        "--shard_bytes and --window must be at least 2, --timeout above 0");
+  }
+  EvalRunOptions options;
+  options.checkpoint = FLAGS_checkpoint;
+  options.shard = FLAGS_shard;
+  options.shard_bytes = FLAGS_shard_bytes;
+  options.window = FLAGS_window;
+  options.probes = absl::StrSplit(FLAGS_probes, ',', absl::SkipEmpty());
+  options.seed = FLAGS_seed;
+  options.configs_folder = FLAGS_configs;
+  options.timeout = absl::Seconds(FLAGS_timeout);
+  ASSIGN_OR_RETURN(const Eval eval, RunEvaluation(options));
+
+  std::string text;
+  if (FLAGS_format == "text") {
+    text = TextOf(eval);
+  } else {
+    AppendRecord(eval, &text);
+  }
+  if (FLAGS_output == "-") {
+    std::cout << text;
+  } else {
+    RETURN_IF_ERROR(WriteFileAtomically(FLAGS_output, text));
+  }
+  if (!FLAGS_eval_json.empty()) {
+    const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
+    RETURN_IF_ERROR(WriteFileAtomically(FLAGS_eval_json,
+                                        EvalJson(eval, env.machine_profile())));
+  }
+  if (FLAGS_expect.empty()) return ExitCode::kDone;
+  ASSIGN_OR_RETURN(const std::string expected, ReadFile(FLAGS_expect));
+  ASSIGN_OR_RETURN(const std::vector<std::string> differences,
+                   CompareWithExpectation(eval, expected, FLAGS_expect));
+  for (const std::string& difference : differences) {
+    std::cerr << "eval: " << difference << "\n";
+  }
+  return differences.empty() ? ExitCode::kDone : ExitCode::kCheckSaidNo;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

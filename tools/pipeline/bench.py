@@ -1,0 +1,390 @@
+#!/usr/bin/env python3
+"""The native loader against the others, in turns on this machine.
+
+    dev/bazel.sh build //lib/loader:bench_native //lib/media:write_synthetic
+    make envs GROUPS="torch_stack albumentationsx pillow dali spdl"
+    tools/pipeline/bench.py [--only=decode,memory,nine] [--pairs=20]
+
+1,000 synthetic JPEGs of ImageNet's sizes, batches of 256 (nine channels: 64): a
+random crop of 224, a flip half of the time, normalised, float32 NCHW. In every
+round each loader makes one epoch, in shuffled order, while the others wait, so
+that the machine's mood cancels. A ratio is native / other: the median over
+rounds, with a 95% bootstrap interval. "ok": the whole interval lies at or above
+the bar; exit 3 when one does not.
+
+  decode  from files in the page cache; bars: 1.1 x the best DALI, 2.4 x the
+          best DataLoader, 0.9 of the limit, which is what libjpeg-turbo alone
+          decodes of the needed pixels on the same cores
+  memory  from decoded images; bars: 1.2 x DALI, 7 x the best DataLoader; the
+          limit is a copy of the batch's bytes
+  nine    nine channels, from memory; bar: 7 x the best DataLoader
+  pss     with each of them, memory of the process tree while it works, without
+          decoded images, of which all hold the same: native stays under a
+          third of the smallest DataLoader's
+
+Worker start and stop are inside an epoch. DALI's pipeline is built before.
+FFCV is left out: its newest release does not build from source here (it wants
+OpenCV's pkg-config and libturbojpeg, and has no wheels).
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = ROOT / "bazel-bin"
+LOCKS = "configs/requirements/paper"
+IMAGES = 1000
+
+# scope: (flags of all sides, peers, bars)
+SCOPES = {
+    "decode": (
+        ["--scope=decode"],
+        "dali_fused dali_decode torchvision albumentationsx pillow spdl",
+        {"DALI": 1.1, "DataLoader": 2.4, "limit": 0.9},
+    ),
+    "memory": (
+        ["--scope=memory"],
+        "dali_external torchvision albumentationsx pillow nothing",
+        {"DALI": 1.2, "DataLoader": 7},
+    ),
+    "nine": (
+        ["--scope=memory", "--channels=9", "--batch_size=64"],
+        "torchvision albumentationsx",
+        {"DataLoader": 7},
+    ),
+}
+# What a DataLoader that does nothing reaches is no library's.
+DATALOADERS = ("torchvision", "albumentationsx", "pillow")
+
+
+def environment(lock):
+    """The path of an environment, made first if need be."""
+    if not (ROOT / lock).exists():
+        return None
+    done = subprocess.run(
+        [ROOT / "dev/python_env.sh", ROOT / lock],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def peer_command(peer):
+    """None where its environment cannot be had."""
+    lock = {
+        "spdl": "dev/bench_pipeline.lock",
+        "albumentationsx": f"{LOCKS}/albumentationsx.lock",
+        "pillow": f"{LOCKS}/pillow.lock",
+    }.get(peer, f"{LOCKS}/torch_stack.lock")
+    if peer.startswith("dali"):
+        lock = f"{LOCKS}/dali.lock"
+    python = environment(lock)
+    if python is None:
+        return None
+    command = [f"{python}/bin/python", ROOT / "tools/pipeline/bench_peers.py"]
+    if peer in ("albumentationsx", "pillow"):
+        torch = environment(f"{LOCKS}/torch_stack.lock")
+        if torch is None:
+            return None
+        command.append(f"--packages={torch}")
+    return [*command, f"--peer={peer}"]
+
+
+class Side:
+    """A loader that waits until it is asked for an epoch."""
+
+    def __init__(self, name, command):
+        self.name = name
+        one = ("OMP", "MKL", "OPENBLAS")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if name != "native" else None,
+            text=True,
+            cwd=ROOT,
+            env={
+                **os.environ,
+                **{f"{prefix}_NUM_THREADS": "1" for prefix in one},
+                "NO_ALBUMENTATIONS_UPDATE": "1",
+                "NVPL_BLAS_DEBUG_CPU_TYPE": "1",
+            },
+        )
+
+    def ask(self, line=""):
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            words = ""
+            if self._process.stderr is not None:
+                words = self._process.stderr.read()[-2000:]
+            raise RuntimeError(f"{self.name} ended: {words}")
+        return json.loads(answer)
+
+    def images_per_s(self):
+        answer = self.ask()
+        return answer["items"] / answer["elapsed_s"]
+
+    def pss_bytes(self):
+        """The most that the tree had during an epoch."""
+        most = 0
+        done = threading.Event()
+
+        def watch():
+            nonlocal most
+            while not done.is_set():
+                most = max(most, tree_pss(self._process.pid))
+                time.sleep(0.02)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        self.ask()
+        done.set()
+        watcher.join()
+        return most
+
+    def close(self):
+        self._process.stdin.close()
+        self._process.stdout.close()
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def tree_pss(pid):
+    total = 0
+    try:
+        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+        for line in text.splitlines():
+            if line.startswith("Pss:"):
+                total += int(line.split()[1]) * 1024
+        for task in os.listdir(f"/proc/{pid}/task"):
+            children = pathlib.Path(f"/proc/{pid}/task/{task}/children")
+            for child in children.read_text().split():
+                total += tree_pss(int(child))
+    except OSError:
+        pass  # It ended in the meantime.
+    return total
+
+
+def interval(values, seed=1):
+    """Median with a 95% bootstrap interval."""
+    source = random.Random(seed)
+    medians = sorted(
+        statistics.median(source.choices(values, k=len(values)))
+        for _ in range(2000)
+    )
+    return statistics.median(values), medians[50], medians[1949]
+
+
+def jpeg_size(path):
+    head = path.read_bytes()[:4096]
+    return struct.unpack(">HH", head[head.index(b"\xff\xc0") + 5 :][:4])
+
+
+def make_images(folder):
+    """As many as wanted that the crop fits into: DALI refuses others."""
+    everything = folder / "all"
+    subprocess.run(
+        [
+            BIN / "lib/media/write_synthetic",
+            f"--folder={everything}",
+            f"--n={IMAGES * 11 // 10}",
+        ],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    chosen = folder / "images"
+    chosen.mkdir()
+    large = [p for p in sorted(everything.iterdir()) if min(jpeg_size(p)) > 223]
+    for path in large[:IMAGES]:
+        path.rename(chosen / path.name)
+    shutil.rmtree(everything)
+    return chosen
+
+
+class Scope:
+    def __init__(self, name, flags, folder, decoded):
+        self.name = name
+        shared, peers, self.bars = SCOPES[name]
+        self.flags = flags
+        shared = [
+            *shared,
+            f"--folder={folder}",
+            f"--workers={flags.workers}",
+            f"--items={flags.items}",
+        ]
+        native = BIN / "lib/loader/bench_native"
+        self.sides = [Side("native", [native, *shared])]
+        self.missing = []
+        for peer in peers.split():
+            if flags.peers and peer not in flags.peers.split(","):
+                continue
+            command = peer_command(peer)
+            if command is None:
+                self.missing.append(peer)
+                continue
+            if "--scope=memory" in shared:
+                command.append(f"--decoded={decoded}")
+            self.sides.append(Side(peer, [*command, *shared]))
+        self.rates = {side.name: [] for side in self.sides}
+        self.limits = []
+        self.held_bytes = 0
+        if "--scope=memory" in shared:
+            channels = 9 if "--channels=9" in shared else 3
+            files = sum(path.stat().st_size for path in decoded.iterdir())
+            self.held_bytes = files * channels // 3
+
+    def warm_up(self):
+        for side in list(self.sides):
+            try:
+                side.ask()
+            except RuntimeError as error:
+                print(f"bench.py: {error}", file=sys.stderr)
+                self.missing.append(side.name)
+                self.sides.remove(side)
+                self.rates.pop(side.name)
+
+    def measure(self):
+        shuffle = random.Random(1)
+        native = self.sides[0]
+        for number in range(self.flags.pairs):
+            shuffle.shuffle(self.sides)
+            for side in self.sides:
+                self.rates[side.name].append(side.images_per_s())
+            self.limits.append(native.ask("limit")["limit"])
+            print(f"{self.name}: round {number + 1}", file=sys.stderr)
+
+    def report(self):
+        """Prints the table; the bars that are missed."""
+        pss = {
+            side.name: side.pss_bytes() - self.held_bytes for side in self.sides
+        }
+        native = self.rates["native"]
+        print(f"\n## {self.name}, {self.flags.pairs} rounds\n")
+        print("| loader | images/s | native / it | 95% | PSS MB |")
+        print("|---|---|---|---|---|")
+        ratios = {}
+        for name, rates in sorted(
+            self.rates.items(), key=lambda row: -statistics.median(row[1])
+        ):
+            ratios[name] = interval(
+                [a / b for a, b in zip(native, rates, strict=True)]
+            )
+            self.print_row(name, rates, ratios[name], pss[name] / 1e6)
+        of_limit = interval(
+            [a / b for a, b in zip(native, self.limits, strict=True)]
+        )
+        ratios["limit"] = of_limit
+        self.print_row("limit", self.limits, of_limit, None)
+        for peer in self.missing:
+            print(f"| {peer} | could not be run | | | |")
+        return self.judge(ratios, pss)
+
+    @staticmethod
+    def print_row(name, rates, ratio, megabytes):
+        middle, low, high = ratio
+        memory = "" if megabytes is None else f"{megabytes:,.0f}"
+        print(
+            f"| {name} | {statistics.median(rates):,.0f} | {middle:.2f} |"
+            f" {low:.2f} to {high:.2f} | {memory} |"
+        )
+
+    def judge(self, ratios, pss):
+        groups = {
+            "DALI": [name for name in ratios if name.startswith("dali")],
+            "DataLoader": [name for name in ratios if name in DATALOADERS],
+            "limit": ["limit"],
+        }
+        missed = []
+        print()
+        for group, bar in self.bars.items():
+            # The best of a group is the one that native beats least.
+            found = [(ratios[name][1], name) for name in groups[group]]
+            if not found:
+                print(f"- {group}: none ran; bar {bar}")
+                missed.append(group)
+                continue
+            low, name = min(found)
+            verdict = "ok" if low >= bar else "missed"
+            print(
+                f"- {group}: {low:.2f} or more ({name}); bar {bar}: {verdict}"
+            )
+            if low < bar:
+                missed.append(group)
+        loaders = [pss[name] for name in groups["DataLoader"] if name in pss]
+        if loaders:
+            share = pss["native"] / min(loaders)
+            verdict = "ok" if share < 1 / 3 else "missed"
+            print(f"- PSS: {share:.2f} of a DataLoader's; bar 0.33: {verdict}")
+            if share >= 1 / 3:
+                missed.append("PSS")
+        return missed
+
+    def close(self):
+        for side in self.sides:
+            side.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--only", default="decode,memory,nine")
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--peers", default="", help="only these, by name")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--items", type=int, default=IMAGES)
+    parser.add_argument("--folder", help="of the images; else a temporary one")
+    flags = parser.parse_args()
+    for name in flags.only.split(","):
+        if name not in SCOPES:
+            sys.exit(
+                f"bench.py: no scope {name}; there are {', '.join(SCOPES)}"
+            )
+    for program in ("lib/loader/bench_native", "lib/media/write_synthetic"):
+        if not (BIN / program).exists():
+            sys.exit(f"bench.py: {program} is not built; see --help")
+    missed = []
+    with tempfile.TemporaryDirectory(dir=flags.folder) as temporary:
+        folder = make_images(pathlib.Path(temporary))
+        decoded = pathlib.Path(temporary) / "decoded"
+        if flags.only != "decode":
+            subprocess.run(
+                [
+                    BIN / "lib/loader/bench_native",
+                    f"--folder={folder}",
+                    f"--write_decoded={decoded}",
+                ],
+                check=True,
+            )
+        for name in flags.only.split(","):
+            scope = Scope(name, flags, folder, decoded)
+            try:
+                scope.warm_up()
+                scope.measure()
+                missed += [f"{name}: {bar}" for bar in scope.report()]
+            finally:
+                scope.close()
+    if missed:
+        print(f"\nmissed: {', '.join(missed)}")
+    sys.exit(3 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+// Measures loaders: from the source to batches that are ready for training.
+//
+//   bazel run //tools/pipeline -- --config=$PWD/configs/demo_pipeline.textproto
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gflags/gflags.h"
+#include "lib/base/choice.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/override_flags.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_main.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/loader_report.h"
+#include "lib/runner/run.h"
+#include "lib/runner/run_flags.h"
+#include "lib/runner/sweep_summary.h"
+
+DEFINE_bool(cold, false,
+            "Have the kernel forget the files before each epoch; rows that it "
+            "did are labelled cold, others partly_cold");
+DEFINE_double(consumer_ms, 0,
+              "MS: play a training step of this length after each batch, and "
+              "report accelerator utilisation");
+DEFINE_string(on_error, "skip",
+              "WORD: what becomes of a file that cannot be used: left out, "
+              "counted and named, or the end of the epoch {skip|fail}");
+DEFINE_bool(diagnose, false,
+            "Say where the time goes, from epochs with parts left out");
+DEFINE_bool(worker_efficiency, true,
+            "Also measure one worker for up to 2 s a job, to hold the others "
+            "against");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "pipeline";
+  info.summary = "measure loaders from source to batch";
+  info.usage = "[--config=FILE | --jobs=FILE] [flags]";
+  info.description =
+      "Takes jobs from standard input, --jobs or --config, and writes env, "
+      "run\n"
+      "and row records: images a second from files or memory to batches that\n"
+      "are ready for training, workers started and stopped inside the timed\n"
+      "epoch. Every recipe is a crop to 224, the transform, normalisation and\n"
+      "float32 CHW. --sweep ends with the setting to use, --diagnose with "
+      "what\n"
+      "binds.";
+  info.examples = {
+      "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
+      "--transforms=HorizontalFlip",
+      "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
+      "--transforms=HorizontalFlip --sweep='workers=0,1,2;prefetch=1,2,4'",
+      "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
+      "--transforms=HorizontalFlip --diagnose --consumer_ms=50",
+      "plan --config=configs/paper/prod_c4_rgb_dataloader_cpu.textproto | "
+      "pipeline --dataset=val --output=rows.jsonl",
+      "pipeline --config=configs/native/rgb_pipeline_cpu.textproto --verify",
+  };
+  info.flag_files = {"tools/pipeline/main.cc", kRunFlagsFile,
+                     kOverrideFlagsFile};
+  return info;
+}
+
+absl::StatusOr<RunOptions> OptionsFromFlags() {
+  ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("pipeline"));
+  RETURN_IF_ERROR(CheckChoice("--on_error", FLAGS_on_error, {"skip", "fail"}));
+  if (!(FLAGS_consumer_ms >= 0)) {
+    return absl::InvalidArgumentError("--consumer_ms must be at least 0");
+  }
+  options.loader.cold = FLAGS_cold;
+  options.loader.consumer_s = FLAGS_consumer_ms / 1e3;
+  options.loader.on_error = FLAGS_on_error;
+  options.loader.diagnose = FLAGS_diagnose;
+  options.loader.worker_efficiency = FLAGS_worker_efficiency;
+  // With a crop that is drawn anew for each item there is nothing to compare.
+  Overrides& overrides = options.source.overrides;
+  if (options.verify && !options.source.config.empty() &&
+      !overrides.params_profile.has_value()) {
+    overrides.params_profile = "matched";
+  }
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
+  std::vector<Row> rows;
+  std::string report;
+  options.on_row = [&](const Row& row) {
+    rows.push_back(row);
+    // Long, and the summary needs none of it.
+    rows.back().clear_samples_s();
+    absl::StrAppend(&report, FaultsText(row), DiagnosisText(row),
+                    UtilisationText(row));
+  };
+  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
+  std::cerr << report << SweepSummary(rows);
+  return code;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

@@ -1,0 +1,159 @@
+"""pipeline with the native loader: recipes, equivalence, faults, diagnosis."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "tools/micro")
+import harness  # noqa: E402
+
+PIPELINE = "tools/pipeline/pipeline"
+RGB = "configs/native/rgb_pipeline_cpu.textproto"
+NINE = "configs/native/9ch_pipeline_cpu.textproto"
+TRAINING = "configs/native/training_pipeline_cpu.textproto"
+SMALL = ("--num_items=12", "--batch_size=4", "--num_runs=1")
+
+
+class Run:
+    def __init__(self, config, *flags):
+        done = subprocess.run(
+            [PIPELINE, f"--config={config}", *flags],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            env=harness.environment(),
+            check=False,
+        )
+        self.code = done.returncode
+        self.stdout = done.stdout
+        self.stderr = done.stderr
+
+    @property
+    def rows(self):
+        records = [json.loads(line) for line in self.stdout.splitlines()]
+        return harness.rows_of(records, "native")
+
+
+class NativeTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(
+            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        )
+
+    def tearDown(self):
+        self.assertEqual(harness.workers_left(), [])
+
+    def check_rows(self, run, at_least):
+        self.assertEqual(run.code, 0, run.stderr)
+        rows = run.rows
+        wrong = [
+            (r["transform"], r["status"], r["reason"])
+            for r in rows
+            if r["status"] not in ("ok", "early_stopped")
+        ]
+        self.assertEqual(wrong, [])
+        self.assertGreaterEqual(len({r["transform"] for r in rows}), at_least)
+        return rows
+
+    def test_every_rgb_recipe_from_files(self):
+        run = Run(RGB, *SMALL, "--noworker_efficiency", "--noequivalence")
+        for row in self.check_rows(run, 45):
+            if row["status"] == "ok":
+                self.assertEqual(row["items"], 12)
+                self.assertEqual(row["loader"]["batches"], 3)
+
+    def test_every_recipe_of_nine_channels_from_memory(self):
+        run = Run(NINE, *SMALL, "--noworker_efficiency", "--noequivalence")
+        self.check_rows(run, 30)
+
+    def test_training_recipes(self):
+        run = Run(TRAINING, *SMALL, "--noworker_efficiency")
+        rows = self.check_rows(run, 3)
+        self.assertEqual(
+            {r["equivalence"]["label"] for r in rows}, {"unchecked"}
+        )
+
+    def test_flips_are_the_reference(self):
+        for scope in ("memory_dataloader_augment", "decode_dataloader_augment"):
+            run = Run(
+                RGB,
+                *SMALL,
+                "--verify",
+                "--format=jsonl",
+                f"--scope={scope}",
+                "--transforms=HorizontalFlip,CenterCrop224,Invert",
+            )
+            self.assertEqual(run.code, 0, run.stderr)
+            for line in run.stdout.splitlines():
+                found = json.loads(line)
+                self.assertIn(
+                    found["equivalence"]["label"],
+                    ("exact", "equivalent"),
+                    (scope, found),
+                )
+
+    def test_limits_stages_and_a_verdict(self):
+        run = Run(
+            RGB,
+            "--num_items=24",
+            "--batch_size=8",
+            "--num_runs=1",
+            "--transforms=HorizontalFlip",
+            "--diagnose",
+        )
+        row = self.check_rows(run, 1)[-1]
+        loader = row["loader"]
+        self.assertEqual(row["limit"]["name"], "jpeg_decode")
+        self.assertGreater(row["of_limit"], 0)
+        self.assertGreater(loader["worker_efficiency"], 0)
+        self.assertIn("decode", {s["name"] for s in loader["stages"]})
+        names = {a["name"] for a in loader["diagnosis"]["ablations"]}
+        self.assertEqual(names, {"cached_batch", "no_augment", "no_decode"})
+        self.assertIn(
+            loader["diagnosis"]["verdict"],
+            ("reading", "decoding", "augmenting", "collating"),
+        )
+        self.assertIn("twice as fast would give", run.stderr)
+
+    def test_a_sweep_ends_with_advice(self):
+        run = Run(
+            RGB,
+            *SMALL,
+            "--transforms=HorizontalFlip",
+            "--sweep=workers=1,2;prefetch=2,4",
+            "--noworker_efficiency",
+        )
+        self.assertEqual(len(self.check_rows(run, 1)), 4)
+        self.assertIn("best: ", run.stderr)
+        self.assertIn("smallest within 3% of it: ", run.stderr)
+        self.assertIn("  Use workers=", run.stderr)
+
+    def test_a_corrupt_file_is_left_out_or_fails(self):
+        Run(RGB, *SMALL, "--transforms=HorizontalFlip")  # Writes the files.
+        cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])
+        made = sorted(cache.glob("feedrate/synthetic/*/*.jpg"))[:4]
+        for path in made:
+            (self.folder / path.name).write_bytes(path.read_bytes())
+        (self.folder / "broken.jpg").write_bytes(b"\xff\xd8 no image")
+        flags = (
+            f"--dataset={self.folder}",
+            "--num_items=5",
+            "--num_runs=1",
+            "--transforms=HorizontalFlip",
+            "--noequivalence",
+        )
+        row = self.check_rows(Run(RGB, *flags), 1)[0]
+        self.assertGreaterEqual(row["items"], 4)
+        self.assertEqual(row["loader"]["errors_total"], 1)
+        self.assertIn("broken.jpg", row["loader"]["errors"][0]["path"])
+        failed = Run(RGB, *flags, "--on_error=fail").rows[0]
+        self.assertEqual(failed["status"], "failed")
+        self.assertIn("broken.jpg", failed["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()

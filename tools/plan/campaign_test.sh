@@ -1,0 +1,181 @@
+#!/bin/bash
+# Campaigns for a shell and for make, really run, with a runner that waits: they
+# are stopped, killed and started again, and every row is there once.
+set -uo pipefail
+
+root="$PWD"
+plan="$root/tools/plan/plan"
+check="$root/tools/check_coverage/check_coverage"
+once="$root/testdata/campaign/exactly_once.py"
+failures=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  failures=$((failures + 1))
+}
+
+# Programs of the campaign: the runner that waits, and the real check.
+bin="$TEST_TMPDIR/bin"
+mkdir -p "$bin"
+cp "$root/testdata/campaign/waiting_runner.py" "$bin/micro"
+ln -s "$check" "$bin/check_coverage"
+export FEEDRATE_BIN="$bin" FEEDRATE_CONFIGS="$root/configs"
+
+# emit KIND FOLDER [FLAG...]: 40 jobs in 10 tasks.
+emit() {
+  "$plan" --config=configs/demo.textproto --libraries=opencv \
+    --sweep="seed=0,1,2,3,4" --emit="$1" --output="$2" --task_s=24 "${@:3}" \
+    2>"$TEST_TMPDIR/err" || fail "emit $1: $(cat "$TEST_TMPDIR/err")"
+  # The disk of a machine, as far as this test goes.
+  echo "LOCAL=\"$TEST_TMPDIR/local\"" >"$2/site.env"
+}
+
+# expect_once FOLDER
+expect_once() {
+  local count
+  count="$("$once" "$1/jobs.jsonl" "$1/rows")" || fail "$1: rows are wrong"
+  [[ "$count" == 40 ]] || fail "$1: $count runs, not 40"
+}
+
+test_shell() {
+  local folder="$TEST_TMPDIR/shell"
+  emit shell "$folder"
+  "$folder/run.sh" 2>"$TEST_TMPDIR/err" || fail "run.sh: $(cat "$TEST_TMPDIR/err")"
+  expect_once "$folder"
+  "$folder/check.sh" >"$TEST_TMPDIR/out" 2>&1 ||
+    fail "check.sh: $(cat "$TEST_TMPDIR/out")"
+  [[ "$(grep -c '"record":"row"' "$folder/rows.jsonl")" == 40 ]] ||
+    fail "rows.jsonl has not 40 rows"
+  # Nothing is left to do, on either side.
+  "$folder/run.sh" 2>"$TEST_TMPDIR/err" || fail "a second run.sh failed"
+  [[ ! -s "$TEST_TMPDIR/err" ]] ||
+    fail "a second run.sh did something: $(cat "$TEST_TMPDIR/err")"
+  [[ -z "$(find "$folder/partial" "$TEST_TMPDIR/local" -name '*.jsonl')" ]] ||
+    fail "something was left behind"
+}
+
+test_stopped_run_carries_on() {
+  local folder="$TEST_TMPDIR/stopped" signal
+  emit shell "$folder"
+  for signal in TERM KILL INT TERM KILL; do
+    WAIT_S=0.1 "$folder/run.sh" 2>/dev/null &
+    sleep 0.5
+    kill "-$signal" "$!" 2>/dev/null
+    wait "$!" 2>/dev/null
+  done
+  WAIT_S=0.01 "$folder/run.sh" 2>/dev/null || fail "it did not carry on"
+  expect_once "$folder"
+}
+
+test_failed_rows_get_another_attempt() {
+  local folder="$TEST_TMPDIR/failing" status=0
+  emit make "$folder"
+  mkdir "$TEST_TMPDIR/failed"
+  export FAIL_ONCE="$TEST_TMPDIR/failed"
+  make -s -C "$folder" 2>/dev/null || fail "make failed"
+  make -s -C "$folder" collect >"$TEST_TMPDIR/out" 2>&1 || status=$?
+  [[ "$status" == 2 ]] || fail "collect found nothing missing"
+  grep -q 'Error 3' "$TEST_TMPDIR/out" || fail "not exit 3 of check_coverage"
+  local missing rerun
+  missing="$(find "$FAIL_ONCE" -type f | wc -l)"
+  rerun="$(wc -l <"$folder/rerun.jsonl")"
+  [[ "$missing" -gt 0 && "$rerun" == "$missing" ]] ||
+    fail "$rerun jobs to run again, $missing failed"
+  make -s -C "$folder" again || fail "make again failed"
+  make -s -C "$folder" 2>/dev/null || fail "make failed again"
+  make -s -C "$folder" collect >/dev/null 2>&1 || fail "still not complete"
+  unset FAIL_ONCE
+  expect_once "$folder"
+}
+
+test_make_with_many_jobs_killed() {
+  local folder="$TEST_TMPDIR/make" round
+  emit make "$folder"
+  for round in 1 2 3; do
+    WAIT_S=0.2 setsid make -s -j4 -C "$folder" 2>/dev/null &
+    sleep "0.$((round * 3))"
+    kill -9 "-$!" 2>/dev/null
+    wait "$!" 2>/dev/null
+  done
+  WAIT_S=0.01 make -s -j4 -C "$folder" 2>"$TEST_TMPDIR/err" ||
+    fail "make -j4: $(tail -n 3 "$TEST_TMPDIR/err")"
+  expect_once "$folder"
+}
+
+test_two_at_once() {
+  local folder="$TEST_TMPDIR/twice" first
+  emit shell "$folder"
+  WAIT_S=0.02 "$folder/run.sh" 2>/dev/null &
+  first=$!
+  WAIT_S=0.02 "$folder/run.sh" 2>/dev/null || fail "the second failed"
+  wait "$first" || fail "the first failed"
+  expect_once "$folder"
+}
+
+test_hostile_names() {
+  local folder="$TEST_TMPDIR/it's \$HOME \"here\" & there; #1"
+  cp configs/demo.textproto "$TEST_TMPDIR/a 'config' \$(id).textproto"
+  "$plan" --config="$TEST_TMPDIR/a 'config' \$(id).textproto" --configs=configs \
+    --libraries=opencv --emit=shell --output="$folder" --task_s=24 \
+    --dataset="/data/\$(touch $TEST_TMPDIR/run); it's/val" \
+    --container="env CONTAINED=1" 2>"$TEST_TMPDIR/err" ||
+    fail "hostile names: $(cat "$TEST_TMPDIR/err")"
+  printf 'LOCAL=%q\n' "$TEST_TMPDIR/local disk" >"$folder/site.env"
+  "$folder/run.sh" 2>"$TEST_TMPDIR/err" ||
+    fail "hostile names: $(cat "$TEST_TMPDIR/err")"
+  "$once" "$folder/jobs.jsonl" "$folder/rows" >/dev/null ||
+    fail "hostile names: rows are wrong"
+  [[ ! -e "$TEST_TMPDIR/run" ]] || fail "a name was run as a command"
+}
+
+test_full_local_disk() {
+  local folder="$TEST_TMPDIR/full"
+  emit shell "$folder"
+  # No folder can be made below a file, whoever asks.
+  touch "$TEST_TMPDIR/no_folder"
+  echo "LOCAL=$TEST_TMPDIR/no_folder" >"$folder/site.env"
+  "$folder/run.sh" 2>"$TEST_TMPDIR/err" || fail "a full disk stopped it"
+  grep -q 'no room' "$TEST_TMPDIR/err" || fail "it did not say so"
+  expect_once "$folder"
+}
+
+test_mistakes() {
+  "$plan" --config=configs/demo.textproto --emit=make 2>"$TEST_TMPDIR/err"
+  [[ $? == 1 ]] || fail "a campaign without a folder was made"
+  grep -q 'output=FOLDER' "$TEST_TMPDIR/err" ||
+    fail "a campaign without a folder: $(cat "$TEST_TMPDIR/err")"
+  mkdir -p "$TEST_TMPDIR/used/rows"
+  "$plan" --config=configs/demo.textproto --emit=make \
+    --output="$TEST_TMPDIR/used" 2>"$TEST_TMPDIR/err"
+  [[ $? == 1 ]] || fail "a folder that is used was used again"
+  grep -q 'not empty' "$TEST_TMPDIR/err" ||
+    fail "a folder that is used: $(cat "$TEST_TMPDIR/err")"
+  [[ -z "$(find "$TEST_TMPDIR" -maxdepth 1 -name '*.new.*')" ]] ||
+    fail "a half-made folder is left"
+}
+
+# The emitted scripts themselves.
+test_shellcheck() {
+  if ! command -v shellcheck >/dev/null; then
+    echo "shellcheck is not installed: scripts are not linted here" >&2
+    return
+  fi
+  local folder="$TEST_TMPDIR/lint"
+  emit slurm "$folder" --array_limit=4
+  [[ "$(find "$folder/arrays" -name '*.sbatch' | wc -l)" == 3 ]] ||
+    fail "10 tasks in arrays of 4 are not 3 arrays"
+  (cd "$folder" && shellcheck --external-sources ./*.sh arrays/*.sbatch) ||
+    fail "shellcheck"
+  bash -n "$folder/campaign.env" || fail "campaign.env"
+}
+
+test_shell
+test_stopped_run_carries_on
+test_failed_rows_get_another_attempt
+test_make_with_many_jobs_killed
+test_two_at_once
+test_hostile_names
+test_full_local_disk
+test_mistakes
+test_shellcheck
+exit "$((failures > 0))"

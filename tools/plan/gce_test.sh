@@ -1,0 +1,348 @@
+#!/bin/bash
+# Campaigns in a cloud that is none: the emitted start-up script really runs,
+# with folders in place of buckets and a client that checks every command. It
+# dies half-way, loses its machine, gets broken archives and a full disk.
+set -uo pipefail
+
+root="$PWD"
+plan="$root/tools/plan/plan"
+data="$root/testdata/campaign"
+once="$data/exactly_once.py"
+failures=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  failures=$((failures + 1))
+}
+
+# A bundle with a runner that waits, in place of micro.
+stage="$TEST_TMPDIR/stage/feedrate-test"
+mkdir -p "$stage/bin" "$TEST_TMPDIR/bin"
+cp "$data/waiting_runner.py" "$stage/bin/micro"
+cp "$root/tools/stage_dataset/stage_dataset" "$stage/bin/"
+# Environments are made by counting.
+cat >"$stage/bin/feedrate" <<'END'
+#!/bin/bash
+echo "$ENV_SET $*" >>"$MADE_ENVS"
+mkdir -p "$XDG_CACHE_HOME/feedrate/venvs/made"
+END
+chmod +x "$stage"/bin/*
+bundle="$TEST_TMPDIR/bundle's.tar.gz"
+tar -czf "$bundle" -C "$TEST_TMPDIR/stage" feedrate-test
+export MADE_ENVS="$TEST_TMPDIR/made_envs"
+
+# The data set.
+mkdir -p "$TEST_TMPDIR/images"
+for number in 1 2 3; do echo "$number" >"$TEST_TMPDIR/images/$number.jpg"; done
+tar -cf "$TEST_TMPDIR/val.tar" -C "$TEST_TMPDIR/images" .
+
+ln -s "$data/gcloud.py" "$TEST_TMPDIR/bin/gcloud"
+ln -s "$root/tools/check_coverage/check_coverage" "$TEST_TMPDIR/bin/"
+export PATH="$TEST_TMPDIR/bin:$PATH" FEEDRATE_BIN="$TEST_TMPDIR/bin"
+export GCLOUD_COMMANDS="$data/gcloud_commands.txt"
+export FEEDRATE_CONFIGS="$root/configs"
+
+# emit FOLDER BUCKET [FLAG...]: 32 jobs in waves of two machines.
+emit() {
+  "$plan" --config=configs/paper/prod_c4_rgb_micro_cpu.textproto \
+    --num_items=100 --transforms="$transforms" --emit=gce --output="$1" \
+    --bucket="$2" --project=some-project --bundle="$bundle" \
+    --quota="$data/small_quota.textproto" "${@:3}" 2>"$TEST_TMPDIR/err" ||
+    fail "emit: $(cat "$TEST_TMPDIR/err")"
+  # Tests wait for seconds, not for minutes.
+  sed -i -e 's/^SYNC_S=.*/SYNC_S=1/' -e 's/^TRY_INTERVAL_S=.*/TRY_INTERVAL_S=0/' \
+    -e 's/^TRIES=.*/TRIES=2/' "$1"/vm/*.{sh,env}
+}
+transforms=Resize,HorizontalFlip,Rotate,Grayscale,GaussianBlur,Invert,Equalize
+transforms+=,Brightness
+
+# new_cloud NAME: an empty one, with the data set in its bucket.
+new_cloud() {
+  export GCLOUD_STATE="$TEST_TMPDIR/$1"
+  mkdir -p "$GCLOUD_STATE/buckets/bucket/imagenet"
+  cp "$TEST_TMPDIR/val.tar" "$GCLOUD_STATE/buckets/bucket/imagenet/val.tar"
+  : >"$GCLOUD_STATE/mistakes.log"
+  : >"$GCLOUD_STATE/calls.log"
+}
+
+expect_no_mistakes() {
+  [[ ! -s "$GCLOUD_STATE/mistakes.log" ]] ||
+    fail "wrong use of the client: $(cat "$GCLOUD_STATE/mistakes.log")"
+}
+
+# boot TASK WORK: the start-up script of one machine, until it ends.
+boot() {
+  FEEDRATE_WORK="$2" FEEDRATE_FOREGROUND=1 bash "$campaign/vm/$1.sh" \
+    >"$TEST_TMPDIR/boot.log" 2>&1
+}
+
+# setting TASK NAME: of a machine.
+setting() {
+  # shellcheck source=/dev/null
+  (source "$campaign/vm/$1.env" && echo "${!2}")
+}
+object() {
+  local uri
+  uri="$(setting "$1" "$2")"
+  echo "${uri#file://}"
+}
+
+# One machine, with a bucket that is a folder of an awkward name.
+test_one_machine() {
+  new_cloud "one"
+  local bucket="$TEST_TMPDIR/it's a \"bucket\" \$HOME;#"
+  campaign="$TEST_TMPDIR/one campaign's"
+  mkdir -p "$bucket/imagenet"
+  cp "$TEST_TMPDIR/val.tar" "$bucket/imagenet/val.tar"
+  emit "$campaign" "file://$bucket"
+  local task=w01-cpu-00001
+  # By hand what launch.sh does.
+  mkdir -p "$(dirname "$(object $task BUNDLE_URI)")" \
+    "$(dirname "$(object $task JOBS_URI)")"
+  cp "$bundle" "$(object $task BUNDLE_URI)"
+  cp "$campaign/tasks/$task.jsonl" "$(object $task JOBS_URI)"
+  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+
+  # It dies half-way, wherever that is, and is started again.
+  local try
+  for try in 1 2 3 4; do
+    WAIT_S=0.2 FEEDRATE_WORK="$TEST_TMPDIR/disk" FEEDRATE_FOREGROUND=1 \
+      setsid bash "$campaign/vm/$task.sh" >/dev/null 2>&1 &
+    sleep "0.$((try * 2))"
+    kill -9 "-$!" 2>/dev/null
+    wait "$!" 2>/dev/null
+  done
+  [[ ! -e "$(object $task DONE_URI)" ]] || fail "it was done too early"
+  # The machine goes, its disk too; what is in the bucket is carried on with.
+  WAIT_S=0.5 FEEDRATE_WORK="$TEST_TMPDIR/disk" FEEDRATE_FOREGROUND=1 \
+    setsid bash "$campaign/vm/$task.sh" >/dev/null 2>&1 &
+  # Until something of it is in the bucket.
+  for try in $(seq 300); do
+    if [[ -s "$(object $task ROWS_URI)" ]]; then break; fi
+    sleep 0.1
+  done
+  kill -9 "-$!" 2>/dev/null
+  wait "$!" 2>/dev/null
+  rm -rf "$TEST_TMPDIR/disk"
+  local saved
+  saved="$(grep -c '"record":"row"' "$(object $task ROWS_URI)")"
+  [[ "$saved" -gt 0 ]] || fail "no rows were saved before the machine was lost"
+
+  WAIT_S=0.01 boot $task "$TEST_TMPDIR/disk2" ||
+    fail "bootstrap: $(tail -n 5 "$TEST_TMPDIR/boot.log")"
+  [[ -e "$(object $task DONE_URI)" && ! -e "$(object $task FAILED_URI)" ]] ||
+    fail "no marker DONE"
+  [[ "$(cat "$(object $task EXIT_CODE_URI)")" == 0 ]] || fail "exit code"
+  python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["exit_code"] == 0' \
+    "$(object $task META_URI)" || fail "run_meta.json"
+  [[ -s "$(object $task LOG_URI)" ]] || fail "no log"
+  "$once" "$campaign/tasks/$task.jsonl" "$(object $task ROWS_URI)" >/dev/null ||
+    fail "rows of one machine are wrong"
+  grep -q "^compute instances delete $(setting $task INSTANCE)" \
+    "$GCLOUD_STATE/calls.log" || fail "the machine was not deleted"
+  # Started once more, as after a reboot: nothing happens.
+  boot $task "$TEST_TMPDIR/disk2"
+  grep -q 'done already' "$TEST_TMPDIR/boot.log" || fail "it ran twice"
+  expect_no_mistakes
+}
+
+# Broken archives: FAILED, with the step, and the machine kept when asked for.
+test_broken_archives() {
+  new_cloud "broken"
+  local bucket="$TEST_TMPDIR/broken bucket" task=w01-cpu-00001
+  campaign="$TEST_TMPDIR/broken_campaign"
+  mkdir -p "$bucket/imagenet"
+  emit "$campaign" "file://$bucket"
+  mkdir -p "$(dirname "$(object $task BUNDLE_URI)")" \
+    "$(dirname "$(object $task JOBS_URI)")"
+  cp "$campaign/tasks/$task.jsonl" "$(object $task JOBS_URI)"
+  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+
+  head -c 5000 "$bundle" >"$(object $task BUNDLE_URI)"
+  boot $task "$TEST_TMPDIR/broken_disk" && fail "a broken bundle was run"
+  [[ -e "$(object $task FAILED_URI)" ]] || fail "no marker FAILED"
+  grep -q get_bundle "$(object $task META_URI)" || fail "the step is not named"
+  [[ "$(cat "$(object $task EXIT_CODE_URI)")" != 0 ]] || fail "exit code is 0"
+  grep -q "instances delete" "$GCLOUD_STATE/calls.log" ||
+    fail "the failed machine was not deleted"
+
+  cp "$bundle" "$(object $task BUNDLE_URI)"
+  head -c 3000 "$TEST_TMPDIR/val.tar" >"$bucket/imagenet/val.tar"
+  sed -i 's/^KEEP_ON_FAILURE=.*/KEEP_ON_FAILURE=1/' "$campaign/vm/$task.sh"
+  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+  : >"$GCLOUD_STATE/calls.log"
+  boot $task "$TEST_TMPDIR/broken_disk" && fail "half a data set was used"
+  grep -q get_data "$(object $task META_URI)" || fail "the step is not named"
+  ! grep -q "instances delete" "$GCLOUD_STATE/calls.log" ||
+    fail "the machine was not kept"
+
+  # Repaired, the same machine carries on, and FAILED goes.
+  cp "$TEST_TMPDIR/val.tar" "$bucket/imagenet/val.tar"
+  boot $task "$TEST_TMPDIR/broken_disk" ||
+    fail "repaired: $(tail -n 5 "$TEST_TMPDIR/boot.log")"
+  [[ -e "$(object $task DONE_URI)" && ! -e "$(object $task FAILED_URI)" ]] ||
+    fail "FAILED is still there"
+  expect_no_mistakes
+}
+
+# A disk that is too small for the bundle.
+test_full_disk() {
+  if ! unshare --mount --map-root-user true 2>/dev/null; then
+    echo "no mounts of one's own here: the full disk is not tested" >&2
+    return
+  fi
+  new_cloud "full"
+  local bucket="$TEST_TMPDIR/full bucket" task=w01-cpu-00001
+  campaign="$TEST_TMPDIR/full_campaign"
+  mkdir -p "$bucket/imagenet" "$TEST_TMPDIR/small_disk"
+  cp "$TEST_TMPDIR/val.tar" "$bucket/imagenet/val.tar"
+  emit "$campaign" "file://$bucket"
+  mkdir -p "$(dirname "$(object $task BUNDLE_URI)")" \
+    "$(dirname "$(object $task JOBS_URI)")"
+  cp "$bundle" "$(object $task BUNDLE_URI)"
+  cp "$campaign/tasks/$task.jsonl" "$(object $task JOBS_URI)"
+  mkdir -p "$GCLOUD_STATE/machines/$(setting $task INSTANCE)"
+  export -f boot
+  export campaign task TEST_TMPDIR
+  # shellcheck disable=SC2016
+  unshare --mount --map-root-user bash -c '
+    mount -t tmpfs -o size=200k tmpfs "$TEST_TMPDIR/small_disk" &&
+      boot "$task" "$TEST_TMPDIR/small_disk"' && fail "it ran on a full disk"
+  [[ -e "$(object $task FAILED_URI)" && ! -e "$(object $task DONE_URI)" ]] ||
+    fail "a full disk is no FAILED: $(tail -n 3 "$TEST_TMPDIR/boot.log")"
+  boot $task "$TEST_TMPDIR/large_disk" || fail "a larger disk does not do"
+  [[ -e "$(object $task DONE_URI)" ]] || fail "no DONE on a larger disk"
+  expect_no_mistakes
+}
+
+# A campaign from the first command to the last, in gs:// buckets.
+test_campaign() {
+  new_cloud "campaign_cloud"
+  campaign="$TEST_TMPDIR/campaign"
+  : >"$MADE_ENVS"
+  emit "$campaign" gs://bucket
+  [[ -e "$campaign/waves/2.tasks" ]] || fail "one wave only"
+  # Nothing happens unless asked for.
+  "$campaign/launch.sh" 1 >"$TEST_TMPDIR/out" 2>/dev/null || fail "dry run"
+  [[ "$(grep -c '^gcloud compute instances create' "$TEST_TMPDIR/out")" == 2 ]] ||
+    fail "the dry run prints other than two machines"
+  ! grep -q ' create \| cp ' "$GCLOUD_STATE/calls.log" ||
+    fail "the dry run did something"
+
+  export GCLOUD_BOOT=1 WAIT_S=0.02
+  "$campaign/launch.sh" 1 --run 2>"$TEST_TMPDIR/err" ||
+    fail "launch: $(cat "$TEST_TMPDIR/err")"
+  local round status waited=""
+  for round in $(seq 200); do
+    status=0
+    "$campaign/collect.sh" --run >"$TEST_TMPDIR/collect" 2>&1 || status=$?
+    if [[ "$status" == 4 ]]; then
+      waited=1
+      sleep 0.2
+    elif [[ "$status" != 0 ]]; then
+      fail "collect: $status: $(tail -n 5 "$TEST_TMPDIR/collect")"
+      break
+    elif grep -q 'it was the last' "$TEST_TMPDIR/collect"; then
+      break
+    fi
+  done
+  unset GCLOUD_BOOT WAIT_S
+  [[ -n "$waited" ]] || fail "collect never waited"
+  grep -q 'it was the last' "$TEST_TMPDIR/collect" ||
+    fail "not complete after $round rounds"
+  "$once" "$campaign/jobs.jsonl" "$campaign/rows" >/dev/null ||
+    fail "rows of the campaign are wrong"
+  [[ -z "$(ls "$GCLOUD_STATE/machines")" ]] || fail "machines are left"
+  # The second wave found the environments in the bucket.
+  [[ "$(wc -l <"$MADE_ENVS")" -le 2 ]] || fail "environments were made again"
+  expect_no_mistakes
+}
+
+# A machine that fails holds up the next wave; one that is lost does too.
+test_next_wave_waits() {
+  new_cloud "held_up"
+  campaign="$TEST_TMPDIR/held_up_campaign"
+  emit "$campaign" gs://bucket
+  "$campaign/launch.sh" 1 --run 2>/dev/null || fail "launch"
+  "$campaign/collect.sh" --run >/dev/null 2>&1
+  [[ $? == 4 ]] || fail "machines at work were not waited for"
+  # Both machines are taken away.
+  rm -r "${GCLOUD_STATE:?}/machines"/*
+  "$campaign/collect.sh" --run >/dev/null 2>"$TEST_TMPDIR/err"
+  [[ $? == 3 ]] || fail "lost machines were not noticed"
+  grep -q 'w01-cpu-00001: lost' "$TEST_TMPDIR/err" || fail "not named as lost"
+  [[ "$(grep -c ' create ' "$GCLOUD_STATE/calls.log")" == 2 ]] ||
+    fail "the next wave was started"
+  [[ "$(wc -l <"$campaign/rerun.jsonl")" -gt 0 ]] || fail "no jobs to run again"
+  expect_no_mistakes
+}
+
+# What a config says about its machine reaches the command.
+test_machines() {
+  new_cloud "machines"
+  campaign="$TEST_TMPDIR/machines_campaign"
+  sed -e 's/disk_size_gb: 200/disk_size_gb: 250 preemptible: true timeout_hours: 2/' \
+    configs/paper/prod_g2_rgb_micro_gpu.textproto >"$TEST_TMPDIR/g2.textproto"
+  "$plan" --config="$TEST_TMPDIR/g2.textproto" --configs=configs --emit=gce \
+    --output="$campaign" --bucket=gs://bucket --project=some-project \
+    --bundle="$bundle" 2>"$TEST_TMPDIR/err" || fail "$(cat "$TEST_TMPDIR/err")"
+  "$campaign/launch.sh" 1 --run 2>/dev/null || fail "launch"
+  local call part
+  call="$(grep ' create ' "$GCLOUD_STATE/calls.log" | head -n 1)"
+  for part in --boot-disk-size=250GB --machine-type=g2-standard-16 \
+    --provisioning-model=SPOT --image-project=deeplearning-platform-release \
+    --instance-termination-action=DELETE --max-run-duration=; do
+    [[ "$call" == *" $part"* ]] || fail "no $part in: $call"
+  done
+  [[ "$call" != *--maintenance-policy* ]] || fail "not for preemptible ones"
+  sed -i 's/^PREEMPTIBLE=.*/PREEMPTIBLE=/' "$campaign/vm/w01-gpu-00001.env"
+  call="$("$campaign/launch.sh" 1 2>/dev/null)"
+  [[ "$call" == *--maintenance-policy=TERMINATE* ]] ||
+    fail "a GPU machine may be moved"
+  grep -q '^TIME_LIMIT_S=7200$' "$campaign/vm/w01-gpu-00001.sh" ||
+    fail "the config's time limit is not used"
+  expect_no_mistakes
+}
+
+test_mistakes() {
+  local flags=(--config=configs/paper/prod_c4_rgb_micro_cpu.textproto
+    --emit=gce --output="$TEST_TMPDIR/none")
+  "$plan" "${flags[@]}" 2>"$TEST_TMPDIR/err"
+  [[ $? == 1 ]] || fail "no bucket"
+  grep -q -e --bucket "$TEST_TMPDIR/err" || fail "the bucket is not asked for"
+  "$plan" "${flags[@]}" --bucket=gs://b --project=p --bundle=/none \
+    2>"$TEST_TMPDIR/err"
+  [[ $? == 1 ]] || fail "no bundle"
+  grep -v archive: configs/paper/prod_c4_rgb_micro_cpu.textproto \
+    >"$TEST_TMPDIR/no_archive.textproto"
+  "$plan" --config="$TEST_TMPDIR/no_archive.textproto" --configs=configs \
+    --emit=gce --output="$TEST_TMPDIR/none" --bucket=gs://b --project=p \
+    --bundle="$bundle" 2>"$TEST_TMPDIR/err"
+  grep -q 'data.archive' "$TEST_TMPDIR/err" || fail "data from nowhere"
+  # The stand-in itself: what is not in the list is refused.
+  new_cloud "strict"
+  gcloud compute instances create benchmark-x --zone=us-central1-a 2>/dev/null
+  [[ $? == 97 ]] || fail "the stand-in lets a command without its flags pass"
+  gcloud storage cp --recursive -- a gs://b/c 2>/dev/null
+  [[ $? == 97 ]] || fail "the stand-in lets an unknown flag pass"
+}
+
+test_shellcheck() {
+  if ! command -v shellcheck >/dev/null; then
+    echo "shellcheck is not installed: scripts are not linted here" >&2
+    return
+  fi
+  (cd "$TEST_TMPDIR/campaign" &&
+    shellcheck --external-sources ./*.sh vm/w01-cpu-00001.sh) ||
+    fail "shellcheck"
+}
+
+test_one_machine
+test_broken_archives
+test_full_disk
+test_campaign
+test_next_wave_waits
+test_machines
+test_mistakes
+test_shellcheck
+exit "$((failures > 0))"

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""`train` and `eval` with the processes that really train: needs libtorch.
+
+    torch_test.py BAZEL_BIN [TEST...]
+
+dev/torch_model_test.sh runs it.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT
+CHECKPOINT = ROOT / "testdata/eval/byte_lm_tiny.ckpt"
+QUICK = ["--warmup-steps=2", "--measured-steps=4", "--batch-size=4"]
+# More threads than cores would wait for each other.
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def run(tool, *arguments, code=0):
+    """Standard output as records, and standard error."""
+    done = subprocess.run(
+        [BIN / "tools" / tool / tool, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.returncode == code, (done.returncode, done.stderr)
+    return done.stdout, done.stderr
+
+
+def rows(text):
+    records = [json.loads(line) for line in text.splitlines()]
+    return [r for r in records if r["record"] == "row"]
+
+
+def train(*arguments, code=0):
+    out, _ = run("train", *QUICK, *arguments, code=code)
+    return rows(out)
+
+
+class TrainTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_step_budget_adds_up(self):
+        (row,) = train("--mixing=both")
+        self.assertEqual(row["status"], "ok")
+        budget = row["train"]["budget"]
+        for part in ("forward_s", "backward_s", "optimizer_s", "mixing_s"):
+            self.assertGreater(budget[part], 0)
+        self.assertLess(
+            budget["unattributed_s"], 0.02 * row["train"]["step_time_mean"]
+        )
+        self.assertTrue(row["train"]["optimizer_in_step"])
+        self.assertEqual(row["train"]["peak_source"], "measured")
+        self.assertGreater(row["train"]["mfu_exact"], 0)
+        self.assertLess(row["train"]["mfu_exact"], 1)
+
+    def test_bf16_is_held_against_fp32(self):
+        plain, half = train("--sweep=precision=fp32,bf16")
+        self.assertEqual(list(plain["train"]["matmul_types"]), ["fp32"])
+        self.assertEqual(list(half["train"]["matmul_types"]), ["bf16"])
+        self.assertIn("speedup_over_fp32", half["train"])
+
+    def test_two_processes_are_one_with_twice_the_batch(self):
+        alone, both = train("--world-size=2", "--threads=1")
+        self.assertIn("scaling_efficiency", both["train"])
+        (double,) = train("--batch-size=8", "--threads=1")
+        for a, b in zip(
+            both["train"]["losses"], double["train"]["losses"], strict=True
+        ):
+            self.assertAlmostEqual(a, b, delta=2e-3 * b)
+        self.assertEqual(alone["train"]["world_size"], 1)
+
+    def test_a_process_that_dies_ends_the_others(self):
+        worker = BIN / "lib/model/worker/worker_train"
+        script = self.folder / "worker_train"
+        script.write_text(
+            "#!/bin/sh\n"
+            'case "$*" in *rank=1*) set -- "$@" die_at_step=3 ;; esac\n'
+            f'exec {worker} "$@"\n'
+        )
+        script.chmod(0o755)
+        ENVIRONMENT["FEEDRATE_WORKERS"] = str(self.folder)
+        try:
+            start = time.monotonic()
+            last = train("--world-size=2", "--threads=1")[-1]
+        finally:
+            del ENVIRONMENT["FEEDRATE_WORKERS"]
+        self.assertEqual(last["status"], "crashed")
+        self.assertIn("process 1 of 2: killed by SIGKILL", last["reason"])
+        self.assertLess(last["duration_s"], 10 + time.monotonic() - start)
+
+    def test_profile_has_the_named_ranges(self):
+        prefix = self.folder / "trace"
+        out, err = run(
+            "train",
+            *QUICK,
+            "--profile=trace",
+            f"--profile-output={prefix}",
+            "--profile-active=2",
+        )
+        trace = json.loads((self.folder / "trace.0.json").read_text())
+        names = {event.get("name") for event in trace["traceEvents"]}
+        for name in ("data", "forward", "loss", "backward", "optimizer_step"):
+            self.assertIn(name, names)
+        self.assertIn("kernel", err)
+        run(
+            "train",
+            *QUICK,
+            "--profile=tb",
+            f"--profile-output={self.folder}/tb",
+            "--profile-repeat=2",
+            "--profile-wait=0",
+        )
+        self.assertEqual(
+            sorted(os.listdir(self.folder / "tb")),
+            ["rank0.0.pt.trace.json", "rank0.1.pt.trace.json"],
+        )
+
+    def test_a_resumed_training_goes_on_to_the_bit(self):
+        first = self.folder / "first.ckpt"
+        train("--threads=1", f"--checkpoint={first}")
+        (resumed,) = train(
+            "--threads=1", "--warmup-steps=0", f"--resume-from={first}"
+        )
+        (whole,) = train("--threads=1", "--measured-steps=8")
+        self.assertEqual(
+            resumed["train"]["losses"], whole["train"]["losses"][4:]
+        )
+
+    def test_images_from_disk(self):
+        images = self.folder / "images"
+        subprocess.run(
+            [
+                BIN / "lib/media/write_synthetic",
+                f"--folder={images}",
+                "--n=24",
+            ],
+            check=True,
+        )
+        (row,) = train(
+            "--scope=e2e",
+            "--loader=native",
+            f"--dataset={images}",
+            "--workers=1",
+            "--epochs=1",
+            "--warmup-steps=1",
+        )
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(row["train"]["measured_steps"], 6)
+        self.assertEqual(row["train"]["loader"], "native")
+        self.assertIn("MB/s", row["train"]["storage"])
+        self.assertEqual(row["dataset"]["files"], 24)
+        self.assertGreater(row["train"]["budget"]["data_wait_s"], 0)
+
+    def test_batches_double_until_memory_is_out(self):
+        out, err = run(
+            "train",
+            "--warmup-steps=0",
+            "--measured-steps=1",
+            "--batch-size=16",
+            "--find-batch-size",
+            "--memory-limit=400M",
+        )
+        result = rows(out)
+        self.assertEqual(result[-1]["status"], "oom")
+        self.assertGreater(len(result), 1)
+        self.assertIn("largest that fits", result[-1]["reason"])
+
+    def test_activation_checkpointing_learns_the_same(self):
+        (plain,) = train("--threads=1")
+        (lean,) = train("--threads=1", "--activation-checkpointing")
+        for a, b in zip(
+            plain["train"]["losses"], lean["train"]["losses"], strict=True
+        ):
+            self.assertAlmostEqual(a, b, delta=1e-3)
+
+
+@unittest.skipUnless(CHECKPOINT.exists(), f"no {CHECKPOINT}")
+class EvalTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_two_runs_give_the_same_bytes(self):
+        first, _ = run("eval", f"--checkpoint={CHECKPOINT}")
+        second, _ = run("eval", f"--checkpoint={CHECKPOINT}")
+        self.assertEqual(first, second)
+        record = json.loads(first)
+        self.assertEqual(
+            [probe["name"] for probe in record["probes"]],
+            ["basic_reasoning_25", "format_following_30", "code_sanity_20"],
+        )
+        for probe in record["probes"]:
+            self.assertGreaterEqual(probe["accuracy"], 30, probe)
+            self.assertLessEqual(probe["accuracy"], 90, probe)
+
+    def test_expectation_decides_the_exit_code(self):
+        expected = ROOT / "testdata/eval/expected.json"
+        run("eval", f"--checkpoint={CHECKPOINT}", f"--expect={expected}")
+        damaged = self.damage()
+        _, err = run(
+            "eval", f"--checkpoint={damaged}", f"--expect={expected}", code=3
+        )
+        self.assertIn("perplexity is", err)
+
+    def test_the_gate_says_no_to_damaged_weights(self):
+        good = self.folder / "good.json"
+        bad = self.folder / "bad.json"
+        run("eval", f"--checkpoint={CHECKPOINT}", f"--eval-json={good}")
+        run("eval", f"--checkpoint={self.damage()}", f"--eval-json={bad}")
+        profile = json.loads(good.read_text())["machine_profile"]
+        baselines = self.folder / "baselines"
+        baselines.mkdir()
+        shutil.copy(good, baselines / f"{profile}.eval.json")
+        (self.folder / "none.jsonl").write_text("")
+        for file, code in ((good, 0), (bad, 3)):
+            run(
+                "compare_baseline",
+                f"--current={self.folder}/none.jsonl",
+                f"--eval={file}",
+                f"--baselines={baselines}",
+                code=code,
+            )
+
+    def test_a_checkpoint_that_is_cut_short(self):
+        short = self.folder / "short.ckpt"
+        short.write_bytes(CHECKPOINT.read_bytes()[:-100])
+        _, err = run("eval", f"--checkpoint={short}", code=2)
+        self.assertIn("cut short", err)
+
+    def damage(self):
+        """A checkpoint with some weights of the middle set to large values."""
+        content = bytearray(CHECKPOINT.read_bytes())
+        middle = len(content) // 2
+        for i in range(middle, middle + 40000, 4):
+            content[i + 3] = 0x3F
+        path = self.folder / "damaged.ckpt"
+        path.write_bytes(content)
+        return path
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,60 @@
+// Measures what is done to clips: decoding, transforms, loaders.
+//
+//   bazel run //tools/video --
+//   --config=$PWD/configs/native/video_decode.textproto
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/override_flags.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_main.h"
+#include "lib/media/video/decode_limit.h"
+#include "lib/media/video/load_clips.h"
+#include "lib/runner/run.h"
+#include "lib/runner/run_flags.h"
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "video";
+  info.summary = "measure decoders, transforms and loaders of clips";
+  info.usage = "[--config=FILE | --jobs=FILE] [flags]";
+  info.description =
+      "Takes jobs from standard input, --jobs or --config, and writes env, "
+      "run\n"
+      "and row records. Mode decode opens video files and decodes clips of 16\n"
+      "frames; mode micro runs one transform at a time on decoded clips; mode\n"
+      "pipeline goes from files to batches. Every decoder is asked for the "
+      "same\n"
+      "frames, and what it gives is compared with FFmpeg's own.";
+  info.examples = {
+      "video --config=configs/native/video_decode.textproto",
+      "video --config=configs/native/video_decode.textproto "
+      "--sweep=clip_rule=uniform,consecutive --dataset=videos",
+      "video --config=configs/native/video_micro_cpu.textproto "
+      "--transforms=HorizontalFlip",
+      "plan --config=configs/paper/gcp_g2_video_smoke.textproto --device=cpu | "
+      "video --dataset=ucf101",
+  };
+  info.flag_files = {kRunFlagsFile, kOverrideFlagsFile};
+  return info;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("video"));
+  options.clips = {LoadClips, DecodeLimit};
+  return RunJobs(options);
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}
