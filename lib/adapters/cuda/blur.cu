@@ -13,29 +13,34 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kStripRows = 32;
 
-// Elements of a row with those beside them, a multiple of four on each side, as
-// they lie in memory: bytes four to a word.
-template <int kRadius>
-struct FloatSpan {
-  static constexpr int kStep = 1;  // From a pixel to the next.
-  static constexpr int kPad = (kRadius + 3) / 4 * 4;
+// Elements of a row beside the four, a multiple of four on each side. kStep is
+// the distance from a pixel to the next: 3 for bytes, 1 for planes.
+template <int kRadius, int kStep>
+struct Span {
+  static constexpr int kPad = (kRadius * kStep + 3) / 4 * 4;
   static constexpr int kSize = 4 + 2 * kPad;
-  __device__ __forceinline__ float At(int i) const { return values[i]; }
-
   float values[kSize];
 };
 
-template <int kRadius>
-struct ByteSpan {
-  static constexpr int kStep = 3;
-  static constexpr int kPad = (3 * kRadius + 3) / 4 * 4;
-  static constexpr int kSize = 4 + 2 * kPad;
-  __device__ __forceinline__ float At(int i) const {
-    return ByteOf(words[i / 4], i % 4);
-  }
+// Element `at` of a row of `size`, which may lie beyond the border.
+template <int kStep>
+__device__ __forceinline__ int InsideElement(int at, int size) {
+  // Division rounds down for what is left of the border as well.
+  const int pixel = (at + kStep * 64) / kStep - 64;
+  const int inside = InsideOf(pixel, size / kStep, Edge::kReflect);
+  return inside * kStep + at - pixel * kStep;
+}
 
-  uint32_t words[kSize / 4];
-};
+template <typename T, typename S, int kStep>
+__device__ __forceinline__ void LoadAtEdge(const T* row, int at, int size,
+                                           S* span) {
+#pragma unroll
+  for (int i = 0; i < S::kSize; ++i) {
+    const int element = InsideElement<kStep>(at + i - S::kPad, size);
+    // What lies behind the end only fills the last four.
+    span->values[i] = static_cast<float>(row[Clamp(element, 0, size - 1)]);
+  }
+}
 
 // What lies beyond the border is in the span already, mirrored. Only what is
 // within the radius becomes right, which is all that is used.
@@ -60,8 +65,8 @@ __device__ __forceinline__ void MirrorAtEdge(int at, int size, float* values) {
 
 template <int kRadius>
 __device__ __forceinline__ void LoadSpan(const float* row, int at, int size,
-                                         FloatSpan<kRadius>* span) {
-  using S = FloatSpan<kRadius>;
+                                         Span<kRadius, 1>* span) {
+  using S = Span<kRadius, 1>;
 #pragma unroll
   for (int i = 0; i < S::kSize / 4; ++i) {
     const int from = Clamp(at - S::kPad + 4 * i, 0, size - 4);
@@ -74,36 +79,13 @@ __device__ __forceinline__ void LoadSpan(const float* row, int at, int size,
   MirrorAtEdge<S::kPad>(at, size, span->values);
 }
 
-// Byte `at` of a row of pixels, which may lie beyond the border.
-__device__ __forceinline__ uint32_t ByteInside(const uint8_t* row, int at,
-                                               int size) {
-  // Division rounds down for what is left of the border as well.
-  const int pixel = (at + 3 * 64) / 3 - 64;
-  const int inside = InsideOf(pixel, size / 3, Edge::kReflect);
-  // What lies behind the end of the last four is not used.
-  return row[Clamp(inside * 3 + at - pixel * 3, 0, size - 1)];
-}
-
 template <int kRadius>
 __device__ __forceinline__ void LoadSpan(const uint8_t* row, int at, int size,
-                                         ByteSpan<kRadius>* span) {
-  using S = ByteSpan<kRadius>;
-  constexpr int kWords = S::kSize / 4;
+                                         Span<kRadius, 3>* span) {
+  using S = Span<kRadius, 3>;
   // One word more than the span, for rows that start between words.
   if (at < S::kPad || at + 8 + S::kPad > size) {
-    // Hidden from the compiler, which would keep all places in registers from
-    // row to row.
-    int start = at - S::kPad;
-    asm volatile("" : "+r"(start));
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      uint32_t word = 0;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        word |= ByteInside(row, start + 4 * i + k, size) << (8 * k);
-      }
-      span->words[i] = word;
-    }
+    LoadAtEdge<uint8_t, S, 3>(row, at, size, span);
     return;
   }
   const auto address = reinterpret_cast<uintptr_t>(row + at - S::kPad);
@@ -111,9 +93,11 @@ __device__ __forceinline__ void LoadSpan(const uint8_t* row, int at, int size,
   const auto* words = reinterpret_cast<const uint32_t*>(address - offset);
   uint32_t low = __ldg(words);
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) {
+  for (int i = 0; i < S::kSize / 4; ++i) {
     const uint32_t high = __ldg(words + i + 1);
-    span->words[i] = __funnelshift_r(low, high, offset * 8);
+    const uint32_t word = __funnelshift_r(low, high, offset * 8);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) span->values[4 * i + k] = ByteOf(word, k);
     low = high;
   }
 }
@@ -144,11 +128,12 @@ struct Lines {
   int64_t stride;
 };
 
-template <typename T, int kRadius, typename S>
+template <typename T, int kRadius, int kStep>
 __device__ __forceinline__ void BlurStrip(const Lines<const T>& in,
                                           const Lines<T>& out, int height,
                                           int size, float sigma, int at,
                                           int top) {
+  using S = Span<kRadius, kStep>;
   constexpr int kRows = 2 * kRadius + 1;
   float weights[kRadius + 1];
   GaussianWeights(sigma, kRadius, weights);
@@ -172,11 +157,11 @@ __device__ __forceinline__ void BlurStrip(const Lines<const T>& in,
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      float sum = weights[0] * span.At(S::kPad + k);
+      float sum = weights[0] * span.values[S::kPad + k];
 #pragma unroll
       for (int j = 1; j <= kRadius; ++j) {
-        sum += weights[j] * (span.At(S::kPad + k - j * S::kStep) +
-                             span.At(S::kPad + k + j * S::kStep));
+        sum += weights[j] * (span.values[S::kPad + k - j * kStep] +
+                             span.values[S::kPad + k + j * kStep]);
       }
       window[kRows - 1][k] = sum;
     }
@@ -202,9 +187,9 @@ __global__ __launch_bounds__(kThreads) void BlurPlanesKernel(
   const int i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= strips * quads) return;
   const int64_t plane = static_cast<int64_t>(blockIdx.y) * height * width;
-  BlurStrip<float, kRadius, FloatSpan<kRadius>>(
-      {in + plane, width}, {out + plane, width}, height, width,
-      sigmas[blockIdx.y / 3], i % quads * 4, i / quads * kStripRows);
+  BlurStrip<float, kRadius, 1>({in + plane, width}, {out + plane, width},
+                               height, width, sigmas[blockIdx.y / 3],
+                               i % quads * 4, i / quads * kStripRows);
 }
 
 template <int kRadius>
@@ -217,9 +202,9 @@ __global__ __launch_bounds__(kThreads) void BlurBytesKernel(
   const int strips = (from.height + kStripRows - 1) / kStripRows;
   const int i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= strips * quads) return;
-  BlurStrip<uint8_t, kRadius, ByteSpan<kRadius>>(
-      {from.data, from.stride}, {to.data, to.stride}, from.height, size,
-      sigmas[blockIdx.y], i % quads * 4, i / quads * kStripRows);
+  BlurStrip<uint8_t, kRadius, 3>({from.data, from.stride}, {to.data, to.stride},
+                                 from.height, size, sigmas[blockIdx.y],
+                                 i % quads * 4, i / quads * kStripRows);
 }
 
 int Blocks(int height, int quads) {

@@ -43,8 +43,8 @@ void ExpectPillow(int from, int to) {
       const int own = x - taps.first;
       const double ours =
           own >= 0 && own < taps.count ? TapWeight(taps, own) / sum : 0;
-      // Floats near 4000 are 2e-4 apart.
-      ASSERT_NEAR(ours, weight, 3e-5) << from << " to " << to << ", " << i;
+      // Floats near 500 are 3e-5 apart.
+      ASSERT_NEAR(ours, weight, 1e-4) << from << " to " << to << ", " << i;
     }
   }
 }

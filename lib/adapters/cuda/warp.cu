@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 __device__ __forceinline__ Place PlaceOf(const Projection& projection, int x,
                                          int y, int height, int width,
                                          Edge edge) {
-  Place place = RawPlace(projection, x, y);
+  Place place = ReadPlace(projection, x, y);
   place.x = NearImage(place.x, width, edge);
   place.y = NearImage(place.y, height, edge);
   return place;
@@ -222,27 +222,6 @@ __device__ __forceinline__ bool HasHorizon(const Projection& projection) {
          w(kTile, kTile) <= 0;
 }
 
-// A warp a row: where its lanes read is the same in every row.
-__device__ __forceinline__ void FillBox(const PlaneArgs& args, const float* in,
-                                        const Box& box, float4* pixels) {
-  const int plane = args.height * args.width;
-  for (int column = threadIdx.x & 31; column < box.pitch; column += 32) {
-    const int x = InsideOf(box.left + column, args.width, args.edge);
-#pragma unroll 2
-    for (int row = threadIdx.x / 32; row < box.rows; row += kThreads / 32) {
-      const int y = InsideOf(box.top + row, args.height, args.edge);
-      float4 pixel = make_float4(0, 0, 0, 0);
-      if ((x | y) >= 0) {
-        const float* at = in + y * args.width + x;
-        pixel.x = __ldg(at);
-        pixel.y = __ldg(at + plane);
-        pixel.z = __ldg(at + 2 * plane);
-      }
-      pixels[row * box.pitch + column] = pixel;
-    }
-  }
-}
-
 __global__ __launch_bounds__(kThreads) void TileKernel(PlaneArgs args) {
   __shared__ float4 pixels[kBoxPixels];
   const Projection projection = args.projections[blockIdx.z];
@@ -253,7 +232,21 @@ __global__ __launch_bounds__(kThreads) void TileKernel(PlaneArgs args) {
   }
   const int plane = args.height * args.width;
   const int64_t image = static_cast<int64_t>(blockIdx.z) * 3 * plane;
-  FillBox(args, args.in + image, box, pixels);
+  const float* in = args.in + image;
+  for (int i = threadIdx.x; i < box.pitch * box.rows; i += kThreads) {
+    const int row = i / box.pitch;
+    const int y = InsideOf(box.top + row, args.height, args.edge);
+    const int x =
+        InsideOf(box.left + i - row * box.pitch, args.width, args.edge);
+    float4 pixel = make_float4(0, 0, 0, 0);
+    if (y >= 0 && x >= 0) {
+      const float* at = in + y * args.width + x;
+      pixel.x = __ldg(at);
+      pixel.y = __ldg(at + plane);
+      pixel.z = __ldg(at + 2 * plane);
+    }
+    pixels[i] = pixel;
+  }
   __syncthreads();
   const int x =
       blockIdx.x * kTile + TileX<8>(threadIdx.x & 31, threadIdx.x / 32);

@@ -45,8 +45,7 @@ FEEDRATE_HD float NotTooFar(float at) {
   return at > -kFar ? (at < kFar ? at : kFar) : -kFar;
 }
 
-// May be infinite, or no number, on the horizon of a perspective.
-FEEDRATE_HD Place RawPlace(const Projection& p, int x, int y) {
+FEEDRATE_HD Place ReadPlace(const Projection& p, int x, int y) {
   const float fx = static_cast<float>(x);
   const float fy = static_cast<float>(y);
   Place place;
@@ -58,17 +57,13 @@ FEEDRATE_HD Place RawPlace(const Projection& p, int x, int y) {
     place.x *= w;
     place.y *= w;
   }
+  place.x = NotTooFar(place.x);
+  place.y = NotTooFar(place.y);
   return place;
 }
 
-FEEDRATE_HD Place ReadPlace(const Projection& p, int x, int y) {
-  const Place place = RawPlace(p, x, y);
-  return {NotTooFar(place.x), NotTooFar(place.y)};
-}
-
 // `at` moved to where it reads the same but is next to the image: a line of
-// `size` that is followed by zeros, or by its last pixel. What is no number is
-// at its start. kReflect stays.
+// `size` that is followed by zeros, or by its last pixel. kReflect stays.
 FEEDRATE_HD float NearImage(float at, int size, Edge edge) {
   if (edge == Edge::kReflect) return at;
   const float low = edge == Edge::kZero ? -1.0f : 0.0f;

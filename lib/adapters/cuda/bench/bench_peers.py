@@ -5,8 +5,8 @@
 
 Needs torch, torchvision and, where it is there, Kornia. Timed as cuda_bench
 does: CUDA events, a warm-up, L2 filled with other data before each sample, the
-median. `per sample` loops over the images, each with draws of its own; the other
-rows take one draw for the batch unless the library draws for each image.
+median. `per sample` loops over the images, each with draws of its own; the
+other rows take one draw for the batch unless the library draws for each image.
 """
 
 import argparse
@@ -55,7 +55,10 @@ def torchvision_rows(byte_images, float_images):
     )
     jitter = v2.ColorJitter(0.4, 0.4, 0.4, 0.1)
     affine = v2.RandomAffine(
-        25, translate=(0.1, 0.1), scale=(0.9, 1.1), interpolation=v2.InterpolationMode.BILINEAR
+        25,
+        translate=(0.1, 0.1),
+        scale=(0.9, 1.1),
+        interpolation=v2.InterpolationMode.BILINEAR,
     )
     blur = v2.GaussianBlur(5, 2.0)
 
@@ -64,7 +67,10 @@ def torchvision_rows(byte_images, float_images):
 
     yield "torchvision: crop flip normalise f32", lambda: recipe(byte_images)
     yield "torchvision: colour jitter f32 256x256", lambda: jitter(float_images)
-    yield "torchvision: affine bilinear f32 256x256", lambda: affine(float_images)
+    yield (
+        "torchvision: affine bilinear f32 256x256",
+        lambda: affine(float_images),
+    )
     yield "torchvision: gaussian blur 5x5 f32", lambda: blur(float_images)
     yield "torchvision: resize f32 256 to 512", lambda: resize(float_images)
 
@@ -75,9 +81,15 @@ def torchvision_rows(byte_images, float_images):
         "torchvision per sample: crop flip normalise f32",
         one_by_one(recipe, byte_images),
     )
-    yield "torchvision per sample: colour jitter", one_by_one(jitter, float_images)
+    yield (
+        "torchvision per sample: colour jitter",
+        one_by_one(jitter, float_images),
+    )
     yield "torchvision per sample: affine", one_by_one(affine, float_images)
-    yield "torchvision per sample: gaussian blur", one_by_one(blur, float_images)
+    yield (
+        "torchvision per sample: gaussian blur",
+        one_by_one(blur, float_images),
+    )
 
 
 def kornia_rows(byte_images, float_images):
@@ -116,7 +128,9 @@ def print_rows(rows, batch, samples):
             return
         count = max(3, samples // 4) if "per sample" in name else samples
         try:
-            print(f"{name:52} {batch / time_call(call, count):10.0f}", flush=True)
+            print(
+                f"{name:52} {batch / time_call(call, count):10.0f}", flush=True
+            )
         except (RuntimeError, ValueError, TypeError) as error:
             print(f"{name:52} failed: {str(error).splitlines()[0]}", flush=True)
 
@@ -133,7 +147,9 @@ def main():
     print(f"{'images/s, L2 cold':52} {'':10}")
     with torch.no_grad():
         for rows in (torchvision_rows, kornia_rows):
-            print_rows(rows(byte_images, float_images), args.batch, args.samples)
+            print_rows(
+                rows(byte_images, float_images), args.batch, args.samples
+            )
 
 
 if __name__ == "__main__":
