@@ -1,0 +1,109 @@
+// What the kernels of a recipe share. For kernels alone.
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
+
+#include "lib/adapters/cuda/device_io.cuh"
+#include "lib/adapters/cuda/recipe.h"
+
+namespace feedrate::fused {
+
+// Passed by value. Normalising is value * gain + bias for values 0..1.
+struct RecipeArgs {
+  const ByteImage* images;
+  const Recipe* recipes;
+  void* out;
+  int height;
+  int width;
+  int quads_per_row;
+  Sampling sampling;
+  float gain[3];
+  float bias[3];
+};
+
+inline RecipeArgs ArgsOf(const RecipeBatch& batch) {
+  RecipeArgs args = {batch.images,
+                     batch.recipes,
+                     batch.out,
+                     batch.height,
+                     batch.width,
+                     (batch.width + 3) / 4,
+                     batch.sampling,
+                     {},
+                     {}};
+  for (int c = 0; c < 3; ++c) {
+    args.gain[c] = 1 / batch.std[c];
+    args.bias[c] = -batch.mean[c] / batch.std[c];
+  }
+  return args;
+}
+
+__device__ __forceinline__ bool Inside(const Window& window, int y, int x) {
+  return y >= window.top && y < window.top + window.height &&
+         x >= window.left && x < window.left + window.width;
+}
+
+__device__ __forceinline__ bool IsInside(const Window& window,
+                                         const ByteImage& image) {
+  return window.top >= 0 && window.left >= 0 &&
+         window.top + window.height <= image.height &&
+         window.left + window.width <= image.width;
+}
+
+// One pixel of a crop, zero outside the image.
+__device__ __forceinline__ uint32_t CropPixel(const ByteImage& image,
+                                              const Recipe& recipe, int width,
+                                              int y, int x) {
+  const int row = recipe.window.top + y;
+  const int column = recipe.window.left + (recipe.flip ? width - 1 - x : x);
+  if (row < 0 || row >= image.height || column < 0 || column >= image.width) {
+    return 0;
+  }
+  return LoadPixel(image.data + row * image.stride + column * 3);
+}
+
+// Pixels x to x + 3 of row y of a crop; `whole` says that all are inside the
+// window and the window inside the image.
+__device__ __forceinline__ void CropQuad(const ByteImage& image,
+                                         const Recipe& recipe, int width, int y,
+                                         int x, bool whole, uint32_t p[4]) {
+  if (!whole) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      p[k] = x + k < width ? CropPixel(image, recipe, width, y, x + k) : 0;
+    }
+    return;
+  }
+  const int column = recipe.window.left + (recipe.flip ? width - 4 - x : x);
+  const Quad quad = LoadQuad(
+      image.data + (recipe.window.top + y) * image.stride + column * 3);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const uint32_t forward = PixelOf(quad, k);
+    const uint32_t backward = PixelOf(quad, 3 - k);
+    p[k] = recipe.flip ? backward : forward;
+  }
+}
+
+// Normalises, erases and stores four pixels of output `index`.
+template <typename T>
+__device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
+                                             int y, int x,
+                                             const float values[3][4]) {
+  T* out = static_cast<T*>(args.out);
+  const int64_t plane = static_cast<int64_t>(args.height) * args.width;
+  const int64_t start = index * 3 * plane + y * args.width + x;
+  if ((args.width & 3) == 0) {
+#pragma unroll
+    for (int c = 0; c < 3; ++c) StoreFour(out + start + c * plane, values[c]);
+    return;
+  }
+  for (int c = 0; c < 3; ++c) {
+    for (int k = 0; k < 4 && x + k < args.width; ++k) {
+      StoreOne(out + start + c * plane + k, values[c][k]);
+    }
+  }
+}
+
+}  // namespace feedrate::fused
+
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_

@@ -1,0 +1,322 @@
+// The whole recipe. Contrast needs the mean of the image that the window makes,
+// so the blocks of a cluster make it together: each has a strip of rows in
+// shared memory, as one word a pixel, and they tell each other their sums.
+#include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/cluster.cuh"
+#include "lib/adapters/cuda/recipe.cuh"
+#include "lib/adapters/cuda/taps.h"
+#include "lib/adapters/cuda/warp_math.h"
+
+namespace feedrate::fused {
+namespace {
+
+constexpr int kThreads = 256;
+// Solarize of ThreeAugment.
+constexpr float kSolarizeFrom = 128;
+
+// The rows of one block, with those that a blur needs above and below.
+struct Strip {
+  int first;  // Of the output.
+  int last;   // One behind.
+  int top;    // Row that lies at the start of the shared memory.
+  int bottom;
+};
+
+__device__ __forceinline__ uint32_t BilinearPixel(const ByteImage& image,
+                                                  const Window& window,
+                                                  float at_y, float at_x) {
+  const float y = Clamp(at_y, 0.0f, static_cast<float>(window.height - 1));
+  const float x = Clamp(at_x, 0.0f, static_cast<float>(window.width - 1));
+  const Corner corner = CornerOf({x, y});
+  const int right = corner.x + 1 < window.width ? 3 : 0;
+  const int64_t below = corner.y + 1 < window.height ? image.stride : 0;
+  const uint8_t* at = image.data + (window.top + corner.y) * image.stride +
+                      (window.left + corner.x) * 3;
+  const uint32_t a = LoadPixel(at);
+  const uint32_t b = LoadPixel(at + right);
+  const uint32_t c = LoadPixel(at + below);
+  const uint32_t d = LoadPixel(at + below + right);
+  float v[3];
+#pragma unroll
+  for (int k = 0; k < 3; ++k) {
+    v[k] = Between(Between(ByteOf(a, k), ByteOf(b, k), corner.right),
+                   Between(ByteOf(c, k), ByteOf(d, k), corner.right),
+                   corner.below);
+  }
+  return PackBytes(v[0], v[1], v[2]);
+}
+
+__device__ __forceinline__ uint32_t AntialiasPixel(const ByteImage& image,
+                                                   const Window& window,
+                                                   const Taps& rows,
+                                                   const Taps& columns) {
+  float r = 0;
+  float g = 0;
+  float b = 0;
+  float sum = 0;
+  const uint8_t* line = image.data + (window.top + rows.first) * image.stride +
+                        (window.left + columns.first) * 3;
+  for (int i = 0; i < rows.count; ++i) {
+    const float row_weight = TapWeight(rows, i);
+    for (int j = 0; j < columns.count; ++j) {
+      const uint32_t pixel = LoadPixel(line + 3 * j);
+      const float weight = row_weight * TapWeight(columns, j);
+      r += weight * ByteOf(pixel, 0);
+      g += weight * ByteOf(pixel, 1);
+      b += weight * ByteOf(pixel, 2);
+      sum += weight;
+    }
+    line += image.stride;
+  }
+  const float scale = 1 / sum;
+  return PackBytes(r * scale, g * scale, b * scale);
+}
+
+// Rows strip.top to strip.bottom - 1 of what the window makes.
+__device__ __forceinline__ void FillStage(const RecipeArgs& args,
+                                          const ByteImage& image,
+                                          const Recipe& recipe,
+                                          const Strip& strip, uint32_t* stage) {
+  const int width = args.width;
+  const int rows = strip.bottom - strip.top;
+  if (args.sampling == Sampling::kCrop) {
+    const bool inside = IsInside(recipe.window, image);
+    const int quads = rows * args.quads_per_row;
+    for (int i = threadIdx.x; i < quads; i += kThreads) {
+      const int y = i / args.quads_per_row;
+      const int x = (i - y * args.quads_per_row) * 4;
+      uint32_t p[4];
+      CropQuad(image, recipe, width, strip.top + y, x, inside && x + 4 <= width,
+               p);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        if (x + k < width) stage[y * width + x + k] = p[k];
+      }
+    }
+    return;
+  }
+  const float step_y = static_cast<float>(recipe.window.height) /
+                       static_cast<float>(args.height);
+  const float step_x =
+      static_cast<float>(recipe.window.width) / static_cast<float>(width);
+  for (int i = threadIdx.x; i < rows * width; i += kThreads) {
+    const int row = i / width;
+    const int y = strip.top + row;
+    const int column = i - row * width;
+    const int x = recipe.flip ? width - 1 - column : column;
+    stage[i] =
+        args.sampling == Sampling::kBilinear
+            ? BilinearPixel(image, recipe.window, ResizedFrom(y, step_y),
+                            ResizedFrom(x, step_x))
+            : AntialiasPixel(image, recipe.window,
+                             AntialiasTaps(y, step_y, recipe.window.height),
+                             AntialiasTaps(x, step_x, recipe.window.width));
+  }
+}
+
+// Between the passes of a blur a pixel is three times ten bits, quarters of a
+// byte's step: as small as bytes, and rounded once in all but name.
+__device__ __forceinline__ uint32_t PackTens(const float v[3]) {
+  uint32_t word = 0;
+#pragma unroll
+  for (int c = 0; c < 3; ++c) {
+    word |= min(__float2uint_rn(v[c] * 4), 1020u) << (10 * c);
+  }
+  return word;
+}
+
+__device__ __forceinline__ void BlurStage(const RecipeArgs& args, float sigma,
+                                          const Strip& strip, uint32_t* stage,
+                                          uint32_t* tens) {
+  float weights[kMaxBlurRadius + 1];
+  const int radius = RadiusOf(sigma);
+  GaussianWeights(sigma, radius, weights);
+  const int width = args.width;
+  const int rows = strip.bottom - strip.top;
+  for (int i = threadIdx.x; i < rows * width; i += kThreads) {
+    const int row = i / width;
+    const int x = i - row * width;
+    float v[3] = {0, 0, 0};
+#pragma unroll
+    for (int j = -kMaxBlurRadius; j <= kMaxBlurRadius; ++j) {
+      if (j < -radius || j > radius) continue;
+      const uint32_t pixel =
+          stage[row * width + InsideOf(x + j, width, Edge::kReflect)];
+      const float weight = weights[j < 0 ? -j : j];
+#pragma unroll
+      for (int c = 0; c < 3; ++c) v[c] += weight * ByteOf(pixel, c);
+    }
+    tens[i] = PackTens(v);
+  }
+  __syncthreads();
+  const int start = (strip.first - strip.top) * width;
+  for (int i = threadIdx.x; i < (strip.last - strip.first) * width;
+       i += kThreads) {
+    const int row = i / width;
+    const int x = i - row * width;
+    float v[3] = {0, 0, 0};
+#pragma unroll
+    for (int j = -kMaxBlurRadius; j <= kMaxBlurRadius; ++j) {
+      if (j < -radius || j > radius) continue;
+      const int y =
+          InsideOf(strip.first + row + j, args.height, Edge::kReflect);
+      const uint32_t word = tens[(y - strip.top) * width + x];
+      const float weight = 0.25f * weights[j < 0 ? -j : j];
+#pragma unroll
+      for (int c = 0; c < 3; ++c) {
+        v[c] += weight * static_cast<float>(word >> (10 * c) & 1023);
+      }
+    }
+    stage[start + i] = PackBytes(v[0], v[1], v[2]);
+  }
+}
+
+__device__ __forceinline__ uint32_t ThirdOf(Third third, uint32_t pixel) {
+  if (third == Third::kGrayscale) {
+    const float grey = 255 * LumaOf(ColourOf(pixel));
+    return PackBytes(grey, grey, grey);
+  }
+  uint32_t word = 0;
+#pragma unroll
+  for (int c = 0; c < 3; ++c) {
+    const auto value = static_cast<uint8_t>(pixel >> (8 * c));
+    word |= ToneOf(value, Tone::kSolarize, kSolarizeFrom) << (8 * c);
+  }
+  return word;
+}
+
+// Fills the stage with window, flip and third of one image, and returns what
+// its contrast is about.
+__device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
+                         const Recipe& recipe, const Strip& strip,
+                         uint32_t* stage, uint32_t* tens, float* scratch) {
+  FillStage(args, image, recipe, strip, stage);
+  __syncthreads();
+  uint32_t* own = stage + (strip.first - strip.top) * args.width;
+  const int pixels = (strip.last - strip.first) * args.width;
+  if (recipe.third == Third::kBlur) {
+    BlurStage(args, recipe.sigma, strip, stage, tens);
+    __syncthreads();
+  } else if (recipe.third != Third::kNone) {
+    for (int i = threadIdx.x; i < pixels; i += kThreads) {
+      own[i] = ThirdOf(recipe.third, own[i]);
+    }
+    __syncthreads();
+  }
+  if (!HasContrast(recipe.jitter)) return 0;
+  float sum = 0;
+  for (int i = threadIdx.x; i < pixels; i += kThreads) {
+    sum += LumaOf(BeforeContrast(recipe.jitter, ColourOf(own[i])));
+  }
+  return ClusterSum(sum, scratch) /
+         (static_cast<float>(args.height) * static_cast<float>(args.width));
+}
+
+// Four pixels of the stage, jittered, normalised and erased.
+__device__ __forceinline__ void FinishQuad(const RecipeArgs& args,
+                                           const Recipe& recipe, float mean,
+                                           const uint32_t* at, int y, int x,
+                                           float values[3][4]) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const uint32_t pixel = x + k < args.width ? at[k] : 0;
+    const Rgb colour = Jittered(recipe.jitter, ColourOf(pixel), mean);
+    const float rgb[3] = {colour.r, colour.g, colour.b};
+    const bool erased = Inside(recipe.erase, y, x + k);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      values[c][k] = erased ? 0 : rgb[c] * args.gain[c] + args.bias[c];
+    }
+  }
+}
+
+__device__ __forceinline__ Strip StripOf(const RecipeArgs& args, int rows,
+                                         int halo) {
+  Strip strip;
+  strip.first = min(static_cast<int>(blockIdx.x) * rows, args.height);
+  strip.last = min(strip.first + rows, args.height);
+  strip.top = max(0, strip.first - halo);
+  strip.bottom = min(args.height, strip.last + halo);
+  return strip;
+}
+
+// `rows` for each block, `stage_words` of shared memory for each image in it.
+template <typename T, bool kMix>
+__global__ __launch_bounds__(kThreads) void StagedKernel(RecipeArgs args,
+                                                         int rows, int halo,
+                                                         int stage_words) {
+  extern __shared__ uint4 shared[];
+  __shared__ float scratch[33];
+  auto* stage = reinterpret_cast<uint32_t*>(shared);
+  uint32_t* other_stage = stage + stage_words;
+  uint32_t* tens = stage + (kMix ? 2 : 1) * stage_words;
+  const int index = blockIdx.y;
+  const Strip strip = StripOf(args, rows, halo);
+  const Recipe recipe = args.recipes[index];
+  const float mean =
+      Prepare(args, args.images[index], recipe, strip, stage, tens, scratch);
+  const bool mixed = kMix && recipe.mix.partner >= 0;
+  Recipe other = recipe;
+  float other_mean = 0;
+  if (mixed) {
+    other = args.recipes[recipe.mix.partner];
+    other_mean = Prepare(args, args.images[recipe.mix.partner], other, strip,
+                         other_stage, tens, scratch);
+  }
+  const int quads = (strip.last - strip.first) * args.quads_per_row;
+  for (int i = threadIdx.x; i < quads; i += kThreads) {
+    const int row = i / args.quads_per_row;
+    const int y = strip.first + row;
+    const int x = (i - row * args.quads_per_row) * 4;
+    const int at = (y - strip.top) * args.width + x;
+    float values[3][4];
+    FinishQuad(args, recipe, mean, stage + at, y, x, values);
+    if (mixed) {
+      float others[3][4];
+      FinishQuad(args, other, other_mean, other_stage + at, y, x, others);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const float part = OwnPart(recipe.mix, y, x + k);
+#pragma unroll
+        for (int c = 0; c < 3; ++c) {
+          values[c][k] = part * values[c][k] + (1 - part) * others[c][k];
+        }
+      }
+    }
+    StoreColours<T>(args, index, y, x, values);
+  }
+}
+
+template <typename T, bool kMix>
+cudaError_t Launch(const RecipeBatch& batch, cudaStream_t stream) {
+  const int rows = (batch.height + kClusterBlocks - 1) / kClusterBlocks;
+  const int halo = batch.thirds ? kMaxBlurRadius : 0;
+  // A multiple of four, so that each stage starts at 16 bytes.
+  const int stage_words = ((rows + 2 * halo) * batch.width + 3) / 4 * 4;
+  const int stages = (kMix ? 2 : 1) + (batch.thirds ? 1 : 0);
+  return LaunchInClusters(StagedKernel<T, kMix>, batch.count, kThreads,
+                          sizeof(uint32_t) * stages * stage_words, stream,
+                          ArgsOf(batch), rows, halo, stage_words);
+}
+
+template <typename T>
+cudaError_t LaunchFor(const RecipeBatch& batch, cudaStream_t stream) {
+  return batch.mixes ? Launch<T, true>(batch, stream)
+                     : Launch<T, false>(batch, stream);
+}
+
+}  // namespace
+
+cudaError_t RunStagedRecipe(const RecipeBatch& batch, cudaStream_t stream) {
+  if (batch.count == 0) return cudaSuccess;
+  switch (batch.element) {
+    case Element::kFloat32:
+      return LaunchFor<float>(batch, stream);
+    case Element::kFloat16:
+      return LaunchFor<__half>(batch, stream);
+    default:
+      return LaunchFor<__nv_bfloat16>(batch, stream);
+  }
+}
+
+}  // namespace feedrate::fused

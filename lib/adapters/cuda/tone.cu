@@ -1,0 +1,184 @@
+// Bytes to bytes: tones, and histograms made flat.
+#include "lib/adapters/cuda/device_io.cuh"
+#include "lib/adapters/cuda/fused.h"
+
+namespace feedrate::fused {
+namespace {
+
+constexpr int kToneThreads = 256;
+constexpr int kToneBlocks = 16;  // For each image.
+
+__device__ __forceinline__ uint32_t ToneWord(uint32_t word, Tone tone,
+                                             float amount) {
+  uint32_t result = 0;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const auto value = static_cast<uint8_t>(word >> (8 * k));
+    result |= static_cast<uint32_t>(ToneOf(value, tone, amount)) << (8 * k);
+  }
+  return result;
+}
+
+__global__ __launch_bounds__(kToneThreads) void ToneKernel(
+    const ByteImage* in, Tone tone, const float* amounts,
+    const ByteImage* out) {
+  const ByteImage from = in[blockIdx.y];
+  const ByteImage to = out[blockIdx.y];
+  const float amount = amounts[blockIdx.y];
+  // Rows without gaps are one long row.
+  const int row_bytes = from.width * 3;
+  const bool joined = from.stride == row_bytes && to.stride == row_bytes;
+  const int rows = joined ? 1 : from.height;
+  const int size = joined ? row_bytes * from.height : row_bytes;
+  const int units = (size + 15) / 16;
+  for (int i = blockIdx.x * kToneThreads + threadIdx.x; i < rows * units;
+       i += kToneBlocks * kToneThreads) {
+    const int row = i / units;
+    const int at = (i - row * units) * 16;
+    const uint8_t* source = from.data + row * from.stride + at;
+    uint8_t* target = to.data + row * to.stride + at;
+    const uintptr_t addresses = reinterpret_cast<uintptr_t>(source) |
+                                reinterpret_cast<uintptr_t>(target);
+    if (at + 16 <= size && (addresses & 15) == 0) {
+      uint4 words = __ldcs(reinterpret_cast<const uint4*>(source));
+      words.x = ToneWord(words.x, tone, amount);
+      words.y = ToneWord(words.y, tone, amount);
+      words.z = ToneWord(words.z, tone, amount);
+      words.w = ToneWord(words.w, tone, amount);
+      __stcs(reinterpret_cast<uint4*>(target), words);
+      continue;
+    }
+    for (int k = 0; k < 16 && at + k < size; ++k) {
+      target[k] = ToneOf(source[k], tone, amount);
+    }
+  }
+}
+
+constexpr int kFlatThreads = 1024;
+// Warps take turns in histograms, so that fewer wait for the same counter.
+constexpr int kCopies = 8;
+
+// function(pixel pointer offset, four pixels, how many count) for all pixels.
+template <typename Function>
+__device__ __forceinline__ void ForQuads(const ByteImage& image,
+                                         Function function) {
+  const int per_row = (image.width + 3) / 4;
+  for (int i = threadIdx.x; i < per_row * image.height; i += kFlatThreads) {
+    const int y = i / per_row;
+    const int x = (i - y * per_row) * 4;
+    const uint8_t* at = image.data + y * image.stride + 3 * x;
+    const int count = min(4, image.width - x);
+    uint32_t p[4];
+    if (count == 4) {
+      const Quad quad = LoadQuad(at);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) p[k] = PixelOf(quad, k);
+    } else {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) p[k] = k < count ? LoadPixel(at + 3 * k) : 0;
+    }
+    function(y, x, p, count);
+  }
+}
+
+// The table of one channel by one warp, eight values a lane.
+__device__ __forceinline__ void FlatTable(const uint32_t* counts,
+                                          uint32_t pixels, uint8_t* table) {
+  const int lane = threadIdx.x & 31;
+  uint32_t own[8];
+  uint32_t sum = 0;
+  uint32_t greatest = 0;  // Value + 1, with its count: which is highest.
+  uint32_t of_greatest = 0;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    own[k] = counts[lane * 8 + k];
+    sum += own[k];
+    if (own[k] != 0) {
+      greatest = lane * 8 + k + 1;
+      of_greatest = own[k];
+    }
+  }
+  uint32_t highest = greatest;
+  for (int offset = 16; offset > 0; offset /= 2) {
+    highest = max(highest, __shfl_xor_sync(0xffffffff, highest, offset));
+  }
+  const uint32_t holder =
+      __ffs(__ballot_sync(0xffffffff, greatest == highest)) - 1;
+  of_greatest = __shfl_sync(0xffffffff, of_greatest, holder);
+  uint32_t below = sum;
+  for (int offset = 1; offset < 32; offset *= 2) {
+    const uint32_t other = __shfl_up_sync(0xffffffff, below, offset);
+    if (lane >= offset) below += other;
+  }
+  below -= sum;
+  const uint32_t step = EqualizeStep(pixels, of_greatest);
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    table[lane * 8 + k] = step == 0 ? static_cast<uint8_t>(lane * 8 + k)
+                                    : EqualizedValue(below, step);
+    below += own[k];
+  }
+}
+
+__global__ __launch_bounds__(kFlatThreads) void EqualizeKernel(
+    const ByteImage* in, const ByteImage* out) {
+  __shared__ uint32_t counts[kCopies][3][256];
+  __shared__ uint8_t tables[3][256];
+  const ByteImage from = in[blockIdx.x];
+  const ByteImage to = out[blockIdx.x];
+  uint32_t* all = &counts[0][0][0];
+  for (int i = threadIdx.x; i < kCopies * 3 * 256; i += kFlatThreads) {
+    all[i] = 0;
+  }
+  __syncthreads();
+  uint32_t* own = &counts[threadIdx.x / 32 % kCopies][0][0];
+  ForQuads(from, [&](int, int, const uint32_t p[4], int count) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (k >= count) continue;
+#pragma unroll
+      for (int c = 0; c < 3; ++c) {
+        atomicAdd(own + c * 256 + (p[k] >> (8 * c) & 255), 1u);
+      }
+    }
+  });
+  __syncthreads();
+  for (int i = threadIdx.x; i < 3 * 256; i += kFlatThreads) {
+    for (int copy = 1; copy < kCopies; ++copy) all[i] += all[copy * 768 + i];
+  }
+  __syncthreads();
+  if (threadIdx.x < 96) {
+    const int c = threadIdx.x / 32;
+    FlatTable(all + c * 256, static_cast<uint32_t>(from.height) * from.width,
+              tables[c]);
+  }
+  __syncthreads();
+  ForQuads(from, [&](int y, int x, const uint32_t p[4], int count) {
+    uint32_t q[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      q[k] = tables[0][p[k] & 255] | tables[1][p[k] >> 8 & 255] << 8 |
+             tables[2][p[k] >> 16] << 16;
+    }
+    StorePixels(to.data + y * to.stride + 3 * x, q, count);
+  });
+}
+
+}  // namespace
+
+cudaError_t ToneBytes(const ByteImage* in, Tone tone, const float* amounts,
+                      int count, const ByteImage* out, cudaStream_t stream) {
+  if (count == 0) return cudaSuccess;
+  ToneKernel<<<dim3(kToneBlocks, count), kToneThreads, 0, stream>>>(
+      in, tone, amounts, out);
+  return cudaGetLastError();
+}
+
+cudaError_t EqualizeBytes(const ByteImage* in, int count, const ByteImage* out,
+                          cudaStream_t stream) {
+  if (count == 0) return cudaSuccess;
+  EqualizeKernel<<<count, kFlatThreads, 0, stream>>>(in, out);
+  return cudaGetLastError();
+}
+
+}  // namespace feedrate::fused
