@@ -53,7 +53,10 @@ objects=()
 for source in "${sources[@]}"; do
   objects+=("$build/$(tr / _ <<<"$source").o")
 done
+# The CUDA runtime that torch itself loads: two of them would not share streams.
+runtime="$torch/../nvidia/cu13/lib"
 g++ -o "$build/worker_train" "${objects[@]}" -L"$torch/lib" \
+  -L"$runtime" -Wl,-rpath,"$runtime" -l:libcudart.so.13 \
   -Wl,-rpath,"$torch/lib" -Wl,--no-as-needed -ltorch_cuda -lc10_cuda \
   -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined -ldl -lpthread
 

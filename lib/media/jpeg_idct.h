@@ -9,9 +9,9 @@
 namespace feedrate {
 
 // 64 coefficients from left to right and top to bottom times 64 factors become
-// 8 rows of 8 samples, `stride` apart. Numbers that no encoder makes overflow as
-// they do in libjpeg-turbo's vector code on Arm; on x86 that code overflows in
-// two ways, of which this is one. REQUIRES: both aligned to 16 bytes.
+// 8 rows of 8 samples, `stride` apart. Numbers that no encoder makes overflow
+// as they do in libjpeg-turbo's vector code on Arm; on x86 that code overflows
+// in two ways, of which this is one. REQUIRES: both aligned to 16 bytes.
 using JpegIdct = void (*)(const int16_t* coefficients, const uint16_t* factors,
                           uint8_t* out, size_t stride);
 

