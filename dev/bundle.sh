@@ -26,7 +26,7 @@ limit_bytes="${BUNDLE_LIMIT_BYTES:-60000000}"
 unlimited=video
 # Libraries of the target: the libc family, the compiler's, the driver's.
 of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl)\.so.*'
-of_target+='|lib(stdc\+\+|gcc_s|gomp)\.so.*|lib(cuda|nvidia-.*)\.so.*)$'
+of_target+='|lib(stdc\+\+|gcc_s)\.so.*|lib(cuda|nvidia-.*)\.so.*)$'
 
 all_tools() {
   local folder
@@ -79,6 +79,9 @@ worker_labels() {
       echo "//lib/adapters/$name:worker_$name"
     fi
   done
+  if [[ " $* " == *" pipeline "* ]]; then
+    echo //lib/loader/worker:worker_native
+  fi
 }
 
 # add_workers BUNDLE TOOL...: copies the workers of the tools, and what makes

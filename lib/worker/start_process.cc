@@ -94,7 +94,11 @@ absl::StatusOr<StartedProcess> StartProcess(
   UniqueFd child_control(control[1]);
   UniqueFd child_error(error[1]);
   UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!made || !null.valid() || !KeepAboveControl(&child_control) ||
+  if (!null.valid()) {
+    return absl::UnavailableError(
+        absl::StrCat(argv[0], ": cannot open /dev/null: ", strerror(errno)));
+  }
+  if (!made || !KeepAboveControl(&child_control) ||
       !KeepAboveControl(&child_error) || !KeepAboveControl(&null)) {
     return absl::UnavailableError(
         absl::StrCat(argv[0], ": no more descriptors: ", strerror(errno)));
