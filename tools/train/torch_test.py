@@ -172,7 +172,7 @@ class TrainTest(unittest.TestCase):
             "--measured-steps=1",
             "--batch-size=16",
             "--find-batch-size",
-            "--memory-limit=400M",
+            "--memory-limit=700M",
         )
         result = rows(out)
         self.assertEqual(result[-1]["status"], "oom")

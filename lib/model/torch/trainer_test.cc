@@ -13,7 +13,7 @@
 namespace feedrate {
 namespace {
 
-struct Setup {
+struct RunSetup {
   std::string model = "vit5_tiny";
   std::string optimizer = "adamw";
   double learning_rate = 3e-3;
@@ -26,7 +26,7 @@ struct Setup {
 // A trainer with all that it is made of.
 class Rig {
  public:
-  explicit Rig(const Setup& setup) : device_(MakeCpuDevice()) {
+  explicit Rig(const RunSetup& setup) : device_(MakeCpuDevice()) {
     const ModelSpec& spec = *ModelNamed(setup.model);
     ModelOptions model_options;
     model_options.activation_checkpointing = setup.recompute;
@@ -66,7 +66,7 @@ class Rig {
 class OverfitTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(OverfitTest, ATinySetOfImagesIsLearned) {
-  Setup setup;
+  RunSetup setup;
   setup.optimizer = GetParam();
   if (setup.optimizer == "lamb") setup.learning_rate = 0.02;
   const std::vector<double> losses = Rig(setup).Losses(60);
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, OverfitTest,
                          testing::Values("adamw", "lamb"));
 
 TEST(TrainerTest, ATinyTextIsLearned) {
-  Setup setup;
+  RunSetup setup;
   setup.model = "byte_lm_tiny";
   setup.batch_size = setup.samples = 2;
   const std::vector<double> losses = Rig(setup).Losses(40);
@@ -87,9 +87,9 @@ TEST(TrainerTest, ATinyTextIsLearned) {
 }
 
 TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
-  Setup large;
+  RunSetup large;
   large.batch_size = large.samples = 16;
-  Setup parts = large;
+  RunSetup parts = large;
   parts.batch_size = 4;
   parts.options.accumulation = 4;
   Rig a(large);
@@ -102,18 +102,18 @@ TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
 }
 
 TEST(TrainerTest, Bf16RunsItsProductsInBf16) {
-  Setup setup;
+  RunSetup setup;
   setup.options.precision = "bf16";
   Rig rig(setup);
   const OpCounter counter;
   const double loss = rig.Losses(1)[0];
   EXPECT_EQ(counter.Count().products_by_type.count("fp32"), 0);
   EXPECT_GT(counter.Count().products_by_type.at("bf16"), 50);
-  EXPECT_NEAR(loss, Rig(Setup()).Losses(1)[0], 0.05);
+  EXPECT_NEAR(loss, Rig(RunSetup()).Losses(1)[0], 0.05);
 }
 
 TEST(TrainerTest, PartsAddUpToTheStep) {
-  Setup setup;
+  RunSetup setup;
   setup.options.mixing.kind = "both";
   setup.options.mixing.classes = 10;
   Rig rig(setup);
@@ -134,7 +134,7 @@ TEST(TrainerTest, PartsAddUpToTheStep) {
 }
 
 TEST(TrainerTest, TheOptimiserCanStandOutside) {
-  Setup setup;
+  RunSetup setup;
   setup.options.optimizer_in_step = false;
   Rig rig(setup);
   const std::vector<double> losses = rig.Losses(20);
@@ -143,9 +143,9 @@ TEST(TrainerTest, TheOptimiserCanStandOutside) {
 }
 
 TEST(TrainerTest, RecomputingChangesNoLoss) {
-  Setup lean;
+  RunSetup lean;
   lean.recompute = true;
-  Rig a{Setup()};
+  Rig a{RunSetup()};
   Rig b(lean);
   const std::vector<double> expected = a.Losses(3);
   const std::vector<double> losses = b.Losses(3);
@@ -158,7 +158,7 @@ TEST(TrainerTest, RecomputingChangesNoLoss) {
 // objects, and three more: the same bits.
 TEST(TrainerTest, ResumesToTheBit) {
   for (const char* optimizer : {"adamw", "lamb"}) {
-    Setup setup;
+    RunSetup setup;
     setup.optimizer = optimizer;
     setup.samples = 24;
     Rig through(setup);
@@ -183,10 +183,10 @@ TEST(TrainerTest, ResumesToTheBit) {
 }
 
 TEST(TrainerTest, AnotherModelsCheckpointIsRefused) {
-  Setup text;
+  RunSetup text;
   text.model = "byte_lm_tiny";
   Rig a(text);
-  Rig b{Setup()};
+  Rig b{RunSetup()};
   EXPECT_THROW(b.trainer().Restore(a.trainer().Save()), std::runtime_error);
 }
 
