@@ -74,14 +74,14 @@ class Rank {
     Kill();
   }
 
-  // Whether it has ended, which may leave a failure.
-  bool Ended() {
+  // Whether it has ended, which may leave a failure. Takes in its last lines.
+  bool Ended(const TrainCommand& command) {
     if (ended_) return true;
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) != pid_) return false;
     ended_ = true;
     bool heard = false;
-    Listen(TrainCommand(), &heard);
+    Listen(command, &heard);
     if (!failure_.ok() || has_result_) return true;
     const std::string words = last_words_.Text();
     failure_ = absl::AbortedError(absl::StrCat(
@@ -164,7 +164,7 @@ class Processes {
  private:
   bool AllEnded() {
     bool all = true;
-    for (const auto& rank : ranks_) all &= rank->Ended();
+    for (const auto& rank : ranks_) all &= rank->Ended(command_);
     if (all) Judge();
     return all;
   }
