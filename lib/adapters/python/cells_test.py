@@ -105,7 +105,7 @@ def ask(child, command):
     return reply
 
 
-def run_cell(server, corpus, inputs, cell, sized):
+def run_cell(cell, server, corpus, inputs, sized):
     """The faults of one cell; it gets its own child, as a job does."""
     child = server.spawn(cell.library, corpus)
     faults = []
@@ -148,9 +148,7 @@ def run_library(server, flags, library, tally):
                 f"{scenario} {library}: {len(cells)} cells, not {wanted}"
             )
         tally.run_cells(
-            cells,
-            flags.only,
-            lambda cell: run_cell(server, corpus, inputs, cell, sized=paper),
+            cells, flags.only, run_cell, server, corpus, inputs, paper
         )
         os.close(corpus)
 

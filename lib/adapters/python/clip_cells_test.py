@@ -90,7 +90,7 @@ def still_faults(cell, output):
         yield f"frames {different} of a still clip differ from the first"
 
 
-def run_cell(server, corpus, cell):
+def run_cell(cell, server, corpus):
     child = server.spawn(cell.library, corpus)
     faults = []
     try:
@@ -112,10 +112,10 @@ def run_cell(server, corpus, cell):
     return faults
 
 
-def unknown_faults(server, corpus, cell):
+def unknown_faults(cell, server, corpus):
     """Faults of a cell, unless KNOWN has it; says so when it has none of them
     any more."""
-    faults = run_cell(server, corpus, cell)
+    faults = run_cell(cell, server, corpus)
     known = KNOWN.get((cell.library, cell.transform))
     if not known:
         return faults
@@ -129,9 +129,7 @@ def run_library(server, flags, library, tally):
     cells = list(cells_of(flags.configs, SCENARIO, library))
     if len(cells) != CELLS[library]:
         tally.faults.append(f"{library}: {len(cells)}, not {CELLS[library]}")
-    tally.run_cells(
-        cells, flags.only, lambda cell: unknown_faults(server, corpus, cell)
-    )
+    tally.run_cells(cells, flags.only, unknown_faults, server, corpus)
     os.close(corpus)
 
 

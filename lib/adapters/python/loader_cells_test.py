@@ -68,7 +68,7 @@ def faults_of_epoch(reply, channels):
         yield f"{reply['cpu_s']} s of the processors"
 
 
-def run_cell(server, corpus, cell, channels, device):
+def run_cell(cell, server, corpus, channels, device):
     """The faults of one recipe; it gets its own child, as a job does."""
     child = server.spawn(cell.library, corpus)
     faults = []
@@ -151,7 +151,11 @@ def run_library(server, flags, library, tally):
         tally.run_cells(
             cells,
             flags.only,
-            lambda cell: run_cell(server, corpus, cell, channels, flags.device),
+            run_cell,
+            server,
+            corpus,
+            channels,
+            flags.device,
         )
         os.close(corpus)
 

@@ -18,9 +18,9 @@ class Tally:
         word = "FAILED" if faults else "ok"
         print(f"{word} {cell} ({seconds:.1f} s)", *faults, flush=True)
 
-    def run_cells(self, cells, only, faults_of):
-        """Counts each cell by what faults_of(cell) finds. `only` is names with
-        commas between, or nothing."""
+    def run_cells(self, cells, only, faults_of, *inputs):
+        """Counts each cell by what faults_of(cell, *inputs) finds. `only` is
+        names with commas between, or nothing."""
         for cell in cells:
             if only and cell.transform not in only.split(","):
                 continue
@@ -29,7 +29,7 @@ class Tally:
                 self.unsupported += 1
                 continue
             started = time.monotonic()
-            faults = faults_of(cell)
+            faults = faults_of(cell, *inputs)
             self.add(cell, faults, time.monotonic() - started)
 
 
