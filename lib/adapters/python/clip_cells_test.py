@@ -46,7 +46,6 @@ KNOWN = {
     ("kornia", "Rotate"): HALF_SAMPLING,
     ("kornia", "Shear"): HALF_SAMPLING,
     ("kornia", "ThinPlateSpline"): HALF_SAMPLING,
-    ("torchvision", "Elastic"): HALF_SAMPLING,
     ("torchvision", "Affine"): HALF_SAMPLING,
     ("torchvision", "Perspective"): HALF_SAMPLING,
     ("torchvision", "Rotate"): HALF_SAMPLING,
