@@ -37,6 +37,12 @@ int StatusOf(absl::string_view line) {
   return absl::SimpleAtoi(line.substr(space + 1, 3), &status) ? status : 0;
 }
 
+bool WasSent(CURL* easy) {
+  long bytes = 0;
+  return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK &&
+         bytes > 0;
+}
+
 }  // namespace
 
 HttpAttempt::HttpAttempt() : easy_(curl_easy_init()), error_{} {}
@@ -91,6 +97,11 @@ absl::Status HttpAttempt::Finish(CURLcode code) {
   if (!status_.ok()) return status_;
   // An answer that says what is wrong tells more than how it broke off.
   if (response_.status >= 300) return exchange_->Refused(response_);
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && WasSent(easy_)) {
+    // What came was no HTTP, which libcurl takes for a version it is not to
+    // speak.
+    code = CURLE_WEIRD_SERVER_REPLY;
+  }
   if (code != CURLE_OK) return CurlStatus(code, error_);
   if (!response_.ok()) {
     return absl::UnavailableError("the server sent no answer");
