@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gflags/gflags.h"
 #include "lib/base/choice.h"
 #include "lib/base/dataset_id.h"
@@ -20,6 +21,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
 #include "lib/machine/sizes.h"
+#include "lib/runner/train/slurm_step.h"
 #include "lib/runner/train/train_config.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
@@ -56,7 +58,7 @@ DEFINE_bool(activation_checkpointing, false,
             "Compute activations again in the backward pass");
 DEFINE_int32(world_size, 1,
              "N: processes that train together, one a device; -1: as many as "
-             "there are");
+             "there are, or as srun started");
 DEFINE_int32(threads, 0, "N: threads of an operation on the CPU; 0: all");
 DEFINE_bool(find_batch_size, false,
             "Double the batch until memory runs out, a row for each");
@@ -115,6 +117,7 @@ ToolInfo Info() {
       "train --config=configs/demo_train.textproto --batch-size=8",
       "train --scope=e2e --dataset=/data/images --workers=4 --epochs=1 "
       "--sweep='loader=native,torchvision,dali'",
+      "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
   };
   info.flag_files = {"tools/train/main.cc", kOverrideFlagsFile};
@@ -122,6 +125,21 @@ ToolInfo Info() {
 }
 
 std::string Truth(bool value) { return value ? "1" : "0"; }
+
+absl::StatusOr<int> WorldSize(const std::string& device,
+                              const absl::optional<SlurmStep>& step) {
+  if (FLAGS_world_size != -1) {
+    const bool given =
+        !gflags::GetCommandLineFlagInfoOrDie("world_size").is_default;
+    if (step.has_value() && !given) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "srun started ", step->world_size,
+          " tasks; say --world-size=-1 for them to train together"));
+    }
+    return FLAGS_world_size;
+  }
+  return step.has_value() ? step->world_size : DeviceCount(device);
+}
 
 std::vector<std::string> SplitFolders(const Overrides& overrides) {
   return absl::StrSplit(overrides.dataset.value_or(""), ',', absl::SkipEmpty());
@@ -146,10 +164,7 @@ absl::StatusOr<Folders> FoldersFromFlags(const Overrides& overrides) {
 }
 
 // Every setting that a flag decides, at its default too.
-std::map<std::string, std::string> SettingsFromFlags(
-    const std::string& device) {
-  const int world_size =
-      FLAGS_world_size == -1 ? DeviceCount(device) : FLAGS_world_size;
+std::map<std::string, std::string> SettingsFromFlags(int world_size) {
   std::map<std::string, std::string> settings = {
       {"model", FLAGS_model},
       {"precision", FLAGS_precision},
@@ -170,11 +185,11 @@ std::map<std::string, std::string> SettingsFromFlags(
 }
 
 // Those of them that the command line names.
-std::map<std::string, std::string> GivenSettings(const std::string& device) {
+std::map<std::string, std::string> GivenSettings(int world_size) {
   static const auto* const renamed = new std::map<std::string, std::string>{
       {"warmup", "warmup_steps"}, {"steps", "measured_steps"}};
   std::map<std::string, std::string> given;
-  for (const auto& setting : SettingsFromFlags(device)) {
+  for (const auto& setting : SettingsFromFlags(world_size)) {
     const auto flag = renamed->find(setting.first);
     const std::string name =
         flag == renamed->end() ? setting.first : flag->second;
@@ -185,7 +200,8 @@ std::map<std::string, std::string> GivenSettings(const std::string& device) {
   return given;
 }
 
-absl::StatusOr<TrainRequest> RequestFromFlags(const Overrides& overrides) {
+absl::StatusOr<TrainRequest> RequestFromFlags(
+    const Overrides& overrides, const absl::optional<SlurmStep>& step) {
   TrainRequest request;
   request.libraries =
       overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
@@ -202,7 +218,8 @@ absl::StatusOr<TrainRequest> RequestFromFlags(const Overrides& overrides) {
   if (request.num_runs < 1) {
     return absl::InvalidArgumentError("--num_runs must be at least 1");
   }
-  request.settings = SettingsFromFlags(request.device);
+  ASSIGN_OR_RETURN(const int world_size, WorldSize(request.device, step));
+  request.settings = SettingsFromFlags(world_size);
   request.settings["sample_ratio"] =
       absl::StrCat(overrides.sample_ratio.value_or(1));
   return request;
@@ -255,10 +272,11 @@ absl::Status SetJobs(const Overrides& overrides, TrainRunOptions* options) {
   }
   if (!FLAGS_config.empty()) {
     ASSIGN_OR_RETURN(
-        TrainPlan plan,
-        PlanTrainJobs(FLAGS_config, overrides,
-                      GivenSettings(overrides.device.value_or("cpu")),
-                      FLAGS_configs));
+        const int world_size,
+        WorldSize(overrides.device.value_or("cpu"), options->step));
+    ASSIGN_OR_RETURN(TrainPlan plan,
+                     PlanTrainJobs(FLAGS_config, overrides,
+                                   GivenSettings(world_size), FLAGS_configs));
     options->jobs = std::move(plan.jobs);
     options->config = std::move(plan.config);
     const Data& data = options->config.data();
@@ -274,7 +292,8 @@ absl::Status SetJobs(const Overrides& overrides, TrainRunOptions* options) {
     ASSIGN_OR_RETURN(options->jobs, ReadTrainJobs(FLAGS_jobs));
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const TrainRequest request, RequestFromFlags(overrides));
+  ASSIGN_OR_RETURN(const TrainRequest request,
+                   RequestFromFlags(overrides, options->step));
   ASSIGN_OR_RETURN(options->jobs, MakeTrainJobs(request));
   return absl::OkStatus();
 }
@@ -283,6 +302,7 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   RETURN_IF_ERROR(CheckFlags());
   const Overrides overrides = OverridesFromFlags();
   TrainRunOptions options;
+  ASSIGN_OR_RETURN(options.step, ThisSlurmStep());
   RETURN_IF_ERROR(SetJobs(overrides, &options));
   options.configs_folder = FLAGS_configs;
   options.output = options.config.output().path();
