@@ -1,6 +1,6 @@
 """Batches that feed.py puts into shared memory: needs the loader's environment.
 
-    feed_test.py torchvision|dali
+feed_test.py torchvision|dali
 """
 
 import json
@@ -163,9 +163,7 @@ class FeedTest(unittest.TestCase):
 
     def test_too_few_images(self):
         line = self.feeder(self.images(2)).lines.readline()
-        self.assertEqual(
-            line, "error ValueError: 2 images for a batch of 3\n"
-        )
+        self.assertEqual(line, "error ValueError: 2 images for a batch of 3\n")
 
     def test_an_unknown_loader(self):
         line = self.feeder(self.images(3), loader="magic").lines.readline()

@@ -1,5 +1,5 @@
-"""DALI's pipeline on the CPU, as a training has it: one process, as many threads
-as the loader has workers."""
+"""DALI's pipeline on the CPU, as a training has it: one process, as many
+threads as the loader has workers."""
 
 import feed
 import numpy as np
