@@ -60,4 +60,12 @@ absl::StatusOr<std::string> DatasetId(absl::string_view dataset) {
   return name;
 }
 
+bool IsRemoteDataset(absl::string_view dataset) {
+  for (const absl::string_view scheme :
+       {"s3://", "gs://", "http://", "https://", "file://"}) {
+    if (absl::StartsWith(dataset, scheme)) return true;
+  }
+  return false;
+}
+
 }  // namespace feedrate
