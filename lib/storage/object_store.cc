@@ -2,18 +2,18 @@
 
 #include <utility>
 
-#include "absl/synchronization/notification.h"
+#include "lib/storage/latch.h"
 
 namespace feedrate {
 
 absl::Status ObjectStore::Read(const ReadRequest& request) {
   absl::Status result;
-  absl::Notification finished;
+  Latch finished(1);
   StartRead(request, [&](absl::Status status) {
     result = std::move(status);
-    finished.Notify();
+    finished.CountDown();
   });
-  finished.WaitForNotification();
+  finished.Wait();
   return result;
 }
 

@@ -21,6 +21,9 @@ struct StoreOptions {
   std::string endpoint;
   // Sends no credentials, even where there are some.
   bool anonymous = false;
+  // Certificates to trust; else those of AWS_CA_BUNDLE, CURL_CA_BUNDLE or
+  // SSL_CERT_FILE, or the system's.
+  std::string ca_file;
 };
 
 }  // namespace feedrate
