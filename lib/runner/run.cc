@@ -224,7 +224,7 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
     CopyLimit copy_limit(*catalogue_);
-    LoaderLimits loader_limits;
+    LoaderLimits loader_limits(options_.clips.limit);
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
