@@ -6,5 +6,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 cd "$REPO_ROOT"
-dev/bazel.sh build -c opt //tools/pipeline //lib/loader/worker:worker_native
-exec "$FEEDRATE_PYTHON" -B tools/pipeline/bench_remote.py "$@"
+dev/bazel.sh build //tools/pipeline //lib/loader/worker:worker_native
+python="$(dev/python_env.sh dev/storage.lock)/bin/python"
+exec "$python" -B tools/pipeline/bench_remote.py "$@"

@@ -9,7 +9,6 @@ import http.server
 import json
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,10 @@ import boto3
 import botocore.config
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "lib/storage/testing"))
+
+import servers  # noqa: E402
+
 BIN = pathlib.Path(os.environ.get("FEEDRATE_BIN", ROOT / "bazel-bin"))
 PIPELINE = BIN / "tools/pipeline/pipeline"
 CONFIG = ROOT / "configs/native/rgb_pipeline_cpu.textproto"
@@ -34,23 +37,6 @@ QUICK = (
     "--transforms=HorizontalFlip",
     "--noworker_efficiency",
 )
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(port, process):
-    for _ in range(300):
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        time.sleep(0.1)
-    raise RuntimeError("the server does not come up")
 
 
 class Denying(http.server.BaseHTTPRequestHandler):
@@ -119,24 +105,7 @@ class RemoteTest(unittest.TestCase):
         cls.base = pathlib.Path(
             cls.stack.enter_context(tempfile.TemporaryDirectory())
         )
-        cls.port = free_port()
-        moto = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "moto.server",
-                "-H",
-                "127.0.0.1",
-                "-p",
-                str(cls.port),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        cls.stack.callback(moto.wait)
-        cls.stack.callback(moto.kill)
-        wait_for(cls.port, moto)
-        cls.endpoint = f"http://127.0.0.1:{cls.port}"
+        cls.endpoint = cls.stack.enter_context(servers.moto(cls.base))
         cls.env = {
             **os.environ,
             "XDG_CACHE_HOME": str(cls.base / "cache"),

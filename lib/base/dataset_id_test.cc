@@ -31,6 +31,7 @@ TEST(DatasetIdTest, OfAnAddressItIsTheLastPart) {
   EXPECT_EQ(*DatasetId("gs://bucket"), "bucket");
   EXPECT_EQ(*DatasetId("https://host/shard-{000..099}.tar"),
             "shard-{000..099}");
+  EXPECT_EQ(*DatasetId("https://host/a/val.tar?X-Amz-Signature=0/1"), "val");
 }
 
 TEST(IsRemoteDatasetTest, KnowsAddresses) {

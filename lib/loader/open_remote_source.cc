@@ -8,12 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/remote_source.h"
+#include "lib/storage/open_cached.h"
 
 namespace feedrate {
 
 absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
-    const RemoteStoreSpec& spec, const std::vector<SourceFile>& files) {
-  ASSIGN_OR_RETURN(OpenedStore store, OpenRemoteStore(spec));
+    const StoreSpec& spec, const std::vector<SourceFile>& files) {
+  ASSIGN_OR_RETURN(OpenedStore store, OpenCachedStore(spec));
   std::vector<RemoteObject> objects;
   std::vector<RemoteItem> items;
   items.reserve(files.size());

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/loader/source.h"
-#include "lib/storage/remote_store.h"
+#include "lib/storage/store_spec.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
@@ -15,7 +15,7 @@ namespace feedrate {
 // Opens the store, with its cache if it has one. InvalidArgument when a file of
 // the list is no part of an object.
 absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
-    const RemoteStoreSpec& store, const std::vector<SourceFile>& files);
+    const StoreSpec& store, const std::vector<SourceFile>& files);
 
 }  // namespace feedrate
 

@@ -26,7 +26,8 @@
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/crc32c.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/remote_store.h"
+#include "lib/storage/open_cached.h"
+#include "lib/storage/store_spec.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
@@ -250,7 +251,7 @@ TEST(ReadAheadRemoteTest, ACachedSetIsNear) {
   ASSERT_TRUE(
       WriteFileAtomically(JoinPath(folder, "far/a.tar"), BytesAt(0, 100 * 1512))
           .ok());
-  RemoteStoreSpec spec;
+  StoreSpec spec;
   spec.url = "file://" + JoinPath(folder, "far");
   spec.options.range_bytes = 10 * 1512;
   spec.cache_folder = JoinPath(folder, "cache");

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "lib/base/status_macros.h"
@@ -44,8 +45,15 @@ void RemoteSource::MakeBlocks(int64_t block_bytes) {
 
 std::string RemoteSource::name(int64_t item) const {
   const RemoteItem& at = items_[item];
-  return absl::StrCat(store_.store->url(), "/", objects_[at.object].name,
-                      at.member.empty() ? "" : ":", at.member);
+  const std::string& object = objects_[at.object].name;
+  // An address that lists objects, or names one, is not above them.
+  absl::string_view above = store_.store->url();
+  const size_t list = above.find('{');
+  if (list != above.npos || absl::EndsWith(above, object)) {
+    above = above.substr(0, above.substr(0, list).rfind('/'));
+  }
+  return absl::StrCat(above, "/", object, at.member.empty() ? "" : ":",
+                      at.member);
 }
 
 bool RemoteSource::JoinsNext(int64_t item) const {

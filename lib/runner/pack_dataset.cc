@@ -9,22 +9,23 @@
 #include "lib/base/status_macros.h"
 #include "lib/draw/progress.h"
 #include "lib/loader/file_source.h"
-#include "lib/runner/store_data.h"
+#include "lib/loader/store_items.h"
 #include "lib/storage/object_store.h"
+#include "lib/storage/open_cached.h"
 #include "lib/storage/shards/make_shards.h"
 
 namespace feedrate {
 
-absl::StatusOr<std::string> PackDataset(const RemoteStoreSpec& spec,
+absl::StatusOr<std::string> PackDataset(const StoreSpec& spec,
                                         const std::string& folder,
                                         int64_t shard_bytes) {
-  ASSIGN_OR_RETURN(const OpenedStore opened, OpenRemoteStore(spec));
+  ASSIGN_OR_RETURN(const OpenedStore opened, OpenCachedStore(spec));
   ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, opened.store->List());
   std::vector<ObjectInfo> items;
   for (const ObjectInfo& object : objects) {
     if (IsItemName(object.name)) items.push_back(object);
   }
-  if (items.empty()) return NothingThere(spec.url, objects.size());
+  if (items.empty()) return NothingThere(opened.store->url(), objects.size());
   Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
   const auto totals = MakeShards(items, folder, shard_bytes, opened.store.get(),
                                  [&](int64_t done, int64_t total) {

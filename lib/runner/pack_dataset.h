@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "lib/storage/remote_store.h"
+#include "lib/storage/store_spec.h"
 
 namespace feedrate {
 
@@ -14,7 +14,7 @@ namespace feedrate {
 // most `shard_bytes` in `folder`. Progress goes to standard error. Returns what
 // was made, for a person. InvalidArgument when there is nothing to pack, or a
 // name cannot be that of a member.
-absl::StatusOr<std::string> PackDataset(const RemoteStoreSpec& store,
+absl::StatusOr<std::string> PackDataset(const StoreSpec& store,
                                         const std::string& folder,
                                         int64_t shard_bytes);
 

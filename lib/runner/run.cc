@@ -21,6 +21,7 @@
 #include "lib/base/exit_code.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/without_query.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/text_proto.h"
@@ -133,7 +134,7 @@ class Session {
     if (output.path.empty()) output.path = "-";
     output.resume = options_.resume;
     if (!options_.source.config.empty()) {
-      output.config = PrintTextProto(list_.config);
+      output.config = WithoutQueries(PrintTextProto(list_.config));
     }
     output.warn = warn_;
     output.on_row = options_.on_row;
@@ -170,7 +171,7 @@ class Session {
     if (!IsRemoteDataset(list_.dataset)) return list_.dataset;
     if (!options_.open_remote) {
       return absl::InvalidArgumentError(absl::StrCat(
-          list_.dataset, ": ", options_.source.tool,
+          WithoutQueries(list_.dataset), ": ", options_.source.tool,
           " reads folders; bring it here first with stage_dataset"));
     }
     ASSIGN_OR_RETURN(remote_, options_.open_remote(list_.dataset, warn_));

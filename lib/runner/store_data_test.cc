@@ -46,7 +46,7 @@ class StoreDataTest : public ::testing::Test {
   const std::vector<std::string> endings_ = {"jpg", "npy"};
   std::string folder_;
   std::string said_;
-  RemoteStoreSpec spec_;
+  StoreSpec spec_;
 };
 
 TEST_F(StoreDataTest, ObjectsAreItemsByName) {
@@ -99,13 +99,13 @@ TEST_F(StoreDataTest, SamplesOfShardsWithAndWithoutIndex) {
 }
 
 TEST_F(StoreDataTest, BringsFilesHomeForOthers) {
-  Write("far/b.jpg", "bb");
-  Write("far/a.jpg", "a");
+  Write("far/c1/b.jpg", "bb");
+  Write("far/c0/a.jpg", "a");
   const auto data = Open();
   const auto folder = data->BringHome(endings_, 0, nullptr);
   ASSERT_TRUE(folder.ok()) << folder.status();
-  EXPECT_EQ(*ReadFile(JoinPath(*folder, "00000000.jpg")), "a");
-  EXPECT_EQ(*ReadFile(JoinPath(*folder, "00000001.jpg")), "bb");
+  EXPECT_EQ(*ReadFile(JoinPath(*folder, "000000/00000000.jpg")), "a");
+  EXPECT_EQ(*ReadFile(JoinPath(*folder, "000001/00000001.jpg")), "bb");
   EXPECT_THAT(said_, HasSubstr("2 objects"));
 }
 

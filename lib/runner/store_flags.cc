@@ -42,8 +42,8 @@ absl::StatusOr<int64_t> SizeOf(const char* flag, const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<RemoteStoreSpec> RemoteStoreFromFlags() {
-  RemoteStoreSpec spec;
+absl::StatusOr<StoreSpec> StoreSpecFromFlags() {
+  StoreSpec spec;
   ASSIGN_OR_RETURN(spec.cache_bytes,
                    SizeOf("--cache_bytes", FLAGS_cache_bytes));
   ASSIGN_OR_RETURN(spec.options.range_bytes,

@@ -3,7 +3,7 @@
 #define FEEDRATE_LIB_RUNNER_STORE_FLAGS_H_
 
 #include "absl/status/statusor.h"
-#include "lib/storage/remote_store.h"
+#include "lib/storage/store_spec.h"
 
 namespace feedrate {
 
@@ -11,7 +11,7 @@ namespace feedrate {
 inline constexpr char kStoreFlagsFile[] = "lib/runner/store_flags.cc";
 
 // All but the url. REQUIRES: flags are parsed.
-absl::StatusOr<RemoteStoreSpec> RemoteStoreFromFlags();
+absl::StatusOr<StoreSpec> StoreSpecFromFlags();
 
 }  // namespace feedrate
 

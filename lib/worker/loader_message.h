@@ -59,7 +59,7 @@ struct LoaderSpec {
   std::string ablation;
   // What else the job says, for loaders that know more than others.
   std::map<std::string, std::string> settings;
-  // Of `objects`: lib/storage/remote_store.h.
+  // Of `objects`: lib/storage/store_spec.h.
   std::map<std::string, std::string> store;
 };
 

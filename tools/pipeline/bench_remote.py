@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What bundles, connections and the cache bring, in turns on this machine.
 
-    dev/bazel.sh build //tools/pipeline //lib/loader/worker:worker_native
-    tools/pipeline/bench_remote.py [--rounds=20] [--items=256] [--delay_ms=20]
+    dev/bench_remote.sh [--rounds=20] [--items=256] [--delay_ms=20]
 
 JPEGs of ImageNet's sizes in a store that answers every request 20 ms late
-(delay_server.py), read by the native loader. A ratio is the median over rounds
+(lib/storage/testing/faulty_server), read by the native loader. Its Python is
+that of dev/storage.lock. A ratio is the median over rounds
 with a 95% bootstrap interval. "ok": the whole interval is on the right side of
 the bar; exit 3 when one is not.
 
@@ -24,9 +24,12 @@ import subprocess
 import sys
 import tempfile
 
-from bench import interval
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lib/storage/testing"))
+
+import servers  # noqa: E402
+from bench import interval  # noqa: E402
+
 BIN = ROOT / "bazel-bin"
 CONFIG = ROOT / "configs/native/rgb_pipeline_cpu.textproto"
 
@@ -40,7 +43,7 @@ class Bench:
             "XDG_CACHE_HOME": str(folder / "user"),
             "FEEDRATE_WORKERS": str(BIN),
         }
-        self.port = None
+        self.endpoint = None
 
     def pipeline(self, *flags):
         done = subprocess.run(
@@ -78,9 +81,9 @@ class Bench:
 
     def far(self, prefix, *flags):
         return self.measure(
-            f"s3://bench/{prefix}",
+            f"s3://public/{prefix}",
             "--anonymous",
-            f"--endpoint=http://127.0.0.1:{self.port}",
+            f"--endpoint={self.endpoint}",
             *flags,
         )
 
@@ -88,33 +91,18 @@ class Bench:
         """Images, as objects and packed."""
         spec = f"synthetic:rgb,n={self.flags.items},seed=1"
         self.measure(spec)
-        self.local = self.folder / "far/bench/items"
+        self.local = self.folder / "far/items"
         self.local.mkdir(parents=True)
         found = (self.folder / "user").glob("feedrate/synthetic/seed1/*.jpg")
         for path in sorted(found)[: self.flags.items]:
             path.rename(self.local / path.name)
         self.pipeline(
-            f"--make_shards={self.folder / 'far/bench/shards'}",
+            f"--make_shards={self.folder / 'far/shards'}",
             f"--dataset={self.local}",
         )
 
-    def start_server(self):
-        server = subprocess.Popen(
-            [
-                sys.executable,
-                ROOT / "tools/pipeline/delay_server.py",
-                f"--folder={self.folder / 'far'}",
-                f"--delay_ms={self.flags.delay_ms}",
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.port = int(server.stdout.readline())
-        return server
-
     def rounds(self):
         cache = f"--cache_dir={self.folder / 'objects'}"
-        # Not range_bytes=8M and few images: as many requests as connections.
         self.far("items", cache)
         found = {"bundles": [], "connections": [], "cache": []}
         for number in range(self.flags.rounds):
@@ -168,12 +156,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(flags, pathlib.Path(folder))
         bench.prepare()
-        server = bench.start_server()
-        try:
+        far = bench.folder / "far"
+        with servers.faulty(folder=far, delay_ms=flags.delay_ms) as server:
+            bench.endpoint = server.url
             found = bench.rounds()
-        finally:
-            server.kill()
-            server.wait()
     return 0 if judge(found) else 3
 
 

@@ -26,7 +26,7 @@
 #include "lib/runner/store_data.h"
 #include "lib/runner/store_flags.h"
 #include "lib/runner/sweep_summary.h"
-#include "lib/storage/remote_store.h"
+#include "lib/storage/store_spec.h"
 
 DEFINE_bool(cold, false,
             "Have the kernel forget the files before each epoch; rows that it "
@@ -99,9 +99,9 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   options.loader.diagnose = FLAGS_diagnose;
   options.loader.worker_efficiency = FLAGS_worker_efficiency;
   options.loader.connection_efficiency = FLAGS_connection_efficiency;
-  ASSIGN_OR_RETURN(const RemoteStoreSpec store, RemoteStoreFromFlags());
+  ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
   options.open_remote = [store](const std::string& address, const auto& say) {
-    RemoteStoreSpec spec = store;
+    StoreSpec spec = store;
     spec.url = address;
     return OpenStoreData(spec, say);
   };
@@ -115,7 +115,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
 }
 
 absl::StatusOr<ExitCode> PackFromFlags() {
-  ASSIGN_OR_RETURN(RemoteStoreSpec store, RemoteStoreFromFlags());
+  ASSIGN_OR_RETURN(StoreSpec store, StoreSpecFromFlags());
   store.url = OverridesFromFlags().dataset.value_or("");
   if (store.url.empty()) {
     return absl::InvalidArgumentError(

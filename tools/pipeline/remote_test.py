@@ -157,7 +157,12 @@ class RemoteTest(unittest.TestCase):
         self.assertGreater(third[0]["storage"]["requests"], 0)
 
     def test_a_large_range_is_one_request_a_shard(self):
-        row = self.run_on(self.shards, "--noconnection_efficiency")[0]
+        # Local files are read by the workers themselves unless one says so.
+        row = self.run_on(
+            self.shards,
+            "--noconnection_efficiency",
+            "--sweep=read_ahead=remote",
+        )[0]
         shards = len(list(self.shards.glob("*.tar")))
         self.assertEqual(row["storage"]["requests"], shards)
 

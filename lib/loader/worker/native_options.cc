@@ -14,7 +14,7 @@
 #include "lib/loader/memory_source.h"
 #include "lib/loader/open_remote_source.h"
 #include "lib/loader/shard_source.h"
-#include "lib/storage/remote_store.h"
+#include "lib/storage/store_spec.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -139,7 +139,7 @@ namespace {
 absl::StatusOr<std::unique_ptr<Source>> StoreSource(
     const LoaderSpec& spec, const NativeSettings& settings,
     const std::vector<SourceFile>& files) {
-  ASSIGN_OR_RETURN(RemoteStoreSpec store, ParseRemoteStore(spec.store));
+  ASSIGN_OR_RETURN(StoreSpec store, ParseStoreSpec(spec.store));
   if (settings.connections > 0) {
     store.options.connections = settings.connections;
   }

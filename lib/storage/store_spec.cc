@@ -1,20 +1,14 @@
-#include "lib/storage/remote_store.h"
-
-#include <utility>
+#include "lib/storage/store_spec.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/status_macros.h"
-#include "lib/storage/cache/cache_dir.h"
-#include "lib/storage/open_store.h"
 
 namespace feedrate {
 namespace {
 
 bool SetField(const std::string& name, const std::string& value,
-              RemoteStoreSpec* spec) {
+              StoreSpec* spec) {
   StoreOptions& options = spec->options;
   if (name == "url") spec->url = value;
   if (name == "endpoint") options.endpoint = value;
@@ -46,8 +40,7 @@ bool SetField(const std::string& name, const std::string& value,
 
 }  // namespace
 
-std::map<std::string, std::string> PrintRemoteStore(
-    const RemoteStoreSpec& spec) {
+std::map<std::string, std::string> PrintStoreSpec(const StoreSpec& spec) {
   return {{"url", spec.url},
           {"endpoint", spec.options.endpoint},
           {"anonymous", spec.options.anonymous ? "true" : "false"},
@@ -59,9 +52,9 @@ std::map<std::string, std::string> PrintRemoteStore(
           {"cache_bytes", absl::StrCat(spec.cache_bytes)}};
 }
 
-absl::StatusOr<RemoteStoreSpec> ParseRemoteStore(
+absl::StatusOr<StoreSpec> ParseStoreSpec(
     const std::map<std::string, std::string>& fields) {
-  RemoteStoreSpec spec;
+  StoreSpec spec;
   for (const auto& [name, value] : fields) {
     if (SetField(name, value, &spec)) continue;
     return absl::InvalidArgumentError(
@@ -69,26 +62,6 @@ absl::StatusOr<RemoteStoreSpec> ParseRemoteStore(
   }
   if (!spec.url.empty()) return spec;
   return absl::InvalidArgumentError("a store without a url");
-}
-
-absl::StatusOr<OpenedStore> OpenRemoteStore(const RemoteStoreSpec& spec) {
-  OpenedStore opened;
-  ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> store,
-                   OpenObjectStore(spec.url, spec.options));
-  opened.is_local = absl::StartsWith(store->url(), "file://");
-  if (spec.cache_folder.empty()) {
-    opened.store = std::move(store);
-    return opened;
-  }
-  CacheOptions options;
-  options.folder = spec.cache_folder;
-  options.max_bytes = spec.cache_bytes;
-  ASSIGN_OR_RETURN(std::unique_ptr<CacheDir> cache, CacheDir::Open(options));
-  auto cached =
-      std::make_shared<CachedStore>(std::move(store), std::move(cache));
-  opened.cached = cached.get();
-  opened.store = std::move(cached);
-  return opened;
 }
 
 }  // namespace feedrate
