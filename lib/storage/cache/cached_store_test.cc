@@ -162,12 +162,13 @@ TEST_F(CachedStoreTest, ErrorsAreNotKept) {
 
 TEST_F(CachedStoreTest, BringsASetHome) {
   const auto objects = store_->List();
-  const auto paths = BringHome(*objects, store_.get(), nullptr);
-  ASSERT_TRUE(paths.ok()) << paths.status();
-  ASSERT_EQ(paths->size(), 4u);
+  const auto set = BringHome(*objects, store_.get(), nullptr);
+  ASSERT_TRUE(set.ok()) << set.status();
+  ASSERT_EQ(set->paths.size(), 4u);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(*ReadFile((*paths)[i]), TestBytes(50000, i));
-    EXPECT_THAT((*paths)[i], HasSubstr(absl::StrCat("0000000", i, ".jpg")));
+    EXPECT_EQ(*ReadFile(set->paths[i]), TestBytes(50000, i));
+    EXPECT_EQ(set->paths[i],
+              absl::StrCat(set->folder, "/000000/0000000", i, ".jpg"));
   }
   EXPECT_EQ(FarReads(), 4);
   ASSERT_TRUE(BringHome(*objects, store_.get(), nullptr).ok());

@@ -28,6 +28,10 @@ std::string EndingOf(const std::string& name) {
   return base.substr(dot);
 }
 
+std::string NumberedFolder(const std::string& folder, int number) {
+  return JoinPath(folder, absl::StrFormat("%06d", number));
+}
+
 absl::Status FetchLarge(const ObjectInfo& object, CachedStore* store) {
   const std::optional<CacheDir::Entry> entry =
       store->cache().Find(store->WholeKey(object));
@@ -65,13 +69,15 @@ absl::Status CheckRoom(const std::vector<ObjectInfo>& objects,
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> BringHome(
+absl::StatusOr<LocalSet> BringHome(
     const std::vector<ObjectInfo>& objects, CachedStore* store,
     const std::function<void(int64_t done, int64_t total)>& progress) {
   CacheDir& cache = store->cache();
   RETURN_IF_ERROR(CheckRoom(objects, cache.options()));
-  ASSIGN_OR_RETURN(const std::string folder, cache.MakeOwnFolder());
-  std::vector<std::string> paths, contents;
+  LocalSet set;
+  ASSIGN_OR_RETURN(set.folder, cache.MakeOwnFolder());
+  std::vector<std::string> contents;
+  int folders = 0;
   for (size_t begin = 0, end; begin < objects.size(); begin = end) {
     end = EndOfRun(objects, begin, kAtOnce);
     if (end == begin + 1 && objects[begin].bytes > kAtOnce) {
@@ -88,15 +94,20 @@ absl::StatusOr<std::vector<std::string>> BringHome(
             cache.options().folder, ": ", objects[i].name,
             " could not be kept; the disk or --cache_bytes is too small"));
       }
-      paths.push_back(JoinPath(
-          folder, absl::StrFormat("%08d%s", i, EndingOf(objects[i].name))));
-      RETURN_IF_ERROR(cache.Link(*entry, paths.back()));
+      if (i == 0 ||
+          ParentFolder(objects[i].name) != ParentFolder(objects[i - 1].name)) {
+        RETURN_IF_ERROR(MakeFolder(NumberedFolder(set.folder, folders++)));
+      }
+      set.paths.push_back(
+          JoinPath(NumberedFolder(set.folder, folders - 1),
+                   absl::StrFormat("%08d%s", i, EndingOf(objects[i].name))));
+      RETURN_IF_ERROR(cache.Link(*entry, set.paths.back()));
     }
     if (progress) {
       progress(static_cast<int64_t>(end), static_cast<int64_t>(objects.size()));
     }
   }
-  return paths;
+  return set;
 }
 
 }  // namespace feedrate

@@ -13,13 +13,20 @@
 
 namespace feedrate {
 
-// Brings all objects into the cache and gives each a path, in one folder, in
-// this order by name; endings stay. The files are there as long as the store,
-// whatever the cache evicts meanwhile. `progress` may be null.
+struct LocalSet {
+  std::string folder;
+  std::vector<std::string> paths;
+};
+
+// Brings all objects into the cache and gives each a path below one folder:
+// 000003/00000042.jpg is object 42, and all objects of a folder, which may be a
+// class, are in one folder here. Sorted paths are in the order of `objects`.
+// The files are there as long as the store, whatever the cache evicts
+// meanwhile. `progress` may be null.
 //
 // ResourceExhausted when they do not fit: then nothing was begun, or the disk
 // is full.
-absl::StatusOr<std::vector<std::string>> BringHome(
+absl::StatusOr<LocalSet> BringHome(
     const std::vector<ObjectInfo>& objects, CachedStore* store,
     const std::function<void(int64_t done, int64_t total)>& progress);
 

@@ -37,11 +37,8 @@ absl::Status Broken(const ObjectInfo& shard, absl::string_view what) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ShardMember>> MembersByIndex(const ObjectInfo& shard,
-                                                        const ObjectInfo& index,
-                                                        ObjectStore* store) {
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadPart(index, 0, index.bytes, store));
+absl::StatusOr<std::vector<ShardMember>> MembersByIndex(
+    const ObjectInfo& shard, const ObjectInfo& index, const std::string& text) {
   absl::StatusOr<ShardIndex> parsed = ParseShardIndex(text);
   if (!parsed.ok()) {
     return absl::Status(

@@ -11,11 +11,10 @@
 
 namespace feedrate {
 
-// By its index, which is read whole. FailedPrecondition when that is of another
-// version of the shard.
-absl::StatusOr<std::vector<ShardMember>> MembersByIndex(const ObjectInfo& shard,
-                                                        const ObjectInfo& index,
-                                                        ObjectStore* store);
+// By the text of its index, which is the object `index`. FailedPrecondition
+// when that is of another version of the shard.
+absl::StatusOr<std::vector<ShardMember>> MembersByIndex(
+    const ObjectInfo& shard, const ObjectInfo& index, const std::string& text);
 
 // By the headers in the shard, read a megabyte at a time; what lies within a
 // larger member is passed over. Plain files alone, without checksums.
