@@ -1,6 +1,7 @@
 #include "lib/storage/http/attempt.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -94,7 +95,7 @@ void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
 }
 
 absl::Status HttpAttempt::Finish(CURLcode code) {
-  if (!status_.ok()) return status_;
+  if (!status_.ok()) return std::move(status_);
   // An answer that says what is wrong tells more than how it broke off.
   if (response_.status >= 300) return exchange_->Refused(response_);
   if (code == CURLE_UNSUPPORTED_PROTOCOL && WasSent(easy_)) {

@@ -82,7 +82,7 @@ class TestExchange : public HttpExchange {
   }
   void Done(absl::Status status) override {
     outcome_.status = std::move(status);
-    outcomes_->Set(index_, outcome_);
+    outcomes_->Set(index_, std::move(outcome_));
   }
   int64_t BytesLeft() const override { return 1 << 20; }
 
