@@ -10,9 +10,12 @@
 // Each object is one read, so that its checksum is verified. --stream reads
 // range by range and drops the bytes. What was transferred goes to stderr
 // as JSON.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -135,6 +138,20 @@ absl::Status PrintAll(ObjectStore* store,
   return absl::OkStatus();
 }
 
+struct Freed {
+  void operator()(char* memory) const { std::free(memory); }
+};
+using Slot = std::unique_ptr<char, Freed>;
+
+// In large pages, and not set to zero: it is written over at once.
+Slot NewSlot(int64_t bytes) {
+  constexpr int64_t kPage = int64_t{2} << 20;
+  const size_t rounded = (bytes + kPage - 1) / kPage * kPage;
+  char* memory = static_cast<char*>(std::aligned_alloc(kPage, rounded));
+  madvise(memory, rounded, MADV_HUGEPAGE);
+  return Slot(memory);
+}
+
 // Every range of every object, each into the slot of the one that ended: what
 // a loader does that keeps up.
 class Streamer {
@@ -142,13 +159,13 @@ class Streamer {
   Streamer(ObjectStore* store, const std::vector<ObjectInfo>& infos)
       : store_(store),
         infos_(infos),
-        slots_(2 * std::max(1, FLAGS_connections)),
+        slots_(std::max(1, FLAGS_connections)),
         left_(static_cast<int64_t>(slots_.size())) {}
 
   absl::Status Run() {
-    for (std::string& slot : slots_) {
-      slot.resize(FLAGS_range_bytes);
-      Next(&slot[0]);
+    for (Slot& slot : slots_) {
+      slot = NewSlot(FLAGS_range_bytes);
+      Next(slot.get());
     }
     left_.Wait();
     return status_;
@@ -187,7 +204,7 @@ class Streamer {
 
   ObjectStore* const store_;
   const std::vector<ObjectInfo>& infos_;
-  std::vector<std::string> slots_;
+  std::vector<Slot> slots_;
   Latch left_;
   std::mutex mutex_;
   size_t object_ = 0;

@@ -1,5 +1,6 @@
 #include "lib/storage/remote/range_exchange.h"
 
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -48,7 +49,8 @@ class RangeExchange : public HttpExchange {
     }
     std::memcpy(out_ + received_, bytes.data(), bytes.size());
     received_ += static_cast<int64_t>(bytes.size());
-    read_->context().bytes += static_cast<int64_t>(bytes.size());
+    read_->context().bytes.fetch_add(static_cast<int64_t>(bytes.size()),
+                                     std::memory_order_relaxed);
     return absl::OkStatus();
   }
 

@@ -251,7 +251,7 @@ class FaultRunTest(RemoteCase):
         # Every kind, damage to parts too: the whole has a checksum.
         kinds = self.run_faults("s3", [], corrupt_parts=True)
         if FULL:
-            self.assertEqual(set(kinds), set(KINDS) - {"wrong_checksum"})
+            self.assertEqual(set(kinds), set(KINDS))
 
     def test_whole_objects_of_gcs(self):
         kinds = self.run_faults("gs", [], corrupt_parts=True)
