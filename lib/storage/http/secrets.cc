@@ -10,7 +10,25 @@
 
 namespace feedrate {
 namespace {
+
 constexpr size_t kShortest = 4;
+// Of a signature by SHA-256, in hexadecimal.
+constexpr size_t kSignature = 64;
+
+std::string WithoutSignatures(absl::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const size_t run =
+        std::find_if_not(text.begin(), text.end(), absl::ascii_isxdigit) -
+        text.begin();
+    absl::StrAppend(&safe, run >= kSignature ? "***" : text.substr(0, run));
+    text.remove_prefix(run);
+    absl::StrAppend(&safe, text.substr(0, 1));
+    text.remove_prefix(std::min<size_t>(1, text.size()));
+  }
+  return safe;
+}
+
 }  // namespace
 
 void Secrets::Add(absl::string_view secret) {
@@ -30,6 +48,7 @@ std::string Secrets::Redact(absl::string_view text) const {
   for (const std::string& secret : secrets_) {
     safe = absl::StrReplaceAll(safe, {{secret, "***"}});
   }
+  safe = WithoutSignatures(safe);
   for (char& c : safe) {
     if (absl::ascii_iscntrl(c)) c = ' ';
   }

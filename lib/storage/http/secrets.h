@@ -16,8 +16,9 @@ class Secrets {
   // Texts of fewer than four characters are not hidden: they occur everywhere.
   void Add(absl::string_view secret);
 
-  // `text` with every secret, as it is or percent-encoded, replaced by "***",
-  // control characters by spaces, and cut to `kMaxText`.
+  // `text` with every secret, as it is or percent-encoded, and whatever looks
+  // like a signature replaced by "***", control characters by spaces, and cut
+  // to `kMaxText`.
   std::string Redact(absl::string_view text) const;
 
   static constexpr size_t kMaxText = 300;

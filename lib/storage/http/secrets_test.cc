@@ -19,6 +19,14 @@ TEST(SecretsTest, HidesThemInEveryForm) {
   EXPECT_EQ(secrets.Redact("a token-and-more, a token"), "a ***, a ***");
 }
 
+TEST(SecretsTest, HidesSignatures) {
+  const std::string signature(64, 'a');
+  EXPECT_EQ(Secrets().Redact("x " + signature + ", y"), "x ***, y");
+  EXPECT_EQ(Secrets().Redact(signature), "***");
+  const std::string etag(32, 'a');
+  EXPECT_EQ(Secrets().Redact("x " + etag), "x " + etag);
+}
+
 TEST(SecretsTest, LeavesOneShortLine) {
   const Secrets none;
   EXPECT_EQ(none.Redact("a\nb\x1b[0m"), "a b [0m");

@@ -74,5 +74,6 @@ def check(method, target, headers, keys, region):
         raise Refused(
             403,
             "SignatureDoesNotMatch",
-            f"{access} with {secret} signed {text!r}, got {signature}",
+            # Real servers repeat what they got, too.
+            f"{access} signed {text!r}: {headers['authorization']}",
         )
