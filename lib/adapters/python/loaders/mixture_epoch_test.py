@@ -1,4 +1,4 @@
-"""What the reply about a mixture says, with a clock that only the test moves."""
+"""What a mixture's reply says, with a clock that only the test moves."""
 
 import unittest
 

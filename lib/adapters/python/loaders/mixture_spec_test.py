@@ -14,7 +14,9 @@ class SpecTest(unittest.TestCase):
         self.assertEqual((spec.batch_size, spec.pair_offset), (64, 1))
 
     def test_threads(self):
-        self.assertEqual(mixture_spec.parse({"decode_parallelism": 3}).threads, 3)
+        self.assertEqual(
+            mixture_spec.parse({"decode_parallelism": 3}).threads, 3
+        )
         processors = len(os.sched_getaffinity(0))
         self.assertEqual(mixture_spec.parse({}).threads, processors)
 
@@ -39,9 +41,7 @@ class SetsTest(unittest.TestCase):
         return mixture_spec.read_sets(fd)
 
     def test_in_their_order(self):
-        sets = [
-            {"name": name, "weight": 0.5, "shards": ["x"]} for name in "ba"
-        ]
+        sets = [{"name": name, "weight": 0.5, "shards": ["x"]} for name in "ba"]
         self.assertEqual([one.name for one in self.read(*sets)], ["b", "a"])
 
     def test_what_cannot_be(self):
