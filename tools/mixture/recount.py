@@ -5,10 +5,10 @@
     tools/mixture/recount.py DIR/**/*.jsonl
 
 Shares nothing with the program but the records: the mixture error, the rate at
-which the dominant data set changes, how many data sets dominate, samples by data
-set, the median and the tails of batch times, and the stalls are computed here
-from the batches, and held against the row of the same run. Only the weights are
-taken from the row, because batches do not have them.
+which the dominant data set changes, how many data sets dominate, samples and
+stalls by data set, the median and the tails of batch times are computed here
+from the batches, and held against the row of the same run. Only the weights
+are taken from the row, because batches do not have them.
 
 Prints a line a run. Exit 0: all agree; 3: a number differs; 5: there is no row
 with its batches.

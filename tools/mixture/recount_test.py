@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The recount itself, on batches whose numbers can be worked out by hand, and on
-rows that say something else."""
+"""The recount itself, on batches whose numbers can be worked out by hand, and
+on rows that say something else."""
 
 import copy
 import json
