@@ -41,7 +41,7 @@ class NativeStream : public BatchStream {
       : epoch_(std::move(epoch)) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
-    ASSIGN_OR_RETURN(const feedrate::Batch* batch, epoch_->Next());
+    ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
     if (batch == nullptr) return BatchStream::Batch();
     return BatchStream::Batch{batch->size, batch->bytes()};
   }
