@@ -85,7 +85,7 @@ absl::StatusOr<EpisodePlace> EpisodeOrder::Next() {
     }
     if (!buffer_.empty()) break;
     if (found_in_pass_ == 0) {
-      return absl::NotFoundError(
+      return absl::FailedPreconditionError(
           absl::StrCat("has no episode in ", paths_.size(), " shards"));
     }
     BeginPass();

@@ -33,19 +33,25 @@ struct EpisodeOrderOptions {
   uint64_t seed = 0;
 };
 
-// Goes through the shards, `read_interleave` of them in turns, a record of each,
-// and draws from a buffer of `shuffle_buffer` places. When all have come, the
-// next pass begins with another order. The order depends on seed and data alone.
-// Only heads of records are read. Not thread-safe.
+// Goes through the shards, `read_interleave` of them in turns, a record of
+// each, and draws from a buffer of `shuffle_buffer` places. When all have come,
+// the next pass begins with another order. The order depends on seed and data
+// alone. Only heads of records are read. Not thread-safe.
 class EpisodeOrder {
  public:
   EpisodeOrder(std::vector<std::string> shards,
                const EpisodeOrderOptions& options);
 
   // The next episode. An error is that of a shard, which is left out for the
-  // rest of the pass: the next call goes on without it. NotFound: a whole pass
-  // had no episode at all, and there will be none.
+  // rest of the pass: the next call goes on without it. FailedPrecondition: a
+  // whole pass had no episode at all, and there will be none.
   absl::StatusOr<EpisodePlace> Next();
+
+  // Unmaps the shards. REQUIRES: nobody looks at their episodes, or calls Next.
+  void Close() {
+    open_.clear();
+    shards_.clear();
+  }
 
  private:
   struct Cursor {

@@ -28,11 +28,10 @@ bool IsShard(const std::string& path) {
 absl::StatusOr<std::vector<std::string>> ShardsOf(const std::string& folder) {
   ASSIGN_OR_RETURN(std::vector<std::string> paths,
                    ListFiles(folder, "", /*recursive=*/true));
-  paths.erase(std::remove_if(paths.begin(), paths.end(),
-                             [](const std::string& path) {
-                               return !IsShard(path);
-                             }),
-              paths.end());
+  paths.erase(
+      std::remove_if(paths.begin(), paths.end(),
+                     [](const std::string& path) { return !IsShard(path); }),
+      paths.end());
   return paths;
 }
 
@@ -55,8 +54,9 @@ absl::StatusOr<std::vector<MixtureSource>> FromFile(const std::string& folder,
   std::vector<MixtureSource> sources;
   for (const DatasetWeight& entry : file.weights()) {
     if (entry.dataset().empty() || !entry.has_weight()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": entry ", sources.size(), " lacks its dataset or its weight"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": entry ", sources.size(),
+                       " lacks its dataset or its weight"));
     }
     MixtureSource& source = sources.emplace_back();
     source.name = entry.dataset();
@@ -89,7 +89,8 @@ absl::Status WriteMixtureFile(const std::string& folder,
 absl::StatusOr<std::vector<MixtureSource>> ReadMixtureFolder(
     const std::string& folder) {
   if (!IsFolder(folder)) {
-    return absl::NotFoundError(absl::StrCat(folder, ": there is no such folder"));
+    return absl::NotFoundError(
+        absl::StrCat(folder, ": there is no such folder"));
   }
   std::error_code error;
   const std::string absolute =
@@ -108,8 +109,9 @@ absl::StatusOr<std::vector<MixtureSource>> ReadMixtureFolder(
   }
   if (!sources.empty()) return sources;
   return absl::NotFoundError(absl::StrCat(
-      folder, ": holds no data set; it needs a folder of .tfrecord files for "
-              "each, and ",
+      folder,
+      ": holds no data set; it needs a folder of .tfrecord files for "
+      "each, and ",
       kMixtureFileName, " for their weights"));
 }
 

@@ -45,9 +45,9 @@ constexpr FrameSize kSizes[] = {{128, 128}, {256, 256}, {240, 320}, {180, 320},
                                 {300, 300}, {480, 640}};
 
 absl::Status Wrong(absl::string_view dataset, absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(dataset, ": ", what,
-                   "; write for example synthetic:episodes,datasets=29,seed=1"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      dataset, ": ", what,
+      "; write for example synthetic:episodes,datasets=29,seed=1"));
 }
 
 // One NAME=VALUE of the form that DatasetId has checked.
@@ -71,8 +71,9 @@ absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
         *value <= most) {
       return absl::OkStatus();
     }
-    return Wrong(dataset,
-                 absl::StrCat(name, " must be a whole number from 1 to ", most));
+    return Wrong(
+        dataset,
+        absl::StrCat(name, " must be a whole number from 1 to ", most));
   }
   return Wrong(dataset, absl::StrCat("parameter \"", parts.first,
                                      "\" is unknown; datasets, episodes, "
@@ -82,7 +83,7 @@ absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
 int Even(int size) { return std::max(16, size / 2 * 2); }
 
 std::string Instruction(SyntheticRandom* random) {
-  constexpr const char* kVerbs[] = {"pick up", "push", "lift", "open",
+  constexpr const char* kVerbs[] = {"pick up",   "push",     "lift", "open",
                                     "hand over", "put away", "wipe"};
   constexpr const char* kThings[] = {"the red block", "the drawer",
                                      "a blue bowl",   "the sponge",
@@ -148,8 +149,8 @@ SyntheticDataset SyntheticDatasetOf(const SyntheticEpisodesSpec& spec,
   dataset.height = Even(size.height * spec.scale / 100);
   dataset.width = Even(size.width * spec.scale / 100);
   dataset.quality = random.Between(75, 95);
-  dataset.episodes = std::max(
-      1, random.Between(spec.episodes / 2, spec.episodes * 3 / 2));
+  dataset.episodes =
+      std::max(1, random.Between(spec.episodes / 2, spec.episodes * 3 / 2));
   dataset.shards = std::min(spec.shards, dataset.episodes);
   dataset.frames =
       std::max(2, random.Between(spec.frames / 3, spec.frames * 5 / 3));
@@ -160,8 +161,8 @@ SyntheticDataset SyntheticDatasetOf(const SyntheticEpisodesSpec& spec,
 }
 
 std::string SyntheticEpisode(const SyntheticDataset& dataset, int index) {
-  SyntheticRandom random(dataset.seed + static_cast<uint64_t>(index) *
-                                            0x9e3779b97f4a7c15u);
+  SyntheticRandom random(dataset.seed +
+                         static_cast<uint64_t>(index) * 0x9e3779b97f4a7c15u);
   const int frames = std::max(
       2, random.Between(dataset.frames * 3 / 4, dataset.frames * 5 / 4));
   const std::string instruction = Instruction(&random);
@@ -201,9 +202,9 @@ absl::Status WriteSyntheticEpisodes(
                  absl::StrFormat("%05d-of-%05d.tfrecord", shards[at].second,
                                  dataset.shards));
     const absl::Status written =
-        IsFile(path) ? absl::OkStatus()
-                     : WriteFileAtomically(path,
-                                           Shard(dataset, shards[at].second));
+        IsFile(path)
+            ? absl::OkStatus()
+            : WriteFileAtomically(path, Shard(dataset, shards[at].second));
     const std::lock_guard<std::mutex> lock(mutex);
     failure.Update(written);
     if (progress) progress(++done, shards.size());

@@ -2,7 +2,7 @@
 // same bytes on every machine, for mixtures without data.
 //
 // The data sets are as unlike as those that people mix: weights over two orders
-// of magnitude, frames from 128 x 128 to 640 x 480, long and short episodes,
+// of magnitude, frames from 160 x 120 to 640 x 480, long and short episodes,
 // more and less compression, other widths of action and state.
 #ifndef FEEDRATE_LIB_LOADER_MIXTURE_SYNTHETIC_EPISODES_H_
 #define FEEDRATE_LIB_LOADER_MIXTURE_SYNTHETIC_EPISODES_H_
