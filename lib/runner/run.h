@@ -37,6 +37,8 @@ struct RunOptions {
   bool account = false;
   // Of jobs that measure loaders.
   LoaderRunOptions loader;
+  // Of jobs that measure mixtures.
+  MixtureRunOptions mixture;
   // Hears of each row that is written. Optional.
   std::function<void(const Row&)> on_row;
 };
