@@ -20,8 +20,9 @@ constexpr double kFed = 0.05;
 // stalls, else there is no culprit.
 constexpr size_t kWorst = 3;
 constexpr double kCulprit = 0.1;
+// Slow returns that cause this part of them want a word, whoever returns.
+constexpr double kManyReturns = 0.2;
 // How much longer than usual a wait must be to say something of its data set.
-constexpr double kSlowReturn = 2;
 constexpr double kSlowBatch = 1.25;
 // A weight is never cut by more at once: the mixture is the experiment.
 constexpr double kLeastWeight = 0.5;
@@ -41,15 +42,32 @@ std::string Doubled(const MixtureRun& run, const std::string& setting) {
   return absl::StrCat(setting, " from ", value, " to ", 2 * value);
 }
 
-std::string AboutReturns(const MixtureRun& run, const DatasetStalls& one,
-                         double typical_s) {
-  return absl::StrCat(
-      one.dataset, " came back ", one.returns,
-      " times after a long absence (up to ", one.longest_gap,
-      " batches), and the consumer then waited ",
-      Milliseconds(one.return_wait_s), " where ", Milliseconds(typical_s),
+void AddReturns(const MixtureRun& run, const MixtureStalls& stalls,
+                std::vector<std::string>* advice) {
+  if (stalls.total_excess_s <= 0 ||
+      stalls.return_excess_s < kManyReturns * stalls.total_excess_s) {
+    return;
+  }
+  std::string names;
+  int64_t returns = 0;
+  size_t count = 0;
+  double wait_s = 0;
+  for (const DatasetStalls& one : stalls.datasets) {
+    if (!one.returns_slowly) continue;
+    if (++count <= kWorst) {
+      absl::StrAppend(&names, names.empty() ? "" : ", ", one.dataset);
+    }
+    returns += one.returns;
+    wait_s += one.return_wait_s * static_cast<double>(one.returns);
+  }
+  if (count > kWorst) absl::StrAppend(&names, " and ", count - kWorst, " more");
+  advice->push_back(absl::StrCat(
+      names, " came back ", returns,
+      " times after a long absence, and the consumer then waited ",
+      Milliseconds(wait_s / static_cast<double>(returns)), " where ",
+      Milliseconds(stalls.typical_wait_s),
       " are usual: keep more data sets open (try ",
-      Doubled(run, "pipeline_interleave"), ") or ask for it more often.");
+      Doubled(run, "pipeline_interleave"), ") or ask for them more often."));
 }
 
 std::string AboutCost(const MixtureRun& run, const DatasetStalls& one,
@@ -72,16 +90,12 @@ void AddWorst(const MixtureRun& run, const MixtureStalls& stalls,
   const double typical_s = stalls.typical_wait_s;
   for (size_t i = 0; i < std::min(kWorst, stalls.datasets.size()); ++i) {
     const DatasetStalls& one = stalls.datasets[i];
-    if (one.dominated == 0 || typical_s <= 0 ||
+    if (one.returns_slowly || one.dominated == 0 || typical_s <= 0 ||
         one.excess_s < kCulprit * stalls.total_excess_s) {
       continue;
     }
     const double ratio = one.typical_stall_s / typical_s;
-    if (one.returns > 1 && one.return_wait_s >= kSlowReturn * typical_s) {
-      advice->push_back(AboutReturns(run, one, typical_s));
-    } else if (ratio >= kSlowBatch) {
-      advice->push_back(AboutCost(run, one, ratio));
-    }
+    if (ratio >= kSlowBatch) advice->push_back(AboutCost(run, one, ratio));
   }
 }
 
@@ -123,6 +137,7 @@ std::vector<std::string> MixtureAdvice(const MixtureRun& run,
   if (stalls.wait_share < kFed) {
     advice.push_back(absl::StrCat(waited, ": the loader keeps up."));
   } else {
+    AddReturns(run, stalls, &advice);
     AddWorst(run, stalls, &advice);
     if (advice.empty()) {
       advice.push_back(absl::StrCat(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -91,6 +92,15 @@ StackedColumn ColumnOf(const MixtureRun& run, const Parts& parts, size_t first,
   return column;
 }
 
+// The smallest of 1, 2, 5, 10, 20, 50, … that is not below `value`.
+size_t RoundUp(double value) {
+  for (size_t power = 1;; power *= 10) {
+    for (const size_t digit : {1, 2, 5}) {
+      if (static_cast<double>(digit * power) >= value) return digit * power;
+    }
+  }
+}
+
 StackedColumns ChartOf(const MixtureRun& run, const Parts& parts,
                        double width) {
   StackedColumns chart;
@@ -109,18 +119,14 @@ StackedColumns ChartOf(const MixtureRun& run, const Parts& parts,
 StackedColumns MixtureOverTime(const MixtureRun& run, double width) {
   const Parts parts = PartsOf(run);
   StackedColumns chart = ChartOf(run, parts, width);
-  chart.title = absl::StrCat("Mixture over time: ", run.Name());
-  const size_t room =
-      std::max<size_t>(10, static_cast<size_t>(width / kColumnPixels));
-  const size_t each =
-      (run.batches.size() + room - 1) / std::max<size_t>(1, room);
-  const size_t columns = each == 0 ? 0 : run.batches.size() / each;
-  const size_t label_every = std::max<size_t>(
-      1, static_cast<size_t>(columns * kLabelPixels / std::max(1.0, width)));
+  chart.title = absl::StrCat("Mixture over time: ", run.name);
+  // So many batches share a column, and so many lie between two labels.
+  const size_t each = RoundUp(run.batches.size() * kColumnPixels / width);
+  const size_t labelled = RoundUp(run.batches.size() * kLabelPixels / width);
   for (size_t first = 0; first < run.batches.size(); first += each) {
     const size_t last = std::min(first + each, run.batches.size());
     StackedColumn column = ColumnOf(run, parts, first, last);
-    if (chart.columns.size() % label_every == 0) {
+    if (first % labelled == 0) {
       column.label = absl::StrCat(run.batches[first].batch_index());
     }
     if (chart.mark == 0 && run.warmup > 0 && first >= run.warmup) {
@@ -138,7 +144,7 @@ StackedColumns MixtureOverTime(const MixtureRun& run, double width) {
 StackedColumns MixtureWindows(const MixtureRun& run, double width) {
   const Parts parts = PartsOf(run);
   StackedColumns chart = ChartOf(run, parts, width);
-  chart.title = absl::StrCat("Single batches: ", run.Name());
+  chart.title = absl::StrCat("Single batches: ", run.name);
   for (size_t b = 0; b < run.batches.size(); ++b) {
     const int64_t place = run.batches[b].batch_index() % kWindowStride;
     if (place >= kWindowBatches) continue;

@@ -52,11 +52,13 @@ TEST(MixtureFiguresTest, ManyBatchesShareColumns) {
   const StackedColumns chart = MixtureOverTime(RunOf(1208, 3), 600);
   EXPECT_LE(chart.columns.size(), 100u);
   EXPECT_GT(chart.columns.size(), 50u);
-  EXPECT_EQ(chart.columns[0].name, "batches 0 to 12");
-  EXPECT_THAT(chart.columns[0].values, ElementsAre(39, 26, 13));
-  EXPECT_DOUBLE_EQ(chart.columns[0].below, 6);
+  EXPECT_EQ(chart.columns[0].name, "batches 0 to 19");
+  EXPECT_THAT(chart.columns[0].values, ElementsAre(60, 40, 20));
+  EXPECT_DOUBLE_EQ(chart.columns[0].below, 9.5);
+  EXPECT_EQ(chart.columns[10].label, "200");
+  EXPECT_EQ(chart.columns[11].label, "");
   EXPECT_EQ(chart.mark, 1u);
-  EXPECT_THAT(chart.x_title, HasSubstr("13 in a column"));
+  EXPECT_THAT(chart.x_title, HasSubstr("20 in a column"));
 }
 
 TEST(MixtureFiguresTest, ManyDataSetsShareGrey) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -71,17 +71,38 @@ void CountSamples(MixtureRun* run) {
   }
 }
 
-}  // namespace
-
-std::string MixtureRun::Name() const {
-  if (!row.has_value()) return absl::StrCat("job ", job_id);
-  std::string name = row->library();
-  for (const auto& setting : std::map<std::string, std::string>(
-           row->settings().begin(), row->settings().end())) {
-    absl::StrAppend(&name, ", ", setting.first, " ", setting.second);
+// Settings that tell the runs apart, and two that say what is mixed how.
+std::set<std::string> NamedSettings(const std::vector<MixtureRun>& runs) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const MixtureRun& run : runs) {
+    if (!run.row.has_value()) continue;
+    for (const auto& setting : run.row->settings()) {
+      values[setting.first].insert(setting.second);
+    }
   }
-  return name;
+  std::set<std::string> named = {"metadata", "mix_block_length"};
+  for (const auto& [name, different] : values) {
+    if (different.size() > 1) named.insert(name);
+  }
+  return named;
 }
+
+void NameRuns(std::vector<MixtureRun>* runs) {
+  const std::set<std::string> named = NamedSettings(*runs);
+  for (MixtureRun& run : *runs) {
+    if (!run.row.has_value()) {
+      run.name = absl::StrCat("job ", run.job_id);
+      continue;
+    }
+    run.name = run.row->library();
+    for (const std::string& name : named) {
+      const std::string value = run.Setting(name);
+      if (!value.empty()) absl::StrAppend(&run.name, ", ", name, " ", value);
+    }
+  }
+}
+
+}  // namespace
 
 std::string MixtureRun::Setting(const std::string& name) const {
   if (!row.has_value()) return "";
@@ -118,6 +139,7 @@ std::vector<MixtureRun> MixtureRunsOf(const std::vector<Row>& rows,
     CountSamples(&run);
     runs.push_back(std::move(run));
   }
+  NameRuns(&runs);
   return runs;
 }
 

@@ -28,9 +28,10 @@ struct MixtureRun {
   std::vector<std::vector<int64_t>> counts;
   // Batches at the start that are not measured.
   size_t warmup = 0;
+  // What it is called on a page: the library, the settings in which the runs
+  // differ, and metadata and block length in any case.
+  std::string name;
 
-  // What the run is called on a page: library and settings.
-  std::string Name() const;
   // A setting of its row. Empty: the row does not have it.
   std::string Setting(const std::string& name) const;
   // Samples of each data set in the measured batches.

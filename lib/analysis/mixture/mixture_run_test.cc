@@ -11,7 +11,6 @@ namespace feedrate {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -24,7 +23,7 @@ TEST(MixtureRunTest, BatchesAreInOrderAndCountedByDataset) {
   EXPECT_THAT(runs[0].weight_shares, ElementsAre(0.25, 0.75));
   EXPECT_THAT(runs[0].counts,
               ElementsAre(ElementsAre(1, 3), ElementsAre(0, 4)));
-  EXPECT_THAT(runs[0].Name(), HasSubstr("native, mix_block_length 4"));
+  EXPECT_EQ(runs[0].name, "native, mix_block_length 4");
   EXPECT_EQ(runs[0].Setting("mix_block_length"), "4");
   EXPECT_EQ(runs[0].Setting("nosuch"), "");
 }
@@ -35,7 +34,22 @@ TEST(MixtureRunTest, WithoutARowNamesComeFromTheBatches) {
   ASSERT_THAT(runs, SizeIs(1));
   EXPECT_THAT(runs[0].datasets, ElementsAre("b", "a", "c"));
   EXPECT_THAT(runs[0].weight_shares, IsEmpty());
-  EXPECT_EQ(runs[0].Name(), "job j");
+  EXPECT_EQ(runs[0].name, "job j");
+}
+
+TEST(MixtureRunTest, NamesSayInWhatRunsDiffer) {
+  Row other = MakeMixtureRow({{"a", 1}});
+  other.set_job_id("k");
+  (*other.mutable_settings())["queue_depth"] = "8";
+  Row row = MakeMixtureRow({{"a", 1}});
+  (*row.mutable_settings())["queue_depth"] = "4";
+  Batch batch = MakeBatch(0, {{"a", 4}});
+  batch.set_job_id("k");
+  const auto runs =
+      MixtureRunsOf({row, other}, {MakeBatch(0, {{"a", 4}}), batch});
+  ASSERT_THAT(runs, SizeIs(2));
+  EXPECT_EQ(runs[0].name, "native, mix_block_length 4, queue_depth 4");
+  EXPECT_EQ(runs[1].name, "native, mix_block_length 4, queue_depth 8");
 }
 
 TEST(MixtureRunTest, TheWarmupIsNotMeasured) {

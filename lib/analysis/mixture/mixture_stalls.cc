@@ -44,26 +44,46 @@ int64_t LongestGap(const MixtureRun& run, size_t d) {
   return longest;
 }
 
-void AddReturns(const MixtureRun& run, size_t d, DatasetStalls* stalls) {
+// Of each batch: the data sets that came back in it after a large gap.
+using Returned = std::vector<std::vector<size_t>>;
+
+void AddReturns(const MixtureRun& run, size_t d, double typical_wait_s,
+                DatasetStalls* stalls, Returned* returned) {
   const std::vector<Gap> gaps = GapsOf(run, d);
-  if (gaps.empty()) return;
   double mean = 0;
-  for (const Gap& gap : gaps) mean += static_cast<double>(gap.batches);
-  mean /= static_cast<double>(gaps.size());
+  for (const Gap& gap : gaps) {
+    mean += static_cast<double>(gap.batches) / static_cast<double>(gaps.size());
+  }
+  std::vector<double> waits;
   for (const Gap& gap : gaps) {
     if (gap.batches < kLargeGapBatches ||
         static_cast<double>(gap.batches) < kLargeGapFactor * mean) {
       continue;
     }
-    ++stalls->returns;
-    stalls->return_wait_s += run.batches[gap.returned].wait_s();
+    waits.push_back(run.batches[gap.returned].wait_s());
+    (*returned)[gap.returned].push_back(d);
   }
-  if (stalls->returns > 0) {
-    stalls->return_wait_s /= static_cast<double>(stalls->returns);
-  }
+  if (waits.empty()) return;
+  stalls->returns = static_cast<int64_t>(waits.size());
+  stalls->return_wait_s = Median(waits);
+  stalls->returns_slowly =
+      stalls->returns >= kFewReturns &&
+      stalls->return_wait_s >= kSlowReturn * typical_wait_s;
 }
 
-void AddDominated(const MixtureRun& run, MixtureStalls* all) {
+// Those of them whose returns are slow.
+std::vector<DatasetStalls*> SlowIn(const std::vector<size_t>& returned,
+                                   MixtureStalls* all) {
+  std::vector<DatasetStalls*> slow;
+  for (const size_t d : returned) {
+    if (all->datasets[d].returns_slowly) slow.push_back(&all->datasets[d]);
+  }
+  return slow;
+}
+
+// REQUIRES: `all->datasets` are in the order of the run's.
+void AddDominated(const MixtureRun& run, const Returned& returned,
+                  MixtureStalls* all) {
   std::map<std::string, DatasetStalls*> by_name;
   for (DatasetStalls& one : all->datasets) by_name[one.dataset] = &one;
   std::map<DatasetStalls*, std::vector<double>> waits;
@@ -71,11 +91,21 @@ void AddDominated(const MixtureRun& run, MixtureStalls* all) {
     const Batch& batch = run.batches[b];
     const auto found = by_name.find(batch.dominant());
     if (found == by_name.end()) continue;
-    ++found->second->dominated;
-    found->second->stall_s += batch.wait_s();
-    waits[found->second].push_back(batch.wait_s());
-    found->second->excess_s +=
-        std::max(0.0, batch.wait_s() - all->typical_wait_s);
+    DatasetStalls* const dominant = found->second;
+    ++dominant->dominated;
+    dominant->stall_s += batch.wait_s();
+    waits[dominant].push_back(batch.wait_s());
+    const double excess = std::max(0.0, batch.wait_s() - all->typical_wait_s);
+    std::vector<DatasetStalls*> causes = SlowIn(returned[b], all);
+    all->total_excess_s += excess;
+    if (causes.empty()) {
+      causes.push_back(dominant);
+    } else {
+      all->return_excess_s += excess;
+    }
+    for (DatasetStalls* const cause : causes) {
+      cause->excess_s += excess / static_cast<double>(causes.size());
+    }
   }
   for (const auto& [one, values] : waits) one->typical_stall_s = Median(values);
 }
@@ -99,6 +129,7 @@ void AddWaits(const MixtureRun& run, MixtureStalls* all) {
 MixtureStalls StallsOf(const MixtureRun& run) {
   MixtureStalls all;
   AddWaits(run, &all);
+  Returned returned(run.batches.size());
   const std::vector<int64_t> samples = run.MeasuredSamples();
   const double sum = static_cast<double>(
       std::accumulate(samples.begin(), samples.end(), int64_t{0}));
@@ -108,13 +139,10 @@ MixtureStalls StallsOf(const MixtureRun& run) {
     if (!run.weight_shares.empty()) one.weight_share = run.weight_shares[d];
     if (sum > 0) one.sample_share = static_cast<double>(samples[d]) / sum;
     one.longest_gap = LongestGap(run, d);
-    AddReturns(run, d, &one);
+    AddReturns(run, d, all.typical_wait_s, &one, &returned);
     all.datasets.push_back(std::move(one));
   }
-  AddDominated(run, &all);
-  for (const DatasetStalls& one : all.datasets) {
-    all.total_excess_s += one.excess_s;
-  }
+  AddDominated(run, returned, &all);
   std::sort(all.datasets.begin(), all.datasets.end(),
             [](const DatasetStalls& a, const DatasetStalls& b) {
               return std::make_tuple(-a.excess_s, -a.stall_s, a.dataset) <

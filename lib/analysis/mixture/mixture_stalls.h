@@ -23,20 +23,26 @@ struct DatasetStalls {
   double stall_s = 0;
   // Median of those waits. 0: it dominated none.
   double typical_stall_s = 0;
-  // The part of `stall_s` above a typical wait in each batch: a data set that
+  // What was waited above the typical in batches that it slowed: those in which
+  // it came back slowly, and of the others those it dominated. A data set that
   // dominates often and costs no more than others causes none.
   double excess_s = 0;
   // Most batches in a row without a sample of it.
   int64_t longest_gap = 0;
   // Gaps at least kLargeGapFactor times its mean gap and kLargeGapBatches long,
-  // after which it came back; and the mean wait for the batches it came back
+  // after which it came back; and the median wait for the batches it came back
   // in.
   int64_t returns = 0;
   double return_wait_s = 0;
+  // It came back often enough to tell, and was waited for then.
+  bool returns_slowly = false;
 };
 
 inline constexpr double kLargeGapFactor = 3;
 inline constexpr int64_t kLargeGapBatches = 5;
+// Fewer returns say nothing; waits below so many typical ones neither.
+inline constexpr int64_t kFewReturns = 3;
+inline constexpr double kSlowReturn = 2;
 
 struct MixtureStalls {
   // By falling excess_s, then stall_s, then name.
@@ -44,8 +50,9 @@ struct MixtureStalls {
   // Median over all batches.
   double typical_wait_s = 0;
   double total_wait_s = 0;
-  // Sum of the data sets' excess.
+  // Sum of the data sets' excess, and what of it lies in slow returns.
   double total_excess_s = 0;
+  double return_excess_s = 0;
   // Of the time from the end of the warm-up to the last batch. 0 where that is
   // not known.
   double wait_share = 0;

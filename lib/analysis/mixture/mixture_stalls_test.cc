@@ -93,15 +93,15 @@ TEST(MixtureAdviceTest, CostlySamplesGetFewerOrMoreThreads) {
 }
 
 TEST(MixtureAdviceTest, SlowReturnsWantMoreOpen) {
-  // Away for 3 batches as a rule, twice for 30, after which it is slow.
+  // Away for 3 batches as a rule, three times for 30, and slow after that.
   std::vector<Batch> batches;
   int i = 0;
-  for (int part = 0; part < 3; ++part) {
+  for (int part = 0; part < 4; ++part) {
     for (int k = 0; k < 40; ++k, ++i) {
       const bool there = k % 4 == 0;
       const bool slow = there && k == 0 && part > 0;
       batches.push_back(
-          there ? MakeBatch(i, {{"b", 5}, {"a", 3}}, slow ? 0.9 : 0.1)
+          there ? MakeBatch(i, {{"a", 7}, {"b", 1}}, slow ? 0.9 : 0.1)
                 : MakeBatch(i, {{"a", 8}}, 0.1));
     }
     for (int k = 0; k < 30; ++k, ++i) {
@@ -110,8 +110,14 @@ TEST(MixtureAdviceTest, SlowReturnsWantMoreOpen) {
   }
   const MixtureRun run =
       RunOf(batches, {MakeMixtureRow({{"a", 0.9}, {"b", 0.1}})});
-  EXPECT_THAT(MixtureAdvice(run, StallsOf(run)),
-              ElementsAre(AllOf(HasSubstr("b came back 2 times"),
+  const MixtureStalls stalls = StallsOf(run);
+  // It dominates nothing, and still it is the one.
+  EXPECT_EQ(stalls.datasets[0].dataset, "b");
+  EXPECT_EQ(stalls.datasets[0].dominated, 0);
+  EXPECT_NEAR(stalls.datasets[0].excess_s, 3 * 0.8, 1e-9);
+  EXPECT_NEAR(stalls.return_excess_s, 3 * 0.8, 1e-9);
+  EXPECT_THAT(MixtureAdvice(run, stalls),
+              ElementsAre(AllOf(HasSubstr("b came back 3 times"),
                                 HasSubstr("pipeline_interleave from 2 to 4"))));
 }
 

@@ -76,8 +76,8 @@ std::string StallText(const MixtureStalls& stalls) {
 
 std::string RunText(const MixtureRun& run) {
   const MixtureStalls stalls = StallsOf(run);
-  std::string text = absl::StrCat(run.Name(), "\n", "job ", run.job_id,
-                                  ", run ", run.run_index, "\n\n");
+  std::string text = absl::StrCat(run.name, "\n", "job ", run.job_id, ", run ",
+                                  run.run_index, "\n\n");
   for (const MixtureFact& fact : MixtureFacts(run, stalls)) {
     absl::StrAppend(&text, "  ", fact.name, ": ", fact.text, "\n");
   }

@@ -28,7 +28,7 @@ Figure FigureOf(const MixtureRun& run, size_t number, const std::string& id,
                 const std::string& caption, Chart chart) {
   Figure figure;
   figure.id = number == 0 ? id : absl::StrCat(id, "-", number + 1);
-  figure.caption = absl::StrCat(caption, " ", run.Name(), ".");
+  figure.caption = absl::StrCat(caption, " ", run.name, ".");
   figure.draw = [run, chart](ScaleType, double width) {
     return DrawStackedColumns(chart(run, width));
   };
@@ -53,7 +53,7 @@ void AddRun(const MixtureRun& run, size_t number, Section* section) {
   section->blocks.emplace_back(Paragraph{absl::StrCat(facts, ".")});
   DocumentTable table = StallTable(stalls);
   table.caption =
-      absl::StrCat("Data sets by the stalls they cause. ", run.Name());
+      absl::StrCat("Data sets by the stalls they cause. ", run.name);
   section->blocks.emplace_back(std::move(table));
   for (const std::string& line : MixtureAdvice(run, stalls)) {
     section->blocks.emplace_back(Paragraph{line});
@@ -71,9 +71,10 @@ absl::optional<Section> MixtureSection(const ReportInput& input) {
   section.title = "How mixtures mix";
   section.blocks.emplace_back(Paragraph{
       "The first run of each job, batch by batch. A data set's stalls are what "
-      "the consumer waited for batches of which it had the most samples; their "
-      "excess is what lies above the median wait. It returns when it comes "
-      "back after a gap of three times its usual one. What is suggested is to "
+      "the consumer waited for batches of which it had the most samples; its "
+      "excess is what lay above the median wait in batches that it slowed. It "
+      "returns when it comes back after a gap of three times its usual one. "
+      "What is suggested is to "
       "be tried in turns with what is, for example by `duel`."});
   for (size_t i = 0; i < runs.size() && i < kShown; ++i) {
     AddRun(runs[i], i, &section);
