@@ -54,6 +54,7 @@ SlurmctldTimeout=30
 MessageTimeout=5
 KillWait=3
 CompleteWait=0
+MaxArraySize=41
 MinJobAge=300
 JobRequeue=1
 END

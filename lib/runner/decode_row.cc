@@ -28,7 +28,7 @@ constexpr double kMinPsnrDb = 40;
 double LimitOf(const RunContext& context, const std::vector<ClipFile>& files) {
   static auto* const known = new std::map<const void*, double>;
   const auto [entry, is_new] = known->emplace(&files, 0);
-  if (is_new) entry->second = context.clips.limit(files).value_or(0);
+  if (is_new) entry->second = context.clips.limit(files, 1).value_or(0);
   return entry->second;
 }
 

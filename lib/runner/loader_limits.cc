@@ -28,8 +28,12 @@ std::optional<Limit> MeasureDecode(const LoaderInputs::Input& input,
 }
 
 std::optional<Limit> MeasureCopy(const LoaderSpec& spec,
+                                 const LoaderInputs::Input& input,
                                  const LimitOptions& options) {
-  const int64_t item_bytes = int64_t{4} * spec.channels * spec.crop * spec.crop;
+  const std::vector<ClipFile>* const clips = input.decoded.files;
+  const size_t frames = clips == nullptr ? 1 : clips->front().frames.size();
+  const int64_t item_bytes = int64_t{4} * spec.channels * spec.crop *
+                             spec.crop * static_cast<int64_t>(frames);
   Limit limit;
   limit.set_name("copy");
   limit.set_throughput(
@@ -38,6 +42,17 @@ std::optional<Limit> MeasureCopy(const LoaderSpec& spec,
 }
 
 }  // namespace
+
+std::optional<Limit> LoaderLimits::MeasureClips(
+    const std::vector<ClipFile>& files, int threads) const {
+  if (clips_ == nullptr) return std::nullopt;
+  const absl::StatusOr<double> throughput = clips_(files, threads);
+  if (!throughput.ok()) return std::nullopt;
+  Limit limit;
+  limit.set_name("libav");
+  limit.set_throughput(*throughput);
+  return limit;
+}
 
 std::optional<Limit> LoaderLimits::Of(const LoaderSpec& spec,
                                       const LoaderInputs::Input& input,
@@ -52,8 +67,10 @@ std::optional<Limit> LoaderLimits::Of(const LoaderSpec& spec,
       options.centred, " ", spec.channels, " ", spec.batch_size);
   const auto [entry, is_new] = known_.emplace(key, std::nullopt);
   if (is_new) {
-    entry->second =
-        in_memory ? MeasureCopy(spec, options) : MeasureDecode(input, options);
+    const std::vector<ClipFile>* const clips = input.decoded.files;
+    entry->second = in_memory          ? MeasureCopy(spec, input, options)
+                    : clips != nullptr ? MeasureClips(*clips, options.threads)
+                                       : MeasureDecode(input, options);
   }
   return entry->second;
 }

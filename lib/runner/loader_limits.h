@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "lib/media/video/clip_set.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
 #include "lib/worker/loader_message.h"
@@ -16,14 +18,21 @@ namespace feedrate {
 // Measures each limit once. Not thread-safe.
 class LoaderLimits {
  public:
+  // `clips` may be null where no job has any.
+  explicit LoaderLimits(ClipLimit clips) : clips_(std::move(clips)) {}
+
   // Of a scope that decodes: pure decoding of the pixels that the crop needs,
-  // on as many processors as there are workers. Of the memory scope: a copy of
-  // the batch's bytes. Nothing where the data is no JPEG, or the recipe needs
-  // other pixels than the crop.
+  // or of the clips' frames, on as many processors as there are workers. Of the
+  // memory scope: a copy of the batch's bytes. Nothing where the data is no
+  // JPEG, or the recipe needs other pixels than the crop.
   std::optional<Limit> Of(const LoaderSpec& spec,
                           const LoaderInputs::Input& input, int processors);
 
  private:
+  std::optional<Limit> MeasureClips(const std::vector<ClipFile>& files,
+                                    int threads) const;
+
+  const ClipLimit clips_;
   // By descriptor of the input, threads, and what is measured.
   std::map<std::string, std::optional<Limit>> known_;
 };

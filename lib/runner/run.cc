@@ -209,7 +209,7 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
     CopyLimit copy_limit(*catalogue_);
-    LoaderLimits loader_limits;
+    LoaderLimits loader_limits(options_.clips.limit);
     MixtureRunOptions mixture = options_.mixture;
     mixture.label = list_.config.label();
     mixture.note = list_.config.note();

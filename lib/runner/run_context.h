@@ -41,8 +41,7 @@ struct RunLimits {
 // What a program can do that has FFmpeg; nothing for others.
 struct ClipTools {
   ClipLoader load;
-  // Clips a second that FFmpeg itself reaches.
-  std::function<absl::StatusOr<double>(const std::vector<ClipFile>&)> limit;
+  ClipLimit limit;
 };
 
 // What flags say about loaders.

@@ -16,9 +16,9 @@
 #include "lib/base/tool_main.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/mixture/mixture_row.h"
+#include "lib/runner/mixture/mixture_summary.h"
 #include "lib/runner/run.h"
 #include "lib/runner/run_flags.h"
-#include "lib/runner/sweep_summary.h"
 
 DEFINE_string(on_error, "fail",
               "WORD: what becomes of data that cannot be used: the end of the "
@@ -86,7 +86,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     absl::StrAppend(&report, MixtureText(row));
   };
   ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
-  std::cerr << report << SweepSummary(rows);
+  std::cerr << report << MixtureSummary(rows);
   return code;
 }
 

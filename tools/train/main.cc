@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "gflags/gflags.h"
 #include "lib/base/choice.h"
 #include "lib/base/dataset_id.h"
@@ -18,6 +19,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
 #include "lib/machine/sizes.h"
+#include "lib/runner/train/slurm_step.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
 #include "lib/runner/train/train_settings.h"
@@ -50,7 +52,7 @@ DEFINE_bool(activation_checkpointing, false,
             "Compute activations again in the backward pass");
 DEFINE_int32(world_size, 1,
              "N: processes that train together, one a device; -1: as many as "
-             "there are");
+             "there are, or as srun started");
 DEFINE_int32(threads, 0, "N: threads of an operation on the CPU; 0: all");
 DEFINE_bool(find_batch_size, false,
             "Double the batch until memory runs out, a row for each");
@@ -106,6 +108,7 @@ ToolInfo Info() {
       "--precision=bf16 --libraries=feedrate,torch_eager,torch_compile",
       "train --sweep='precision=fp32,bf16' --output=rows.jsonl",
       "train --world-size=2",
+      "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
   };
   info.flag_files = {"tools/train/main.cc", kOverrideFlagsFile};
@@ -114,7 +117,23 @@ ToolInfo Info() {
 
 std::string Truth(bool value) { return value ? "1" : "0"; }
 
-absl::StatusOr<TrainRequest> RequestFromFlags(const Overrides& overrides) {
+absl::StatusOr<int> WorldSize(const std::string& device,
+                              const absl::optional<SlurmStep>& step) {
+  if (FLAGS_world_size != -1) {
+    const bool given =
+        !gflags::GetCommandLineFlagInfoOrDie("world_size").is_default;
+    if (step.has_value() && !given) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "srun started ", step->world_size,
+          " tasks; say --world-size=-1 for them to train together"));
+    }
+    return FLAGS_world_size;
+  }
+  return step.has_value() ? step->world_size : DeviceCount(device);
+}
+
+absl::StatusOr<TrainRequest> RequestFromFlags(
+    const Overrides& overrides, const absl::optional<SlurmStep>& step) {
   TrainRequest request;
   request.libraries =
       overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
@@ -132,8 +151,7 @@ absl::StatusOr<TrainRequest> RequestFromFlags(const Overrides& overrides) {
   if (request.num_runs < 1) {
     return absl::InvalidArgumentError("--num_runs must be at least 1");
   }
-  const int world_size =
-      FLAGS_world_size == -1 ? DeviceCount(request.device) : FLAGS_world_size;
+  ASSIGN_OR_RETURN(const int world_size, WorldSize(request.device, step));
   request.settings = {
       {"model", FLAGS_model},
       {"precision", FLAGS_precision},
@@ -202,8 +220,10 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   RETURN_IF_ERROR(CheckFlags());
   const Overrides overrides = OverridesFromFlags();
   TrainRunOptions options;
+  ASSIGN_OR_RETURN(options.step, ThisSlurmStep());
   if (FLAGS_jobs.empty()) {
-    ASSIGN_OR_RETURN(const TrainRequest request, RequestFromFlags(overrides));
+    ASSIGN_OR_RETURN(const TrainRequest request,
+                     RequestFromFlags(overrides, options.step));
     ASSIGN_OR_RETURN(options.jobs, MakeTrainJobs(request));
   } else {
     ASSIGN_OR_RETURN(options.jobs, ReadTrainJobs(FLAGS_jobs));

@@ -13,15 +13,13 @@ dev/python_cells_test.sh and dev/torch_cells_test.sh run it.
 them here, neither their number nor the outputs' size is looked at.
 """
 
-import argparse
 import os
-import pathlib
 import sys
-import time
 
 import numpy as np
 from testing import worker
 from testing.cells import CHANNELS, LAYOUTS, cells_of, inputs_of
+from testing.tally import arguments, run_libraries
 
 # Cells of the public benchmark.
 CELLS = {
@@ -107,7 +105,7 @@ def ask(child, command):
     return reply
 
 
-def run_cell(server, corpus, inputs, cell, sized):
+def run_cell(cell, server, corpus, inputs, sized):
     """The faults of one cell; it gets its own child, as a job does."""
     child = server.spawn(cell.library, corpus)
     faults = []
@@ -136,17 +134,6 @@ def run_cell(server, corpus, inputs, cell, sized):
     return faults
 
 
-class Tally:
-    def __init__(self):
-        self.passed, self.unsupported, self.faults = 0, 0, []
-
-    def add(self, cell, faults, seconds):
-        self.passed += not faults
-        self.faults += [f"{cell}: {fault}" for fault in faults]
-        word = "FAILED" if faults else "ok"
-        print(f"{word} {cell} ({seconds:.1f} s)", *faults, flush=True)
-
-
 def run_library(server, flags, library, tally):
     paper = flags.profile == "paper"
     for scenario, channels in CHANNELS.items():
@@ -160,42 +147,16 @@ def run_library(server, flags, library, tally):
             tally.faults.append(
                 f"{scenario} {library}: {len(cells)} cells, not {wanted}"
             )
-        for cell in cells:
-            if flags.only and cell.transform not in flags.only.split(","):
-                continue
-            if cell.unsupported:
-                print(f"unsupported {cell}: {cell.unsupported}")
-                tally.unsupported += 1
-                continue
-            started = time.monotonic()
-            faults = run_cell(server, corpus, inputs, cell, sized=paper)
-            tally.add(cell, faults, time.monotonic() - started)
+        tally.run_cells(
+            cells, flags.only, run_cell, server, corpus, inputs, paper
+        )
         os.close(corpus)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--configs", type=pathlib.Path, required=True)
+    parser = arguments(__doc__)
     parser.add_argument("--profile", default="paper")
-    parser.add_argument("--only", help="transforms, with commas between")
-    parser.add_argument("libraries", nargs="+")
-    flags = parser.parse_args()
-    tally = Tally()
-    with worker.Server(flags.libraries, env=worker.ONE_THREAD) as server:
-        if "hello" not in server.hello:
-            sys.exit(f"the server said {server.hello}")
-        print(server.hello)
-        for library in flags.libraries:
-            run_library(server, flags, library, tally)
-    for line in tally.faults:
-        print("FAILED", line)
-    print(
-        f"{tally.passed} cells passed, {tally.unsupported} unsupported,"
-        f" {len(tally.faults)} faults"
-    )
-    return 1 if tally.faults else 0
+    return run_libraries(parser.parse_args(), run_library)
 
 
 if __name__ == "__main__":

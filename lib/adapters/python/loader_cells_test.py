@@ -9,16 +9,15 @@ type, finite, not constant, the same for the same seed. --sample does a few of
 them, --device=cuda finishes them on a GPU. dev/python_loader_test.sh runs it.
 """
 
-import argparse
 import os
-import pathlib
 import sys
 import time
 
 import numpy as np
-from cells_test import CELLS, Tally, ask
+from cells_test import CELLS, ask
 from testing import loading, worker
 from testing.cells import CHANNELS, LAYOUTS, cells_of, inputs_of
+from testing.tally import arguments, run_libraries
 
 # One of each kind: a flip, a crop, another size, colours, noise, geometry.
 SAMPLE = {
@@ -69,7 +68,7 @@ def faults_of_epoch(reply, channels):
         yield f"{reply['cpu_s']} s of the processors"
 
 
-def run_cell(server, corpus, cell, channels, device):
+def run_cell(cell, server, corpus, channels, device):
     """The faults of one recipe; it gets its own child, as a job does."""
     child = server.spawn(cell.library, corpus)
     faults = []
@@ -147,50 +146,29 @@ def run_library(server, flags, library, tally):
         )
         inputs = inputs_of(library, channels)
         corpus = worker.write_corpus(inputs, LAYOUTS.get(library, "HWC"))
-        for cell in cells:
-            if flags.sample and cell.transform not in SAMPLE | TRAINING:
-                continue
-            if flags.only and cell.transform not in flags.only.split(","):
-                continue
-            if cell.unsupported:
-                print(f"unsupported {cell}: {cell.unsupported}")
-                tally.unsupported += 1
-                continue
-            started = time.monotonic()
-            faults = run_cell(server, corpus, cell, channels, flags.device)
-            tally.add(cell, faults, time.monotonic() - started)
+        if flags.sample:
+            cells = [c for c in cells if c.transform in SAMPLE | TRAINING]
+        tally.run_cells(
+            cells,
+            flags.only,
+            run_cell,
+            server,
+            corpus,
+            channels,
+            flags.device,
+        )
         os.close(corpus)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--configs", type=pathlib.Path, required=True)
+    parser = arguments(__doc__)
     parser.add_argument("--profile", default="paper")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--packages", help="the environment with torch")
     parser.add_argument("--sample", action="store_true")
-    parser.add_argument("--only", help="transforms, with commas between")
-    parser.add_argument("libraries", nargs="+")
     flags = parser.parse_args()
     packages = [f"--packages={flags.packages}"] if flags.packages else []
-    tally = Tally()
-    with worker.Server(
-        flags.libraries, flags=["--loader", *packages], env=worker.ONE_THREAD
-    ) as server:
-        if "hello" not in server.hello:
-            sys.exit(f"the server said {server.hello}")
-        print(server.hello)
-        for library in flags.libraries:
-            run_library(server, flags, library, tally)
-    for line in tally.faults:
-        print("FAILED", line)
-    print(
-        f"{tally.passed} recipes passed, {tally.unsupported} unsupported,"
-        f" {len(tally.faults)} faults"
-    )
-    return 1 if tally.faults else 0
+    return run_libraries(flags, run_library, "recipes", ["--loader", *packages])
 
 
 if __name__ == "__main__":

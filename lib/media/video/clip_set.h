@@ -48,6 +48,9 @@ struct LoadedClips {
 
 using ClipLoader =
     std::function<absl::StatusOr<LoadedClips>(const ClipRequest&)>;
+// Clips a second that FFmpeg itself reaches on so many threads.
+using ClipLimit = std::function<absl::StatusOr<double>(
+    const std::vector<ClipFile>&, int threads)>;
 
 }  // namespace feedrate
 

@@ -33,14 +33,22 @@ ClipFile FileOf(const std::string& container, const std::string& codec,
 TEST(DecodeLimitTest, IsKnownForEveryOrderOfFrames) {
   const absl::StatusOr<double> limit =
       DecodeLimit({FileOf("avi", "mpeg4", 0), FileOf("avi", "mpeg4", 2),
-                   FileOf("mp4", "libx264", 3)});
+                   FileOf("mp4", "libx264", 3)},
+                  /*threads=*/1);
+  ASSERT_TRUE(limit.ok()) << limit.status();
+  EXPECT_GT(*limit, 0);
+}
+
+TEST(DecodeLimitTest, SeveralThreadsHaveTheirOwnClips) {
+  const absl::StatusOr<double> limit =
+      DecodeLimit({FileOf("avi", "mpeg4", 0)}, /*threads=*/3);
   ASSERT_TRUE(limit.ok()) << limit.status();
   EXPECT_GT(*limit, 0);
 }
 
 TEST(DecodeLimitTest, WhatCannotBeReadIsAReason) {
-  EXPECT_FALSE(DecodeLimit({}).ok());
-  EXPECT_FALSE(DecodeLimit({{"/absent.avi", 1, {0}, 1, 1}}).ok());
+  EXPECT_FALSE(DecodeLimit({}, 1).ok());
+  EXPECT_FALSE(DecodeLimit({{"/absent.avi", 1, {0}, 1, 1}}, 2).ok());
 }
 
 }  // namespace

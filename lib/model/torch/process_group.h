@@ -8,11 +8,13 @@
 namespace feedrate {
 
 struct GroupOptions {
-  // A file that all processes see and none has used before.
-  std::string store_file;
+  // Where all meet: a file that all processes see and none has used before, or
+  // tcp://HOST:PORT, where rank 0 listens.
+  std::string store;
   int rank = 0;
   int world_size = 1;
-  // `cpu`: gloo over the loopback; `cuda`: NCCL.
+  // `cpu`: gloo, over the loopback or the interface that leads to HOST;
+  // `cuda`: NCCL.
   std::string device = "cpu";
   // How long a process waits for the others.
   int timeout_s = 60;

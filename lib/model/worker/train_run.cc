@@ -188,7 +188,7 @@ class Training {
 
   void MakeSync() {
     GroupOptions group;
-    group.store_file = spec_.store;
+    group.store = spec_.store;
     group.rank = spec_.rank;
     group.world_size = spec_.world_size;
     group.device = spec_.device;

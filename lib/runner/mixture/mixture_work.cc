@@ -150,6 +150,12 @@ void MixtureWork::AddLimit(Row* row) const {
 }
 
 absl::Status MixtureWork::Measure(int run_index, Row* row) {
+  const absl::Status status = MeasureInChild(run_index, row);
+  End();
+  return status;
+}
+
+absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
                    static_cast<pid_t>(child_->pid()), kFirstLookS);
   NoiseCounters before = subject_->Count();
@@ -176,7 +182,6 @@ absl::Status MixtureWork::Measure(int run_index, Row* row) {
   RETURN_IF_ERROR(TearDown(row));
   AddLeftOut(row);
   AddLimit(row);
-  End();
   return absl::OkStatus();
 }
 

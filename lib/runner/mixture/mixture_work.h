@@ -46,6 +46,7 @@ class MixtureWork : public JobWork {
 
  private:
   absl::Status GetInput();
+  absl::Status MeasureInChild(int run_index, Row* row);
   absl::StatusOr<EpochReply> RunEpoch(uint64_t seed);
   absl::Status WriteBatches(int run_index, std::vector<Batch>* batches);
   // Whatever a teardown does, the run stands.

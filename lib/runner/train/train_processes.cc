@@ -132,10 +132,15 @@ class Processes {
   explicit Processes(const TrainCommand& command) : command_(command) {}
 
   absl::Status Start() {
-    for (int rank = 0; rank < command_.world_size; ++rank) {
+    const int here =
+        command_.local_ranks == 0 ? command_.world_size : command_.local_ranks;
+    for (int i = 0; i < here; ++i) {
+      const int rank = command_.first_rank + i;
       std::vector<std::string> argv = command_.argv;
       if (command_.world_size > 1) {
         argv.push_back(absl::StrCat("rank=", rank));
+        argv.push_back(
+            absl::StrCat("device_index=", command_.first_device + i));
         argv.push_back(absl::StrCat("world_size=", command_.world_size));
         argv.push_back(absl::StrCat("store=", command_.store));
       }
@@ -228,6 +233,7 @@ absl::StatusOr<std::vector<TrainResult>> RunTrainProcesses(
   Processes processes(command);
   RETURN_IF_ERROR(processes.Start());
   absl::StatusOr<std::vector<TrainResult>> results = processes.Wait();
+  // No file where there is tcp://.
   if (command.world_size > 1) unlink(command.store.c_str());
   return results;
 }

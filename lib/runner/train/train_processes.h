@@ -19,7 +19,13 @@ struct TrainCommand {
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
   int world_size = 1;
-  // A file that is not there yet, for the processes to find each other.
+  // Those that run here: all of them, or one where other nodes have the others.
+  int first_rank = 0;
+  int local_ranks = 0;  // 0: all.
+  // The GPU of the first of them; the next has the next.
+  int first_device = 0;
+  // For the processes to find each other: a file that is not there yet, or
+  // tcp://HOST:PORT, where rank 0 listens.
   std::string store;
   // Longest time without a word from any of them.
   absl::Duration silence = absl::Minutes(5);
@@ -31,11 +37,12 @@ struct TrainCommand {
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// Starts all, waits for all, and gives their results by rank. Whatever they do
-// ends in a status as of lib/worker/child.h: Unknown with their own words,
-// Aborted when one died (and which), DataLoss for garbage, DeadlineExceeded,
-// ResourceExhausted, Cancelled. When one ends badly the others get two seconds
-// to see it themselves and are then killed; none is left when this returns.
+// Starts all of this node, waits for them, and gives their results by rank.
+// Whatever they do ends in a status as of lib/worker/child.h: Unknown with
+// their own words, Aborted when one died (and which), DataLoss for garbage,
+// DeadlineExceeded, ResourceExhausted, Cancelled. When one ends badly the
+// others get two seconds to see it themselves and are then killed; none is left
+// when this returns.
 absl::StatusOr<std::vector<TrainResult>> RunTrainProcesses(
     const TrainCommand& command);
 

@@ -25,6 +25,8 @@
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/run_head.h"
+#include "lib/runner/train/rank_link.h"
+#include "lib/runner/train/train_follow.h"
 #include "lib/runner/train/train_processes.h"
 #include "lib/runner/train/train_row.h"
 #include "lib/runner/train/train_settings.h"
@@ -36,6 +38,8 @@ namespace {
 
 // Batches are not doubled beyond this.
 constexpr int kLargestBatch = 1 << 20;
+// Trainings on several nodes take these in turn.
+constexpr int kStorePorts = 500;
 
 class TrainSession {
  public:
@@ -67,13 +71,36 @@ class TrainSession {
       ASSIGN_OR_RETURN(commands_[job.library()],
                        TrainWorker(places, job.library()));
     }
+    RETURN_IF_ERROR(CheckWorldSizes());
     RETURN_IF_ERROR(OpenOutput());
+    RETURN_IF_ERROR(GatherRanks());
     total_ = options_.jobs.size();
     for (const Job& job : options_.jobs) {
       RETURN_IF_ERROR(options_.find_batch_size ? FindBatchSize(job)
                                                : RunJob(job));
       ++done_jobs_;
     }
+    return absl::OkStatus();
+  }
+
+  // Slurm's tasks train together, or rank 0 alone.
+  absl::Status CheckWorldSizes() const {
+    if (!options_.step.has_value()) return absl::OkStatus();
+    for (const Job& job : options_.jobs) {
+      ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
+      const int tasks = options_.step->world_size;
+      if (settings.world_size == 1 || settings.world_size == tasks) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "world_size=", settings.world_size, ", but srun started ", tasks,
+          " tasks; say 1, ", tasks, " or -1"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status GatherRanks() {
+    if (!options_.step.has_value()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(leader_,
+                     RankLeader::Gather(*options_.step, options_.silence));
     return absl::OkStatus();
   }
 
@@ -132,8 +159,12 @@ class TrainSession {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
     progress_.Show("trainings", done_jobs_, total_, Words(job));
     const absl::Time start = absl::Now();
+    TrainCommand command = CommandOf(job, settings);
+    if (leader_ != nullptr && settings.world_size > 1) {
+      RETURN_IF_ERROR(OrderRanks(job, &command));
+    }
     const absl::StatusOr<std::vector<TrainResult>> results =
-        RunTrainProcesses(CommandOf(job, settings));
+        RunTrainProcesses(command);
     if (absl::IsCancelled(results.status())) return results.status();
     Row row = RowOf(job, identity_, "sample");
     row.set_run_index(run_index);
@@ -170,8 +201,8 @@ class TrainSession {
     }
     for (const std::string& word : options_.words) command.argv.push_back(word);
     command.world_size = settings.world_size;
-    if (settings.world_size > 1 && job.device() == "cpu" &&
-        job.settings().count("threads") == 0) {
+    if (settings.world_size > 1 && leader_ == nullptr &&
+        job.device() == "cpu" && job.settings().count("threads") == 0) {
       // As many as there are, shared fairly.
       const int cores = std::max(1, machine_.cpu.usable_cores);
       command.argv.push_back(
@@ -189,6 +220,22 @@ class TrainSession {
       progress_.Show(absl::StrCat("steps of ", words), done, total, "");
     };
     return command;
+  }
+
+  // The others start their processes, and this one starts its own alone.
+  absl::Status OrderRanks(const Job& job, TrainCommand* command) {
+    const SlurmStep& step = *options_.step;
+    // A port of its own for each training: the last one's may linger.
+    command->store = absl::StrCat("tcp://", step.leader, ":",
+                                  step.port + 1 + rows_.size() % kStorePorts);
+    command->local_ranks = 1;
+    command->first_device = step.local_rank;
+    RankOrder order;
+    order.library = job.library();
+    const size_t program = commands_[job.library()].argv.size();
+    order.words.assign(command->argv.begin() + program, command->argv.end());
+    order.words.push_back(absl::StrCat("store=", command->store));
+    return leader_->Order(order);
   }
 
   static std::string Words(const Job& job) {
@@ -250,6 +297,7 @@ class TrainSession {
   std::map<std::string, WorkerCommand> commands_;
   MachineInfo machine_;
   RunIdentity identity_;
+  std::unique_ptr<RankLeader> leader_;
   std::unique_ptr<RowOutput> output_;
   std::unique_ptr<DoneRuns> done_;
   std::vector<Row> rows_;
@@ -261,6 +309,9 @@ class TrainSession {
 
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
   signal(SIGPIPE, SIG_IGN);
+  if (options.step.has_value() && options.step->rank > 0) {
+    return FollowTrain(options);
+  }
   return TrainSession(options).Run();
 }
 

@@ -8,8 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "lib/base/exit_code.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/train/slurm_step.h"
 
 namespace feedrate {
 
@@ -35,6 +37,9 @@ struct TrainRunOptions {
   std::string metrics;
   // A table of the step's budget on standard error at the end.
   bool budget = true;
+  // This process's place where srun started several. Rank 0 writes all rows;
+  // RunTrain of the others starts what rank 0 orders until that ends.
+  absl::optional<SlurmStep> step;
   // More words for the processes, such as profile=trace: no part of a job.
   std::vector<std::string> words;
 };
