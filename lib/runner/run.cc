@@ -17,9 +17,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "lib/base/dataset_id.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/without_query.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/text_proto.h"
@@ -32,6 +34,7 @@
 #include "lib/runner/copy_speed.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
+#include "lib/runner/file_sets.h"
 #include "lib/runner/group_run.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/job_list.h"
@@ -41,8 +44,12 @@
 #include "lib/runner/loader_limits.h"
 #include "lib/runner/loader_spec.h"
 #include "lib/runner/measure_policy.h"
+#include "lib/runner/mixture/mixture_inputs.h"
+#include "lib/runner/mixture/mixture_options.h"
+#include "lib/runner/mixture/mixture_settings.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
+#include "lib/runner/remote_data.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/run_context.h"
@@ -100,6 +107,9 @@ class Session {
     for (const Job& job : list_.jobs) {
       if (job.has_unsupported_reason()) continue;
       RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+      if (IsMixtureJob(job)) {
+        RETURN_IF_ERROR(ParseMixtureSettings(job).status());
+      }
       if (!IsLoaderJob(job)) continue;
       RETURN_IF_ERROR(LoaderSpecOfJob(*catalogue_, job).status());
       RETURN_IF_ERROR(EpochPolicyOfJob(job).status());
@@ -115,7 +125,7 @@ class Session {
     RETURN_IF_ERROR(AddLibraries(options_.skip_missing, warn_, servers_.get(),
                                  &list_.jobs));
     null_job_ = NullJob(list_.jobs[0]);
-    if (!options_.verify) RETURN_IF_ERROR(servers_->Add(null_job_));
+    if (HasNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
     return absl::OkStatus();
   }
 
@@ -130,10 +140,11 @@ class Session {
     if (output.path.empty()) output.path = "-";
     output.resume = options_.resume;
     if (!options_.source.config.empty()) {
-      output.config = PrintTextProto(list_.config);
+      output.config = WithoutQueries(PrintTextProto(list_.config));
     }
     output.warn = warn_;
     output.on_row = options_.on_row;
+    output.batches = options_.mixture.batches;
     ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
     return absl::OkStatus();
   }
@@ -143,20 +154,53 @@ class Session {
     const auto show = [this](int64_t done, int64_t total) {
       progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
     };
-    corpora_ = std::make_unique<InputCorpora>(*catalogue_, list_.dataset, show,
-                                              warn_, options_.clips.load);
-    loader_inputs_ = std::make_unique<LoaderInputs>(*catalogue_, list_.dataset,
-                                                    corpora_.get(), show);
-    std::vector<const Job*> jobs = {&null_job_};
+    std::vector<const Job*> jobs;
+    if (!IsMixtureJob(null_job_)) jobs.push_back(&null_job_);
     for (const Job& job : list_.jobs) jobs.push_back(&job);
+    ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
+    mixture_inputs_ = std::make_unique<MixtureInputs>(
+        local, options_.mixture.on_error,
+        [this](int64_t done, int64_t total) {
+          progress_.Show("shards", done, total, "");
+        });
+    corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,
+                                              options_.clips.load);
+    loader_inputs_ = std::make_unique<LoaderInputs>(
+        *catalogue_, local, remote_.get(), corpora_.get(), show);
     for (const Job* job : jobs) {
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
       if (job->has_unsupported_reason()) continue;
-      RETURN_IF_ERROR(IsLoaderJob(*job) ? loader_inputs_->Get(*job).status()
-                                        : corpora_->Get(*job).status());
+      RETURN_IF_ERROR(IsMixtureJob(*job)  ? mixture_inputs_->Get(*job).status()
+                      : IsLoaderJob(*job) ? loader_inputs_->Get(*job).status()
+                                          : corpora_->Get(*job).status());
     }
     progress_.Finish();
     return absl::OkStatus();
+  }
+
+  // Where the data is that jobs read as files. Opens the store where it is not
+  // on this machine, and brings it here where that is needed.
+  absl::StatusOr<std::string> LocalData(const std::vector<const Job*>& jobs,
+                                        const FileProgress& show) {
+    if (!IsRemoteDataset(list_.dataset)) return list_.dataset;
+    if (!options_.open_remote) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          WithoutQueries(list_.dataset), ": ", options_.source.tool,
+          " reads folders; bring it here first with stage_dataset"));
+    }
+    ASSIGN_OR_RETURN(remote_, options_.open_remote(list_.dataset, warn_));
+    const Job* needs = nullptr;
+    int64_t num_items = 0;
+    bool all = false;
+    for (const Job* job : jobs) {
+      if (job->has_unsupported_reason() || !NeedsLocalData(*job)) continue;
+      needs = job;
+      all |= job->num_items() == 0;
+      num_items = std::max<int64_t>(num_items, job->num_items());
+    }
+    if (needs == nullptr) return list_.dataset;
+    return remote_->BringHome(ItemEndings(*catalogue_, *needs),
+                              all ? 0 : num_items, show);
   }
 
   absl::Status WriteHead(double copy_bytes_per_s) {
@@ -196,6 +240,9 @@ class Session {
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
     CopyLimit copy_limit(*catalogue_);
     LoaderLimits loader_limits(options_.clips.limit);
+    MixtureRunOptions mixture = options_.mixture;
+    mixture.label = list_.config.label();
+    mixture.note = list_.config.note();
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
@@ -212,9 +259,11 @@ class Session {
                                 options_.loader,
                                 loader_inputs_.get(),
                                 &loader_limits,
-                                options_.clips};
+                                options_.clips,
+                                mixture,
+                                mixture_inputs_.get()};
     if (options_.verify) return Verify(context);
-    RETURN_IF_ERROR(RunNull(context));
+    if (HasNull()) RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
     int64_t jobs_done = 0;
     GroupProgress progress;
@@ -251,6 +300,10 @@ class Session {
     }
     return output_->WriteText(text);
   }
+
+  // Between two batches of a mixture there is nothing of the harness but two
+  // reads of a clock: no row to tell what that costs.
+  bool HasNull() const { return !options_.verify && !IsMixtureJob(null_job_); }
 
   // Timed one by one, whatever it takes: its row is the clock's cost.
   absl::Status RunNull(const RunContext& context) {
@@ -296,8 +349,10 @@ class Session {
   Job null_job_;
   std::unique_ptr<ServerPool> servers_;
   std::unique_ptr<RowOutput> output_;
+  std::unique_ptr<RemoteData> remote_;
   std::unique_ptr<InputCorpora> corpora_;
   std::unique_ptr<LoaderInputs> loader_inputs_;
+  std::unique_ptr<MixtureInputs> mixture_inputs_;
   MachineInfo machine_;
   RunIdentity identity_;
   std::unique_ptr<DoneRuns> done_;

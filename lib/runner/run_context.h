@@ -19,6 +19,8 @@
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/loader_inputs.h"
 #include "lib/runner/loader_limits.h"
+#include "lib/runner/mixture/mixture_inputs.h"
+#include "lib/runner/mixture/mixture_options.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/server_pool.h"
@@ -54,6 +56,8 @@ struct LoaderRunOptions {
   bool diagnose = false;
   // One epoch with one worker, to hold the others against.
   bool worker_efficiency = true;
+  // The same with one connection, for data in a store.
+  bool connection_efficiency = true;
 };
 
 // Everything outlives the run.
@@ -75,6 +79,8 @@ struct RunContext {
   LoaderInputs* const loader_inputs;
   LoaderLimits* const loader_limits;
   const ClipTools& clips;
+  const MixtureRunOptions mixture;
+  MixtureInputs* const mixture_inputs;
 };
 
 // How long a process may take to make itself ready.

@@ -1,11 +1,13 @@
 #include "lib/worker/loader_message.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/worker/json_line.h"
@@ -39,6 +41,41 @@ absl::Status CheckNumbers(const LoaderSpec& spec) {
       "std above 0");
 }
 
+std::string MapJson(const std::map<std::string, std::string>& values) {
+  JsonLine line;
+  for (const auto& [name, value] : values) line.Text(name, value);
+  return line.Object();
+}
+
+std::string StorageJson(const StorageCounts& counts) {
+  return JsonLine()
+      .Int("requests", counts.requests)
+      .Int("bytes", counts.bytes)
+      .Int("retries", counts.retries)
+      .Int("checksum_faults", counts.checksum_faults)
+      .Double("busy_s", counts.busy_s)
+      .Int("cache_hits", counts.cache_hits)
+      .Int("cache_misses", counts.cache_misses)
+      .Int("cache_bad_entries", counts.cache_bad_entries)
+      .Int("cache_write_failures", counts.cache_write_failures)
+      .Object();
+}
+
+absl::Status ReadStorage(const JsonFields& json, StorageCounts* counts) {
+  JsonFields from;
+  RETURN_IF_ERROR(json.ReadObject("storage", &from));
+  RETURN_IF_ERROR(from.ReadAmount("requests", &counts->requests));
+  RETURN_IF_ERROR(from.ReadAmount("bytes", &counts->bytes));
+  RETURN_IF_ERROR(from.ReadAmount("retries", &counts->retries));
+  RETURN_IF_ERROR(from.ReadAmount("checksum_faults", &counts->checksum_faults));
+  RETURN_IF_ERROR(from.ReadAmount("busy_s", &counts->busy_s));
+  RETURN_IF_ERROR(from.ReadAmount("cache_hits", &counts->cache_hits));
+  RETURN_IF_ERROR(from.ReadAmount("cache_misses", &counts->cache_misses));
+  RETURN_IF_ERROR(
+      from.ReadAmount("cache_bad_entries", &counts->cache_bad_entries));
+  return from.ReadAmount("cache_write_failures", &counts->cache_write_failures);
+}
+
 std::string StagesJson(const std::vector<StageTimes>& stages) {
   std::string text = "[";
   for (const StageTimes& stage : stages) {
@@ -65,6 +102,37 @@ std::string ErrorsJson(const std::vector<LoaderError>& errors) {
                         .Object());
   }
   return absl::StrCat(text, "]");
+}
+
+std::string CountsJson(const std::vector<std::vector<int64_t>>& counts) {
+  std::string text = "[";
+  for (const std::vector<int64_t>& batch : counts) {
+    absl::StrAppend(&text, text.size() > 1 ? ",[" : "[",
+                    absl::StrJoin(batch, ","), "]");
+  }
+  return absl::StrCat(text, "]");
+}
+
+absl::Status ReadMixturePart(const JsonFields& json, EpochReply* reply) {
+  RETURN_IF_ERROR(json.ReadList("times_s", &reply->times_s));
+  for (const double time : reply->times_s) {
+    if (!(time >= 0)) return json.Missing("times_s");
+  }
+  RETURN_IF_ERROR(json.ReadLists("counts", &reply->counts));
+  if (reply->counts.size() != reply->times_s.size()) {
+    return json.Missing("counts");
+  }
+  for (const std::vector<int64_t>& batch : reply->counts) {
+    if (batch.size() % 2 != 0) return json.Missing("counts");
+    for (const int64_t number : batch) {
+      if (number < 0) return json.Missing("counts");
+    }
+  }
+  if (json.Has("left_out")) {
+    RETURN_IF_ERROR(json.ReadList("left_out", &reply->left_out));
+  }
+  if (!json.Has("memory_bound_bytes")) return absl::OkStatus();
+  return json.ReadAmount("memory_bound_bytes", &reply->memory_bound_bytes);
 }
 
 absl::Status ReadStages(const JsonFields& json,
@@ -100,8 +168,8 @@ absl::Status ReadErrors(const JsonFields& json,
 absl::Status CheckLoaderSpec(const LoaderSpec& spec) {
   RETURN_IF_ERROR(
       CheckWord("scope", spec.scope, {kMemoryScope, kDecodeScope, kCopyScope}));
-  RETURN_IF_ERROR(
-      CheckWord("source", spec.source, {"corpus", "files", "shards"}));
+  RETURN_IF_ERROR(CheckWord("source", spec.source,
+                            {"corpus", "files", "shards", "objects"}));
   RETURN_IF_ERROR(
       CheckWord("crop_position", spec.crop_position, {"random", "center"}));
   RETURN_IF_ERROR(CheckWord("batch_transform", spec.batch_transform,
@@ -133,10 +201,9 @@ std::string LoaderSpecJson(const LoaderSpec& spec) {
       .Text("batch_transform", spec.batch_transform)
       .Text("on_error", spec.on_error)
       .Text("ablation", spec.ablation);
-  if (spec.settings.empty()) return line.Object();
-  JsonLine settings;
-  for (const auto& [name, value] : spec.settings) settings.Text(name, value);
-  return line.Raw("settings", settings.Object()).Object();
+  if (!spec.settings.empty()) line.Raw("settings", MapJson(spec.settings));
+  if (!spec.store.empty()) line.Raw("store", MapJson(spec.store));
+  return line.Object();
 }
 
 absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
@@ -159,8 +226,11 @@ absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
   RETURN_IF_ERROR(json.Read("batch_transform", &spec->batch_transform));
   RETURN_IF_ERROR(json.Read("on_error", &spec->on_error));
   RETURN_IF_ERROR(json.Read("ablation", &spec->ablation));
-  if (!json.Has("settings")) return absl::OkStatus();
-  return json.ReadMap("settings", &spec->settings);
+  if (json.Has("settings")) {
+    RETURN_IF_ERROR(json.ReadMap("settings", &spec->settings));
+  }
+  if (!json.Has("store")) return absl::OkStatus();
+  return json.ReadMap("store", &spec->store);
 }
 
 std::string EpochLine(const EpochCommand& command) {
@@ -183,8 +253,8 @@ absl::Status ReadEpoch(const JsonFields& json, EpochCommand* command) {
 }
 
 std::string EpochReplyLine(const EpochReply& reply) {
-  return JsonLine()
-      .Int("items", reply.items)
+  JsonLine line;
+  line.Int("items", reply.items)
       .Int("batches", reply.batches)
       .Double("elapsed_s", reply.elapsed_s)
       .Double("startup_s", reply.startup_s)
@@ -196,8 +266,17 @@ std::string EpochReplyLine(const EpochReply& reply) {
       .Raw("stages", StagesJson(reply.stages))
       .Raw("errors", ErrorsJson(reply.errors))
       .Int("errors_total", reply.errors_total)
-      .Int("bytes_out", reply.bytes_out)
-      .Line();
+      .Int("bytes_out", reply.bytes_out);
+  if (reply.storage.has_value()) {
+    line.Raw("storage", StorageJson(*reply.storage));
+  }
+  if (!reply.times_s.empty()) {
+    line.Doubles("times_s", reply.times_s)
+        .Raw("counts", CountsJson(reply.counts))
+        .Texts("left_out", reply.left_out)
+        .Int("memory_bound_bytes", reply.memory_bound_bytes);
+  }
+  return line.Line();
 }
 
 absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
@@ -220,6 +299,10 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   RETURN_IF_ERROR(ReadErrors(json, &reply.errors));
   RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
   RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
+  if (json.Has("storage")) {
+    RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));
+  }
+  if (json.Has("times_s")) RETURN_IF_ERROR(ReadMixturePart(json, &reply));
   return reply;
 }
 
