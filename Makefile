@@ -104,6 +104,11 @@ torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/setup.sh build dev
 	@dev/torch.sh
 
+.PHONY: perf-gate
+perf-gate: ## Train, evaluate, compare with the baseline (after make torch)
+	@dev/setup.sh build dev
+	@dev/perf_gate.sh
+
 .PHONY: ci-workflow
 ci-workflow: ## Write a GitHub workflow that duels base and head
 	@python3 dev/ci_workflow.py --output=.github/workflows/performance.yml

@@ -3,6 +3,9 @@
 
 Each repeat runs every way once, in an order that the seed shuffles, so that the
 machine's mood hits all of them. Every result goes to --output as one JSON line.
+A way that fails or takes longer than its limit is a line of the table too, and
+is not tried again. --resume keeps what --output has and runs only the rest, for
+machines that are lent for minutes.
 """
 
 import argparse
@@ -19,6 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Training GFLOP a sample as `flops` counts, and the H200's dense bf16 peak.
 GFLOP = {"vit5_small": 28.190932992, "vit5_base": 107.6}
 PEAK_TFLOPS = float(os.environ.get("PEAK_TFLOPS", "989.4"))
+# Medians of repeats should be this close to each other.
+SPREAD = 0.03
+AUTOTUNE = "torch_max_autotune"
 
 
 def ways(args):
@@ -28,17 +34,31 @@ def ways(args):
         "feedrate_graphs": [args.worker, "graphs=1"],
         "torch_eager": [*peer, "library=torch_eager"],
         "torch_compile": [*peer, "library=torch_compile"],
-        "torch_max_autotune": [*peer, "library=torch_max_autotune"],
+        AUTOTUNE: [*peer, f"library={AUTOTUNE}"],
     }
-    chosen = os.environ.get("LIBRARIES", ",".join(known)).split(",")
-    return {name: known[name] for name in chosen}
+    unknown = sorted(set(args.libraries) - set(known))
+    if unknown:
+        sys.exit(f"no library {', '.join(unknown)}; there are {list(known)}")
+    chosen = args.libraries or known
+    return {name: known[name] for name in known if name in chosen}
 
 
-def run(command, words):
+def run(command, words, limit_s):
     start = time.monotonic()
-    done = subprocess.run(
-        [*command, *words], capture_output=True, text=True, check=False
-    )
+    try:
+        done = subprocess.run(
+            [*command, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        return {
+            "event": "error",
+            "error": f"did not end in {limit_s:.0f} s",
+            "duration_s": time.monotonic() - start,
+        }
     last = {}
     for line in done.stdout.splitlines():
         try:
@@ -55,71 +75,169 @@ def run(command, words):
     return last
 
 
-def summary(name, results, batch, model):
-    good = [r for r in results if r["event"] == "result"]
-    if not good:
-        return f"{name:20s} {results[0]['error'][:90]}"
-    p50 = [batch / statistics.median(r["steps_s"]) for r in good]
-    wall = [batch * len(r["steps_s"]) / r["wall_s"] for r in good]
-    middle = statistics.median(p50)
-    mfu = middle * GFLOP.get(model, 0) / 1e3 / PEAK_TFLOPS
-    spread = (max(p50) - min(p50)) / middle
-    phases = ", ".join(
-        f"{k} {1e3 * v:.1f}" for k, v in good[0]["phases"].items() if v > 1e-5
-    )
-    return (
-        f"{name:20s} {middle:8.0f} samples/s by events, "
-        f"{statistics.median(wall):8.0f} by the clock, MFU {mfu:6.1%}, "
-        f"spread {spread:5.1%} of {len(good)}, "
-        f"{good[0]['memory_peak_bytes'] / 2**30:.1f} GiB, "
-        f"loss {good[0]['losses'][0]:.3f} to {good[0]['losses'][-1]:.3f}\n"
-        f"{'':20s} ms: {phases}"
-    )
+def read_results(path):
+    """(library, repeat) to result, of an earlier call that was cut short."""
+    results = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            try:
+                result = json.loads(line)
+            except ValueError:
+                continue  # The torn last line.
+            results[result["library"], result["repeat"]] = result
+    return results
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--worker", required=True)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--output", required=True)
-    args = parser.parse_args()
-    env = os.environ.get
-    model, batch = env("MODEL", "vit5_small"), int(env("BATCH", "256"))
-    words = [
-        f"model={model}",
-        f"batch_size={batch}",
-        "device=cuda",
-        f"precision={env('PRECISION', 'bf16')}",
-        f"warmup={env('WARMUP', '50')}",
-        f"steps={env('STEPS', '100')}",
+def spread_of(values):
+    return (max(values) - min(values)) / statistics.median(values)
+
+
+def table(results, batch, model):
+    """Markdown: a line a way, medians over its repeats."""
+    lines = [
+        "| | samples/s | by the clock | spread | MFU (exact) | peak memory |",
+        "|---|---|---|---|---|---|",
     ]
-    results = {name: [] for name in ways(args)}
-    shuffle = random.Random(1)
-    with open(args.output, "w") as out:
-        for repeat in range(int(env("REPEATS", "5"))):
-            order = list(ways(args).items())
-            shuffle.shuffle(order)
-            for name, command in order:
-                # Rates of the device once are enough.
-                more = [f"rates={int(repeat == 0)}"]
-                result = run(command, [*words, *more])
-                results[name].append(result)
-                line = {"library": name, "repeat": repeat, **result}
-                out.write(json.dumps(line) + "\n")
-                out.flush()
-                print(f"{repeat} {name}: {result['duration_s']:.0f} s", end=" ")
-                print(result.get("error", ""), flush=True)
     for name, list_ in results.items():
-        print(summary(name, list_, batch, model))
+        good = [r for r in list_ if r["event"] == "result"]
+        if not good:
+            error = list_[0]["error"][:90] if list_ else "not run"
+            lines.append(f"| {name} | – | – | – | – | {error} |")
+            continue
+        p50 = [batch / statistics.median(r["steps_s"]) for r in good]
+        wall = [batch * len(r["steps_s"]) / r["wall_s"] for r in good]
+        middle = statistics.median(p50)
+        mfu = middle * GFLOP.get(model, 0) / 1e3 / PEAK_TFLOPS
+        spread = spread_of(p50)
+        remark = "" if spread <= SPREAD else " (too wide)"
+        lines.append(
+            f"| {name} | {middle:,.0f} | {statistics.median(wall):,.0f} "
+            f"| {spread:.1%} of {len(good)}{remark} | {mfu:.1%} "
+            f"| {good[0]['memory_peak_bytes'] / 2**30:.1f} GiB |"
+        )
+    return "\n".join(lines)
+
+
+def budgets(results):
+    """Milliseconds of a step by part, mean over repeats."""
+    lines = []
+    for name, list_ in results.items():
+        good = [r for r in list_ if r["event"] == "result"]
+        parts = {}
+        for result in good:
+            for part, seconds in result["phases"].items():
+                parts.setdefault(part, []).append(1e3 * seconds)
+        text = ", ".join(
+            f"{part} {statistics.mean(values):.2f}"
+            for part, values in parts.items()
+            if statistics.mean(values) > 0.005
+        )
+        if text:
+            lines.append(f"{name}: {text} ms")
+    return "\n".join(lines)
+
+
+def loss_gap(results):
     ours = [
         r["losses"]
         for n in ("feedrate", "feedrate_graphs")
         for r in results.get(n, [])[:1]
         if r["event"] == "result"
     ]
-    if len(ours) == 2:
-        gap = max(abs(a - b) for a, b in zip(*ours, strict=True))
-        print(f"largest difference of losses, eager and graphs: {gap:.4f}")
+    if len(ours) != 2:
+        return ""
+    gap = max(abs(a - b) for a, b in zip(*ours, strict=True))
+    return f"largest difference of losses, eager and graphs: {gap:.4f}"
+
+
+def parse_args():
+    env = os.environ.get
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--worker", required=True)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--repeats", type=int, default=env("REPEATS", "5"))
+    parser.add_argument("--device", default=env("DEVICE", "cuda"))
+    parser.add_argument("--model", default=env("MODEL", "vit5_small"))
+    parser.add_argument("--batch", type=int, default=env("BATCH", "256"))
+    parser.add_argument("--precision", default=env("PRECISION", "bf16"))
+    parser.add_argument("--warmup", type=int, default=env("WARMUP", "50"))
+    parser.add_argument("--steps", type=int, default=env("STEPS", "100"))
+    parser.add_argument(
+        "--libraries",
+        type=lambda text: text.split(",") if text else [],
+        default=env("LIBRARIES", ""),
+        help="ways to run, separated by commas; all of them",
+    )
+    parser.add_argument(
+        "--limit_s",
+        type=float,
+        default=env("LIMIT_S", "180"),
+        help="how long one training may take",
+    )
+    parser.add_argument(
+        "--autotune_limit_s",
+        type=float,
+        default=env("AUTOTUNE_LIMIT_S", "480"),
+        help="and one that tunes its kernels first",
+    )
+    return parser.parse_args()
+
+
+def run_all(args):
+    words = [
+        f"model={args.model}",
+        f"batch_size={args.batch}",
+        f"device={args.device}",
+        f"precision={args.precision}",
+        f"warmup={args.warmup}",
+        f"steps={args.steps}",
+    ]
+    known = read_results(args.output) if args.resume else {}
+    results = {name: [] for name in ways(args)}
+    shuffle = random.Random(1)
+    with open(args.output, "a" if args.resume else "w") as out:
+        for repeat in range(args.repeats):
+            order = list(ways(args).items())
+            shuffle.shuffle(order)
+            for name, command in order:
+                result = known.get((name, repeat))
+                if result is None and any(
+                    r["event"] != "result" for r in results[name]
+                ):
+                    continue  # It would fail, and take its time, again.
+                if result is None:
+                    limit = (
+                        args.autotune_limit_s
+                        if name == AUTOTUNE
+                        else args.limit_s
+                    )
+                    # Rates of the device once are enough.
+                    more = [f"rates={int(repeat == 0)}"]
+                    result = run(command, [*words, *more], limit)
+                    line = {"library": name, "repeat": repeat, **result}
+                    out.write(json.dumps(line) + "\n")
+                    out.flush()
+                    print(
+                        f"{repeat} {name}: {result['duration_s']:.0f} s",
+                        result.get("error", ""),
+                        file=sys.stderr,
+                        flush=True,
+                    )
+                results[name].append(result)
+    return results
+
+
+def main():
+    args = parse_args()
+    results = run_all(args)
+    print(table(results, args.batch, args.model))
+    print(budgets(results))
+    print(loss_gap(results))
 
 
 if __name__ == "__main__":

@@ -3,15 +3,18 @@
 # trainer eagerly and by CUDA graphs, and PyTorch's three ways in the same minutes,
 # five repeats each in turns.
 #
-#   dev/gpu_train.sh [RESULTS]       default gpu_train.jsonl
+#   dev/gpu_train.sh [RESULTS [FLAG OF gpu_train.py...]]   gpu_train.jsonl
+#   dev/gpu_train.sh results.jsonl --repeats=5 --libraries=feedrate,torch_eager
 #
 # Needs g++, nvcc's headers and a python3 with torch 2.11, and nothing else: the
 # process that trains is standard C++ and libtorch, and is compiled here without
-# Bazel. REPEATS, MODEL, BATCH, STEPS, WARMUP, LIBRARIES change what is run.
+# Bazel. max-autotune has a time limit of its own (--autotune_limit_s=480), and
+# --resume carries on with what RESULTS has.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 results="${1:-gpu_train.jsonl}"
+shift || true
 build="${BUILD:-/tmp/feedrate_gpu}"
 python="${PYTHON:-python3}"
 cuda="${CUDA_HOME:-/usr/local/cuda}"
@@ -22,6 +25,11 @@ mkdir -p "$build"
 flags=(-std=c++17 -O2 -DFEEDRATE_CUDA=1 -I. -I"$cuda/include"
   -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include"
   -isystem "$torch/../nvidia/cu13/include")
+# Several GPUs talk by NCCL, whose header comes with torch's own wheels.
+nccl="$torch/../nvidia/nccl/include"
+if [[ -e "$nccl/nccl.h" ]]; then
+  flags+=(-DUSE_C10D_NCCL -isystem "$nccl")
+fi
 sources=(lib/adapters/torch/arm_blas.cc lib/model/model_spec.cc
   lib/model/flops.cc lib/model/cuda/cuda_device.cc
   lib/model/cuda/gpu_use.cc lib/model/worker/answer.cc
@@ -61,4 +69,4 @@ g++ -o "$build/worker_train" "${objects[@]}" -L"$torch/lib" \
   -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined -ldl -lpthread
 
 exec "$python" dev/gpu_train.py --worker="$build/worker_train" \
-  --python="$python" --output="$results"
+  --python="$python" --output="$results" "$@"

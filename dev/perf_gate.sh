@@ -1,7 +1,8 @@
 #!/bin/bash
 # Train, eval, compare: leaves env.json, metrics.json and eval.json in OUT
 # (perf_gate), and judges them by the baselines in BASELINES (OUT/baselines). A
-# machine without a baseline gets these as its first.
+# machine without a baseline gets these as its first. CHECKPOINT is what is
+# evaluated; BIN names a folder of programs that are built already.
 #
 #   dev/perf_gate.sh [FLAG OF TRAIN...]
 set -euo pipefail
@@ -12,11 +13,14 @@ cd "$REPO_ROOT"
 out="${OUT:-perf_gate}"
 baselines="${BASELINES:-$out/baselines}"
 checkpoint="${CHECKPOINT:-testdata/eval/byte_lm_tiny.ckpt}"
-third_party/torch/find_torch.sh >/dev/null || die "run: make torch"
-dev/bazel.sh build --show_result=0 //tools/collect_env //tools/train \
-  //tools/eval //tools/compare_baseline //lib/model/worker:worker_train \
-  //lib/model/worker:worker_eval
-bin="$(dev/bazel.sh info bazel-bin)"
+bin="${BIN:-}"
+if [[ -z "$bin" ]]; then
+  third_party/torch/find_torch.sh >/dev/null || die "run: make torch"
+  dev/bazel.sh build --show_result=0 //tools/collect_env //tools/train \
+    //tools/eval //tools/compare_baseline //lib/model/worker:worker_train \
+    //lib/model/worker:worker_eval
+  bin="$(dev/bazel.sh info bazel-bin)"
+fi
 mkdir -p "$out" "$baselines"
 "$bin/tools/collect_env/collect_env" --output="$out/env.json"
 rm -f "$out/rows.jsonl"

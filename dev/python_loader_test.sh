@@ -29,10 +29,13 @@ for group in pillow albumentationsx; do
 done
 "$torch/bin/python" -B "${cells[@]}" torchvision kornia
 
+"$torch/bin/python" -B feed_test.py torchvision
+
 # The optional groups, where they are made.
 if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
   "$dali/bin/python" -B "${cells[@]}" dali
   "$dali/bin/python" -B loader_dali_test.py
+  "$dali/bin/python" -B feed_test.py dali
 else
   echo 'no environment of DALI; make it with: make envs GROUPS=dali'
 fi

@@ -46,6 +46,11 @@ absl::StatusOr<std::string> DatasetId(absl::string_view dataset) {
   if (absl::StartsWith(dataset, kSynthetic)) {
     return SyntheticId(absl::StripPrefix(dataset, kSynthetic));
   }
+  // Neither what signs an address nor where the server is names the data.
+  if (absl::StartsWith(dataset, "http://") ||
+      absl::StartsWith(dataset, "https://")) {
+    dataset = dataset.substr(0, dataset.find('?'));
+  }
   while (absl::ConsumeSuffix(&dataset, "/")) {
   }
   std::string name = BaseName(dataset);
@@ -58,6 +63,14 @@ absl::StatusOr<std::string> DatasetId(absl::string_view dataset) {
         "\"", dataset, "\" has no name to put into job ids; set data.id"));
   }
   return name;
+}
+
+bool IsRemoteDataset(absl::string_view dataset) {
+  for (const absl::string_view scheme :
+       {"s3://", "gs://", "http://", "https://", "file://"}) {
+    if (absl::StartsWith(dataset, scheme)) return true;
+  }
+  return false;
 }
 
 }  // namespace feedrate

@@ -15,6 +15,10 @@ namespace feedrate {
 // a place, when nothing is left to name it by.
 absl::StatusOr<std::string> DatasetId(absl::string_view dataset);
 
+// Whether `dataset` is the address of a store: s3://, gs://, http://, https://
+// or file://.
+bool IsRemoteDataset(absl::string_view dataset);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_BASE_DATASET_ID_H_

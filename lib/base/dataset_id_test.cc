@@ -26,5 +26,22 @@ TEST(DatasetIdTest, NothingToNameItByIsAnError) {
   }
 }
 
+TEST(DatasetIdTest, OfAnAddressItIsTheLastPart) {
+  EXPECT_EQ(*DatasetId("s3://bucket/a/val/"), "val");
+  EXPECT_EQ(*DatasetId("gs://bucket"), "bucket");
+  EXPECT_EQ(*DatasetId("https://host/shard-{000..099}.tar"),
+            "shard-{000..099}");
+  EXPECT_EQ(*DatasetId("https://host/a/val.tar?X-Amz-Signature=0/1"), "val");
+}
+
+TEST(IsRemoteDatasetTest, KnowsAddresses) {
+  EXPECT_TRUE(IsRemoteDataset("s3://bucket/prefix"));
+  EXPECT_TRUE(IsRemoteDataset("gs://bucket"));
+  EXPECT_TRUE(IsRemoteDataset("https://host/shard-{000..099}.tar"));
+  EXPECT_TRUE(IsRemoteDataset("file:///data"));
+  EXPECT_FALSE(IsRemoteDataset("/data/s3://x"));
+  EXPECT_FALSE(IsRemoteDataset("synthetic:rgb,n=10"));
+}
+
 }  // namespace
 }  // namespace feedrate

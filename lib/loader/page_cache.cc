@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lib/base/unique_fd.h"
+#include "lib/loader/remote_source.h"
 
 namespace feedrate {
 namespace {
@@ -32,7 +33,9 @@ bool IsMostlyCached(const Source& source, const ItemOrder& order) {
   const int64_t looks = std::min(kLooks, order.count());
   int64_t cached = 0;
   for (int64_t i = 0; i < looks; ++i) {
-    cached += IsCached(source.Place(order.Item(i * order.count() / looks)));
+    const int64_t item = order.Item(i * order.count() / looks);
+    cached += source.remote() != nullptr ? source.remote()->IsNear(item)
+                                         : IsCached(source.Place(item));
   }
   return 2 * cached >= looks;
 }

@@ -8,8 +8,10 @@
 #include "absl/status/status.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/loader/page_cache.h"
+#include "lib/loader/read_ahead_remote.h"
 #include "lib/loader/read_ahead_uring.h"
 #include "lib/loader/read_ring.h"
+#include "lib/loader/remote_source.h"
 
 namespace feedrate {
 namespace {
@@ -100,6 +102,9 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartBest(
   if (IsMostlyCached(source, order)) {
     return std::make_unique<InlineReads>(source, order);
   }
+  if (source.remote() != nullptr) {
+    return StartRemoteReads(options, *source.remote(), order);
+  }
   absl::StatusOr<std::unique_ptr<ReadAhead>> reads =
       StartUringReads(options, source, order);
   if (!absl::IsUnimplemented(reads.status())) return reads;
@@ -115,6 +120,13 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     return absl::InvalidArgumentError(
         "reading ahead needs a depth and threads above 0");
   }
+  const bool is_remote = source.remote() != nullptr;
+  if (options.method ==
+      (is_remote ? ReadMethod::kIoUring : ReadMethod::kRemote)) {
+    return absl::InvalidArgumentError(
+        is_remote ? "io_uring reads files, not objects of a store"
+                  : "there is no store to read from");
+  }
   switch (options.method) {
     case ReadMethod::kInline:
       return std::make_unique<InlineReads>(source, order);
@@ -124,6 +136,8 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
       return StartUringReads(options, source, order);
     case ReadMethod::kAuto:
       return StartBest(options, source, order);
+    case ReadMethod::kRemote:
+      return StartRemoteReads(options, *source.remote(), order);
   }
   return absl::InternalError("a method without a case");
 }

@@ -18,8 +18,9 @@ namespace feedrate {
 // kThreads: threads that read. kIoUring: one thread that has many reads under
 // way in the kernel. Both hide the time that a disk takes. kAuto: looks at some
 // items and takes kInline if most are in the page cache, otherwise kIoUring, or
-// kThreads where that is not allowed.
-enum class ReadMethod { kInline, kThreads, kIoUring, kAuto };
+// kThreads where that is not allowed. kRemote: many requests under way to a
+// store; the one that kAuto takes for what is not in a local cache.
+enum class ReadMethod { kInline, kThreads, kIoUring, kAuto, kRemote };
 
 struct ReadAheadOptions {
   ReadMethod method = ReadMethod::kAuto;
@@ -59,7 +60,8 @@ class ReadAhead {
 };
 
 // `source` and `order` outlive the result. Unimplemented: the kernel or the
-// container does not let us use io_uring.
+// container does not let us use io_uring. InvalidArgument: the method is not one
+// for such a source.
 absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     const ReadAheadOptions& options, const Source& source,
     const ItemOrder& order);

@@ -22,6 +22,8 @@ struct ItemPlace {
   int64_t bytes = 0;
 };
 
+class RemoteSource;
+
 // Items by number. Thread-safe.
 class Source {
  public:
@@ -37,6 +39,8 @@ class Source {
   virtual PixelView Pixels(int64_t item) const { return {}; }
 
   virtual ItemPlace Place(int64_t item) const { return {}; }
+  // Itself where items come from a store: then there is Read and no Place.
+  virtual const RemoteSource* remote() const { return nullptr; }
   // The bytes of the item, which stay until `buffer` is used again. The message
   // of an error does not repeat the name.
   virtual absl::StatusOr<absl::string_view> Read(int64_t item,

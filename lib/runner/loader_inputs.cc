@@ -26,11 +26,16 @@
 #include "lib/runner/file_sets.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/loader_spec.h"
+#include "lib/runner/null_job.h"
+#include "lib/runner/remote_data.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
+
+// The loader that reads from stores.
+constexpr char kNative[] = "native";
 
 bool WantsShards(const Catalogue& catalogue, const Job& job) {
   const Library* library = catalogue.FindLibrary(job.library());
@@ -46,14 +51,42 @@ absl::StatusOr<int64_t> ItemsOfEpoch(const Job& job, int64_t items) {
 
 }  // namespace
 
+bool NeedsLocalData(const Job& job) {
+  const bool reads_objects = IsNullJob(job) || job.library() == kNative;
+  return !IsLoaderJob(job) || job.scope() == kMemoryScope || !reads_objects;
+}
+
+std::vector<std::string> ItemEndings(const Catalogue& catalogue,
+                                     const Job& job) {
+  const Scenario* scenario = catalogue.FindScenario(job.scenario());
+  const MediaPolicy& media = *catalogue.FindMedia(scenario->media());
+  std::vector<std::string> endings(media.extensions().begin(),
+                                   media.extensions().end());
+  for (const std::string& ending :
+       catalogue.policy().loader().array_extensions()) {
+    endings.push_back(ending);
+  }
+  return endings;
+}
+
 LoaderInputs::LoaderInputs(const Catalogue& catalogue, std::string dataset,
-                           InputCorpora* corpora, FileProgress progress)
+                           RemoteData* remote, InputCorpora* corpora,
+                           FileProgress progress)
     : catalogue_(catalogue),
       dataset_(std::move(dataset)),
+      remote_(remote),
       corpora_(corpora),
       progress_(std::move(progress)) {}
 
-absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job) const {
+LoaderInputs::Kind LoaderInputs::KindOf(const Job& job) const {
+  if (remote_ != nullptr && !NeedsLocalData(job)) return Kind::kObjects;
+  return WantsShards(catalogue_, job) ? Kind::kShards : Kind::kFiles;
+}
+
+absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job, Kind kind) const {
+  if (kind == Kind::kObjects) {
+    return remote_->Objects(ItemEndings(catalogue_, job), job.num_items());
+  }
   const std::string dataset = dataset_.empty() ? job.dataset() : dataset_;
   if (IsSynthetic(dataset)) {
     return WriteSynthetic(dataset, job.num_items(), CacheFolder(), progress_);
@@ -63,26 +96,18 @@ absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job) const {
         absl::StrCat("job ", job.job_id(), " is for the data set \"",
                      job.dataset(), "\"; say where it is with --dataset=DIR"));
   }
-  const Scenario* scenario = catalogue_.FindScenario(job.scenario());
-  const MediaPolicy& media = *catalogue_.FindMedia(scenario->media());
-  std::vector<std::string> endings(media.extensions().begin(),
-                                   media.extensions().end());
-  for (const std::string& ending :
-       catalogue_.policy().loader().array_extensions()) {
-    endings.push_back(ending);
-  }
-  return ListFolder(dataset, endings, job.num_items());
+  return ListFolder(dataset, ItemEndings(catalogue_, job), job.num_items());
 }
 
 absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
-  const bool shards = WantsShards(catalogue_, job);
+  const Kind kind = KindOf(job);
   std::unique_ptr<Loaded>& known =
-      loaded_[{job.dataset(), job.num_items(), shards}];
+      loaded_[{job.dataset(), job.num_items(), kind}];
   if (known != nullptr) return known.get();
   auto loaded = std::make_unique<Loaded>();
-  ASSIGN_OR_RETURN(loaded->files, Files(job));
+  ASSIGN_OR_RETURN(loaded->files, Files(job, kind));
   loaded->opened = loaded->files;
-  if (shards) {
+  if (kind == Kind::kShards) {
     ASSIGN_OR_RETURN(loaded->opened,
                      WriteShards(loaded->files, CacheFolder(), progress_));
   }
@@ -96,7 +121,7 @@ absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
   }
   loaded->dataset.set_bytes(bytes);
   // Rows are warm unless they say otherwise.
-  RETURN_IF_ERROR(ReadPages(loaded->paths));
+  if (kind != Kind::kObjects) RETURN_IF_ERROR(ReadPages(loaded->paths));
   known = std::move(loaded);
   return known.get();
 }
@@ -137,9 +162,20 @@ absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
   input.source = loaded->opened.source;
   input.dataset = loaded->dataset;
   input.files = &loaded->files;
-  input.paths = &loaded->paths;
+  if (input.source == "objects") {
+    input.remote = remote_;
+  } else {
+    input.paths = &loaded->paths;
+  }
   ASSIGN_OR_RETURN(input.items, ItemsOfEpoch(job, loaded->opened.items));
   return input;
+}
+
+absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
+                                      int64_t i) {
+  const SourceFile& file = input.files->files[i];
+  return input.remote != nullptr ? input.remote->Read(file)
+                                 : ReadFile(file.path);
 }
 
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
@@ -149,11 +185,11 @@ absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
     return PixelsFromBytes(image.data, image.height, image.width,
                            image.channels);
   }
-  if (input.files->source != "files") {
+  if (input.files->source == "shards") {
     return absl::UnimplementedError("items of shards are not compared");
   }
   const std::string& path = input.files->files[i].path;
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
   const absl::StatusOr<Image> image = DecodeImage(bytes);
   if (!image.ok()) {
     return absl::UnimplementedError(

@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
 #include "lib/machine/page_cache.h"
@@ -33,6 +32,7 @@
 #include "lib/runner/prepare_command.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/run_context.h"
+#include "lib/runner/storage_row.h"
 #include "lib/runner/tree_watch.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"
@@ -68,10 +68,11 @@ std::vector<std::string> Some(const std::vector<std::string>& paths) {
 }
 
 // The first items, by content.
-absl::StatusOr<std::string> HashOfFirst(const FileSet& files, int64_t count) {
+absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
+                                        int64_t count) {
   std::string text;
   for (int64_t i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files.files[i].path));
+    ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
     absl::StrAppend(&text, Sha256Hex(bytes), "\n");
   }
   return Sha256Hex(text);
@@ -85,6 +86,7 @@ absl::Status LoaderWork::GetInput() {
   dataset_ = input_.dataset;
   ASSIGN_OR_RETURN(spec_, LoaderSpecOfJob(context_.catalogue, job_));
   spec_.source = input_.source;
+  if (input_.remote != nullptr) spec_.store = input_.remote->Fields();
   spec_.on_error = context_.loader.on_error;
   ASSIGN_OR_RETURN(epochs_, EpochPolicyOfJob(job_));
   return absl::OkStatus();
@@ -155,8 +157,9 @@ absl::StatusOr<Preflight> LoaderWork::LookAhead() {
   // One worker did them all; that workers start is not the transform's fault.
   const double running = RunningThroughput(epoch);
   preflight.per_item_s = running > 0 ? 1 / running : 0;
-  preflight.stops_early =
-      policy.slow_skip && preflight.per_item_s >= policy.slow_threshold_s;
+  // Nor that a store is far away.
+  preflight.stops_early = policy.slow_skip && input_.remote == nullptr &&
+                          preflight.per_item_s >= policy.slow_threshold_s;
   if (preflight.stops_early) {
     preflight.reason = absl::StrFormat(
         "preflight: %.3f s an item over %d items, slow from %.3f s on",
@@ -174,10 +177,10 @@ absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
   }
   items.recipe = &spec_;
   items.sha256 = input_.dataset.sha256();
-  if (input_.files != nullptr && input_.files->source == "files") {
+  if (input_.files != nullptr && input_.files->source != "shards") {
     const int64_t count = std::min<int64_t>(
         context_.catalogue.policy().measuring().compared_items(), items.count);
-    ASSIGN_OR_RETURN(items.sha256, HashOfFirst(*input_.files, count));
+    ASSIGN_OR_RETURN(items.sha256, HashOfFirst(input_, count));
   }
   items.item = [this](int64_t i, int frame) {
     return DecodedItem(input_, i, frame, spec_.channels);
@@ -208,6 +211,16 @@ absl::Status LoaderWork::CompareWithOneWorker() {
   return absl::OkStatus();
 }
 
+absl::Status LoaderWork::CompareWithOneConnection() {
+  LoaderSpec spec = spec_;
+  spec.settings["connections"] = "1";
+  // What a cache has is not what a connection moves.
+  spec.store["cache_folder"] = "";
+  ASSIGN_OR_RETURN(EpochReply epoch, TryOther(spec));
+  one_connection_mb_per_s_ = DownloadMbPerS({std::move(epoch)});
+  return absl::OkStatus();
+}
+
 absl::Status LoaderWork::TryAblations() {
   for (const char* name : {"cached_batch", "no_augment", "no_decode"}) {
     LoaderSpec spec = spec_;
@@ -234,6 +247,10 @@ absl::Status LoaderWork::WarmUp() {
   if (context_.loader.worker_efficiency && spec_.workers > 1 &&
       !one_worker_.has_value()) {
     RETURN_IF_ERROR(CompareWithOneWorker());
+  }
+  if (context_.loader.connection_efficiency && ConnectionsOf(spec_) > 1 &&
+      !one_connection_mb_per_s_.has_value()) {
+    RETURN_IF_ERROR(CompareWithOneConnection());
   }
   if (context_.loader.diagnose && ablations_.empty()) {
     RETURN_IF_ERROR(TryAblations());
@@ -337,6 +354,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   NoiseCounters after = subject_->Count();
   const std::optional<int64_t> peak_bytes = memory.Stop();
   SetEpochs(epochs, spec_, UsableProcessors(), context_.loader.consumer_s, row);
+  SetStorage(epochs, spec_, one_connection_mb_per_s_, row);
   // Of a loader's own processes and threads one does not know which waited for
   // which; what others did to it, and that a quota stopped it, is known.
   before.process = {};

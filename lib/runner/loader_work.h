@@ -49,6 +49,7 @@ class LoaderWork : public JobWork {
   // What a loader that differs from this one reaches in a short epoch.
   absl::StatusOr<EpochReply> TryOther(const LoaderSpec& spec) const;
   absl::Status CompareWithOneWorker();
+  absl::Status CompareWithOneConnection();
   absl::Status TryAblations();
   // Epochs until the job's minima are reached.
   absl::StatusOr<std::vector<EpochReply>> RunEpochs(uint64_t seed,
@@ -72,6 +73,8 @@ class LoaderWork : public JobWork {
   double per_item_s_ = 0;
   // Items a second of one worker while it ran.
   std::optional<double> one_worker_;
+  // What one connection to the store moves.
+  std::optional<double> one_connection_mb_per_s_;
   std::vector<LoaderAblation> ablations_;
 };
 

@@ -17,9 +17,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "lib/base/dataset_id.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/interrupt.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/without_query.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/text_proto.h"
@@ -32,6 +34,7 @@
 #include "lib/runner/copy_speed.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"
+#include "lib/runner/file_sets.h"
 #include "lib/runner/group_run.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/job_list.h"
@@ -46,6 +49,7 @@
 #include "lib/runner/mixture/mixture_settings.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
+#include "lib/runner/remote_data.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/run_context.h"
@@ -136,7 +140,7 @@ class Session {
     if (output.path.empty()) output.path = "-";
     output.resume = options_.resume;
     if (!options_.source.config.empty()) {
-      output.config = PrintTextProto(list_.config);
+      output.config = WithoutQueries(PrintTextProto(list_.config));
     }
     output.warn = warn_;
     output.on_row = options_.on_row;
@@ -150,18 +154,18 @@ class Session {
     const auto show = [this](int64_t done, int64_t total) {
       progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
     };
-    mixture_inputs_ = std::make_unique<MixtureInputs>(
-        list_.dataset, options_.mixture.on_error,
-        [this](int64_t done, int64_t total) {
-          progress_.Show("shards", done, total, "");
-        });
-    corpora_ = std::make_unique<InputCorpora>(*catalogue_, list_.dataset, show,
-                                              warn_, options_.clips.load);
-    loader_inputs_ = std::make_unique<LoaderInputs>(*catalogue_, list_.dataset,
-                                                    corpora_.get(), show);
     std::vector<const Job*> jobs;
     if (!IsMixtureJob(null_job_)) jobs.push_back(&null_job_);
     for (const Job& job : list_.jobs) jobs.push_back(&job);
+    ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
+    corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,
+                                              options_.clips.load);
+    loader_inputs_ = std::make_unique<LoaderInputs>(
+        *catalogue_, local, remote_.get(), corpora_.get(), show);
+    mixture_inputs_ = std::make_unique<MixtureInputs>(
+        local, options_.mixture.on_error, [this](int64_t done, int64_t total) {
+          progress_.Show("shards", done, total, "");
+        });
     for (const Job* job : jobs) {
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
       if (job->has_unsupported_reason()) continue;
@@ -171,6 +175,31 @@ class Session {
     }
     progress_.Finish();
     return absl::OkStatus();
+  }
+
+  // Where the data is that jobs read as files. Opens the store where it is not
+  // on this machine, and brings it here where that is needed.
+  absl::StatusOr<std::string> LocalData(const std::vector<const Job*>& jobs,
+                                        const FileProgress& show) {
+    if (!IsRemoteDataset(list_.dataset)) return list_.dataset;
+    if (!options_.open_remote) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          WithoutQueries(list_.dataset), ": ", options_.source.tool,
+          " reads folders; bring it here first with stage_dataset"));
+    }
+    ASSIGN_OR_RETURN(remote_, options_.open_remote(list_.dataset, warn_));
+    const Job* needs = nullptr;
+    int64_t num_items = 0;
+    bool all = false;
+    for (const Job* job : jobs) {
+      if (job->has_unsupported_reason() || !NeedsLocalData(*job)) continue;
+      needs = job;
+      all |= job->num_items() == 0;
+      num_items = std::max<int64_t>(num_items, job->num_items());
+    }
+    if (needs == nullptr) return list_.dataset;
+    return remote_->BringHome(ItemEndings(*catalogue_, *needs),
+                              all ? 0 : num_items, show);
   }
 
   absl::Status WriteHead(double copy_bytes_per_s) {
@@ -319,6 +348,7 @@ class Session {
   Job null_job_;
   std::unique_ptr<ServerPool> servers_;
   std::unique_ptr<RowOutput> output_;
+  std::unique_ptr<RemoteData> remote_;
   std::unique_ptr<InputCorpora> corpora_;
   std::unique_ptr<LoaderInputs> loader_inputs_;
   std::unique_ptr<MixtureInputs> mixture_inputs_;

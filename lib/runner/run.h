@@ -10,6 +10,7 @@
 #include "lib/base/exit_code.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/job_list.h"
+#include "lib/runner/remote_data.h"
 #include "lib/runner/run_context.h"
 
 namespace feedrate {
@@ -39,6 +40,8 @@ struct RunOptions {
   LoaderRunOptions loader;
   // Of jobs that measure mixtures.
   MixtureRunOptions mixture;
+  // Of programs that read data sets from stores. Null: a folder it must be.
+  OpenRemoteData open_remote;
   // Hears of each row that is written. Optional.
   std::function<void(const Row&)> on_row;
 };

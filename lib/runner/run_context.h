@@ -56,6 +56,8 @@ struct LoaderRunOptions {
   bool diagnose = false;
   // One epoch with one worker, to hold the others against.
   bool worker_efficiency = true;
+  // The same with one connection, for data in a store.
+  bool connection_efficiency = true;
 };
 
 // Everything outlives the run.

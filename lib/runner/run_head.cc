@@ -5,6 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/base/without_query.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/environment/env_record.h"
@@ -20,11 +21,11 @@ RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
   RunHead head;
   head.env = EnvRecord(machine, now);
   head.run.set_run_id(NewRunId());
-  head.run.set_config(PrintTextProto(config));
+  head.run.set_config(WithoutQueries(PrintTextProto(config)));
   for (const absl::string_view word :
        absl::StrSplit(Root().Read("/proc/self/cmdline").value_or(""), '\0',
                       absl::SkipEmpty())) {
-    head.run.add_command(std::string(word));
+    head.run.add_command(WithoutQueries(word));
   }
   head.run.set_label(config.label());
   head.run.set_note(config.note());

@@ -28,6 +28,12 @@
 #include "lib/worker/message.h"
 
 namespace feedrate {
+namespace {
+
+// So many times what is expected, before an answer is missing; as MeasureRun.
+constexpr double kPatience = 10;
+
+}  // namespace
 
 absl::StatusOr<int64_t> TransformWork::OwnBytes() {
   ASSIGN_OR_RETURN(const InputCorpora::Input input,
@@ -62,12 +68,20 @@ absl::Status TransformWork::Prepare() {
 }
 
 absl::StatusOr<Preflight> TransformWork::LookAhead() {
-  return RunPreflight(policy_.preflight, num_items_, SeedOfRun(job_, 0),
-                      policy_.unit, subject_.get());
+  ASSIGN_OR_RETURN(
+      const Preflight preflight,
+      RunPreflight(policy_.preflight, num_items_, SeedOfRun(job_, 0),
+                   policy_.unit, subject_.get()));
+  per_item_s_ = preflight.per_item_s;
+  return preflight;
 }
 
 absl::StatusOr<Equivalence> TransformWork::CheckEquivalence() {
-  const absl::Duration limit = absl::Seconds(policy_.warm_up.hang_s);
+  // What is slow is not hanging: the preflight knows how slow it is.
+  const double expected_s =
+      per_item_s_ * context_.catalogue.policy().measuring().compared_items();
+  const absl::Duration limit =
+      absl::Seconds(policy_.warm_up.hang_s + kPatience * expected_s);
   if (IsDecodeJob(job_)) {
     return CheckDecoder(context_, job_, input_, limit, child_.get(), &decode_);
   }

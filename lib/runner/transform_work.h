@@ -46,6 +46,8 @@ class TransformWork : public JobWork {
   std::unique_ptr<MeasuredChild> child_;
   std::unique_ptr<ChildSubject> subject_;
   feedrate::WarmUp warm_up_;
+  // By the preflight.
+  double per_item_s_ = 0;
   // Of a decoder.
   Decode decode_;
 };

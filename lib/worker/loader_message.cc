@@ -1,5 +1,6 @@
 #include "lib/worker/loader_message.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,41 @@ absl::Status CheckNumbers(const LoaderSpec& spec) {
   return absl::InvalidArgumentError(
       "loader: mean and std need one entry for each channel that they name, "
       "std above 0");
+}
+
+std::string MapJson(const std::map<std::string, std::string>& values) {
+  JsonLine line;
+  for (const auto& [name, value] : values) line.Text(name, value);
+  return line.Object();
+}
+
+std::string StorageJson(const StorageCounts& counts) {
+  return JsonLine()
+      .Int("requests", counts.requests)
+      .Int("bytes", counts.bytes)
+      .Int("retries", counts.retries)
+      .Int("checksum_faults", counts.checksum_faults)
+      .Double("busy_s", counts.busy_s)
+      .Int("cache_hits", counts.cache_hits)
+      .Int("cache_misses", counts.cache_misses)
+      .Int("cache_bad_entries", counts.cache_bad_entries)
+      .Int("cache_write_failures", counts.cache_write_failures)
+      .Object();
+}
+
+absl::Status ReadStorage(const JsonFields& json, StorageCounts* counts) {
+  JsonFields from;
+  RETURN_IF_ERROR(json.ReadObject("storage", &from));
+  RETURN_IF_ERROR(from.ReadAmount("requests", &counts->requests));
+  RETURN_IF_ERROR(from.ReadAmount("bytes", &counts->bytes));
+  RETURN_IF_ERROR(from.ReadAmount("retries", &counts->retries));
+  RETURN_IF_ERROR(from.ReadAmount("checksum_faults", &counts->checksum_faults));
+  RETURN_IF_ERROR(from.ReadAmount("busy_s", &counts->busy_s));
+  RETURN_IF_ERROR(from.ReadAmount("cache_hits", &counts->cache_hits));
+  RETURN_IF_ERROR(from.ReadAmount("cache_misses", &counts->cache_misses));
+  RETURN_IF_ERROR(
+      from.ReadAmount("cache_bad_entries", &counts->cache_bad_entries));
+  return from.ReadAmount("cache_write_failures", &counts->cache_write_failures);
 }
 
 std::string StagesJson(const std::vector<StageTimes>& stages) {
@@ -132,8 +168,8 @@ absl::Status ReadErrors(const JsonFields& json,
 absl::Status CheckLoaderSpec(const LoaderSpec& spec) {
   RETURN_IF_ERROR(
       CheckWord("scope", spec.scope, {kMemoryScope, kDecodeScope, kCopyScope}));
-  RETURN_IF_ERROR(
-      CheckWord("source", spec.source, {"corpus", "files", "shards"}));
+  RETURN_IF_ERROR(CheckWord("source", spec.source,
+                            {"corpus", "files", "shards", "objects"}));
   RETURN_IF_ERROR(
       CheckWord("crop_position", spec.crop_position, {"random", "center"}));
   RETURN_IF_ERROR(CheckWord("batch_transform", spec.batch_transform,
@@ -165,10 +201,9 @@ std::string LoaderSpecJson(const LoaderSpec& spec) {
       .Text("batch_transform", spec.batch_transform)
       .Text("on_error", spec.on_error)
       .Text("ablation", spec.ablation);
-  if (spec.settings.empty()) return line.Object();
-  JsonLine settings;
-  for (const auto& [name, value] : spec.settings) settings.Text(name, value);
-  return line.Raw("settings", settings.Object()).Object();
+  if (!spec.settings.empty()) line.Raw("settings", MapJson(spec.settings));
+  if (!spec.store.empty()) line.Raw("store", MapJson(spec.store));
+  return line.Object();
 }
 
 absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
@@ -191,8 +226,11 @@ absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec) {
   RETURN_IF_ERROR(json.Read("batch_transform", &spec->batch_transform));
   RETURN_IF_ERROR(json.Read("on_error", &spec->on_error));
   RETURN_IF_ERROR(json.Read("ablation", &spec->ablation));
-  if (!json.Has("settings")) return absl::OkStatus();
-  return json.ReadMap("settings", &spec->settings);
+  if (json.Has("settings")) {
+    RETURN_IF_ERROR(json.ReadMap("settings", &spec->settings));
+  }
+  if (!json.Has("store")) return absl::OkStatus();
+  return json.ReadMap("store", &spec->store);
 }
 
 std::string EpochLine(const EpochCommand& command) {
@@ -235,6 +273,9 @@ std::string EpochReplyLine(const EpochReply& reply) {
         .Texts("left_out", reply.left_out)
         .Int("memory_bound_bytes", reply.memory_bound_bytes);
   }
+  if (reply.storage.has_value()) {
+    line.Raw("storage", StorageJson(*reply.storage));
+  }
   return line.Line();
 }
 
@@ -259,6 +300,9 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
   RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
   if (json.Has("times_s")) RETURN_IF_ERROR(ReadMixturePart(json, &reply));
+  if (json.Has("storage")) {
+    RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));
+  }
   return reply;
 }
 

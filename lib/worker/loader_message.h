@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ inline constexpr char kCopyScope[] = "decode_dataloader_augment_batch_copy";
 struct LoaderSpec {
   std::string scope;
   // What the spawn's fourth descriptor is: `corpus`, a corpus as ever; `files`
-  // or `shards`, a memory file with a list (source_list.h).
+  // or `shards`, a memory file with a list (source_list.h); `objects`, such a
+  // list of parts of objects in the store that `store` tells how to reach.
   std::string source;
   int64_t batch_size = 0;
   int workers = 0;
@@ -57,6 +59,8 @@ struct LoaderSpec {
   std::string ablation;
   // What else the job says, for loaders that know more than others.
   std::map<std::string, std::string> settings;
+  // Of `objects`: lib/storage/store_spec.h.
+  std::map<std::string, std::string> store;
 };
 
 // InvalidArgument names a field that cannot be meant.
@@ -81,6 +85,20 @@ struct StageTimes {
   double wait_out_s = 0;  // For room to put it.
   // Mean share of the queue behind it that was in use.
   double queue_fill = 0;
+};
+
+// What was moved to read the items of an epoch from a store.
+struct StorageCounts {
+  int64_t requests = 0;
+  int64_t bytes = 0;
+  int64_t retries = 0;
+  int64_t checksum_faults = 0;
+  double busy_s = 0;  // At least one request was under way.
+  // All 0 without a cache.
+  int64_t cache_hits = 0;
+  int64_t cache_misses = 0;
+  int64_t cache_bad_entries = 0;
+  int64_t cache_write_failures = 0;
 };
 
 struct LoaderError {
@@ -113,6 +131,8 @@ struct EpochReply {
   int64_t errors_total = 0;
   // Of all batches.
   int64_t bytes_out = 0;
+  // Of a loader that reads from a store.
+  std::optional<StorageCounts> storage;
 
   // Of a mixture; empty for other loaders. Seconds from the start of the epoch
   // until each batch was there.

@@ -118,6 +118,11 @@ TEST(MessageTest, PrepareOfALoaderRoundTrip) {
   const auto known = ParseChildCommand(WithoutNewline(with_settings));
   ASSERT_TRUE(known.ok()) << known.status();
   EXPECT_EQ(known->prepare.loader->settings, command.loader->settings);
+  command.loader->source = "objects";
+  command.loader->store = {{"url", "s3://bucket/ü"}};
+  const auto remote = ParseChildCommand(WithoutNewline(PrepareLine(command)));
+  ASSERT_TRUE(remote.ok()) << remote.status();
+  EXPECT_EQ(remote->prepare.loader->store, command.loader->store);
   const auto parsed = ParseChildCommand(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   ASSERT_TRUE(parsed->prepare.loader.has_value());
@@ -165,12 +170,16 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   reply.errors.push_back({3, "a/\"b\".jpg", "not a JPEG"});
   reply.errors_total = 1;
   reply.bytes_out = 1 << 20;
+  EXPECT_FALSE(ParseEpochReply(WithoutNewline(EpochReplyLine(reply)))
+                   ->storage.has_value());
+  reply.storage = StorageCounts{5, 4000, 3, 2, 0.5, 9, 8, 7, 6};
   const std::string line = EpochReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(EpochReplyLine(*parsed), line);
   EXPECT_EQ(parsed->stages[0].name, "decode");
   EXPECT_EQ(parsed->errors[0].path, "a/\"b\".jpg");
+  EXPECT_EQ(parsed->storage->cache_write_failures, 6);
 }
 
 TEST(MessageTest, AnEpochWithANegativeTimeIsNamed) {

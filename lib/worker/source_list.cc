@@ -19,6 +19,26 @@ namespace {
 
 constexpr char kList[] = "list of files";
 
+void PrintPart(const ObjectPart& part, JsonLine* line) {
+  line->Int("offset", part.offset)
+      .Text("version", part.version)
+      .Text("checksum", part.checksum)
+      .Text("member", part.member);
+  if (part.crc32c.has_value()) line->Int("crc32c", *part.crc32c);
+}
+
+absl::Status ReadPart(const JsonFields& json, ObjectPart* part) {
+  RETURN_IF_ERROR(json.ReadAmount("offset", &part->offset));
+  RETURN_IF_ERROR(json.Read("version", &part->version));
+  RETURN_IF_ERROR(json.Read("checksum", &part->checksum));
+  RETURN_IF_ERROR(json.Read("member", &part->member));
+  if (!json.Has("crc32c")) return absl::OkStatus();
+  int64_t crc32c = 0;
+  RETURN_IF_ERROR(json.ReadAmount("crc32c", &crc32c));
+  part->crc32c = static_cast<uint32_t>(crc32c);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
@@ -27,6 +47,7 @@ absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
     JsonLine line;
     line.Text("path", file.path).Int("bytes", file.bytes);
     if (!file.frames.empty()) line.Ints("frames", file.frames);
+    if (file.part.has_value()) PrintPart(*file.part, &line);
     absl::StrAppend(&text, line.Line());
   }
   return WriteMemoryFile(text, kList);
@@ -44,6 +65,9 @@ absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
     if (read.ok()) read = json.ReadAmount("bytes", &file.bytes);
     if (read.ok() && json.Has("frames")) {
       read = json.ReadList("frames", &file.frames);
+    }
+    if (read.ok() && json.Has("offset")) {
+      read = ReadPart(json, &file.part.emplace());
     }
     if (read.ok()) continue;
     return absl::InvalidArgumentError(absl::StrCat(

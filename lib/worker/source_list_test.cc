@@ -32,6 +32,25 @@ TEST(SourceListTest, RoundTripKeepsOddNames) {
   EXPECT_EQ(write(fd->get(), "x", 1), -1) << "it is sealed";
 }
 
+TEST(SourceListTest, RoundTripOfParts) {
+  SourceFile file = {"shard.tar", 12, {}};
+  file.part = ObjectPart{512, "\"etag\"", "md5:00", "a/ü.jpg", 0xfffffff0u};
+  SourceFile plain = {"a.jpg", 3, {}};
+  plain.part.emplace();
+  const auto fd = WriteSourceList({file, plain, {"/local.jpg", 1}});
+  const auto files = ReadSourceList(fd->get());
+  ASSERT_TRUE(files.ok()) << files.status();
+  const ObjectPart& part = *(*files)[0].part;
+  EXPECT_EQ(part.offset, 512);
+  EXPECT_EQ(part.version, "\"etag\"");
+  EXPECT_EQ(part.checksum, "md5:00");
+  EXPECT_EQ(part.member, "a/ü.jpg");
+  EXPECT_EQ(part.crc32c, 0xfffffff0u);
+  EXPECT_TRUE((*files)[1].part.has_value());
+  EXPECT_FALSE((*files)[1].part->crc32c.has_value());
+  EXPECT_FALSE((*files)[2].part.has_value());
+}
+
 TEST(SourceListTest, ABrokenLineIsNamed) {
   const UniqueFd fd = FileWith("{\"path\":\"/a\",\"bytes\":1}\n{\"path\":3}\n");
   const auto files = ReadSourceList(fd.get());

@@ -44,6 +44,7 @@ LIBRARIES = {
 # The same, linked as shared objects: their archives need those of a hundred
 # other libraries, half of which the distribution does not have.
 SHARED_LIBRARIES = {
+    "curl": (["libcurl"], "libcurl4-openssl-dev"),
     "ffmpeg": (
         ["libavformat", "libavcodec", "libswscale", "libavutil"],
         "libavformat-dev libswscale-dev",

@@ -50,6 +50,39 @@ cc_library(
     visibility = ["//visibility:public"],
     deps = [":torch"],
 )
+{nccl}"""
+
+# What lets processes on several GPUs talk. libtorch_cuda has the code; the
+# header of NCCL comes in a wheel of its own, beside a whole torch.
+_NCCL = """
+cc_library(
+    name = "nccl",
+    hdrs = glob(["nccl/*.h"]),
+    defines = ["USE_C10D_NCCL"],
+    includes = ["nccl"],
+    visibility = ["//visibility:public"],
+)
+"""
+
+# Without it a program is built all the same, and says so when it is asked to.
+_NO_NCCL = """
+cc_library(
+    name = "nccl",
+    visibility = ["//visibility:public"],
+)
+"""
+
+# Beside torch, in an environment that `make envs` made, or of the distribution.
+_FIND_NCCL = """
+cache="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/feedrate"
+for folder in "$1"/../nvidia/nccl/include \\
+  "$cache"/venvs/torch_stack-*/lib/python3*/site-packages/nvidia/nccl/include \\
+  /usr/include; do
+  if [ -e "$folder/nccl.h" ]; then
+    cd "$folder" && pwd
+    exit
+  fi
+done
 """
 
 _ABSENT = """
@@ -66,6 +99,7 @@ genrule(
     srcs = [":torch_is_missing.cc"],
     visibility = ["//visibility:public"],
 ) for name in [
+    "nccl",
     "torch",
     "torch_cuda",
 ]]
@@ -81,7 +115,13 @@ def _torch_repository_impl(ctx):
         return
     root = ctx.path(result.stdout.strip())
     ctx.symlink(root.get_child("include"), "include")
-    ctx.file("BUILD", _PRESENT.format(lib = root.get_child("lib")))
+    nccl = ctx.execute(["sh", "-c", _FIND_NCCL, "sh", str(root)]).stdout.strip()
+    if nccl:
+        ctx.symlink(nccl + "/nccl.h", "nccl/nccl.h")
+    ctx.file("BUILD", _PRESENT.format(
+        lib = root.get_child("lib"),
+        nccl = _NCCL if nccl else _NO_NCCL,
+    ))
 
 torch_repository = repository_rule(
     implementation = _torch_repository_impl,

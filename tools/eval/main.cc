@@ -29,10 +29,13 @@
 
 DEFINE_string(checkpoint, "",
               "FILE: a checkpoint of train, or a TorchScript module from int64 "
-              "bytes to logits");
+              "tokens to logits");
+DEFINE_string(tokenizer, "bytes",
+              "bytes, or FILE: a token a line, longest match first, for a "
+              "TorchScript module");
 DEFINE_string(shard, "", "FILE: text for the perplexity; the bundled one");
 DEFINE_int64(shard_bytes, 8192, "N: bytes of it that are used");
-DEFINE_int64(window, 128, "N: bytes that the model sees at once");
+DEFINE_int64(window, 128, "N: tokens that the model sees at once");
 DEFINE_string(probes, "",
               "FILES: probes as JSONL, separated by commas; the bundled three");
 DEFINE_int64(seed, 42, "N: of random numbers, where there are any");
@@ -89,6 +92,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   }
   EvalRunOptions options;
   options.checkpoint = FLAGS_checkpoint;
+  options.tokenizer = FLAGS_tokenizer;
   options.shard = FLAGS_shard;
   options.shard_bytes = FLAGS_shard_bytes;
   options.window = FLAGS_window;

@@ -1,7 +1,9 @@
 // Measures loaders: from the source to batches that are ready for training.
 //
 //   bazel run //tools/pipeline -- --config=$PWD/configs/demo_pipeline.textproto
+#include <cstdint>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,17 @@
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
+#include "lib/machine/sizes.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_report.h"
+#include "lib/runner/pack_dataset.h"
 #include "lib/runner/run.h"
 #include "lib/runner/run_flags.h"
+#include "lib/runner/storage_row.h"
+#include "lib/runner/store_data.h"
+#include "lib/runner/store_flags.h"
 #include "lib/runner/sweep_summary.h"
+#include "lib/storage/store_spec.h"
 
 DEFINE_bool(cold, false,
             "Have the kernel forget the files before each epoch; rows that it "
@@ -31,6 +39,13 @@ DEFINE_string(on_error, "skip",
               "counted and named, or the end of the epoch {skip|fail}");
 DEFINE_bool(diagnose, false,
             "Say where the time goes, from epochs with parts left out");
+DEFINE_bool(connection_efficiency, true,
+            "Of data in a store, also measure one connection for up to 2 s a "
+            "job, to hold the others against");
+DEFINE_string(make_shards, "",
+              "FOLDER: pack the images and .npy arrays of --dataset into tar "
+              "shards here, each with an index, and measure nothing");
+DEFINE_string(shard_bytes, "1G", "SIZE: of a shard, at most");
 DEFINE_bool(worker_efficiency, true,
             "Also measure one worker for up to 2 s a job, to hold the others "
             "against");
@@ -62,8 +77,12 @@ ToolInfo Info() {
       "plan --config=configs/paper/prod_c4_rgb_dataloader_cpu.textproto | "
       "pipeline --dataset=val --output=rows.jsonl",
       "pipeline --config=configs/native/rgb_pipeline_cpu.textproto --verify",
+      "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
+      "--transforms=HorizontalFlip --dataset=s3://bucket/prefix "
+      "--cache_dir=/data/cache --sweep='connections=1,2,4,8,16'",
+      "pipeline --make_shards=shards --dataset=s3://bucket/prefix",
   };
-  info.flag_files = {"tools/pipeline/main.cc", kRunFlagsFile,
+  info.flag_files = {"tools/pipeline/main.cc", kRunFlagsFile, kStoreFlagsFile,
                      kOverrideFlagsFile};
   return info;
 }
@@ -79,6 +98,13 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   options.loader.on_error = FLAGS_on_error;
   options.loader.diagnose = FLAGS_diagnose;
   options.loader.worker_efficiency = FLAGS_worker_efficiency;
+  options.loader.connection_efficiency = FLAGS_connection_efficiency;
+  ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
+  options.open_remote = [store](const std::string& address, const auto& say) {
+    StoreSpec spec = store;
+    spec.url = address;
+    return OpenStoreData(spec, say);
+  };
   // With a crop that is drawn anew for each item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
   if (options.verify && !options.source.config.empty() &&
@@ -88,7 +114,28 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   return options;
 }
 
+absl::StatusOr<ExitCode> PackFromFlags() {
+  ASSIGN_OR_RETURN(StoreSpec store, StoreSpecFromFlags());
+  store.url = OverridesFromFlags().dataset.value_or("");
+  if (store.url.empty()) {
+    return absl::InvalidArgumentError(
+        "--make_shards needs --dataset=WHERE, a folder or the address of a "
+        "store");
+  }
+  const std::optional<int64_t> shard_bytes = ParseSize(FLAGS_shard_bytes);
+  if (!shard_bytes.has_value() || *shard_bytes <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shard_bytes: \"", FLAGS_shard_bytes,
+                     "\" is no size; write it as 256M or 1G"));
+  }
+  ASSIGN_OR_RETURN(const std::string summary,
+                   PackDataset(store, FLAGS_make_shards, *shard_bytes));
+  std::cerr << "pipeline: " << summary << "\n";
+  return ExitCode::kDone;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  if (!FLAGS_make_shards.empty()) return PackFromFlags();
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
   std::vector<Row> rows;
   std::string report;
@@ -96,8 +143,8 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     rows.push_back(row);
     // Long, and the summary needs none of it.
     rows.back().clear_samples_s();
-    absl::StrAppend(&report, FaultsText(row), DiagnosisText(row),
-                    UtilisationText(row));
+    absl::StrAppend(&report, FaultsText(row), StorageText(row),
+                    DiagnosisText(row), UtilisationText(row));
   };
   ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
   std::cerr << report << SweepSummary(rows);

@@ -2,7 +2,9 @@
 //
 //   bazel run //tools/train -- --model=vit5_tiny
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +22,7 @@
 #include "lib/base/tool_main.h"
 #include "lib/machine/sizes.h"
 #include "lib/runner/train/slurm_step.h"
+#include "lib/runner/train/train_config.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
 #include "lib/runner/train/train_settings.h"
@@ -28,8 +31,11 @@ DEFINE_string(model, "vit5_tiny",
               "NAME: what is trained "
               "{vit5_tiny|vit5_small|vit5_base|byte_lm_tiny|byte_lm_small}");
 DEFINE_string(loader, "",
-              "NAME: what feeds it in --scope=e2e, from the folder --dataset "
-              "{native}");
+              "NAME: what feeds it in --scope=e2e, from the folder --dataset; "
+              "several folders, separated by commas, are a job each "
+              "{native|torchvision|dali}");
+DEFINE_string(config, "",
+              "FILE: run config to plan from; the flags here win over it");
 DEFINE_int64(epochs, 0,
              "N: measure so many passes over --dataset instead of "
              "--measured_steps");
@@ -94,7 +100,7 @@ ToolInfo Info() {
   ToolInfo info;
   info.name = "train";
   info.summary = "time training steps, part by part";
-  info.usage = "[--model=NAME] [flags]";
+  info.usage = "[--model=NAME | --config=FILE | --jobs=FILE] [flags]";
   info.description =
       "Trains a model on synthetic data in a process of its own and writes "
       "env,\n"
@@ -108,6 +114,9 @@ ToolInfo Info() {
       "--precision=bf16 --libraries=feedrate,torch_eager,torch_compile",
       "train --sweep='precision=fp32,bf16' --output=rows.jsonl",
       "train --world-size=2",
+      "train --config=configs/demo_train.textproto --batch-size=8",
+      "train --scope=e2e --dataset=/data/images --workers=4 --epochs=1 "
+      "--sweep='loader=native,torchvision,dali'",
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
   };
@@ -132,27 +141,31 @@ absl::StatusOr<int> WorldSize(const std::string& device,
   return step.has_value() ? step->world_size : DeviceCount(device);
 }
 
-absl::StatusOr<TrainRequest> RequestFromFlags(
-    const Overrides& overrides, const absl::optional<SlurmStep>& step) {
-  TrainRequest request;
-  request.libraries =
-      overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
-  request.scope = overrides.scope.value_or(request.scope);
-  request.device = overrides.device.value_or(request.device);
-  if (request.device == "none") request.device = "cpu";
-  request.batch_size = overrides.batch_size.value_or(request.batch_size);
-  request.workers = overrides.workers.value_or(request.workers);
-  if (overrides.dataset.has_value()) {
-    ASSIGN_OR_RETURN(request.dataset, DatasetId(*overrides.dataset));
+std::vector<std::string> SplitFolders(const Overrides& overrides) {
+  return absl::StrSplit(overrides.dataset.value_or(""), ',', absl::SkipEmpty());
+}
+
+// Folders by their short names, in the order of the command line.
+using Folders = std::vector<std::pair<std::string, std::string>>;
+
+absl::StatusOr<Folders> FoldersFromFlags(const Overrides& overrides) {
+  Folders folders;
+  std::map<std::string, std::string> seen;
+  for (const std::string& path : SplitFolders(overrides)) {
+    ASSIGN_OR_RETURN(const std::string id, DatasetId(path));
+    if (!seen.emplace(id, path).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dataset: ", seen[id], " and ", path,
+                       " are both called \"", id, "\"; rename one"));
+    }
+    folders.emplace_back(id, path);
   }
-  request.seed = overrides.seed.value_or(request.seed);
-  request.num_runs = overrides.num_runs.value_or(request.num_runs);
-  request.sweep = overrides.sweep.value_or("");
-  if (request.num_runs < 1) {
-    return absl::InvalidArgumentError("--num_runs must be at least 1");
-  }
-  ASSIGN_OR_RETURN(const int world_size, WorldSize(request.device, step));
-  request.settings = {
+  return folders;
+}
+
+// Every setting that a flag decides, at its default too.
+std::map<std::string, std::string> SettingsFromFlags(int world_size) {
+  std::map<std::string, std::string> settings = {
       {"model", FLAGS_model},
       {"precision", FLAGS_precision},
       {"optimizer", FLAGS_optimizer},
@@ -164,16 +177,51 @@ absl::StatusOr<TrainRequest> RequestFromFlags(
       {"optimizer_in_step", Truth(FLAGS_optimizer_in_step)},
       {"graphs", Truth(FLAGS_graphs)},
       {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
+      {"loader", FLAGS_loader},
       {"world_size", absl::StrCat(world_size)}};
-  request.settings["loader"] = FLAGS_loader;
+  if (FLAGS_epochs != 0) settings["epochs"] = absl::StrCat(FLAGS_epochs);
+  if (FLAGS_threads != 0) settings["threads"] = absl::StrCat(FLAGS_threads);
+  return settings;
+}
+
+// Those of them that the command line names.
+std::map<std::string, std::string> GivenSettings(int world_size) {
+  static const auto* const renamed = new std::map<std::string, std::string>{
+      {"warmup", "warmup_steps"}, {"steps", "measured_steps"}};
+  std::map<std::string, std::string> given;
+  for (const auto& setting : SettingsFromFlags(world_size)) {
+    const auto flag = renamed->find(setting.first);
+    const std::string name =
+        flag == renamed->end() ? setting.first : flag->second;
+    if (!gflags::GetCommandLineFlagInfoOrDie(name.c_str()).is_default) {
+      given.insert(setting);
+    }
+  }
+  return given;
+}
+
+absl::StatusOr<TrainRequest> RequestFromFlags(
+    const Overrides& overrides, const absl::optional<SlurmStep>& step) {
+  TrainRequest request;
+  request.libraries =
+      overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
+  request.scope = overrides.scope.value_or(request.scope);
+  request.device = overrides.device.value_or(request.device);
+  if (request.device == "none") request.device = "cpu";
+  request.batch_size = overrides.batch_size.value_or(request.batch_size);
+  request.workers = overrides.workers.value_or(request.workers);
+  ASSIGN_OR_RETURN(const Folders folders, FoldersFromFlags(overrides));
+  for (const auto& folder : folders) request.datasets.push_back(folder.first);
+  request.seed = overrides.seed.value_or(request.seed);
+  request.num_runs = overrides.num_runs.value_or(request.num_runs);
+  request.sweep = overrides.sweep.value_or("");
+  if (request.num_runs < 1) {
+    return absl::InvalidArgumentError("--num_runs must be at least 1");
+  }
+  ASSIGN_OR_RETURN(const int world_size, WorldSize(request.device, step));
+  request.settings = SettingsFromFlags(world_size);
   request.settings["sample_ratio"] =
       absl::StrCat(overrides.sample_ratio.value_or(1));
-  if (FLAGS_epochs != 0) {
-    request.settings["epochs"] = absl::StrCat(FLAGS_epochs);
-  }
-  if (FLAGS_threads != 0) {
-    request.settings["threads"] = absl::StrCat(FLAGS_threads);
-  }
   return request;
 }
 
@@ -216,22 +264,48 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
+// Jobs of a config, of a file, or of the flags alone, and where their data is.
+absl::Status SetJobs(const Overrides& overrides, TrainRunOptions* options) {
+  if (!FLAGS_config.empty() && !FLAGS_jobs.empty()) {
+    return absl::InvalidArgumentError(
+        "--config plans jobs and --jobs has them; leave one out");
+  }
+  if (!FLAGS_config.empty()) {
+    ASSIGN_OR_RETURN(
+        const int world_size,
+        WorldSize(overrides.device.value_or("cpu"), options->step));
+    ASSIGN_OR_RETURN(TrainPlan plan,
+                     PlanTrainJobs(FLAGS_config, overrides,
+                                   GivenSettings(world_size), FLAGS_configs));
+    options->jobs = std::move(plan.jobs);
+    options->config = std::move(plan.config);
+    const Data& data = options->config.data();
+    options->folders[data.id()] = data.dataset();
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Folders folders, FoldersFromFlags(overrides));
+  options->folders.insert(folders.begin(), folders.end());
+  options->config.set_label(overrides.label.value_or(""));
+  options->config.set_note(overrides.note.value_or(""));
+  options->config.mutable_output()->set_path(overrides.output.value_or("-"));
+  if (!FLAGS_jobs.empty()) {
+    ASSIGN_OR_RETURN(options->jobs, ReadTrainJobs(FLAGS_jobs));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const TrainRequest request,
+                   RequestFromFlags(overrides, options->step));
+  ASSIGN_OR_RETURN(options->jobs, MakeTrainJobs(request));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   RETURN_IF_ERROR(CheckFlags());
   const Overrides overrides = OverridesFromFlags();
   TrainRunOptions options;
   ASSIGN_OR_RETURN(options.step, ThisSlurmStep());
-  if (FLAGS_jobs.empty()) {
-    ASSIGN_OR_RETURN(const TrainRequest request,
-                     RequestFromFlags(overrides, options.step));
-    ASSIGN_OR_RETURN(options.jobs, MakeTrainJobs(request));
-  } else {
-    ASSIGN_OR_RETURN(options.jobs, ReadTrainJobs(FLAGS_jobs));
-  }
+  RETURN_IF_ERROR(SetJobs(overrides, &options));
   options.configs_folder = FLAGS_configs;
-  options.output = overrides.output.value_or("-");
-  options.label = overrides.label.value_or("");
-  options.note = overrides.note.value_or("");
+  options.output = options.config.output().path();
   options.resume = FLAGS_resume;
   options.fail_on = absl::StrSplit(FLAGS_fail_on, ',', absl::SkipEmpty());
   for (const std::string& status : options.fail_on) {
@@ -245,9 +319,6 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   options.metrics = FLAGS_metrics;
   options.budget = FLAGS_budget;
   options.words = WordsFromFlags();
-  if (overrides.dataset.has_value()) {
-    options.words.push_back(absl::StrCat("folder=", *overrides.dataset));
-  }
   if (!FLAGS_memory_limit.empty()) {
     const std::optional<int64_t> bytes = ParseSize(FLAGS_memory_limit);
     if (!bytes.has_value() || *bytes <= 0) {

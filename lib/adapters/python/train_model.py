@@ -1,7 +1,8 @@
 """The models of lib/model in PyTorch: the same shapes, the same operations.
 
 Peers of `train`. Each operation is the one that lib/model/torch/parts.cc calls,
-so that eager rows differ in who calls and not in what is called.
+so that eager rows differ in who calls; the gradients are autograd's own, where
+ours has two by hand (lib/model/torch/heads.h).
 """
 
 import dataclasses

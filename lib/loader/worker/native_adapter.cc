@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/epoch.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/remote_source.h"
 #include "lib/loader/worker/native_mixture.h"
 #include "lib/loader/worker/native_options.h"
 #include "lib/media/parallel.h"
@@ -37,10 +39,43 @@ void ReportFaults(const Epoch& epoch, EpochReply* reply) {
   }
 }
 
+// What a store has done so far. Nothing without one.
+std::optional<StorageCounts> StorageOf(const Source& source) {
+  if (source.remote() == nullptr) return std::nullopt;
+  const TransferCounts transfers = source.remote()->counts();
+  const CacheCounts cache = source.remote()->cache_counts();
+  StorageCounts counts;
+  counts.requests = transfers.requests;
+  counts.bytes = transfers.bytes;
+  counts.retries = transfers.retries;
+  counts.checksum_faults = transfers.checksum_faults;
+  counts.busy_s = transfers.busy_s;
+  counts.cache_hits = cache.hits;
+  counts.cache_misses = cache.misses;
+  counts.cache_bad_entries = cache.bad_entries;
+  counts.cache_write_failures = cache.write_failures;
+  return counts;
+}
+
+StorageCounts Since(const StorageCounts& before, StorageCounts now) {
+  now.requests -= before.requests;
+  now.bytes -= before.bytes;
+  now.retries -= before.retries;
+  now.checksum_faults -= before.checksum_faults;
+  now.busy_s = std::max(0.0, now.busy_s - before.busy_s);
+  now.cache_hits -= before.cache_hits;
+  now.cache_misses -= before.cache_misses;
+  now.cache_bad_entries -= before.cache_bad_entries;
+  now.cache_write_failures -= before.cache_write_failures;
+  return now;
+}
+
 class NativeStream : public BatchStream {
  public:
-  explicit NativeStream(std::unique_ptr<Epoch> epoch)
-      : epoch_(std::move(epoch)) {}
+  // `source` is the epoch's, `before` what its store had done before it.
+  NativeStream(std::unique_ptr<Epoch> epoch, const Source& source,
+               std::optional<StorageCounts> before)
+      : epoch_(std::move(epoch)), source_(source), before_(before) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
     ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
@@ -52,11 +87,16 @@ class NativeStream : public BatchStream {
     epoch_->Stop();
     ReportStages(*epoch_, reply);
     ReportFaults(*epoch_, reply);
+    if (before_.has_value()) {
+      reply->storage = Since(*before_, *StorageOf(source_));
+    }
     return absl::OkStatus();
   }
 
  private:
   std::unique_ptr<Epoch> epoch_;
+  const Source& source_;
+  const std::optional<StorageCounts> before_;
 };
 
 class NativeLoader : public PreparedLoader {
@@ -72,9 +112,12 @@ class NativeLoader : public PreparedLoader {
     RETURN_IF_ERROR(loader_->ReserveFor(range));
     return TimeEpoch(
         command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
+          const std::optional<StorageCounts> before =
+              StorageOf(loader_->source());
           ASSIGN_OR_RETURN(std::unique_ptr<Epoch> epoch,
                            loader_->StartEpoch(command.seed, 0, range));
-          return std::make_unique<NativeStream>(std::move(epoch));
+          return std::make_unique<NativeStream>(std::move(epoch),
+                                                loader_->source(), before);
         });
   }
 

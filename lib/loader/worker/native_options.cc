@@ -12,7 +12,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/file_source.h"
 #include "lib/loader/memory_source.h"
+#include "lib/loader/open_remote_source.h"
 #include "lib/loader/shard_source.h"
+#include "lib/storage/store_spec.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -55,8 +57,10 @@ Ablation AblationOf(const std::string& word) {
 absl::Status BadSetting(const std::string& name, const std::string& value) {
   return absl::InvalidArgumentError(absl::StrCat(
       "native knows no setting ", name, "=", value,
-      "; there are read_ahead=inline|threads|io_uring|auto, read_threads=N, "
-      "read_depth=N, access=read|mmap, scaled_decode=true|false"));
+      "; there are read_ahead=inline|threads|io_uring|auto|remote, "
+      "read_threads=N, "
+      "read_depth=N, access=read|mmap, scaled_decode=true|false, and for "
+      "data in a store connections=N, range_bytes=N"));
 }
 
 // Whether `value` is one of `words`, of which the first stands for the first
@@ -76,11 +80,15 @@ bool Positive(const std::string& value, int* to) {
 bool ApplySetting(const std::string& name, const std::string& value,
                   NativeSettings* to) {
   if (name == "read_ahead") {
-    return Choose(value, {"inline", "threads", "io_uring", "auto"},
+    return Choose(value, {"inline", "threads", "io_uring", "auto", "remote"},
                   &to->read_ahead.method);
   }
   if (name == "read_threads") return Positive(value, &to->read_ahead.threads);
   if (name == "read_depth") return Positive(value, &to->read_ahead.depth);
+  if (name == "connections") return Positive(value, &to->connections);
+  if (name == "range_bytes") {
+    return absl::SimpleAtoi(value, &to->range_bytes) && to->range_bytes > 0;
+  }
   if (name == "access") return Choose(value, {"read", "mmap"}, &to->access);
   if (name == "scaled_decode") {
     return Choose(value, {"false", "true"}, &to->scaled_decode);
@@ -126,8 +134,35 @@ absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
   return options;
 }
 
+namespace {
+
+absl::StatusOr<std::unique_ptr<Source>> StoreSource(
+    const LoaderSpec& spec, const NativeSettings& settings,
+    const std::vector<SourceFile>& files) {
+  ASSIGN_OR_RETURN(StoreSpec store, ParseStoreSpec(spec.store));
+  if (settings.connections > 0) {
+    store.options.connections = settings.connections;
+  }
+  if (settings.range_bytes > 0) {
+    store.options.range_bytes = settings.range_bytes;
+  }
+  return OpenRemoteSource(store, files);
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
                                                      const LoaderInput& input) {
+  ASSIGN_OR_RETURN(const NativeSettings settings,
+                   ParseNativeSettings(spec.settings));
+  if (spec.source == "objects") {
+    return StoreSource(spec, settings, input.files);
+  }
+  if (settings.connections > 0 || settings.range_bytes > 0) {
+    return absl::InvalidArgumentError(
+        "connections and range_bytes are settings of a store; name one with "
+        "--dataset=s3://… or another address");
+  }
   if (spec.source == "corpus") {
     if (input.corpus == nullptr) {
       return absl::InvalidArgumentError("a corpus was to be sent, and was not");
@@ -144,8 +179,6 @@ absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
   for (const SourceFile& file : input.files) {
     files.push_back({file.path, file.bytes});
   }
-  ASSIGN_OR_RETURN(const NativeSettings settings,
-                   ParseNativeSettings(spec.settings));
   return ListSource(std::move(files), settings.access);
 }
 

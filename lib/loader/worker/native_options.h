@@ -27,11 +27,14 @@ absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec);
 //   read_ahead=inline|threads|io_uring|auto, read_threads=N, read_depth=N
 //   access=read|mmap: of files that are read inline or by threads
 //   scaled_decode=true|false
+//   connections=N, range_bytes=N: of a store, instead of the run's
 // InvalidArgument names one that is unknown, or has no such value.
 struct NativeSettings {
   ReadAheadOptions read_ahead;
   FileAccess access = FileAccess::kRead;
   bool scaled_decode = false;
+  int connections = 0;      // 0: as the run says.
+  int64_t range_bytes = 0;  // The same.
 };
 absl::StatusOr<NativeSettings> ParseNativeSettings(
     const std::map<std::string, std::string>& settings);

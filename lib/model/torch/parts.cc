@@ -1,11 +1,9 @@
 #include "lib/model/torch/parts.h"
 
 #include <ATen/ops/addcmul.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/neg.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
@@ -14,13 +12,9 @@ namespace {
 
 constexpr double kNormEpsilon = 1e-6;
 
-// Dimensions of heads: the first half of the width turns against the second.
 at::Tensor Rotate(const at::Tensor& x, const Rotation& rotation) {
-  const int64_t half = x.size(-1) / 2;
-  const at::Tensor turned = at::cat(
-      {at::neg(x.narrow(-1, half, half)), x.narrow(-1, 0, half)}, /*dim=*/-1);
-  return at::addcmul(x.mul(rotation.cos.to(x.scalar_type())), turned,
-                     rotation.sin.to(x.scalar_type()));
+  return Turn(x, rotation.cos.to(x.scalar_type()),
+              rotation.sin.to(x.scalar_type()));
 }
 
 class AtenParts : public Parts {
@@ -41,18 +35,12 @@ class AtenParts : public Parts {
                               const at::Tensor& q_weight,
                               const at::Tensor& k_weight,
                               const Rotation& rotation) const override {
-    const int64_t batch = qkv.size(0);
-    const int64_t tokens = qkv.size(1);
-    const at::Tensor split =
-        qkv.view({batch, tokens, 3, heads, qkv.size(2) / (3 * heads)})
-            .permute({2, 0, 3, 1, 4});
-    const at::Tensor v = split.select(0, 2);
+    const HeadTensors split = SplitHeads(qkv, heads);
     // Norms may compute in float32; attention wants one type for all three.
-    const at::Tensor q =
-        RmsNorm(split.select(0, 0), q_weight).to(v.scalar_type());
-    const at::Tensor k =
-        RmsNorm(split.select(0, 1), k_weight).to(v.scalar_type());
-    return {Rotate(q, rotation), Rotate(k, rotation), v};
+    const at::ScalarType type = split.v.scalar_type();
+    const at::Tensor q = RmsNorm(split.q, q_weight).to(type);
+    const at::Tensor k = RmsNorm(split.k, k_weight).to(type);
+    return {Rotate(q, rotation), Rotate(k, rotation), split.v};
   }
 
   at::Tensor Attention(const HeadTensors& heads, bool causal) const override {

@@ -8,19 +8,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/model/torch/heads.h"
+
 namespace feedrate {
 
 // cos and sin of the rotation, tokens x head width each.
 struct Rotation {
   at::Tensor cos;
   at::Tensor sin;
-};
-
-// Q, K and V of one block, batch x heads x tokens x head width.
-struct HeadTensors {
-  at::Tensor q;
-  at::Tensor k;
-  at::Tensor v;
 };
 
 // Every operation takes and gives tensors that autograd knows, in any floating
@@ -57,7 +52,8 @@ class Parts {
                                   const at::Tensor& targets) const = 0;
 };
 
-// One operation of ATen after the other, as PyTorch in eager mode.
+// One operation of ATen after the other, as PyTorch in eager mode; splitting
+// and turning heads with the gradients of heads.h.
 const Parts& EagerParts();
 
 }  // namespace feedrate

@@ -101,8 +101,12 @@ c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options) {
         store, options.rank, options.world_size, nccl);
   }
 #endif
-  throw std::runtime_error("this program was built without what " +
-                           options.device + " needs for several processes");
+  throw std::runtime_error(
+      options.device == "cuda"
+          ? "several GPUs need NCCL, which this program was built without: "
+            "build it with --config=cuda where nccl.h is (make envs "
+            "GROUPS=torch_stack)"
+          : "this program was built without gloo; it needs libgloo-dev");
 }
 
 }  // namespace feedrate

@@ -135,11 +135,13 @@ void Profiler::Stop(bool keep) {
       kineto::disableProfiler();
   if (!keep) return;
   const std::string number = std::to_string(files_.size());
-  std::string file = options_.prefix + "." + number + ".json";
+  const std::string rank = std::to_string(options_.rank);
+  std::string file = options_.prefix +
+                     (options_.rank > 0 ? ".rank" + rank : "") + "." + number +
+                     ".json";
   if (options_.kind == "tb") {
     mkdir(options_.prefix.c_str(), 0755);
-    file = options_.prefix + "/rank" + std::to_string(options_.rank) + "." +
-           number + ".pt.trace.json";
+    file = options_.prefix + "/rank" + rank + "." + number + ".pt.trace.json";
   }
   result->save(file);
   TORCH_CHECK(access(file.c_str(), R_OK) == 0, file, ": cannot be written");

@@ -160,12 +160,11 @@ void Trainer::StepEagerly() {
   norms_.push_back(norm_);
 }
 
-void Trainer::RecordGraph(const TrainBatch& batch) {
-  if (options_.accumulation > 1 || parts_.sync != nullptr) {
+void Trainer::RecordGraph() {
+  if (parts_.sync != nullptr) {
     throw std::runtime_error(
-        "graphs go with neither accumulation nor several processes");
+        "graphs are for one process; leave --graphs or --world_size out");
   }
-  graph_batch_ = {batch.input.clone(), batch.target.clone()};
   // Warming up trains; what it changed is put back.
   NamedTensors before;
   for (const auto& entry : State()) {
@@ -175,7 +174,11 @@ void Trainer::RecordGraph(const TrainBatch& batch) {
   std::unique_ptr<PhaseClock> timed = std::move(clock_);
   clock_ = MakeWallPhaseClock();
   graph_ = parts_.device->Record([this] {
-    graph_loss_ = RunBatch(graph_batch_);
+    graph_loss_ = at::Tensor();
+    for (const TrainBatch& batch : graph_batches_) {
+      const at::Tensor part = RunBatch(batch);
+      graph_loss_ = graph_loss_.defined() ? graph_loss_.add(part) : part;
+    }
     Update();
     graph_norm_ = norm_;
   });
@@ -186,13 +189,17 @@ void Trainer::RecordGraph(const TrainBatch& batch) {
 }
 
 void Trainer::StepByGraph() {
-  const TrainBatch batch = NextBatch(0);
-  if (graph_ == nullptr) {
-    RecordGraph(batch);
+  for (int micro = 0; micro < options_.accumulation; ++micro) {
+    const TrainBatch batch = NextBatch(micro);
+    if (graph_ == nullptr) {
+      graph_batches_.push_back({batch.input.clone(), batch.target.clone()});
+      continue;
+    }
+    graph_batches_[micro].input.copy_(batch.input, /*non_blocking=*/true);
+    graph_batches_[micro].target.copy_(batch.target, /*non_blocking=*/true);
+    clock_->Mark(kCopy);
   }
-  graph_batch_.input.copy_(batch.input, /*non_blocking=*/true);
-  graph_batch_.target.copy_(batch.target, /*non_blocking=*/true);
-  clock_->Mark(kCopy);
+  if (graph_ == nullptr) RecordGraph();
   graph_->Replay();
   clock_->Mark(kUnattributed);
   losses_.push_back(graph_loss_.clone());

@@ -27,7 +27,7 @@ struct TrainerOptions {
   int accumulation = 1;
   // Whether the optimiser is inside what the clock times. It steps either way.
   bool optimizer_in_step = true;
-  // Replays the step as a CUDA graph.
+  // Replays the step as a CUDA graph. For one process alone.
   bool graphs = false;
   MixingOptions mixing;
 };
@@ -71,7 +71,7 @@ class Trainer {
   void Update();
   void StepEagerly();
   void StepByGraph();
-  void RecordGraph(const TrainBatch& batch);
+  void RecordGraph();
   TrainBatch NextBatch(int micro);
   NamedTensors State() const;
 
@@ -82,9 +82,10 @@ class Trainer {
   std::vector<at::Tensor> losses_;
   std::vector<at::Tensor> norms_;
   at::Tensor norm_;
-  // Of the graph: where its inputs are and its loss is found.
+  // Of the graph: where its inputs are, one for each batch of a step, and where
+  // its loss is found.
   std::unique_ptr<StepGraph> graph_;
-  TrainBatch graph_batch_;
+  std::vector<TrainBatch> graph_batches_;
   at::Tensor graph_loss_;
   at::Tensor graph_norm_;
 };

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/log_softmax.h>
 #include <torch/version.h>
 
@@ -16,14 +17,17 @@
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/json_text.h"
 #include "lib/model/torch/model.h"
-#include "lib/model/torch/text_batches.h"
 #include "lib/model/worker/script_model.h"
+#include "lib/model/worker/tokenizer.h"
 
 namespace feedrate {
 namespace {
 
-// Bytes to logits, 1 x length x vocabulary.
+// Tokens to logits, 1 x length x vocabulary.
 using Forward = std::function<at::Tensor(const at::Tensor&)>;
+
+// Tokens that a TorchScript model is shown at most: it does not say.
+constexpr int64_t kScriptContext = 256;
 
 struct LoadedModel {
   std::string name;
@@ -39,13 +43,17 @@ bool IsOurs(const std::string& path) {
   return word == "feedrate_checkpoint";
 }
 
-LoadedModel LoadOurs(const std::string& path) {
+LoadedModel LoadOurs(const std::string& path, const Tokenizer& tokenizer) {
   const Checkpoint checkpoint = LoadCheckpoint(path);
   const auto name = checkpoint.meta.find("model");
   const ModelSpec* const spec =
       name == checkpoint.meta.end() ? nullptr : ModelNamed(name->second);
   if (spec == nullptr || spec->kind != ModelKind::kByteLm) {
     throw std::runtime_error(path + ": is of no byte language model");
+  }
+  if (tokenizer.size() != spec->vocabulary) {
+    throw std::runtime_error(path + ": " + spec->name +
+                             " reads bytes; leave --tokenizer out");
   }
   const std::shared_ptr<Model> model = MakeModel(*spec, ModelOptions());
   NamedTensors to;
@@ -63,16 +71,16 @@ LoadedModel LoadOurs(const std::string& path) {
   return loaded;
 }
 
-LoadedModel Load(const std::string& path) {
+LoadedModel Load(const std::string& path, const Tokenizer& tokenizer) {
   if (!std::ifstream(path)) {
     throw std::runtime_error(path + ": cannot be read; is it there?");
   }
-  if (IsOurs(path)) return LoadOurs(path);
+  if (IsOurs(path)) return LoadOurs(path, tokenizer);
   const ScriptModel script = LoadScriptModel(path);
   LoadedModel loaded;
   loaded.name = "torchscript";
   loaded.parameters = script.parameters;
-  loaded.context = 256;
+  loaded.context = kScriptContext;
   loaded.forward = script.forward;
   return loaded;
 }
@@ -90,22 +98,53 @@ struct Loss {
   int64_t bytes = 0;
 };
 
-// Every byte of a window but its first.
-Loss LossOf(const LoadedModel& model, const EvalSpec& spec) {
-  const std::string text = ReadAll(spec.shard).substr(0, spec.shard_bytes);
-  const int64_t window = std::min(spec.window, model.context);
+// The last `count` of them, or all, as int64.
+at::Tensor TensorOf(const std::vector<int64_t>& tokens, size_t count) {
+  const auto size = static_cast<int64_t>(std::min(count, tokens.size()));
+  const at::Tensor tensor = at::empty({size}, at::kLong);
+  std::copy(tokens.end() - size, tokens.end(),
+            tensor.mutable_data_ptr<int64_t>());
+  return tensor;
+}
+
+// Length x vocabulary.
+at::Tensor LogitsOf(const LoadedModel& model, const Tokenizer& tokenizer,
+                    const at::Tensor& tokens) {
+  const at::Tensor logits = model.forward(tokens.unsqueeze(0));
+  if (logits.dim() != 3 || logits.size(1) != tokens.size(0) ||
+      logits.size(2) < tokenizer.size()) {
+    std::ostringstream shape;
+    shape << logits.sizes();
+    throw std::runtime_error("the model answers " + shape.str() + " to " +
+                             std::to_string(tokens.size(0)) + " tokens of " +
+                             std::to_string(tokenizer.size()) +
+                             "; 1 x length x vocabulary is wanted");
+  }
+  return logits[0];
+}
+
+// Every token of a window but its first, over the bytes that they stand for.
+Loss LossOf(const LoadedModel& model, const Tokenizer& tokenizer,
+            const EvalSpec& spec) {
+  const std::vector<int64_t> all =
+      tokenizer.Encode(ReadAll(spec.shard).substr(0, spec.shard_bytes));
+  const size_t window = std::min(spec.window, model.context);
   Loss loss;
-  for (size_t first = 0; first + 1 < text.size(); first += window) {
-    const at::Tensor bytes = TensorOfBytes(text.substr(first, window));
-    const int64_t count = bytes.numel() - 1;
+  for (size_t first = 0; first + 1 < all.size(); first += window) {
+    const size_t end = std::min(first + window, all.size());
+    const std::vector<int64_t> part(all.data() + first, all.data() + end);
+    const at::Tensor tokens = TensorOf(part, part.size());
+    const int64_t count = tokens.numel() - 1;
     if (count < 1) continue;
     const at::Tensor logits =
-        model.forward(bytes.narrow(0, 0, count).unsqueeze(0));
-    const at::Tensor logs = at::log_softmax(logits[0].to(at::kDouble), -1);
+        LogitsOf(model, tokenizer, tokens.narrow(0, 0, count));
+    const at::Tensor logs = at::log_softmax(logits.to(at::kDouble), -1);
     const at::Tensor of_next =
-        logs.gather(1, bytes.narrow(0, 1, count).unsqueeze(1));
+        logs.gather(1, tokens.narrow(0, 1, count).unsqueeze(1));
     loss.sum -= of_next.sum().item<double>();
-    loss.bytes += count;
+    for (size_t i = 1; i < part.size(); ++i) {
+      loss.bytes += static_cast<int64_t>(tokenizer.Text(part[i]).size());
+    }
   }
   return loss;
 }
@@ -127,21 +166,20 @@ std::vector<std::string> ReadPrompts(const std::string& path) {
   return prompts;
 }
 
-// The likeliest byte, again and again.
-std::string AnswerTo(const LoadedModel& model, const EvalSpec& spec,
-                     const std::string& prompt) {
-  std::string text = prompt;
-  for (int64_t i = 0; i < spec.max_answer_bytes; ++i) {
-    const size_t keep = std::min<size_t>(text.size(), model.context);
-    const at::Tensor bytes =
-        TensorOfBytes(text.substr(text.size() - keep)).unsqueeze(0);
-    const at::Tensor logits = model.forward(bytes);
-    const auto next = static_cast<char>(
-        at::argmax(logits[0][logits.size(1) - 1]).item<int64_t>());
-    if (next == '\n') break;
-    text += next;
+// The likeliest token, again and again, up to the end of a line.
+std::string AnswerTo(const LoadedModel& model, const Tokenizer& tokenizer,
+                     const EvalSpec& spec, const std::string& prompt) {
+  std::vector<int64_t> tokens = tokenizer.Encode(prompt);
+  std::string answer;
+  while (static_cast<int64_t>(answer.size()) < spec.max_answer_bytes) {
+    const at::Tensor logits =
+        LogitsOf(model, tokenizer, TensorOf(tokens, model.context));
+    tokens.push_back(at::argmax(logits[logits.size(0) - 1]).item<int64_t>());
+    answer += tokenizer.Text(tokens.back());
+    const size_t end = answer.find('\n');
+    if (end != std::string::npos) return answer.substr(0, end);
   }
-  return text.substr(prompt.size());
+  return answer.substr(0, spec.max_answer_bytes);
 }
 
 int64_t WholeNumber(const std::string& word, const std::string& value) {
@@ -160,6 +198,7 @@ EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
   const std::map<std::string, std::string*> texts = {
       {"checkpoint", &spec.checkpoint},
       {"shard", &spec.shard},
+      {"tokenizer", &spec.tokenizer},
       {"prompts", &spec.prompts}};
   const std::map<std::string, int64_t*> numbers = {
       {"shard_bytes", &spec.shard_bytes},
@@ -187,13 +226,16 @@ void RunEval(const EvalSpec& spec,
              const std::function<void(const std::string&)>& tell) {
   at::set_num_threads(1);
   at::AutoGradMode no_grad(false);
-  const LoadedModel model = Load(spec.checkpoint);
+  const Tokenizer tokenizer = spec.tokenizer == "bytes"
+                                  ? Tokenizer::Bytes()
+                                  : Tokenizer::FromFile(spec.tokenizer);
+  const LoadedModel model = Load(spec.checkpoint, tokenizer);
   Loss loss;
-  if (!spec.shard.empty()) loss = LossOf(model, spec);
+  if (!spec.shard.empty()) loss = LossOf(model, tokenizer, spec);
   std::vector<std::string> answers;
   if (!spec.prompts.empty()) {
     for (const std::string& prompt : ReadPrompts(spec.prompts)) {
-      answers.push_back(JsonString(AnswerTo(model, spec, prompt)));
+      answers.push_back(JsonString(AnswerTo(model, tokenizer, spec, prompt)));
     }
   }
   tell(JsonText()

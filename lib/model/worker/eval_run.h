@@ -10,12 +10,14 @@
 namespace feedrate {
 
 struct EvalSpec {
-  // One of ours, or a TorchScript module that takes int64 bytes, 1 x length, to
-  // logits, 1 x length x vocabulary.
+  // One of ours, or a TorchScript module that takes int64 tokens, 1 x length,
+  // to logits, 1 x length x vocabulary.
   std::string checkpoint;
+  // `bytes`, or a file as of tokenizer.h. Models of ours have bytes.
+  std::string tokenizer = "bytes";
   // Text for the loss. Empty: none.
   std::string shard;
-  // Only so much of it, in windows of so many bytes that know nothing of each
+  // Only so much of it, in windows of so many tokens that know nothing of each
   // other.
   int64_t shard_bytes = 8192;
   int64_t window = 128;

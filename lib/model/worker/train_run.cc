@@ -25,6 +25,8 @@
 #include "lib/model/torch/text_batches.h"
 #include "lib/model/torch/trainer.h"
 #if defined(FEEDRATE_LOADER)
+#include "lib/model/worker/fed_batches.h"
+#include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
 #endif
 
@@ -130,34 +132,67 @@ class Training {
 
   std::unique_ptr<BatchSource> FromFolder() {
 #if defined(FEEDRATE_LOADER)
-    if (spec_.loader != "native" || model_spec_.kind != ModelKind::kVit) {
-      throw std::runtime_error("loader \"" + spec_.loader +
-                               "\" does not feed " + model_spec_.name);
+    if (model_spec_.kind != ModelKind::kVit) {
+      throw std::runtime_error("images do not feed " + model_spec_.name);
     }
-    LoaderBatchOptions options;
-    options.folder = spec_.folder;
-    options.batch_size = spec_.batch_size;
-    options.image_size = model_spec_.image_size;
-    options.classes = model_spec_.classes;
-    options.workers = spec_.workers;
-    options.seed = spec_.seed;
-    options.sample_ratio = spec_.sample_ratio;
-    options.rank = spec_.rank;
-    options.world_size = spec_.world_size;
-    LoaderBatches made = MakeLoaderBatches(options);
-    storage_ = made.storage;
-    files_ = made.files;
-    file_bytes_ = made.bytes;
+    const std::vector<ImageFile> files = ListFolder();
+    storage_ = StorageLabel(spec_.folder, files);
+    files_ = files.size();
+    for (const ImageFile& file : files) file_bytes_ += file.bytes;
     if (spec_.epochs > 0) {
-      spec_.steps =
-          std::max<int64_t>(1, spec_.epochs * (made.files / spec_.batch_size) /
-                                   spec_.accumulation);
+      spec_.steps = std::max<int64_t>(
+          1, spec_.epochs * (files_ / spec_.batch_size) / spec_.accumulation);
     }
-    return std::move(made.batches);
+    return spec_.loader == "native" ? FromNative(files) : FromFeeder(files);
 #else
     throw std::runtime_error("this program was built without a loader");
 #endif
   }
+
+#if defined(FEEDRATE_LOADER)
+  std::vector<ImageFile> ListFolder() const {
+    ImageFolder folder;
+    folder.path = spec_.folder;
+    folder.sample_ratio = spec_.sample_ratio;
+    folder.classes = model_spec_.classes;
+    folder.rank = spec_.rank;
+    folder.world_size = spec_.world_size;
+    std::vector<ImageFile> files = ListImages(folder);
+    if (static_cast<int64_t>(files.size()) < spec_.batch_size) {
+      throw std::runtime_error(
+          spec_.folder + ": has " + std::to_string(files.size()) +
+          " images for a batch of " + std::to_string(spec_.batch_size));
+    }
+    return files;
+  }
+
+  std::unique_ptr<BatchSource> FromNative(
+      const std::vector<ImageFile>& files) const {
+    LoaderBatchOptions options;
+    options.batch_size = spec_.batch_size;
+    options.image_size = model_spec_.image_size;
+    options.workers = spec_.workers;
+    options.seed = spec_.seed;
+    return MakeLoaderBatches(files, options);
+  }
+
+  std::unique_ptr<BatchSource> FromFeeder(
+      const std::vector<ImageFile>& files) const {
+    if (spec_.feeder.empty() || spec_.feeder_script.empty()) {
+      throw std::runtime_error("loader \"" + spec_.loader +
+                               "\" is a process of its own; name it with "
+                               "feeder and feeder_script");
+    }
+    FeederOptions options;
+    options.command = {spec_.feeder, spec_.feeder_script};
+    options.loader = spec_.loader;
+    options.batch_size = spec_.batch_size;
+    options.image_size = model_spec_.image_size;
+    options.workers = spec_.workers;
+    options.seed = spec_.seed;
+    return MakeFedBatches(files, options);
+  }
+#endif
 
   std::unique_ptr<BatchSource> FromText() const {
     if (model_spec_.kind != ModelKind::kByteLm) {

@@ -67,6 +67,8 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"context", Int(&s->context)},
       {"loader", Text(&s->loader)},
       {"folder", Text(&s->folder)},
+      {"feeder", Text(&s->feeder)},
+      {"feeder_script", Text(&s->feeder_script)},
       {"workers", Int(&s->workers)},
       {"sample_ratio", Double(&s->sample_ratio)},
       {"epochs", Int(&s->epochs)},

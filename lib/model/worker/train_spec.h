@@ -24,10 +24,13 @@ struct TrainSpec {
   // the model sees at once.
   std::string text;
   int64_t context = 0;
-  // A folder of images instead, read by this loader (`native`), with so many
-  // workers, and which share of it.
+  // A folder of images instead, read by this loader (`native`, or another
+  // library's), with so many workers, and which share of it.
   std::string loader;
   std::string folder;
+  // Python and script that run another library's loader.
+  std::string feeder;
+  std::string feeder_script;
   int workers = 1;
   double sample_ratio = 1;
   // Above 0: as many steps as so many passes over the folder take.

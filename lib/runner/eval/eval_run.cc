@@ -150,6 +150,7 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   TrainCommand command;
   command.argv = {worker,
                   absl::StrCat("checkpoint=", options.checkpoint),
+                  absl::StrCat("tokenizer=", options.tokenizer),
                   absl::StrCat("shard=", shard),
                   absl::StrCat("shard_bytes=", options.shard_bytes),
                   absl::StrCat("window=", options.window),

@@ -14,6 +14,8 @@ namespace feedrate {
 
 struct EvalRunOptions {
   std::string checkpoint;
+  // `bytes`, or a file with a token a line.
+  std::string tokenizer = "bytes";
   // Empty: of configs/eval.
   std::string shard;
   std::vector<std::string> probes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -82,13 +83,19 @@ void DropDefaults(Job* job) {
   }
 }
 
-// Checks and names a job, and appends it when it is new.
+// Checks and names a job, and appends it when it is new, after the same with
+// one process where it has several.
 absl::Status AddJob(Job job, std::set<std::string>* ids,
                     std::vector<Job>* jobs) {
   DropDefaults(&job);
   RETURN_IF_ERROR(TrainSettingsOf(job).status());
+  if (job.settings().count("world_size") > 0) {
+    Job alone = job;
+    alone.mutable_settings()->erase("world_size");
+    RETURN_IF_ERROR(AddJob(std::move(alone), ids, jobs));
+  }
   job.set_job_id(JobId(job));
-  if (ids->insert(job.job_id()).second) jobs->push_back(job);
+  if (ids->insert(job.job_id()).second) jobs->push_back(std::move(job));
   return absl::OkStatus();
 }
 
@@ -102,7 +109,6 @@ absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request) {
   base.set_device(request.device);
   base.set_batch_size(request.batch_size);
   base.set_workers(request.workers);
-  base.set_dataset(request.dataset);
   base.set_thread_policy("default");
   base.set_seed(request.seed);
   base.set_hardware_class(request.device == "cuda" ? "gpu" : "cpu");
@@ -112,21 +118,35 @@ absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request) {
     (*base.mutable_settings())[setting.first] = setting.second;
   }
   ASSIGN_OR_RETURN(const std::vector<Job> points, Points(base, request.sweep));
+  std::vector<std::string> datasets = request.datasets;
+  if (datasets.empty()) datasets = {kSyntheticDataset};
   std::vector<Job> jobs;
   std::set<std::string> ids;
   for (const Job& point : points) {
-    for (const std::string& library : request.libraries) {
-      Job job = point;
-      job.set_library(library);
-      if (job.settings().count("world_size") > 0) {
-        Job alone = job;
-        alone.mutable_settings()->erase("world_size");
-        RETURN_IF_ERROR(AddJob(alone, &ids, &jobs));
+    for (const std::string& dataset : datasets) {
+      for (const std::string& library : request.libraries) {
+        Job job = point;
+        job.set_dataset(dataset);
+        job.set_library(library);
+        RETURN_IF_ERROR(AddJob(job, &ids, &jobs));
       }
-      RETURN_IF_ERROR(AddJob(job, &ids, &jobs));
     }
   }
   return jobs;
+}
+
+absl::StatusOr<std::vector<Job>> WithSettings(
+    const std::vector<Job>& jobs,
+    const std::map<std::string, std::string>& settings) {
+  std::vector<Job> result;
+  std::set<std::string> ids;
+  for (Job job : jobs) {
+    for (const auto& setting : settings) {
+      (*job.mutable_settings())[setting.first] = setting.second;
+    }
+    RETURN_IF_ERROR(AddJob(job, &ids, &result));
+  }
+  return result;
 }
 
 int DeviceCount(const std::string& device) {

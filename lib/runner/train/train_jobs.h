@@ -16,9 +16,9 @@ struct TrainRequest {
   std::string scope = "synthetic";
   std::string device = "cpu";
   int batch_size = 32;
-  // Of the loader, and the short name of its data.
-  int workers = 0;
-  std::string dataset;
+  int workers = 0;  // Of the loader.
+  // Short names of its data, a job each. Empty: of what is synthetic.
+  std::vector<std::string> datasets;
   int64_t seed = 0;
   int num_runs = 1;
   // Settings of all jobs; those at their default are left out.
@@ -31,6 +31,15 @@ struct TrainRequest {
 // world size above 1 brings the same job with one process along, which comes
 // first: efficiency is against it. InvalidArgument names what is wrong.
 absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request);
+
+// The short name of the data in scope `synthetic`, as `plan` gives it.
+inline constexpr char kSyntheticDataset[] = "synthetic:train";
+
+// Lays settings over planned jobs and names them anew; brings jobs with one
+// process along as above. InvalidArgument names what is wrong.
+absl::StatusOr<std::vector<Job>> WithSettings(
+    const std::vector<Job>& jobs,
+    const std::map<std::string, std::string>& settings);
 
 // Devices of this machine that a process each can have: GPUs, or cores.
 int DeviceCount(const std::string& device);

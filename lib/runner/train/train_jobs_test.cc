@@ -99,7 +99,7 @@ TEST(TrainJobsTest, EndToEndNeedsALoader) {
   EXPECT_THAT(Mistake(request), HasSubstr("needs a --loader"));
   request.settings["loader"] = "native";
   request.workers = 2;
-  request.dataset = "val";
+  request.datasets = {"val"};
   request.settings["epochs"] = "1";
   const Job job = (*MakeTrainJobs(request))[0];
   EXPECT_EQ(job.dataset(), "val");
@@ -107,6 +107,30 @@ TEST(TrainJobsTest, EndToEndNeedsALoader) {
   EXPECT_THAT(TrainSettingsOf(job)->words, Contains("loader=native"));
   request.scope = "synthetic";
   EXPECT_THAT(Mistake(request), HasSubstr("scope synthetic has neither"));
+}
+
+TEST(TrainJobsTest, EveryLoaderReadsEveryFolder) {
+  TrainRequest request = Request();
+  request.scope = "e2e";
+  request.datasets = {"nvme", "nfs"};
+  request.sweep = "loader=native,torchvision,dali";
+  const std::vector<Job> jobs = *MakeTrainJobs(request);
+  ASSERT_EQ(jobs.size(), 6);
+  EXPECT_EQ(jobs[1].dataset(), "nfs");
+  EXPECT_EQ(jobs[1].settings().at("loader"), "native");
+  EXPECT_EQ(jobs[5].settings().at("loader"), "dali");
+}
+
+TEST(TrainJobsTest, SettingsAreLaidOverPlannedJobs) {
+  const std::vector<Job> planned = *MakeTrainJobs(Request());
+  const std::vector<Job> jobs =
+      *WithSettings(planned, {{"warmup", "3"}, {"world_size", "2"}});
+  ASSERT_EQ(jobs.size(), 2);
+  EXPECT_EQ(TrainSettingsOf(jobs[0])->world_size, 1);
+  EXPECT_EQ(TrainSettingsOf(jobs[1])->world_size, 2);
+  EXPECT_EQ(TrainSettingsOf(jobs[1])->warmup, 3);
+  EXPECT_NE(jobs[0].job_id(), planned[0].job_id());
+  EXPECT_FALSE(WithSettings(planned, {{"warmup", "many"}}).ok());
 }
 
 TEST(TrainJobsTest, NoSuchFileOfJobs) {

@@ -45,6 +45,7 @@ Row RowWith(const Job& job, const TrainDevicePeak& peak = {},
   Row row;
   row.set_batch_size(job.batch_size());
   row.set_library(job.library());
+  row.set_scope(job.scope());
   *row.mutable_settings() = job.settings();
   SetTrainResult(job, *TrainSettingsOf(job), peak, results, &row);
   return row;
@@ -154,6 +155,22 @@ TEST(TrainRowTest, TableHasALineForEachRowThatIsOk) {
   EXPECT_THAT(table, HasSubstr("vit5_small"));
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
   EXPECT_EQ(TrainTable({failed}), "");
+  EXPECT_EQ(LoaderTable({RowWith(SmallJob())}), "");
+}
+
+TEST(TrainRowTest, LoadersStandAgainstStorage) {
+  Job job = SmallJob();
+  job.set_scope("e2e");
+  (*job.mutable_settings())["loader"] = "dali";
+  TrainResult fed = TwoSteps();
+  fed.storage = "ext4, 900 MB/s, 0% cached";
+  fed.files = 24;
+  const Row row = RowWith(job, {}, {fed});
+  EXPECT_EQ(row.train().storage(), fed.storage);
+  EXPECT_EQ(row.dataset().files(), 24);
+  const std::string table = LoaderTable({row});
+  EXPECT_THAT(table, HasSubstr("dali"));
+  EXPECT_THAT(table, HasSubstr("ext4, 900 MB/s, 0% cached"));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/load.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/draw/progress.h"
 #include "lib/machine/machine.h"
 #include "lib/records/job_id.h"
@@ -57,7 +56,7 @@ class TrainSession {
     }
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(WriteMetrics());
-    if (options_.budget) std::cerr << TrainTable(rows_);
+    if (options_.budget) std::cerr << TrainTable(rows_) << LoaderTable(rows_);
     return Verdict();
   }
 
@@ -67,9 +66,7 @@ class TrainSession {
                      FindConfigsFolder(options_.configs_folder, ""));
     const WorkerPlaces places = PlacesOfThisProgram(configs);
     for (const Job& job : options_.jobs) {
-      if (commands_.count(job.library()) > 0) continue;
-      ASSIGN_OR_RETURN(commands_[job.library()],
-                       TrainWorker(places, job.library()));
+      RETURN_IF_ERROR(FindPrograms(places, job));
     }
     RETURN_IF_ERROR(CheckWorldSizes());
     RETURN_IF_ERROR(OpenOutput());
@@ -80,6 +77,28 @@ class TrainSession {
                                                : RunJob(job));
       ++done_jobs_;
     }
+    return absl::OkStatus();
+  }
+
+  // Before anything runs: what is missing is the caller's to make.
+  absl::Status FindPrograms(const WorkerPlaces& places, const Job& job) {
+    if (commands_.count(job.library()) == 0) {
+      ASSIGN_OR_RETURN(commands_[job.library()],
+                       TrainWorker(places, job.library()));
+    }
+    ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
+    if (settings.loader.empty()) return absl::OkStatus();
+    if (options_.folders.count(job.dataset()) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dataset: the folder of \"", job.dataset(),
+                       "\" is not named; scope e2e reads images from it"));
+    }
+    if (settings.loader == kNativeLoader ||
+        feeders_.count(settings.loader) > 0) {
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(feeders_[settings.loader],
+                     FeederWorker(places, settings.loader));
     return absl::OkStatus();
   }
 
@@ -106,10 +125,7 @@ class TrainSession {
 
   absl::Status OpenOutput() {
     machine_ = ReadMachine(ThisMachine());
-    RunConfig config;
-    config.set_label(options_.label);
-    config.set_note(options_.note);
-    const RunHead head = MakeRunHead(machine_, config, 0, absl::Now());
+    const RunHead head = MakeRunHead(machine_, options_.config, 0, absl::Now());
     identity_ = head.identity;
     RowOutput::Options output;
     output.path = options_.output;
@@ -200,6 +216,7 @@ class TrainSession {
       command.argv.push_back(word);
     }
     for (const std::string& word : options_.words) command.argv.push_back(word);
+    if (!settings.loader.empty()) AddLoader(job, settings, &command);
     command.world_size = settings.world_size;
     if (settings.world_size > 1 && leader_ == nullptr &&
         job.device() == "cpu" && job.settings().count("threads") == 0) {
@@ -220,6 +237,20 @@ class TrainSession {
       progress_.Show(absl::StrCat("steps of ", words), done, total, "");
     };
     return command;
+  }
+
+  void AddLoader(const Job& job, const TrainSettings& settings,
+                 TrainCommand* command) const {
+    command->argv.push_back(
+        absl::StrCat("folder=", options_.folders.at(job.dataset())));
+    const auto feeder = feeders_.find(settings.loader);
+    if (feeder == feeders_.end()) return;
+    command->argv.push_back(absl::StrCat("feeder=", feeder->second.argv[0]));
+    command->argv.push_back(
+        absl::StrCat("feeder_script=", feeder->second.argv[1]));
+    for (const auto& variable : feeder->second.environment) {
+      command->environment.insert(variable);
+    }
   }
 
   // The others start their processes, and this one starts its own alone.
@@ -295,6 +326,8 @@ class TrainSession {
   Progress progress_;
   const std::function<void(const std::string&)> warn_;
   std::map<std::string, WorkerCommand> commands_;
+  // Of loaders that are not ours.
+  std::map<std::string, WorkerCommand> feeders_;
   MachineInfo machine_;
   RunIdentity identity_;
   std::unique_ptr<RankLeader> leader_;

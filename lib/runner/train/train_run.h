@@ -3,6 +3,7 @@
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "lib/base/exit_code.h"
+#include "lib/config/run_config.pb.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/train/slurm_step.h"
 
@@ -22,8 +24,10 @@ struct TrainRunOptions {
   // `-`, a file or a folder, as with every runner.
   std::string output = "-";
   bool resume = false;
-  std::string label;
-  std::string note;
+  // For the run's record: where the jobs came from.
+  RunConfig config;
+  // Folders by the short names that jobs have, for scope `e2e`.
+  std::map<std::string, std::string> folders;
   std::vector<std::string> fail_on;
   int retries = 0;
   int64_t memory_limit_bytes = 0;

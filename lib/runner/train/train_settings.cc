@@ -91,7 +91,7 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
        [](const std::string&, const std::string& value) {
          return ReadRate(value);
        }},
-      {"loader", OneOf({"native"}, &s->loader)},
+      {"loader", OneOf({kNativeLoader, "torchvision", "dali"}, &s->loader)},
       {"sample_ratio",
        [](const std::string&, const std::string& value) {
          return ReadShare(value);
@@ -115,9 +115,9 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--graphs: CUDA graphs need --device=cuda");
   }
-  if (s.graphs && (s.world_size > 1 || s.accumulation > 1)) {
+  if (s.graphs && s.world_size > 1) {
     return absl::InvalidArgumentError(
-        "--graphs goes with neither --world_size nor --accumulation");
+        "--graphs: a graph is of one process; leave --world_size out");
   }
   if (s.graphs && !s.optimizer_in_step) {
     return absl::InvalidArgumentError(

@@ -16,6 +16,8 @@ namespace feedrate {
 // The library that is ours; the others are PyTorch's ways to run a model.
 inline constexpr char kTrainLibrary[] = "feedrate";
 std::vector<std::string> TrainLibraries();
+// The loader that is ours; the others run in a process of their own.
+inline constexpr char kNativeLoader[] = "native";
 
 struct TrainSettings {
   ModelSpec model;

@@ -55,11 +55,11 @@ void Add(const char* name, double value, std::string* json) {
 std::string TrainTable(const std::vector<Row>& rows) {
   const Align right = Align::kRight;
   Table table(
-      {"library", "model", "batch", "precision", "samples/s", "ms/step", "data",
-       "forward", "loss", "backward", "sync", "optimiser", "other", "?", "MFU",
-       "of attainable"},
+      {"library", "model", "batch", "precision", "samples/s", "it/s", "ms/step",
+       "data", "forward", "loss", "backward", "sync", "optimiser", "other", "?",
+       "MFU", "of attainable"},
       {Align::kLeft, Align::kLeft, right, Align::kLeft, right, right, right,
-       right, right, right, right, right, right, right, right, right});
+       right, right, right, right, right, right, right, right, right, right});
   for (const Row& row : rows) {
     if (row.status() != "ok") continue;
     const Train& train = row.train();
@@ -67,6 +67,7 @@ std::string TrainTable(const std::vector<Row>& rows) {
     table.AddRow(
         {row.library(), train.model(), absl::StrCat(row.batch_size()),
          train.precision(), SignificantText(train.samples_per_sec_p50(), 4),
+         SignificantText(1 / train.step_time_p50(), 3),
          Milliseconds(train.step_time_p50()),
          Milliseconds(b.data_wait_s() + b.copy_s() + b.mixing_s()),
          Milliseconds(b.forward_s()), Milliseconds(b.loss_s()),
@@ -76,6 +77,25 @@ std::string TrainTable(const std::vector<Row>& rows) {
          train.attainable_mfu() > 0
              ? PercentText(train.mfu_exact() / train.attainable_mfu())
              : "–"});
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+std::string LoaderTable(const std::vector<Row>& rows) {
+  const Align right = Align::kRight;
+  Table table({"loader", "data", "storage", "workers", "it/s", "ms/step",
+               "data wait", "samples/s"},
+              {Align::kLeft, Align::kLeft, Align::kLeft, right, right, right,
+               right, right});
+  for (const Row& row : rows) {
+    if (row.status() != "ok" || row.scope() != "e2e") continue;
+    const Train& train = row.train();
+    table.AddRow({train.loader(), row.dataset().id(), train.storage(),
+                  absl::StrCat(row.workers()),
+                  SignificantText(1 / train.step_time_mean(), 3),
+                  Milliseconds(train.step_time_mean()),
+                  PercentText(train.data_wait_share()),
+                  SignificantText(train.samples_per_sec_mean(), 4)});
   }
   return table.empty() ? "" : table.ToText();
 }

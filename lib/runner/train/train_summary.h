@@ -13,6 +13,10 @@ namespace feedrate {
 // Rates, use of the device and where the time of a step went, a line a row.
 std::string TrainTable(const std::vector<Row>& rows);
 
+// Loader against storage: rows of scope `e2e`, by the mean step, because a
+// loader that lags behind stalls some steps and not others. Empty without any.
+std::string LoaderTable(const std::vector<Row>& rows);
+
 // The kernels of a profile, longest first.
 std::string KernelTable(const std::vector<TrainKernel>& kernels);
 

@@ -9,6 +9,22 @@
 #include "lib/runner/train/train_settings.h"
 
 namespace feedrate {
+namespace {
+
+// A script of lib/adapters/python in an environment of the set `paper`.
+absl::StatusOr<WorkerCommand> PythonScript(const WorkerPlaces& places,
+                                           const std::string& group,
+                                           const std::string& script) {
+  PythonServer server;
+  server.env_set = "paper";
+  server.env_group = group;
+  ASSIGN_OR_RETURN(WorkerCommand command, PythonWorker(places, server));
+  const std::string folder = ParentFolder(command.argv[1]);
+  command.argv = {command.argv[0], JoinPath(folder, script)};
+  return command;
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
                                         const std::string& name) {
@@ -31,14 +47,16 @@ absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
                      ModelWorker(places, "worker_train"));
     return WorkerCommand{{path}, {}};
   }
-  PythonServer server;
-  server.env_set = "paper";
-  server.env_group = "torch_stack";
-  ASSIGN_OR_RETURN(WorkerCommand command, PythonWorker(places, server));
-  const std::string folder = ParentFolder(command.argv[1]);
-  command.argv = {command.argv[0], JoinPath(folder, "train_worker.py"),
-                  absl::StrCat("library=", library)};
+  ASSIGN_OR_RETURN(WorkerCommand command,
+                   PythonScript(places, "torch_stack", "train_worker.py"));
+  command.argv.push_back(absl::StrCat("library=", library));
   return command;
+}
+
+absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
+                                           const std::string& loader) {
+  return PythonScript(places, loader == "dali" ? "dali" : "torch_stack",
+                      "feed.py");
 }
 
 }  // namespace feedrate

@@ -14,6 +14,11 @@ namespace feedrate {
 absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
                                           const std::string& library);
 
+// feed.py in the environment of a loader of another library: what worker_train
+// starts. NotFound says what to make.
+absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
+                                           const std::string& loader);
+
 // A program NAME of lib/model/worker. NotFound says what to build.
 absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
                                         const std::string& name);

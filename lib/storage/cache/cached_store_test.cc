@@ -1,0 +1,225 @@
+#include "lib/storage/cache/cached_store.h"
+
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/base/new_file.h"
+#include "lib/storage/cache/local_set.h"
+#include "lib/storage/file_store.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string TestBytes(int size, int seed) {
+  std::string bytes(size, '\0');
+  uint32_t state = seed * 2654435761u + 1;
+  for (char& byte : bytes) {
+    state = state * 1664525u + 1013904223u;
+    byte = static_cast<char>(state >> 24);
+  }
+  return bytes;
+}
+
+class CachedStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string folder = testing::TempDir() + "/cached_store.XXXXXX";
+    folder_ = mkdtemp(folder.data());
+    ASSERT_TRUE(MakeFolder(Path("far")).ok());
+    for (int i = 0; i < 4; ++i) {
+      const std::string path = Path(absl::StrCat("far/", i, ".jpg"));
+      ASSERT_TRUE(WriteFileAtomically(path, TestBytes(50000, i)).ok());
+    }
+    options_.folder = Path("cache");
+    options_.pause_s = 0;
+    Reopen();
+  }
+  void TearDown() override {
+    store_ = nullptr;
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string Path(const std::string& name) const {
+    return JoinPath(folder_, name);
+  }
+  void Reopen() {
+    store_ = nullptr;
+    auto cache = CacheDir::Open(options_);
+    ASSERT_TRUE(cache.ok()) << cache.status();
+    store_ = std::make_unique<CachedStore>(*OpenFileStore(Path("far")),
+                                           *std::move(cache));
+  }
+
+  absl::StatusOr<std::string> Read(int i, int64_t offset, int64_t bytes,
+                                   CacheBlock block) {
+    std::string out(bytes, '\0');
+    ReadRequest request;
+    request.name = absl::StrCat(i, ".jpg");
+    request.version = store_->Stat(request.name)->version;
+    request.offset = offset;
+    request.bytes = bytes;
+    request.out = out.data();
+    absl::Status result;
+    std::mutex mutex;
+    std::condition_variable done;
+    bool is_done = false;
+    store_->StartBlockRead(request, block, [&](absl::Status status) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      result = std::move(status);
+      is_done = true;
+      done.notify_all();
+    });
+    std::unique_lock<std::mutex> lock(mutex);
+    done.wait(lock, [&] { return is_done; });
+    if (!result.ok()) return result;
+    return out;
+  }
+  absl::StatusOr<std::string> ReadWhole(int i) {
+    return Read(i, 0, 50000, {0, 50000});
+  }
+  int64_t FarReads() const { return store_->counts().requests; }
+
+  std::string folder_;
+  CacheOptions options_;
+  std::unique_ptr<CachedStore> store_;
+};
+
+TEST_F(CachedStoreTest, ReadsFromAfarOnce) {
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(*ReadWhole(i), TestBytes(50000, i));
+  }
+  EXPECT_EQ(FarReads(), 4);
+  const CacheCounts counts = store_->cache().counts();
+  EXPECT_EQ(counts.hits, 8);
+  EXPECT_EQ(counts.misses, 4);
+  EXPECT_EQ(counts.hit_bytes, 8 * 50000);
+  Reopen();
+  EXPECT_EQ(*ReadWhole(2), TestBytes(50000, 2));
+  EXPECT_EQ(FarReads(), 0);
+}
+
+TEST_F(CachedStoreTest, PartsOfABlockBringTheBlock) {
+  const std::string all = TestBytes(50000, 1);
+  EXPECT_EQ(*Read(1, 1000, 10, {512, 20000}), all.substr(1000, 10));
+  EXPECT_EQ(*Read(1, 20000, 512, {512, 20000}), all.substr(20000, 512));
+  EXPECT_EQ(*Read(1, 512, 20000, {512, 20000}), all.substr(512, 20000));
+  EXPECT_EQ(FarReads(), 1);
+  EXPECT_EQ(store_->counts().bytes, 20000);
+}
+
+TEST_F(CachedStoreTest, AChangedObjectIsAnotherOne) {
+  EXPECT_EQ(*ReadWhole(0), TestBytes(50000, 0));
+  ASSERT_TRUE(WriteFileAtomically(Path("far/0.jpg"), TestBytes(50000, 9)).ok());
+  EXPECT_EQ(*ReadWhole(0), TestBytes(50000, 9));
+}
+
+TEST_F(CachedStoreTest, ACorruptEntryIsReadAgain) {
+  for (const bool whole : {true, false}) {
+    const auto read = [&] {
+      return whole ? Read(0, 0, 50000, {0, 50000})
+                   : Read(0, 100, 9, {0, 50000});
+    };
+    const std::string right =
+        whole ? TestBytes(50000, 0) : TestBytes(50000, 0).substr(100, 9);
+    EXPECT_EQ(*read(), right);
+    for (const auto& blob :
+         std::filesystem::recursive_directory_iterator(Path("cache/blobs"))) {
+      if (blob.is_directory()) continue;
+      std::string bytes = *ReadFile(blob.path().string());
+      bytes[104] ^= 1;
+      ASSERT_TRUE(WriteFileAtomically(blob.path().string(), bytes).ok());
+    }
+    EXPECT_EQ(*read(), right);
+    EXPECT_EQ(*read(), right);
+  }
+  EXPECT_EQ(store_->cache().counts().bad_entries, 2);
+  EXPECT_EQ(FarReads(), 3);
+}
+
+TEST_F(CachedStoreTest, ErrorsAreNotKept) {
+  ReadRequest request;
+  char byte;
+  request.name = "none.jpg";
+  request.bytes = 1;
+  request.out = &byte;
+  EXPECT_EQ(store_->Read(request).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Read(request).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FarReads(), 2);
+}
+
+TEST_F(CachedStoreTest, BringsASetHome) {
+  const auto objects = store_->List();
+  const auto set = BringHome(*objects, store_.get(), nullptr);
+  ASSERT_TRUE(set.ok()) << set.status();
+  ASSERT_EQ(set->paths.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(*ReadFile(set->paths[i]), TestBytes(50000, i));
+    EXPECT_EQ(set->paths[i],
+              absl::StrCat(set->folder, "/000000/0000000", i, ".jpg"));
+  }
+  EXPECT_EQ(FarReads(), 4);
+  ASSERT_TRUE(BringHome(*objects, store_.get(), nullptr).ok());
+  EXPECT_EQ(FarReads(), 4);
+  options_.max_bytes = 150000;
+  Reopen();
+  EXPECT_THAT(
+      std::string(
+          BringHome(*objects, store_.get(), nullptr).status().message()),
+      HasSubstr("--cache_bytes"));
+}
+
+// As on a full disk: nothing more can be written, and everything is read.
+TEST_F(CachedStoreTest, ADiskThatTakesNoMoreIsReadThrough) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = 10000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(*ReadWhole(i), TestBytes(50000, i));
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(FarReads(), 8);
+  EXPECT_EQ(store_->cache().counts().write_failures, 8);
+  EXPECT_TRUE(std::filesystem::is_empty(Path("cache/blobs")));
+  // Room again.
+  EXPECT_EQ(*ReadWhole(0), TestBytes(50000, 0));
+  EXPECT_EQ(*ReadWhole(0), TestBytes(50000, 0));
+  EXPECT_EQ(FarReads(), 9);
+}
+
+TEST_F(CachedStoreTest, AFullFileSystemIsReadThrough) {
+  const std::string mounted = Path("small");
+  ASSERT_TRUE(MakeFolder(mounted).ok());
+  if (mount("tmpfs", mounted.c_str(), "tmpfs", 0, "size=128k") != 0) {
+    GTEST_SKIP() << "no file system can be mounted here; the limit on file "
+                    "sizes above shows the same";
+  }
+  options_.folder = JoinPath(mounted, "cache");
+  Reopen();
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(*ReadWhole(i), TestBytes(50000, i));
+  }
+  const CacheCounts counts = store_->cache().counts();
+  EXPECT_GT(counts.write_failures, 0);
+  EXPECT_GT(counts.hits, 0) << "what there was room for is kept";
+  store_ = nullptr;
+  EXPECT_EQ(umount(mounted.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace feedrate

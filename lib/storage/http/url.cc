@@ -1,0 +1,140 @@
+#include "lib/storage/http/url.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kHexDigits[] = "0123456789ABCDEF";
+
+bool IsPlain(char c) {
+  return absl::ascii_isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = absl::ascii_tolower(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool IsEscape(absl::string_view text) {
+  return text.size() >= 3 && text[0] == '%' && HexValue(text[1]) >= 0 &&
+         HexValue(text[2]) >= 0;
+}
+
+bool HasControls(absl::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return absl::ascii_iscntrl(c); });
+}
+
+bool IsHost(absl::string_view host) {
+  return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
+    return IsPlain(c) || c == ':' || c == '[' || c == ']';
+  });
+}
+
+}  // namespace
+
+std::string PercentEncode(absl::string_view text, bool keep_slash) {
+  std::string encoded;
+  for (const char c : text) {
+    if (IsPlain(c) || (keep_slash && c == '/')) {
+      encoded += c;
+    } else {
+      const auto byte = static_cast<uint8_t>(c);
+      encoded += '%';
+      encoded += kHexDigits[byte >> 4];
+      encoded += kHexDigits[byte & 15];
+    }
+  }
+  return encoded;
+}
+
+std::string PercentDecode(absl::string_view text, bool plus_is_space) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (IsEscape(text.substr(i))) {
+      decoded +=
+          static_cast<char>(HexValue(text[i + 1]) * 16 + HexValue(text[i + 2]));
+      i += 2;
+    } else {
+      decoded += plus_is_space && text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return decoded;
+}
+
+std::string EncodeQuery(UrlQuery query) {
+  for (auto& [name, value] : query) {
+    name = PercentEncode(name);
+    value = PercentEncode(value);
+  }
+  std::sort(query.begin(), query.end());
+  std::string text;
+  for (const auto& [name, value] : query) {
+    absl::StrAppend(&text, text.empty() ? "" : "&", name, "=", value);
+  }
+  return text;
+}
+
+absl::StatusOr<Url> ParseUrl(absl::string_view text) {
+  const size_t colon = text.find("://");
+  if (colon == absl::string_view::npos || colon == 0) {
+    return absl::InvalidArgumentError("an address begins with scheme://");
+  }
+  if (HasControls(text)) {
+    return absl::InvalidArgumentError("the address holds control characters");
+  }
+  Url url;
+  url.scheme = absl::AsciiStrToLower(text.substr(0, colon));
+  text.remove_prefix(colon + 3);
+  const size_t host_end = std::min(text.find_first_of("/?#"), text.size());
+  const absl::string_view host = text.substr(0, host_end);
+  if (absl::StrContains(host, '@')) {
+    return absl::InvalidArgumentError(
+        "the address holds a user or a password, which would end up in logs; "
+        "leave them out");
+  }
+  if (!IsHost(host)) {
+    return absl::InvalidArgumentError(
+        "the address needs a name after :// of letters, digits, '-', '.' and "
+        "'_'");
+  }
+  url.host = std::string(host);
+  text.remove_prefix(host_end);
+  text = text.substr(0, std::min(text.find('#'), text.size()));
+  const size_t path_end = std::min(text.find('?'), text.size());
+  url.path = std::string(text.substr(0, path_end));
+  if (path_end < text.size()) {
+    url.query = std::string(text.substr(path_end + 1));
+  }
+  return url;
+}
+
+absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
+                                          absl::string_view default_scheme,
+                                          absl::string_view what) {
+  const std::string whole = absl::StrContains(text, "://")
+                                ? std::string(text)
+                                : absl::StrCat(default_scheme, "://", text);
+  const absl::StatusOr<Url> url = ParseUrl(whole);
+  if (!url.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": ", url.status().message()));
+  }
+  if (url->scheme != "http" && url->scheme != "https") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": must begin with http:// or https://"));
+  }
+  absl::string_view path = url->path;
+  while (absl::EndsWith(path, "/")) path.remove_suffix(1);
+  return absl::StrCat(url->scheme, "://", url->host, path);
+}
+
+}  // namespace feedrate

@@ -1,0 +1,62 @@
+#include "lib/storage/open_store.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "lib/base/status_macros.h"
+#include "lib/storage/file_store.h"
+#include "lib/storage/remote/aws_settings.h"
+#include "lib/storage/remote/dialect.h"
+#include "lib/storage/remote/gcs_dialect.h"
+#include "lib/storage/remote/remote_store.h"
+#include "lib/storage/remote/s3_dialect.h"
+#include "lib/storage/remote/web_dialect.h"
+
+namespace feedrate {
+namespace {
+
+std::string Variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? value : "";
+}
+
+absl::StatusOr<std::unique_ptr<Dialect>> NewDialect(
+    const std::string& scheme, const std::string& url,
+    const StoreOptions& options) {
+  if (scheme == "s3") {
+    ASSIGN_OR_RETURN(const AwsSettings settings,
+                     FindAwsSettings(options, &Variable));
+    return NewS3Dialect(url, settings, &absl::Now);
+  }
+  if (scheme == "gs") {
+    return NewGcsDialect(url, options, &Variable, &absl::Now);
+  }
+  if (scheme == "http" || scheme == "https") return NewWebDialect(url);
+  return absl::InvalidArgumentError(absl::StrCat(
+      scheme,
+      ":// is no source; use s3://, gs://, https://, http://, file:// "
+      "or a folder"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(
+    const std::string& url, const StoreOptions& options) {
+  const size_t colon = url.find("://");
+  if (colon == std::string::npos) return OpenFileStore(url);
+  const std::string scheme = absl::AsciiStrToLower(url.substr(0, colon));
+  if (scheme == "file") return OpenFileStore(url.substr(colon + 3));
+  StoreOptions known = options;
+  for (const char* name :
+       {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    if (known.ca_file.empty()) known.ca_file = Variable(name);
+  }
+  ASSIGN_OR_RETURN(auto dialect, NewDialect(scheme, url, known));
+  return NewRemoteStore(std::move(dialect), known);
+}
+
+}  // namespace feedrate

@@ -1,0 +1,290 @@
+#include "lib/storage/remote/remote_store.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/storage/http/testing/tiny_server.h"
+#include "lib/storage/latch.h"
+#include "lib/storage/remote/s3_dialect.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "Range: bytes=5-9" of a request's head.
+std::pair<int64_t, int64_t> RangeOf(const std::string& head) {
+  const size_t at = head.find("range: bytes=");
+  if (at == std::string::npos) return {-1, -1};
+  const size_t first = at + 13, dash = head.find('-', first);
+  int64_t from = 0, to = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(head.substr(first, dash - first), &from));
+  EXPECT_TRUE(absl::SimpleAtoi(
+      head.substr(dash + 1, head.find('\r', dash) - dash - 1), &to));
+  return {from, to};
+}
+
+// A bucket with one object, "b/set/x", that a test can spoil.
+class RemoteStoreTest : public ::testing::Test {
+ protected:
+  RemoteStoreTest() {
+    for (int i = 0; i < 1000; ++i) data_ += static_cast<char>(i * 7);
+    options_.range_bytes = 300;
+    options_.retries = 3;
+  }
+
+  std::unique_ptr<ObjectStore> Store() {
+    AwsSettings settings;
+    settings.region = "r";
+    settings.endpoint = server_.url();
+    settings.path_style = true;
+    auto dialect = NewS3Dialect("s3://b/set", settings, &absl::Now);
+    EXPECT_TRUE(dialect.ok()) << dialect.status();
+    return NewRemoteStore(*std::move(dialect), options_);
+  }
+
+  TinyAnswer Answer(const std::string& head) {
+    const int call = ++calls_;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      heads_.push_back(head);
+    }
+    return spoil_ ? spoil_(call, head) : Right(head);
+  }
+
+  TinyAnswer Right(const std::string& head) {
+    const auto [first, last] = RangeOf(head);
+    if (first < 0) {
+      return {absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ", data_.size(),
+                           "\r\nETag: \"", etag_, "\"\r\n\r\n")};
+    }
+    return Part(first, last, data_.substr(first, last - first + 1), etag_);
+  }
+
+  TinyAnswer Part(int64_t first, int64_t last, const std::string& body,
+                  const std::string& etag) {
+    return {absl::StrCat("HTTP/1.1 206 P\r\nContent-Length: ", last - first + 1,
+                         "\r\nETag: \"", etag, "\"\r\n", extra_,
+                         "Content-Range: bytes ", first, "-", last, "/",
+                         data_.size(), "\r\n\r\n", body),
+            body.size() != last - first + 1};
+  }
+
+  absl::Status ReadAll(ObjectStore* store, const std::string& version = "") {
+    read_.assign(data_.size(), '?');
+    ReadRequest request;
+    request.name = "x";
+    request.version = version;
+    request.bytes = static_cast<int64_t>(read_.size());
+    request.out = &read_[0];
+    return store->Read(request);
+  }
+
+  std::string data_, read_, extra_;
+  std::string etag_ = "v1";
+  StoreOptions options_;
+  std::function<TinyAnswer(int call, const std::string& head)> spoil_;
+  std::atomic<int> calls_{0};
+  std::mutex mutex_;
+  std::vector<std::string> heads_;
+  TinyServer server_{[this](const std::string& head) { return Answer(head); }};
+};
+
+TEST_F(RemoteStoreTest, PutsRangesTogether) {
+  const auto store = Store();
+  EXPECT_EQ(ReadAll(store.get()), absl::OkStatus());
+  EXPECT_EQ(read_, data_);
+  EXPECT_EQ(calls_, 4);
+  EXPECT_EQ(store->counts().requests, 4);
+  EXPECT_EQ(store->counts().bytes, 1000);
+  for (const std::string& head : heads_) {
+    EXPECT_THAT(head, HasSubstr("GET /b/set/x HTTP/1.1"));
+  }
+}
+
+TEST_F(RemoteStoreTest, GoesOnWhereItBrokeOff) {
+  options_.range_bytes = 1000;
+  spoil_ = [this](int call, const std::string& head) {
+    if (call == 1) return Part(0, 999, data_.substr(0, 400), etag_);
+    return Right(head);
+  };
+  const auto store = Store();
+  EXPECT_EQ(ReadAll(store.get()), absl::OkStatus());
+  EXPECT_EQ(read_, data_);
+  EXPECT_THAT(heads_[1], HasSubstr("range: bytes=400-999"));
+  EXPECT_THAT(heads_[1], HasSubstr("if-match: \"v1\""));
+  EXPECT_EQ(store->counts().retries, 1);
+}
+
+TEST_F(RemoteStoreTest, NeverMixesVersions) {
+  spoil_ = [this](int call, const std::string& head) {
+    const auto [first, last] = RangeOf(head);
+    return Part(first, last, data_.substr(first, last - first + 1),
+                first >= 600 ? "v2" : "v1");
+  };
+  const absl::Status status = ReadAll(Store().get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("s3://b/set/x: the object has changed"));
+  EXPECT_EQ(ReadAll(Store().get(), "v0").code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RemoteStoreTest, AnotherRangeIsAskedForAgain) {
+  spoil_ = [this](int call, const std::string& head) {
+    if (call > 1) return Right(head);
+    return Part(1, 300, data_.substr(1, 300), etag_);
+  };
+  const auto store = Store();
+  EXPECT_EQ(ReadAll(store.get()), absl::OkStatus());
+  EXPECT_EQ(read_, data_);
+  EXPECT_EQ(store->counts().retries, 1);
+}
+
+TEST_F(RemoteStoreTest, AShorterObjectIsTold) {
+  const auto store = Store();
+  data_.resize(700);
+  read_.assign(1000, '?');
+  ReadRequest request;
+  request.name = "x";
+  request.offset = 600;
+  request.bytes = 200;
+  request.out = &read_[0];
+  spoil_ = [this](int, const std::string& head) {
+    return Part(600, 699, data_.substr(600, 100), etag_);
+  };
+  EXPECT_EQ(store->Read(request).code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(RemoteStoreTest, DamagedObjectsAreReadAgain) {
+  etag_ = "0123456789abcdef0123456789abcdef";
+  extra_ = "x-amz-server-side-encryption: AES256\r\n";
+  const auto store = Store();
+  const absl::Status status = ReadAll(store.get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("(read 3 times)"));
+  EXPECT_EQ(store->counts().checksum_faults, 3);
+  EXPECT_EQ(calls_, 12);
+}
+
+TEST_F(RemoteStoreTest, AnEtagOfKmsIsNoChecksum) {
+  etag_ = "0123456789abcdef0123456789abcdef";
+  extra_ = "x-amz-server-side-encryption: aws:kms\r\n";
+  const auto store = Store();
+  read_.assign(data_.size(), '?');
+  ReadRequest request;
+  request.name = "x";
+  request.checksum = "md5:" + etag_;
+  request.bytes = static_cast<int64_t>(read_.size());
+  request.out = &read_[0];
+  EXPECT_EQ(store->Read(request), absl::OkStatus());
+}
+
+TEST_F(RemoteStoreTest, ARangeIsNotHeldAgainstTheChecksumOfTheWhole) {
+  etag_ = "0123456789abcdef0123456789abcdef";
+  const auto store = Store();
+  read_.assign(10, '?');
+  ReadRequest request;
+  request.name = "x";
+  request.offset = 5;
+  request.bytes = 10;
+  request.out = &read_[0];
+  EXPECT_EQ(store->Read(request), absl::OkStatus());
+  EXPECT_EQ(read_, data_.substr(5, 10));
+}
+
+TEST_F(RemoteStoreTest, AServerWithoutRangesWillDoForTheWhole) {
+  spoil_ = [this](int, const std::string&) { return TinyOk(data_); };
+  options_.range_bytes = 1000;
+  EXPECT_EQ(ReadAll(Store().get()), absl::OkStatus());
+  EXPECT_EQ(read_, data_);
+  options_.range_bytes = 500;
+  options_.retries = 0;
+  const absl::Status status = ReadAll(Store().get());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ignores ranges"));
+}
+
+TEST_F(RemoteStoreTest, ListsAllPagesInOrder) {
+  spoil_ = [](int, const std::string& head) {
+    const bool second = absl::StrContains(head, "continuation-token=t%2B1");
+    return TinyOk(absl::StrCat(
+        "<ListBucketResult><Contents><Key>set/", second ? "a" : "b",
+        "</Key><Size>1</Size></Contents><Contents><Key>set/</Key><Size>0"
+        "</Size></Contents><IsTruncated>",
+        second ? "false" : "true", "</IsTruncated>",
+        second ? "" : "<NextContinuationToken>t+1</NextContinuationToken>",
+        "</ListBucketResult>"));
+  };
+  const auto store = Store();
+  const auto objects = store->List();
+  ASSERT_TRUE(objects.ok()) << objects.status();
+  ASSERT_EQ(objects->size(), 2);
+  EXPECT_EQ((*objects)[0].name, "a");
+  EXPECT_EQ((*objects)[1].name, "b");
+}
+
+TEST_F(RemoteStoreTest, AListingThatTurnsInACircleEnds) {
+  spoil_ = [](int, const std::string&) {
+    return TinyOk(
+        "<ListBucketResult><IsTruncated>true</IsTruncated>"
+        "<NextContinuationToken>t</NextContinuationToken></ListBucketResult>");
+  };
+  EXPECT_THAT(std::string(Store()->List().status().message()),
+              HasSubstr("turns in a circle"));
+}
+
+TEST_F(RemoteStoreTest, StatsAnObject) {
+  const auto info = Store()->Stat("x");
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->name, "x");
+  EXPECT_EQ(info->bytes, 1000);
+  EXPECT_EQ(info->version, "v1");
+  EXPECT_THAT(heads_[0], HasSubstr("HEAD /b/set/x"));
+  EXPECT_EQ(Store()->Stat("a/../x").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RemoteStoreTest, ClosingEndsReadsThatRun) {
+  spoil_ = [](int, const std::string&) {
+    return TinyAnswer{"", false, /*stall=*/true};
+  };
+  auto store = Store();
+  read_.assign(data_.size(), '?');
+  ReadRequest request;
+  request.name = "x";
+  request.bytes = static_cast<int64_t>(read_.size());
+  request.out = &read_[0];
+  absl::Status result;
+  Latch done(1);
+  store->StartRead(request, [&](absl::Status status) {
+    result = std::move(status);
+    done.CountDown();
+  });
+  store.reset();
+  done.Wait();
+  EXPECT_EQ(result.code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(RemoteStoreTest, NothingIsReadWithoutARequest) {
+  const auto store = Store();
+  ReadRequest request;
+  request.name = "x";
+  EXPECT_EQ(store->Read(request), absl::OkStatus());
+  request.offset = -1;
+  EXPECT_EQ(store->Read(request).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(calls_, 0);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,162 @@
+#include "lib/storage/remote/web_dialect.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "lib/base/status_macros.h"
+#include "lib/storage/http/url.h"
+#include "lib/storage/remote/brace_list.h"
+#include "lib/storage/remote/content_range.h"
+#include "lib/storage/remote/http_error.h"
+#include "lib/storage/remote/object_name.h"
+
+namespace feedrate {
+namespace {
+
+constexpr absl::string_view kModified = "modified:";
+
+// Escapes that are written already stay; spaces and Unicode get theirs.
+std::string EncodeRest(absl::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = absl::ascii_isgraph(c) && c != '"' && c != '<' &&
+                       c != '>' && c != '{' && c != '}' && c != '\\';
+    absl::StrAppend(&encoded, plain ? std::string(1, c)
+                                    : PercentEncode(absl::string_view(&c, 1)));
+  }
+  return encoded;
+}
+
+class WebDialect : public Dialect {
+ public:
+  WebDialect(std::string url, std::string folder, std::string query,
+             std::vector<std::string> names)
+      : url_(std::move(url)),
+        folder_(std::move(folder)),
+        query_(std::move(query)),
+        names_(std::move(names)) {}
+
+  const std::string& url() const override { return url_; }
+  std::string AddressOf(const std::string& name) const override {
+    return absl::StrCat(folder_, name);
+  }
+  const std::vector<std::string>& fixed_names() const override {
+    return names_;
+  }
+  std::optional<std::string> NameOf(const std::string& key) const override {
+    return std::nullopt;
+  }
+  std::optional<std::string> NarrowToObject() override { return std::nullopt; }
+  absl::StatusOr<HttpRequest> ListRequest(const std::string& page) override {
+    return absl::UnimplementedError("a web server cannot be listed");
+  }
+  absl::StatusOr<ListPage> ParseList(const std::string& body) override {
+    return absl::UnimplementedError("a web server cannot be listed");
+  }
+
+  // A GET of the first byte: an address that was signed in advance is signed
+  // for GET alone.
+  absl::StatusOr<HttpRequest> StatRequest(const std::string& name) override {
+    return RangeRequest(name, "", 0, 0);
+  }
+  absl::StatusOr<ObjectInfo> ParseStat(const std::string& name,
+                                       const HttpResponse& response,
+                                       const std::string& body) override {
+    ObjectInfo info;
+    info.name = name;
+    info.version = FactsOf(response.headers).version;
+    const auto range = ParseContentRange(response.headers.Get("content-range"));
+    if (range.has_value() && range->total >= 0) {
+      info.bytes = range->total;
+    } else if (!absl::SimpleAtoi(response.headers.Get("content-length"),
+                                 &info.bytes)) {
+      return absl::FailedPreconditionError(
+          "the server does not say the size; read it from one that does");
+    }
+    return info;
+  }
+
+  absl::StatusOr<HttpRequest> RangeRequest(const std::string& name,
+                                           const std::string& version,
+                                           int64_t first,
+                                           int64_t last) override {
+    HttpRequest request;
+    request.url = absl::StrCat(folder_, PercentEncode(name, true),
+                               query_.empty() ? "" : "?", query_);
+    request.follow_redirects = true;
+    request.headers.push_back(absl::StrCat("range: bytes=", first, "-", last));
+    absl::string_view date = version;
+    if (absl::ConsumePrefix(&date, kModified)) {
+      request.headers.push_back(absl::StrCat("if-unmodified-since: ", date));
+    } else if (!version.empty()) {
+      request.headers.push_back(absl::StrCat("if-match: ", version));
+    }
+    return request;
+  }
+  ObjectFacts FactsOf(const HttpHeaders& headers) const override {
+    ObjectFacts facts;
+    // A weak one stands for the meaning and not for the bytes.
+    const std::string& etag = headers.Get("etag");
+    const std::string& date = headers.Get("last-modified");
+    if (!etag.empty() && !absl::StartsWith(etag, "W/")) {
+      facts.version = etag;
+    } else if (!date.empty()) {
+      facts.version = absl::StrCat(kModified, date);
+    }
+    return facts;
+  }
+
+  absl::Status ErrorOf(const HttpResponse& response) const override {
+    return HttpError(response.status, CodeOfHttpStatus(response.status), "", "",
+                     "");
+  }
+
+ private:
+  const std::string url_;     // Without the query.
+  const std::string folder_;  // Up to and with a slash, encoded.
+  const std::string query_;
+  const std::vector<std::string> names_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Dialect>> NewWebDialect(const std::string& url) {
+  const absl::StatusOr<Url> parts = ParseUrl(url);
+  if (!parts.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a web address: ", parts.status().message()));
+  }
+  const std::string shown =
+      absl::StrCat(parts->scheme, "://", parts->host, parts->path);
+  const absl::string_view path = parts->path;
+  const size_t list = FindBraceList(path);
+  const size_t slash = path.substr(0, list).rfind('/');
+  if (slash == absl::string_view::npos || absl::EndsWith(path, "/")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        shown, ": a web server cannot be listed; name the objects, as in ",
+        absl::StripSuffix(shown, "/"), "/shard-{000..099}.tar"));
+  }
+  auto names = ExpandBraceLists(path.substr(slash + 1));
+  if (!names.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(shown, ": ", names.status().message()));
+  }
+  for (std::string& name : *names) {
+    name = PercentDecode(name);
+    const absl::Status good = CheckObjectName(name);
+    if (!good.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(shown, ": ", good.message()));
+    }
+  }
+  const std::string folder = absl::StrCat(
+      parts->scheme, "://", parts->host, EncodeRest(path.substr(0, slash + 1)));
+  return std::make_unique<WebDialect>(shown, folder, EncodeRest(parts->query),
+                                      *std::move(names));
+}
+
+}  // namespace feedrate

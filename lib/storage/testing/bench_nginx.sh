@@ -1,0 +1,14 @@
+#!/bin/bash
+# Streams 1 GB from nginx on loopback in ranges of 8 MB, beside curl --parallel:
+#
+#   lib/storage/testing/bench_nginx.sh [--pairs=20] [--bytes=1073741824]
+#
+# See bench_nginx.py for what it prints. For an idle machine.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../../dev/common.sh"
+cd "$REPO_ROOT"
+
+env="$(dev/python_env.sh dev/storage.lock)"
+dev/bazel.sh build //lib/storage:store_cat
+exec "$env/bin/python" -B lib/storage/testing/bench_nginx.py "$@"
