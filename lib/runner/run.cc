@@ -158,14 +158,15 @@ class Session {
     if (!IsMixtureJob(null_job_)) jobs.push_back(&null_job_);
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
+    mixture_inputs_ = std::make_unique<MixtureInputs>(
+        local, options_.mixture.on_error,
+        [this](int64_t done, int64_t total) {
+          progress_.Show("shards", done, total, "");
+        });
     corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,
                                               options_.clips.load);
     loader_inputs_ = std::make_unique<LoaderInputs>(
         *catalogue_, local, remote_.get(), corpora_.get(), show);
-    mixture_inputs_ = std::make_unique<MixtureInputs>(
-        local, options_.mixture.on_error, [this](int64_t done, int64_t total) {
-          progress_.Show("shards", done, total, "");
-        });
     for (const Job* job : jobs) {
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
       if (job->has_unsupported_reason()) continue;

@@ -38,10 +38,10 @@ struct RunOptions {
   bool account = false;
   // Of jobs that measure loaders.
   LoaderRunOptions loader;
-  // Of jobs that measure mixtures.
-  MixtureRunOptions mixture;
   // Of programs that read data sets from stores. Null: a folder it must be.
   OpenRemoteData open_remote;
+  // Of jobs that measure mixtures.
+  MixtureRunOptions mixture;
   // Hears of each row that is written. Optional.
   std::function<void(const Row&)> on_row;
 };

@@ -267,14 +267,14 @@ std::string EpochReplyLine(const EpochReply& reply) {
       .Raw("errors", ErrorsJson(reply.errors))
       .Int("errors_total", reply.errors_total)
       .Int("bytes_out", reply.bytes_out);
+  if (reply.storage.has_value()) {
+    line.Raw("storage", StorageJson(*reply.storage));
+  }
   if (!reply.times_s.empty()) {
     line.Doubles("times_s", reply.times_s)
         .Raw("counts", CountsJson(reply.counts))
         .Texts("left_out", reply.left_out)
         .Int("memory_bound_bytes", reply.memory_bound_bytes);
-  }
-  if (reply.storage.has_value()) {
-    line.Raw("storage", StorageJson(*reply.storage));
   }
   return line.Line();
 }
@@ -299,10 +299,10 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   RETURN_IF_ERROR(ReadErrors(json, &reply.errors));
   RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
   RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
-  if (json.Has("times_s")) RETURN_IF_ERROR(ReadMixturePart(json, &reply));
   if (json.Has("storage")) {
     RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));
   }
+  if (json.Has("times_s")) RETURN_IF_ERROR(ReadMixturePart(json, &reply));
   return reply;
 }
 
