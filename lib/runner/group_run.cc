@@ -18,6 +18,7 @@
 #include "lib/records/records.pb.h"
 #include "lib/runner/fits_together.h"
 #include "lib/runner/job_run.h"
+#include "lib/runner/mixture/mixture_settings.h"
 #include "lib/runner/run_context.h"
 
 namespace feedrate {
@@ -28,6 +29,9 @@ std::string GroupKey(const Job& job) {
   Job key = job;
   key.clear_library();
   key.clear_params_sha256();
+  // Settings of mixtures differ by less than a machine's mood does from one
+  // minute to the next: they take turns, too.
+  if (IsMixtureJob(job)) key.clear_settings();
   return CanonicalIdentity(key);
 }
 

@@ -72,6 +72,8 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
     command.decode.emplace().threads = command.torch_intra_op > 0 ? 1 : 0;
     return command;
   }
+  // Its object is the runner's to make.
+  if (job.mode() == "mixture") return command;
   if (IsTestLibrary(job.library())) {
     command.native_op = job.transform();
     const std::map<std::string, std::string> settings(job.settings().begin(),

@@ -22,9 +22,14 @@ void AppendTfRecord(absl::string_view data, std::string* out);
 // copied.
 class TfRecordCursor {
  public:
-  // `name` is for messages. `bytes` outlives it.
-  TfRecordCursor(std::string name, absl::string_view bytes)
-      : name_(std::move(name)), bytes_(bytes) {}
+  // `name` is for messages. `bytes` outlives it. `offset` and `count`: where a
+  // record starts that is known already, and how many are before it.
+  TfRecordCursor(std::string name, absl::string_view bytes, int64_t offset = 0,
+                 int64_t count = 0)
+      : name_(std::move(name)),
+        bytes_(bytes),
+        offset_(offset),
+        count_(count) {}
 
   // The next record's data, or nothing at the end of the file. DataLoss names
   // the file, the record, where it starts and what is wrong: cut off, a
@@ -47,10 +52,10 @@ class TfRecordCursor {
   absl::StatusOr<std::optional<absl::string_view>> Advance(bool checks_data);
   absl::Status Damage(absl::string_view what) const;
 
-  const std::string name_;
-  const absl::string_view bytes_;
-  int64_t offset_ = 0;
-  int64_t count_ = 0;
+  std::string name_;
+  absl::string_view bytes_;
+  int64_t offset_;
+  int64_t count_;
   bool can_go_on_ = true;
 };
 

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/worker/loader_message.h"
+#include "lib/worker/mixture_message.h"
 
 namespace feedrate {
 
@@ -85,6 +86,8 @@ struct PrepareCommand {
   std::optional<LoaderSpec> loader;
   // Of a job that measures a decoder.
   std::optional<DecodeSpec> decode;
+  // Of a job that measures a mixture.
+  std::optional<MixtureSpec> mixture;
 };
 struct PrepareReply {
   std::string version;
@@ -138,7 +141,7 @@ absl::StatusOr<OutputReply> ParseOutputReply(absl::string_view line);
 
 // Any command, as the child sees it.
 struct ChildCommand {
-  enum class Op { kPrepare, kTime, kEpoch, kOutput };
+  enum class Op { kPrepare, kTime, kEpoch, kOutput, kStop };
   Op op = Op::kPrepare;
   PrepareCommand prepare;
   TimeCommand time;

@@ -8,6 +8,7 @@
 #include "lib/worker/json_object.h"
 #include "lib/worker/loader_message_json.h"
 #include "lib/worker/message.h"
+#include "lib/worker/mixture_message_json.h"
 
 namespace feedrate {
 namespace {
@@ -35,6 +36,11 @@ absl::Status ReadPrepare(const JsonFields& json, PrepareCommand* command) {
     JsonFields decode;
     RETURN_IF_ERROR(json.ReadObject("decode", &decode));
     RETURN_IF_ERROR(decode.Read("threads", &command->decode.emplace().threads));
+  }
+  if (json.Has("mixture")) {
+    JsonFields mixture;
+    RETURN_IF_ERROR(json.ReadObject("mixture", &mixture));
+    RETURN_IF_ERROR(ReadMixtureSpec(mixture, &command->mixture.emplace()));
   }
   if (!json.Has("loader")) return absl::OkStatus();
   JsonFields loader;
@@ -151,6 +157,8 @@ absl::StatusOr<ChildCommand> ParseChildCommand(absl::string_view line) {
     command.op = ChildCommand::Op::kOutput;
     RETURN_IF_ERROR(json.ReadList("indexes", &command.output.indexes));
     RETURN_IF_ERROR(json.Read("seed", &command.output.seed));
+  } else if (op == "stop") {
+    command.op = ChildCommand::Op::kStop;
   } else {
     return json.Missing("op");
   }

@@ -6,6 +6,7 @@
 #include "lib/worker/json_line.h"
 #include "lib/worker/loader_message_json.h"
 #include "lib/worker/message.h"
+#include "lib/worker/mixture_message_json.h"
 
 namespace feedrate {
 
@@ -68,6 +69,9 @@ std::string PrepareLine(const PrepareCommand& command) {
   if (command.decode.has_value()) {
     line.Raw("decode",
              JsonLine().Int("threads", command.decode->threads).Object());
+  }
+  if (command.mixture.has_value()) {
+    line.Raw("mixture", MixtureSpecJson(*command.mixture));
   }
   return line.Line();
 }

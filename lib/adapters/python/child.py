@@ -29,6 +29,7 @@ class Child:
         self._inputs = None
         self._output_fd = None
         self._loader = None
+        self._mixture = None
 
     def answer(self, line):
         """The reply to one command, as a dictionary."""
@@ -38,6 +39,7 @@ class Child:
                 "prepare": self._prepare,
                 "time": self._time,
                 "epoch": self._epoch,
+                "stop": self._stop,
                 "output": self._output,
             }.get(command.get("op"))
             if act is None:
@@ -47,12 +49,16 @@ class Child:
             return error_reply(error)
 
     def _prepare(self, command):
-        self._operation = self._loader = None
+        self._operation = self._loader = self._mixture = None
         self._library.use_threads(command)
         if "loader" in command:
             from loaders.job import LoaderJob
 
             self._loader = LoaderJob(self._library, command, self._corpus_fd)
+        elif "mixture" in command:
+            from loaders.mixture_job import MixtureJob
+
+            self._mixture = MixtureJob(self._library, command, self._corpus_fd)
         elif "decode" in command:
             self._prepare_decoder(command)
         else:
@@ -81,9 +87,15 @@ class Child:
         self._operation = self._library.make_decoder(command)
 
     def _epoch(self, command):
-        if self._loader is None:
+        measured = self._loader or self._mixture
+        if measured is None:
             raise RuntimeError("no loader is prepared")
-        return self._loader.epoch(command)
+        return measured.epoch(command)
+
+    def _stop(self, command):
+        if self._mixture is None:
+            raise RuntimeError("no mixture is prepared")
+        return self._mixture.stop()
 
     def _time(self, command):
         self._check_prepared()

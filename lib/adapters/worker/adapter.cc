@@ -16,6 +16,12 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
       absl::StrCat(library(), " is no loader; it measures transforms alone"));
 }
 
+absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareMixture(
+    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+  return absl::UnimplementedError(
+      absl::StrCat(library(), " mixes no data sets of episodes"));
+}
+
 absl::StatusOr<std::unique_ptr<PreparedTransform>> Adapter::PrepareDecoder(
     const TransformSpec& spec, const std::vector<SourceFile>& files) {
   return absl::UnimplementedError(

@@ -71,6 +71,11 @@ class PreparedLoader {
   // What the recipe makes of one item, batch transforms left out: float32 CHW.
   // The same seed gives the same tensor.
   virtual absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) = 0;
+
+  // Ends what the last epoch has left running, for loaders whose epochs leave
+  // something: a mixture does, so that a teardown that hangs costs no result.
+  // Seconds that it took.
+  virtual absl::StatusOr<double> Stop() { return 0.0; }
 };
 
 // One library. Made in the server, before it forks: a constructor may load
@@ -97,6 +102,11 @@ class Adapter {
   // loader refuses. `input` outlives the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const TransformSpec& spec, const LoaderInput& input);
+
+  // The same for a job whose spec has a `mixture`, which is checked. What
+  // cannot mix refuses. `sources` outlive the result.
+  virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareMixture(
+      const TransformSpec& spec, const std::vector<MixtureSource>& sources);
 
   // The same for a job whose spec has a `decode`: Run decodes the clip of a
   // file, and its output is uint8 THWC. What is no decoder refuses. `files`

@@ -126,6 +126,8 @@ absl::StatusOr<std::string> ChildSession::Dispatch(
       return Epoch(command.epoch);
     case ChildCommand::Op::kOutput:
       return ShowOutputs(command.output);
+    case ChildCommand::Op::kStop:
+      return Stop();
   }
   return absl::InternalError("a command without a case");
 }
@@ -171,6 +173,14 @@ absl::Status ChildSession::PrepareDecoder(const PrepareCommand& command) {
   return absl::OkStatus();
 }
 
+absl::Status ChildSession::PrepareMixture(const PrepareCommand& command) {
+  RETURN_IF_ERROR(CheckMixtureSpec(*command.mixture));
+  ASSIGN_OR_RETURN(sources_, ReadMixtureSources(input_fd_));
+  num_items_ = 0;
+  ASSIGN_OR_RETURN(loader_, adapter_->PrepareMixture(command, sources_));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> ChildSession::Prepare(
     const PrepareCommand& command) {
   if (command.library != adapter_->library()) {
@@ -181,9 +191,10 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   transform_.reset();
   loader_.reset();
   input_ = {};
-  RETURN_IF_ERROR(command.loader.has_value()   ? PrepareLoader(command)
-                  : command.decode.has_value() ? PrepareDecoder(command)
-                                               : PrepareTransform(command));
+  RETURN_IF_ERROR(command.loader.has_value()    ? PrepareLoader(command)
+                  : command.mixture.has_value() ? PrepareMixture(command)
+                  : command.decode.has_value()  ? PrepareDecoder(command)
+                                                : PrepareTransform(command));
   PrepareReply reply;
   reply.version = adapter_->version();
   reply.clock_pair_s = ClockPairSeconds();
@@ -219,6 +230,13 @@ absl::StatusOr<std::string> ChildSession::Epoch(const EpochCommand& command) {
   }
   ASSIGN_OR_RETURN(const EpochReply reply, loader_->RunEpoch(command));
   return EpochReplyLine(reply);
+}
+
+absl::StatusOr<std::string> ChildSession::Stop() {
+  if (loader_ == nullptr) return NotPrepared();
+  StopReply reply;
+  ASSIGN_OR_RETURN(reply.teardown_s, loader_->Stop());
+  return StopReplyLine(reply);
 }
 
 absl::StatusOr<Output> ChildSession::OutputOf(int64_t index, uint64_t seed) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -36,8 +37,10 @@ class ChildSession {
   absl::Status PrepareTransform(const PrepareCommand& command);
   absl::Status PrepareLoader(const PrepareCommand& command);
   absl::Status PrepareDecoder(const PrepareCommand& command);
+  absl::Status PrepareMixture(const PrepareCommand& command);
   absl::StatusOr<std::string> Time(const TimeCommand& command);
   absl::StatusOr<std::string> Epoch(const EpochCommand& command);
+  absl::StatusOr<std::string> Stop();
   absl::StatusOr<std::string> ShowOutputs(const OutputCommand& command);
   absl::StatusOr<Output> OutputOf(int64_t index, uint64_t seed);
   absl::Status MapCorpus();
@@ -47,6 +50,7 @@ class ChildSession {
   std::optional<Corpus> corpus_;
   // What the loader reads; before it, so that it is gone first.
   LoaderInput input_;
+  std::vector<MixtureSource> sources_;
   int64_t num_items_ = 0;
   // One of them at most.
   std::unique_ptr<PreparedTransform> transform_;

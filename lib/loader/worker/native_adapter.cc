@@ -13,7 +13,9 @@
 #include "lib/loader/epoch.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/remote_source.h"
+#include "lib/loader/worker/native_mixture.h"
 #include "lib/loader/worker/native_options.h"
+#include "lib/media/parallel.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core/ocl.hpp"
 #include "opencv2/core/utility.hpp"
@@ -76,7 +78,7 @@ class NativeStream : public BatchStream {
       : epoch_(std::move(epoch)), source_(source), before_(before) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
-    ASSIGN_OR_RETURN(const feedrate::Batch* batch, epoch_->Next());
+    ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
     if (batch == nullptr) return BatchStream::Batch();
     return BatchStream::Batch{batch->size, batch->bytes()};
   }
@@ -156,6 +158,14 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
       Loader::Create(std::move(source), options, nullptr, std::move(copy)));
   threads_ = std::max(1, options.workers);
   return std::make_unique<NativeLoader>(std::move(loader));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
+    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+  threads_ = spec.mixture->decode_parallelism > 0
+                 ? spec.mixture->decode_parallelism
+                 : UsableProcessors();
+  return PrepareNativeMixture(spec, sources);
 }
 
 }  // namespace feedrate

@@ -1,6 +1,7 @@
 #include "lib/storage/http/attempt.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -35,6 +36,12 @@ int StatusOf(absl::string_view line) {
   if (space == absl::string_view::npos) return 0;
   int status = 0;
   return absl::SimpleAtoi(line.substr(space + 1, 3), &status) ? status : 0;
+}
+
+bool WasSent(CURL* easy) {
+  long bytes = 0;
+  return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK &&
+         bytes > 0;
 }
 
 }  // namespace
@@ -88,9 +95,14 @@ void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
 }
 
 absl::Status HttpAttempt::Finish(CURLcode code) {
-  if (!status_.ok()) return status_;
+  if (!status_.ok()) return std::move(status_);
   // An answer that says what is wrong tells more than how it broke off.
   if (response_.status >= 300) return exchange_->Refused(response_);
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && WasSent(easy_)) {
+    // What came was no HTTP, which libcurl takes for a version it is not to
+    // speak.
+    code = CURLE_WEIRD_SERVER_REPLY;
+  }
   if (code != CURLE_OK) return CurlStatus(code, error_);
   if (!response_.ok()) {
     return absl::UnavailableError("the server sent no answer");

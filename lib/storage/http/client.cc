@@ -48,7 +48,9 @@ void BlockSignals() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
-absl::Status WithAttempts(const absl::Status& status, int attempts) {
+// Statuses are moved all the way: who gets one must not share it with this
+// thread.
+absl::Status WithAttempts(absl::Status status, int attempts) {
   if (status.ok() || attempts < 2) return status;
   return absl::Status(status.code(), absl::StrCat(status.message(), " (",
                                                   attempts, " attempts)"));
@@ -131,9 +133,9 @@ void HttpClient::StartWaiting() {
 }
 
 void HttpClient::StartAttempt(Waiting work) {
-  const absl::StatusOr<HttpRequest> request = work.exchange->Request();
+  absl::StatusOr<HttpRequest> request = work.exchange->Request();
   if (!request.ok()) {
-    work.exchange->Done(WithAttempts(request.status(), work.failed));
+    work.exchange->Done(WithAttempts(std::move(request).status(), work.failed));
     return;
   }
   Running running;
@@ -169,8 +171,8 @@ void HttpClient::ReapFinished() {
     const CURLcode code = message->data.result;
     curl_multi_remove_handle(multi_, easy);
     Running running = std::move(running_.extract(easy).mapped());
-    const absl::Status status = running.attempt->Finish(code);
-    EndAttempt(std::move(running), status);
+    absl::Status status = running.attempt->Finish(code);
+    EndAttempt(std::move(running), std::move(status));
   }
 }
 
@@ -190,11 +192,11 @@ void HttpClient::EndStalled() {
   for (CURL* const easy : stalled) {
     curl_multi_remove_handle(multi_, easy);
     Running running = std::move(running_.extract(easy).mapped());
-    const absl::Status late = absl::DeadlineExceededError(
+    absl::Status late = absl::DeadlineExceededError(
         now_s < running.end_by_s
             ? absl::StrFormat("nothing came for %.3g s", options_.timeout_s)
             : "it came too slowly");
-    EndAttempt(std::move(running), late);
+    EndAttempt(std::move(running), std::move(late));
   }
 }
 
@@ -209,23 +211,24 @@ void HttpClient::EndAttempt(Running running, absl::Status status) {
   if (again.has_value()) {
     later_.emplace(*again, std::move(work));
   } else {
-    work.exchange->Done(WithAttempts(status, work.failed));
+    work.exchange->Done(WithAttempts(std::move(status), work.failed));
   }
 }
 
 void HttpClient::CancelAll() {
-  const absl::Status cancelled =
-      absl::CancelledError("cancelled: the store was closed");
+  const auto cancelled = [] {
+    return absl::CancelledError("cancelled: the store was closed");
+  };
   for (auto& [easy, running] : running_) {
     curl_multi_remove_handle(multi_, easy);
-    running.work.exchange->Done(cancelled);
+    running.work.exchange->Done(cancelled());
   }
   running_.clear();
-  for (auto& [at_s, work] : later_) work.exchange->Done(cancelled);
+  for (auto& [at_s, work] : later_) work.exchange->Done(cancelled());
   later_.clear();
   // A Done may have started something new.
   do {
-    for (Waiting& work : ready_) work.exchange->Done(cancelled);
+    for (Waiting& work : ready_) work.exchange->Done(cancelled());
     ready_.clear();
     TakeInbox();
   } while (!ready_.empty());

@@ -22,7 +22,9 @@ struct ReadContext {
   HttpClient* client = nullptr;
   WorkThread* checker = nullptr;  // Sums up what is too long for the network's.
   int64_t range_bytes = 0;
-  int whole_attempts = 3;  // Of an object whose checksum comes out wrong.
+  // Of an object whose checksum comes out wrong: half as many retries as a
+  // request has, because each costs the whole.
+  int whole_attempts = 1;
   std::atomic<int64_t> bytes{0};
   std::atomic<int64_t> checksum_faults{0};
 };

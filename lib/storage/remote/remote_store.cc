@@ -44,6 +44,7 @@ class RemoteStore : public ObjectStore {
     context_.client = &client_;
     context_.checker = &checker_;
     context_.range_bytes = std::max<int64_t>(1, options.range_bytes);
+    context_.whole_attempts = 1 + (std::max(0, options.retries) + 1) / 2;
   }
   // A check may start a read again, so it ends before the client does.
   ~RemoteStore() override { checker_.Stop(); }

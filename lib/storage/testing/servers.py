@@ -17,7 +17,10 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-STORE_CAT = ROOT / "bazel-bin/lib/storage/store_cat"
+# STORE_CAT in the environment names another build of it.
+STORE_CAT = pathlib.Path(
+    os.environ.get("STORE_CAT", ROOT / "bazel-bin/lib/storage/store_cat")
+)
 START_SECONDS = 60
 
 # Of AWS's own documents; known to the faulty server.
