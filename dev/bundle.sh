@@ -65,7 +65,7 @@ add_binary() {
 }
 
 # Runners start processes that hold the libraries under test.
-runners="micro pipeline video"
+runners="micro mixture pipeline video"
 
 # worker_labels TOOL...: of the workers that these tools need and that link no
 # torch. FFmpeg's is large, and `video` alone starts it.
@@ -79,7 +79,7 @@ worker_labels() {
       echo "//lib/adapters/$name:worker_$name"
     fi
   done
-  if [[ " $* " == *" pipeline "* ]]; then
+  if [[ " $* " == *" pipeline "* || " $* " == *" mixture "* ]]; then
     echo //lib/loader/worker:worker_native
   fi
 }

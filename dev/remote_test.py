@@ -118,6 +118,7 @@ class RemoteTest(unittest.TestCase):
         cls.fill()
         denying = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Denying)
         threading.Thread(target=denying.serve_forever, daemon=True).start()
+        cls.stack.callback(denying.server_close)
         cls.stack.callback(denying.shutdown)
         cls.denying = f"http://127.0.0.1:{denying.server_address[1]}"
 
@@ -157,7 +158,7 @@ class RemoteTest(unittest.TestCase):
 
     @classmethod
     def put(cls, key, body):
-        cls.s3.put_object(Bucket="data", Key=key, Body=body)
+        cls.s3.put_object(Bucket="data", Key=key, Body=body, ACL="public-read")
 
     def run_on(self, dataset, *flags, items=ITEMS):
         run = Run(self.env, *QUICK, f"--dataset={dataset}", *flags)
@@ -203,13 +204,10 @@ class RemoteTest(unittest.TestCase):
         )
 
     def test_a_list_of_addresses(self):
-        """The bucket is public for moto, so that plain addresses do."""
+        """Objects are public, so that plain addresses do."""
         shards = sorted(self.shards.glob("*.tar"))
         last = len(shards) - 1
-        address = (
-            f"{self.endpoint}/data/packed/"
-            f"shard-{{000000..{last:06}}}.tar"
-        )
+        address = f"{self.endpoint}/data/packed/shard-{{000000..{last:06}}}.tar"
         row = self.run_on(address, "--noconnection_efficiency")[0]
         self.assertEqual(row["storage"]["scheme"], "http")
 
@@ -262,7 +260,7 @@ class RemoteTest(unittest.TestCase):
         self.refuse("s3://denied/val", "denied", endpoint=self.denying)
         self.refuse("s3://expired/val", "expired", endpoint=self.denying)
         self.refuse("s3://wrong/val", "signature", endpoint=self.denying)
-        self.refuse("s3://data/val", "127.0.0.1:1", endpoint="http://127.0.0.1:1")
+        self.refuse("s3://data/val", "port 1", endpoint="http://127.0.0.1:1")
         self.refuse(f"{self.endpoint}/data/none-{{0..3}}.tar", "none-0.tar")
         bare = {k: v for k, v in self.env.items() if "SECRET" not in k}
         self.refuse("s3://data/val", "AWS_SECRET_ACCESS_KEY", env=bare)

@@ -11,7 +11,7 @@
 namespace feedrate {
 
 // `size` samples, one behind the other: float32 NCHW, contiguous.
-struct Batch {
+struct LoaderBatch {
   int64_t index = 0;
   const float* data = nullptr;
   int size = 0;

@@ -25,7 +25,7 @@ void BatchRing::SetBuffers(const std::vector<float*>& buffers) {
 
 void BatchRing::Prepare(int64_t index) {
   Buffer& buffer = BufferOf(index);
-  Batch& batch = buffer.batch;
+  LoaderBatch& batch = buffer.batch;
   batch.index = index;
   batch.data = buffer.data;
   batch.shape = options_.shape;
@@ -79,7 +79,7 @@ void BatchRing::Done(int64_t position, int64_t item, int64_t* mix_ns) {
   ready_.notify_one();
 }
 
-absl::StatusOr<const Batch*> BatchRing::Next() {
+absl::StatusOr<const LoaderBatch*> BatchRing::Next() {
   GiveBack();
   std::unique_lock<std::mutex> lock(mutex_);
   if (next_ == batches_ && status_.ok()) return nullptr;

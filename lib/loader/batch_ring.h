@@ -48,7 +48,7 @@ class BatchRing {
 
   // Consumer: waits for the next batch; null after the last. It is the
   // consumer's until GiveBack or End.
-  absl::StatusOr<const Batch*> Next();
+  absl::StatusOr<const LoaderBatch*> Next();
   void GiveBack();
   // Of the batch that Next would give, if any: its positions.
   bool NextRange(int64_t* begin, int64_t* end) const;
@@ -63,7 +63,7 @@ class BatchRing {
 
  private:
   struct Buffer {
-    Batch batch;
+    LoaderBatch batch;
     float* data = nullptr;
     std::atomic<int> left{0};
     std::unique_ptr<std::atomic<bool>[]> half_done;  // By pair, for mixing.

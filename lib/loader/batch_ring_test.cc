@@ -41,15 +41,15 @@ TEST_F(BatchRingTest, DeliversInOrderAndReusesBuffers) {
   ring.SetBuffers({one_.data(), two_.data()});
   // The second batch is complete first.
   for (int64_t p : {7, 6, 5, 4, 3, 2, 1, 0}) Fill(&ring, p);
-  const Batch* first = *ring.Next();
+  const LoaderBatch* first = *ring.Next();
   EXPECT_EQ(first->data, one_.data());
   EXPECT_EQ(first->data[6], 3);
   EXPECT_THAT(first->items, ElementsAre(0, 10, 20, 30));
-  const Batch* second = *ring.Next();
+  const LoaderBatch* second = *ring.Next();
   EXPECT_EQ(second->index, 1);
   EXPECT_EQ(second->data, two_.data());
   for (int64_t p : {8, 9, 10}) Fill(&ring, p);
-  const Batch* third = *ring.Next();
+  const LoaderBatch* third = *ring.Next();
   EXPECT_EQ(third->data, one_.data());
   EXPECT_EQ(third->size, 3);
   EXPECT_EQ(*ring.Next(), nullptr);
@@ -86,7 +86,7 @@ TEST_F(BatchRingTest, MixesEachPairOnce) {
   ring.SetBuffers({one_.data(), two_.data()});
   for (int64_t p = 0; p < 7; ++p) Fill(&ring, p);
   for (int64_t b = 0; b < 2; ++b) {
-    const Batch* batch = *ring.Next();
+    const LoaderBatch* batch = *ring.Next();
     const double own = batch->mix.own_share;
     for (int i = 0; i < batch->size; ++i) {
       const int partner = MixPartner(i, batch->size);

@@ -121,7 +121,7 @@ absl::Status Answer(const std::string& line, Loader* loader) {
   ASSIGN_OR_RETURN(const auto epoch, loader->StartEpoch(0, {0, FLAGS_items}));
   int64_t items = 0;
   for (;;) {
-    ASSIGN_OR_RETURN(const Batch* batch, epoch->Next());
+    ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch->Next());
     if (batch == nullptr) break;
     items += batch->size;
   }

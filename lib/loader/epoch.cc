@@ -87,12 +87,12 @@ void Epoch::Stop() {
   }
 }
 
-absl::StatusOr<const Batch*> Epoch::Next() {
+absl::StatusOr<const LoaderBatch*> Epoch::Next() {
   if (stopped_) return nullptr;
   return copier_.joinable() ? NextCopied() : NextOnHost();
 }
 
-absl::StatusOr<const Batch*> Epoch::NextOnHost() {
+absl::StatusOr<const LoaderBatch*> Epoch::NextOnHost() {
   if (loader_->options().workers == 0) {
     ring_.GiveBack();
     int64_t begin = 0, end = 0;

@@ -26,7 +26,7 @@ namespace feedrate {
 // Delivers batches in order until there are no more. Not thread-safe.
 //
 //   while (true) {
-//     ASSIGN_OR_RETURN(const Batch* batch, epoch->Next());
+//     ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch->Next());
 //     if (batch == nullptr) break;
 //     Train(batch->data);
 //   }
@@ -41,7 +41,7 @@ class Epoch {
   // The next batch, or null after the last; the one before is given back. An
   // error (of a file with OnError::kFail, of a worker that threw, with the
   // file's name) is final.
-  absl::StatusOr<const Batch*> Next();
+  absl::StatusOr<const LoaderBatch*> Next();
 
   // Ends the epoch: workers are gone, or wait for the next one, when it
   // returns. The batch got last is given back.
@@ -64,7 +64,7 @@ class Epoch {
     int64_t wait_out_ns = 0;
   };
   struct Copied {
-    Batch batch;  // Its data on the device.
+    LoaderBatch batch;  // Its data on the device.
     int slot = 0;
   };
 
@@ -83,13 +83,13 @@ class Epoch {
   absl::Status Named(int64_t item, absl::StatusCode code,
                      absl::string_view reason) const;
 
-  absl::StatusOr<const Batch*> NextOnHost();
+  absl::StatusOr<const LoaderBatch*> NextOnHost();
 
   // Copy stage.
   void StartCopying();
   void CopyAll();
-  absl::Status CopyOne(int slot, const Batch& batch);
-  absl::StatusOr<const Batch*> NextCopied();
+  absl::Status CopyOne(int slot, const LoaderBatch& batch);
+  absl::StatusOr<const LoaderBatch*> NextCopied();
 
   Loader* const loader_;
   const uint64_t seed_;

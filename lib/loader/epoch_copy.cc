@@ -25,7 +25,7 @@ void Epoch::CopyAll() {
     const int64_t got_slot = MonotonicNs();
     copy_wait_out_ns_ += got_slot - begin;
     if (!slot.has_value()) break;
-    const absl::StatusOr<const Batch*> batch = NextOnHost();
+    const absl::StatusOr<const LoaderBatch*> batch = NextOnHost();
     copy_wait_in_ns_ += MonotonicNs() - got_slot;
     copy_status_ = batch.status();
     if (!batch.ok() || *batch == nullptr) break;
@@ -35,7 +35,7 @@ void Epoch::CopyAll() {
   copied_->Close();
 }
 
-absl::Status Epoch::CopyOne(int slot, const Batch& batch) {
+absl::Status Epoch::CopyOne(int slot, const LoaderBatch& batch) {
   const int64_t begin = MonotonicNs();
   Copied copied;
   copied.batch = batch;
@@ -48,7 +48,7 @@ absl::Status Epoch::CopyOne(int slot, const Batch& batch) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<const Batch*> Epoch::NextCopied() {
+absl::StatusOr<const LoaderBatch*> Epoch::NextCopied() {
   if (has_current_) free_slots_->Push(current_.slot);
   has_current_ = false;
   std::optional<Copied> next = copied_->Pop();

@@ -17,7 +17,7 @@ absl::Status PrintMeans(const char* folder) {
   ASSIGN_OR_RETURN(auto loader, Loader::Create(std::move(source), options));
   ASSIGN_OR_RETURN(auto epoch, loader->StartEpoch(0));
   for (;;) {
-    ASSIGN_OR_RETURN(const Batch* batch, epoch->Next());
+    ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch->Next());
     if (batch == nullptr) return absl::OkStatus();
     double sum = 0;
     const int64_t values = batch->size * batch->shape.values();

@@ -84,7 +84,8 @@ void RunEpochs(benchmark::State& state, std::unique_ptr<Source> source,
       state.ResumeTiming();
     }
     const auto epoch = loader->StartEpoch(0, {0, 1000}).value();
-    while (const Batch* batch = epoch->Next().value()) images += batch->size;
+    while (const LoaderBatch* batch = epoch->Next().value())
+      images += batch->size;
     epoch->Stop();
     for (const StageReport& stage : epoch->stages()) {
       busy_s[stage.name] += stage.busy_s;

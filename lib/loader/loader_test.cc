@@ -60,7 +60,7 @@ std::unique_ptr<Source> Folder(int count) {
 Batches Collect(Epoch* epoch) {
   Batches batches;
   for (;;) {
-    const absl::StatusOr<const Batch*> batch = epoch->Next();
+    const absl::StatusOr<const LoaderBatch*> batch = epoch->Next();
     EXPECT_TRUE(batch.ok()) << batch.status();
     if (!batch.ok() || *batch == nullptr) return batches;
     EXPECT_EQ((*batch)->index, static_cast<int64_t>(batches.size()));

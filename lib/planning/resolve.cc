@@ -16,6 +16,7 @@
 #include "lib/config/field_checker.h"
 #include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
+#include "lib/planning/mixture_config.h"
 #include "lib/planning/resolve_context.h"
 
 namespace feedrate {
@@ -133,6 +134,7 @@ absl::StatusOr<RunConfig> Resolve(const LoadedConfig& loaded,
   RETURN_IF_ERROR(ResolveLibraries(context, &config));
   RETURN_IF_ERROR(ResolveData(context, config.mutable_data()));
   RETURN_IF_ERROR(ResolveOutput(check, &config));
+  RETURN_IF_ERROR(ResolveMixture(context, &config));
   if (config.has_cloud()) {
     RETURN_IF_ERROR(ResolveCloud(check, catalogue.policy().cloud(),
                                  config.mutable_cloud()));

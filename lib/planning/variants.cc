@@ -5,6 +5,7 @@
 #include "glog/logging.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/axis.h"
+#include "lib/planning/mixture_config.h"
 #include "lib/records/json_writer.h"
 
 namespace feedrate {
@@ -14,6 +15,7 @@ namespace {
 // Defaults leave no trace, so that ids do not depend on them.
 std::map<std::string, std::string> SettingsOf(const RunConfig& config) {
   std::map<std::string, std::string> settings;
+  if (config.has_mixture()) settings = MixtureSettings(config.mixture());
   if (config.data().sample_ratio() != 1) {
     AppendJsonDouble(config.data().sample_ratio(), &settings["sample_ratio"]);
   }

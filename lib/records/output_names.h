@@ -18,6 +18,7 @@ std::string ResultFileName(const Job& job, int num_runs);
 
 // What a runner and `plan` write beside the results.
 inline constexpr char kResolvedConfigName[] = "resolved_config.textproto";
+inline constexpr char kBatchTimesName[] = "batch_times.jsonl";
 inline constexpr char kJobsName[] = "jobs.jsonl";
 
 }  // namespace feedrate

@@ -16,6 +16,8 @@
 #include "lib/runner/loader_spec.h"
 #include "lib/runner/loader_work.h"
 #include "lib/runner/measure_policy.h"
+#include "lib/runner/mixture/mixture_settings.h"
+#include "lib/runner/mixture/mixture_work.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/run_context.h"
@@ -37,6 +39,9 @@ bool Contains(const Words& words, const std::string& word) {
 
 std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
                                   const JobPolicy& policy) {
+  if (IsMixtureJob(job)) {
+    return std::make_unique<MixtureWork>(context, job, policy);
+  }
   if (IsLoaderJob(job)) {
     return std::make_unique<LoaderWork>(context, job, policy);
   }

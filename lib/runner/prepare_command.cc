@@ -12,6 +12,7 @@
 #include "lib/catalogue/transform_set.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/gpu_settings.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -64,14 +65,19 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
   command.library = job.library();
   command.transform = job.transform();
   command.scenario = job.scenario();
-  command.device = job.device();
+  // What runs beside GPU rows on the CPU runs as on any CPU.
+  command.device = job.hardware_class() == "host_cpu" ? "cpu" : job.device();
   command.seed = job.seed();
+  ASSIGN_OR_RETURN(const GpuSettings gpu, GpuSettingsOf(job));
+  command.batch = gpu.batch;
   SetThreads(catalogue, job.thread_policy(), &command);
   if (job.mode() == "decode") {
     // Policies that pin threads pin the decoder's own.
     command.decode.emplace().threads = command.torch_intra_op > 0 ? 1 : 0;
     return command;
   }
+  // Its object is the runner's to make.
+  if (job.mode() == "mixture") return command;
   if (IsTestLibrary(job.library())) {
     command.native_op = job.transform();
     const std::map<std::string, std::string> settings(job.settings().begin(),

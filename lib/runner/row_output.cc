@@ -21,6 +21,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/records/json_reader.h"
+#include "lib/records/json_writer.h"
 #include "lib/records/output_names.h"
 #include "lib/records/record_writer.h"
 #include "lib/records/records.pb.h"
@@ -136,9 +137,15 @@ absl::Status RowOutput::OpenFile(const std::string& path, File* file) const {
       path, ": is there and not empty; --resume carries on with it"));
 }
 
+std::string RowOutput::PathOf(const std::string& file) const {
+  return is_folder_ ? JoinPath(options_.path, file) : options_.path;
+}
+
 absl::StatusOr<RecordWriter*> RowOutput::WriterOf(const std::string& name) {
-  const std::string path =
-      is_folder_ ? JoinPath(options_.path, name) : options_.path;
+  return WriterAt(PathOf(name));
+}
+
+absl::StatusOr<RecordWriter*> RowOutput::WriterAt(const std::string& path) {
   File& file = files_[path];
   if (!file.fd.valid()) RETURN_IF_ERROR(OpenFile(path, &file));
   if (file.writer == nullptr) {
@@ -159,6 +166,19 @@ absl::Status RowOutput::WriteText(const std::string& text) {
   if (!file.fd.valid()) RETURN_IF_ERROR(OpenFile(path, &file));
   return RecordWriter(file.fd.get(), path, RecordWriter::Flush::kEachRecord)
       .WriteText(text);
+}
+
+absl::Status RowOutput::WriteBatches(const std::vector<Batch>& batches,
+                                     const std::string& file) {
+  std::string path = options_.batches;
+  if (path.empty()) {
+    path = PathOf(file);
+    if (path != "-") path = JoinPath(ParentFolder(path), kBatchTimesName);
+  }
+  ASSIGN_OR_RETURN(RecordWriter* const writer, WriterAt(path));
+  std::string text;
+  for (const Batch& batch : batches) AppendRecord(batch, &text);
+  return writer->WriteText(text);
 }
 
 absl::Status RowOutput::Write(const Row& row, const std::string& file) {

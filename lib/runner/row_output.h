@@ -33,6 +33,9 @@ class RowOutput {
     // Written as resolved_config.textproto into a folder. Empty: not known.
     std::string config;
     std::function<void(const std::string&)> warn;
+    // Where batch records go. Empty: to the rows of standard output, else to
+    // batch_times.jsonl beside the file of the rows.
+    std::string batches;
     // Hears of each row once it is written. Optional.
     std::function<void(const Row&)> on_row;
   };
@@ -46,6 +49,10 @@ class RowOutput {
   void SetHead(const Env& env, const Run& run);
   // `file` is the job's `output`.
   absl::Status Write(const Row& row, const std::string& file);
+
+  // Records of a mixture's batches. `file` is the job's `output`.
+  absl::Status WriteBatches(const std::vector<Batch>& batches,
+                            const std::string& file);
 
   // Instead of records, for what is no row. A folder gets it as `verify.txt`.
   absl::Status WriteText(const std::string& text);
@@ -61,6 +68,8 @@ class RowOutput {
 
   explicit RowOutput(Options options) : options_(std::move(options)) {}
   absl::StatusOr<RecordWriter*> WriterOf(const std::string& file);
+  absl::StatusOr<RecordWriter*> WriterAt(const std::string& path);
+  std::string PathOf(const std::string& file) const;
   absl::Status OpenFile(const std::string& path, File* file) const;
 
   const Options options_;

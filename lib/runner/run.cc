@@ -44,6 +44,9 @@
 #include "lib/runner/loader_limits.h"
 #include "lib/runner/loader_spec.h"
 #include "lib/runner/measure_policy.h"
+#include "lib/runner/mixture/mixture_inputs.h"
+#include "lib/runner/mixture/mixture_options.h"
+#include "lib/runner/mixture/mixture_settings.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
 #include "lib/runner/remote_data.h"
@@ -104,6 +107,9 @@ class Session {
     for (const Job& job : list_.jobs) {
       if (job.has_unsupported_reason()) continue;
       RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+      if (IsMixtureJob(job)) {
+        RETURN_IF_ERROR(ParseMixtureSettings(job).status());
+      }
       if (!IsLoaderJob(job)) continue;
       RETURN_IF_ERROR(LoaderSpecOfJob(*catalogue_, job).status());
       RETURN_IF_ERROR(EpochPolicyOfJob(job).status());
@@ -119,7 +125,7 @@ class Session {
     RETURN_IF_ERROR(AddLibraries(options_.skip_missing, warn_, servers_.get(),
                                  &list_.jobs));
     null_job_ = NullJob(list_.jobs[0]);
-    if (!options_.verify) RETURN_IF_ERROR(servers_->Add(null_job_));
+    if (HasNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
     return absl::OkStatus();
   }
 
@@ -138,6 +144,7 @@ class Session {
     }
     output.warn = warn_;
     output.on_row = options_.on_row;
+    output.batches = options_.mixture.batches;
     ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
     return absl::OkStatus();
   }
@@ -147,9 +154,15 @@ class Session {
     const auto show = [this](int64_t done, int64_t total) {
       progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
     };
-    std::vector<const Job*> jobs = {&null_job_};
+    std::vector<const Job*> jobs;
+    if (!IsMixtureJob(null_job_)) jobs.push_back(&null_job_);
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
+    mixture_inputs_ = std::make_unique<MixtureInputs>(
+        local, options_.mixture.on_error,
+        [this](int64_t done, int64_t total) {
+          progress_.Show("shards", done, total, "");
+        });
     corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,
                                               options_.clips.load);
     loader_inputs_ = std::make_unique<LoaderInputs>(
@@ -157,8 +170,9 @@ class Session {
     for (const Job* job : jobs) {
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
       if (job->has_unsupported_reason()) continue;
-      RETURN_IF_ERROR(IsLoaderJob(*job) ? loader_inputs_->Get(*job).status()
-                                        : corpora_->Get(*job).status());
+      RETURN_IF_ERROR(IsMixtureJob(*job)  ? mixture_inputs_->Get(*job).status()
+                      : IsLoaderJob(*job) ? loader_inputs_->Get(*job).status()
+                                          : corpora_->Get(*job).status());
     }
     progress_.Finish();
     return absl::OkStatus();
@@ -226,6 +240,9 @@ class Session {
         /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
     CopyLimit copy_limit(*catalogue_);
     LoaderLimits loader_limits(options_.clips.limit);
+    MixtureRunOptions mixture = options_.mixture;
+    mixture.label = list_.config.label();
+    mixture.note = list_.config.note();
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {*catalogue_,
                                 list_.config.execution(),
@@ -242,9 +259,11 @@ class Session {
                                 options_.loader,
                                 loader_inputs_.get(),
                                 &loader_limits,
-                                options_.clips};
+                                options_.clips,
+                                mixture,
+                                mixture_inputs_.get()};
     if (options_.verify) return Verify(context);
-    RETURN_IF_ERROR(RunNull(context));
+    if (HasNull()) RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
     int64_t jobs_done = 0;
     GroupProgress progress;
@@ -281,6 +300,10 @@ class Session {
     }
     return output_->WriteText(text);
   }
+
+  // Between two batches of a mixture there is nothing of the harness but two
+  // reads of a clock: no row to tell what that costs.
+  bool HasNull() const { return !options_.verify && !IsMixtureJob(null_job_); }
 
   // Timed one by one, whatever it takes: its row is the clock's cost.
   absl::Status RunNull(const RunContext& context) {
@@ -329,6 +352,7 @@ class Session {
   std::unique_ptr<RemoteData> remote_;
   std::unique_ptr<InputCorpora> corpora_;
   std::unique_ptr<LoaderInputs> loader_inputs_;
+  std::unique_ptr<MixtureInputs> mixture_inputs_;
   MachineInfo machine_;
   RunIdentity identity_;
   std::unique_ptr<DoneRuns> done_;

@@ -40,6 +40,8 @@ struct RunOptions {
   LoaderRunOptions loader;
   // Of programs that read data sets from stores. Null: a folder it must be.
   OpenRemoteData open_remote;
+  // Of jobs that measure mixtures.
+  MixtureRunOptions mixture;
   // Hears of each row that is written. Optional.
   std::function<void(const Row&)> on_row;
 };

@@ -19,6 +19,8 @@
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/loader_inputs.h"
 #include "lib/runner/loader_limits.h"
+#include "lib/runner/mixture/mixture_inputs.h"
+#include "lib/runner/mixture/mixture_options.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"
 #include "lib/runner/server_pool.h"
@@ -77,6 +79,8 @@ struct RunContext {
   LoaderInputs* const loader_inputs;
   LoaderLimits* const loader_limits;
   const ClipTools& clips;
+  const MixtureRunOptions mixture;
+  MixtureInputs* const mixture_inputs;
 };
 
 // How long a process may take to make itself ready.

@@ -15,6 +15,10 @@
 
 namespace feedrate {
 
+// What a record has before and behind its data.
+inline constexpr int64_t kTfRecordHeadBytes = 12;
+inline constexpr int64_t kTfRecordTailBytes = 4;
+
 // Appends one record to `out`.
 void AppendTfRecord(absl::string_view data, std::string* out);
 
@@ -47,8 +51,8 @@ class TfRecordCursor {
   absl::StatusOr<std::optional<absl::string_view>> Advance(bool checks_data);
   absl::Status Damage(absl::string_view what) const;
 
-  const std::string name_;
-  const absl::string_view bytes_;
+  std::string name_;
+  absl::string_view bytes_;
   int64_t offset_ = 0;
   int64_t count_ = 0;
   bool can_go_on_ = true;

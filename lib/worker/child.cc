@@ -39,6 +39,8 @@ namespace {
 constexpr size_t kMaxReplyBytes = size_t{1} << 20;
 // A double in its longest shortest form, with its comma, and some to spare.
 constexpr size_t kBytesPerSample = 32;
+// Two whole numbers and their commas.
+constexpr size_t kBytesPerCount = 24;
 constexpr int64_t kLongestPollMs = 60000;
 // How long one that closed its pipe has to end.
 constexpr int kEndMs = 200;
@@ -224,12 +226,23 @@ absl::StatusOr<TimeReply> MeasuredChild::Time(const TimeCommand& command,
 
 absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
                                                 int64_t batch_size,
-                                                absl::Duration limit) {
+                                                absl::Duration limit,
+                                                int64_t datasets) {
   const size_t batches = command.count / std::max<int64_t>(batch_size, 1) + 1;
+  // A mixture has a second time and at most two numbers a data set.
+  const size_t per_batch = datasets > 0
+                               ? 2 * kBytesPerSample + datasets * kBytesPerCount
+                               : kBytesPerSample;
   ASSIGN_OR_RETURN(const std::string line,
                    Exchange(EpochLine(command), limit,
-                            kMaxReplyBytes + batches * kBytesPerSample));
+                            kMaxReplyBytes + batches * per_batch));
   return Judge(CheckEpochReply(command, ParseEpochReply(line)));
+}
+
+absl::StatusOr<StopReply> MeasuredChild::Stop(absl::Duration limit) {
+  ASSIGN_OR_RETURN(const std::string line,
+                   Exchange(StopLine(), limit, kMaxReplyBytes));
+  return Judge(ParseStopReply(line));
 }
 
 absl::StatusOr<std::vector<ChildOutput>> MeasuredChild::Outputs(

@@ -45,9 +45,13 @@ class MeasuredChild {
                                        absl::Duration limit);
   absl::StatusOr<TimeReply> Time(const TimeCommand& command,
                                  absl::Duration limit);
-  // `batch_size` is what the loader was prepared with.
+  // `batch_size` is what the loader was prepared with, `datasets` how many a
+  // mixture has.
   absl::StatusOr<EpochReply> Epoch(const EpochCommand& command,
-                                   int64_t batch_size, absl::Duration limit);
+                                   int64_t batch_size, absl::Duration limit,
+                                   int64_t datasets = 0);
+  // Ends what the last epoch of a mixture has left running.
+  absl::StatusOr<StopReply> Stop(absl::Duration limit);
   absl::StatusOr<std::vector<ChildOutput>> Outputs(const OutputCommand& command,
                                                    absl::Duration limit);
 

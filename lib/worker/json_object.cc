@@ -125,6 +125,21 @@ absl::Status JsonFields::ReadList(std::string_view name,
   return ReadItems<double>(name, values);
 }
 
+absl::Status JsonFields::ReadLists(
+    std::string_view name, std::vector<std::vector<int64_t>>* lists) const {
+  std::vector<array> found;
+  RETURN_IF_ERROR(ReadItems<array>(name, &found));
+  for (const array& list : found) {
+    std::vector<int64_t>& values = lists->emplace_back();
+    for (const element item : list) {
+      int64_t value;
+      if (item.get(value) != simdjson::SUCCESS) return Missing(name);
+      values.push_back(value);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status JsonFields::ReadMap(
     std::string_view name, std::map<std::string, std::string>* values) const {
   object from;

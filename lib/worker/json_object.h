@@ -39,6 +39,8 @@ class JsonFields {
                         std::vector<int64_t>* values) const;
   absl::Status ReadList(std::string_view name,
                         std::vector<double>* values) const;
+  absl::Status ReadLists(std::string_view name,
+                         std::vector<std::vector<int64_t>>* lists) const;
   absl::Status ReadMap(std::string_view name,
                        std::map<std::string, std::string>* values) const;
   absl::Status ReadObject(std::string_view name, JsonFields* fields) const;

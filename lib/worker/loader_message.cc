@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/worker/json_line.h"
@@ -101,6 +102,37 @@ std::string ErrorsJson(const std::vector<LoaderError>& errors) {
                         .Object());
   }
   return absl::StrCat(text, "]");
+}
+
+std::string CountsJson(const std::vector<std::vector<int64_t>>& counts) {
+  std::string text = "[";
+  for (const std::vector<int64_t>& batch : counts) {
+    absl::StrAppend(&text, text.size() > 1 ? ",[" : "[",
+                    absl::StrJoin(batch, ","), "]");
+  }
+  return absl::StrCat(text, "]");
+}
+
+absl::Status ReadMixturePart(const JsonFields& json, EpochReply* reply) {
+  RETURN_IF_ERROR(json.ReadList("times_s", &reply->times_s));
+  for (const double time : reply->times_s) {
+    if (!(time >= 0)) return json.Missing("times_s");
+  }
+  RETURN_IF_ERROR(json.ReadLists("counts", &reply->counts));
+  if (reply->counts.size() != reply->times_s.size()) {
+    return json.Missing("counts");
+  }
+  for (const std::vector<int64_t>& batch : reply->counts) {
+    if (batch.size() % 2 != 0) return json.Missing("counts");
+    for (const int64_t number : batch) {
+      if (number < 0) return json.Missing("counts");
+    }
+  }
+  if (json.Has("left_out")) {
+    RETURN_IF_ERROR(json.ReadList("left_out", &reply->left_out));
+  }
+  if (!json.Has("memory_bound_bytes")) return absl::OkStatus();
+  return json.ReadAmount("memory_bound_bytes", &reply->memory_bound_bytes);
 }
 
 absl::Status ReadStages(const JsonFields& json,
@@ -235,8 +267,18 @@ std::string EpochReplyLine(const EpochReply& reply) {
       .Raw("errors", ErrorsJson(reply.errors))
       .Int("errors_total", reply.errors_total)
       .Int("bytes_out", reply.bytes_out);
+  if (reply.gpu_reserved_bytes > 0) {
+    line.Int("gpu_allocated_bytes", reply.gpu_allocated_bytes)
+        .Int("gpu_reserved_bytes", reply.gpu_reserved_bytes);
+  }
   if (reply.storage.has_value()) {
     line.Raw("storage", StorageJson(*reply.storage));
+  }
+  if (!reply.times_s.empty()) {
+    line.Doubles("times_s", reply.times_s)
+        .Raw("counts", CountsJson(reply.counts))
+        .Texts("left_out", reply.left_out)
+        .Int("memory_bound_bytes", reply.memory_bound_bytes);
   }
   return line.Line();
 }
@@ -261,9 +303,16 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   RETURN_IF_ERROR(ReadErrors(json, &reply.errors));
   RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
   RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
+  if (json.Has("gpu_reserved_bytes")) {
+    RETURN_IF_ERROR(
+        json.ReadAmount("gpu_allocated_bytes", &reply.gpu_allocated_bytes));
+    RETURN_IF_ERROR(
+        json.ReadAmount("gpu_reserved_bytes", &reply.gpu_reserved_bytes));
+  }
   if (json.Has("storage")) {
     RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));
   }
+  if (json.Has("times_s")) RETURN_IF_ERROR(ReadMixturePart(json, &reply));
   return reply;
 }
 

@@ -133,6 +133,21 @@ struct EpochReply {
   int64_t bytes_out = 0;
   // Of a loader that reads from a store.
   std::optional<StorageCounts> storage;
+
+  // Of a mixture; empty for other loaders. Seconds from the start of the epoch
+  // until each batch was there.
+  std::vector<double> times_s;
+  // What each batch has of which data set: number in the list of sources,
+  // samples, number, samples, and so on.
+  std::vector<std::vector<int64_t>> counts;
+  // Data sets that had nothing that could be used.
+  std::vector<std::string> left_out;
+  // Bytes that it needs at most, beside code. 0: it does not tell.
+  int64_t memory_bound_bytes = 0;
+  // On a GPU: most memory in use, and most that was taken from it. 0: not
+  // known.
+  int64_t gpu_allocated_bytes = 0;
+  int64_t gpu_reserved_bytes = 0;
 };
 
 // So many errors are named.

@@ -37,6 +37,8 @@ std::string PrintCommand(const ChildCommand& command) {
       return EpochLine(command.epoch);
     case ChildCommand::Op::kOutput:
       return OutputLine(command.output);
+    case ChildCommand::Op::kStop:
+      return StopLine();
   }
   return "\n";
 }
@@ -54,6 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RoundTrip(line, ParseTimeReply, TimeReplyLine);
   RoundTrip(line, ParseOutputReply, OutputReplyLine);
   RoundTrip(line, ParseEpochReply, EpochReplyLine);
+  RoundTrip(line, ParseStopReply, StopReplyLine);
   RoundTrip(line, ParseChildCommand, PrintCommand);
   return 0;
 }

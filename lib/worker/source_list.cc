@@ -1,12 +1,5 @@
 #include "lib/worker/source_list.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -19,14 +12,12 @@
 #include "lib/base/unique_fd.h"
 #include "lib/worker/json_line.h"
 #include "lib/worker/json_object.h"
+#include "lib/worker/memory_file.h"
 
 namespace feedrate {
 namespace {
 
-absl::Status NoMemoryFile(const char* what) {
-  return absl::UnavailableError(
-      absl::StrCat("cannot ", what, " a list of files: ", strerror(errno)));
-}
+constexpr char kList[] = "list of files";
 
 void PrintPart(const ObjectPart& part, JsonLine* line) {
   line->Int("offset", part.offset)
@@ -48,19 +39,6 @@ absl::Status ReadPart(const JsonFields& json, ObjectPart* part) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadAll(int fd) {
-  std::string text;
-  char block[1 << 16];
-  for (;;) {
-    const ssize_t got =
-        pread(fd, block, sizeof(block), static_cast<off_t>(text.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return NoMemoryFile("read");
-    if (got == 0) return text;
-    text.append(block, got);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
@@ -72,24 +50,11 @@ absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
     if (file.part.has_value()) PrintPart(*file.part, &line);
     absl::StrAppend(&text, line.Line());
   }
-  UniqueFd fd(memfd_create("feedrate files", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd.valid()) return NoMemoryFile("make");
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t count =
-        write(fd.get(), text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return NoMemoryFile("write");
-    done += count;
-  }
-  if (fcntl(fd.get(), F_ADD_SEALS,
-            F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return NoMemoryFile("seal");
-  }
-  return fd;
+  return WriteMemoryFile(text, kList);
 }
 
 absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
-  ASSIGN_OR_RETURN(const std::string text, ReadAll(fd));
+  ASSIGN_OR_RETURN(const std::string text, ReadMemoryFile(fd, kList));
   std::vector<SourceFile> files;
   for (const absl::string_view line :
        absl::StrSplit(text, '\n', absl::SkipEmpty())) {
@@ -106,10 +71,10 @@ absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
     }
     if (read.ok()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "line ", files.size(), " of the list of files: ", read.message()));
+        "line ", files.size(), " of the ", kList, ": ", read.message()));
   }
   if (!files.empty()) return files;
-  return absl::InvalidArgumentError("the list of files is empty");
+  return absl::InvalidArgumentError(absl::StrCat("the ", kList, " is empty"));
 }
 
 }  // namespace feedrate

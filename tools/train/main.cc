@@ -33,7 +33,10 @@ DEFINE_string(model, "vit5_tiny",
 DEFINE_string(loader, "",
               "NAME: what feeds it in --scope=e2e, from the folder --dataset; "
               "several folders, separated by commas, are a job each "
-              "{native|torchvision|dali}");
+              "{native|torchvision|dali|mixture}");
+DEFINE_string(mixture, "",
+              "SETTINGS: of --loader=mixture, such as "
+              "'queue_depth=8;metadata=full'");
 DEFINE_string(config, "",
               "FILE: run config to plan from; the flags here win over it");
 DEFINE_int64(epochs, 0,
@@ -178,6 +181,7 @@ std::map<std::string, std::string> SettingsFromFlags(int world_size) {
       {"graphs", Truth(FLAGS_graphs)},
       {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
       {"loader", FLAGS_loader},
+      {"mixture", FLAGS_mixture},
       {"world_size", absl::StrCat(world_size)}};
   if (FLAGS_epochs != 0) settings["epochs"] = absl::StrCat(FLAGS_epochs);
   if (FLAGS_threads != 0) settings["threads"] = absl::StrCat(FLAGS_threads);

@@ -181,10 +181,13 @@ def add_packages(environment):
 
 def import_loaders(libraries):
     """Modules of loader jobs, so that none of them pays for torch."""
-    from loaders import job
+    from loaders import job, mixture_job
 
     for name, library in libraries.items():
-        job.import_modules(library, name)
+        if hasattr(library, "MIXTURE"):
+            mixture_job.import_module(library)
+        else:
+            job.import_modules(library, name)
 
 
 def main():

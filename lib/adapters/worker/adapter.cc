@@ -1,5 +1,6 @@
 #include "lib/adapters/worker/adapter.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -10,10 +11,21 @@
 
 namespace feedrate {
 
+void PreparedTransform::RunChunk(int64_t first, int64_t count,
+                                 int64_t num_items) {
+  for (int64_t i = 0; i < count; ++i) Run((first + i) % num_items);
+}
+
 absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
     const TransformSpec& spec, const LoaderInput& input) {
   return absl::UnimplementedError(
       absl::StrCat(library(), " is no loader; it measures transforms alone"));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareMixture(
+    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+  return absl::UnimplementedError(
+      absl::StrCat(library(), " mixes no data sets of episodes"));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> Adapter::PrepareDecoder(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/adapters/worker/device_probe.h"
 #include "lib/media/corpus.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
@@ -32,6 +33,12 @@ struct Output {
   std::vector<int64_t> shape;
 };
 
+// What a call on a device reads and writes for one item.
+struct DeviceBytes {
+  int64_t in = 0;
+  int64_t out = 0;
+};
+
 // A transform that is ready to run on the items of a corpus. Not thread-safe.
 // Any method may throw what the library throws; the worker answers with it.
 class PreparedTransform {
@@ -47,6 +54,15 @@ class PreparedTransform {
 
   // The same work, with its output.
   virtual absl::StatusOr<Output> RunForOutput(int64_t item) = 0;
+
+  // On a device. Run then only enqueues the work, and outputs stay there.
+
+  // What times the device; null: the transform runs on the CPU.
+  virtual DeviceProbe* device() { return nullptr; }
+  // Items first … first+count-1, modulo `num_items`: one call where the library
+  // takes batches, which are of `spec.batch` items at most, else one an item.
+  virtual void RunChunk(int64_t first, int64_t count, int64_t num_items);
+  virtual DeviceBytes BytesOf(int64_t item) { return {}; }
 };
 
 // What a loader reads; `source` of its spec says which.
@@ -71,6 +87,11 @@ class PreparedLoader {
   // What the recipe makes of one item, batch transforms left out: float32 CHW.
   // The same seed gives the same tensor.
   virtual absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) = 0;
+
+  // Ends what the last epoch has left running, for loaders whose epochs leave
+  // something: a mixture does, so that a teardown that hangs costs no result.
+  // Seconds that it took.
+  virtual absl::StatusOr<double> Stop() { return 0.0; }
 };
 
 // One library. Made in the server, before it forks: a constructor may load
@@ -97,6 +118,11 @@ class Adapter {
   // loader refuses. `input` outlives the result.
   virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const TransformSpec& spec, const LoaderInput& input);
+
+  // The same for a job whose spec has a `mixture`, which is checked. What
+  // cannot mix refuses. `sources` outlive the result.
+  virtual absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareMixture(
+      const TransformSpec& spec, const std::vector<MixtureSource>& sources);
 
   // The same for a job whose spec has a `decode`: Run decodes the clip of a
   // file, and its output is uint8 THWC. What is no decoder refuses. `files`

@@ -15,9 +15,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/adapters/worker/device_timing.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/gpu.h"
+#include "lib/machine/gpu_clock.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
@@ -126,6 +129,8 @@ absl::StatusOr<std::string> ChildSession::Dispatch(
       return Epoch(command.epoch);
     case ChildCommand::Op::kOutput:
       return ShowOutputs(command.output);
+    case ChildCommand::Op::kStop:
+      return Stop();
   }
   return absl::InternalError("a command without a case");
 }
@@ -171,6 +176,14 @@ absl::Status ChildSession::PrepareDecoder(const PrepareCommand& command) {
   return absl::OkStatus();
 }
 
+absl::Status ChildSession::PrepareMixture(const PrepareCommand& command) {
+  RETURN_IF_ERROR(CheckMixtureSpec(*command.mixture));
+  ASSIGN_OR_RETURN(sources_, ReadMixtureSources(input_fd_));
+  num_items_ = 0;
+  ASSIGN_OR_RETURN(loader_, adapter_->PrepareMixture(command, sources_));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> ChildSession::Prepare(
     const PrepareCommand& command) {
   if (command.library != adapter_->library()) {
@@ -181,14 +194,29 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   transform_.reset();
   loader_.reset();
   input_ = {};
-  RETURN_IF_ERROR(command.loader.has_value()   ? PrepareLoader(command)
-                  : command.decode.has_value() ? PrepareDecoder(command)
-                                               : PrepareTransform(command));
+  RETURN_IF_ERROR(command.loader.has_value()    ? PrepareLoader(command)
+                  : command.mixture.has_value() ? PrepareMixture(command)
+                  : command.decode.has_value()  ? PrepareDecoder(command)
+                                                : PrepareTransform(command));
   PrepareReply reply;
   reply.version = adapter_->version();
   reply.clock_pair_s = ClockPairSeconds();
   reply.threads = adapter_->threads();
+  if (transform_ != nullptr && transform_->device() != nullptr) {
+    OpenClock();
+    reply.device_copy_bytes_per_s = transform_->device()->CopyBytesPerSecond();
+  }
   return PrepareReplyLine(reply);
+}
+
+// Without a clock rows say nothing of it, and are rows all the same.
+void ChildSession::OpenClock() {
+  clock_ = nullptr;
+  const std::string bus = transform_->device()->pci_bus_id();
+  if (bus.empty()) return;
+  absl::StatusOr<std::unique_ptr<GpuClock>> clock =
+      GpuClock::Open(NvmlLibraries(), bus);
+  if (clock.ok()) clock_ = std::move(*clock);
 }
 
 absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
@@ -197,6 +225,13 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   transform_->Seed(command.seed);
   PreparedTransform* const transform = transform_.get();
   const TimingPlan plan = PlanOf(command, num_items_);
+  if (transform->device() != nullptr) {
+    ReadClock read_clock;
+    if (clock_ != nullptr) read_clock = [this] { return clock_->Read(); };
+    TimeReply reply = TimeOnDevice(plan, command.cold, transform, read_clock);
+    reply.device->max_clock_mhz = clock_ == nullptr ? 0 : clock_->max_mhz();
+    return TimeReplyLine(reply);
+  }
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
   const Timings timings = slowdown > 0
@@ -219,6 +254,13 @@ absl::StatusOr<std::string> ChildSession::Epoch(const EpochCommand& command) {
   }
   ASSIGN_OR_RETURN(const EpochReply reply, loader_->RunEpoch(command));
   return EpochReplyLine(reply);
+}
+
+absl::StatusOr<std::string> ChildSession::Stop() {
+  if (loader_ == nullptr) return NotPrepared();
+  StopReply reply;
+  ASSIGN_OR_RETURN(reply.teardown_s, loader_->Stop());
+  return StopReplyLine(reply);
 }
 
 absl::StatusOr<Output> ChildSession::OutputOf(int64_t index, uint64_t seed) {

@@ -40,6 +40,10 @@ class Collector {
       runs_.emplace(run.run_id(), std::move(run));
     } else if (record == "verdict") {
       RETURN_IF_ERROR(json.Read(&input_.verdicts.emplace_back()));
+    } else if (record == "batch") {
+      Batch batch;
+      RETURN_IF_ERROR(json.Read(&batch));
+      input_.batches.push_back(std::move(batch));
     } else if (record != "job") {
       ++input_.passed_over[std::string(record)];
     }

@@ -22,6 +22,8 @@ struct ReportInput {
   std::vector<Run> runs;
   // All of them, as they came.
   std::vector<Verdict> verdicts;
+  // Of mixtures: all of them, as they came.
+  std::vector<Batch> batches;
   // Attempts that a later one replaced.
   int64_t replaced_rows = 0;
   // Records that this program does not know, by name.

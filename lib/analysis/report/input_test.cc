@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/analysis/mixture/testing/batches.h"
 #include "lib/analysis/report/testing/rows.h"
 #include "lib/base/files.h"
 #include "lib/base/new_file.h"
@@ -92,6 +93,16 @@ TEST(ReportInputTest, EnvsAndRunsOnceEachOthersCounted) {
   EXPECT_EQ(input.envs.size(), 1u);
   EXPECT_EQ(input.runs.size(), 1u);
   EXPECT_THAT(input.passed_over, ElementsAre(Pair("unheard_of", 1)));
+}
+
+TEST(ReportInputTest, BatchesAreKept) {
+  std::string text;
+  AppendRecord(MakeBatch(3, {{"a", 5}, {"b", 1}}), &text);
+  const ReportInput input = Read({Written("batches.jsonl", text)});
+  ASSERT_EQ(input.batches.size(), 1u);
+  EXPECT_EQ(input.batches[0].batch_index(), 3);
+  EXPECT_EQ(input.batches[0].counts(1).dataset(), "b");
+  EXPECT_THAT(input.passed_over, IsEmpty());
 }
 
 TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {

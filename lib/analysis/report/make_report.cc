@@ -12,6 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "absl/types/variant.h"
+#include "lib/analysis/mixture/mixture_run.h"
+#include "lib/analysis/mixture/mixture_summary.h"
 #include "lib/analysis/report/cell.h"
 #include "lib/analysis/report/changes.h"
 #include "lib/analysis/report/claims.h"
@@ -71,6 +73,14 @@ absl::Status WriteFigures(const Document& document, const std::string& folder,
   return absl::OkStatus();
 }
 
+absl::Status WriteMixtureSummary(const ReportInput& input,
+                                 const std::string& folder) {
+  if (input.batches.empty()) return absl::OkStatus();
+  return WriteFileAtomically(
+      JoinPath(folder, kMixtureSummaryName),
+      MixtureSummary(FirstRuns(MixtureRunsOf(input.rows, input.batches))));
+}
+
 absl::StatusOr<ExitCode> CheckClaimsOf(const ReportRequest& request,
                                        const ReportInput& input,
                                        std::ostream& out) {
@@ -126,10 +136,10 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   }
   ASSIGN_OR_RETURN(const ReportInput input,
                    ReadReportInput(request.paths, request.warn));
-  if (input.rows.empty() && input.verdicts.empty()) {
+  if (input.rows.empty() && input.verdicts.empty() && input.batches.empty()) {
     request.warn(
-        "the files have neither rows nor verdicts; a runner and "
-        "compare_baseline write them");
+        "the files have neither rows nor verdicts nor batches; a runner, "
+        "compare_baseline and mixture write them");
     return ExitCode::kInvalid;
   }
   ExitCode code = ExitCode::kDone;
@@ -178,6 +188,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   if (!request.svg_folder.empty()) {
     RETURN_IF_ERROR(
         WriteFigures(document, request.svg_folder, request.svg_font));
+    RETURN_IF_ERROR(WriteMixtureSummary(input, request.svg_folder));
   }
   if (WantsDocument(request)) {
     RETURN_IF_ERROR(WriteDocument(request, document, out));

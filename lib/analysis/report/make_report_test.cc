@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/analysis/mixture/testing/batches.h"
 #include "lib/analysis/report/testing/rows.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
@@ -162,6 +163,42 @@ TEST_F(MakeReportTest, NoRowsIsInvalidNoPathAMistake) {
   request_.paths = {};
   EXPECT_EQ(MakeReport(request_, out_).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(MakeReportTest, MixturesGetFiguresAndASummary) {
+  std::string text;
+  AppendRecord(MakeMixtureRow({{"a", 0.5}, {"b", 0.5}}), &text);
+  for (int i = 0; i < 20; ++i) {
+    AppendRecord(MakeBatch(i, {{"a", 5}, {"b", 3}}), &text);
+  }
+  request_.paths = {Written("mixture.jsonl", text)};
+  request_.svg_folder = Path("mixture");
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  for (const char* name :
+       {"mixture_over_time.svg", "mixture_windows_every_stride.svg"}) {
+    const auto svg = ReadFile(JoinPath(request_.svg_folder, name));
+    ASSERT_TRUE(svg.ok()) << svg.status();
+    EXPECT_THAT(*svg, HasSubstr("batch 3, a: 62.5%"));
+  }
+  const auto summary =
+      ReadFile(JoinPath(request_.svg_folder, "mixture_summary.txt"));
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_THAT(*summary, HasSubstr("640 samples/s"));
+}
+
+TEST_F(MakeReportTest, BatchesAloneAreSomethingToLookAt) {
+  std::string text;
+  AppendRecord(MakeBatch(0, {{"a", 5}, {"b", 3}}), &text);
+  request_.paths = {Written("batches.jsonl", text)};
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("How mixtures mix"));
+}
+
+TEST_F(MakeReportTest, WithoutBatchesThereIsNoSummary) {
+  request_.svg_folder = Path("no_mixture");
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  EXPECT_FALSE(
+      ReadFile(JoinPath(request_.svg_folder, "mixture_summary.txt")).ok());
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ Document BuildReport(const ReportInput& input, const ReportOptions& options) {
   Add(VerdictsSection(input.verdicts), &document);
   AddSettings(settings, options.speed_ups, &document);
   Add(LoaderSection(cells), &document);
+  Add(MixtureSection(input), &document);
   Add(MemorySection(cells), &document);
   Add(NoiseSection(cells), &document);
   Add(EnvironmentSection(input), &document);

@@ -18,6 +18,10 @@ absl::optional<Section> MemorySection(const std::vector<ReportCell>& cells);
 // loader among the cells.
 absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells);
 
+// What mixtures were made of over time, and which data sets stall them: the
+// first run of each job. None without `batch` records.
+absl::optional<Section> MixtureSection(const ReportInput& input);
+
 // Spread over runs, warnings, unstable cells, what the harness costs.
 absl::optional<Section> NoiseSection(const std::vector<ReportCell>& cells);
 

@@ -10,10 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/time_epoch.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/epoch.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/remote_source.h"
+#include "lib/loader/worker/native_mixture.h"
 #include "lib/loader/worker/native_options.h"
+#include "lib/media/parallel.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core/ocl.hpp"
 #include "opencv2/core/utility.hpp"
@@ -76,7 +79,7 @@ class NativeStream : public BatchStream {
       : epoch_(std::move(epoch)), source_(source), before_(before) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
-    ASSIGN_OR_RETURN(const feedrate::Batch* batch, epoch_->Next());
+    ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
     if (batch == nullptr) return BatchStream::Batch();
     return BatchStream::Batch{batch->size, batch->bytes()};
   }
@@ -149,13 +152,27 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
   ASSIGN_OR_RETURN(const LoaderOptions options, NativeOptions(spec));
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    NativeSource(*spec.loader, input));
+  std::unique_ptr<BatchMemory> memory;
   std::unique_ptr<DeviceCopy> copy;
-  if (spec.loader->scope == kCopyScope) copy = std::make_unique<HostCopy>();
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Loader> loader,
-      Loader::Create(std::move(source), options, nullptr, std::move(copy)));
+  if (spec.loader->scope == kCopyScope && spec.device == "cuda") {
+    ASSIGN_OR_RETURN(memory, PinnedMemory());
+    ASSIGN_OR_RETURN(copy, CudaCopy());
+  } else if (spec.loader->scope == kCopyScope) {
+    copy = std::make_unique<HostCopy>();
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader,
+                   Loader::Create(std::move(source), options, std::move(memory),
+                                  std::move(copy)));
   threads_ = std::max(1, options.workers);
   return std::make_unique<NativeLoader>(std::move(loader));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
+    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+  threads_ = spec.mixture->decode_parallelism > 0
+                 ? spec.mixture->decode_parallelism
+                 : UsableProcessors();
+  return PrepareNativeMixture(spec, sources);
 }
 
 }  // namespace feedrate

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
@@ -20,6 +21,9 @@ class NativeAdapter : public LoaderAdapter {
   int threads() const override { return threads_; }
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const TransformSpec& spec, const LoaderInput& input) override;
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareMixture(
+      const TransformSpec& spec,
+      const std::vector<MixtureSource>& sources) override;
 
  private:
   int threads_ = 1;

@@ -31,7 +31,7 @@ class NativeBatches : public BatchSource {
 
   // Batches come in their order; `index` only counts.
   TrainBatch Get(int64_t) override {
-    const Batch* const batch = Next();
+    const LoaderBatch* const batch = Next();
     const at::Tensor images =
         at::from_blob(const_cast<float*>(batch->data),
                       {batch->size, batch->shape.channels, batch->shape.height,
@@ -48,10 +48,10 @@ class NativeBatches : public BatchSource {
   }
 
  private:
-  const Batch* Next() {
+  const LoaderBatch* Next() {
     for (int tries = 0; tries < 2; ++tries) {
       if (epoch_ != nullptr) {
-        const absl::StatusOr<const Batch*> batch = epoch_->Next();
+        const absl::StatusOr<const LoaderBatch*> batch = epoch_->Next();
         Check(batch.status());
         if (*batch != nullptr) return *batch;
         epoch_ = nullptr;

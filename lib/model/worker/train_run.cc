@@ -28,6 +28,7 @@
 #include "lib/model/worker/fed_batches.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
+#include "lib/model/worker/mixture_batches.h"
 #endif
 
 namespace feedrate {
@@ -135,10 +136,9 @@ class Training {
     if (model_spec_.kind != ModelKind::kVit) {
       throw std::runtime_error("images do not feed " + model_spec_.name);
     }
+    if (spec_.loader == "mixture") return FromMixture();
     const std::vector<ImageFile> files = ListFolder();
-    storage_ = StorageLabel(spec_.folder, files);
-    files_ = files.size();
-    for (const ImageFile& file : files) file_bytes_ += file.bytes;
+    NoteFiles(files);
     if (spec_.epochs > 0) {
       spec_.steps = std::max<int64_t>(
           1, spec_.epochs * (files_ / spec_.batch_size) / spec_.accumulation);
@@ -150,6 +150,26 @@ class Training {
   }
 
 #if defined(FEEDRATE_LOADER)
+  void NoteFiles(const std::vector<ImageFile>& files) {
+    storage_ = StorageLabel(spec_.folder, files);
+    files_ = files.size();
+    for (const ImageFile& file : files) file_bytes_ += file.bytes;
+  }
+
+  std::unique_ptr<BatchSource> FromMixture() {
+    MixtureBatchOptions options;
+    options.folder = spec_.folder;
+    options.settings = spec_.mixture;
+    options.batch_size = spec_.batch_size;
+    options.image_size = model_spec_.image_size;
+    options.classes = model_spec_.classes;
+    // Processes that train together see other samples of the same mixture.
+    options.seed = spec_.seed * spec_.world_size + spec_.rank;
+    MixtureFeed feed = MakeMixtureBatches(options);
+    NoteFiles(feed.shards);
+    return std::move(feed.batches);
+  }
+
   std::vector<ImageFile> ListFolder() const {
     ImageFolder folder;
     folder.path = spec_.folder;

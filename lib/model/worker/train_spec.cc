@@ -66,6 +66,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"text", Text(&s->text)},
       {"context", Int(&s->context)},
       {"loader", Text(&s->loader)},
+      {"mixture", Text(&s->mixture)},
       {"folder", Text(&s->folder)},
       {"feeder", Text(&s->feeder)},
       {"feeder_script", Text(&s->feeder_script)},

@@ -27,6 +27,8 @@ struct TrainSpec {
   // A folder of images instead, read by this loader (`native`, or another
   // library's), with so many workers, and which share of it.
   std::string loader;
+  // Settings of the loader `mixture`, whose folder is one of episodes.
+  std::string mixture;
   std::string folder;
   // Python and script that run another library's loader.
   std::string feeder;

@@ -22,13 +22,20 @@ namespace {
 // the same id whether its caller typed the default or not. Model and precision
 // are always named: reports group by them.
 const std::map<std::string, std::string>& Defaults() {
-  static const auto* const defaults = new std::map<std::string, std::string>{
-      {"accumulation", "1"},  {"activation_checkpointing", "0"},
-      {"graphs", "0"},        {"learning_rate", "0.001"},
-      {"loader", ""},         {"mixing", ""},
-      {"optimizer", "adamw"}, {"optimizer_in_step", "1"},
-      {"steps", "100"},       {"warmup", "200"},
-      {"sample_ratio", "1"},  {"world_size", "1"}};
+  static const auto* const defaults =
+      new std::map<std::string, std::string>{{"accumulation", "1"},
+                                             {"activation_checkpointing", "0"},
+                                             {"graphs", "0"},
+                                             {"learning_rate", "0.001"},
+                                             {"loader", ""},
+                                             {"mixing", ""},
+                                             {"mixture", ""},
+                                             {"optimizer", "adamw"},
+                                             {"optimizer_in_step", "1"},
+                                             {"steps", "100"},
+                                             {"warmup", "200"},
+                                             {"sample_ratio", "1"},
+                                             {"world_size", "1"}};
   return *defaults;
 }
 

@@ -133,6 +133,25 @@ TEST(TrainJobsTest, SettingsAreLaidOverPlannedJobs) {
   EXPECT_FALSE(WithSettings(planned, {{"warmup", "many"}}).ok());
 }
 
+TEST(TrainJobsTest, AMixtureFeedsFrames) {
+  TrainRequest request = Request();
+  request.scope = "e2e";
+  request.datasets = {"episodes"};
+  request.settings["loader"] = "mixture";
+  request.settings["mixture"] = "queue_depth=8;metadata=full";
+  const Job job = (*MakeTrainJobs(request))[0];
+  EXPECT_THAT(TrainSettingsOf(job)->words,
+              Contains("mixture=queue_depth=8;metadata=full"));
+  request.settings["epochs"] = "1";
+  EXPECT_THAT(Mistake(request), HasSubstr("a mixture has no end"));
+  request.settings.erase("epochs");
+  request.batch_size = 3;
+  EXPECT_THAT(Mistake(request), HasSubstr("even number"));
+  request.batch_size = 4;
+  request.settings["loader"] = "native";
+  EXPECT_THAT(Mistake(request), HasSubstr("--loader=mixture"));
+}
+
 TEST(TrainJobsTest, NoSuchFileOfJobs) {
   EXPECT_FALSE(ReadTrainJobs("nowhere.jsonl").ok());
 }

@@ -93,7 +93,7 @@ class TrainSession {
           absl::StrCat("--dataset: the folder of \"", job.dataset(),
                        "\" is not named; scope e2e reads images from it"));
     }
-    if (settings.loader == kNativeLoader ||
+    if (settings.loader == kNativeLoader || settings.loader == kMixtureLoader ||
         feeders_.count(settings.loader) > 0) {
       return absl::OkStatus();
     }

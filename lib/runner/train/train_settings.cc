@@ -91,7 +91,11 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
        [](const std::string&, const std::string& value) {
          return ReadRate(value);
        }},
-      {"loader", OneOf({kNativeLoader, "torchvision", "dali"}, &s->loader)},
+      {"loader", OneOf({kNativeLoader, kMixtureLoader, "torchvision", "dali"},
+                       &s->loader)},
+      // Checked where it is used: by the loader of mixtures.
+      {"mixture",
+       [](const std::string&, const std::string&) { return absl::OkStatus(); }},
       {"sample_ratio",
        [](const std::string&, const std::string& value) {
          return ReadShare(value);
@@ -108,6 +112,25 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"graphs", Truth(&s->graphs)},
       {"activation_checkpointing", Truth(&s->activation_checkpointing)},
   };
+}
+
+absl::Status CheckMixture(const Job& job, const TrainSettings& s) {
+  if (s.loader != kMixtureLoader) {
+    return job.settings().count("mixture") == 0
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(
+                     "--mixture: settings of --loader=mixture; leave it out");
+  }
+  if (job.settings().count("epochs") > 0) {
+    return absl::InvalidArgumentError(
+        "--epochs: a mixture has no end; use --measured_steps");
+  }
+  if (job.batch_size() % 2 != 0) {
+    return absl::InvalidArgumentError(
+        "--batch_size: samples of a mixture have two frames; use an even "
+        "number");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
@@ -137,6 +160,7 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--epochs: only --scope=e2e has data to pass over");
   }
+  RETURN_IF_ERROR(CheckMixture(job, s));
   if (is_e2e &&
       (s.model.kind != ModelKind::kVit || job.library() != kTrainLibrary)) {
     return absl::InvalidArgumentError(

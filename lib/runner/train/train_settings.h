@@ -18,6 +18,8 @@ inline constexpr char kTrainLibrary[] = "feedrate";
 std::vector<std::string> TrainLibraries();
 // The loader that is ours; the others run in a process of their own.
 inline constexpr char kNativeLoader[] = "native";
+// The one of mixtures, in the same process too.
+inline constexpr char kMixtureLoader[] = "mixture";
 
 struct TrainSettings {
   ModelSpec model;

@@ -1,0 +1,52 @@
+// Small mixtures for tests.
+#ifndef FEEDRATE_LIB_LOADER_MIXTURE_TESTING_H_
+#define FEEDRATE_LIB_LOADER_MIXTURE_TESTING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/loader/mixture/mixture_loader.h"
+#include "lib/worker/mixture_message.h"
+
+namespace feedrate {
+
+// An episode of JPEGs of `height` x `width`, with all features. Frame i shows
+// TestImage(height, width, number + i).
+std::string TestEpisode(int frames, int number, int height = 24,
+                        int width = 32);
+
+// A data set in a new folder: a shard for each list of episodes.
+MixtureSource TestDataset(const std::string& name, double weight,
+                          const std::vector<std::vector<std::string>>& shards);
+
+// Three data sets of unlike sizes.
+std::vector<MixtureSource> TestMixture();
+
+// What a run delivered, copied.
+struct TestBatch {
+  std::vector<int64_t> datasets;
+  std::string frames;
+  // One line a sample, with all that the mode fills in.
+  std::string metadata;
+  bool operator==(const TestBatch& other) const {
+    return datasets == other.datasets && frames == other.frames &&
+           metadata == other.metadata;
+  }
+};
+struct TestRun {
+  std::vector<TestBatch> batches;
+  int64_t faults = 0;
+  std::vector<std::string> fault_reasons;
+  std::vector<std::string> left_out;
+};
+absl::StatusOr<TestRun> RunMixture(const std::vector<MixtureSource>& sources,
+                                   const MixtureOptions& options);
+
+// Small frames and batches, all else at its default.
+MixtureOptions TestOptions(int64_t count);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_LOADER_MIXTURE_TESTING_H_

@@ -1,0 +1,228 @@
+#include "lib/runner/mixture/mixture_row.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/planning/mixture_config.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/row_builder.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/mixture_message.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kIndicative[] = "indicative";
+
+// What the measured batches have of each source, in the order of the sources.
+struct Totals {
+  std::vector<int64_t> samples;
+  std::vector<int64_t> dominated;
+  std::vector<double> stall_s;
+  int64_t all = 0;
+  int64_t switches = 0;
+};
+
+size_t IndexOf(const std::vector<MixtureSource>& sources,
+               const std::string& name) {
+  size_t at = 0;
+  while (sources[at].name != name) ++at;
+  return at;
+}
+
+Totals AddUp(const std::vector<Batch>& batches,
+             const std::vector<MixtureSource>& sources) {
+  Totals totals;
+  totals.samples.resize(sources.size());
+  totals.dominated.resize(sources.size());
+  totals.stall_s.resize(sources.size());
+  const Batch* before = nullptr;
+  for (const Batch& batch : batches) {
+    if (batch.warmup()) continue;
+    for (const BatchCount& count : batch.counts()) {
+      totals.samples[IndexOf(sources, count.dataset())] += count.samples();
+      totals.all += count.samples();
+    }
+    const size_t dominant = IndexOf(sources, batch.dominant());
+    ++totals.dominated[dominant];
+    totals.stall_s[dominant] += batch.wait_s();
+    totals.switches +=
+        before != nullptr && before->dominant() != batch.dominant();
+    before = &batch;
+  }
+  return totals;
+}
+
+void SetShares(const EpochReply& reply, const Totals& totals,
+               const std::vector<MixtureSource>& sources, Mixture* mixture) {
+  const std::set<std::string> left_out(reply.left_out.begin(),
+                                       reply.left_out.end());
+  double weights = 0;
+  for (const MixtureSource& source : sources) {
+    if (left_out.count(source.name) == 0) weights += source.weight;
+  }
+  double distance = 0;
+  int64_t unique = 0;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (left_out.count(sources[i].name) > 0) continue;
+    MixtureDataset* const share = mixture->add_shares();
+    share->set_dataset(sources[i].name);
+    share->set_weight_share(sources[i].weight / weights);
+    share->set_sample_share(static_cast<double>(totals.samples[i]) /
+                            static_cast<double>(totals.all));
+    share->set_stall_s(totals.stall_s[i]);
+    share->set_samples(totals.samples[i]);
+    share->set_dominated(totals.dominated[i]);
+    distance += std::abs(share->sample_share() - share->weight_share());
+    unique += totals.dominated[i] > 0;
+  }
+  mixture->set_mixture_error(distance / 2);
+  mixture->set_unique_dominant(unique);
+  mixture->set_datasets(mixture->shares_size());
+}
+
+}  // namespace
+
+absl::Status CheckCounts(const EpochReply& reply, size_t sources) {
+  int64_t items = 0;
+  for (const std::vector<int64_t>& batch : reply.counts) {
+    int64_t samples = 0;
+    for (size_t i = 0; i + 1 < batch.size(); i += 2) {
+      if (batch[i] >= static_cast<int64_t>(sources)) {
+        return absl::DataLossError(absl::StrCat("counted samples of data set ",
+                                                batch[i], " of ", sources));
+      }
+      samples += batch[i + 1];
+    }
+    if (samples == 0) {
+      return absl::DataLossError("counted no sample in a batch");
+    }
+    items += samples;
+  }
+  if (items == reply.items &&
+      reply.counts.size() == static_cast<size_t>(reply.batches)) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(absl::StrCat(
+      "counted ", items, " samples in ", reply.counts.size(), " of ",
+      reply.batches, " batches with ", reply.items, " items"));
+}
+
+std::vector<Batch> BatchesOf(const EpochReply& reply,
+                             const std::vector<MixtureSource>& sources,
+                             int64_t warmup) {
+  std::vector<Batch> batches;
+  std::vector<bool> seen(sources.size());
+  for (size_t i = 0; i < reply.counts.size(); ++i) {
+    Batch& batch = batches.emplace_back();
+    batch.set_batch_index(static_cast<int64_t>(i));
+    batch.set_time_s(reply.times_s[i]);
+    batch.set_wait_s(reply.samples_s[i]);
+    batch.set_warmup(static_cast<int64_t>(i) < warmup);
+    std::vector<int64_t> samples(sources.size());
+    for (size_t j = 0; j + 1 < reply.counts[i].size(); j += 2) {
+      samples[reply.counts[i][j]] += reply.counts[i][j + 1];
+    }
+    for (size_t j = 0; j < samples.size(); ++j) {
+      if (samples[j] == 0) continue;
+      BatchCount* const count = batch.add_counts();
+      count->set_dataset(sources[j].name);
+      count->set_samples(samples[j]);
+      batch.set_items(batch.items() + samples[j]);
+      if (!seen[j]) batch.add_first_seen(sources[j].name);
+      seen[j] = true;
+    }
+    // The first of the largest.
+    const auto most = std::max_element(samples.begin(), samples.end());
+    batch.set_dominant(sources[most - samples.begin()].name);
+  }
+  return batches;
+}
+
+void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
+                const std::vector<MixtureSource>& sources,
+                const MixtureSettingsOfJob& settings, Row* row) {
+  const auto warmup = static_cast<size_t>(settings.warmup);
+  const size_t measured = batches.size() - warmup;
+  std::vector<double> intervals;
+  for (size_t i = warmup; i < batches.size(); ++i) {
+    const double before = i == 0 ? 0 : reply.times_s[i - 1];
+    intervals.push_back(reply.times_s[i] - before);
+  }
+  const double elapsed_s =
+      reply.times_s.back() - (warmup == 0 ? 0 : reply.times_s[warmup - 1]);
+  const Totals totals = AddUp(batches, sources);
+  row->set_status("ok");
+  row->set_unit("sample");
+  row->set_timed_unit("batch");
+  row->set_elapsed_s(elapsed_s);
+  row->set_items(totals.all);
+  SetSamples(intervals, row);
+  Mixture* const mixture = row->mutable_mixture();
+  if (elapsed_s > 0) {
+    row->set_throughput(static_cast<double>(totals.all) / elapsed_s);
+    mixture->set_batches_per_s(static_cast<double>(measured) / elapsed_s);
+  }
+  mixture->set_samples_per_s(row->throughput());
+  mixture->set_batches(static_cast<int64_t>(measured));
+  mixture->set_warmup_batches(settings.warmup);
+  mixture->set_batch_p50_s(row->p50_s());
+  mixture->set_batch_p90_s(row->p90_s());
+  mixture->set_batch_p99_s(row->p99_s());
+  mixture->set_startup_s(reply.startup_s);
+  mixture->set_first_batch_s(reply.first_batch_s);
+  mixture->set_metadata(settings.spec.metadata);
+  mixture->set_cpu_s(reply.cpu_s);
+  mixture->set_memory_bound_bytes(reply.memory_bound_bytes);
+  if (measured > 1) {
+    mixture->set_dominant_switch_rate(static_cast<double>(totals.switches) /
+                                      static_cast<double>(measured - 1));
+  }
+  SetShares(reply, totals, sources, mixture);
+  mixture->set_skipped(reply.errors_total);
+  for (const LoaderError& error : reply.errors) {
+    LoaderFault* const fault = mixture->add_faults();
+    fault->set_item(error.item);
+    fault->set_path(error.path);
+    fault->set_reason(error.reason);
+  }
+  for (const std::string& name : reply.left_out) mixture->add_left_out(name);
+  if (settings.steps < kMixtureSteps || settings.warmup < kMixtureWarmup) {
+    row->add_labels(kIndicative);
+  }
+}
+
+std::string MixtureText(const Row& row) {
+  if (!row.has_mixture()) return "";
+  const Mixture& mixture = row.mixture();
+  std::string text;
+  const std::string who =
+      absl::StrCat(row.library(), ", run ", row.run_index(), ": ");
+  if (mixture.skipped() > 0) {
+    absl::StrAppend(&text, who, mixture.skipped(), " skipped");
+    if (mixture.faults_size() > 0) {
+      absl::StrAppend(&text, ", the first: ", mixture.faults(0).path(), ": ",
+                      mixture.faults(0).reason());
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  if (mixture.left_out_size() > 0) {
+    absl::StrAppend(&text, who,
+                    "left out: ", absl::StrJoin(mixture.left_out(), ", "),
+                    "\n");
+  }
+  if (mixture.teardown_killed()) {
+    absl::StrAppend(&text, who, "the teardown did not end within ",
+                    mixture.teardown_s(), " s and was killed\n");
+  }
+  return text;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,193 @@
+#include "lib/runner/mixture/mixture_work.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/mixture/decode_limit.h"
+#include "lib/media/parallel.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/child_subject.h"
+#include "lib/runner/mixture/mixture_inputs.h"
+#include "lib/runner/mixture/mixture_row.h"
+#include "lib/runner/mixture/mixture_settings.h"
+#include "lib/runner/prepare_command.h"
+#include "lib/runner/row_builder.h"
+#include "lib/runner/run_context.h"
+#include "lib/runner/tree_watch.h"
+#include "lib/worker/child.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// Libraries and threads of a loader, beside its batches.
+constexpr int64_t kOfAnyLoader = int64_t{512} << 20;
+// A sample that takes longer, on average, comes from no loader that works.
+constexpr double kSlowestSampleS = 0.05;
+// When a run is under way.
+constexpr double kFirstLookS = 0.3;
+
+}  // namespace
+
+absl::Status MixtureWork::GetInput() {
+  const TimeAccount::Entry entry(context_.account, Spending::kMedia);
+  ASSIGN_OR_RETURN(settings_, ParseMixtureSettings(job_));
+  settings_.spec.on_error = context_.mixture.on_error;
+  ASSIGN_OR_RETURN(input_, context_.mixture_inputs->Get(job_));
+  dataset_ = input_->dataset;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> MixtureWork::OwnBytes() {
+  RETURN_IF_ERROR(GetInput());
+  // One that waits for its turn has no batches yet.
+  return kOfAnyLoader;
+}
+
+absl::Status MixtureWork::Prepare() {
+  RETURN_IF_ERROR(GetInput());
+  ASSIGN_OR_RETURN(PrepareCommand command,
+                   PrepareCommandOfJob(context_.catalogue, job_));
+  command.mixture = settings_.spec;
+  LibraryServer* server = nullptr;
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kImport);
+    ASSIGN_OR_RETURN(server, context_.servers->Get(job_));
+  }
+  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
+  ASSIGN_OR_RETURN(
+      child_, MeasuredChild::Spawn(server, job_.library(), input_->list.get(),
+                                   context_.limits.memory_bytes));
+  ASSIGN_OR_RETURN(const PrepareReply reply,
+                   child_->Prepare(command, PrepareLimit(context_)));
+  version_ = reply.version;
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EpochReply> MixtureWork::RunEpoch(uint64_t seed) {
+  EpochCommand command;
+  command.seed = seed;
+  command.count = settings_.samples();
+  const double hang_s =
+      context_.limits.hang_s > 0
+          ? context_.limits.hang_s
+          : policy_.warm_up.hang_s +
+                kSlowestSampleS * static_cast<double>(command.count);
+  const TimeAccount::Entry entry(context_.account, Spending::kTimed);
+  ASSIGN_OR_RETURN(
+      EpochReply reply,
+      child_->Epoch(command, settings_.spec.batch_size, absl::Seconds(hang_s),
+                    static_cast<int64_t>(input_->sources.size())));
+  if (reply.items != command.count) {
+    return absl::UnknownError(absl::StrCat(
+        "delivered ", reply.items, " samples when asked for ", command.count));
+  }
+  RETURN_IF_ERROR(CheckCounts(reply, input_->sources.size()));
+  return reply;
+}
+
+absl::Status MixtureWork::WriteBatches(int run_index,
+                                       std::vector<Batch>* batches) {
+  for (Batch& batch : *batches) {
+    batch.set_job_id(job_.job_id());
+    batch.set_run_index(run_index);
+    batch.set_run_id(context_.identity.run_id);
+  }
+  return context_.output->WriteBatches(*batches, job_.output());
+}
+
+absl::Status MixtureWork::TearDown(Row* row) {
+  Mixture* const mixture = row->mutable_mixture();
+  const absl::StatusOr<StopReply> stopped =
+      child_->Stop(absl::Seconds(context_.mixture.teardown_limit_s));
+  if (stopped.ok()) {
+    mixture->set_teardown_s(stopped->teardown_s);
+    return absl::OkStatus();
+  }
+  if (absl::IsCancelled(stopped.status())) return stopped.status();
+  // The child is dead by now, or refused and will be.
+  mixture->set_teardown_killed(true);
+  mixture->set_teardown_s(context_.mixture.teardown_limit_s);
+  LoaderFault* const fault = mixture->add_faults();
+  fault->set_path("teardown");
+  fault->set_reason(std::string(stopped.status().message()));
+  return absl::OkStatus();
+}
+
+void MixtureWork::AddLeftOut(Row* row) const {
+  Mixture* const mixture = row->mutable_mixture();
+  for (size_t i = 0; i < input_->left_out.size(); ++i) {
+    mixture->add_left_out(input_->left_out[i]);
+    mixture->set_skipped(mixture->skipped() + 1);
+    LoaderFault* const fault = mixture->add_faults();
+    fault->set_path(input_->left_out[i]);
+    fault->set_reason(input_->left_out_reasons[i]);
+  }
+}
+
+void MixtureWork::AddLimit(Row* row) const {
+  const MixtureSpec& spec = settings_.spec;
+  MixtureLimitOptions options;
+  options.seed = static_cast<uint64_t>(job_.seed());
+  options.threads = UsableProcessors();
+  if (spec.decode_parallelism > 0) {
+    options.threads = std::min(options.threads, spec.decode_parallelism);
+  }
+  // Beside each run, so that both have met the same machine.
+  const absl::StatusOr<double> limit =
+      MixtureDecodeLimit(input_->sources, spec, options);
+  if (limit.ok() && *limit > 0) SetLimit("jpeg_decode", *limit, row);
+}
+
+absl::Status MixtureWork::Measure(int run_index, Row* row) {
+  const absl::Status status = MeasureInChild(run_index, row);
+  End();
+  return status;
+}
+
+absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
+  TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
+                   static_cast<pid_t>(child_->pid()), kFirstLookS);
+  NoiseCounters before = subject_->Count();
+  ASSIGN_OR_RETURN(const EpochReply reply,
+                   RunEpoch(SeedOfRun(job_, run_index)));
+  NoiseCounters after = subject_->Count();
+  const std::optional<int64_t> peak_bytes = memory.Stop();
+  std::vector<Batch> batches =
+      BatchesOf(reply, input_->sources, settings_.warmup);
+  SetMixture(reply, batches, input_->sources, settings_, row);
+  row->mutable_mixture()->set_label(context_.mixture.label);
+  row->mutable_mixture()->set_note(context_.mixture.note);
+  // As for any loader: only what others did to it is known.
+  before.process = {};
+  after.process = {};
+  after.process.cpu_s = reply.cpu_s;
+  for (const std::string& warning :
+       context_.noise->Judge(before, after, reply.elapsed_s)) {
+    // Measured again, a run would have its batches twice.
+    if (warning != "noisy") row->add_warnings(warning);
+  }
+  if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
+  RETURN_IF_ERROR(WriteBatches(run_index, &batches));
+  RETURN_IF_ERROR(TearDown(row));
+  AddLeftOut(row);
+  AddLimit(row);
+  return absl::OkStatus();
+}
+
+void MixtureWork::End() {
+  subject_ = nullptr;
+  child_ = nullptr;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""The native mixture against tf.data, in turns on this machine.
+
+    dev/bazel.sh build //tools/mixture //lib/loader/worker:worker_native
+    make envs GROUPS="tensorflow" ENV_SET=current
+    tools/mixture/bench.py [--pairs=20] [--steps=160]
+
+29 synthetic data sets, batches of 64 pairs of frames of 224 x 224. The program
+`mixture` runs both libraries with and without metadata, one run of each in turn
+in an order that it shuffles, so that the machine's mood cancels; the limit is
+measured beside each run. A ratio is the median over pairs of runs with a 95%
+bootstrap interval. "ok": the interval lies on the right side of the bar; exit 3
+when one does not.
+
+  native / tfdata     samples a second, the same metadata; bar 1.4, aim 2; or
+                      native at 0.9 of the limit where tf.data passes 0.65
+  full / none         of native; bar 0.9
+  native / limit      pure JPEG decode of the frames used; bar 0.85
+  memory              peak PSS of native, code and all, against the bound that
+                      the loader states and 64 MB for the program itself
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MIXTURE = ROOT / "bazel-bin/tools/mixture/mixture"
+CONFIG = ROOT / "configs/mixture/bench.textproto"
+# The program, its libraries, stacks of threads.
+PROGRAM_BYTES = 64 << 20
+TFDATA = "tfdata"
+
+
+def interval(values, seed=1):
+    """Median with a 95% bootstrap interval."""
+    source = random.Random(seed)
+    medians = sorted(
+        statistics.median(source.choices(values, k=len(values)))
+        for _ in range(2000)
+    )
+    return statistics.median(values), medians[50], medians[1949]
+
+
+def measure(flags, output):
+    command = [
+        MIXTURE,
+        f"--config={CONFIG}",
+        f"--libraries={flags.libraries}",
+        "--env_set=current",
+        f"--num_runs={flags.pairs}",
+        f"--sweep=metadata={flags.metadata};steps={flags.steps};"
+        f"warmup={flags.warmup}",
+        f"--output={output}",
+        "--batches=/dev/null",
+    ]
+    if flags.dataset:
+        command.append(f"--dataset={flags.dataset}")
+    environment = {
+        **os.environ,
+        "FEEDRATE_WORKERS": f"{ROOT / 'bazel-bin'}:{ROOT}",
+    }
+    subprocess.run(command, check=True, cwd=ROOT, env=environment)
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    rows = [row for row in rows if row["record"] == "row"]
+    wrong = {
+        (r["library"], r["reason"]) for r in rows if r["status"] != "ok"
+    }
+    for library, reason in sorted(wrong):
+        print(f"bench.py: {library}: {reason}", file=sys.stderr)
+    found = collections.defaultdict(dict)
+    for row in rows:
+        if row["status"] == "ok":
+            key = (row["library"], row["mixture"]["metadata"])
+            found[key][row["run_index"]] = row
+    return found
+
+
+def paired(found, above, below, value=lambda row: row["throughput"]):
+    """Ratios of the runs that both have."""
+    both = sorted(set(found[above]) & set(found[below]))
+    return [value(found[above][i]) / value(found[below][i]) for i in both]
+
+
+class Report:
+    def __init__(self):
+        self.missed = []
+
+    def hold(self, name, ratios, bar, other_way=False):
+        """Whether the ratio's whole interval is at or above the bar."""
+        if not ratios:
+            print(f"| {name} | could not be run | | {bar} | missed |")
+            self.missed.append(name)
+            return
+        middle, low, high = interval(ratios)
+        is_ok = low >= bar or other_way
+        verdict = "ok" if is_ok else "missed"
+        print(
+            f"| {name} | {middle:.2f} | {low:.2f} to {high:.2f} | {bar} |"
+            f" {verdict} |"
+        )
+        if not is_ok:
+            self.missed.append(name)
+
+
+def print_rates(found):
+    print("| library | metadata | samples/s | of limit | p99 ms | PSS MB |")
+    print("|---|---|---|---|---|---|")
+    for (library, metadata), runs in sorted(found.items()):
+        rows = list(runs.values())
+
+        def middle(value, rows=rows):
+            return statistics.median(value(row) for row in rows)
+
+        print(
+            f"| {library} | {metadata} |"
+            f" {middle(lambda r: r['throughput']):,.0f} |"
+            f" {middle(lambda r: r.get('of_limit', 0)):.2f} |"
+            f" {middle(lambda r: r['mixture']['batch_p99_s']) * 1e3:.0f} |"
+            f" {middle(lambda r: r.get('rss_peak_bytes', 0)) / 1e6:,.0f} |"
+        )
+    print()
+
+
+def judge(found, flags):
+    report = Report()
+    print("| ratio | median | 95% | bar | |")
+    print("|---|---|---|---|---|")
+    modes = flags.metadata.split(",")
+    for mode in modes:
+        of_limit = [
+            row["of_limit"] for row in found[("native", mode)].values()
+        ]
+        if TFDATA in flags.libraries:
+            peer = [row["of_limit"] for row in found[(TFDATA, mode)].values()]
+            near_limit = bool(
+                peer
+                and of_limit
+                and statistics.median(peer) > 0.65
+                and interval(of_limit)[1] >= 0.9
+            )
+            report.hold(
+                f"native / tfdata, {mode}",
+                paired(found, ("native", mode), (TFDATA, mode)),
+                1.4,
+                near_limit,
+            )
+        report.hold(f"native / limit, {mode}", of_limit, 0.85)
+    if {"none", "full"} <= set(modes):
+        report.hold(
+            "native, full / none",
+            paired(found, ("native", "full"), ("native", "none")),
+            0.9,
+        )
+    for mode in modes:
+        rows = found[("native", mode)].values()
+        held = [
+            (row["mixture"]["memory_bound_bytes"] + PROGRAM_BYTES)
+            / row["rss_peak_bytes"]
+            for row in rows
+            if "rss_peak_bytes" in row
+        ]
+        report.hold(f"bound / memory, {mode}", held, 1)
+    return report.missed
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--warmup", type=int, default=8)
+    parser.add_argument("--metadata", default="none,full")
+    parser.add_argument("--libraries", default=f"native,{TFDATA}")
+    parser.add_argument("--dataset", help="another one than the config's")
+    flags = parser.parse_args()
+    if not MIXTURE.exists():
+        sys.exit("bench.py: tools/mixture is not built; see --help")
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(flags, pathlib.Path(folder) / "rows.jsonl")
+    print_rates(found)
+    missed = judge(found, flags)
+    if missed:
+        print(f"\nmissed: {', '.join(missed)}")
+    sys.exit(3 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

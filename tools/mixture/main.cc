@@ -1,0 +1,99 @@
+// Measures weighted mixtures of many data sets of episodes.
+//
+//   bazel run //tools/mixture -- --config=$PWD/configs/mixture/demo.textproto
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gflags/gflags.h"
+#include "lib/base/choice.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/override_flags.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_main.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/mixture/mixture_row.h"
+#include "lib/runner/mixture/mixture_summary.h"
+#include "lib/runner/run.h"
+#include "lib/runner/run_flags.h"
+
+DEFINE_string(on_error, "fail",
+              "WORD: what becomes of data that cannot be used: the end of the "
+              "run, or left out, counted and named {fail|skip}");
+DEFINE_string(batches, "",
+              "FILE: where batch records go; batch_times.jsonl beside the rows "
+              "without it, and standard output where rows go there");
+DEFINE_double(teardown_limit, 10,
+              "SECONDS: how long a teardown may take before its process is "
+              "killed; the row stays, and says so");
+
+namespace feedrate {
+namespace {
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "mixture";
+  info.summary = "measure weighted mixtures of episode data sets";
+  info.usage = "[--config=FILE | --jobs=FILE] [flags]";
+  info.description =
+      "Takes jobs from standard input, --jobs or --config, and writes env, "
+      "run,\n"
+      "batch and row records: pairs of frames a second out of many data sets\n"
+      "of TFRecord episodes, drawn by weight; what each batch holds, and how\n"
+      "far the mixture is from its weights. All settings of a sweep take "
+      "turns,\n"
+      "run by run. Rows of fewer than 160 batches are labelled indicative.";
+  info.examples = {
+      "mixture --config=configs/mixture/demo.textproto",
+      "mixture --config=configs/mixture/demo.textproto "
+      "--sweep='metadata=none,full;steps=1200' --num_runs=20 --output=study/",
+      "mixture --config=configs/mixture/demo.textproto --dataset=episodes "
+      "--on_error=skip",
+      "plan --config=configs/mixture/demo.textproto | mixture",
+  };
+  info.flag_files = {"tools/mixture/main.cc", kRunFlagsFile,
+                     kOverrideFlagsFile};
+  return info;
+}
+
+absl::StatusOr<RunOptions> OptionsFromFlags() {
+  ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("mixture"));
+  RETURN_IF_ERROR(CheckChoice("--on_error", FLAGS_on_error, {"fail", "skip"}));
+  if (!(FLAGS_teardown_limit > 0)) {
+    return absl::InvalidArgumentError("--teardown_limit must be above 0");
+  }
+  if (options.verify) {
+    return absl::InvalidArgumentError(
+        "--verify: a mixture has no transform to compare; leave it out");
+  }
+  options.mixture.on_error = FLAGS_on_error;
+  options.mixture.batches = FLAGS_batches;
+  options.mixture.teardown_limit_s = FLAGS_teardown_limit;
+  return options;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
+  std::vector<Row> rows;
+  std::string report;
+  options.on_row = [&](const Row& row) {
+    rows.push_back(row);
+    // Long, and the summary needs none of it.
+    rows.back().clear_samples_s();
+    absl::StrAppend(&report, MixtureText(row));
+  };
+  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
+  std::cerr << report << MixtureSummary(rows);
+  return code;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

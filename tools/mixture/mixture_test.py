@@ -1,0 +1,259 @@
+"""mixture from end to end: the real program, its records and exit codes."""
+
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "tools/micro")
+import harness  # noqa: E402
+
+MIXTURE = "tools/mixture/mixture"
+CONFIG = "configs/mixture/demo.textproto"
+TINY = "synthetic:episodes,datasets=4,episodes=4,frames=12,scale=20,shards=2"
+SHORT = "samples_per_episode=2;steps=12;warmup=2;frame_size=32"
+
+
+class Run:
+    def __init__(self, *flags, dataset=TINY, sweep=SHORT, **environment):
+        done = subprocess.run(
+            [
+                MIXTURE,
+                f"--config={CONFIG}",
+                f"--dataset={dataset}",
+                f"--sweep={sweep}",
+                "--batch_size=16",
+                *flags,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**harness.environment(), **environment},
+            check=False,
+        )
+        self.code = done.returncode
+        self.stdout = done.stdout
+        self.stderr = done.stderr
+
+    @property
+    def records(self):
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+    @property
+    def rows(self):
+        return [r for r in self.records if r["record"] == "row"]
+
+    @property
+    def batches(self):
+        return [r for r in self.records if r["record"] == "batch"]
+
+
+def without_times(batches):
+    kept = ("batch_index", "items", "counts", "dominant", "first_seen")
+    return [{name: b[name] for name in kept} for b in batches]
+
+
+class MixtureTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(
+            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        )
+
+    def tearDown(self):
+        self.assertEqual(harness.workers_left(), [])
+
+    def dataset(self):
+        """The tiny mixture in a folder of its own, to be damaged."""
+        cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])
+        made = Run(sweep=SHORT)
+        self.assertEqual(made.code, 0, made.stderr)
+        source = next((cache / "feedrate/synthetic").glob("episodes-*"))
+        copy = self.folder / "episodes"
+        shutil.copytree(source, copy)
+        return copy
+
+    def test_rows_and_batches(self):
+        run = Run("--num_runs=2", "--label=lab", "--note=remark")
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual([r["record"] for r in run.records[:2]], ["env", "run"])
+        self.assertEqual([r["run_index"] for r in run.rows], [0, 1])
+        for row in run.rows:
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertEqual(row["unit"], "sample")
+            self.assertEqual(row["items"], 12 * 16)
+            self.assertEqual(len(row["samples_s"]), 12)
+            self.assertIn("indicative", row["labels"])
+            self.assertEqual(row["limit"]["name"], "jpeg_decode")
+            self.assertGreater(row["of_limit"], 0)
+            self.assertGreater(row["rss_peak_bytes"], 1e6)
+            mixture = row["mixture"]
+            self.assertEqual(mixture["label"], "lab")
+            self.assertEqual(mixture["note"], "remark")
+            self.assertEqual(mixture["batches"], 12)
+            self.assertEqual(mixture["datasets"], 4)
+            self.assertFalse(mixture["teardown_killed"])
+            self.assertEqual(mixture["skipped"], 0)
+            self.assertAlmostEqual(
+                sum(s["sample_share"] for s in mixture["shares"]), 1
+            )
+            batches = [
+                b for b in run.batches if b["run_index"] == row["run_index"]
+            ]
+            self.assertEqual([b["batch_index"] for b in batches], [*range(14)])
+            self.assertEqual([b["warmup"] for b in batches][:3], [True, True, False])
+            self.check_recount(row, batches)
+
+    def check_recount(self, row, batches):
+        """The row's numbers by another way than the program's."""
+        measured = [b for b in batches if not b["warmup"]]
+        samples = collections.Counter()
+        for batch in measured:
+            self.assertEqual(
+                sum(c["samples"] for c in batch["counts"]), batch["items"]
+            )
+            for count in batch["counts"]:
+                samples[count["dataset"]] += count["samples"]
+            most = max(c["samples"] for c in batch["counts"])
+            first = next(c for c in batch["counts"] if c["samples"] == most)
+            self.assertEqual(batch["dominant"], first["dataset"])
+        total = sum(samples.values())
+        mixture = row["mixture"]
+        error = sum(
+            abs(samples[s["dataset"]] / total - s["weight_share"])
+            for s in mixture["shares"]
+        )
+        self.assertAlmostEqual(mixture["mixture_error"], error / 2)
+        dominant = [b["dominant"] for b in measured]
+        switches = sum(a != b for a, b in zip(dominant, dominant[1:]))
+        self.assertAlmostEqual(
+            mixture["dominant_switch_rate"], switches / (len(dominant) - 1)
+        )
+        self.assertEqual(mixture["unique_dominant"], len(set(dominant)))
+        elapsed = measured[-1]["time_s"] - batches[1]["time_s"]
+        self.assertAlmostEqual(row["elapsed_s"], elapsed)
+        self.assertAlmostEqual(mixture["samples_per_s"], total / elapsed, 4)
+
+    def test_the_same_mixture_for_any_parallelism(self):
+        one = Run("--seed=5", sweep=SHORT + ";decode_parallelism=1")
+        self.assertEqual(one.code, 0, one.stderr)
+        many = Run(
+            "--seed=5",
+            sweep=SHORT
+            + ";decode_parallelism=4;pipeline_interleave=4;queue_depth=2",
+        )
+        other = Run("--seed=6", sweep=SHORT + ";decode_parallelism=1")
+        self.assertEqual(
+            without_times(one.batches), without_times(many.batches)
+        )
+        self.assertNotEqual(
+            without_times(one.batches), without_times(other.batches)
+        )
+
+    def test_settings_take_turns(self):
+        run = Run("--num_runs=2", sweep=SHORT + ";metadata=none,full")
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual([r["run_index"] for r in run.rows], [0, 0, 1, 1])
+        modes = [r["mixture"]["metadata"] for r in run.rows]
+        self.assertEqual(set(modes[:2]), {"none", "full"})
+        self.assertIn("metadata", run.stderr, "the sweep has a summary")
+
+    def test_a_folder_gets_batches_beside_its_rows(self):
+        out = self.folder / "out"
+        run = Run(f"--output={out}/")
+        self.assertEqual(run.code, 0, run.stderr)
+        files = sorted(p.name for p in out.glob("episodes/mixture/*.jsonl"))
+        self.assertEqual(len(files), 2, files)
+        self.assertEqual(files[0], "batch_times.jsonl")
+        lines = (out / "episodes/mixture/batch_times.jsonl").read_text()
+        kinds = [json.loads(line)["record"] for line in lines.splitlines()]
+        self.assertEqual(kinds.count("batch"), 14)
+        again = Run(f"--output={out}/", "--resume")
+        self.assertEqual(again.code, 0, again.stderr)
+        self.assertIn("done already", again.stderr)
+        elsewhere = self.folder / "b.jsonl"
+        run = Run(f"--output={self.folder}/r.jsonl", f"--batches={elsewhere}")
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(elsewhere.read_text().count('"record":"batch"'), 14)
+
+    def test_a_teardown_that_hangs_is_killed_and_the_row_stays(self):
+        run = Run("--teardown_limit=0.3", FEEDRATE_TEARDOWN_DELAY_S="60")
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(run.rows[0]["status"], "ok")
+        self.assertTrue(run.rows[0]["mixture"]["teardown_killed"])
+        self.assertEqual(run.rows[0]["mixture"]["teardown_s"], 0.3)
+        self.assertGreater(run.rows[0]["throughput"], 0)
+        self.assertIn("was killed", run.stderr)
+
+    def test_a_wrong_checksum(self):
+        data = self.dataset()
+        shard = sorted(data.glob("robot_01/*.tfrecord"))[0]
+        broken = bytearray(shard.read_bytes())
+        broken[200] ^= 1
+        shard.write_bytes(broken)
+        run = Run(dataset=str(data))
+        self.assertEqual(run.code, 0, "a row is an answer")
+        self.assertEqual(run.rows[0]["status"], "failed")
+        self.assertIn("wrong checksum", run.rows[0]["reason"])
+        self.assertIn(shard.name, run.rows[0]["reason"])
+        run = Run("--on_error=skip", dataset=str(data))
+        self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
+        self.assertGreater(run.rows[0]["mixture"]["skipped"], 0)
+        self.assertIn("skipped, the first", run.stderr)
+
+    def test_weights(self):
+        data = self.dataset()
+        text = (data / "mixture.textproto").read_text()
+        self.assertIn("robot_02", text)
+        parts = text.split("weights {")
+        parts[3] = ' dataset: "robot_02" weight: 0 }\n'
+        (data / "mixture.textproto").write_text("weights {".join(parts))
+        run = Run(dataset=str(data))
+        self.assertEqual(run.code, 1)
+        self.assertIn('data set "robot_02": weight 0', run.stderr)
+        run = Run("--on_error=skip", dataset=str(data))
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(run.rows[0]["mixture"]["left_out"], ["robot_02"])
+        self.assertEqual(run.rows[0]["mixture"]["skipped"], 1)
+        self.assertEqual(run.rows[0]["mixture"]["datasets"], 3)
+
+    def test_a_data_set_without_episodes(self):
+        data = self.dataset()
+        for shard in data.glob("robot_03/*.tfrecord"):
+            shard.unlink()
+        run = Run(dataset=str(data))
+        self.assertEqual(run.rows[0]["status"], "failed")
+        self.assertIn("no episode", run.rows[0]["reason"])
+        run = Run("--on_error=skip", dataset=str(data))
+        self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
+        self.assertEqual(run.rows[0]["mixture"]["left_out"], ["robot_03"])
+
+    def test_more_samples_than_frames(self):
+        long = SHORT.replace("samples_per_episode=2", "samples_per_episode=100")
+        run = Run(sweep=long)
+        self.assertEqual(run.rows[0]["status"], "failed")
+        self.assertIn("lower samples_per_episode", run.rows[0]["reason"])
+
+    def test_mistakes_are_the_callers(self):
+        for flags, text in [
+            (("--on_error=maybe",), "on_error"),
+            (("--verify",), "no transform to compare"),
+            (("--teardown_limit=0",), "teardown_limit"),
+        ]:
+            run = Run(*flags)
+            self.assertEqual(run.code, 1, flags)
+            self.assertIn(text, run.stderr)
+        run = Run(sweep="mix_block_length=0")
+        self.assertEqual(run.code, 1)
+        self.assertIn("mix_block_length", run.stderr)
+        run = Run(dataset=str(self.folder / "nothing"))
+        self.assertEqual(run.code, 1)
+        self.assertIn("no such folder", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

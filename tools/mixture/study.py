@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""Studies of mixture settings: runs in turns, and what follows from them.
+
+    tools/mixture/study.py --output=DIR [--rounds=6] [--steps=160] STUDY...
+
+A study is a config under configs/mixture/studies: one axis, its values compared
+with the first of them. In every round each setting runs once, in an order that
+is shuffled anew, so that the machine's mood cancels; a single run of each can
+show a difference that is not there. Takeaways are ratios of samples a second
+within rounds: the Hodges-Lehmann estimate and the exact interval of signed
+ranks, at least 95% sure. Six rounds are the fewest that have one.
+
+Rows and batches go to DIR, takeaways to standard output and DIR/takeaways.txt,
+the best settings to DIR/best.jsonl: each a JSON object of its settings, the
+fastest first.
+"""
+
+import argparse
+import collections
+import dataclasses
+import itertools
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STUDIES = ROOT / "configs/mixture/studies"
+# Below this a difference is of no interest, whatever its interval.
+INTEREST = 0.05
+CONFIDENCE = 0.95
+CPUS = "cpus"
+
+
+@dataclasses.dataclass
+class Setting:
+    """One point of a study: a job, or a job on so many processors."""
+
+    study: str
+    name: str
+    job: dict
+    # Empty: all that we may use.
+    cpus: list = dataclasses.field(default_factory=list)
+    rows: list = dataclasses.field(default_factory=list)
+
+    def speeds(self):
+        return [row["mixture"]["samples_per_s"] for row in self.rows]
+
+
+def signed_rank_interval(values, confidence=CONFIDENCE):
+    """(estimate, low, high) of the centre of `values`; None where they are too
+    few for the confidence. Exact where no two sums tie."""
+    count = len(values)
+    means = sorted(
+        (a + b) / 2
+        for a, b in itertools.combinations_with_replacement(values, 2)
+    )
+    # Ways to reach each sum of ranks by choosing signs.
+    ways = [1]
+    for rank in range(1, count + 1):
+        longer = ways + [0] * rank
+        for place, number in enumerate(ways):
+            longer[place + rank] += number
+        ways = longer
+    allowed = (1 - confidence) / 2 * 2**count
+    cut, below = 0, 0
+    while below + ways[cut] <= allowed:
+        below += ways[cut]
+        cut += 1
+    if cut == 0:
+        return None
+    return statistics.median(means), means[cut - 1], means[-cut]
+
+
+@dataclasses.dataclass
+class Comparison:
+    """How often as fast as the first setting, with its interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self):
+        if self.low > 1 and self.ratio > 1 + INTEREST:
+            return "faster"
+        if self.high < 1 and self.ratio < 1 - INTEREST:
+            return "slower"
+        if self.low > 1 - INTEREST and self.high < 1 + INTEREST:
+            return "the same"
+        return "cannot tell"
+
+    @property
+    def text(self):
+        return (
+            f"{self.ratio:.3f}x ({self.low:.3f} to {self.high:.3f}):"
+            f" {self.verdict}"
+        )
+
+
+def compare_speeds(first, other):
+    """Of two settings, round by round. None: too few rounds."""
+    logs = [math.log(b / a) for a, b in zip(first, other, strict=True)]
+    found = signed_rank_interval(logs) if logs else None
+    return None if found is None else Comparison(*map(math.exp, found))
+
+
+def takeaways(settings):
+    """Lines about the settings of one study."""
+    first = settings[0]
+    lines = [f"{first.study}: against {first.name}"]
+    for one in settings:
+        speed = statistics.median(one.speeds())
+        mixture = one.rows[len(one.rows) // 2]["mixture"]
+        text = (
+            f"  {one.name}: {speed:,.0f} samples/s, batch p50"
+            f" {1e3 * mixture['batch_p50_s']:.1f} ms, p99"
+            f" {1e3 * mixture['batch_p99_s']:.1f} ms, mixture error"
+            f" {100 * mixture['mixture_error']:.1f}%, switch rate"
+            f" {100 * mixture['dominant_switch_rate']:.0f}%"
+        )
+        if one is not first:
+            found = compare_speeds(first.speeds(), one.speeds())
+            text += (
+                "; too few rounds to compare"
+                if found is None
+                else f"; {found.text}"
+            )
+        lines.append(text)
+    labels = {label for s in settings for r in s.rows for label in r["labels"]}
+    if "indicative" in labels:
+        lines.append("  indicative: fewer steps than a decision needs")
+    return lines
+
+
+def best_of(settings, count):
+    """The fastest distinct settings that used all processors."""
+    ranked = sorted(
+        (s for s in settings if s.study != CPUS),
+        key=lambda s: -statistics.median(s.speeds()),
+    )
+    best = []
+    for one in ranked:
+        found = {
+            "library": one.job["library"],
+            "settings": one.job["settings"],
+            "samples_per_s": statistics.median(one.speeds()),
+            "from": f"{one.study}: {one.name}",
+        }
+        if all(found["settings"] != other["settings"] for other in best):
+            best.append(found)
+    return best[:count]
+
+
+def with_steps(text, steps, warmup):
+    """The config's text with other numbers of batches."""
+    text = re.sub(r"(?m)^  (steps|warmup): \d+\n", "", text)
+    added = f"mixture {{\n  steps: {steps}\n  warmup: {warmup}\n"
+    return re.sub(r"(?m)^mixture \{\n", added, text)
+
+
+def processor_sets():
+    """The first 1, 2, 4, … of the processors we may use, and all."""
+    usable = sorted(os.sched_getaffinity(0))
+    counts = [2**i for i in range(len(usable).bit_length())]
+    counts = [c for c in counts if c < len(usable)] + [len(usable)]
+    return [usable[:count] for count in counts]
+
+
+def program(name):
+    path = ROOT / f"bazel-bin/tools/{name}/{name}"
+    if not path.exists():
+        sys.exit(f"{path} is missing; dev/bazel.sh build //tools/{name}")
+    return str(path)
+
+
+def settings_of(study, flags, config):
+    """The points of a study, from what `plan` says of its config."""
+    command = [program("plan"), *common_flags(config, flags)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"plan cannot read {config}")
+    lines = map(json.loads, done.stdout.splitlines())
+    jobs = [line for line in lines if line["record"] == "job"]
+    if study == CPUS:
+        return [
+            Setting(study, f"{len(cpus)} processors", jobs[0], cpus)
+            for cpus in processor_sets()
+        ]
+    axis = re.search(r'sweep \{\s*name: "(\w+)"', config.read_text()).group(1)
+    return [
+        Setting(study, f"{axis} {job['settings'].get(axis, 'as it is')}", job)
+        for job in jobs
+    ]
+
+
+def common_flags(config, flags):
+    found = [f"--config={config}", f"--num_runs={flags.rounds}"]
+    return found + ([f"--dataset={flags.dataset}"] if flags.dataset else [])
+
+
+def run_mixture(arguments, output, cpus=None):
+    """The rows that the program prints, by job; all it prints is appended to
+    the file `output`. Exits where it fails."""
+    pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
+    done = subprocess.run(
+        [program("mixture"), *arguments, "--output=-"],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=pin,
+    )
+    with open(output, "a") as file:
+        file.write(done.stdout)
+    if done.returncode != 0:
+        sys.exit(f"mixture: exit {done.returncode}")
+    rows = collections.defaultdict(list)
+    for record in map(json.loads, done.stdout.splitlines()):
+        if record["record"] == "row" and record["library"] != "null":
+            if record["status"] != "ok":
+                sys.exit(f"mixture: {record['reason']}")
+            rows[record["job_id"]].append(record)
+    return rows
+
+
+def run_study(study, flags, folder):
+    text = (STUDIES / f"{study}.textproto").read_text()
+    config = folder / f"{study}.textproto"
+    config.write_text(with_steps(text, flags.steps, flags.warmup))
+    settings = settings_of(study, flags, config)
+    output = flags.output / f"{study}.jsonl"
+    output.unlink(missing_ok=True)
+    if study == CPUS:
+        run_on_processors(settings, flags, config, output)
+        return settings
+    # The program lets the settings of a sweep take turns by itself.
+    rows = run_mixture(common_flags(config, flags), output)
+    for setting in settings:
+        found = rows[setting.job["job_id"]]
+        setting.rows = sorted(found, key=lambda row: row["run_index"])
+    return settings
+
+
+def run_on_processors(settings, flags, config, output):
+    """A round at a time, in another order each: processors are the program's
+    own, so it cannot take turns with them."""
+    draw = random.Random(flags.seed)
+    jobs = config.with_suffix(".jsonl")
+    for number in range(flags.rounds):
+        for setting in draw.sample(settings, len(settings)):
+            job = setting.job | {"run_indexes": [number]}
+            jobs.write_text(json.dumps(job) + "\n")
+            arguments = [*common_flags(config, flags), f"--jobs={jobs}"]
+            rows = run_mixture(arguments, output, setting.cpus)
+            setting.rows += rows[setting.job["job_id"]]
+
+
+def parse_flags():
+    known = sorted(path.stem for path in STUDIES.glob("*.textproto"))
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--steps", type=int, default=160)
+    parser.add_argument("--warmup", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dataset", default="")
+    parser.add_argument("--best", type=int, default=3)
+    parser.add_argument("studies", nargs="*", metavar="STUDY", default=known)
+    flags = parser.parse_args()
+    for study in flags.studies:
+        if study not in known:
+            parser.error(f"no study {study}; there are {', '.join(known)}")
+    return flags
+
+
+def main():
+    flags = parse_flags()
+    flags.output.mkdir(parents=True, exist_ok=True)
+    lines, every = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for study in flags.studies:
+            settings = run_study(study, flags, pathlib.Path(folder))
+            every += settings
+            found = takeaways(settings)
+            print("\n".join(found), flush=True)
+            lines += found
+    (flags.output / "takeaways.txt").write_text("\n".join(lines) + "\n")
+    best = best_of(
+        [s for s in every if s.job["library"] == "native"], flags.best
+    )
+    with open(flags.output / "best.jsonl", "w") as file:
+        for one in best:
+            file.write(json.dumps(one) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
