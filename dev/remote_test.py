@@ -199,9 +199,9 @@ class RemoteTest(unittest.TestCase):
             "s3://data/val",
             "--sweep=connections=1,2,4,8,16",
         )
-        self.assertEqual(
-            [r["storage"]["connections"] for r in rows], [1, 2, 4, 8, 16]
-        )
+        # A noisy row is measured again, and both are there.
+        found = {r["storage"]["connections"] for r in rows}
+        self.assertEqual(found, {1, 2, 4, 8, 16})
 
     def test_a_list_of_addresses(self):
         """Objects are public, so that plain addresses do."""

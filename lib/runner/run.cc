@@ -159,8 +159,7 @@ class Session {
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
     mixture_inputs_ = std::make_unique<MixtureInputs>(
-        local, options_.mixture.on_error,
-        [this](int64_t done, int64_t total) {
+        local, options_.mixture.on_error, [this](int64_t done, int64_t total) {
           progress_.Show("shards", done, total, "");
         });
     corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,

@@ -176,9 +176,9 @@ class RemoteTest(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = rows_of(done)
-        self.assertEqual(
-            [row["storage"]["connections"] for row in rows], [1, 2, 16]
-        )
+        # A noisy row is measured again, and both are there.
+        found = {row["storage"]["connections"] for row in rows}
+        self.assertEqual(found, {1, 2, 16})
         self.assertNotIn("parallel_efficiency", rows[0]["storage"])
         self.assertIn("connections=", done.stderr)
         local = pipeline(
@@ -224,9 +224,7 @@ class RemoteTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         loader = rows_of(done)[0]["loader"]
         self.assertEqual(loader["errors_total"], 1)
-        self.assertIn(
-            f"shard-000001.tar:{member}", loader["errors"][0]["path"]
-        )
+        self.assertIn(f"shard-000001.tar:{member}", loader["errors"][0]["path"])
         self.assertIn("checksum", loader["errors"][0]["reason"])
 
     def test_mistakes_are_one_line(self):

@@ -7,6 +7,7 @@ for word in "$@"; do
   case "$word" in
     batch_size=*) batch="${word#*=}" ;;
     seed=13) kill -SEGV $$ ;;
+    folder=*) [[ -d "${word#*=}" ]] || exit 9 ;;
   esac
 done
 if ((batch > 64)); then

@@ -2,7 +2,9 @@
 //
 //   bazel run //tools/train -- --model=vit5_tiny
 #include <cstdint>
+#include <iostream>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +23,15 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
 #include "lib/machine/sizes.h"
+#include "lib/runner/remote_data.h"
+#include "lib/runner/store_data.h"
+#include "lib/runner/store_flags.h"
 #include "lib/runner/train/slurm_step.h"
 #include "lib/runner/train/train_config.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
 #include "lib/runner/train/train_settings.h"
+#include "lib/storage/store_spec.h"
 
 DEFINE_string(model, "vit5_tiny",
               "NAME: what is trained "
@@ -123,7 +129,8 @@ ToolInfo Info() {
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
   };
-  info.flag_files = {"tools/train/main.cc", kOverrideFlagsFile};
+  info.flag_files = {"tools/train/main.cc", kStoreFlagsFile,
+                     kOverrideFlagsFile};
   return info;
 }
 
@@ -335,8 +342,28 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   return options;
 }
 
+// Brings data sets in stores here; they stay as long as what is returned.
+absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
+    std::map<std::string, std::string>* folders) {
+  std::vector<std::unique_ptr<RemoteData>> stores;
+  for (auto& [id, folder] : *folders) {
+    if (!IsRemoteDataset(folder)) continue;
+    ASSIGN_OR_RETURN(StoreSpec spec, StoreSpecFromFlags());
+    spec.url = folder;
+    ASSIGN_OR_RETURN(stores.emplace_back(),
+                     OpenStoreData(spec, [](const std::string& text) {
+                       std::cerr << "train: " << text << "\n";
+                     }));
+    ASSIGN_OR_RETURN(folder,
+                     stores.back()->BringHome({"jpg", "jpeg", "png", "npy"},
+                                              /*num_items=*/0, nullptr));
+  }
+  return stores;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
-  ASSIGN_OR_RETURN(const TrainRunOptions options, OptionsFromFlags());
+  ASSIGN_OR_RETURN(TrainRunOptions options, OptionsFromFlags());
+  ASSIGN_OR_RETURN(const auto stores, BringHome(&options.folders));
   return RunTrain(options);
 }
 

@@ -66,6 +66,18 @@ echo '{"schema":1,"record":"job","job_id":"a","mode":"micro"}' \
 run 1 --jobs="$TEST_TMPDIR/jobs.jsonl"
 [[ "$err" == *"mode micro"* ]] || fail "$err"
 
+# A data set in a store is brought here for the run, and gone afterwards.
+mkdir -p "$TEST_TMPDIR/far/c0" "$TEST_TMPDIR/far/c1"
+echo first >"$TEST_TMPDIR/far/c0/a.jpg"
+echo second >"$TEST_TMPDIR/far/c1/b.jpg"
+run 0 --scope=e2e --loader=native --dataset="file://$TEST_TMPDIR/far" \
+  --cache-dir="$TEST_TMPDIR/cache"
+[[ "$err" == *"2 objects"* ]] || fail "not brought here: $err"
+has '"status":"ok"'
+[[ -z "$(ls -A "$TEST_TMPDIR/cache/tmp")" ]] || fail "files are left"
+run 1 --scope=e2e --loader=native --dataset="file://$TEST_TMPDIR/none"
+[[ "$err" == *"no folder"* ]] || fail "$err"
+
 run 1 --model=vit6
 [[ "$err" == 'train: --model: "vit6" is unknown'* ]] || fail "$err"
 run 1 --profile=chrome
