@@ -70,9 +70,7 @@ def measure(flags, output):
     subprocess.run(command, check=True, cwd=ROOT, env=environment)
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     rows = [row for row in rows if row["record"] == "row"]
-    wrong = {
-        (r["library"], r["reason"]) for r in rows if r["status"] != "ok"
-    }
+    wrong = {(r["library"], r["reason"]) for r in rows if r["status"] != "ok"}
     for library, reason in sorted(wrong):
         print(f"bench.py: {library}: {reason}", file=sys.stderr)
     found = collections.defaultdict(dict)
@@ -135,9 +133,7 @@ def judge(found, flags):
     print("|---|---|---|---|---|")
     modes = flags.metadata.split(",")
     for mode in modes:
-        of_limit = [
-            row["of_limit"] for row in found[("native", mode)].values()
-        ]
+        of_limit = [row["of_limit"] for row in found[("native", mode)].values()]
         if TFDATA in flags.libraries:
             peer = [row["of_limit"] for row in found[(TFDATA, mode)].values()]
             near_limit = bool(

@@ -105,7 +105,9 @@ class MixtureTest(unittest.TestCase):
                 b for b in run.batches if b["run_index"] == row["run_index"]
             ]
             self.assertEqual([b["batch_index"] for b in batches], [*range(14)])
-            self.assertEqual([b["warmup"] for b in batches][:3], [True, True, False])
+            self.assertEqual(
+                [b["warmup"] for b in batches][:3], [True, True, False]
+            )
             self.check_recount(row, batches)
 
     def check_recount(self, row, batches):
@@ -129,7 +131,9 @@ class MixtureTest(unittest.TestCase):
         )
         self.assertAlmostEqual(mixture["mixture_error"], error / 2)
         dominant = [b["dominant"] for b in measured]
-        switches = sum(a != b for a, b in zip(dominant, dominant[1:]))
+        switches = sum(
+            a != b for a, b in zip(dominant[:-1], dominant[1:], strict=True)
+        )
         self.assertAlmostEqual(
             mixture["dominant_switch_rate"], switches / (len(dominant) - 1)
         )
