@@ -148,6 +148,11 @@ class Judge {
   }
 
   void JudgeCopy(const RunState& run) {
+    // A GPU's memory is not the run's; its own copy is the limit of its rows.
+    if (job_.device() == "cuda" && job_.hardware_class() != "host_cpu") {
+      ++rows_without_copy_limit_;
+      return;
+    }
     const int threads = ThreadsOf(job_, book_.Machine(run), catalogue_);
     const double allowed = book_.CopyBytesPerS(run) * threads;
     if (run.item_bytes <= 0 || allowed <= 0) {

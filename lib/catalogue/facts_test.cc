@@ -186,6 +186,10 @@ TEST_F(FactsTest, NativeLibraries) {
               UnorderedElementsAre(Pair("opencv", 51), Pair("torch", 42)));
   EXPECT_THAT(Jobs("image-9ch", "micro", "cpu", native),
               UnorderedElementsAre(Pair("opencv", 37), Pair("torch", 35)));
+  EXPECT_THAT(Jobs("image-rgb", "micro", "cuda", {"cuda", "torch"}),
+              UnorderedElementsAre(Pair("cuda", 26), Pair("torch", 42)));
+  EXPECT_THAT(Jobs("image-rgb", "pipeline", "cuda", {"cuda"}),
+              UnorderedElementsAre(Pair("cuda", 12)));
 }
 
 TEST_F(FactsTest, TorchvisionOnTheGpuIsLabelled) {

@@ -53,6 +53,15 @@ absl::Status Nvml::Resolve() {
   Find(handle_, "nvmlDeviceGetEnforcedPowerLimit",
        &device_get_enforced_power_limit)
       .IgnoreError();
+  Find(handle_, "nvmlDeviceGetHandleByPciBusId_v2",
+       &device_get_handle_by_pci_bus_id)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetClockInfo", &device_get_clock_info).IgnoreError();
+  Find(handle_, "nvmlDeviceGetMaxClockInfo", &device_get_max_clock_info)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetCurrentClocksThrottleReasons",
+       &device_get_throttle_reasons)
+      .IgnoreError();
   return absl::OkStatus();
 }
 

@@ -36,6 +36,11 @@ class Nvml {
       nullptr;
   // Null in libraries before 2014.
   NvmlDeviceGetEnforcedPowerLimitFn device_get_enforced_power_limit = nullptr;
+  // May be null as well.
+  NvmlDeviceGetHandleByPciBusIdFn device_get_handle_by_pci_bus_id = nullptr;
+  NvmlDeviceGetClockInfoFn device_get_clock_info = nullptr;
+  NvmlDeviceGetClockInfoFn device_get_max_clock_info = nullptr;
+  NvmlDeviceGetThrottleReasonsFn device_get_throttle_reasons = nullptr;
 
  private:
   explicit Nvml(void* handle) : handle_(handle) {}

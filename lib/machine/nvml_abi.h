@@ -32,6 +32,14 @@ using NvmlDeviceGetMemoryInfoFn = NvmlReturn (*)(NvmlDevice device,
 using NvmlDeviceGetCudaComputeCapabilityFn = NvmlReturn (*)(NvmlDevice device,
                                                             int* major,
                                                             int* minor);
+using NvmlDeviceGetHandleByPciBusIdFn = NvmlReturn (*)(const char* bus_id,
+                                                       NvmlDevice* device);
+// MHz. `clock` is 1 for the processors (SM).
+using NvmlDeviceGetClockInfoFn = NvmlReturn (*)(NvmlDevice device, int clock,
+                                                unsigned* mhz);
+// A set of bits, see gpu_clock.cc.
+using NvmlDeviceGetThrottleReasonsFn =
+    NvmlReturn (*)(NvmlDevice device, unsigned long long* reasons);
 // Milliwatts.
 using NvmlDeviceGetEnforcedPowerLimitFn = NvmlReturn (*)(NvmlDevice device,
                                                          unsigned* limit);

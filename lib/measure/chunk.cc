@@ -16,6 +16,13 @@ ChunkChoice ChooseChunk(const ChunkPolicy& policy, double per_call_s,
                         double clock_pair_s, int64_t num_items) {
   ChunkChoice choice;
   choice.count = num_items;
+  if (policy.fixed > 0) {
+    choice.chunk = policy.fixed;
+    const int64_t wanted = policy.fixed * policy.min_samples;
+    choice.count = (wanted + num_items - 1) / num_items * num_items;
+    choice.count = std::max(choice.count, num_items);
+    return choice;
+  }
   if (per_call_s >= policy.chunk_below_s) return choice;
   const double call_s = std::max(per_call_s - clock_pair_s, kShortestCall);
   choice.chunk = std::max<int64_t>(

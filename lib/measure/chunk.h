@@ -11,6 +11,10 @@ struct ChunkPolicy {
   double chunk_below_s = 10e-6;
   // Largest share of a chunk that the clock may take.
   double max_clock_share = 0.01;
+  // Calls of every chunk, whatever they take: those of a GPU. 0: as above.
+  int64_t fixed = 0;
+  // With `fixed`: as many passes over the items as give so many samples.
+  int64_t min_samples = 1;
 };
 
 struct ChunkChoice {

@@ -44,5 +44,17 @@ TEST(ChunkTest, NoChunksWhenNotWanted) {
   EXPECT_EQ(ChooseChunk(policy, 1e-9, kClock, 20).chunk, 1);
 }
 
+TEST(ChunkTest, AGpuHasItsOwn) {
+  ChunkPolicy policy;
+  policy.fixed = 64;
+  policy.min_samples = 20;
+  ChunkChoice choice = ChooseChunk(policy, 1e-3, 1e-7, 1000);
+  EXPECT_EQ(choice.chunk, 64);
+  // Two passes: 32 samples.
+  EXPECT_EQ(choice.count, 2000);
+  choice = ChooseChunk(policy, 1e-3, 1e-7, 5000);
+  EXPECT_EQ(choice.count, 5000);
+}
+
 }  // namespace
 }  // namespace feedrate

@@ -34,6 +34,7 @@ class FakeSubject : public Subject {
       timing.samples_s.push_back(sample_s);
       elapsed_s += sample_s;
     }
+    if (gpu != nullptr) timing.gpu = gpu();
     return timing;
   }
   NoiseCounters Count() override {
@@ -41,6 +42,8 @@ class FakeSubject : public Subject {
   }
   double clock_pair_s() const override { return clock_s; }
 
+  // What a GPU tells with each answer; null: it is none.
+  std::function<GpuTiming()> gpu;
   double clock_s = 0;
   absl::Status error;
   std::vector<NoiseCounters> counts;

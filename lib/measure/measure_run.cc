@@ -26,8 +26,11 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   TimeRequest time;
   time.seed = request.seed;
   time.hang_s = request.hang_s;
+  time.cold = request.cold;
   if (request.rewarm_items > 0) {
-    time.count = std::min(request.rewarm_items, request.num_items);
+    time.count = std::min(std::max(request.rewarm_items, request.chunk.fixed),
+                          request.num_items);
+    time.chunk = std::max<int64_t>(request.chunk.fixed, 1);
     RETURN_IF_ERROR(subject->Time(time).status());
   }
   time.count = choice.count;

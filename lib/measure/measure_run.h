@@ -23,6 +23,8 @@ struct RunRequest {
   // processes had the caches. 0: none.
   int64_t rewarm_items = 0;
   double hang_s = 60;
+  // On a GPU: its L2 is filled with other data before each sample.
+  bool cold = false;
 };
 
 struct RunResult {

@@ -18,7 +18,8 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
   Preflight seen;
   for (int pass = 0; pass < policy.passes; ++pass) {
     TimeRequest request;
-    request.count = std::min(policy.items, num_items);
+    request.count = std::min(std::max(policy.items, policy.chunk), num_items);
+    request.chunk = policy.chunk;
     request.seed = seed;
     request.limit_s = std::max(policy.max_s - seen.elapsed_s, 1e-9);
     request.hang_s = policy.hang_s;

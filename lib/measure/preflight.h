@@ -21,6 +21,8 @@ struct PreflightPolicy {
   bool slow_skip = true;
   // Without an answer after this many seconds it counts as hanging.
   double hang_s = 120;
+  // Items of a sample.
+  int64_t chunk = 1;
 };
 
 struct Preflight {

@@ -21,15 +21,34 @@ struct TimeRequest {
   // No new chunk starts after this many seconds. 0: no limit.
   double limit_s = 0;
   uint64_t seed = 0;
+  // On a GPU: its L2 is filled with other data before each sample.
+  bool cold = false;
   // Without an answer after this many seconds it counts as hanging.
   double hang_s = 0;
+};
+
+// What a GPU tells beside the times.
+struct GpuTiming {
+  // Clock of its processors after each sample; empty where it is not known.
+  std::vector<int64_t> clocks_mhz;
+  // What they may run at, 0: not known.
+  int64_t max_clock_mhz = 0;
+  // NVML's bits, of all samples together.
+  uint64_t throttle_reasons = 0;
+  int64_t peak_allocated_bytes = 0;
+  int64_t peak_reserved_bytes = 0;
+  // Of all items together.
+  int64_t bytes_in = 0;
+  int64_t bytes_out = 0;
 };
 
 struct Timing {
   // In order, one a chunk; the last chunk may be shorter.
   std::vector<double> samples_s;
-  // Calls made.
+  // Items that the calls went through.
   int64_t items = 0;
+  // Absent on the CPU.
+  std::optional<GpuTiming> gpu;
 };
 
 // Sum of the samples: wall time of the calls and of nothing else.

@@ -27,6 +27,14 @@ struct WarmUpPolicy {
   // the largest item, and what a library keeps for each size is made.
   int full_passes = 1;
   double hang_s = 60;
+  // Items of a sample.
+  int64_t chunk = 1;
+  bool cold = false;
+  // On a GPU whose clock can be read: relative distance of the lowest from the
+  // highest reading in the window. It rises for some tenths of a second once
+  // there is work, and a short transform has settled long before. 0: not looked
+  // at.
+  double clock_within = 0;
 };
 
 struct WarmUp {

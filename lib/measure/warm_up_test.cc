@@ -1,5 +1,6 @@
 #include "lib/measure/warm_up.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -37,6 +38,39 @@ TEST(WarmUpTest, GoesOnWhileItGetsFaster) {
   ASSERT_TRUE(warm_up.ok());
   EXPECT_GT(warm_up->passes, 35);
   EXPECT_NEAR(warm_up->per_item_s, 0.0001, 1e-9);
+}
+
+TEST(WarmUpTest, WaitsForTheClockOfAGpu) {
+  // Its times are the same from the start, as those of a short transform that
+  // the host starts; the clock rises for 30 passes.
+  FakeSubject subject([](int64_t) { return 0.0001; });
+  int reads = 0;
+  subject.gpu = [&reads] {
+    GpuTiming gpu;
+    gpu.max_clock_mhz = 1980;
+    gpu.clocks_mhz = {std::min<int64_t>(1980, 345 + 55 * ++reads)};
+    return gpu;
+  };
+  WarmUpPolicy policy;
+  policy.chunk = 10;
+  policy.clock_within = 0.02;
+  auto warm_up = RunWarmUp(policy, 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_TRUE(warm_up->stable);
+  EXPECT_GE(warm_up->passes, 33);
+  EXPECT_LT(warm_up->passes, 40);
+  EXPECT_EQ(subject.requests[0].chunk, 10);
+  // One that never settles ends at the limit, and says so.
+  subject.gpu = [&reads] {
+    GpuTiming gpu;
+    gpu.clocks_mhz = {++reads % 2 == 0 ? 1980 : 1000};
+    return gpu;
+  };
+  policy.max_passes = 50;
+  warm_up = RunWarmUp(policy, 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_FALSE(warm_up->stable);
+  EXPECT_EQ(warm_up->passes, 50);
 }
 
 TEST(WarmUpTest, EndsAtItsLimits) {

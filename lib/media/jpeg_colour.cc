@@ -161,6 +161,8 @@ HWY_EXPORT(ToRgb);
 HWY_EXPORT(GreyToRgb);
 
 JpegRows ChooseJpegRows() {
+  // Else each call would look at the processor anew, see ChooseJpegIdct.
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   return {HWY_DYNAMIC_DISPATCH(Widen), HWY_DYNAMIC_DISPATCH(Blend),
           HWY_DYNAMIC_DISPATCH(ToRgb), HWY_DYNAMIC_DISPATCH(GreyToRgb)};
 }

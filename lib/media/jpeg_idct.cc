@@ -161,7 +161,13 @@ namespace feedrate {
 
 HWY_EXPORT(Idct);
 
-JpegIdct ChooseJpegIdct() { return HWY_DYNAMIC_DISPATCH(Idct); }
+JpegIdct ChooseJpegIdct() {
+  // Until the processor has been looked at, the dispatcher hands out a function
+  // that looks at it in every call. Kept, that is a CPUID for each block, which
+  // a hypervisor takes microseconds to answer: 14 ms a photograph instead of 1.
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  return HWY_DYNAMIC_DISPATCH(Idct);
+}
 
 }  // namespace feedrate
 #endif  // HWY_ONCE

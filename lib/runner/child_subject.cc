@@ -26,9 +26,22 @@ absl::StatusOr<Timing> ChildSubject::Time(const TimeRequest& request) {
   command.chunk = request.chunk;
   command.limit_s = request.limit_s;
   command.seed = request.seed;
+  command.cold = request.cold;
   ASSIGN_OR_RETURN(TimeReply reply,
                    child_->Time(command, absl::Seconds(request.hang_s)));
-  return Timing{std::move(reply.samples_s), reply.items};
+  Timing timing;
+  timing.samples_s = std::move(reply.samples_s);
+  timing.items = reply.items;
+  if (!reply.device.has_value()) return timing;
+  GpuTiming& gpu = timing.gpu.emplace();
+  gpu.clocks_mhz = std::move(reply.device->clocks_mhz);
+  gpu.max_clock_mhz = reply.device->max_clock_mhz;
+  gpu.throttle_reasons = reply.device->throttle_reasons;
+  gpu.peak_allocated_bytes = reply.device->peak_allocated_bytes;
+  gpu.peak_reserved_bytes = reply.device->peak_reserved_bytes;
+  gpu.bytes_in = reply.device->bytes_in;
+  gpu.bytes_out = reply.device->bytes_out;
+  return timing;
 }
 
 NoiseCounters ChildSubject::Count() {

@@ -10,6 +10,9 @@
 
 namespace feedrate {
 
+// A CUDA context with its kernels, what flushes the caches, and some outputs.
+constexpr int64_t kGpuBytesOfAnyChild = int64_t{2} << 30;
+
 // What a child of `job` will take of its own, roughly: a library that wants
 // objects of its own (layout PIL) copies the `corpus_bytes` of its inputs; any
 // other works on the shared ones.

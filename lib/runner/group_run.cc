@@ -115,6 +115,7 @@ absl::Status RunGroup(const RunContext& context,
                       const GroupProgress& progress) {
   std::vector<std::unique_ptr<JobRun>> runs;
   std::vector<int64_t> own_bytes;
+  std::vector<int64_t> gpu_bytes;
   for (const Job* job : jobs) {
     auto run = std::make_unique<JobRun>(&context, *job);
     if (run->pending().empty()) continue;
@@ -123,10 +124,15 @@ absl::Status RunGroup(const RunContext& context,
       continue;
     }
     ASSIGN_OR_RETURN(own_bytes.emplace_back(), run->OwnBytes());
+    ASSIGN_OR_RETURN(gpu_bytes.emplace_back(), run->GpuBytes());
     runs.push_back(std::move(run));
   }
   const std::optional<int64_t> available = ReadAvailableMemory(Root());
-  if (!available.has_value() || FitTogether(own_bytes, *available)) {
+  const int64_t gpu_memory = context.identity.gpu_memory_bytes;
+  const bool fit =
+      (!available.has_value() || FitTogether(own_bytes, *available)) &&
+      (gpu_memory == 0 || FitTogether(gpu_bytes, gpu_memory));
+  if (fit) {
     RETURN_IF_ERROR(RunTogether(runs, progress));
   } else {
     RETURN_IF_ERROR(RunInTurns(std::move(runs), progress));

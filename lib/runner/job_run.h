@@ -53,6 +53,7 @@ class JobRun {
   absl::Status CheckEquivalence();
   // Memory that its process will take, roughly.
   absl::StatusOr<int64_t> OwnBytes() { return work_->OwnBytes(); }
+  absl::StatusOr<int64_t> GpuBytes() { return work_->GpuBytes(); }
 
  private:
   absl::Status TryBegin();

@@ -21,6 +21,8 @@ class JobWork {
 
   // Memory that the process will take of its own, roughly.
   virtual absl::StatusOr<int64_t> OwnBytes() = 0;
+  // The same of a GPU's memory. 0: none.
+  virtual absl::StatusOr<int64_t> GpuBytes() { return 0; }
 
   // Starts a process and makes it ready.
   virtual absl::Status Prepare() = 0;

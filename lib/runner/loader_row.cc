@@ -32,6 +32,10 @@ EpochReply Sum(const std::vector<EpochReply>& epochs) {
     sum.cpu_s += epoch.cpu_s;
     sum.bytes_out += epoch.bytes_out;
     sum.errors_total += epoch.errors_total;
+    sum.gpu_allocated_bytes =
+        std::max(sum.gpu_allocated_bytes, epoch.gpu_allocated_bytes);
+    sum.gpu_reserved_bytes =
+        std::max(sum.gpu_reserved_bytes, epoch.gpu_reserved_bytes);
     sum.samples_s.insert(sum.samples_s.end(), epoch.samples_s.begin(),
                          epoch.samples_s.end());
     sum.errors.insert(sum.errors.end(), epoch.errors.begin(),
@@ -123,6 +127,11 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   SetStages(sum, loader);
   SetErrors(sum, loader);
   SetPrefetch(epochs, loader);
+  if (sum.gpu_reserved_bytes > 0) {
+    GpuMemory* const memory = row->mutable_gpu_memory();
+    memory->set_peak_allocated_bytes(sum.gpu_allocated_bytes);
+    memory->set_peak_reserved_bytes(sum.gpu_reserved_bytes);
+  }
   loader->set_consumer_step_s(step_s);
   if (sum.elapsed_s <= 0) return;
   if (step_s > 0) {

@@ -1,11 +1,14 @@
 #include "lib/runner/measure_policy.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/run_config.pb.h"
@@ -58,6 +61,19 @@ WarmUpPolicy WarmUpOf(const WarmupPolicy& entry) {
   return policy;
 }
 
+// Samples of many calls; and the clock has to settle too.
+void SetGpuPolicy(const GpuMeasuringPolicy& gpu, JobPolicy* policy) {
+  const int64_t chunk =
+      policy->gpu.batch > 0 ? policy->gpu.batch : gpu.calls_per_sample();
+  policy->chunk.fixed = chunk;
+  policy->chunk.min_samples = gpu.min_samples();
+  policy->preflight.chunk = chunk;
+  policy->warm_up.chunk = chunk;
+  policy->warm_up.cold = policy->gpu.cold;
+  policy->warm_up.clock_within = gpu.clock_within();
+  policy->warm_up.max_s = std::max(policy->warm_up.max_s, gpu.max_warm_up_s());
+}
+
 }  // namespace
 
 absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
@@ -84,6 +100,10 @@ absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
       hang_s > 0 ? hang_s : result.preflight.max_s + result.warm_up.hang_s;
   result.chunk.chunk_below_s = policy.measuring().chunk_below_s();
   result.chunk.max_clock_share = policy.measuring().max_clock_share();
+  if (OnGpu(job)) {
+    ASSIGN_OR_RETURN(result.gpu, GpuSettingsOf(job));
+    SetGpuPolicy(policy.measuring().gpu(), &result);
+  }
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "lib/measure/preflight.h"
 #include "lib/measure/warm_up.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/gpu_settings.h"
 
 namespace feedrate {
 
@@ -22,6 +23,8 @@ struct JobPolicy {
   PreflightPolicy preflight;
   WarmUpPolicy warm_up;
   ChunkPolicy chunk;
+  // On a GPU.
+  GpuSettings gpu;
 };
 
 // For a job of `catalogue`. What `execution` says (thresholds of a config) goes

@@ -45,5 +45,29 @@ TEST(MeasurePolicyTest, ClipsHaveTheirOwn) {
   EXPECT_EQ(policy->warm_up.subset_items, 3);
 }
 
+TEST(MeasurePolicyTest, AGpuIsTimedInChunks) {
+  const absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
+  ASSERT_TRUE(catalogue.ok()) << catalogue.status();
+  Job job;
+  job.set_scenario("image-rgb");
+  job.set_mode("micro");
+  job.set_device("cuda");
+  auto policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->chunk.fixed, 64);
+  EXPECT_EQ(policy->warm_up.chunk, 64);
+  EXPECT_TRUE(policy->warm_up.cold);
+  EXPECT_GT(policy->warm_up.clock_within, 0);
+  (*job.mutable_settings())["gpu_batch"] = "256";
+  (*job.mutable_settings())["l2"] = "hot";
+  policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->chunk.fixed, 256);
+  EXPECT_EQ(policy->preflight.chunk, 256);
+  EXPECT_FALSE(policy->warm_up.cold);
+  (*job.mutable_settings())["l2"] = "lukewarm";
+  EXPECT_FALSE(JobPolicyOf(*catalogue, Execution(), job, 0).ok());
+}
+
 }  // namespace
 }  // namespace feedrate

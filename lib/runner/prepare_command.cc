@@ -12,6 +12,7 @@
 #include "lib/catalogue/transform_set.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/gpu_settings.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -64,8 +65,11 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
   command.library = job.library();
   command.transform = job.transform();
   command.scenario = job.scenario();
-  command.device = job.device();
+  // What runs beside GPU rows on the CPU runs as on any CPU.
+  command.device = job.hardware_class() == "host_cpu" ? "cpu" : job.device();
   command.seed = job.seed();
+  ASSIGN_OR_RETURN(const GpuSettings gpu, GpuSettingsOf(job));
+  command.batch = gpu.batch;
   SetThreads(catalogue, job.thread_policy(), &command);
   if (job.mode() == "decode") {
     // Policies that pin threads pin the decoder's own.

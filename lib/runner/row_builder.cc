@@ -20,7 +20,9 @@ std::string TimeText(absl::Time time) {
 Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
   Row row = RowOfJob(job);
   row.set_unit(unit);
-  row.set_hardware(run.hardware);
+  const bool on_gpu = job.device() == "cuda" && !run.gpu.empty() &&
+                      job.hardware_class() != "host_cpu";
+  row.set_hardware(on_gpu ? run.gpu : run.hardware);
   row.set_machine_profile(run.machine_profile);
   row.set_env_id(run.env_id);
   row.set_run_id(run.run_id);

@@ -2,6 +2,7 @@
 #ifndef FEEDRATE_LIB_RUNNER_ROW_BUILDER_H_
 #define FEEDRATE_LIB_RUNNER_ROW_BUILDER_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct RunIdentity {
   std::string machine_profile;
   // Name of the processor.
   std::string hardware;
+  // Name of the first GPU. Empty: none.
+  std::string gpu;
+  int64_t gpu_memory_bytes = 0;
 };
 
 // A row with the job's fields and the run's, without an outcome. `unit` is what

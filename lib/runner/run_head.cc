@@ -32,8 +32,14 @@ RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
   head.run.set_copy_bytes_per_s(copy_bytes_per_s);
   head.run.set_env_id(head.env.env_id());
   head.run.set_started_at(TimeText(now));
-  head.identity = {head.run.run_id(), head.env.env_id(),
-                   head.env.machine_profile(), head.env.cpu().model()};
+  head.identity.run_id = head.run.run_id();
+  head.identity.env_id = head.env.env_id();
+  head.identity.machine_profile = head.env.machine_profile();
+  head.identity.hardware = head.env.cpu().model();
+  if (!machine.gpu.gpus.empty()) {
+    head.identity.gpu = machine.gpu.gpus[0].name;
+    head.identity.gpu_memory_bytes = machine.gpu.gpus[0].memory_bytes;
+  }
   return head;
 }
 

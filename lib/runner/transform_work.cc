@@ -1,5 +1,6 @@
 #include "lib/runner/transform_work.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "lib/machine/root.h"
 #include "lib/measure/measure_run.h"
 #include "lib/measure/preflight.h"
+#include "lib/measure/subject.h"
 #include "lib/measure/warm_up.h"
 #include "lib/reference/pixels.h"
 #include "lib/runner/child_subject.h"
@@ -20,6 +22,8 @@
 #include "lib/runner/decode_row.h"
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/fits_together.h"
+#include "lib/runner/gpu_row.h"
+#include "lib/runner/gpu_settings.h"
 #include "lib/runner/null_job.h"
 #include "lib/runner/prepare_command.h"
 #include "lib/runner/row_builder.h"
@@ -40,6 +44,13 @@ absl::StatusOr<int64_t> TransformWork::OwnBytes() {
                    context_.corpora->Get(job_));
   return feedrate::OwnBytes(context_.catalogue, job_,
                             input.plain->file_bytes());
+}
+
+absl::StatusOr<int64_t> TransformWork::GpuBytes() {
+  if (!OnGpu(job_)) return 0;
+  ASSIGN_OR_RETURN(const InputCorpora::Input input,
+                   context_.corpora->Get(job_));
+  return kGpuBytesOfAnyChild + input.corpus->file_bytes();
 }
 
 absl::Status TransformWork::Prepare() {
@@ -63,11 +74,21 @@ absl::Status TransformWork::Prepare() {
   ASSIGN_OR_RETURN(const PrepareReply reply,
                    child_->Prepare(command, PrepareLimit(context_)));
   version_ = reply.version;
+  device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Preflight> TransformWork::LookAhead() {
+  if (OnGpu(job_)) {
+    // The first call loads kernels, for tenths of a second with some libraries;
+    // the preflight is to see the transform.
+    TimeRequest first;
+    first.count = 1;
+    first.seed = SeedOfRun(job_, 0);
+    first.hang_s = policy_.preflight.hang_s;
+    RETURN_IF_ERROR(subject_->Time(first).status());
+  }
   ASSIGN_OR_RETURN(
       const Preflight preflight,
       RunPreflight(policy_.preflight, num_items_, SeedOfRun(job_, 0),
@@ -113,6 +134,7 @@ absl::Status TransformWork::Measure(int run_index, Row* row) {
   request.seed = SeedOfRun(job_, run_index);
   request.rewarm_items = policy_.warm_up.subset_items;
   request.hang_s = policy_.warm_up.hang_s;
+  request.cold = OnGpu(job_) && policy_.gpu.cold;
   RunResult result;
   {
     const TimeAccount::Entry entry(context_.account, Spending::kTimed);
@@ -120,16 +142,34 @@ absl::Status TransformWork::Measure(int run_index, Row* row) {
                      MeasureRun(request, subject_.get(), context_.noise));
   }
   SetTiming(result, row);
-  AddMeasured(row);
+  AddMeasured(result.timing, row);
   return absl::OkStatus();
 }
 
-void TransformWork::AddMeasured(Row* row) {
+bool TransformWork::IsPartial() const {
+  const auto& partial =
+      context_.catalogue.policy().coverage().partial_transforms();
+  return std::find(partial.begin(), partial.end(), job_.transform()) !=
+         partial.end();
+}
+
+void TransformWork::AddGpu(const Timing& timing, Row* row) {
+  GpuRowInput input;
+  input.settings = policy_.gpu;
+  input.slow_clock = context_.catalogue.policy().measuring().gpu().slow_clock();
+  input.copy_bytes_per_s = device_copy_bytes_per_s_;
+  input.warm = warm_up_.stable;
+  input.partial = IsPartial();
+  SetGpu(input, timing, row);
+}
+
+void TransformWork::AddMeasured(const Timing& timing, Row* row) {
   const ProcessCounters counters =
       ReadProcessCounters(Root(), static_cast<pid_t>(child_->pid()));
   if (counters.rss_peak_bytes.has_value()) {
     row->set_rss_peak_bytes(*counters.rss_peak_bytes);
   }
+  if (OnGpu(job_)) return AddGpu(timing, row);
   if (IsNullJob(job_)) return;
   if (IsDecodeJob(job_)) return AddDecode(context_, input_, decode_, row);
   const std::optional<double> limit =

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/measure/subject.h"
 #include "lib/measure/warm_up.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/child_subject.h"
@@ -26,6 +27,7 @@ class TransformWork : public JobWork {
       : context_(context), job_(job), policy_(policy) {}
 
   absl::StatusOr<int64_t> OwnBytes() override;
+  absl::StatusOr<int64_t> GpuBytes() override;
   absl::Status Prepare() override;
   absl::StatusOr<Preflight> LookAhead() override;
   absl::StatusOr<Equivalence> CheckEquivalence() override;
@@ -36,7 +38,9 @@ class TransformWork : public JobWork {
   std::string timed_unit() const override { return "item"; }
 
  private:
-  void AddMeasured(Row* row);
+  void AddMeasured(const Timing& timing, Row* row);
+  void AddGpu(const Timing& timing, Row* row);
+  bool IsPartial() const;
 
   const RunContext& context_;
   const Job& job_;
@@ -46,6 +50,8 @@ class TransformWork : public JobWork {
   std::unique_ptr<MeasuredChild> child_;
   std::unique_ptr<ChildSubject> subject_;
   feedrate::WarmUp warm_up_;
+  // Of the device, on a GPU.
+  double device_copy_bytes_per_s_ = 0;
   // By the preflight.
   double per_item_s_ = 0;
   // Of a decoder.

@@ -60,8 +60,9 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
 
 // Where a library's worker is built.
 std::string PackageOf(const std::string& library) {
-  return library == "native" ? "lib/loader/worker"
-                             : absl::StrCat("lib/adapters/", library);
+  if (library == "native") return "lib/loader/worker";
+  if (library == "cuda") return "lib/loader/cuda";
+  return absl::StrCat("lib/adapters/", library);
 }
 
 // The environment of a lock, whatever Python made it.

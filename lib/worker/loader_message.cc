@@ -267,6 +267,10 @@ std::string EpochReplyLine(const EpochReply& reply) {
       .Raw("errors", ErrorsJson(reply.errors))
       .Int("errors_total", reply.errors_total)
       .Int("bytes_out", reply.bytes_out);
+  if (reply.gpu_reserved_bytes > 0) {
+    line.Int("gpu_allocated_bytes", reply.gpu_allocated_bytes)
+        .Int("gpu_reserved_bytes", reply.gpu_reserved_bytes);
+  }
   if (reply.storage.has_value()) {
     line.Raw("storage", StorageJson(*reply.storage));
   }
@@ -299,6 +303,12 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   RETURN_IF_ERROR(ReadErrors(json, &reply.errors));
   RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
   RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
+  if (json.Has("gpu_reserved_bytes")) {
+    RETURN_IF_ERROR(
+        json.ReadAmount("gpu_allocated_bytes", &reply.gpu_allocated_bytes));
+    RETURN_IF_ERROR(
+        json.ReadAmount("gpu_reserved_bytes", &reply.gpu_reserved_bytes));
+  }
   if (json.Has("storage")) {
     RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));
   }

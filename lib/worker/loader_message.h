@@ -144,6 +144,10 @@ struct EpochReply {
   std::vector<std::string> left_out;
   // Bytes that it needs at most, beside code. 0: it does not tell.
   int64_t memory_bound_bytes = 0;
+  // On a GPU: most memory in use, and most that was taken from it. 0: not
+  // known.
+  int64_t gpu_allocated_bytes = 0;
+  int64_t gpu_reserved_bytes = 0;
 };
 
 // So many errors are named.

@@ -82,6 +82,8 @@ struct PrepareCommand {
   bool opencv_opencl = true;
   int torch_intra_op = -1;
   int torch_inter_op = -1;
+  // On a GPU: items of one call, 0 when each is called by itself.
+  int64_t batch = 0;
   // Of a job that measures a loader.
   std::optional<LoaderSpec> loader;
   // Of a job that measures a decoder.
@@ -95,6 +97,9 @@ struct PrepareReply {
   double clock_pair_s = 0;
   // Threads that the library says it uses.
   int threads = 1;
+  // Bytes read plus bytes written a second by a copy within the memory of the
+  // device. 0 on the CPU.
+  double device_copy_bytes_per_s = 0;
 };
 std::string PrepareReplyLine(const PrepareReply& reply);
 absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line);
@@ -108,12 +113,33 @@ struct TimeCommand {
   // No new chunk starts after this many seconds. 0: no limit.
   double limit_s = 0;
   uint64_t seed = 0;
+  // On a GPU: its L2 is filled with other data before each sample.
+  bool cold = false;
 };
+
+// What a GPU tells beside the times.
+struct DeviceReply {
+  // Of its processors, read after each sample; empty where it cannot be read.
+  std::vector<int64_t> clocks_mhz;
+  // What they may run at, 0: not known.
+  int64_t max_clock_mhz = 0;
+  // Why the clock was lower than that: NVML's bits, of all readings together.
+  uint64_t throttle_reasons = 0;
+  // Most memory in use, and most that was taken from the device.
+  int64_t peak_allocated_bytes = 0;
+  int64_t peak_reserved_bytes = 0;
+  // Inputs that were read and outputs that were written, all items together.
+  int64_t bytes_in = 0;
+  int64_t bytes_out = 0;
+};
+
 struct TimeReply {
   // One a chunk; the last may be shorter.
   std::vector<double> samples_s;
-  // Calls made.
+  // Items that the calls went through.
   int64_t items = 0;
+  // Absent on the CPU.
+  std::optional<DeviceReply> device;
 };
 std::string TimeReplyLine(const TimeReply& reply);
 absl::StatusOr<TimeReply> ParseTimeReply(absl::string_view line);

@@ -32,6 +32,9 @@ absl::Status ReadPrepare(const JsonFields& json, PrepareCommand* command) {
   if (json.Has("torch_inter_op")) {
     RETURN_IF_ERROR(json.Read("torch_inter_op", &command->torch_inter_op));
   }
+  if (json.Has("batch")) {
+    RETURN_IF_ERROR(json.ReadAmount("batch", &command->batch));
+  }
   if (json.Has("decode")) {
     JsonFields decode;
     RETURN_IF_ERROR(json.ReadObject("decode", &decode));
@@ -53,7 +56,20 @@ absl::Status ReadTime(const JsonFields& json, TimeCommand* command) {
   RETURN_IF_ERROR(json.Read("count", &command->count));
   RETURN_IF_ERROR(json.Read("chunk", &command->chunk));
   RETURN_IF_ERROR(json.Read("limit_s", &command->limit_s));
+  if (json.Has("cold")) RETURN_IF_ERROR(json.Read("cold", &command->cold));
   return json.Read("seed", &command->seed);
+}
+
+absl::Status ReadDevice(const JsonFields& json, DeviceReply* device) {
+  RETURN_IF_ERROR(json.ReadList("clocks_mhz", &device->clocks_mhz));
+  RETURN_IF_ERROR(json.ReadAmount("max_clock_mhz", &device->max_clock_mhz));
+  RETURN_IF_ERROR(json.Read("throttle_reasons", &device->throttle_reasons));
+  RETURN_IF_ERROR(
+      json.ReadAmount("peak_allocated_bytes", &device->peak_allocated_bytes));
+  RETURN_IF_ERROR(
+      json.ReadAmount("peak_reserved_bytes", &device->peak_reserved_bytes));
+  RETURN_IF_ERROR(json.ReadAmount("bytes_in", &device->bytes_in));
+  return json.ReadAmount("bytes_out", &device->bytes_out);
 }
 
 absl::Status ReadOutput(const JsonFields& from, OutputItem* item) {
@@ -111,6 +127,10 @@ absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line) {
   RETURN_IF_ERROR(json.Read("version", &reply.version));
   RETURN_IF_ERROR(json.Read("clock_pair_s", &reply.clock_pair_s));
   RETURN_IF_ERROR(json.Read("threads", &reply.threads));
+  if (json.Has("device_copy_bytes_per_s")) {
+    RETURN_IF_ERROR(json.ReadAmount("device_copy_bytes_per_s",
+                                    &reply.device_copy_bytes_per_s));
+  }
   return reply;
 }
 
@@ -122,6 +142,15 @@ absl::StatusOr<TimeReply> ParseTimeReply(absl::string_view line) {
   RETURN_IF_ERROR(json.Read("items", &reply.items));
   for (const double sample : reply.samples_s) {
     if (!(sample >= 0)) return json.Missing("samples_s");
+  }
+  if (!json.Has("device")) return reply;
+  JsonFields device;
+  RETURN_IF_ERROR(json.ReadObject("device", &device));
+  RETURN_IF_ERROR(ReadDevice(device, &reply.device.emplace()));
+  // One a sample, or none: they are told together.
+  const size_t clocks = reply.device->clocks_mhz.size();
+  if (clocks > 0 && clocks != reply.samples_s.size()) {
+    return device.Missing("clocks_mhz");
   }
   return reply;
 }

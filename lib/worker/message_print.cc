@@ -9,6 +9,21 @@
 #include "lib/worker/mixture_message_json.h"
 
 namespace feedrate {
+namespace {
+
+std::string DeviceJson(const DeviceReply& device) {
+  return JsonLine()
+      .Ints("clocks_mhz", device.clocks_mhz)
+      .Int("max_clock_mhz", device.max_clock_mhz)
+      .Unsigned("throttle_reasons", device.throttle_reasons)
+      .Int("peak_allocated_bytes", device.peak_allocated_bytes)
+      .Int("peak_reserved_bytes", device.peak_reserved_bytes)
+      .Int("bytes_in", device.bytes_in)
+      .Int("bytes_out", device.bytes_out)
+      .Object();
+}
+
+}  // namespace
 
 std::string HelloLine(const Hello& hello) {
   JsonLine versions;
@@ -63,6 +78,7 @@ std::string PrepareLine(const PrepareCommand& command) {
   if (command.torch_inter_op >= 0) {
     line.Int("torch_inter_op", command.torch_inter_op);
   }
+  if (command.batch > 0) line.Int("batch", command.batch);
   if (command.loader.has_value()) {
     line.Raw("loader", LoaderSpecJson(*command.loader));
   }
@@ -77,29 +93,33 @@ std::string PrepareLine(const PrepareCommand& command) {
 }
 
 std::string PrepareReplyLine(const PrepareReply& reply) {
-  return JsonLine()
-      .Text("version", reply.version)
+  JsonLine line;
+  line.Text("version", reply.version)
       .Double("clock_pair_s", reply.clock_pair_s)
-      .Int("threads", reply.threads)
-      .Line();
+      .Int("threads", reply.threads);
+  if (reply.device_copy_bytes_per_s > 0) {
+    line.Double("device_copy_bytes_per_s", reply.device_copy_bytes_per_s);
+  }
+  return line.Line();
 }
 
 std::string TimeLine(const TimeCommand& command) {
-  return JsonLine()
-      .Text("op", "time")
+  JsonLine line;
+  line.Text("op", "time")
       .Int("first", command.first)
       .Int("count", command.count)
       .Int("chunk", command.chunk)
       .Double("limit_s", command.limit_s)
-      .Unsigned("seed", command.seed)
-      .Line();
+      .Unsigned("seed", command.seed);
+  if (command.cold) line.Bool("cold", true);
+  return line.Line();
 }
 
 std::string TimeReplyLine(const TimeReply& reply) {
-  return JsonLine()
-      .Doubles("samples_s", reply.samples_s)
-      .Int("items", reply.items)
-      .Line();
+  JsonLine line;
+  line.Doubles("samples_s", reply.samples_s).Int("items", reply.items);
+  if (reply.device.has_value()) line.Raw("device", DeviceJson(*reply.device));
+  return line.Line();
 }
 
 std::string OutputLine(const OutputCommand& command) {

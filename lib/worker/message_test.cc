@@ -66,6 +66,38 @@ TEST(MessageTest, TimeRoundTripIsExact) {
   EXPECT_EQ(back->samples_s, reply.samples_s);
 }
 
+TEST(MessageTest, TimesOfADeviceRoundTrip) {
+  TimeCommand command;
+  command.count = 512;
+  command.cold = true;
+  const auto parsed = ParseChildCommand(WithoutNewline(TimeLine(command)));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_TRUE(parsed->time.cold);
+  TimeReply reply;
+  reply.samples_s = {1e-4, 2e-4};
+  reply.items = 512;
+  DeviceReply& device = reply.device.emplace();
+  device.clocks_mhz = {1980, 1200};
+  device.max_clock_mhz = 1980;
+  device.throttle_reasons = uint64_t{1} << 63;
+  device.bytes_out = 12;
+  const auto back = ParseTimeReply(WithoutNewline(TimeReplyLine(reply)));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_THAT(back->device->clocks_mhz, ElementsAre(1980, 1200));
+  EXPECT_EQ(back->device->throttle_reasons, device.throttle_reasons);
+  EXPECT_EQ(back->device->bytes_out, 12);
+  device.clocks_mhz.pop_back();
+  EXPECT_THAT(std::string(ParseTimeReply(WithoutNewline(TimeReplyLine(reply)))
+                              .status()
+                              .message()),
+              HasSubstr("clocks_mhz"));
+}
+
+TEST(MessageTest, OnTheCpuNothingIsSaidOfADevice) {
+  EXPECT_EQ(TimeReplyLine(TimeReply()), "{\"samples_s\":[],\"items\":0}\n");
+  EXPECT_EQ(TimeLine(TimeCommand()).find("cold"), std::string::npos);
+}
+
 TEST(MessageTest, OutputRoundTrip) {
   OutputReply reply;
   reply.fd = 9;
@@ -173,6 +205,8 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   EXPECT_FALSE(ParseEpochReply(WithoutNewline(EpochReplyLine(reply)))
                    ->storage.has_value());
   reply.storage = StorageCounts{5, 4000, 3, 2, 0.5, 9, 8, 7, 6};
+  reply.gpu_allocated_bytes = 5;
+  reply.gpu_reserved_bytes = 7;
   const std::string line = EpochReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();

@@ -21,8 +21,14 @@ cc_library(
         "include/*.h",
         "include/*.hpp",
         "include/crt/*",
-    ]),
-    includes = ["include"],
+        # What cuda_fp16.h includes; CUDA before 13 has it beside the others.
+        "include/cccl/nv/**",
+        "include/nv/**",
+    ], allow_empty = True),
+    includes = [
+        "include",
+        "include/cccl",
+    ],
     linkopts = [
         "-L{lib}",
         "-lcudart_static",

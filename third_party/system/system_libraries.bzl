@@ -71,9 +71,10 @@ HEADERS = {
     "gloo_headers": ("/usr/include/gloo/context.h", "libgloo-dev"),
 }
 
-# Parts of libc that are libraries of their own only by name, and zlib, which
-# every system has.
-_SHARED = ["-latomic", "-lm", "-lpthread", "-lrt", "-lz"]
+# Parts of libc that are libraries of their own only by name; zlib, which every
+# system has; and what glog asks for on x86-64, whose archive is not for programs
+# that may lie anywhere (PIE).
+_SHARED = ["-latomic", "-lm", "-lpthread", "-lrt", "-lunwind", "-lz"]
 
 _HEAD = """# Written by third_party/system/system_libraries.bzl.
 load("@rules_cc//cc:defs.bzl", "cc_library")

@@ -57,6 +57,38 @@ class MicroTest(unittest.TestCase):
             self.assertNotEqual(row["library_version"], "")
             self.assertNotEqual(row["hardware"], "")
 
+    def test_the_way_of_a_gpu_row(self):
+        """With the CPU in the place of a device: everything but its clock."""
+        on_device = {"device": "cuda", "hardware_class": "gpu"}
+        alone = job("One", library="null") | on_device
+        batch = job("Batch", library="null", gpu_batch=4, l2="hot") | on_device
+        run = micro([alone, batch])
+        self.assertEqual(run.code, 0, run.stderr)
+        rows = {
+            row["transform"]: row
+            for row in harness.rows_of(run.records, "null")
+            if row["device"] == "cuda"
+        }
+        self.assertEqual(sorted(rows), ["Batch", "One"])
+        one, many = rows["One"], rows["Batch"]
+        self.assertEqual(one["gpu"]["l2"], "cold")
+        self.assertIn("cold", one["labels"])
+        self.assertEqual(one["timed_unit"], "chunk")
+        self.assertGreaterEqual(len(one["samples_s"]), 20)
+        self.assertEqual(many["gpu"]["l2"], "hot")
+        self.assertEqual(many["gpu"]["batch"], 4)
+        self.assertEqual(many["timed_unit"], "batch")
+        self.assertEqual(many["items"], 4 * len(many["samples_s"]))
+        for row in rows.values():
+            self.assertEqual(row["gpu"]["clocks_mhz"], [])
+            self.assertGreater(row["gpu"]["copy_bytes_per_s"], 0)
+            self.assertIn("gpu_memory", row)
+
+    def test_settings_of_a_gpu_are_not_for_the_cpu(self):
+        run = micro([job("ok", library="null", l2="hot")])
+        self.assertEqual(run.code, 1)
+        self.assertIn("are for device cuda", run.stderr)
+
     def test_short_calls_are_timed_in_chunks(self):
         row = micro([job("noop")]).rows[-1]
         if row["p50_s"] / (row["items"] / len(row["samples_s"])) < 5e-6:

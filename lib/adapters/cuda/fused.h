@@ -32,11 +32,36 @@ cudaError_t WarpBytes(const ByteImage* in, const Projection* projections,
                       int count, Edge edge, const ByteImage* out,
                       int max_height, int max_width, cudaStream_t stream);
 
-// How threads reach the pixels of planes; the results are the same.
-enum class WarpPath { kTile, kGather8, kGather32 };
+// How threads reach the pixels of planes. The results are the same, but for
+// kFiltered: there the texture units weigh, in steps of 1/256 of a pixel.
+// kQuads and kFiltered need the textures of `in`.
+enum class WarpPath {
+  kTile,
+  kGather8,
+  kGather16,
+  kGather32,
+  kQuads,
+  kFiltered
+};
+
+// Planes as texture units see them. Made once for a buffer, whatever comes to
+// lie in it.
+struct WarpTextures {
+  static constexpr int kMost = 16;
+  cudaTextureObject_t objects[kMost] = {};
+  int count = 0;
+  // Images in each but the last.
+  int images_each = 1;
+};
+// cudaErrorNotSupported: rows of `in` are no multiple of what textures need (32
+// bytes), or there are too many images.
+cudaError_t MakeWarpTextures(const Planes& in, WarpTextures* textures);
+void FreeWarpTextures(WarpTextures* textures);
+
 cudaError_t WarpPlanes(const Planes& in, const Projection* projections,
                        Edge edge, WarpPath path, float* out,
-                       cudaStream_t stream);
+                       cudaStream_t stream,
+                       const WarpTextures* textures = nullptr);
 
 // Gaussian blur of 2 * radius + 1 pixels, the border reflected. `sigmas` has
 // one for each image. REQUIRES: 1 <= radius <= kMaxBlurRadius, and sides larger

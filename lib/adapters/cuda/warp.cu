@@ -172,6 +172,62 @@ __global__ __launch_bounds__(kThreads) void GatherKernel(PlaneArgs args) {
   GatherTile<kWarpWidth>(args, args.projections[blockIdx.z]);
 }
 
+// A quad of the texture units: the four pixels around a place in one fetch,
+// each as it is in memory, so that results are those of the other paths.
+__device__ __forceinline__ float4 QuadAt(cudaTextureObject_t texture, int x,
+                                         int y) {
+  // Between the centres of the four, half a pixel from where others start.
+  return tex2Dgather<float4>(texture, static_cast<float>(x) + 1.0f,
+                             static_cast<float>(y) + 1.0f, 0);
+}
+
+// Rows of a texture: all rows of a channel, then those of the next one.
+template <bool kFiltered>
+__global__ __launch_bounds__(kThreads) void TextureKernel(
+    PlaneArgs args, WarpTextures textures) {
+  const Projection projection = args.projections[blockIdx.z];
+  const int64_t image =
+      static_cast<int64_t>(blockIdx.z) * 3 * args.height * args.width;
+  const cudaTextureObject_t texture =
+      textures.objects[blockIdx.z / textures.images_each];
+  const int top =
+      static_cast<int>(blockIdx.z % textures.images_each) * 3 * args.height;
+  const int x =
+      blockIdx.x * kTile + TileX<16>(threadIdx.x & 31, threadIdx.x / 32);
+  const int first =
+      blockIdx.y * kTile + TileY<16>(threadIdx.x & 31, threadIdx.x / 32);
+#pragma unroll
+  for (int i = 0; i < kTile; i += 8) {
+    const int y = first + i;
+    if (x >= args.width || y >= args.height) continue;
+    const Place place =
+        PlaceOf(projection, x, y, args.height, args.width, args.edge);
+    const Corner corner = CornerOf(place);
+    float v[3];
+    // Beyond the first and last rows lie other channels.
+    if (corner.x < 0 || corner.x + 1 >= args.width || corner.y < 0 ||
+        corner.y + 1 >= args.height) {
+      GatherPixel(args, args.in + image, corner, v);
+    } else if (kFiltered) {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) {
+        v[c] = tex2D<float>(
+            texture, place.x + 0.5f,
+            place.y + 0.5f + static_cast<float>(top + c * args.height));
+      }
+    } else {
+#pragma unroll
+      for (int c = 0; c < 3; ++c) {
+        const float4 quad =
+            QuadAt(texture, corner.x, corner.y + top + c * args.height);
+        v[c] = Between(Between(quad.w, quad.z, corner.right),
+                       Between(quad.x, quad.y, corner.right), corner.below);
+      }
+    }
+    StoreTilePixel(args, image, x, y, v);
+  }
+}
+
 // Pixels that a tile reads: columns left to left + pitch - 1, rows from top.
 struct Box {
   int left;
@@ -287,11 +343,59 @@ cudaError_t WarpBytes(const ByteImage* in, const Projection* projections,
   return cudaGetLastError();
 }
 
+cudaError_t MakeWarpTextures(const Planes& in, WarpTextures* textures) {
+  cudaDeviceProp device;
+  cudaError_t error = cudaGetDeviceProperties(&device, 0);
+  if (error != cudaSuccess) return error;
+  const int rows = 3 * in.height;
+  const int64_t image = int64_t{4} * rows * in.width;
+  // As many images as fit, each texture at an address that may start one.
+  int each = rows > 0 ? device.maxTexture2DLinear[1] / rows : 0;
+  while (each > 0 && each * image % device.textureAlignment != 0) --each;
+  const bool fits = each > 0 && in.width <= device.maxTexture2DLinear[0] &&
+                    4 * in.width % device.texturePitchAlignment == 0 &&
+                    (in.count + each - 1) / each <= WarpTextures::kMost;
+  if (!fits) return cudaErrorNotSupported;
+  *textures = WarpTextures();
+  textures->images_each = each;
+  for (int first = 0; first < in.count; first += each) {
+    cudaResourceDesc memory = {};
+    memory.resType = cudaResourceTypePitch2D;
+    memory.res.pitch2D.devPtr = in.data + first * (image / 4);
+    memory.res.pitch2D.desc = cudaCreateChannelDesc<float>();
+    memory.res.pitch2D.width = in.width;
+    memory.res.pitch2D.height = min(each, in.count - first) * rows;
+    memory.res.pitch2D.pitchInBytes = int64_t{4} * in.width;
+    cudaTextureDesc how = {};
+    how.addressMode[0] = how.addressMode[1] = cudaAddressModeClamp;
+    how.filterMode = cudaFilterModeLinear;
+    error = cudaCreateTextureObject(&textures->objects[textures->count],
+                                    &memory, &how, nullptr);
+    if (error != cudaSuccess) {
+      FreeWarpTextures(textures);
+      return error;
+    }
+    ++textures->count;
+  }
+  return cudaSuccess;
+}
+
+void FreeWarpTextures(WarpTextures* textures) {
+  for (int i = 0; i < textures->count; ++i) {
+    cudaDestroyTextureObject(textures->objects[i]);
+  }
+  *textures = WarpTextures();
+}
+
 cudaError_t WarpPlanes(const Planes& in, const Projection* projections,
                        Edge edge, WarpPath path, float* out,
-                       cudaStream_t stream) {
+                       cudaStream_t stream, const WarpTextures* textures) {
   if (in.count == 0) return cudaSuccess;
   if (edge == Edge::kReflect) return cudaErrorInvalidValue;
+  const bool fetches = path == WarpPath::kQuads || path == WarpPath::kFiltered;
+  if (fetches && (textures == nullptr || textures->count == 0)) {
+    return cudaErrorInvalidValue;
+  }
   const PlaneArgs args = {in.data, out, projections, in.height, in.width, edge};
   const dim3 grid((in.width + kTile - 1) / kTile,
                   (in.height + kTile - 1) / kTile, in.count);
@@ -301,6 +405,15 @@ cudaError_t WarpPlanes(const Planes& in, const Projection* projections,
       break;
     case WarpPath::kGather8:
       GatherKernel<8><<<grid, kThreads, 0, stream>>>(args);
+      break;
+    case WarpPath::kGather16:
+      GatherKernel<16><<<grid, kThreads, 0, stream>>>(args);
+      break;
+    case WarpPath::kQuads:
+      TextureKernel<false><<<grid, kThreads, 0, stream>>>(args, *textures);
+      break;
+    case WarpPath::kFiltered:
+      TextureKernel<true><<<grid, kThreads, 0, stream>>>(args, *textures);
       break;
     case WarpPath::kGather32:
       GatherKernel<32><<<grid, kThreads, 0, stream>>>(args);

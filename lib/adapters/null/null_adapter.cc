@@ -22,7 +22,7 @@ absl::StatusOr<Output> NullTransform::RunForOutput(int64_t item) {
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
     const TransformSpec& spec, const Corpus& corpus) {
-  return std::make_unique<NullTransform>();
+  return std::make_unique<NullTransform>(spec.device == "cuda");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::PrepareDecoder(

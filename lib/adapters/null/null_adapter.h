@@ -9,16 +9,24 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
+#include "lib/adapters/worker/host_probe.h"
 #include "lib/media/corpus.h"
 
 namespace feedrate {
 
-// The output, which no one should compare, has no bytes.
+// The output, which no one should compare, has no bytes. `on_device`: timed as
+// on a device, with the CPU in its place.
 class NullTransform : public PreparedTransform {
  public:
+  explicit NullTransform(bool on_device = false) : on_device_(on_device) {}
   void Seed(uint64_t seed) override {}
   void Run(int64_t item) override;
   absl::StatusOr<Output> RunForOutput(int64_t item) override;
+  DeviceProbe* device() override { return on_device_ ? &probe_ : nullptr; }
+
+ private:
+  const bool on_device_;
+  HostProbe probe_;
 };
 
 // Takes any operation, with any parameters: none of them can matter.

@@ -12,6 +12,7 @@ import random
 import traceback
 
 import clips
+import device_timing
 import numpy as np
 import numpy.random  # Else imported by the first job that seeds it.
 import outputs
@@ -27,6 +28,8 @@ class Child:
         self._corpus = None
         self._operation = None
         self._inputs = None
+        self._device = None
+        self._batch = 0
         self._output_fd = None
         self._loader = None
         self._mixture = None
@@ -49,7 +52,8 @@ class Child:
             return error_reply(error)
 
     def _prepare(self, command):
-        self._operation = self._loader = self._mixture = None
+        self._operation = self._loader = None
+        self._mixture = self._device = None
         self._library.use_threads(command)
         if "loader" in command:
             from loaders.job import LoaderJob
@@ -66,20 +70,35 @@ class Child:
         # What stays until the end need not be looked at again.
         gc.collect()
         gc.freeze()
-        return {
+        reply = {
             "version": self._library.version(),
             "clock_pair_s": timing.clock_pair_s(),
             "threads": self._library.threads(),
         }
+        if self._device is not None:
+            reply["device_copy_bytes_per_s"] = self._device.copy_bytes_per_s()
+        return reply
 
     def _prepare_operation(self, command):
-        if command.get("device", "cpu") != "cpu":
-            raise ValueError(f"no device {command['device']!r} in this worker")
+        self._device = self._find_device(command.get("device", "cpu"))
+        self._batch = command.get("batch", 0)
         if self._corpus is None:
             self._corpus = Corpus(self._corpus_fd)
-            self._inputs = [None] * len(self._corpus)
+        self._inputs = [None] * len(self._corpus)
         self._operation = self._library.make(command)
         self._seed(command.get("seed", 0))
+        if self._device is not None:
+            for i in range(len(self._inputs)):
+                self._input(i)
+
+    def _find_device(self, name):
+        """What times a device, None for the CPU."""
+        if name == "cpu":
+            return None
+        device_of = getattr(self._library, "device_of", None)
+        if device_of is None:
+            raise ValueError(f"no device {name!r} in this worker")
+        return device_of(name)
 
     def _prepare_decoder(self, command):
         """An item is a video's path and the numbers of its clip's frames."""
@@ -103,6 +122,8 @@ class Child:
         chunk = command.get("chunk", 1)
         if count < 1 or first < 0 or chunk < 1:
             raise ValueError(f"count {count}, first {first}, chunk {chunk}")
+        if self._device is not None:
+            return self._time_on_device(command)
         inputs = [self._input(first + i) for i in range(count)]
         self._seed(command.get("seed", 0))
         samples, items = timing.time_calls(
@@ -113,6 +134,29 @@ class Child:
             self._operation.fresh,
         )
         return {"samples_s": samples, "items": items}
+
+    def _time_on_device(self, command):
+        self._seed(command.get("seed", 0))
+        # A batch is one call, so that a sample of so many items has one.
+        batched = self._batch > 0 and self._operation.native is not None
+        return device_timing.time_on_device(
+            self._device,
+            self._calls(command, self._batch if batched else 0),
+            1 if batched else command.get("chunk", 1),
+            command.get("limit_s", 0),
+            command.get("cold", False),
+        )
+
+    def _calls(self, command, batch):
+        """(call, input, items) of each call, made when it is its turn."""
+        first, count = command["first"], command["count"]
+        for at in range(first, first + count, batch or 1):
+            if not batch:
+                yield self._operation.call, self._fresh(self._input(at)), 1
+                continue
+            items = min(batch, first + count - at)
+            inputs = [self._input(at + i) for i in range(items)]
+            yield self._operation.native, self._device.stack(inputs), items
 
     def _output(self, command):
         if self._output_fd is not None:
@@ -146,9 +190,12 @@ class Child:
         """The library's own input, made when first asked for."""
         index %= len(self._inputs)
         if self._inputs[index] is None:
-            self._inputs[index] = self._library.input_of(
+            item = self._library.input_of(
                 self._corpus.item(index), self._corpus.layout
             )
+            if self._device is not None:
+                item = self._device.place(item)
+            self._inputs[index] = item
         return self._inputs[index]
 
     def _seed(self, seed):

@@ -23,6 +23,16 @@ def threads():
     return torch.get_num_threads()
 
 
+def device_of(name):
+    """What times the device of that name."""
+    if name != "cuda":
+        raise ValueError(f"no device {name!r} in this worker")
+    # Not at the top: the server imports this file, and must stay off CUDA.
+    from torch_device import CudaDevice
+
+    return CudaDevice()
+
+
 def seed(value):
     torch.manual_seed(value)
 

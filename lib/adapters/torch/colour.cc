@@ -54,7 +54,7 @@ TorchOp AddToChannels(Params* params) {
     for (const Range& shift : shifts) {
       drawn.push_back(std::round(random->Uniform(shift)));
     }
-    return AddWhole(in, PerChannel(drawn, at::kShort));
+    return AddWhole(in, PerChannel(drawn, at::kShort).to(in.device()));
   };
 }
 
@@ -71,20 +71,19 @@ at::Tensor Grey(const at::Tensor& rgb, const at::Tensor& weights) {
 }
 
 TorchOp Grayscale(Params* params) {
-  const at::Tensor weights =
-      PerChannel(params->Tuple("weights", 3), at::kFloat);
+  const Constant weights(PerChannel(params->Tuple("weights", 3), at::kFloat));
   return [weights](const at::Tensor& in, Random*) {
-    return ToBytes(Grey(in, weights)).expand_as(in).contiguous();
+    return ToBytes(Grey(in, weights.For(in))).expand_as(in).contiguous();
   };
 }
 
 TorchOp Saturation(Params* params) {
   const double factor = params->Number("factor");
   // Luma as ITU-R BT.601 defines it, as all libraries take it.
-  const at::Tensor weights = PerChannel({0.299, 0.587, 0.114}, at::kFloat);
+  const Constant weights(PerChannel({0.299, 0.587, 0.114}, at::kFloat));
   return [=](const at::Tensor& in, Random*) {
     const at::Tensor values = ToFloat(in);
-    return ToBytes(at::lerp(Grey(in, weights), values, factor));
+    return ToBytes(at::lerp(Grey(in, weights.For(in)), values, factor));
   };
 }
 

@@ -38,12 +38,13 @@ TorchOp GaussianBlur(Params* params) {
     params->Fail("sigma", "must be positive");
     return nullptr;
   }
-  const at::Tensor across = GaussianRow(size.width, sigma[0]);
-  const at::Tensor down = GaussianRow(size.height, sigma[1]).t();
+  const Constant across(GaussianRow(size.width, sigma[0]));
+  const Constant down(GaussianRow(size.height, sigma[1]).t());
   return [=](const at::Tensor& in, Random*) {
     const at::Tensor padded =
         at::reflection_pad2d(Batched(ToFloat(in)), size.Padding());
-    return ToBytes(Unbatched(Convolve(Convolve(padded, across), down)));
+    return ToBytes(
+        Unbatched(Convolve(Convolve(padded, across.For(in)), down.For(in))));
   };
 }
 
@@ -51,12 +52,12 @@ TorchOp FixedKernel(Params* params) {
   const std::vector<double> weights = params->Tuple("kernel", 9);
   const double scale = params->Number("scale");
   if (scale == 0) params->Fail("scale", "must not be 0");
-  const at::Tensor kernel =
-      at::tensor(weights, at::kDouble).div_(scale).to(at::kFloat).view({3, 3});
+  const Constant kernel(
+      at::tensor(weights, at::kDouble).div_(scale).to(at::kFloat).view({3, 3}));
   return [kernel](const at::Tensor& in, Random*) {
     const at::Tensor padded =
         at::replication_pad2d(Batched(ToFloat(in)), {1, 1, 1, 1});
-    return ToBytes(Unbatched(Convolve(padded, kernel)));
+    return ToBytes(Unbatched(Convolve(padded, kernel.For(in))));
   };
 }
 
@@ -64,15 +65,16 @@ TorchOp FixedKernel(Params* params) {
 // stay. The smoothing is that of Pillow and torchvision.
 TorchOp Sharpen(Params* params) {
   const double factor = params->Number("sharpness_factor");
-  const at::Tensor kernel =
+  const Constant kernel(
       at::tensor({1., 1., 1., 1., 5., 1., 1., 1., 1.}, at::kDouble)
           .div_(13)
           .to(at::kFloat)
-          .view({3, 3});
+          .view({3, 3}));
   return [=](const at::Tensor& in, Random*) {
     if (in.size(1) < 3 || in.size(2) < 3) return in.clone();
     const at::Tensor values = ToFloat(in);
-    const at::Tensor smooth = Unbatched(Convolve(Batched(values), kernel));
+    const at::Tensor smooth =
+        Unbatched(Convolve(Batched(values), kernel.For(in)));
     const auto inner = [](const at::Tensor& image) {
       return image.slice(1, 1, -1).slice(2, 1, -1);
     };
@@ -110,7 +112,7 @@ TorchOp MotionBlur(Params* params) {
   return [=](const at::Tensor& in, Random* random) {
     const double degrees = random->Uniform(angle);
     const at::Tensor kernel =
-        LineKernel(size, degrees, random->Uniform(direction));
+        LineKernel(size, degrees, random->Uniform(direction)).to(in.device());
     const int64_t edge = size / 2;
     const at::Tensor image = Batched(ToFloat(in));
     if (!reflect) return ToBytes(Unbatched(Convolve(image, kernel, edge)));

@@ -13,8 +13,9 @@ namespace feedrate {
 namespace {
 
 // 0, 1, ... as a column (dim 1) or a row (dim 2) of CHW.
-at::Tensor Places(int64_t size, int dim) {
-  const at::Tensor places = at::arange(size, at::kFloat);
+at::Tensor Places(const at::Tensor& like, int dim) {
+  const int64_t size = like.size(dim);
+  const at::Tensor places = at::arange(size, FloatsLike(like));
   return dim == 1 ? places.reshape({1, size, 1}) : places.reshape({1, 1, size});
 }
 
@@ -29,7 +30,7 @@ Gradient Linear(Params* params) {
   return [angle](const at::Tensor& like, Random*) {
     const int dim = angle % 180 != 0 ? 1 : 2;
     const int64_t size = like.size(dim);
-    at::Tensor ramp = Places(size, dim).div_(
+    at::Tensor ramp = Places(like, dim).div_(
         static_cast<double>(std::max<int64_t>(size - 1, 1)));
     return angle >= 180 ? ramp.neg_().add_(1) : ramp;
   };
@@ -47,16 +48,16 @@ Gradient FromCorner(Params* params) {
     const int64_t chosen = corner == kAnyCorner ? random->Below(4) : corner;
     const double right = static_cast<double>(like.size(2) - 1);
     const double bottom = static_cast<double>(like.size(1) - 1);
-    at::Tensor dx = Places(like.size(2), 2).sub_(chosen % 2 == 1 ? right : 0);
-    at::Tensor dy = Places(like.size(1), 1).sub_(chosen / 2 == 1 ? bottom : 0);
+    at::Tensor dx = Places(like, 2).sub_(chosen % 2 == 1 ? right : 0);
+    at::Tensor dy = Places(like, 1).sub_(chosen / 2 == 1 ? bottom : 0);
     const double diagonal = std::max(1.0, std::hypot(right, bottom));
     return at::hypot(dx, dy).div_(-diagonal).add_(1);
   };
 }
 
 // exp(-d^2 / (2 sigma^2)) of each place along a side.
-at::Tensor Bell(int64_t size, int dim, double centre, double sigma) {
-  return Places(size, dim)
+at::Tensor Bell(const at::Tensor& like, int dim, double centre, double sigma) {
+  return Places(like, dim)
       .sub_(centre)
       .square_()
       .mul_(-0.5 / (sigma * sigma))
@@ -81,8 +82,7 @@ Gradient FromPoint(Params* params) {
     // A Gaussian of two coordinates is the product of two of one.
     const double centre_x = random->Uniform(x) * static_cast<double>(width);
     const double centre_y = random->Uniform(y) * static_cast<double>(height);
-    return Bell(width, 2, centre_x, reach)
-        .mul(Bell(height, 1, centre_y, reach));
+    return Bell(like, 2, centre_x, reach).mul(Bell(like, 1, centre_y, reach));
   };
 }
 

@@ -19,7 +19,7 @@ TorchOp GaussianNoise(Params* params) {
   const double std = params->Number("std");
   return [=](const at::Tensor& in, Random*) {
     return ToBytes(
-        at::randn(in.sizes(), at::kFloat).mul_(std).add_(mean).add_(in));
+        at::randn(in.sizes(), FloatsLike(in)).mul_(std).add_(mean).add_(in));
   };
 }
 
@@ -32,7 +32,8 @@ TorchOp SaltAndPepper(Params* params) {
   return [=](const at::Tensor& in, Random* random) {
     const double share = random->Uniform(amount);
     const double white = share * random->Uniform(salt);
-    const at::Tensor drawn = at::rand({1, in.size(1), in.size(2)}, at::kFloat);
+    const at::Tensor drawn =
+        at::rand({1, in.size(1), in.size(2)}, FloatsLike(in));
     const at::Tensor peppered = at::where(drawn.lt(share), black, in);
     return at::where(drawn.lt(white), white_value, peppered);
   };
@@ -67,7 +68,8 @@ TorchOp DropChannels(Params* params) {
 TorchOp ShuffleDimension(Params* params) {
   const int dim = params->Integer("dim");
   return [dim](const at::Tensor& in, Random*) {
-    return at::index_select(in, dim, at::randperm(in.size(dim), at::kLong));
+    return at::index_select(in, dim,
+                            at::randperm(in.size(dim), IndexesLike(in)));
   };
 }
 
@@ -75,9 +77,9 @@ TorchOp SelectIndexes(Params* params) {
   const int dim = params->Integer("dim");
   const std::vector<double> numbers = params->Tuple("index");
   const std::vector<int64_t> index(numbers.begin(), numbers.end());
-  const at::Tensor order = at::tensor(index, at::TensorOptions(at::kLong));
+  const Constant order(at::tensor(index, at::TensorOptions(at::kLong)));
   return [=](const at::Tensor& in, Random*) {
-    return at::index_select(in, dim, order);
+    return at::index_select(in, dim, order.For(in));
   };
 }
 

@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -37,6 +38,29 @@ inline at::Tensor ToFloat(const at::Tensor& bytes) {
 // Rounded to the nearest, saturating. Works in place on `values`.
 inline at::Tensor ToBytes(at::Tensor values) {
   return values.round_().clamp_(0, 255).to(at::kByte);
+}
+
+// What an operation needs beside its input, made once: a tensor that goes where
+// the inputs are.
+class Constant {
+ public:
+  explicit Constant(at::Tensor value) : value_(std::move(value)) {}
+
+  const at::Tensor& For(const at::Tensor& in) const {
+    if (value_.device() != in.device()) value_ = value_.to(in.device());
+    return value_;
+  }
+
+ private:
+  mutable at::Tensor value_;
+};
+
+// Floats, or whole numbers, where `in` is.
+inline at::TensorOptions FloatsLike(const at::Tensor& in) {
+  return in.options().dtype(at::kFloat);
+}
+inline at::TensorOptions IndexesLike(const at::Tensor& in) {
+  return in.options().dtype(at::kLong);
 }
 
 // A batch of one, and back.

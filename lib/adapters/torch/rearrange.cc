@@ -83,7 +83,8 @@ TorchOp Jigsaw(Params* params) {
             .permute({1, 3, 0, 2, 4})
             .reshape({rows * columns, channels, tile_y, tile_x});
     const at::Tensor order =
-        fixed.defined() ? fixed : at::randperm(rows * columns, at::kLong);
+        fixed.defined() ? fixed.to(in.device())
+                        : at::randperm(rows * columns, IndexesLike(in));
     return at::index_select(tiles, 0, order)
         .view({rows, columns, channels, tile_y, tile_x})
         .permute({2, 0, 3, 1, 4})

@@ -17,6 +17,8 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/torch/make_op.h"
 #include "lib/adapters/torch/op.h"
+#include "lib/adapters/torch/torch_probe.h"
+#include "lib/adapters/worker/device_probe.h"
 #include "lib/adapters/worker/random.h"
 #include "lib/base/status_macros.h"
 
@@ -30,13 +32,28 @@ at::Tensor TensorOf(const ItemView& item) {
                        {item.channels, item.height, item.width}, at::kByte);
 }
 
+// On the device that there is a probe for, else where it is.
+at::Tensor Placed(const at::Tensor& tensor, const DeviceProbe* probe) {
+  return probe == nullptr ? tensor : tensor.to(c10::DeviceType::CUDA);
+}
+
 class TorchTransform : public PreparedTransform {
  public:
-  TorchTransform(TorchOp op, const Corpus& corpus) : op_(std::move(op)) {
+  // `probe` is null on the CPU.
+  TorchTransform(TorchOp op, const Corpus& corpus,
+                 std::unique_ptr<DeviceProbe> probe)
+      : op_(std::move(op)), probe_(std::move(probe)) {
     inputs_.reserve(corpus.size());
     for (int64_t i = 0; i < corpus.size(); ++i) {
-      inputs_.push_back(TensorOf(corpus.item(i)));
+      inputs_.push_back(Placed(TensorOf(corpus.item(i)), probe_.get()));
     }
+  }
+
+  DeviceProbe* device() override { return probe_.get(); }
+  // The output of the last call stands for all.
+  DeviceBytes BytesOf(int64_t item) override {
+    return {static_cast<int64_t>(inputs_[item].nbytes()),
+            static_cast<int64_t>(output_.nbytes())};
   }
 
   void Seed(uint64_t seed) override {
@@ -58,8 +75,9 @@ class TorchTransform : public PreparedTransform {
       return absl::InternalError("an output is not contiguous bytes");
     }
     Output output;
-    output.data = output_.const_data_ptr();
-    output.bytes = static_cast<int64_t>(output_.nbytes());
+    shown_ = output_.cpu();
+    output.data = shown_.const_data_ptr();
+    output.bytes = static_cast<int64_t>(shown_.nbytes());
     output.dtype = "uint8";
     output.layout = "CHW";
     output.shape = output_.sizes().vec();
@@ -69,21 +87,33 @@ class TorchTransform : public PreparedTransform {
  private:
   TorchOp op_;
   Random random_;
+  std::unique_ptr<DeviceProbe> probe_;
   std::vector<at::Tensor> inputs_;
   at::Tensor output_;
+  // On the CPU, for RunForOutput.
+  at::Tensor shown_;
 };
 
 // Every frame of a clip by itself, all with one draw of parameters.
 class TorchClipTransform : public PreparedTransform {
  public:
-  TorchClipTransform(TorchOp op, const Corpus& corpus) : op_(std::move(op)) {
+  TorchClipTransform(TorchOp op, const Corpus& corpus,
+                     std::unique_ptr<DeviceProbe> probe)
+      : op_(std::move(op)), probe_(std::move(probe)) {
     inputs_.reserve(corpus.size());
     for (int64_t i = 0; i < corpus.size(); ++i) {
       const ItemView item = corpus.item(i);
-      inputs_.push_back(at::from_blob(
+      const at::Tensor clip = at::from_blob(
           const_cast<void*>(item.data),
-          {item.frames, item.channels, item.height, item.width}, at::kByte));
+          {item.frames, item.channels, item.height, item.width}, at::kByte);
+      inputs_.push_back(Placed(clip, probe_.get()));
     }
+  }
+
+  DeviceProbe* device() override { return probe_.get(); }
+  DeviceBytes BytesOf(int64_t item) override {
+    return {static_cast<int64_t>(inputs_[item].nbytes()),
+            static_cast<int64_t>(output_.nbytes())};
   }
 
   void Seed(uint64_t seed) override { random_ = Random(seed); }
@@ -109,8 +139,9 @@ class TorchClipTransform : public PreparedTransform {
       return absl::InternalError("an output is not contiguous bytes");
     }
     Output output;
-    output.data = output_.const_data_ptr();
-    output.bytes = static_cast<int64_t>(output_.nbytes());
+    shown_ = output_.cpu();
+    output.data = shown_.const_data_ptr();
+    output.bytes = static_cast<int64_t>(shown_.nbytes());
     output.dtype = "uint8";
     output.layout = "TCHW";
     output.shape = output_.sizes().vec();
@@ -120,9 +151,11 @@ class TorchClipTransform : public PreparedTransform {
  private:
   TorchOp op_;
   Random random_;
+  std::unique_ptr<DeviceProbe> probe_;
   std::vector<at::Tensor> inputs_;
   std::vector<at::Tensor> frames_;
   at::Tensor output_;
+  at::Tensor shown_;
 };
 
 absl::Status CheckCorpus(const Corpus& corpus) {
@@ -156,17 +189,22 @@ int TorchAdapter::threads() const { return at::get_num_threads(); }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
     const TransformSpec& spec, const Corpus& corpus) {
-  if (!spec.device.empty() && spec.device != "cpu") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "this worker of torch runs on the cpu, not on ", spec.device));
+  std::unique_ptr<DeviceProbe> probe;
+  if (spec.device == "cuda") {
+    ASSIGN_OR_RETURN(probe, MakeTorchProbe());
+  } else if (!spec.device.empty() && spec.device != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("torch runs on cpu or cuda, not on ", spec.device));
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
   SetThreads(spec);
   ASSIGN_OR_RETURN(TorchOp op, MakeTorchOp(spec));
   if (corpus.item(0).frames > 1) {
-    return std::make_unique<TorchClipTransform>(std::move(op), corpus);
+    return std::make_unique<TorchClipTransform>(std::move(op), corpus,
+                                                std::move(probe));
   }
-  return std::make_unique<TorchTransform>(std::move(op), corpus);
+  return std::make_unique<TorchTransform>(std::move(op), corpus,
+                                          std::move(probe));
 }
 
 }  // namespace feedrate

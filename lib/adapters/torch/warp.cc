@@ -67,7 +67,7 @@ at::Tensor AffineGrid(const Matrix& m, const at::Tensor& in) {
                   m[3] * width / height, m[4],
                   (2 * (m[3] * x + m[4] * y + m[5]) + 1) / height - 1},
                  at::kDouble);
-  return at::affine_grid_generator(theta.to(at::kFloat).view({1, 2, 3}),
+  return at::affine_grid_generator(theta.to(FloatsLike(in)).view({1, 2, 3}),
                                    {1, in.size(0), in.size(1), in.size(2)},
                                    Sampler::kAlignCorners);
 }
@@ -124,8 +124,8 @@ at::Tensor GridOf(at::Tensor x, at::Tensor y) {
 
 // As `h` says: x' = (h0 x + h1 y + h2) / (h6 x + h7 y + 1), and y' alike.
 at::Tensor PerspectiveGrid(const std::vector<double>& h, const at::Tensor& in) {
-  const at::Tensor x = at::arange(in.size(2), at::kFloat).view({1, -1});
-  const at::Tensor y = at::arange(in.size(1), at::kFloat).view({-1, 1});
+  const at::Tensor x = at::arange(in.size(2), FloatsLike(in)).view({1, -1});
+  const at::Tensor y = at::arange(in.size(1), FloatsLike(in)).view({-1, 1});
   const auto plane = [&](double a, double b, double c) {
     return x.mul(a).add(y.mul(b).add_(c));
   };
@@ -196,15 +196,18 @@ TorchOp Elastic(Params* params) {
     params->Fail("sigma", "must be positive");
     return nullptr;
   }
-  const at::Tensor across = GaussianRow(size.width, sigma);
-  const at::Tensor down = GaussianRow(size.height, sigma).t();
+  const Constant across(GaussianRow(size.width, sigma));
+  const Constant down(GaussianRow(size.height, sigma).t());
   return [=](const at::Tensor& in, Random*) {
     const at::Tensor noise =
-        at::rand({1, 2, in.size(1), in.size(2)}, at::kFloat).mul_(2).sub_(1);
+        at::rand({1, 2, in.size(1), in.size(2)}, FloatsLike(in))
+            .mul_(2)
+            .sub_(1);
     const at::Tensor smooth = Unbatched(Convolve(
-        Convolve(at::reflection_pad2d(noise, size.Padding()), across), down));
-    const at::Tensor x = at::arange(in.size(2), at::kFloat).view({1, -1});
-    const at::Tensor y = at::arange(in.size(1), at::kFloat).view({-1, 1});
+        Convolve(at::reflection_pad2d(noise, size.Padding()), across.For(in)),
+        down.For(in)));
+    const at::Tensor x = at::arange(in.size(2), FloatsLike(in)).view({1, -1});
+    const at::Tensor y = at::arange(in.size(1), FloatsLike(in)).view({-1, 1});
     return sampler(
         in, GridOf(smooth[0].mul(alpha).add_(x), smooth[1].mul(alpha).add_(y)));
   };

@@ -1,5 +1,6 @@
 #include "lib/adapters/worker/adapter.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "lib/adapters/worker/loader_adapter.h"
 
 namespace feedrate {
+
+void PreparedTransform::RunChunk(int64_t first, int64_t count,
+                                 int64_t num_items) {
+  for (int64_t i = 0; i < count; ++i) Run((first + i) % num_items);
+}
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> Adapter::PrepareLoader(
     const TransformSpec& spec, const LoaderInput& input) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/adapters/worker/device_probe.h"
 #include "lib/media/corpus.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
@@ -32,6 +33,12 @@ struct Output {
   std::vector<int64_t> shape;
 };
 
+// What a call on a device reads and writes for one item.
+struct DeviceBytes {
+  int64_t in = 0;
+  int64_t out = 0;
+};
+
 // A transform that is ready to run on the items of a corpus. Not thread-safe.
 // Any method may throw what the library throws; the worker answers with it.
 class PreparedTransform {
@@ -47,6 +54,15 @@ class PreparedTransform {
 
   // The same work, with its output.
   virtual absl::StatusOr<Output> RunForOutput(int64_t item) = 0;
+
+  // On a device. Run then only enqueues the work, and outputs stay there.
+
+  // What times the device; null: the transform runs on the CPU.
+  virtual DeviceProbe* device() { return nullptr; }
+  // Items first … first+count-1, modulo `num_items`: one call where the library
+  // takes batches, which are of `spec.batch` items at most, else one an item.
+  virtual void RunChunk(int64_t first, int64_t count, int64_t num_items);
+  virtual DeviceBytes BytesOf(int64_t item) { return {}; }
 };
 
 // What a loader reads; `source` of its spec says which.

@@ -15,9 +15,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/adapters/worker/device_timing.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/gpu.h"
+#include "lib/machine/gpu_clock.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
@@ -199,7 +202,21 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   reply.version = adapter_->version();
   reply.clock_pair_s = ClockPairSeconds();
   reply.threads = adapter_->threads();
+  if (transform_ != nullptr && transform_->device() != nullptr) {
+    OpenClock();
+    reply.device_copy_bytes_per_s = transform_->device()->CopyBytesPerSecond();
+  }
   return PrepareReplyLine(reply);
+}
+
+// Without a clock rows say nothing of it, and are rows all the same.
+void ChildSession::OpenClock() {
+  clock_ = nullptr;
+  const std::string bus = transform_->device()->pci_bus_id();
+  if (bus.empty()) return;
+  absl::StatusOr<std::unique_ptr<GpuClock>> clock =
+      GpuClock::Open(NvmlLibraries(), bus);
+  if (clock.ok()) clock_ = std::move(*clock);
 }
 
 absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
@@ -208,6 +225,13 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   transform_->Seed(command.seed);
   PreparedTransform* const transform = transform_.get();
   const TimingPlan plan = PlanOf(command, num_items_);
+  if (transform->device() != nullptr) {
+    ReadClock read_clock;
+    if (clock_ != nullptr) read_clock = [this] { return clock_->Read(); };
+    TimeReply reply = TimeOnDevice(plan, command.cold, transform, read_clock);
+    reply.device->max_clock_mhz = clock_ == nullptr ? 0 : clock_->max_mhz();
+    return TimeReplyLine(reply);
+  }
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
   const Timings timings = slowdown > 0

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/output_file.h"
+#include "lib/machine/gpu_clock.h"
 #include "lib/media/corpus.h"
 #include "lib/worker/message.h"
 
@@ -44,6 +45,7 @@ class ChildSession {
   absl::StatusOr<std::string> ShowOutputs(const OutputCommand& command);
   absl::StatusOr<Output> OutputOf(int64_t index, uint64_t seed);
   absl::Status MapCorpus();
+  void OpenClock();
 
   Adapter* adapter_;
   int input_fd_;
@@ -55,6 +57,8 @@ class ChildSession {
   // One of them at most.
   std::unique_ptr<PreparedTransform> transform_;
   std::unique_ptr<PreparedLoader> loader_;
+  // Of the device that the transform runs on; null where it has none.
+  std::unique_ptr<GpuClock> clock_;
   // Of the last answer; gone with the next command.
   std::optional<OutputFile> outputs_;
 };

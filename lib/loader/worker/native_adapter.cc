@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/time_epoch.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/epoch.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/remote_source.h"
@@ -151,11 +152,17 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
   ASSIGN_OR_RETURN(const LoaderOptions options, NativeOptions(spec));
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    NativeSource(*spec.loader, input));
+  std::unique_ptr<BatchMemory> memory;
   std::unique_ptr<DeviceCopy> copy;
-  if (spec.loader->scope == kCopyScope) copy = std::make_unique<HostCopy>();
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Loader> loader,
-      Loader::Create(std::move(source), options, nullptr, std::move(copy)));
+  if (spec.loader->scope == kCopyScope && spec.device == "cuda") {
+    ASSIGN_OR_RETURN(memory, PinnedMemory());
+    ASSIGN_OR_RETURN(copy, CudaCopy());
+  } else if (spec.loader->scope == kCopyScope) {
+    copy = std::make_unique<HostCopy>();
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Loader> loader,
+                   Loader::Create(std::move(source), options, std::move(memory),
+                                  std::move(copy)));
   threads_ = std::max(1, options.workers);
   return std::make_unique<NativeLoader>(std::move(loader));
 }

@@ -18,6 +18,7 @@
 namespace feedrate {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -218,6 +219,14 @@ TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
       HasSubstr("on the cpu"));
+  // Where there is a GPU, and CUDA was built in, that is what it copies to.
+  spec.loader->scope = kCopyScope;
+  const auto copies = adapter.PrepareLoader(spec, input);
+  if (!copies.ok()) {
+    EXPECT_THAT(
+        std::string(copies.status().message()),
+        AnyOf(HasSubstr("built without CUDA"), HasSubstr("there is no GPU")));
+  }
   spec = Spec("files");
   spec.native_op = "feedrate::mixup";
   spec.params = {"beta=1"};

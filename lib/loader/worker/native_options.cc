@@ -108,11 +108,14 @@ absl::StatusOr<NativeSettings> ParseNativeSettings(
 }
 
 absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
-  if (!spec.device.empty() && spec.device != "cpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("native delivers on the cpu, not on ", spec.device));
-  }
   const LoaderSpec& loader = *spec.loader;
+  const bool copies = spec.device == "cuda" && loader.scope == kCopyScope;
+  if (!spec.device.empty() && spec.device != "cpu" && !copies) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("native delivers on the cpu, or copies to cuda in the "
+                     "scope ",
+                     kCopyScope, "; not ", spec.device, " in ", loader.scope));
+  }
   LoaderOptions options;
   ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
   ASSIGN_OR_RETURN(options.mix, MixOf(spec));

@@ -1,7 +1,8 @@
 // A management library for tests. FEEDRATE_FAKE_NVML says what it reports:
 // `h200` (the default), `two` (an H200 and an L4), `none` (a driver without a
 // GPU), `init` (does not start), `lost` (the second GPU fell off the bus) or
-// `sparse` (a GPU of which only the name can be read).
+// `sparse` (a GPU of which only the name can be read). Clocks are of 1980 MHz
+// at most; FEEDRATE_FAKE_CLOCK_MHZ is what they run at, 1980 without.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -96,6 +97,33 @@ NvmlReturn nvmlDeviceGetEnforcedPowerLimit(NvmlDevice device,
                                            unsigned* milliwatts) {
   if (Mode() == "sparse") return kNotSupported;
   *milliwatts = IsL4(device) ? 72000 : 700000;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id,
+                                            NvmlDevice* device) {
+  if (std::strcmp(bus_id, "0000:01:00.0") != 0) return kInvalidArgument;
+  return nvmlDeviceGetHandleByIndex_v2(0, device);
+}
+
+NvmlReturn nvmlDeviceGetMaxClockInfo(NvmlDevice, int, unsigned* mhz) {
+  if (Mode() == "sparse") return kNotSupported;
+  *mhz = 1980;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetClockInfo(NvmlDevice, int clock, unsigned* mhz) {
+  if (Mode() == "sparse" || clock != 1) return kNotSupported;
+  const char* now = std::getenv("FEEDRATE_FAKE_CLOCK_MHZ");
+  *mhz = now != nullptr ? std::atoi(now) : 1980;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetCurrentClocksThrottleReasons(
+    NvmlDevice, unsigned long long* reasons) {
+  if (Mode() == "sparse") return kNotSupported;
+  // Its software for power, and a thermal one, when it is slow.
+  *reasons = std::getenv("FEEDRATE_FAKE_CLOCK_MHZ") != nullptr ? 0x24 : 0;
   return kSuccess;
 }
 

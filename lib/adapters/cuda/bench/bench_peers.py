@@ -94,27 +94,43 @@ def torchvision_rows(byte_images, float_images):
 
 def kornia_rows(byte_images, float_images):
     """Yields (name, call); Kornia draws for each image of a batch."""
+    for draws_on in ("cpu", "cuda"):
+        yield from _kornia_rows(byte_images, float_images, draws_on)
+
+
+def _kornia_rows(byte_images, float_images, draws_on):
     # Not at the top: the other rows need no Kornia.
     import kornia.augmentation as K
 
+    def ready(augmentation):
+        # Else each call copies its output to the host, for show() and save().
+        augmentation.disable_features = True
+        augmentation.set_rng_device_and_dtype(
+            torch.device(draws_on), torch.float32
+        )
+        return augmentation
+
     mean = torch.tensor(MEAN, device="cuda")
     std = torch.tensor(STD, device="cuda")
-    crop = K.RandomCrop((224, 224), p=1.0)
-    flip = K.RandomHorizontalFlip(p=0.5)
-    normalise = K.Normalize(mean, std)
-    jitter = K.ColorJitter(0.4, 0.4, 0.4, 0.1, p=1.0)
-    affine = K.RandomAffine(25.0, translate=(0.1, 0.1), scale=(0.9, 1.1), p=1.0)
-    blur = K.RandomGaussianBlur((5, 5), (2.0, 2.0), p=1.0)
-    resize = K.Resize((512, 512), antialias=False, p=1.0)
-
+    # Its other way of cropping, slices, is a loop over the images.
+    crop = ready(K.RandomCrop((224, 224), p=1.0, cropping_mode="resample"))
+    flip = ready(K.RandomHorizontalFlip(p=0.5))
+    normalise = ready(K.Normalize(mean, std))
+    jitter = ready(K.ColorJitter(0.4, 0.4, 0.4, 0.1, p=1.0))
+    affine = ready(
+        K.RandomAffine(25.0, translate=(0.1, 0.1), scale=(0.9, 1.1), p=1.0)
+    )
+    blur = ready(K.RandomGaussianBlur((5, 5), (2.0, 2.0), p=1.0))
+    resize = ready(K.Resize((512, 512), antialias=False, p=1.0))
+    name = f"kornia, draws on {draws_on}"
     yield (
-        "kornia: crop flip normalise f32",
+        f"{name}: crop flip normalise f32",
         lambda: normalise(flip(crop(byte_images.float() / 255))),
     )
-    yield "kornia: colour jitter f32 256x256", lambda: jitter(float_images)
-    yield "kornia: affine bilinear f32 256x256", lambda: affine(float_images)
-    yield "kornia: gaussian blur 5x5 f32", lambda: blur(float_images)
-    yield "kornia: resize f32 256 to 512", lambda: resize(float_images)
+    yield f"{name}: colour jitter f32", lambda: jitter(float_images)
+    yield f"{name}: affine bilinear f32", lambda: affine(float_images)
+    yield f"{name}: gaussian blur 5x5 f32", lambda: blur(float_images)
+    yield f"{name}: resize f32 256 to 512", lambda: resize(float_images)
 
 
 def print_rows(rows, batch, samples):

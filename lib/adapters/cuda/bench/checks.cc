@@ -24,6 +24,9 @@ struct Tolerance {
   float rounding = 0;      // and more than the output's own rounding.
 };
 
+// Of planes: a twentieth of a byte's step, and nothing above.
+constexpr float kPlaneTolerance = 0.05f / 255;
+
 class Checker {
  public:
   explicit Checker(unsigned seed) : random_(seed) {}
@@ -46,7 +49,8 @@ class Checker {
   void PlaneOp(
       const std::string& name, ImageSize to,
       const std::function<cudaError_t(const fused::Planes&, float*)>& launch,
-      const std::function<HostImage(const HostImage&, int)>& host);
+      const std::function<HostImage(const HostImage&, int)>& host,
+      float tolerance = kPlaneTolerance);
   std::vector<Recipe> RandomRecipes(Sampling sampling, bool thirds, bool mixes,
                                     ImageSize to);
   void RecipeOp(const std::string& name, RecipeBatch batch, ImageSize to);
@@ -211,7 +215,8 @@ void Checker::Bytes() {
 void Checker::PlaneOp(
     const std::string& name, ImageSize to,
     const std::function<cudaError_t(const fused::Planes&, float*)>& launch,
-    const std::function<HostImage(const HostImage&, int)>& host) {
+    const std::function<HostImage(const HostImage&, int)>& host,
+    float tolerance) {
   const ImageSize size = {200, 256};
   std::vector<HostImage> images;
   std::vector<HostImage> expected;
@@ -224,8 +229,7 @@ void Checker::PlaneOp(
   out.Poison();
   CHECK_CUDA(launch({in.data(), 3, size.height, size.width}, out.data()));
   CHECK_CUDA(cudaDeviceSynchronize());
-  // A hundredth of a byte's step, and nothing above.
-  Compare(name, PlanesOf(expected), out.Values(), {0.05f / 255, 1});
+  Compare(name, PlanesOf(expected), out.Values(), {tolerance, 1});
 }
 
 void Checker::Planes() {
@@ -249,22 +253,35 @@ void Checker::Planes() {
         return HostJitter(image, jitters[i]);
       });
   const auto warp = [&](const std::string& name, WarpPath path, Edge edge,
-                        const std::vector<Projection>& projections) {
+                        const std::vector<Projection>& projections,
+                        float tolerance = kPlaneTolerance) {
     const Buffer<Projection> projections_d(projections);
+    WarpTextures textures;
     PlaneOp(
         name, size,
         [&](const fused::Planes& in, float* out) {
-          return WarpPlanes(in, projections_d.data(), edge, path, out, nullptr);
+          CHECK_CUDA(MakeWarpTextures(in, &textures));
+          return WarpPlanes(in, projections_d.data(), edge, path, out, nullptr,
+                            &textures);
         },
         [&](const HostImage& image, int i) {
           return HostWarp(image, projections[i], edge, size.height, size.width);
-        });
+        },
+        tolerance);
+    FreeWarpTextures(&textures);
   };
   warp("affine planes, tile", WarpPath::kTile, Edge::kZero, affine);
   warp("affine planes, tile, border repeated", WarpPath::kTile,
        Edge::kReplicate, affine);
   warp("affine planes, gather 8", WarpPath::kGather8, Edge::kZero, affine);
+  warp("affine planes, gather 16", WarpPath::kGather16, Edge::kZero, affine);
   warp("affine planes, gather 32", WarpPath::kGather32, Edge::kZero, affine);
+  warp("affine planes, quads", WarpPath::kQuads, Edge::kZero, affine);
+  warp("affine planes, quads, border repeated", WarpPath::kQuads,
+       Edge::kReplicate, affine);
+  // Places in steps of 1/256, of neighbours that may be black and white.
+  warp("affine planes, filtered", WarpPath::kFiltered, Edge::kZero, affine,
+       4.0f / 256);
   for (int radius = 1; radius <= kMaxBlurRadius; ++radius) {
     PlaneOp(
         "blur planes, radius " + std::to_string(radius), size,

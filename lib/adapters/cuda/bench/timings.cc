@@ -167,15 +167,21 @@ void Timings::Planes() {
   Time("colour jitter f32 256x256", bytes, [&] {
     return JitterPlanes(planes, jitters_d.data(), out.data(), nullptr);
   });
+  WarpTextures textures;
+  CHECK_CUDA(MakeWarpTextures(planes, &textures));
   const auto warp = [&](const std::string& name, WarpPath path) {
     Time(name, bytes, [&, path] {
       return WarpPlanes(planes, affine_d.data(), Edge::kZero, path, out.data(),
-                        nullptr);
+                        nullptr, &textures);
     });
   };
   warp("affine bilinear f32 256x256, tile", WarpPath::kTile);
   warp("affine bilinear f32 256x256, gather 8", WarpPath::kGather8);
+  warp("affine bilinear f32 256x256, gather 16", WarpPath::kGather16);
   warp("affine bilinear f32 256x256, gather 32", WarpPath::kGather32);
+  warp("affine bilinear f32 256x256, quads", WarpPath::kQuads);
+  warp("affine bilinear f32 256x256, filtered", WarpPath::kFiltered);
+  FreeWarpTextures(&textures);
   for (const int radius : {1, 2, 3, 6}) {
     Time("gaussian blur f32 256x256, radius " + std::to_string(radius), bytes,
          [&, radius] {

@@ -3,7 +3,8 @@
 native_op is a class of kornia.augmentation, or a path under kornia such as
 enhance.adjust_gamma: a function is called with the image first, a class is
 made once. The batch dimension of one that Kornia wants is added and removed
-inside the timed call.
+inside the timed call. On a GPU a batch of images of one size is one call;
+parameters are drawn for each image, on the CPU as Kornia does by itself.
 """
 
 import inspect
@@ -16,7 +17,13 @@ import torch.onnx  # Else imported by the first resize, in 60 ms.
 import torch_support
 from operation import Operation, find
 from params import Params
-from torch_support import array_of, input_of, threads, use_threads  # noqa: F401
+from torch_support import (  # noqa: F401
+    array_of,
+    device_of,
+    input_of,
+    threads,
+    use_threads,
+)
 
 # They write into their input, which is read-only shared memory here.
 _OVERWRITE_THEIR_INPUT = {"RandomGaussianIllumination"}
@@ -48,11 +55,14 @@ def make(spec):
     # Clips in memory are of half precision, and so must be what meets them.
     half = frames and not augmentation and "loader" not in spec
     dtype = torch.float16 if half else None
-    arguments.fixed = _with_tensors(target, arguments.fixed, batch, dtype)
+    device = spec.get("device", "cpu") if "loader" not in spec else "cpu"
+    arguments.fixed = _with_tensors(
+        target, arguments.fixed, batch, dtype, device
+    )
     if inspect.isclass(target):
         if arguments.drawn:
             raise ValueError("the library draws for itself; give it ranges")
-        call = target(**arguments.fixed)
+        call = _ready(target(**arguments.fixed), device, augmentation)
     else:
         call = arguments.bind(target)
     call = wrap(call)
@@ -68,11 +78,23 @@ def make(spec):
     )
 
 
-def _with_tensors(target, arguments, batch, dtype=None):
+def _ready(module, device, augmentation):
+    """On a GPU nothing of a call leaves it."""
+    if device == "cpu":
+        return module
+    # Else each output is copied to the host as well, for show() and save().
+    if hasattr(type(module), "disable_features"):
+        module.disable_features = True
+    # An augmentation moves what it draws by itself; told to draw on the device,
+    # some of them mix tensors of both.
+    return module if augmentation else module.to(device)
+
+
+def _with_tensors(target, arguments, batch, dtype=None, device="cpu"):
     """Arguments that must be tensors are plain numbers in the parameters."""
     declared = inspect.signature(target).parameters
     return {
-        name: torch.tensor(batch(value), dtype=dtype)
+        name: torch.tensor(batch(value), dtype=dtype, device=device)
         if name in declared and _only_tensor(declared[name], value)
         else value
         for name, value in arguments.items()

@@ -12,7 +12,13 @@ import torch_support
 import torchvision
 from operation import Operation, find
 from params import Params
-from torch_support import array_of, input_of, threads, use_threads  # noqa: F401
+from torch_support import (  # noqa: F401
+    array_of,
+    device_of,
+    input_of,
+    threads,
+    use_threads,
+)
 from torchvision.transforms import InterpolationMode, v2
 
 _WRAPS = {

@@ -23,6 +23,29 @@ def import_modules(library, name):
     )
 
 
+class _Peaks:
+    """Of torch's allocator since it was made, on a GPU."""
+
+    def __init__(self, device):
+        self._cuda = None
+        if device == "cuda":
+            try:
+                # Not at the top: a CPU's loaders, and DALI, need no torch.
+                from torch import cuda
+            except ImportError:
+                return
+            self._cuda = cuda
+            cuda.reset_peak_memory_stats()
+
+    def read(self):
+        if self._cuda is None:
+            return {}
+        return {
+            "gpu_allocated_bytes": self._cuda.max_memory_allocated(),
+            "gpu_reserved_bytes": self._cuda.max_memory_reserved(),
+        }
+
+
 class LoaderJob:
     def __init__(self, library, command, fd):
         self._spec = spec.parse(command["loader"], command.get("device", "cpu"))
@@ -43,7 +66,8 @@ class LoaderJob:
                 " it may hang, so ask another child"
             )
         _computed = _computed or not self._loader.forks
-        return run_epoch(self._loader, command)
+        peaks = _Peaks(self._spec.device)
+        return run_epoch(self._loader, command) | peaks.read()
 
     def outputs(self, command, fd):
         """Writes outputs to fd and describes them."""

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""What gpu_check.sh needs beside the programs: images, tables and checks.
+
+gpu_check.py images FOLDER COUNT     PNG files of 256x256
+gpu_check.py table ROWS              what the rows say, a line each
+gpu_check.py rows ROWS LIBRARY       exit 3 unless LIBRARY's are all good
+gpu_check.py oom ROWS                exit 3 unless some are oom, others ok
+"""
+
+import json
+import pathlib
+import random
+import struct
+import sys
+import zlib
+
+_SIDE = 256
+
+
+def make_images(folder, count):
+    """Slopes and noise, so that no transform leaves them as they are."""
+    folder = pathlib.Path(folder)
+    folder.mkdir(exist_ok=True)
+    draw = random.Random(1)
+    for i in range(count):
+        path = folder / f"{i:05}.png"
+        if path.exists():
+            continue
+        noise = draw.randbytes(3 * _SIDE * _SIDE)
+        rows = []
+        for y in range(_SIDE):
+            row = bytearray(1)
+            for x in range(3 * _SIDE):
+                slope = (x // 3 + 2 * y + 37 * (x % 3) + 11 * i) & 255
+                row.append((3 * slope + noise[y * 3 * _SIDE + x]) >> 2)
+            rows.append(bytes(row))
+        path.write_bytes(_png(b"".join(rows)))
+
+
+def _png(rows):
+    def chunk(kind, data):
+        body = kind + data
+        return (
+            struct.pack(">I", len(data))
+            + body
+            + struct.pack(">I", zlib.crc32(body))
+        )
+
+    head = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows, 1))
+        + chunk(b"IEND", b"")
+    )
+
+
+def read_rows(path):
+    rows = []
+    try:
+        lines = pathlib.Path(path).read_text().splitlines()
+    except FileNotFoundError:
+        return rows
+    for line in lines:
+        record = json.loads(line)
+        if record.get("record") == "row" and record["library"] != "null":
+            rows.append(record)
+    return rows
+
+
+def show(rows):
+    print(
+        f"{'transform':18} {'library':12} {'settings':26} {'status':8}"
+        f" {'items/s':>10} {'limit':>10} {'equivalence':11} {'MHz':>5}"
+        f" {'GPU MB':>7}  notes"
+    )
+    for row in rows:
+        gpu = row.get("gpu", {})
+        clocks = gpu.get("clocks_mhz") or [0]
+        settings = ",".join(
+            f"{name}={value}" for name, value in sorted(row["settings"].items())
+        )
+        memory = row.get("gpu_memory", {}).get("peak_allocated_bytes", 0)
+        notes = [*row["labels"], *row["warnings"]]
+        notes += [
+            f"throttle:{word}" for word in gpu.get("throttle_reasons", [])
+        ]
+        if gpu and not gpu.get("warm"):
+            notes.append("not warm")
+        print(
+            f"{row['transform']:18} {row['library']:12} {settings:26}"
+            f" {row['status']:8} {row['throughput']:10.0f}"
+            f" {row.get('limit', {}).get('throughput', 0):10.0f}"
+            f" {row.get('equivalence', {}).get('label', ''):11}"
+            f" {min(clocks):5}"
+            f" {memory >> 20:7}"
+            f"  {' '.join(notes)} {row['reason'][:120]}"
+        )
+
+
+def check_rows(rows, library):
+    """Problems of the library's rows."""
+    ours = [row for row in rows if row["library"] == library]
+    problems = [] if ours else [f"no rows of {library}"]
+    for row in ours:
+        what = f"{row['transform']} {row['settings']}"
+        if row["status"] != "ok":
+            problems.append(f"{what}: {row['status']}: {row['reason']}")
+        label = row.get("equivalence", {}).get("label", "")
+        # nvJPEG rounds in its own way, so that pipelines may differ.
+        if label in ("different", "noop") and row["mode"] == "micro":
+            problems.append(f"{what}: {label} from the reference")
+        if row["mode"] == "micro" and not row.get("gpu", {}).get("clocks_mhz"):
+            problems.append(f"{what}: without clocks")
+    return problems
+
+
+def check_oom(rows):
+    problems = []
+    for row in rows:
+        large = row["settings"].get("gpu_batch") == "1000000"
+        wanted = "oom" if large else "ok"
+        if row["status"] != wanted:
+            problems.append(f"{row['settings']}: {row['status']}, not {wanted}")
+        if large and "GiB asked" not in row["reason"]:
+            problems.append(f"{row['settings']}: no size in {row['reason']!r}")
+    return problems if rows else ["no rows"]
+
+
+def main(arguments):
+    command, path, *rest = arguments
+    if command == "images":
+        make_images(path, int(rest[0]))
+        return 0
+    rows = read_rows(path)
+    if command == "table":
+        show(rows)
+        return 0
+    problems = check_oom(rows) if command == "oom" else check_rows(rows, *rest)
+    for problem in problems:
+        print(f"  {problem}")
+    return 3 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

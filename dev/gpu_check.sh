@@ -1,0 +1,144 @@
+#!/bin/bash
+# Everything about GPUs on a machine that has one, from the folder that
+# dev/gpu_bundle.sh made: kernels checked and timed, sanitizers, peers, rows of
+# micro and pipeline, tables. Exit: 0 all right, 3 a check failed.
+#
+#   ./gpu_check.sh [PART...]
+#
+# Parts: bench, peers, sanitizer, micro, oom, pipeline; all when none is named.
+# ITEMS, IMAGES, EVERY (libraries that do every transform), SOME (transforms in
+# batches), L2, DATASET (of pipeline) and PYTHON change what is run; rows are kept in rows/.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
+export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+python="${PYTHON:-python3}"
+items="${ITEMS:-128}"
+images="${IMAGES:-4096}"
+dataset="${DATASET:-synthetic:rgb}"
+every="${EVERY:-cuda,torch,torchvision,kornia}"
+some="${SOME:-HorizontalFlip,ColorJitter,Rotate,GaussianBlur,Posterize,Equalize}"
+failed=0
+
+title() { printf '\n== %s\n' "$*"; }
+# check NAME COMMAND...: runs it and remembers whether it failed.
+check() {
+  local name="$1" code
+  shift
+  "$@"
+  code=$?
+  if ((code != 0)); then
+    echo "FAILED: $name (exit $code)"
+    failed=$((failed + 1))
+  fi
+}
+
+# A torch for worker_torch, and an environment that runners find.
+prepare() {
+  local torch lock hash env
+  mkdir -p rows
+  torch="$("$python" -c 'import os, torch
+print(os.path.join(os.path.dirname(torch.__file__), "lib"))')" || return 1
+  ln -sfn "$torch" lib/torch
+  # The CUDA libraries that torch itself loads lie beside it.
+  ln -sfn "$torch/../../nvidia/cu13/lib" lib/cu13
+  export LD_LIBRARY_PATH="$PWD/lib/cu13${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+  export XDG_CACHE_HOME="$PWD/cache"
+  lock=configs/requirements/paper/torch_stack.lock
+  hash="$(sha256sum "$lock" | cut -c1-16)"
+  env="$XDG_CACHE_HOME/feedrate/venvs/torch_stack-$hash-py3"
+  if [[ ! -e "$env/.complete" ]]; then
+    mkdir -p "$(dirname "$env")"
+    "$python" -m venv --system-site-packages --without-pip "$env"
+    # An environment of another one does not see that one's packages.
+    "$python" -c 'import site, torch, os
+print(os.path.dirname(os.path.dirname(torch.__file__)))' \
+      >"$(echo "$env"/lib/python3*/site-packages)/torch.pth"
+    local wheel
+    for wheel in wheels/*.whl; do
+      [[ -e "$wheel" ]] && "$python" -m zipfile -e "$wheel" \
+        "$(echo "$env"/lib/python3*/site-packages)"
+    done
+    touch "$env/.complete"
+  fi
+  python="$env/bin/python"
+}
+
+bench() {
+  title "kernels: checked against the host, then timed"
+  check cuda_bench ./cuda_bench
+}
+
+peers() {
+  title "the same work by torchvision and Kornia"
+  check bench_peers env OMP_NUM_THREADS=1 "$python" bench_peers.py
+}
+
+sanitizer() {
+  local tool
+  if ! command -v compute-sanitizer >/dev/null; then
+    title "compute-sanitizer is not here: memcheck and racecheck left out"
+    return
+  fi
+  for tool in memcheck racecheck; do
+    title "compute-sanitizer $tool"
+    check "$tool" bash -c "compute-sanitizer --tool $tool --error-exitcode 9 \
+      ./cuda_bench --only=check | grep -v '^ok' | tail -4; exit \${PIPESTATUS[0]}"
+  done
+}
+
+# rows NAME COMMAND...: rows of a runner, kept, and a table of them.
+rows() {
+  local name="$1"
+  shift
+  rm -f "rows/$name.jsonl"
+  check "$name" timeout "${LIMIT:-300}" "$@" --output="rows/$name.jsonl"
+  "$python" gpu_check.py table "rows/$name.jsonl"
+}
+
+micro() {
+  local gpu=configs/native/rgb_micro_gpu.textproto
+  title "micro --device=cuda: every transform, images of many sizes, one by one"
+  rows micro bin/micro --config=$gpu --dataset=synthetic:rgb \
+    --num_items="$items" --libraries="$every" --skip_missing
+  check "micro: rows" "$python" gpu_check.py rows rows/micro.jsonl cuda
+  "$python" gpu_check.py images square 256
+  title "micro --device=cuda in batches of 256 images of 256x256"
+  rows batch bin/micro --config=$gpu --dataset="$PWD/square" --num_items=256 \
+    --sweep="gpu_batch=256;l2=${L2:-cold,hot}" --skip_missing \
+    --transforms="$some"
+  check "batch: rows" "$python" gpu_check.py rows rows/batch.jsonl cuda
+}
+
+oom() {
+  title "out of memory is a row, and the next one runs"
+  "$python" gpu_check.py images square 256
+  rows oom bin/micro --config=configs/native/rgb_micro_gpu.textproto \
+    --dataset="$PWD/square" --num_items=256 --libraries=cuda \
+    --transforms=HorizontalFlip,Posterize --sweep='gpu_batch=1000000,64'
+  check "oom: rows" "$python" gpu_check.py oom rows/oom.jsonl
+}
+
+pipeline() {
+  local gpu=configs/native/rgb_pipeline_gpu.textproto cores
+  # Four are left to the threads that feed the engines.
+  cores="$(($(nproc) > 5 ? $(nproc) - 4 : 1))"
+  title "pipeline --device=cuda: JPEG files to batches, $cores workers"
+  rows pipeline bin/pipeline --config=$gpu --dataset="$dataset" \
+    --num_items="$images" --workers="$cores" --num_runs=2 \
+    --transforms=HorizontalFlip,RandomResizedCrop \
+    --sweep='nvjpeg=off,hardware'
+  check "pipeline: rows" "$python" gpu_check.py rows rows/pipeline.jsonl cuda
+  title "decoded on the CPU, then copied from pinned memory"
+  rows copy bin/pipeline --config=$gpu --dataset="$dataset" \
+    --num_items="$images" --workers="$cores" --num_runs=2 --libraries=native \
+    --scope=decode_dataloader_augment_batch_copy --transforms=HorizontalFlip
+  check "copy: rows" "$python" gpu_check.py rows rows/copy.jsonl native
+}
+
+prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
+for part in "${@:-bench peers sanitizer micro oom pipeline}"; do
+  for one in $part; do "$one"; done
+done
+title "$failed checks failed"
+((failed == 0)) || exit 3

@@ -1,0 +1,229 @@
+#include "lib/adapters/cuda/cuda_adapter.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/cuda/cuda_probe.h"
+#include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/cuda/fused.h"
+#include "lib/adapters/cuda/fused_op.h"
+#include "lib/adapters/cuda/staging_ring.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+using fused::ByteImage;
+
+// Kernels read whole words around an image.
+constexpr int64_t kAlign = 16;
+
+int64_t Aligned(int64_t bytes) {
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+void Check(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(
+      absl::StrCat("CUDA: ", call, ": ", cudaGetErrorString(error)));
+}
+
+class CudaTransform : public PreparedTransform {
+ public:
+  CudaTransform(FusedOp op, int64_t batch)
+      : op_(std::move(op)), batch_(batch) {}
+
+  absl::Status Load(const Corpus& corpus);
+
+  void Seed(uint64_t seed) override { random_ = Random(seed); }
+  void Run(int64_t item) override { Call(item, 1, item + 1); }
+  void RunChunk(int64_t first, int64_t count, int64_t num_items) override;
+  absl::StatusOr<Output> RunForOutput(int64_t item) override;
+  DeviceProbe* device() override { return probe_.get(); }
+  DeviceBytes BytesOf(int64_t item) override;
+
+ private:
+  void Call(int64_t first, int64_t count, int64_t num_items);
+  cudaError_t Launch(const ByteImage* in, const void* params, int count,
+                     const ByteImage* out, FusedSize largest);
+  FusedSize SizeOf(int64_t item) const {
+    return {inputs_[item].height, inputs_[item].width};
+  }
+
+  const FusedOp op_;
+  // Items of a call.
+  const int64_t batch_;
+  Random random_;
+  DeviceMemory memory_;
+  std::unique_ptr<CudaProbe> probe_;
+  std::unique_ptr<StagingRing> staging_;
+  // Views of device memory.
+  std::vector<ByteImage> inputs_;
+  // A place for each output of a call.
+  uint8_t* outputs_ = nullptr;
+  int64_t output_bytes_ = 0;
+  std::vector<uint8_t> shown_;
+};
+
+absl::Status CudaTransform::Load(const Corpus& corpus) {
+  ASSIGN_OR_RETURN(probe_, CudaProbe::Create(&memory_));
+  int64_t input_bytes = 0;
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    input_bytes += Aligned(corpus.item(i).bytes);
+    const ItemView item = corpus.item(i);
+    const FusedSize out = op_.OutSize(
+        {static_cast<int>(item.height), static_cast<int>(item.width)});
+    output_bytes_ =
+        std::max(output_bytes_, Aligned(int64_t{3} * out.height * out.width));
+  }
+  ASSIGN_OR_RETURN(uint8_t * at,
+                   memory_.Allocate(input_bytes + kAlign,
+                                    absl::StrCat(corpus.size(), " inputs")));
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    const ItemView item = corpus.item(i);
+    RETURN_IF_ERROR(CudaStatus(
+        cudaMemcpy(at, item.data, item.bytes, cudaMemcpyHostToDevice),
+        "cudaMemcpy"));
+    inputs_.push_back({at, static_cast<int>(item.height),
+                       static_cast<int>(item.width), 3 * item.width});
+    at += Aligned(item.bytes);
+  }
+  ASSIGN_OR_RETURN(outputs_,
+                   memory_.Allocate(batch_ * output_bytes_ + kAlign,
+                                    absl::StrCat(batch_, " outputs")));
+  ASSIGN_OR_RETURN(
+      staging_,
+      StagingRing::Create(batch_ * static_cast<int64_t>(2 * sizeof(ByteImage) +
+                                                        sizeof(FusedParams)),
+                          probe_->stream(), &memory_));
+  return absl::OkStatus();
+}
+
+cudaError_t CudaTransform::Launch(const ByteImage* in, const void* params,
+                                  int count, const ByteImage* out,
+                                  FusedSize largest) {
+  const cudaStream_t stream = probe_->stream();
+  switch (op_.kernel) {
+    case FusedOp::Kernel::kWarp:
+      return WarpBytes(in, static_cast<const fused::Projection*>(params), count,
+                       op_.edge, out, largest.height, largest.width, stream);
+    case FusedOp::Kernel::kJitter:
+      return JitterBytes(in, static_cast<const fused::Jitter*>(params), count,
+                         out, stream);
+    case FusedOp::Kernel::kBlur:
+      return BlurBytes(in, static_cast<const float*>(params), count, op_.radius,
+                       out, largest.height, largest.width, stream);
+    case FusedOp::Kernel::kTone:
+      return ToneBytes(in, op_.tone, static_cast<const float*>(params), count,
+                       out, stream);
+    case FusedOp::Kernel::kEqualize:
+      return EqualizeBytes(in, count, out, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+void CudaTransform::Call(int64_t first, int64_t count, int64_t num_items) {
+  StagingRing::Slot slot = staging_->Next();
+  auto* in = reinterpret_cast<ByteImage*>(slot.host);
+  ByteImage* out = in + count;
+  auto* params = reinterpret_cast<uint8_t*>(out + count);
+  FusedSize largest;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t item = (first + i) % num_items;
+    const FusedSize size = SizeOf(item);
+    const FusedSize to = op_.OutSize(size);
+    in[i] = inputs_[item];
+    out[i] = {outputs_ + i * output_bytes_, to.height, to.width,
+              int64_t{3} * to.width};
+    largest.height = std::max(largest.height, to.height);
+    largest.width = std::max(largest.width, to.width);
+    if (op_.draw == nullptr) continue;
+    FusedParams drawn;
+    op_.draw(size, &random_, &drawn);
+    std::memcpy(params + i * op_.param_bytes, &drawn, op_.param_bytes);
+  }
+  const int64_t bytes =
+      count * static_cast<int64_t>(2 * sizeof(ByteImage) + op_.param_bytes);
+  Check(staging_->Send(slot, bytes), "cudaMemcpyAsync");
+  const auto* in_d = reinterpret_cast<const ByteImage*>(slot.device);
+  Check(Launch(in_d, in_d + 2 * count, static_cast<int>(count), in_d + count,
+               largest),
+        "launch");
+}
+
+void CudaTransform::RunChunk(int64_t first, int64_t count, int64_t num_items) {
+  for (int64_t done = 0; done < count; done += batch_) {
+    Call((first + done) % num_items, std::min(batch_, count - done), num_items);
+  }
+}
+
+DeviceBytes CudaTransform::BytesOf(int64_t item) {
+  const FusedSize in = SizeOf(item);
+  const FusedSize out = op_.OutSize(in);
+  return {int64_t{3} * in.height * in.width,
+          int64_t{3} * out.height * out.width};
+}
+
+absl::StatusOr<Output> CudaTransform::RunForOutput(int64_t item) {
+  Run(item);
+  const FusedSize size = op_.OutSize(SizeOf(item));
+  shown_.resize(size_t{3} * size.height * size.width);
+  RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(probe_->stream()),
+                             "cudaStreamSynchronize"));
+  RETURN_IF_ERROR(CudaStatus(cudaMemcpy(shown_.data(), outputs_, shown_.size(),
+                                        cudaMemcpyDeviceToHost),
+                             "cudaMemcpy"));
+  Output output;
+  output.data = shown_.data();
+  output.bytes = static_cast<int64_t>(shown_.size());
+  output.dtype = "uint8";
+  output.layout = "HWC";
+  output.shape = {size.height, size.width, 3};
+  return output;
+}
+
+absl::Status CheckCorpus(const Corpus& corpus) {
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    if (corpus.item(i).channels != 3 || corpus.item(i).frames > 1) {
+      return absl::InvalidArgumentError(
+          "the kernels of cuda are for images of three channels");
+    }
+  }
+  if (corpus.dtype() != DType::kUint8 || corpus.layout() != Layout::kHwc) {
+    return absl::InvalidArgumentError("cuda needs a corpus of uint8 HWC");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string CudaAdapter::version() const {
+  return absl::StrCat(CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedTransform>> CudaAdapter::Prepare(
+    const TransformSpec& spec, const Corpus& corpus) {
+  if (spec.device != "cuda") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the kernels of cuda run on cuda, not on ", spec.device));
+  }
+  RETURN_IF_ERROR(CheckCorpus(corpus));
+  ASSIGN_OR_RETURN(FusedOp op, MakeFusedOp(spec));
+  auto transform = std::make_unique<CudaTransform>(
+      std::move(op), std::max<int64_t>(spec.batch, 1));
+  RETURN_IF_ERROR(transform->Load(corpus));
+  return transform;
+}
+
+}  // namespace feedrate

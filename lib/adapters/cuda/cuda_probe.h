@@ -1,0 +1,52 @@
+// Time and clocks of a CUDA device, by events on one stream.
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_PROBE_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_PROBE_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/worker/device_probe.h"
+
+namespace feedrate {
+
+// Throws std::runtime_error when a CUDA call fails.
+class CudaProbe : public DeviceProbe {
+ public:
+  // On the first device. `memory` outlives it and is what Peaks tells; the
+  // probe's own, for flushing, is not part of it.
+  static absl::StatusOr<std::unique_ptr<CudaProbe>> Create(
+      const DeviceMemory* memory);
+  ~CudaProbe() override;
+
+  cudaStream_t stream() const { return stream_; }
+
+  void Flush() override;
+  void Begin() override;
+  double End() override;
+  // Memory is taken once, when a transform is made ready.
+  void ResetPeaks() override {}
+  Memory Peaks() override { return {memory_->bytes(), memory_->bytes()}; }
+  double CopyBytesPerSecond() override;
+  std::string pci_bus_id() const override { return bus_; }
+
+ private:
+  explicit CudaProbe(const DeviceMemory* memory) : memory_(memory) {}
+
+  const DeviceMemory* const memory_;
+  DeviceMemory own_;
+  uint8_t* other_data_ = nullptr;
+  int64_t other_bytes_ = 0;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+  std::string bus_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_PROBE_H_

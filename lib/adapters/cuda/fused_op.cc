@@ -1,0 +1,357 @@
+#include "lib/adapters/cuda/fused_op.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/solve_perspective.h"
+#include "lib/adapters/worker/params.h"
+
+namespace feedrate {
+namespace {
+
+using fused::Edge;
+using fused::Jitter;
+using fused::Projection;
+using fused::Tone;
+
+using DrawProjection = std::function<Projection(FusedSize, Random*)>;
+
+FusedOp Warp(DrawProjection draw, Edge edge = Edge::kZero) {
+  FusedOp op;
+  op.kernel = FusedOp::Kernel::kWarp;
+  op.edge = edge;
+  op.param_bytes = sizeof(Projection);
+  op.draw = [draw = std::move(draw)](FusedSize in, Random* random,
+                                     FusedParams* params) {
+    params->projection = draw(in, random);
+  };
+  return op;
+}
+
+FusedSize ReadSize(Params* params) {
+  const std::vector<double> sides = params->Tuple("size", 2);
+  if (sides.size() != 2 || sides[0] < 1 || sides[1] < 1) {
+    params->Fail("size", "must be positive");
+    return {1, 1};
+  }
+  return {static_cast<int>(sides[0]), static_cast<int>(sides[1])};
+}
+
+Projection Stretch(FusedSize in, FusedSize out) {
+  return fused::ResizeProjection(in.height, in.width, out.height, out.width);
+}
+
+// Where a window of `size` begins along one side; negative where the image is
+// the smaller one, and centred on zeros.
+int Start(int side, int size, double fixed, bool uniform, Random* random) {
+  const int free = side - size;
+  if (free < 0) return -(-free / 2);
+  if (uniform) return static_cast<int>(random->Below(free + 1));
+  return fixed < 0 ? free / 2 : std::min(static_cast<int>(fixed), free);
+}
+
+FusedOp Crop(Params* params) {
+  const FusedSize size = ReadSize(params);
+  std::vector<double> at = {-1, -1};
+  bool uniform = false;
+  if (params->IsTuple("position")) {
+    at = params->Tuple("position", 2);
+    at.resize(2);
+  } else {
+    uniform = params->Word("position", {{"center", 0}, {"uniform", 1}}) == 1;
+  }
+  FusedOp op = Warp([=](FusedSize in, Random* random) {
+    const int top = Start(in.height, size.height, at[0], uniform, random);
+    const int left = Start(in.width, size.width, at[1], uniform, random);
+    return fused::CropProjection(top, left, size.width, false);
+  });
+  op.out_size = [size](FusedSize) { return size; };
+  return op;
+}
+
+FusedOp Resize(Params* params) {
+  const FusedSize size = ReadSize(params);
+  FusedOp op = Warp([size](FusedSize in, Random*) { return Stretch(in, size); },
+                    Edge::kReplicate);
+  op.out_size = [size](FusedSize) { return size; };
+  return op;
+}
+
+FusedOp ResizeSide(Params* params) {
+  const int64_t side = params->Integer("side");
+  if (side < 1) params->Fail("side", "must be positive");
+  const bool longest =
+      params->Word("which", {{"shortest", 0}, {"longest", 1}}) == 1;
+  const auto out_size = [=](FusedSize in) {
+    const int from =
+        longest ? std::max(in.height, in.width) : std::min(in.height, in.width);
+    const auto scaled = [=](int length) {
+      return static_cast<int>(std::max<int64_t>(1, length * side / from));
+    };
+    return FusedSize{scaled(in.height), scaled(in.width)};
+  };
+  FusedOp op =
+      Warp([=](FusedSize in, Random*) { return Stretch(in, out_size(in)); },
+           Edge::kReplicate);
+  op.out_size = out_size;
+  return op;
+}
+
+struct Part {
+  int top = 0;
+  int left = 0;
+  FusedSize size;
+};
+
+// Up to ten draws of area and log-uniform aspect, then the largest centred
+// window of an aspect in the range: as torchvision does.
+Part DrawWindow(FusedSize in, const std::vector<double>& scale,
+                const std::vector<double>& ratio, Random* random) {
+  const double area = static_cast<double>(in.height) * in.width;
+  for (int i = 0; i < 10; ++i) {
+    const double target = area * random->Uniform(scale[0], scale[1]);
+    const double aspect =
+        std::exp(random->Uniform(std::log(ratio[0]), std::log(ratio[1])));
+    const int width = static_cast<int>(std::lround(std::sqrt(target * aspect)));
+    const int height =
+        static_cast<int>(std::lround(std::sqrt(target / aspect)));
+    if (width < 1 || height < 1 || width > in.width || height > in.height) {
+      continue;
+    }
+    return {static_cast<int>(random->Below(in.height - height + 1)),
+            static_cast<int>(random->Below(in.width - width + 1)),
+            {height, width}};
+  }
+  FusedSize size = in;
+  const double aspect = static_cast<double>(in.width) / in.height;
+  if (aspect < ratio[0]) {
+    size.height = static_cast<int>(std::lround(in.width / ratio[0]));
+  } else if (aspect > ratio[1]) {
+    size.width = static_cast<int>(std::lround(in.height * ratio[1]));
+  }
+  return {(in.height - size.height) / 2, (in.width - size.width) / 2, size};
+}
+
+FusedOp ResizedCrop(Params* params) {
+  const FusedSize size = ReadSize(params);
+  std::vector<double> scale = params->Tuple("scale", 2);
+  std::vector<double> ratio = params->Tuple("ratio", 2);
+  scale.resize(2, 1);
+  ratio.resize(2, 1);
+  // Pixels beyond the window's border are read between the last two, which is
+  // what a crop that is stored first does not do: half a pixel at the rim.
+  FusedOp op = Warp(
+      [=](FusedSize in, Random* random) {
+        const Part part = DrawWindow(in, scale, ratio, random);
+        Projection p = Stretch(part.size, size);
+        p.h[2] += static_cast<float>(part.left);
+        p.h[5] += static_cast<float>(part.top);
+        return p;
+      },
+      Edge::kReplicate);
+  op.out_size = [size](FusedSize) { return size; };
+  return op;
+}
+
+FusedOp Flip(Params* params) {
+  const bool horizontal =
+      params->Word("axis", {{"horizontal", 1}, {"vertical", 0}}) == 1;
+  return Warp([horizontal](FusedSize in, Random*) {
+    Projection p = fused::CropProjection(0, 0, in.width, horizontal);
+    if (!horizontal) {
+      p.h[4] = -1;
+      p.h[5] = static_cast<float>(in.height - 1);
+    }
+    return p;
+  });
+}
+
+FusedOp Pad(Params* params) {
+  const int border = params->Integer("border");
+  if (border < 0) params->Fail("border", "must be at least 0");
+  FusedOp op = Warp([border](FusedSize in, Random*) {
+    return fused::CropProjection(-border, -border, in.width, false);
+  });
+  op.out_size = [border](FusedSize in) {
+    return FusedSize{in.height + 2 * border, in.width + 2 * border};
+  };
+  return op;
+}
+
+FusedOp Transpose(Params*) {
+  FusedOp op = Warp([](FusedSize, Random*) {
+    Projection p;
+    p.h[0] = p.h[4] = 0;
+    p.h[1] = p.h[3] = 1;
+    return p;
+  });
+  op.out_size = [](FusedSize in) { return FusedSize{in.width, in.height}; };
+  return op;
+}
+
+FusedOp Affine(Params* params) {
+  const Range degrees = params->DrawOr("degrees", 0);
+  const Range scale = params->DrawOr("scale", 1);
+  std::vector<double> shear = {0, 0};
+  std::vector<double> shift = {0, 0};
+  if (params->Has("shear")) shear = params->Tuple("shear", 2);
+  if (params->Has("shift")) shift = params->Tuple("shift", 2);
+  shear.resize(2);
+  shift.resize(2);
+  return Warp([=](FusedSize in, Random* random) {
+    fused::AffineMap map;
+    map.degrees = random->Uniform(degrees);
+    map.scale = random->Uniform(scale);
+    map.shear_x_degrees = shear[0];
+    map.shear_y_degrees = shear[1];
+    map.x = shift[0];
+    map.y = shift[1];
+    return fused::AffineProjection(map, in.height, in.width);
+  });
+}
+
+FusedOp Perspective(Params* params) {
+  if (params->Has("matrix")) {
+    std::vector<double> matrix = params->Tuple("matrix", 8);
+    matrix.resize(8);
+    Projection p;
+    for (int i = 0; i < 8; ++i) p.h[i] = static_cast<float>(matrix[i]);
+    return Warp([p](FusedSize, Random*) { return p; });
+  }
+  const double distortion = params->Number("distortion_scale");
+  return Warp([distortion](FusedSize in, Random* random) {
+    // Each corner moves inwards, by so much of half a side at most.
+    const auto inwards = [&](int side) {
+      return std::floor(random->Uniform(0, distortion * side / 2));
+    };
+    fused::Corners to;
+    for (int i = 0; i < 4; ++i) {
+      const bool right = i % 2 == 1;
+      const bool below = i / 2 == 1;
+      const double dx = inwards(in.width);
+      const double dy = inwards(in.height);
+      to.x[i] = right ? in.width - 1 - dx : dx;
+      to.y[i] = below ? in.height - 1 - dy : dy;
+    }
+    return fused::SolvePerspective(to, in.height, in.width);
+  });
+}
+
+FusedOp ColourJitter(Params* params) {
+  const Range brightness = params->DrawOr("brightness", 1);
+  const Range contrast = params->DrawOr("contrast", 1);
+  const Range saturation = params->DrawOr("saturation", 1);
+  const Range hue = params->DrawOr("hue", 0);
+  const bool shuffled =
+      params->Has("order") && params->Word("order", {{"random", 1}}) == 1;
+  std::vector<uint32_t> steps;
+  if (params->Has("brightness")) steps.push_back(fused::kBrightness);
+  if (params->Has("contrast")) steps.push_back(fused::kContrast);
+  if (params->Has("saturation")) steps.push_back(fused::kSaturation);
+  if (params->Has("hue")) steps.push_back(fused::kHue);
+  if (steps.empty())
+    params->Fail("brightness", "or another part must be there");
+  FusedOp op;
+  op.kernel = FusedOp::Kernel::kJitter;
+  op.param_bytes = sizeof(Jitter);
+  op.draw = [=](FusedSize, Random* random, FusedParams* drawn) {
+    std::vector<uint32_t> order = steps;
+    if (shuffled) random->Shuffle(&order);
+    order.resize(4, fused::kNoStep);
+    Jitter jitter;
+    jitter.brightness = static_cast<float>(random->Uniform(brightness));
+    jitter.contrast = static_cast<float>(random->Uniform(contrast));
+    jitter.saturation = static_cast<float>(random->Uniform(saturation));
+    jitter.hue = static_cast<float>(random->Uniform(hue));
+    jitter.steps = fused::StepsOf(order[0], order[1], order[2], order[3]);
+    drawn->jitter = jitter;
+  };
+  return op;
+}
+
+FusedOp Blur(Params* params) {
+  FusedOp op;
+  op.kernel = FusedOp::Kernel::kBlur;
+  const int size = params->Integer("size");
+  op.radius = size / 2;
+  if (size % 2 == 0 || op.radius < 1 || op.radius > fused::kMaxBlurRadius) {
+    params->Fail("size", absl::StrCat("must be odd, from 3 to ",
+                                      2 * fused::kMaxBlurRadius + 1));
+  }
+  const Range sigma = params->Draw("sigma");
+  if (!(sigma.low > 0)) params->Fail("sigma", "must be above 0");
+  op.param_bytes = sizeof(float);
+  op.draw = [sigma](FusedSize, Random* random, FusedParams* drawn) {
+    drawn->amount = static_cast<float>(random->Uniform(sigma));
+  };
+  return op;
+}
+
+FusedOp ToneOp(Params* params) {
+  FusedOp op;
+  op.kernel = FusedOp::Kernel::kTone;
+  op.tone = static_cast<Tone>(
+      params->Word("kind", {{"invert", static_cast<int>(Tone::kInvert)},
+                            {"posterize", static_cast<int>(Tone::kPosterize)},
+                            {"solarize", static_cast<int>(Tone::kSolarize)},
+                            {"multiply", static_cast<int>(Tone::kMultiply)}}));
+  const Range amount = params->DrawOr("amount", 0);
+  op.param_bytes = sizeof(float);
+  op.draw = [amount](FusedSize, Random* random, FusedParams* drawn) {
+    drawn->amount = static_cast<float>(random->Uniform(amount));
+  };
+  return op;
+}
+
+FusedOp Equalize(Params*) {
+  FusedOp op;
+  op.kernel = FusedOp::Kernel::kEqualize;
+  return op;
+}
+
+struct Entry {
+  absl::string_view native_op;
+  FusedOp (*make)(Params* params);
+};
+constexpr Entry kEntries[] = {
+    {"crop", Crop},
+    {"resize", Resize},
+    {"resize_side", ResizeSide},
+    {"resized_crop", ResizedCrop},
+    {"flip", Flip},
+    {"pad", Pad},
+    {"transpose", Transpose},
+    {"affine", Affine},
+    {"perspective", Perspective},
+    {"jitter", ColourJitter},
+    {"gaussian_blur", Blur},
+    {"tone", ToneOp},
+    {"equalize", Equalize},
+};
+
+}  // namespace
+
+absl::StatusOr<FusedOp> MakeFusedOp(const TransformSpec& spec) {
+  for (const Entry& entry : kEntries) {
+    if (entry.native_op != spec.native_op) continue;
+    Params params(spec.params);
+    FusedOp op = entry.make(&params);
+    const absl::Status status = params.Finish();
+    if (status.ok() && spec.wrap.empty()) return op;
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.transform, ": ", spec.native_op, ": ",
+        status.ok() ? "knows no wrap" : std::string(status.message())));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      spec.transform, ": the cuda adapter has no operation ", spec.native_op));
+}
+
+}  // namespace feedrate

@@ -1,0 +1,59 @@
+"""Clock of a GPU by NVIDIA's management library, which comes with the driver.
+
+lib/machine/gpu_clock.h is the same in C++.
+"""
+
+import ctypes
+
+_LIBRARIES = (
+    "libnvidia-ml.so.1",
+    "/usr/local/nvidia/lib64/libnvidia-ml.so.1",
+    "/usr/lib/wsl/lib/libnvidia-ml.so.1",
+)
+_PROCESSORS = 1
+
+
+class Clock:
+    """Of the GPU at a PCI bus id, such as 00000000:01:00.0."""
+
+    def __init__(self, bus_id, libraries=_LIBRARIES):
+        self._nvml = _load(libraries)
+        _check(self._nvml.nvmlInit_v2(), "nvmlInit")
+        self._device = ctypes.c_void_p()
+        _check(
+            self._nvml.nvmlDeviceGetHandleByPciBusId_v2(
+                bus_id.encode(), ctypes.byref(self._device)
+            ),
+            "nvmlDeviceGetHandleByPciBusId",
+        )
+        mhz = ctypes.c_uint()
+        failed = self._nvml.nvmlDeviceGetMaxClockInfo(
+            self._device, _PROCESSORS, ctypes.byref(mhz)
+        )
+        self.max_mhz = 0 if failed else mhz.value
+
+    def read(self):
+        """(MHz, bits of what holds it back), or None: it cannot be read."""
+        mhz, reasons = ctypes.c_uint(), ctypes.c_ulonglong()
+        if self._nvml.nvmlDeviceGetClockInfo(
+            self._device, _PROCESSORS, ctypes.byref(mhz)
+        ):
+            return None
+        failed = self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(
+            self._device, ctypes.byref(reasons)
+        )
+        return mhz.value, 0 if failed else reasons.value
+
+
+def _load(libraries):
+    for library in libraries:
+        try:
+            return ctypes.CDLL(library)
+        except OSError:
+            continue
+    raise OSError("NVIDIA's management library is not here")
+
+
+def _check(code, call):
+    if code:
+        raise OSError(f"{call}: code {code}")

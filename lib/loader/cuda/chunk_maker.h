@@ -1,0 +1,100 @@
+// A few samples at a time, from files to their place in a batch on the device.
+#ifndef FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_
+#define FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/recipe.h"
+#include "lib/loader/cuda/device_block.h"
+#include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/cuda/nvjpeg.h"
+#include "lib/loader/fault_list.h"
+#include "lib/loader/item_decoder.h"
+#include "lib/worker/source_list.h"
+
+namespace feedrate {
+
+// What all makers of a loader share.
+struct ChunkContext {
+  const std::vector<SourceFile>& files;
+  const GpuRecipe& recipe;
+  // Else a file that cannot be used ends the epoch.
+  bool skip_faults = true;
+};
+
+// Seconds by stage.
+struct ChunkTimes {
+  double read_s = 0;
+  double decode_s = 0;
+  // Copy and launch, as the host sees them.
+  double augment_s = 0;
+};
+
+// One thread's stream, decoder and memory. Not thread-safe.
+class ChunkMaker {
+ public:
+  // `decoder` null: the CPU decodes the part of each file that its window
+  // needs, and those pixels are copied. Else whole files go to the device.
+  // `context` outlives it.
+  static absl::StatusOr<std::unique_ptr<ChunkMaker>> Create(
+      const ChunkContext& context, std::unique_ptr<NvJpegDecoder> decoder);
+  ~ChunkMaker();
+
+  // Items at a time that suit it.
+  int chunk() const { return decoder_ == nullptr ? 8 : 64; }
+
+  // Makes the samples of items first … first+count-1, modulo their number, and
+  // waits until they are at `out`, in device memory. Faults are added to
+  // `faults`; the next item that can be used takes the place.
+  absl::Status Make(int64_t first, int count, uint64_t seed, float* out,
+                    FaultList* faults);
+
+  const ChunkTimes& times() const { return times_; }
+  // On the device, without what nvJPEG keeps for itself.
+  int64_t device_bytes() const { return device_.bytes() + decoded_.bytes(); }
+
+ private:
+  struct Sample {
+    std::string file;
+    FusedSize size;
+    fused::Recipe recipe;
+    // Where its pixels, or those of the window, will be.
+    int64_t offset = 0;
+    bool on_device = false;
+  };
+
+  explicit ChunkMaker(const ChunkContext& context) : context_(context) {}
+  absl::Status Open(int64_t item, uint64_t seed, Sample* sample);
+  absl::Status OpenUsable(int64_t item, uint64_t seed, FaultList* faults,
+                          Sample* sample);
+  absl::Status DecodeOnHost(Sample* sample);
+  absl::Status Upload(int count);
+  absl::Status Launch(int count, float* out);
+
+  const ChunkContext& context_;
+  std::unique_ptr<NvJpegDecoder> decoder_;
+  cudaStream_t stream_ = nullptr;
+  ItemDecoder items_;
+  std::vector<Sample> samples_;
+  // Images, recipes, then pixels that the CPU decoded: one copy.
+  PinnedBlock host_;
+  DeviceBlock device_;
+  // Of the engine.
+  DeviceBlock decoded_;
+  std::vector<absl::string_view> files_;
+  std::vector<fused::ByteImage> images_;
+  ChunkTimes times_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_

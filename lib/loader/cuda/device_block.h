@@ -1,0 +1,57 @@
+// Memory that grows and is used again: on the device, and pinned on the host.
+#ifndef FEEDRATE_LIB_LOADER_CUDA_DEVICE_BLOCK_H_
+#define FEEDRATE_LIB_LOADER_CUDA_DEVICE_BLOCK_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "lib/adapters/cuda/device_memory.h"
+
+namespace feedrate {
+
+// `Take` and `Give` are CUDA's functions for the kind of memory.
+template <cudaError_t (*Take)(void**, size_t), cudaError_t (*Give)(void*)>
+class CudaBlock {
+ public:
+  CudaBlock() = default;
+  ~CudaBlock() { Give(data_); }
+  CudaBlock(const CudaBlock&) = delete;
+  CudaBlock& operator=(const CudaBlock&) = delete;
+
+  // Afterwards there are at least `bytes`; what was there is gone if it grew.
+  absl::Status Reserve(int64_t bytes) {
+    if (bytes <= bytes_) return absl::OkStatus();
+    Give(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+    // Half as much again, so that a slightly larger one is no new beginning.
+    const int64_t more = bytes + bytes / 2;
+    const absl::Status taken =
+        CudaStatus(Take(&data_, static_cast<size_t>(more)), "memory");
+    if (taken.ok()) bytes_ = more;
+    return taken;
+  }
+
+  uint8_t* data() const { return static_cast<uint8_t*>(data_); }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+inline cudaError_t TakePinned(void** data, size_t bytes) {
+  return cudaHostAlloc(data, bytes, cudaHostAllocDefault);
+}
+inline cudaError_t TakeDevice(void** data, size_t bytes) {
+  return cudaMalloc(data, bytes);
+}
+
+using PinnedBlock = CudaBlock<TakePinned, cudaFreeHost>;
+using DeviceBlock = CudaBlock<TakeDevice, cudaFree>;
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_LOADER_CUDA_DEVICE_BLOCK_H_

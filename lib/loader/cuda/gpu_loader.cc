@@ -1,0 +1,263 @@
+#include "lib/loader/cuda/gpu_loader.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/time_epoch.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/cuda/batch_queue.h"
+#include "lib/loader/cuda/chunk_maker.h"
+#include "lib/loader/cuda/device_block.h"
+#include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/cuda/nvjpeg.h"
+#include "lib/loader/fault_list.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+// So that some read files while the engines work for the others.
+constexpr int kHardwareThreads = 4;
+constexpr int kGpuThreads = 2;
+
+// Batches that may exist besides those that are worked ahead: one that the
+// consumer has, the others for threads that are ahead of the slowest.
+constexpr int kMoreSlots = 5;
+
+class GpuEpoch : public BatchStream {
+ public:
+  // All outlive it.
+  GpuEpoch(const std::vector<std::unique_ptr<ChunkMaker>>& makers,
+           const EpochCommand& command, int batch_size, int64_t sample_values,
+           std::vector<DeviceBlock>* slots)
+      : command_(command),
+        sample_values_(sample_values),
+        slots_(*slots),
+        queue_(command.count, batch_size, static_cast<int>(slots->size())) {
+    for (const std::unique_ptr<ChunkMaker>& maker : makers) {
+      started_.push_back(maker->times());
+      threads_.emplace_back([this, made = maker.get()] { Work(made); });
+      makers_.push_back(maker.get());
+    }
+  }
+  ~GpuEpoch() override { Join(); }
+
+  absl::StatusOr<Batch> Next() override {
+    ASSIGN_OR_RETURN(const std::optional<BatchQueue::Batch> batch,
+                     queue_.Next());
+    if (!batch.has_value()) return Batch();
+    return Batch{batch->count, batch->count * sample_values_ *
+                                   static_cast<int64_t>(sizeof(float))};
+  }
+
+  absl::Status Finish(EpochReply* reply) override {
+    Join();
+    ChunkTimes sum;
+    for (size_t i = 0; i < makers_.size(); ++i) {
+      sum.read_s += makers_[i]->times().read_s - started_[i].read_s;
+      sum.decode_s += makers_[i]->times().decode_s - started_[i].decode_s;
+      sum.augment_s += makers_[i]->times().augment_s - started_[i].augment_s;
+    }
+    reply->stages.push_back({"read", sum.read_s, 0, 0, 0});
+    reply->stages.push_back({"decode", sum.decode_s, 0, 0, 0});
+    reply->stages.push_back({"augment", sum.augment_s, 0, 0, 0});
+    for (const DeviceBlock& slot : slots_) {
+      reply->gpu_allocated_bytes += slot.bytes();
+    }
+    for (const ChunkMaker* maker : makers_) {
+      reply->gpu_allocated_bytes += maker->device_bytes();
+    }
+    reply->gpu_reserved_bytes = reply->gpu_allocated_bytes;
+    reply->errors_total = faults_.total();
+    for (ItemFault& fault : faults_.kept()) {
+      reply->errors.push_back(
+          {fault.item, std::move(fault.name), std::move(fault.reason)});
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Work(ChunkMaker* maker) {
+    while (const std::optional<BatchQueue::Piece> piece =
+               queue_.Take(maker->chunk())) {
+      auto* const out = reinterpret_cast<float*>(slots_[piece->slot].data()) +
+                        piece->at * sample_values_;
+      const absl::Status made =
+          maker->Make(command_.first + piece->first, piece->count,
+                      command_.seed, out, &faults_);
+      if (!made.ok()) return queue_.Fail(made);
+      queue_.Done(*piece);
+    }
+  }
+
+  void Join() {
+    queue_.Fail(absl::OkStatus());
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  const EpochCommand command_;
+  const int64_t sample_values_;
+  const std::vector<DeviceBlock>& slots_;
+  BatchQueue queue_;
+  FaultList faults_;
+  std::vector<ChunkMaker*> makers_;
+  std::vector<ChunkTimes> started_;
+  std::vector<std::thread> threads_;
+};
+
+class GpuLoader : public PreparedLoader {
+ public:
+  GpuLoader(const LoaderSpec& spec, GpuRecipe recipe,
+            const std::vector<SourceFile>& files)
+      : spec_(spec),
+        recipe_(std::move(recipe)),
+        context_{files, recipe_, spec.on_error != "fail"},
+        slots_(std::max(1, spec.prefetch) + kMoreSlots) {}
+
+  absl::Status Load(const GpuLoaderOptions& options) {
+    for (DeviceBlock& slot : slots_) {
+      RETURN_IF_ERROR(slot.Reserve(spec_.batch_size * SampleValues() *
+                                   static_cast<int64_t>(sizeof(float))));
+    }
+    RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
+    RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
+    for (int i = 0; i < options.workers; ++i) {
+      RETURN_IF_ERROR(AddMaker(nullptr));
+    }
+    // Without an engine somebody has to.
+    return makers_.empty() ? AddMaker(nullptr) : absl::OkStatus();
+  }
+
+  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
+    EpochCommand whole = command;
+    if (spec_.drop_last) whole.count -= whole.count % spec_.batch_size;
+    if (whole.count < 1) {
+      return absl::InvalidArgumentError("no batch of that size is whole");
+    }
+    return TimeEpoch(
+        command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
+          return std::make_unique<GpuEpoch>(makers_, whole,
+                                            static_cast<int>(spec_.batch_size),
+                                            SampleValues(), &slots_);
+        });
+  }
+
+  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
+    FaultList faults;
+    auto* const out = reinterpret_cast<float*>(slots_[0].data());
+    RETURN_IF_ERROR(makers_.back()->Make(item, 1, seed, out, &faults));
+    sample_.resize(SampleValues());
+    RETURN_IF_ERROR(CudaStatus(
+        cudaMemcpy(sample_.data(), out, sample_.size() * sizeof(float),
+                   cudaMemcpyDeviceToHost),
+        "cudaMemcpy"));
+    Output output;
+    output.data = sample_.data();
+    output.bytes = static_cast<int64_t>(sample_.size() * sizeof(float));
+    output.dtype = "float32";
+    output.layout = "CHW";
+    output.shape = {3, spec_.crop, spec_.crop};
+    return output;
+  }
+
+ private:
+  int64_t SampleValues() const { return int64_t{3} * spec_.crop * spec_.crop; }
+
+  // What the device has not is left out: the CPU decodes in its place.
+  absl::Status AddEngines(NvjpegBackend backend, int threads) {
+    if (threads == 0) return absl::OkStatus();
+    if (nvjpeg_ == nullptr) {
+      ASSIGN_OR_RETURN(nvjpeg_, NvJpeg::Load());
+    }
+    for (int i = 0; i < threads; ++i) {
+      absl::StatusOr<std::unique_ptr<NvJpegDecoder>> decoder =
+          NvJpegDecoder::Create(*nvjpeg_, backend);
+      if (absl::IsUnavailable(decoder.status())) return absl::OkStatus();
+      RETURN_IF_ERROR(decoder.status());
+      RETURN_IF_ERROR(AddMaker(*std::move(decoder)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddMaker(std::unique_ptr<NvJpegDecoder> decoder) {
+    ASSIGN_OR_RETURN(makers_.emplace_back(),
+                     ChunkMaker::Create(context_, std::move(decoder)));
+    return absl::OkStatus();
+  }
+
+  const LoaderSpec spec_;
+  const GpuRecipe recipe_;
+  const ChunkContext context_;
+  // Before its decoders.
+  std::unique_ptr<NvJpeg> nvjpeg_;
+  std::vector<DeviceBlock> slots_;
+  std::vector<std::unique_ptr<ChunkMaker>> makers_;
+  std::vector<float> sample_;
+};
+
+}  // namespace
+
+absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(const LoaderSpec& spec) {
+  GpuLoaderOptions options;
+  options.workers = std::max(0, spec.workers);
+  // Without a word for it, what is there is used.
+  std::string nvjpeg = "auto";
+  for (const auto& [name, value] : spec.settings) {
+    if (name != "nvjpeg") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cuda knows no setting ", name, "; there is nvjpeg"));
+    }
+    nvjpeg = value;
+  }
+  if (nvjpeg == "off") return options;
+  // Its kernels decode no faster than two cores, and wait for them.
+  if (nvjpeg == "auto") nvjpeg = "hardware";
+  const bool both = nvjpeg == "both";
+  if (!both && nvjpeg != "hardware" && nvjpeg != "gpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("nvjpeg=", nvjpeg,
+                     " is not possible; use auto, hardware, gpu, both or off"));
+  }
+  if (both || nvjpeg == "hardware") {
+    options.hardware_threads = kHardwareThreads;
+  }
+  if (both || nvjpeg == "gpu") options.gpu_threads = kGpuThreads;
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
+    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+  const LoaderSpec& loader = *spec.loader;
+  if (spec.device != "cuda" || loader.source != "files" ||
+      !loader.ablation.empty()) {
+    return absl::InvalidArgumentError(
+        "the loader of cuda reads files to device cuda, with nothing left out");
+  }
+  ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
+  ASSIGN_OR_RETURN(GpuLoaderOptions options, GpuLoaderOptionsOf(loader));
+  const bool by_itself = loader.settings.count("nvjpeg") == 0;
+  if (by_itself && !NvJpeg::Load().ok()) {
+    options.hardware_threads = options.gpu_threads = 0;
+  }
+  // Threads that wait for the device leave the processor to those that decode.
+  // An error says that the device is in use already, as after another job.
+  cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
+  cudaGetLastError();
+  auto made = std::make_unique<GpuLoader>(loader, std::move(recipe), files);
+  RETURN_IF_ERROR(made->Load(options));
+  return made;
+}
+
+}  // namespace feedrate
