@@ -10,7 +10,8 @@ stalls by data set, the median and the tails of batch times are computed here
 from the batches, and held against the row of the same run. Only the weights
 are taken from the row, because batches do not have them.
 
-Prints a line a run. Exit 0: all agree; 3: a number differs; 5: there is no row
+Prints a line a run, and how many agree; with --quiet only runs that differ and
+that number. Exit 0: all agree; 3: a number differs; 5: there is no row
 with its batches.
 """
 
@@ -157,28 +158,30 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--quiet", action="store_true")
     parser.add_argument("files", nargs="+", help="rows and batches; - is stdin")
-    rows, batches = read_records(parser.parse_args().files)
+    flags = parser.parse_args()
+    rows, batches = read_records(flags.files)
     both = [key for key in rows if key in batches and rows[key]["items"] > 0]
     if not both:
         print("no row of a mixture has its batches here", file=sys.stderr)
         return 5
-    status = 0
+    agree = 0
     for key in both:
         found = differences(rows[key], batches[key])
         name = f"job {key[0]} run {key[1]}"
         mixture = rows[key]["mixture"]
-        if not found:
+        for line in found:
+            print(f"{name}: {line}")
+        agree += not found
+        if not found and not flags.quiet:
             print(
                 f"{name}: agrees: {len(batches[key])} batches, mixture error"
                 f" {mixture['mixture_error']:.4f}, switch rate"
                 f" {mixture['dominant_switch_rate']:.4f}"
             )
-            continue
-        status = 3
-        for line in found:
-            print(f"{name}: {line}")
-    return status
+    print(f"{agree} of {len(both)} rows agree with their batches")
+    return 0 if agree == len(both) else 3
 
 
 if __name__ == "__main__":

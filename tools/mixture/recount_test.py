@@ -133,6 +133,7 @@ class ProgramTest(unittest.TestCase):
         done = self.run_on([row, *BATCHES])
         self.assertEqual(done.returncode, 3)
         self.assertIn("the row says 3, the batches 2", done.stdout)
+        self.assertIn("0 of 1 rows agree", done.stdout)
         self.assertEqual(self.run_on([ROW]).returncode, 5)
         self.assertEqual(self.run_on(BATCHES).returncode, 5)
 

@@ -52,6 +52,10 @@ class Setting:
     def speeds(self):
         return [row["mixture"]["samples_per_s"] for row in self.rows]
 
+    def median(self, field):
+        """Over the rounds, of a number of the rows' `mixture`."""
+        return statistics.median(row["mixture"][field] for row in self.rows)
+
 
 def signed_rank_interval(values, confidence=CONFIDENCE):
     """(estimate, low, high) of the centre of `values`; None where they are too
@@ -117,13 +121,12 @@ def takeaways(settings):
     lines = [f"{first.study}: against {first.name}"]
     for one in settings:
         speed = statistics.median(one.speeds())
-        mixture = one.rows[len(one.rows) // 2]["mixture"]
         text = (
             f"  {one.name}: {speed:,.0f} samples/s, batch p50"
-            f" {1e3 * mixture['batch_p50_s']:.1f} ms, p99"
-            f" {1e3 * mixture['batch_p99_s']:.1f} ms, mixture error"
-            f" {100 * mixture['mixture_error']:.1f}%, switch rate"
-            f" {100 * mixture['dominant_switch_rate']:.0f}%"
+            f" {1e3 * one.median('batch_p50_s'):.1f} ms, p99"
+            f" {1e3 * one.median('batch_p99_s'):.1f} ms, mixture error"
+            f" {100 * one.median('mixture_error'):.1f}%, switch rate"
+            f" {100 * one.median('dominant_switch_rate'):.0f}%"
         )
         if one is not first:
             found = compare_speeds(first.speeds(), one.speeds())
