@@ -158,9 +158,7 @@ class RemoteTest(unittest.TestCase):
 
     @classmethod
     def put(cls, key, body):
-        cls.s3.put_object(
-            Bucket="data", Key=key, Body=body, ACL="public-read"
-        )
+        cls.s3.put_object(Bucket="data", Key=key, Body=body, ACL="public-read")
 
     def run_on(self, dataset, *flags, items=ITEMS):
         run = Run(self.env, *QUICK, f"--dataset={dataset}", *flags)
@@ -209,10 +207,7 @@ class RemoteTest(unittest.TestCase):
         """Objects are public, so that plain addresses do."""
         shards = sorted(self.shards.glob("*.tar"))
         last = len(shards) - 1
-        address = (
-            f"{self.endpoint}/data/packed/"
-            f"shard-{{000000..{last:06}}}.tar"
-        )
+        address = f"{self.endpoint}/data/packed/shard-{{000000..{last:06}}}.tar"
         row = self.run_on(address, "--noconnection_efficiency")[0]
         self.assertEqual(row["storage"]["scheme"], "http")
 

@@ -66,7 +66,8 @@ TEST(TextProtoTest, PlaceIsWhereTheWordIs) {
             "f:3:2: \"version\" is there twice; keep one");
   EXPECT_EQ(ErrorOf("x: 1 version: 1"),
             "f:1:1: unknown field \"x\"; use one of version, selection, data, "
-            "execution, output, cloud, sweep, label, note, row_labels");
+            "execution, output, cloud, sweep, label, note, row_labels, "
+            "mixture");
 }
 
 TEST(TextProtoTest, BracesAreCountedInWords) {

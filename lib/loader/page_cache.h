@@ -9,8 +9,8 @@ namespace feedrate {
 
 // Looks at 16 items all over the order: true when the middle of most of them
 // can be read without waiting. Takes a fraction of a millisecond. What cannot
-// be asked, such as a file of a network, counts as not there; what a local cache
-// holds of a store counts as there.
+// be asked, such as a file of a network, counts as not there; what a local
+// cache holds of a store counts as there.
 bool IsMostlyCached(const Source& source, const ItemOrder& order);
 
 }  // namespace feedrate

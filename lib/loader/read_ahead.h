@@ -60,8 +60,8 @@ class ReadAhead {
 };
 
 // `source` and `order` outlive the result. Unimplemented: the kernel or the
-// container does not let us use io_uring. InvalidArgument: the method is not one
-// for such a source.
+// container does not let us use io_uring. InvalidArgument: the method is not
+// one for such a source.
 absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     const ReadAheadOptions& options, const Source& source,
     const ItemOrder& order);

@@ -123,7 +123,7 @@ TEST(ResolveTest, VersionErrors) {
 TEST(ResolveTest, ScenarioAndModeErrors) {
   EXPECT_EQ(ErrorOf("version: 1"),
             "f: selection.scenario: is missing; use one of image-rgb, "
-            "image-9ch, video-16f, video-decode-16f");
+            "image-9ch, video-16f, video-decode-16f, episodes, train");
   EXPECT_EQ(ErrorOf("version: 1 selection {\n  scenario: \"image-rbg\" }"),
             "f:2:3: selection.scenario: \"image-rbg\" is unknown; did you mean "
             "\"image-rgb\"?");

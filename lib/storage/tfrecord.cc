@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kChecksumBytes = 4;
 constexpr size_t kHeadBytes = kLengthBytes + kChecksumBytes;
+static_assert(kHeadBytes == kTfRecordHeadBytes);
+static_assert(kChecksumBytes == kTfRecordTailBytes);
 
 }  // namespace
 

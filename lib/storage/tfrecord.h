@@ -15,6 +15,10 @@
 
 namespace feedrate {
 
+// What a record has before and behind its data.
+inline constexpr int64_t kTfRecordHeadBytes = 12;
+inline constexpr int64_t kTfRecordTailBytes = 4;
+
 // Appends one record to `out`.
 void AppendTfRecord(absl::string_view data, std::string* out);
 
@@ -22,14 +26,9 @@ void AppendTfRecord(absl::string_view data, std::string* out);
 // copied.
 class TfRecordCursor {
  public:
-  // `name` is for messages. `bytes` outlives it. `offset` and `count`: where a
-  // record starts that is known already, and how many are before it.
-  TfRecordCursor(std::string name, absl::string_view bytes, int64_t offset = 0,
-                 int64_t count = 0)
-      : name_(std::move(name)),
-        bytes_(bytes),
-        offset_(offset),
-        count_(count) {}
+  // `name` is for messages. `bytes` outlives it.
+  TfRecordCursor(std::string name, absl::string_view bytes)
+      : name_(std::move(name)), bytes_(bytes) {}
 
   // The next record's data, or nothing at the end of the file. DataLoss names
   // the file, the record, where it starts and what is wrong: cut off, a
@@ -54,8 +53,8 @@ class TfRecordCursor {
 
   std::string name_;
   absl::string_view bytes_;
-  int64_t offset_;
-  int64_t count_;
+  int64_t offset_ = 0;
+  int64_t count_ = 0;
   bool can_go_on_ = true;
 };
 

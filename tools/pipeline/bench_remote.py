@@ -106,7 +106,9 @@ class Bench:
         self.far("items", cache)
         found = {"bundles": [], "connections": [], "cache": []}
         for number in range(self.flags.rounds):
-            one, eight, sixteen = self.far("items", "--sweep=connections=1,8,16")
+            one, eight, sixteen = self.far(
+                "items", "--sweep=connections=1,8,16"
+            )
             packed = self.far("shards", "--connections=8")[0]
             sides = [
                 lambda: self.far("items", cache)[0],

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +16,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/episode_order.h"
 #include "lib/loader/mixture/mapped_shard.h"
+#include "lib/storage/crc32c.h"
 #include "lib/storage/example.h"
+#include "lib/storage/little_endian.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {
@@ -54,8 +55,6 @@ absl::StatusOr<std::unique_ptr<Episode>> Episode::Open(
   return episode;
 }
 
-Episode::~Episode() { place_.shard->Release(place_.offset, place_.bytes); }
-
 std::string Episode::name() const {
   return absl::StrCat(place_.shard->path(), ": record ", place_.record);
 }
@@ -65,15 +64,26 @@ absl::Status Episode::Named(const absl::Status& status) const {
                       absl::StrCat(name(), ": ", status.message()));
 }
 
+absl::StatusOr<absl::string_view> Episode::ReadRecord() {
+  // Not initialised: all of it is read.
+  bytes_.reset(new char[place_.bytes]);
+  RETURN_IF_ERROR(
+      place_.shard->Read(place_.offset, place_.bytes, bytes_.get()));
+  // The head was checked when the record was found.
+  const absl::string_view data(
+      bytes_.get() + kTfRecordHeadBytes,
+      place_.bytes - kTfRecordHeadBytes - kTfRecordTailBytes);
+  if (LittleEndian32(data.data() + data.size()) == MaskedCrc32c(data)) {
+    return data;
+  }
+  return absl::DataLossError(absl::StrCat(name(), " at byte ", place_.offset,
+                                          ": wrong checksum of its data"));
+}
+
 absl::Status Episode::Read(const EpisodeOptions& options) {
-  place_.shard->Populate(place_.offset, place_.bytes);
-  TfRecordCursor cursor(
-      place_.shard->path(),
-      place_.shard->bytes().substr(0, place_.offset + place_.bytes),
-      place_.offset, place_.record);
-  ASSIGN_OR_RETURN(const std::optional<absl::string_view> data, cursor.Next());
+  ASSIGN_OR_RETURN(const absl::string_view data, ReadRecord());
   ExampleView example;
-  absl::Status read = example.Parse(*data);
+  absl::Status read = example.Parse(data);
   if (read.ok()) read = example.Bytes("frames", &frames_);
   if (read.ok() && frames_.empty()) {
     read = absl::OutOfRangeError("feature \"frames\" is empty");

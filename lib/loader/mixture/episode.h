@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/mixture/episode_order.h"
@@ -24,7 +25,7 @@ struct EpisodeOptions {
   MetadataMode metadata = MetadataMode::kNone;
 };
 
-// Views into the shard, which outlives it. Its pages are let go with it.
+// Holds the bytes of its record. The shard outlives it.
 class Episode {
  public:
   // Reads the record, holds it against its checksum, finds its features and
@@ -33,7 +34,6 @@ class Episode {
   // together), OutOfRange (fewer frames than the pairs need).
   static absl::StatusOr<std::unique_ptr<Episode>> Open(
       const EpisodePlace& place, const EpisodeOptions& options, uint64_t seed);
-  ~Episode();
   Episode(const Episode&) = delete;
   Episode& operator=(const Episode&) = delete;
 
@@ -61,12 +61,15 @@ class Episode {
 
  private:
   explicit Episode(const EpisodePlace& place) : place_(place) {}
+  // The record's data, once it is read and checked.
+  absl::StatusOr<absl::string_view> ReadRecord();
   absl::Status Read(const EpisodeOptions& options);
   absl::Status ReadMetadata(const class ExampleView& example);
   absl::Status DrawPairs(const EpisodeOptions& options, uint64_t seed);
   absl::Status Named(const absl::Status& status) const;
 
   const EpisodePlace place_;
+  std::unique_ptr<char[]> bytes_;
   std::vector<absl::string_view> frames_;
   std::vector<int> pairs_;
   absl::string_view id_;

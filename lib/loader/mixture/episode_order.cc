@@ -65,6 +65,8 @@ absl::StatusOr<bool> EpisodeOrder::ReadOne() {
         cursor.records.NextUnchecked();
     if (data.ok() && data->has_value()) {
       place.bytes = cursor.records.offset() - place.offset;
+      // Only its head was looked at, and it may be long until its turn.
+      place.shard->Release(place.offset);
       buffer_.push_back(place);
       ++found_in_pass_;
       ++turn_;

@@ -19,13 +19,12 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/unique_fd.h"
 
-#ifndef MADV_POPULATE_READ
-// Linux 5.14; older kernels refuse it, and pages come one by one.
-#define MADV_POPULATE_READ 22
-#endif
-
 namespace feedrate {
 namespace {
+
+// What Linux may map around a page that is looked at: a large page of the page
+// cache as a whole.
+constexpr int64_t kFaultAround = 2 << 20;
 
 absl::Status Cannot(const std::string& path, absl::string_view what) {
   const std::string text =
@@ -58,22 +57,32 @@ MappedShard::~MappedShard() {
   munmap(const_cast<char*>(bytes_.data()), bytes_.size());
 }
 
-void MappedShard::Advise(int64_t offset, int64_t length, int advice) const {
-  if (bytes_.empty()) return;
-  static const int64_t page = sysconf(_SC_PAGESIZE);
-  const int64_t size = static_cast<int64_t>(bytes_.size());
-  const int64_t begin = offset / page * page;
-  const int64_t end = std::min(offset + length, size);
+void MappedShard::Release(int64_t offset) const {
+  const auto size = static_cast<int64_t>(bytes_.size());
+  if (offset >= size) return;
+  const int64_t begin = offset / kFaultAround * kFaultAround;
+  const int64_t end = std::min(begin + 2 * kFaultAround, size);
   // It is only advice.
-  madvise(const_cast<char*>(bytes_.data()) + begin, end - begin, advice);
+  madvise(const_cast<char*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
 }
 
-void MappedShard::Populate(int64_t offset, int64_t length) const {
-  Advise(offset, length, MADV_POPULATE_READ);
-}
-
-void MappedShard::Release(int64_t offset, int64_t length) const {
-  Advise(offset, length, MADV_DONTNEED);
+absl::Status MappedShard::Read(int64_t offset, int64_t length,
+                               char* data) const {
+  // Opened each time: a mixture may have more shards than a process files.
+  const UniqueFd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return Cannot(path_, "open");
+  for (int64_t done = 0; done < length;) {
+    const ssize_t got =
+        pread(file.get(), data + done, length - done, offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Cannot(path_, "read");
+    if (got == 0) {
+      return absl::DataLossError(
+          absl::StrCat(path_, ": has become shorter than it was"));
+    }
+    done += got;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace feedrate

@@ -6,13 +6,14 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace feedrate {
 
-// Mapped rather than read: an episode is looked at where the page cache has it,
-// and of its megabyte only the frames that were drawn are touched twice.
+// Mapped to find records by their heads; what is in them is read, since pages
+// of a map come by megabytes and nobody could say how much memory they take.
 // Thread-safe once it is made.
 class MappedShard {
  public:
@@ -26,17 +27,14 @@ class MappedShard {
   const std::string& path() const { return path_; }
   absl::string_view bytes() const { return bytes_; }
 
-  // Reads a part into memory and maps its pages in one call, where a fault for
-  // each would cost as much as the checksum.
-  void Populate(int64_t offset, int64_t length) const;
-  // Lets a part go: it stays in the page cache, but is no memory of this
-  // process any more. Who looks at it again gets it again.
-  void Release(int64_t offset, int64_t length) const;
+  // A part of the file into `data`. DataLoss names the path.
+  absl::Status Read(int64_t offset, int64_t length, char* data) const;
+  // Lets the pages around `offset` go, once what is there was looked at.
+  void Release(int64_t offset) const;
 
  private:
   MappedShard(std::string path, absl::string_view bytes)
       : path_(std::move(path)), bytes_(bytes) {}
-  void Advise(int64_t offset, int64_t length, int advice) const;
 
   const std::string path_;
   const absl::string_view bytes_;

@@ -135,7 +135,10 @@ TEST_F(MakeShardsTest, AnIndexOfAnotherShardIsRefused) {
   ObjectInfo shard = *store->Stat("shard-000000.tar");
   const ObjectInfo index = *store->Stat("shard-000000.tar.index");
   shard.bytes += 512;
-  EXPECT_EQ(MembersByIndex(shard, index, *ReadFile(Path("out/shard-000000.tar.index"))).status().code(),
+  EXPECT_EQ(MembersByIndex(shard, index,
+                           *ReadFile(Path("out/shard-000000.tar.index")))
+                .status()
+                .code(),
             absl::StatusCode::kFailedPrecondition);
   // And one that was cut off is no archive.
   shard.bytes = 600;
