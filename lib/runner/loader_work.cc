@@ -326,7 +326,9 @@ void LoaderWork::AddLimit(Row* row) const {
   // They read or deliver other pixels than the crop that the limits are for.
   const bool is_other = std::find(partial.begin(), partial.end(),
                                   job_.transform()) != partial.end();
-  if (is_other || IsNullJob(job_)) return;
+  // What the CPU decodes is no limit where engines of a GPU decode as well.
+  const bool has_engines = job_.library() == "cuda";
+  if (is_other || has_engines || IsNullJob(job_)) return;
   const std::optional<Limit> limit =
       context_.loader_limits->Of(spec_, input_, UsableProcessors());
   if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);

@@ -32,10 +32,13 @@ std::string Shown(absl::string_view line) {
 
 bool SaysOutOfMemory(absl::string_view error) {
   for (const absl::string_view start :
-       {"MemoryError", "std::bad_alloc", "OutOfMemoryError"}) {
+       {"MemoryError", "std::bad_alloc", "OutOfMemoryError",
+        "c10::OutOfMemoryError"}) {
     if (absl::StartsWith(error, start)) return true;
   }
-  return false;
+  // Of a GPU, as CUDA says it.
+  return absl::StartsWith(error, "CUDA") &&
+         absl::StrContains(error, "out of memory");
 }
 
 template <typename Value>

@@ -241,10 +241,18 @@ TEST(MessageTest, AnErrorIsTheLibrarys) {
 
 TEST(MessageTest, MemoryThatRanOutIsToldApart) {
   for (const char* line : {R"({"error":"MemoryError: Unable to allocate"})",
-                           R"({"error":"std::bad_alloc"})"}) {
+                           R"({"error":"std::bad_alloc"})",
+                           R"({"error":"OutOfMemoryError: CUDA out of"})",
+                           R"({"error":"c10::OutOfMemoryError: CUDA out"})",
+                           R"({"error":"CUDA: cudaMalloc: out of memory"})",
+                           R"({"error":"CUDA out of memory: 183.11 GiB"})"}) {
     EXPECT_EQ(ParseTimeReply(line).status().code(),
-              absl::StatusCode::kResourceExhausted);
+              absl::StatusCode::kResourceExhausted)
+        << line;
   }
+  EXPECT_EQ(
+      ParseTimeReply(R"({"error":"CUDA: launch: no kernel"})").status().code(),
+      absl::StatusCode::kUnknown);
 }
 
 TEST(MessageTest, GarbageIsNamed) {

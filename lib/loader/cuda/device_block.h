@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "lib/adapters/cuda/device_memory.h"
 
 namespace feedrate {
@@ -28,8 +29,8 @@ class CudaBlock {
     bytes_ = 0;
     // Half as much again, so that a slightly larger one is no new beginning.
     const int64_t more = bytes + bytes / 2;
-    const absl::Status taken =
-        CudaStatus(Take(&data_, static_cast<size_t>(more)), "memory");
+    const absl::Status taken = CudaStatus(
+        Take(&data_, static_cast<size_t>(more)), absl::StrCat(more, " bytes"));
     if (taken.ok()) bytes_ = more;
     return taken;
   }
