@@ -77,7 +77,9 @@ class Bench:
         wrong = [r["reason"] for r in rows if r["status"] != "ok"]
         if wrong:
             sys.exit("\n".join(wrong))
-        return [r["throughput"] for r in rows]
+        # A noisy row is measured again; the last attempt counts.
+        last = {r["job_id"]: r["throughput"] for r in rows}
+        return list(last.values())
 
     def far(self, prefix, *flags):
         return self.measure(
