@@ -13,7 +13,8 @@ const std::vector<std::string>& KnownModes() {
 }
 
 const std::vector<std::string>& KnownMedia() {
-  static const auto& words = *new std::vector<std::string>{"image", "clip", "sample"};
+  static const auto& words =
+      *new std::vector<std::string>{"image", "clip", "sample"};
   return words;
 }
 
