@@ -104,6 +104,15 @@ torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/setup.sh build dev
 	@dev/torch.sh
 
+.PHONY: study-mixture
+study-mixture: ## Settings of a mixture in turns: takeaways, figures, a training
+	@dev/setup.sh build dev
+	@dev/study_mixture.sh
+
+.PHONY: gpu-bundle
+gpu-bundle: ## What a GPU machine needs, for x86-64, in dist/
+	@dev/gpu_bundle.sh
+
 .PHONY: perf-gate
 perf-gate: ## Train, evaluate, compare with the baseline (after make torch)
 	@dev/setup.sh build dev

@@ -13,7 +13,7 @@ namespace feedrate {
 namespace {
 
 // Longer lists are for `--help` or the docs, not for an error line.
-constexpr int kMaxListed = 20;
+constexpr int kMaxListed = 24;
 
 char Fold(char c) { return c == '-' ? '_' : absl::ascii_tolower(c); }
 
