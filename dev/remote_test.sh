@@ -1,7 +1,7 @@
 #!/bin/bash
 # pipeline on data in buckets and behind web servers, from end to end: a moto
 # server for S3, a small server for what moto never says, WebDataset for the
-# shards. See remote_test.py. Needs pipeline and worker_native built (make).
+# shards. See remote_cases.py. Needs pipeline and worker_native built (make).
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -20,4 +20,4 @@ else
 fi
 cd "$REPO_ROOT"
 WEBDATASET_PYTHON="$webdataset" WEBDATASET_PACKAGES="${packages:-}" \
-  exec "$python" -B dev/remote_test.py "$@"
+  exec "$python" -B dev/remote_cases.py "$@"

@@ -36,6 +36,7 @@ namespace {
 
 // The loader that reads from stores.
 constexpr char kNative[] = "native";
+constexpr char kMixtureMode[] = "mixture";
 
 bool WantsShards(const Catalogue& catalogue, const Job& job) {
   const Library* library = catalogue.FindLibrary(job.library());
@@ -52,6 +53,7 @@ absl::StatusOr<int64_t> ItemsOfEpoch(const Job& job, int64_t items) {
 }  // namespace
 
 bool NeedsLocalData(const Job& job) {
+  if (job.mode() == kMixtureMode) return true;
   const bool reads_objects = IsNullJob(job) || job.library() == kNative;
   return !IsLoaderJob(job) || job.scope() == kMemoryScope || !reads_objects;
 }
@@ -66,6 +68,8 @@ std::vector<std::string> ItemEndings(const Catalogue& catalogue,
        catalogue.policy().loader().array_extensions()) {
     endings.push_back(ending);
   }
+  // Beside the shards of a mixture lies what they weigh.
+  if (job.mode() == kMixtureMode) endings.emplace_back("textproto");
   return endings;
 }
 

@@ -30,10 +30,11 @@ class RemoteData {
   virtual absl::StatusOr<FileSet> Objects(
       const std::vector<std::string>& endings, int64_t num_items) = 0;
 
-  // The same items as files, or as tar files, in a folder of the cache.
+  // The same items as files, or as tar files, in a folder of the cache, under
+  // numbers, or with `own_names` their own.
   virtual absl::StatusOr<std::string> BringHome(
       const std::vector<std::string>& endings, int64_t num_items,
-      const FileProgress& progress) = 0;
+      bool own_names, const FileProgress& progress) = 0;
 
   // The bytes of an item of Objects.
   virtual absl::StatusOr<std::string> Read(const SourceFile& item) = 0;

@@ -198,8 +198,9 @@ class Session {
       num_items = std::max<int64_t>(num_items, job->num_items());
     }
     if (needs == nullptr) return list_.dataset;
+    // Folders of a mixture are its data sets.
     return remote_->BringHome(ItemEndings(*catalogue_, *needs),
-                              all ? 0 : num_items, show);
+                              all ? 0 : num_items, IsMixtureJob(*needs), show);
   }
 
   absl::Status WriteHead(double copy_bytes_per_s) {

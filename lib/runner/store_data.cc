@@ -40,7 +40,7 @@ class StoreData final : public RemoteData {
   }
 
   absl::StatusOr<std::string> BringHome(const std::vector<std::string>& endings,
-                                        int64_t num_items,
+                                        int64_t num_items, bool own_names,
                                         const FileProgress& progress) override {
     ASSIGN_OR_RETURN(const FileSet set, Objects(endings, num_items));
     std::vector<ObjectInfo> wanted;
@@ -59,8 +59,11 @@ class StoreData final : public RemoteData {
         "some libraries read local files only: %d objects, %.1f MB, are "
         "brought into %s first",
         wanted.size(), static_cast<double>(bytes) / 1e6, spec_.cache_folder));
-    ASSIGN_OR_RETURN(const LocalSet set_here,
-                     feedrate::BringHome(wanted, store_.cached, progress));
+    const LocalNames names =
+        own_names ? LocalNames::kOwn : LocalNames::kNumbers;
+    ASSIGN_OR_RETURN(
+        const LocalSet set_here,
+        feedrate::BringHome(wanted, names, store_.cached, progress));
     return set_here.folder;
   }
 
@@ -95,6 +98,14 @@ absl::StatusOr<std::unique_ptr<RemoteData>> OpenStoreData(
     const StoreSpec& spec, const std::function<void(const std::string&)>& say) {
   ASSIGN_OR_RETURN(OpenedStore store, OpenCachedStore(spec));
   return std::make_unique<StoreData>(spec, std::move(store), say);
+}
+
+OpenRemoteData OpenStoresBy(const StoreSpec& spec) {
+  return [spec](const std::string& address, const auto& say) {
+    StoreSpec opened = spec;
+    opened.url = address;
+    return OpenStoreData(opened, say);
+  };
 }
 
 }  // namespace feedrate

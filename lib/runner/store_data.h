@@ -17,6 +17,9 @@ namespace feedrate {
 absl::StatusOr<std::unique_ptr<RemoteData>> OpenStoreData(
     const StoreSpec& spec, const std::function<void(const std::string&)>& say);
 
+// The same for RunOptions: opens any address as `spec` says.
+OpenRemoteData OpenStoresBy(const StoreSpec& spec);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_RUNNER_STORE_DATA_H_

@@ -102,11 +102,22 @@ TEST_F(StoreDataTest, BringsFilesHomeForOthers) {
   Write("far/c1/b.jpg", "bb");
   Write("far/c0/a.jpg", "a");
   const auto data = Open();
-  const auto folder = data->BringHome(endings_, 0, nullptr);
+  const auto folder =
+      data->BringHome(endings_, 0, /*own_names=*/false, nullptr);
   ASSERT_TRUE(folder.ok()) << folder.status();
   EXPECT_EQ(*ReadFile(JoinPath(*folder, "000000/00000000.jpg")), "a");
   EXPECT_EQ(*ReadFile(JoinPath(*folder, "000001/00000001.jpg")), "bb");
   EXPECT_THAT(said_, HasSubstr("2 objects"));
+}
+
+TEST_F(StoreDataTest, NamesAreKeptWhereTheyMeanSomething) {
+  Write("far/robot_1/b.jpg", "bb");
+  Write("far/a.jpg", "a");
+  const auto data = Open();
+  const auto folder = data->BringHome(endings_, 0, /*own_names=*/true, nullptr);
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  EXPECT_EQ(*ReadFile(JoinPath(*folder, "robot_1/b.jpg")), "bb");
+  EXPECT_EQ(*ReadFile(JoinPath(*folder, "a.jpg")), "a");
 }
 
 TEST_F(StoreDataTest, NothingOfUseIsSaidSo) {

@@ -19,6 +19,9 @@
 #include "lib/runner/mixture/mixture_summary.h"
 #include "lib/runner/run.h"
 #include "lib/runner/run_flags.h"
+#include "lib/runner/store_data.h"
+#include "lib/runner/store_flags.h"
+#include "lib/storage/store_spec.h"
 
 DEFINE_string(on_error, "fail",
               "WORD: what becomes of data that cannot be used: the end of the "
@@ -52,9 +55,11 @@ ToolInfo Info() {
       "--sweep='metadata=none,full;steps=1200' --num_runs=20 --output=study/",
       "mixture --config=configs/mixture/demo.textproto --dataset=episodes "
       "--on_error=skip",
+      "mixture --config=configs/mixture/demo.textproto "
+      "--dataset=s3://bucket/episodes --cache_dir=/data/cache",
       "plan --config=configs/mixture/demo.textproto | mixture",
   };
-  info.flag_files = {"tools/mixture/main.cc", kRunFlagsFile,
+  info.flag_files = {"tools/mixture/main.cc", kRunFlagsFile, kStoreFlagsFile,
                      kOverrideFlagsFile};
   return info;
 }
@@ -69,6 +74,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
     return absl::InvalidArgumentError(
         "--verify: a mixture has no transform to compare; leave it out");
   }
+  ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
+  options.open_remote = OpenStoresBy(store);
   options.mixture.on_error = FLAGS_on_error;
   options.mixture.batches = FLAGS_batches;
   options.mixture.teardown_limit_s = FLAGS_teardown_limit;

@@ -100,11 +100,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   options.loader.worker_efficiency = FLAGS_worker_efficiency;
   options.loader.connection_efficiency = FLAGS_connection_efficiency;
   ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
-  options.open_remote = [store](const std::string& address, const auto& say) {
-    StoreSpec spec = store;
-    spec.url = address;
-    return OpenStoreData(spec, say);
-  };
+  options.open_remote = OpenStoresBy(store);
   // With a crop that is drawn anew for each item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
   if (options.verify && !options.source.config.empty() &&

@@ -356,7 +356,8 @@ absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
                      }));
     ASSIGN_OR_RETURN(folder,
                      stores.back()->BringHome({"jpg", "jpeg", "png", "npy"},
-                                              /*num_items=*/0, nullptr));
+                                              /*num_items=*/0,
+                                              /*own_names=*/false, nullptr));
   }
   return stores;
 }

@@ -162,7 +162,8 @@ TEST_F(CachedStoreTest, ErrorsAreNotKept) {
 
 TEST_F(CachedStoreTest, BringsASetHome) {
   const auto objects = store_->List();
-  const auto set = BringHome(*objects, store_.get(), nullptr);
+  const auto set =
+      BringHome(*objects, LocalNames::kNumbers, store_.get(), nullptr);
   ASSERT_TRUE(set.ok()) << set.status();
   ASSERT_EQ(set->paths.size(), 4u);
   for (int i = 0; i < 4; ++i) {
@@ -171,14 +172,31 @@ TEST_F(CachedStoreTest, BringsASetHome) {
               absl::StrCat(set->folder, "/000000/0000000", i, ".jpg"));
   }
   EXPECT_EQ(FarReads(), 4);
-  ASSERT_TRUE(BringHome(*objects, store_.get(), nullptr).ok());
+  ASSERT_TRUE(
+      BringHome(*objects, LocalNames::kNumbers, store_.get(), nullptr).ok());
   EXPECT_EQ(FarReads(), 4);
   options_.max_bytes = 150000;
   Reopen();
-  EXPECT_THAT(
-      std::string(
-          BringHome(*objects, store_.get(), nullptr).status().message()),
-      HasSubstr("--cache_bytes"));
+  EXPECT_THAT(std::string(BringHome(*objects, LocalNames::kNumbers,
+                                    store_.get(), nullptr)
+                              .status()
+                              .message()),
+              HasSubstr("--cache_bytes"));
+}
+
+TEST_F(CachedStoreTest, ANameThatIsNoneForAFileIsRefused) {
+  for (const char* name : {"../x.jpg", "a//b.jpg", "./x.jpg", "a/"}) {
+    std::vector<ObjectInfo> objects = *store_->List();
+    // Already in the cache under its own name, so that only the path is wrong.
+    objects.resize(1);
+    const std::string key = objects[0].name;
+    ASSERT_TRUE(
+        BringHome(objects, LocalNames::kOwn, store_.get(), nullptr).ok());
+    objects[0].name = name;
+    EXPECT_FALSE(
+        BringHome(objects, LocalNames::kOwn, store_.get(), nullptr).ok())
+        << name;
+  }
 }
 
 // As on a full disk: nothing more can be written, and everything is read.

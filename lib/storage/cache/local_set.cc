@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/read_many.h"
@@ -18,6 +20,8 @@ namespace {
 // Objects of so many bytes are read at once, and larger ones in pieces of that
 // size.
 constexpr int64_t kAtOnce = int64_t{128} << 20;
+// Of one part of a path, on every common file system.
+constexpr size_t kLongestName = 255;
 
 // "a/b/c.tar" -> ".tar". A name of its own that only keeps what programs look
 // at: what an object is called may be no name for a file.
@@ -31,6 +35,50 @@ std::string EndingOf(const std::string& name) {
 std::string NumberedFolder(const std::string& folder, int number) {
   return JoinPath(folder, absl::StrFormat("%06d", number));
 }
+
+// Paths for objects, one after the other, whose folders are made.
+class LocalPaths {
+ public:
+  LocalPaths(std::string folder, LocalNames names)
+      : folder_(std::move(folder)), names_(names) {}
+
+  absl::StatusOr<std::string> Next(const std::string& name) {
+    return names_ == LocalNames::kOwn ? OwnPath(name) : NumberedPath(name);
+  }
+
+ private:
+  absl::StatusOr<std::string> NumberedPath(const std::string& name) {
+    const std::string parent = ParentFolder(name);
+    if (objects_ == 0 || parent != last_parent_) {
+      RETURN_IF_ERROR(MakeFolder(NumberedFolder(folder_, folders_++)));
+    }
+    last_parent_ = parent;
+    return JoinPath(NumberedFolder(folder_, folders_ - 1),
+                    absl::StrFormat("%08d%s", objects_++, EndingOf(name)));
+  }
+
+  absl::StatusOr<std::string> OwnPath(const std::string& name) const {
+    std::vector<std::string> parts = absl::StrSplit(name, '/');
+    std::string path = folder_;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const std::string& part = parts[i];
+      if (part.empty() || part == "." || part == ".." ||
+          part.size() > kLongestName || part.find('\0') != std::string::npos) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "\"", absl::CEscape(name), "\" cannot be a file's name here"));
+      }
+      path = JoinPath(path, part);
+      if (i + 1 < parts.size()) RETURN_IF_ERROR(MakeFolder(path));
+    }
+    return path;
+  }
+
+  const std::string folder_;
+  const LocalNames names_;
+  int64_t objects_ = 0;
+  int folders_ = 0;
+  std::string last_parent_;
+};
 
 absl::Status FetchLarge(const ObjectInfo& object, CachedStore* store) {
   const std::optional<CacheDir::Entry> entry =
@@ -70,14 +118,15 @@ absl::Status CheckRoom(const std::vector<ObjectInfo>& objects,
 }  // namespace
 
 absl::StatusOr<LocalSet> BringHome(
-    const std::vector<ObjectInfo>& objects, CachedStore* store,
+    const std::vector<ObjectInfo>& objects, LocalNames names,
+    CachedStore* store,
     const std::function<void(int64_t done, int64_t total)>& progress) {
   CacheDir& cache = store->cache();
   RETURN_IF_ERROR(CheckRoom(objects, cache.options()));
   LocalSet set;
   ASSIGN_OR_RETURN(set.folder, cache.MakeOwnFolder());
   std::vector<std::string> contents;
-  int folders = 0;
+  LocalPaths paths(set.folder, names);
   for (size_t begin = 0, end; begin < objects.size(); begin = end) {
     end = EndOfRun(objects, begin, kAtOnce);
     if (end == begin + 1 && objects[begin].bytes > kAtOnce) {
@@ -94,13 +143,7 @@ absl::StatusOr<LocalSet> BringHome(
             cache.options().folder, ": ", objects[i].name,
             " could not be kept; the disk or --cache_bytes is too small"));
       }
-      if (i == 0 ||
-          ParentFolder(objects[i].name) != ParentFolder(objects[i - 1].name)) {
-        RETURN_IF_ERROR(MakeFolder(NumberedFolder(set.folder, folders++)));
-      }
-      set.paths.push_back(
-          JoinPath(NumberedFolder(set.folder, folders - 1),
-                   absl::StrFormat("%08d%s", i, EndingOf(objects[i].name))));
+      ASSIGN_OR_RETURN(set.paths.emplace_back(), paths.Next(objects[i].name));
       RETURN_IF_ERROR(cache.Link(*entry, set.paths.back()));
     }
     if (progress) {

@@ -13,21 +13,26 @@
 
 namespace feedrate {
 
+// What files are called. kNumbers: 000003/00000042.jpg is object 42, and all
+// objects of a folder, which may be a class, are in one folder here; sorted
+// paths are in the order of the objects. kOwn: as the objects, for data sets
+// whose names mean something.
+enum class LocalNames { kNumbers, kOwn };
+
 struct LocalSet {
   std::string folder;
   std::vector<std::string> paths;
 };
 
-// Brings all objects into the cache and gives each a path below one folder:
-// 000003/00000042.jpg is object 42, and all objects of a folder, which may be a
-// class, are in one folder here. Sorted paths are in the order of `objects`.
-// The files are there as long as the store, whatever the cache evicts
-// meanwhile. `progress` may be null.
+// Brings all objects into the cache and gives each a path below one folder. The
+// files are there as long as the store, whatever the cache evicts meanwhile.
+// `progress` may be null.
 //
 // ResourceExhausted when they do not fit: then nothing was begun, or the disk
-// is full.
+// is full. InvalidArgument for a name of its own that is none for a file.
 absl::StatusOr<LocalSet> BringHome(
-    const std::vector<ObjectInfo>& objects, CachedStore* store,
+    const std::vector<ObjectInfo>& objects, LocalNames names,
+    CachedStore* store,
     const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace feedrate
