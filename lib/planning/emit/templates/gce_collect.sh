@@ -25,18 +25,26 @@ say() { echo "collect: $*" >&2; }
 
 # state_of TASK: done, failed, working or lost.
 state_of() {
+  local machine=""
   # shellcheck source=/dev/null
   source "vm/$1.env"
   if [[ -e "rows/$1.jsonl" ]]; then
     echo "done"
-  elif is_there "$DONE_URI"; then
+    return
+  fi
+  # Asked first: a machine puts its marker into the bucket before it deletes
+  # itself, so one that is gone has left what it had to leave.
+  if gcloud compute instances describe "$INSTANCE" --project="$PROJECT" \
+    --zone="$ZONE" --format='value(status)' >/dev/null 2>&1; then
+    machine=1
+  fi
+  if is_there "$DONE_URI"; then
     if get "$ROWS_URI" "rows/$1.jsonl" >&2; then echo "done"; else echo lost; fi
   elif is_there "$FAILED_URI"; then
     get "$EXIT_CODE_URI" "failed/$1" >&2 || true
     get "$LOG_URI" "failed/$1.log" >&2 || true
     echo failed
-  elif gcloud compute instances describe "$INSTANCE" --project="$PROJECT" \
-    --zone="$ZONE" --format='value(status)' >/dev/null 2>&1; then
+  elif [[ -n "$machine" ]]; then
     echo working
   else
     # Taken away, or never started. What it had measured is in the bucket, and
