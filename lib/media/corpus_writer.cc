@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/seal_memory.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
@@ -196,8 +197,7 @@ absl::StatusOr<Corpus> CorpusWriter::Finish() && {
   std::memcpy(map_, &header, sizeof(header));
   if (index_bytes > 0) std::memcpy(map_ + end_, items_.data(), index_bytes);
   Unmap();
-  if (fcntl(fd_, F_ADD_SEALS,
-            F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+  if (!SealMemory(fd_)) {
     return Failed("cannot be sealed");
   }
   return Corpus::Map(ReopenForReading(std::exchange(fd_, -1)));

@@ -1,6 +1,5 @@
 #include "lib/worker/memory_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/seal_memory.h"
 #include "lib/base/unique_fd.h"
 
 namespace feedrate {
@@ -35,10 +35,7 @@ absl::StatusOr<UniqueFd> WriteMemoryFile(absl::string_view text,
     if (count < 0) return Cannot("write", what);
     done += count;
   }
-  if (fcntl(fd.get(), F_ADD_SEALS,
-            F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return Cannot("seal", what);
-  }
+  if (!SealMemory(fd.get())) return Cannot("seal", what);
   return fd;
 }
 
