@@ -84,6 +84,10 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
+  std::vector<std::string> job_ids;
+  options.on_jobs = [&](const std::vector<Job>& jobs) {
+    for (const Job& job : jobs) job_ids.push_back(job.job_id());
+  };
   std::vector<Row> rows;
   std::string report;
   options.on_row = [&](const Row& row) {
@@ -93,7 +97,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     absl::StrAppend(&report, MixtureText(row));
   };
   ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
-  std::cerr << report << MixtureSummary(rows);
+  std::cerr << report << MixtureSummary(rows, job_ids);
   return code;
 }
 

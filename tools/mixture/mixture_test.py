@@ -164,7 +164,25 @@ class MixtureTest(unittest.TestCase):
         self.assertEqual([r["run_index"] for r in run.rows], [0, 0, 1, 1])
         modes = [r["mixture"]["metadata"] for r in run.rows]
         self.assertEqual(set(modes[:2]), {"none", "full"})
-        self.assertIn("metadata", run.stderr, "the sweep has a summary")
+        self.assertIn("metadata=full", run.stderr, "the sweep has a summary")
+
+    def test_the_summary_compares_with_the_first_of_the_sweep(self):
+        orders = set()
+        # Another order of the rows for each seed.
+        for seed in (1, 2, 3, 4):
+            run = Run(f"--seed={seed}", sweep=SHORT + ";queue_depth=8,2,4")
+            self.assertEqual(run.code, 0, run.stderr)
+            orders.add(run.rows[0]["settings"]["queue_depth"])
+            lines = [
+                line
+                for line in run.stderr.splitlines()
+                if line.startswith("native queue_depth=")
+            ]
+            names = [line.split(":")[0].split("=")[1] for line in lines]
+            self.assertEqual(names, ["8", "2", "4"], run.stderr)
+            self.assertNotIn("of the first", lines[0])
+            self.assertIn("of the first", lines[1])
+        self.assertGreater(len(orders), 1, "no order differs: a weak test")
 
     def test_a_folder_gets_batches_beside_its_rows(self):
         out = self.folder / "out"
