@@ -23,6 +23,9 @@
 #include "lib/runner/store_flags.h"
 #include "lib/storage/store_spec.h"
 
+DEFINE_bool(cold, false,
+            "Have the kernel forget the shards before each run; rows that it "
+            "did are labelled cold, others partly_cold");
 DEFINE_string(on_error, "fail",
               "WORD: what becomes of data that cannot be used: the end of the "
               "run, or left out, counted and named {fail|skip}");
@@ -76,6 +79,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   }
   ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
   options.open_remote = OpenStoresBy(store);
+  options.mixture.cold = FLAGS_cold;
   options.mixture.on_error = FLAGS_on_error;
   options.mixture.batches = FLAGS_batches;
   options.mixture.teardown_limit_s = FLAGS_teardown_limit;

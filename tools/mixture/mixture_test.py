@@ -90,6 +90,8 @@ class MixtureTest(unittest.TestCase):
             self.assertIn("indicative", row["labels"])
             self.assertEqual(row["limit"]["name"], "jpeg_decode")
             self.assertGreater(row["of_limit"], 0)
+            self.assertGreater(row["cache"]["resident_fraction"], 0.9)
+            self.assertNotIn("cold", row["labels"])
             self.assertGreater(row["rss_peak_bytes"], 1e6)
             mixture = row["mixture"]
             self.assertEqual(mixture["label"], "lab")
@@ -183,6 +185,22 @@ class MixtureTest(unittest.TestCase):
             self.assertNotIn("of the first", lines[0])
             self.assertIn("of the first", lines[1])
         self.assertGreater(len(orders), 1, "no order differs: a weak test")
+
+    def test_cold_is_proved_or_not_claimed(self):
+        run = Run("--cold", "--num_runs=2", sweep=SHORT + ";queue_depth=2,4")
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(len(run.rows), 4)
+        for row in run.rows:
+            cache = row["cache"]
+            if cache["resident_fraction"] <= 0.01:
+                self.assertIn("cold", row["labels"])
+                self.assertNotIn("partly_cold", row["labels"])
+            else:
+                # A file system in memory keeps its pages.
+                self.assertIn("partly_cold", row["labels"])
+                self.assertNotIn("cold", row["labels"])
+            self.assertGreaterEqual(cache["bytes_read"], 0)
+            self.assertEqual(row["items"], 12 * 16)
 
     def test_a_folder_gets_batches_beside_its_rows(self):
         out = self.folder / "out"
