@@ -239,11 +239,12 @@ class MixtureTest(unittest.TestCase):
         self.assertEqual(run.code, 0, "a row is an answer")
         self.assertEqual(run.rows[0]["status"], "failed")
         self.assertIn("wrong checksum", run.rows[0]["reason"])
+        self.assertIn("run 0: failed: data set", run.stderr)
         self.assertIn(shard.name, run.rows[0]["reason"])
         run = Run("--on_error=skip", dataset=str(data))
         self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
         self.assertGreater(run.rows[0]["mixture"]["skipped"], 0)
-        self.assertIn("skipped, the first", run.stderr)
+        self.assertIn("skipped over all passes, the first", run.stderr)
 
     def test_weights(self):
         data = self.dataset()
@@ -283,6 +284,8 @@ class MixtureTest(unittest.TestCase):
             (("--on_error=maybe",), "on_error"),
             (("--verify",), "no transform to compare"),
             (("--teardown_limit=0",), "teardown_limit"),
+            (("--workers=2",), "decode_parallelism=N"),
+            (("--sample_ratio=0.5",), "--sample_ratio means nothing"),
         ]:
             run = Run(*flags)
             self.assertEqual(run.code, 1, flags)
@@ -293,6 +296,16 @@ class MixtureTest(unittest.TestCase):
         run = Run(dataset=str(self.folder / "nothing"))
         self.assertEqual(run.code, 1)
         self.assertIn("no such folder", run.stderr)
+        run = Run(dataset="synthetic:rgb")
+        self.assertEqual(run.code, 1)
+        self.assertIn("synthetic:episodes,datasets=", run.stderr)
+        run = Run(sweep="frame_size=0")
+        self.assertEqual(run.code, 1)
+        self.assertIn("frame_size is 0", run.stderr)
+        # Said before anything is measured.
+        run = Run(f"--batches={self.folder}/")
+        self.assertNotEqual(run.code, 0)
+        self.assertEqual(run.stdout, "")
 
 
 if __name__ == "__main__":
