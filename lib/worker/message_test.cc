@@ -240,12 +240,23 @@ TEST(MessageTest, AnErrorIsTheLibrarys) {
 }
 
 TEST(MessageTest, MemoryThatRanOutIsToldApart) {
-  for (const char* line : {R"({"error":"MemoryError: Unable to allocate"})",
-                           R"({"error":"std::bad_alloc"})",
-                           R"({"error":"OutOfMemoryError: CUDA out of"})",
-                           R"({"error":"c10::OutOfMemoryError: CUDA out"})",
-                           R"({"error":"CUDA: cudaMalloc: out of memory"})",
-                           R"({"error":"CUDA out of memory: 183.11 GiB"})"}) {
+  for (
+      const char* line :
+      {R"({"error":"MemoryError: Unable to allocate"})",
+       R"({"error":"std::bad_alloc"})",
+       R"({"error":"OutOfMemoryError: CUDA out of"})",
+       R"({"error":"c10::OutOfMemoryError: CUDA out"})",
+       R"({"error":"CUDA: cudaMalloc: out of memory"})",
+       R"({"error":"CUDA out of memory: 183.11 GiB"})",
+       // As torch 2.11 says what its allocator did not see.
+       R"({"error":"AcceleratorError: CUDA error: out of memory\nSearch for"})",
+       R"({"error":"c10::AcceleratorError: CUDA error: out of memory"})",
+       R"({"error":"RuntimeError: CUDA error: out of memory"})",
+       R"({"error":"RuntimeError: CUDA driver error: out of memory"})",
+       R"({"error":"RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"})",
+       R"({"error":"c10::CuDNNError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED"})",
+       R"({"error":"std::runtime_error: CUDA: launch: out of memory"})",
+       R"({"error":"RuntimeError: NVCV_ERROR_OUT_OF_MEMORY: cannot"})"}) {
     EXPECT_EQ(ParseTimeReply(line).status().code(),
               absl::StatusCode::kResourceExhausted)
         << line;
@@ -253,6 +264,14 @@ TEST(MessageTest, MemoryThatRanOutIsToldApart) {
   EXPECT_EQ(
       ParseTimeReply(R"({"error":"CUDA: launch: no kernel"})").status().code(),
       absl::StatusCode::kUnknown);
+  for (const char* line :
+       {R"({"error":"AcceleratorError: CUDA error: an illegal memory access"})",
+        // Words of somebody else's.
+        R"({"error":"ValueError: the page ran out of memory of its own"})",
+        R"({"error":"RuntimeError: CUDA error: no\nis out of memory"})"}) {
+    EXPECT_EQ(ParseTimeReply(line).status().code(), absl::StatusCode::kUnknown)
+        << line;
+  }
 }
 
 TEST(MessageTest, GarbageIsNamed) {

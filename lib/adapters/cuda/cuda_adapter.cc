@@ -34,9 +34,8 @@ int64_t Aligned(int64_t bytes) {
 }
 
 void Check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  throw std::runtime_error(
-      absl::StrCat("CUDA: ", call, ": ", cudaGetErrorString(error)));
+  const absl::Status status = CudaStatus(error, call);
+  if (!status.ok()) throw std::runtime_error(std::string(status.message()));
 }
 
 class CudaTransform : public PreparedTransform {
