@@ -2,6 +2,7 @@
 #ifndef FEEDRATE_LIB_LOADER_CUDA_LIMITS_LOADER_H_
 #define FEEDRATE_LIB_LOADER_CUDA_LIMITS_LOADER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
