@@ -7,11 +7,11 @@ A round of a kind of work is one epoch of each side; who goes first changes from
 round to round. Every epoch is a line of --output as soon as it is over, so that
 a call that was cut off is carried on by the next one with the same --output:
 only rounds of which both sides are there count. Ends with, for each kind of
-work, images a second of both sides and the ratio ours / DALI: the geometric mean
-over rounds, with its interval of 95% (Student's t of the logarithms).
+work, images a second of both sides and the ratio ours / DALI: the geometric
+mean over rounds, with its interval of 95% (Student's t of the logarithms).
 
-Both do the same: files to float32 NCHW batches on the device, a crop of 224 or a
-random-resized-crop, flipped half of the time, normalised. DALI decodes with
+Both do the same: files to float32 NCHW batches on the device, a crop of 224 or
+a random-resized-crop, flipped half of the time, normalised. DALI decodes with
 device "mixed"; its graph and threads stay between epochs, ours start and end in
 each. --ours and --dali are commands in the place of the two, which answer each
 line with {"items":…,"elapsed_s":…}.
@@ -88,9 +88,8 @@ def summary(works, rounds):
             side: [b[side]["items"] / b[side]["elapsed_s"] for b in pairs]
             for side in ("ours", "dali")
         }
-        logs = [
-            math.log(a / b) for a, b in zip(rates["ours"], rates["dali"])
-        ]
+        both = zip(rates["ours"], rates["dali"], strict=True)
+        logs = [math.log(ours / dali) for ours, dali in both]
         mean = statistics.fmean(logs)
         text = (
             f"{work:14} rounds {len(pairs):3}"
