@@ -75,6 +75,7 @@ absl::Status TransformWork::Prepare() {
                    child_->Prepare(command, PrepareLimit(context_)));
   version_ = reply.version;
   device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
+  per_sample_loop_ = reply.per_sample_loop;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
@@ -160,6 +161,11 @@ void TransformWork::AddGpu(const Timing& timing, Row* row) {
   input.copy_bytes_per_s = device_copy_bytes_per_s_;
   input.warm = warm_up_.stable;
   input.partial = IsPartial();
+  // The matrix says so of some libraries already.
+  const auto& labels = job_.labels();
+  input.per_sample_loop =
+      per_sample_loop_ && std::find(labels.begin(), labels.end(),
+                                    "per_sample_loop") == labels.end();
   SetGpu(input, timing, row);
 }
 

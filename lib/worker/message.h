@@ -100,6 +100,8 @@ struct PrepareReply {
   // Bytes read plus bytes written a second by a copy within the memory of the
   // device. 0 on the CPU.
   double device_copy_bytes_per_s = 0;
+  // Whether a batch was asked for, and its items go one by one.
+  bool per_sample_loop = false;
 };
 std::string PrepareReplyLine(const PrepareReply& reply);
 absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line);

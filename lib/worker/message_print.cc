@@ -100,6 +100,7 @@ std::string PrepareReplyLine(const PrepareReply& reply) {
   if (reply.device_copy_bytes_per_s > 0) {
     line.Double("device_copy_bytes_per_s", reply.device_copy_bytes_per_s);
   }
+  if (reply.per_sample_loop) line.Bool("per_sample_loop", true);
   return line.Line();
 }
 

@@ -63,6 +63,8 @@ class PreparedTransform {
   // takes batches, which are of `spec.batch` items at most, else one an item.
   virtual void RunChunk(int64_t first, int64_t count, int64_t num_items);
   virtual DeviceBytes BytesOf(int64_t item) { return {}; }
+  // Whether `spec.batch` asks for batches and items go one by one all the same.
+  virtual bool per_sample_loop() const { return false; }
 };
 
 // What a loader reads; `source` of its spec says which.
