@@ -152,9 +152,9 @@ class MicroTest(unittest.TestCase):
                 job("ok"),
             ]
         )
-        self.assertEqual(
-            [row["status"] for row in run.rows], ["oom", "oom", "oom", "ok"]
-        )
+        # One that the machine disturbed is measured again.
+        first = [row["status"] for row in run.rows if row["attempt"] == 0]
+        self.assertEqual(first, ["oom", "oom", "oom", "ok"])
         reason = run.rows[0]["reason"]
         self.assertIn("Tried to allocate 732.42 GiB", reason)
         self.assertIn("138.01 GiB is free", reason)
