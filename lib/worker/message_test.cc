@@ -207,6 +207,7 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   reply.storage = StorageCounts{5, 4000, 3, 2, 0.5, 9, 8, 7, 6};
   reply.gpu_allocated_bytes = 5;
   reply.gpu_reserved_bytes = 7;
+  reply.device_limits = DeviceLimits{19600.5, 5.5e10};
   const std::string line = EpochReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -214,6 +215,7 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   EXPECT_EQ(parsed->stages[0].name, "decode");
   EXPECT_EQ(parsed->errors[0].path, "a/\"b\".jpg");
   EXPECT_EQ(parsed->storage->cache_write_failures, 6);
+  EXPECT_EQ(parsed->device_limits->engine_items_per_s, 19600.5);
 }
 
 TEST(MessageTest, AnEpochWithANegativeTimeIsNamed) {

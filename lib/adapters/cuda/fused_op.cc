@@ -54,8 +54,10 @@ Projection Stretch(FusedSize in, FusedSize out) {
 // the smaller one, and centred on zeros.
 int Start(int side, int size, double fixed, bool uniform, Random* random) {
   const int free = side - size;
+  // A draw in any case, so that what is drawn later does not depend on sizes.
+  const int64_t drawn = uniform ? random->Below(std::max(free, 0) + 1) : 0;
   if (free < 0) return -(-free / 2);
-  if (uniform) return static_cast<int>(random->Below(free + 1));
+  if (uniform) return static_cast<int>(drawn);
   return fixed < 0 ? free / 2 : std::min(static_cast<int>(fixed), free);
 }
 

@@ -358,6 +358,8 @@ std::vector<Recipe> Checker::RandomRecipes(Sampling sampling, bool thirds,
     }
     if (thirds) recipe.third = static_cast<Third>(i % 4);
     recipe.sigma = 0.3f + 0.4f * static_cast<float>(i % 5);
+    // Some are cut off earlier than they need be.
+    recipe.radius = i % 2 == 0 ? 0 : 2;
     recipe.erase = {20, 30, 10 * (i % 3), 25};
     if (mixes && i % 3 != 0) {
       recipe.mix.partner = (i + 1) % count;
