@@ -75,19 +75,23 @@ programs=(//tools/micro:micro //tools/pipeline:pipeline //tools/plan:plan
 workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
   //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch)
 bench=//lib/adapters/cuda/bench:cuda_bench
+tests=(//lib/adapters/cuda:fused_test //lib/adapters/cuda:cuda_adapter_test
+  //lib/adapters/torch:torch_gpu_test
+  //lib/adapters/worker/testing:list_entries)
 # What gpu_check.sh checks and times the loader with.
 loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
   //lib/media:write_synthetic)
 
 if [[ -z "${BUILT:-}" ]]; then
   "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench"
+    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench" "${tests[@]}"
 fi
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
 add "$bench" .
+for label in "${tests[@]}"; do add "$label" tests; done
 while IFS= read -r path; do
   install -D -m 644 "$path" "$folder/libexec/${path#lib/adapters/}"
 done < <(repo_files 'lib/adapters/python/*.py' |
