@@ -125,6 +125,7 @@ absl::Status LoaderWork::Prepare() {
   PrepareReply reply;
   ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
   version_ = reply.version;
+  engine_items_per_s_ = reply.engine_items_per_s;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
@@ -326,8 +327,14 @@ void LoaderWork::AddLimit(Row* row) const {
   // They read or deliver other pixels than the crop that the limits are for.
   const bool is_other = std::find(partial.begin(), partial.end(),
                                   job_.transform()) != partial.end();
+  if (engine_items_per_s_ > 0) {
+    return SetLimit(kEngineLimit, engine_items_per_s_, row);
+  }
   // What the CPU decodes is no limit where engines of a GPU decode as well.
-  const bool has_engines = job_.library() == "cuda";
+  const bool has_engines =
+      job_.library() == "cuda" ||
+      (job_.library() == "dali" && spec_.source != "corpus" &&
+       job_.device() == "cuda");
   if (is_other || has_engines || IsNullJob(job_)) return;
   const std::optional<Limit> limit =
       context_.loader_limits->Of(spec_, input_, UsableProcessors());

@@ -271,6 +271,7 @@ std::string EpochReplyLine(const EpochReply& reply) {
     line.Int("gpu_allocated_bytes", reply.gpu_allocated_bytes)
         .Int("gpu_reserved_bytes", reply.gpu_reserved_bytes);
   }
+  if (reply.cpu_frames > 0) line.Int("cpu_frames", reply.cpu_frames);
   if (reply.storage.has_value()) {
     line.Raw("storage", StorageJson(*reply.storage));
   }
@@ -308,6 +309,9 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
         json.ReadAmount("gpu_allocated_bytes", &reply.gpu_allocated_bytes));
     RETURN_IF_ERROR(
         json.ReadAmount("gpu_reserved_bytes", &reply.gpu_reserved_bytes));
+  }
+  if (json.Has("cpu_frames")) {
+    RETURN_IF_ERROR(json.ReadAmount("cpu_frames", &reply.cpu_frames));
   }
   if (json.Has("storage")) {
     RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));

@@ -205,6 +205,10 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   if (transform_ != nullptr && transform_->device() != nullptr) {
     OpenClock();
     reply.device_copy_bytes_per_s = transform_->device()->CopyBytesPerSecond();
+    reply.engine_items_per_s = transform_->EngineItemsPerSecond();
+  }
+  if (loader_ != nullptr) {
+    reply.engine_items_per_s = loader_->EngineItemsPerSecond();
   }
   return PrepareReplyLine(reply);
 }
