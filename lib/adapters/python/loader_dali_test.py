@@ -158,9 +158,7 @@ class ClipTest(unittest.TestCase):
         loader = loading.of_files(crop_position="center", **changes)
         recipe = dali.Recipe(None, command, spec.parse(loader, "cpu"))
         self.assertTrue(recipe.is_clip)
-        pipeline = Pipeline(
-            batch_size=2, num_threads=1, device_id=None, seed=1
-        )
+        pipeline = Pipeline(batch_size=2, num_threads=1, device_id=None, seed=1)
         with pipeline:
             frames = fn.external_source(
                 source=[[self.CLIP] * 2], cycle=True, batch=True, layout="FHWC"

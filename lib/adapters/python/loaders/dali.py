@@ -178,9 +178,7 @@ class Loader:
         frames = fn.external_source(
             source=_in_batches(numbers, batch_size), cycle=True, batch=True
         )
-        return fn.decoders.video(
-            encoded, device="mixed", frames=frames
-        )
+        return fn.decoders.video(encoded, device="mixed", frames=frames)
 
     def _from_memory(self, items, batch_size):
         arrays = [self._source.load(i, None) for i in items]

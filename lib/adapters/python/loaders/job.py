@@ -1,5 +1,6 @@
 """A child whose prepare has an object `loader`: epochs, and single outputs."""
 
+import contextlib
 import importlib
 
 import numpy as np
@@ -38,10 +39,9 @@ class _Peaks:
 
             self._cuda = cuda
         except ImportError:
-            try:
+            # Without it rows say nothing of memory.
+            with contextlib.suppress(OSError, AttributeError):
                 self._memory = nvml.Memory()
-            except (OSError, AttributeError):
-                pass  # Rows say nothing of it then.
 
     def reset(self):
         if self._cuda is not None:

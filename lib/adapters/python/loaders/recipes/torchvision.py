@@ -43,8 +43,8 @@ class Recipe(ClipRecipe):
         return image.contiguous()
 
     def finish(self, batch):
-        """What is left to do with a batch of crops, where it is; of clips, which
-        nobody has cropped."""
+        """What is left to do with a batch of crops, or of whole clips, where it
+        is."""
         if self.is_clip:
             batch = torch.stack([self._crop(clip) for clip in batch])
         if not self._spec.is_crop:
