@@ -109,6 +109,7 @@ void DatasetStream::Close() {
 PlannedSample DatasetStream::Next() {
   PlannedSample sample;
   sample.step = current_->pairs()[next_pair_++];
+  sample.next_pair = next_pair_;
   const bool is_last = next_pair_ == current_->pairs().size();
   sample.episode = is_last ? std::move(current_) : current_;
   if (is_last) current_ = nullptr;

@@ -30,6 +30,8 @@ struct DatasetStreamOptions {
 struct PlannedSample {
   std::shared_ptr<const Episode> episode;
   int step = 0;
+  // Of the episode's pairs: the one after it.
+  size_t next_pair = 0;
 };
 
 // Episodes are put into line in their order and opened by whoever comes, so the

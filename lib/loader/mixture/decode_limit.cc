@@ -13,28 +13,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/item_order.h"
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/frame_decoder.h"
 #include "lib/loader/mixture/mix_order.h"
+#include "lib/loader/mixture/mixture_plan.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-DatasetStreamOptions StreamOptions(const MixtureSpec& spec, uint64_t seed) {
-  DatasetStreamOptions options;
-  options.order.read_interleave = spec.read_interleave;
-  options.order.shuffle_buffer = spec.shuffle_buffer;
-  options.order.seed = MixSeeds(seed, 0);
-  options.episode.samples = spec.samples_per_episode;
-  options.episode.pair_offset = spec.pair_offset;
-  options.fail = false;
-  options.seed = MixSeeds(seed, 1);
-  return options;
-}
 
 absl::Status Settle(DatasetStream* stream) {
   for (;;) {
@@ -59,9 +47,10 @@ absl::StatusOr<Frames> DrawFrames(const std::vector<MixtureSource>& sources,
   std::vector<std::unique_ptr<DatasetStream>> streams;
   std::vector<double> weights;
   for (size_t i = 0; i < sources.size(); ++i) {
+    DatasetStreamOptions how = PlannedStream(spec, options.seed, i);
+    how.fail = false;
     auto stream = std::make_unique<DatasetStream>(
-        sources[i].name, sources[i].shards,
-        StreamOptions(spec, MixSeeds(options.seed, i)),
+        sources[i].name, sources[i].shards, how,
         [](const std::string&, const std::string&) {});
     if (!Settle(stream.get()).ok()) continue;
     streams.push_back(std::move(stream));
@@ -70,9 +59,9 @@ absl::StatusOr<Frames> DrawFrames(const std::vector<MixtureSource>& sources,
   if (streams.empty()) {
     return absl::FailedPreconditionError("no data set has a usable episode");
   }
-  const MixOrder order(weights, spec.mix_block_length, 0, options.seed);
+  const MixOrder order = PlannedOrder(weights, spec, options.seed);
   Frames frames;
-  std::set<std::tuple<const void*, int64_t, int>> seen;
+  std::set<std::tuple<const void*, int64_t, int64_t, int>> seen;
   for (; frames.samples < options.samples; ++frames.samples) {
     DatasetStream* const stream =
         streams[order.DatasetAt(frames.samples)].get();
@@ -80,7 +69,8 @@ absl::StatusOr<Frames> DrawFrames(const std::vector<MixtureSource>& sources,
     const PlannedSample sample = stream->Next();
     const EpisodePlace& place = sample.episode->place();
     for (const int step : {sample.step, sample.step + spec.pair_offset}) {
-      if (!seen.insert({place.shard, place.record, step}).second) continue;
+      if (!seen.insert({place.shard, place.record, place.pass, step}).second)
+        continue;
       frames.jpegs.emplace_back(sample.episode->frames()[step]);
     }
   }

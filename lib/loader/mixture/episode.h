@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/mixture/episode_order.h"
+#include "lib/loader/mixture/kept_frames.h"
 
 namespace feedrate {
 
@@ -46,6 +47,9 @@ class Episode {
   // First steps of the pairs.
   const std::vector<int>& pairs() const { return pairs_; }
 
+  // For who decodes; it changes nothing of the episode.
+  KeptFrames& kept() const { return kept_; }
+
   // With MetadataMode::kFull; else empty.
   absl::string_view id() const { return id_; }
   absl::string_view instruction() const { return instruction_; }
@@ -72,6 +76,7 @@ class Episode {
   std::unique_ptr<char[]> bytes_;
   std::vector<absl::string_view> frames_;
   std::vector<int> pairs_;
+  mutable KeptFrames kept_;
   absl::string_view id_;
   absl::string_view instruction_;
   std::vector<float> action_;

@@ -75,16 +75,13 @@ bool MixtureLoader::TakeTasks(Worker* worker) {
 
 void MixtureLoader::TakeRun(int dataset, Worker* worker) {
   DatasetStream* const stream = streams_[dataset].get();
-  int64_t run = 1;
-  if (options_.spec.samples_per_episode == 0) {
-    // Neighbours share a frame. Not beyond the batch: a thread that waits for
-    // the next one's buffer must not keep this one from the consumer.
-    const int64_t batch = options_.spec.batch_size;
-    const int64_t batch_end = (next_position_ / batch + 1) * batch;
-    const int64_t end =
-        std::min({batch_end, options_.count, order_->BlockEnd(next_position_)});
-    run = std::min(end - next_position_, stream->left_in_episode());
-  }
+  // Pairs of one episode share frames. Not beyond the batch: a thread that
+  // waits for the next one's buffer must not keep this one from the consumer.
+  const int64_t batch = options_.spec.batch_size;
+  const int64_t batch_end = (next_position_ / batch + 1) * batch;
+  const int64_t end =
+      std::min({batch_end, options_.count, order_->BlockEnd(next_position_)});
+  const int64_t run = std::min(end - next_position_, stream->left_in_episode());
   for (int64_t i = 0; i < run; ++i) {
     worker->tasks.push_back(
         {next_position_++, source_numbers_[dataset], stream->Next()});
@@ -106,6 +103,7 @@ absl::Status MixtureLoader::Make(Worker* worker) {
       WriteMetadata(worker->tasks[i]);
     }
   }
+  KeepShared(worker);
   worker->decode_ns += MonotonicNs() - begin;
   int64_t unused = 0;
   for (const Task& task : worker->tasks) {
@@ -117,26 +115,51 @@ absl::Status MixtureLoader::Make(Worker* worker) {
 absl::Status MixtureLoader::MakePair(Worker* worker, size_t at) {
   Task& task = worker->tasks[at];
   uint8_t* const out = worker->places[at];
-  const std::vector<absl::string_view>& frames = task.sample.episode->frames();
-  const int offset = options_.spec.pair_offset;
-  const uint8_t* known = nullptr;
-  for (size_t i = 0; i < at; ++i) {
-    // A pair that was replaced has another step, and is not taken.
-    if (worker->tasks[i].sample.step + offset == task.sample.step) {
-      known = worker->places[i] + shape_.bytes();
-    }
-  }
-  absl::Status made;
-  if (known != nullptr) {
-    std::memcpy(out, known, shape_.bytes());
-  } else {
-    made = worker->decoder.Decode(frames[task.sample.step], shape_, out);
-  }
+  const int step = task.sample.step;
+  absl::Status made = MakeFrame(worker, at, step, out);
   if (made.ok()) {
-    made = worker->decoder.Decode(frames[task.sample.step + offset], shape_,
-                                  out + shape_.bytes());
+    made = MakeFrame(worker, at, step + options_.spec.pair_offset,
+                     out + shape_.bytes());
   }
   return made.ok() ? made : Replace(worker, &task, out, made);
+}
+
+absl::Status MixtureLoader::MakeFrame(Worker* worker, size_t at, int step,
+                                      uint8_t* out) {
+  // All tasks are of one episode. One that was replaced has the step that took
+  // its place.
+  for (size_t i = 0; i < at; ++i) {
+    const int first = worker->tasks[i].sample.step;
+    const bool is_second = first + options_.spec.pair_offset == step;
+    if (first != step && !is_second) continue;
+    std::memcpy(out, worker->places[i] + (is_second ? shape_.bytes() : 0),
+                shape_.bytes());
+    return absl::OkStatus();
+  }
+  const Episode& episode = *worker->tasks[at].sample.episode;
+  if (episode.kept().Take(step, shape_.bytes(), out)) return absl::OkStatus();
+  return worker->decoder.Decode(episode.frames()[step], shape_, out);
+}
+
+void MixtureLoader::KeepShared(Worker* worker) {
+  const PlannedSample& last = worker->tasks.back().sample;
+  const std::vector<int>& pairs = last.episode->pairs();
+  const int offset = options_.spec.pair_offset;
+  const auto is_needed = [&](int step) {
+    return std::any_of(pairs.begin() + last.next_pair, pairs.end(),
+                       [step, offset](int first) {
+                         return first == step || first + offset == step;
+                       });
+  };
+  for (size_t i = 0; i < worker->tasks.size(); ++i) {
+    const int step = worker->tasks[i].sample.step;
+    const uint8_t* const pixels = worker->places[i];
+    const size_t bytes = shape_.bytes();
+    if (is_needed(step)) last.episode->kept().Keep(step, pixels, bytes);
+    if (is_needed(step + offset)) {
+      last.episode->kept().Keep(step + offset, pixels + bytes, bytes);
+    }
+  }
 }
 
 // Another pair of the episode takes the place of one that cannot be decoded:

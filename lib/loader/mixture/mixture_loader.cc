@@ -14,15 +14,14 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/item_order.h"
 #include "lib/loader/mixture/dataset_stream.h"
+#include "lib/loader/mixture/kept_frames.h"
+#include "lib/loader/mixture/mixture_plan.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {
 namespace {
 
-// Beside all data sets in what seeds are made of.
-constexpr uint64_t kMixing = ~uint64_t{0};
 // Enough for a block of one pair an episode; more only takes memory.
 constexpr int kMostAhead = 8;
 // What a decoder keeps for itself: tables and a few rows of coefficients.
@@ -104,18 +103,13 @@ absl::StatusOr<std::unique_ptr<MixtureLoader>> MixtureLoader::Start(
 absl::Status MixtureLoader::OpenSources(
     const std::vector<MixtureSource>& sources) {
   const MixtureSpec& spec = options_.spec;
-  DatasetStreamOptions stream;
-  stream.order.read_interleave = spec.read_interleave;
-  stream.order.shuffle_buffer = spec.shuffle_buffer;
-  stream.episode.samples = spec.samples_per_episode;
-  stream.episode.pair_offset = spec.pair_offset;
-  stream.episode.metadata = metadata_mode_;
-  stream.ahead = AheadOf(spec);
-  stream.fail = spec.on_error == "fail";
+  const bool fail = spec.on_error == "fail";
   std::vector<std::unique_ptr<DatasetStream>> streams;
   for (size_t i = 0; i < sources.size(); ++i) {
-    stream.order.seed = MixSeeds(options_.seed, 2 * i);
-    stream.seed = MixSeeds(options_.seed, 2 * i + 1);
+    DatasetStreamOptions stream = PlannedStream(spec, options_.seed, i);
+    stream.episode.metadata = metadata_mode_;
+    stream.ahead = AheadOf(spec);
+    stream.fail = fail;
     const auto number = static_cast<int64_t>(i);
     streams.push_back(std::make_unique<DatasetStream>(
         sources[i].name, sources[i].shards, stream,
@@ -129,7 +123,7 @@ absl::Status MixtureLoader::OpenSources(
   std::vector<double> weights;
   for (size_t i = 0; i < streams.size(); ++i) {
     if (!opened[i].ok()) {
-      if (stream.fail || !absl::IsFailedPrecondition(opened[i])) {
+      if (fail || !absl::IsFailedPrecondition(opened[i])) {
         return opened[i];
       }
       left_out_.push_back(sources[i].name);
@@ -146,9 +140,8 @@ absl::Status MixtureLoader::OpenSources(
         "no data set is left of ", sources.size(),
         "; the first: ", opened.empty() ? "" : opened[0].message()));
   }
-  order_ = std::make_unique<MixOrder>(weights, spec.mix_block_length,
-                                      spec.prime_each_dataset_samples,
-                                      MixSeeds(options_.seed, kMixing));
+  order_ =
+      std::make_unique<MixOrder>(PlannedOrder(weights, spec, options_.seed));
   return absl::OkStatus();
 }
 
@@ -276,6 +269,10 @@ int64_t MixtureLoader::memory_bound_bytes() const {
     bytes += ahead * stream->largest_bytes();
     largest = std::max(largest, stream->largest_bytes());
   }
+  // Of the episodes in use, and of those that decoders are still at.
+  const auto kept_frames =
+      static_cast<int64_t>(KeptFrames::kMost * (streams_.size() + decoders));
+  bytes += kept_frames * static_cast<int64_t>(shape_.bytes());
   // Decoders may be at one that its stream has done with.
   return bytes + decoders * largest;
 }

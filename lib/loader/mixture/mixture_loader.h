@@ -138,11 +138,15 @@ class MixtureLoader {
   absl::Status WaitFor(int64_t position, DatasetStream* stream,
                        std::unique_lock<std::mutex>* lock);
   void Fail(const absl::Status& status);
-  // Takes samples that one thread decodes best: in a row, of one episode.
+  // Takes samples that one thread decodes best: of one block and one episode.
   void TakeRun(int dataset, Worker* worker);
   void Request(int dataset);
   absl::Status Make(Worker* worker);
   absl::Status MakePair(Worker* worker, size_t at);
+  // Decodes it, or copies it from an earlier pair that had it.
+  absl::Status MakeFrame(Worker* worker, size_t at, int step, uint8_t* out);
+  // For pairs of the episode that come in a later block.
+  void KeepShared(Worker* worker);
   absl::Status Replace(Worker* worker, Task* task, uint8_t* out,
                        const absl::Status& first);
   void WriteMetadata(const Task& task);

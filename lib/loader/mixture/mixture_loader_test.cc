@@ -11,7 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/loader/mixture/frame_decoder.h"
 #include "lib/loader/mixture/testing.h"
+#include "lib/loader/testing/test_files.h"
 #include "lib/worker/mixture_message.h"
 
 namespace feedrate {
@@ -121,17 +123,47 @@ TEST(MixtureLoaderTest, AllPairsComeInOrder) {
             "0 episode-200 18 do thing 200 218,218.25,218.5 -218,-218.5");
 }
 
+// Frames of one episode, decoded one by one as `lines` say.
+std::string DecodedAlone(const std::vector<std::string>& lines, int offset,
+                         const FrameShape& shape) {
+  FrameDecoder decoder;
+  std::string frames;
+  std::string frame(shape.bytes(), 0);
+  for (const std::string& line : lines) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    const int step = std::stoi(words[2]);
+    for (const int at : {step, step + offset}) {
+      EXPECT_TRUE(decoder
+                      .Decode(TestJpeg(16, 64, 200 + at), shape,
+                              reinterpret_cast<uint8_t*>(frame.data()))
+                      .ok());
+      frames += frame;
+    }
+  }
+  return frames;
+}
+
 TEST(MixtureLoaderTest, ASharedFrameIsTheSameAsADecodedOne) {
-  MixtureOptions options = TestOptions(16);
-  options.spec.samples_per_episode = 0;
-  options.spec.mix_block_length = 8;
+  MixtureOptions options = TestOptions(48);
+  options.spec.metadata = "full";
+  const FrameShape shape = {options.spec.frame_height,
+                            options.spec.frame_width};
+  // One episode of 20 frames.
   const std::vector<MixtureSource> sources = {TestMixture()[2]};
-  for (const int offset : {1, 3}) {
-    options.spec.pair_offset = offset;
-    options.spec.mix_block_length = 8;
-    const TestRun shared = Mixed(sources, options);
-    options.spec.mix_block_length = 1;
-    EXPECT_TRUE(shared.batches == Mixed(sources, options).batches) << offset;
+  // All in order, and twelve in any order.
+  for (const int samples : {0, 12}) {
+    for (const int offset : {1, 3}) {
+      for (const int block : {1, 4, 8}) {
+        options.spec.samples_per_episode = samples;
+        options.spec.pair_offset = offset;
+        options.spec.mix_block_length = block;
+        const TestRun run = Mixed(sources, options);
+        std::string frames;
+        for (const TestBatch& batch : run.batches) frames += batch.frames;
+        EXPECT_TRUE(frames == DecodedAlone(Lines(run), offset, shape))
+            << samples << " " << offset << " " << block;
+      }
+    }
   }
 }
 

@@ -135,10 +135,11 @@ void MixtureWork::AddLeftOut(Row* row) const {
   }
 }
 
-void MixtureWork::AddLimit(Row* row) const {
+void MixtureWork::AddLimit(int run_index, Row* row) const {
   const MixtureSpec& spec = settings_.spec;
   MixtureLimitOptions options;
-  options.seed = static_cast<uint64_t>(job_.seed());
+  options.seed = SeedOfRun(job_, run_index);
+  options.samples = std::min(options.samples, settings_.samples());
   options.threads = UsableProcessors();
   if (spec.decode_parallelism > 0) {
     options.threads = std::min(options.threads, spec.decode_parallelism);
@@ -181,7 +182,7 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   RETURN_IF_ERROR(WriteBatches(run_index, &batches));
   RETURN_IF_ERROR(TearDown(row));
   AddLeftOut(row);
-  AddLimit(row);
+  AddLimit(run_index, row);
   return absl::OkStatus();
 }
 

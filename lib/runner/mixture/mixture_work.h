@@ -52,7 +52,7 @@ class MixtureWork : public JobWork {
   // Whatever a teardown does, the run stands.
   absl::Status TearDown(Row* row);
   void AddLeftOut(Row* row) const;
-  void AddLimit(Row* row) const;
+  void AddLimit(int run_index, Row* row) const;
 
   const RunContext& context_;
   const Job& job_;
