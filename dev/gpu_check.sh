@@ -172,7 +172,7 @@ video() {
   title "video --device=cuda: loaders of torch, $scope"
   rows video_pipeline bin/video --config=$gpu --dataset="$dataset" \
     --num_items="$clips" --num_runs=1 --libraries=torchvision,kornia \
-    --scope="$scope" --workers=4 --skip_missing
+    --scope="$scope" --workers=2 --batch_size=4 --skip_missing
   check "video_pipeline: rows" "$python" gpu_check.py clips \
     rows/video_pipeline.jsonl
 }

@@ -163,7 +163,6 @@ class VideoTest(unittest.TestCase):
         micro = ("video-16f", "micro", "augmentation_only")
         decode = ("video-decode-16f", "decode", "decode_only")
         run, rows = video(
-            "--num_runs=1",
             jobs=[
                 on_device(*micro),
                 on_device(*micro, gpu_batch=2, l2="hot"),

@@ -196,6 +196,8 @@ absl::StatusOr<AVCodecContext*> AvNvdecReader::FindDecoder(
   const auto configure = [this](AVCodecContext* decoder) {
     decoder->hw_device_ctx = av_buffer_ref(device_.get());
     decoder->get_format = ChooseFormat;
+    // One that is looked at here, and one that waits for it.
+    decoder->extra_hw_frames = 2;
   };
   ASSIGN_OR_RETURN(decoder_, OpenDecoder(parameters, configure));
   opened_for_.reset(avcodec_parameters_alloc());

@@ -64,7 +64,9 @@ def make(spec):
     if inspect.isclass(target):
         if arguments.drawn:
             raise ValueError("the library draws for itself; give it ranges")
-        call = _ready(target(**arguments.fixed), device, augmentation)
+        call = target(**arguments.fixed)
+        if spec.get("device", "cpu") != "cpu":
+            call = _ready(call, device, augmentation)
     else:
         call = arguments.bind(target)
     call = wrap(call)
@@ -76,12 +78,16 @@ def make(spec):
         else (lambda image: call(image[None])[0].contiguous()),
         torch_support.seed,
         fresh=torch.clone if overwrites else None,
-        native=wrap(_of_clips(target, arguments))
-        if frames and augmentation
-        else _each(call)
-        if frames
-        else call,
+        native=_on_clips(spec, target, arguments, wrap) if frames else call,
     )
+
+
+def _on_clips(spec, target, arguments, wrap):
+    """A call on a batch of clips, or None: they go one by one. The CPU has
+    none."""
+    if spec.get("device", "cpu") == "cpu" or "." in spec["native_op"]:
+        return None
+    return wrap(_of_clips(target, arguments))
 
 
 def _of_clips(augmentation, arguments):
@@ -95,29 +101,23 @@ def _of_clips(augmentation, arguments):
 
 def batch_of_clips(augmentation):
     """Kornia's container for B, T, C, H, W, without what it keeps to show."""
-    return _quiet(
+    return quiet(
         kornia.augmentation.VideoSequential(
-            _quiet(augmentation), data_format="BTCHW", same_on_frame=True
+            quiet(augmentation), data_format="BTCHW", same_on_frame=True
         )
     )
 
 
-def _each(call):
-    """For what Kornia has no batches of clips of: one clip after the other."""
-    return lambda batch: torch.stack([call(clip) for clip in batch])
-
-
 def _ready(module, device, augmentation):
-    """On a GPU nothing of a call leaves it."""
-    if device == "cpu":
-        return module
-    _quiet(module)
+    """On a GPU nothing of a call leaves it. `device` is where the module is
+    made: a loader's is moved by what it draws for."""
+    quiet(module)
     # An augmentation moves what it draws by itself; told to draw on the device,
     # some of them mix tensors of both.
     return module if augmentation else module.to(device)
 
 
-def _quiet(module):
+def quiet(module):
     """Else each output is copied to the host as well, for show() and save()."""
     if hasattr(type(module), "disable_features"):
         module.disable_features = True

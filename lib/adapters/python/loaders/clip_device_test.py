@@ -43,7 +43,8 @@ STILL = MOVING[:, :1].expand(-1, FRAMES, -1, -1, -1).contiguous()
 def recipe_on(library, device, operation=FLIP, **changes):
     parsed = spec.parse(loading.loader_object(**changes), device)
     _, recipes = import_modules(LIBRARIES[library], library)
-    return recipes.Recipe(LIBRARIES[library], operation, parsed)
+    command = operation | {"device": device, "loader": {}}
+    return recipes.Recipe(LIBRARIES[library], command, parsed)
 
 
 def finished(library, clips, operation=FLIP, **changes):

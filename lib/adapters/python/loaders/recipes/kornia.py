@@ -23,6 +23,8 @@ class Recipe(ClipRecipe):
         self._normalise = kornia.augmentation.Normalize(
             mean=torch.tensor(spec.mean), std=torch.tensor(spec.std), p=1
         )
+        if spec.finishes_on_gpu:
+            library.quiet(self._normalise)
         crop = operation.call if spec.is_crop else _crop(spec, self.is_clip)
         self._steps = [crop]
         self._crop_clips = None
