@@ -6,7 +6,8 @@
 #   copy it there, then: FOLDER/gpu_check.sh
 #
 # bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh);
-# cuda_bench and the benches of peers are beside them. Kornia's wheels are there
+# cuda_bench and the benches of peers are beside them, and gpu_duel_dali.py, which
+# is for a python3 with DALI. Kornia's wheels are there
 # where pip can fetch them; torchvision is the target's own. BUILT=1 takes what is
 # built already and leaves out the rest. FFmpeg is there for clips, with stand-ins
 # (dev/stand_in.py) for the codecs and protocols that it is linked to.
@@ -125,14 +126,17 @@ workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
   //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
   //lib/loader/nvdec:worker_nvdec)
 benches=(//lib/adapters/cuda/bench:cuda_bench //lib/loader/nvdec:nvdec_check)
+# What gpu_check.sh checks and times the loader with.
+loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
+  //lib/media:write_synthetic)
 
 if [[ -z "${BUILT:-}" ]]; then
   "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${benches[@]}"
+    "${programs[@]}" "${workers[@]}" "${loader[@]}" "${benches[@]}"
 fi
 rm -rf "$folder"
 mkdir -p "$folder/lib"
-for label in "${programs[@]}"; do add "$label" bin; done
+for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
 for label in "${benches[@]}"; do add "$label" .; done
 for name in "${ffmpeg_needed[@]}"; do
@@ -148,6 +152,7 @@ done < <(repo_files 'configs/*')
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
 install -m 644 lib/adapters/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
+install -m 755 dev/gpu_duel_dali.py "$folder/gpu_duel_dali.py"
 mkdir -p "$folder/wheels"
 "$(dev/python_env.sh dev/requirements.lock)/bin/python" -m pip download --quiet --no-deps \
   --only-binary=:all: --python-version=3.12 --platform=manylinux_2_28_x86_64 \

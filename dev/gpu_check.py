@@ -16,6 +16,7 @@ import sys
 import zlib
 
 _SIDE = 256
+_WITHOUT_LIMIT = ("RandomResizedCrop", "RandomCrop224", "CenterCrop224")
 
 
 def make_images(folder, count):
@@ -88,6 +89,18 @@ def show(rows):
         ]
         if gpu and not gpu.get("warm"):
             notes.append("not warm")
+        if row.get("limit"):
+            notes.append(f"{row['of_limit']:.0%} of {row['limit']['name']}")
+        notes += [
+            f"{name} {busy[key]:.0%}"
+            for busy in [row.get("loader", {}).get("gpu", {})]
+            for name, key in (
+                ("busy", "busy"),
+                ("JPEG engines", "jpeg_busy"),
+                ("video decoder", "decoder_busy"),
+            )
+            if key in busy
+        ]
         print(
             f"{row['transform']:18} {row['library']:12} {settings:26}"
             f" {row['status']:8} {row['throughput']:10.0f}"
@@ -113,7 +126,20 @@ def check_rows(rows, library):
             problems.append(f"{what}: {label} from the reference")
         if row["mode"] == "micro" and not row.get("gpu", {}).get("clocks_mhz"):
             problems.append(f"{what}: without clocks")
+        if row["mode"] == "pipeline" and row["status"] == "ok":
+            problems += [f"{what}: {gap}" for gap in gaps_of_loader(row)]
     return problems
+
+
+def gaps_of_loader(row):
+    """What a row of a loader on a GPU must have and has not."""
+    if not row.get("gpu_memory", {}).get("peak_reserved_bytes"):
+        yield "without a peak of GPU memory"
+    if "busy" not in row["loader"].get("gpu", {}):
+        yield "without the GPU's utilisation"
+    # Those that read other pixels than a crop of 224 have no limit.
+    if not row.get("limit") and row["transform"] not in _WITHOUT_LIMIT:
+        yield "without a limit"
 
 
 def check_oom(rows):

@@ -5,10 +5,12 @@
 #
 #   ./gpu_check.sh [PART...]
 #
-# Parts: bench, peers, sanitizer, micro, oom, pipeline, video, nvdec; all when none
-# is named. ITEMS, IMAGES, EVERY (libraries that do every transform), SOME
-# (transforms in batches), L2, DATASET (of pipeline), CLIPS, CLIP_TRANSFORMS and
-# PYTHON change what is run; rows are kept in rows/.
+# Parts: bench, peers, sanitizer, micro, oom, loader_test, loader_sanitizer,
+# pipeline, copy, training, video, nvdec; all when none is named. The loader's parts
+# take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that do
+# every transform), SOME (transforms in batches), L2, DATASET (of pipeline, copy and
+# training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a command) and PYTHON change
+# what is run; rows are kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -134,25 +136,63 @@ oom() {
   check "oom: rows" "$python" gpu_check.py oom rows/oom.jsonl
 }
 
+# Batches of the loaders against those of the CPU; a few seconds.
+loader_test() {
+  title "loaders: batches checked against the CPU's"
+  check loader_test timeout 30 bin/gpu_loader_test
+}
+
+# The loader in one process, since sanitizers do not follow a fork: engines,
+# CPU threads, pairs and every kernel of a recipe on a few images.
+loader_sanitizer() {
+  local work
+  if ! command -v compute-sanitizer >/dev/null; then
+    title "compute-sanitizer is not here: memcheck of the loader left out"
+    return
+  fi
+  bin/write_synthetic --folder=jpegs --n=48 >/dev/null || return
+  for work in mixup three_augment; do
+    title "compute-sanitizer memcheck: the loader, $work"
+    check "loader_sanitizer, $work" bash -c "set -o pipefail; echo | \
+      timeout 14 compute-sanitizer --tool memcheck --error-exitcode 9 \
+      --report-api-errors no bin/bench_cuda --folder=jpegs --work=$work \
+      --items=48 --batch_size=24 --workers=2 | tail -4"
+  done
+}
+
+# Four are left to the threads that feed the engines.
+cores() { echo "$(($(nproc) > 5 ? $(nproc) - 4 : 1))"; }
+
+# loader_rows NAME LIBRARY CONFIG FLAG...: rows of pipeline, all of them good.
+loader_rows() {
+  local name="$1" library="$2" config="$3"
+  shift 3
+  rows "$name" bin/pipeline --config="configs/native/$config.textproto" \
+    --dataset="$dataset" --num_items="$images" --workers="$(cores)" \
+    --num_runs=2 --noworker_efficiency "$@"
+  check "$name: rows" "$python" gpu_check.py rows "rows/$name.jsonl" "$library"
+}
+
 pipeline() {
-  local gpu=configs/native/rgb_pipeline_gpu.textproto cores
-  # Four are left to the threads that feed the engines.
-  cores="$(($(nproc) > 5 ? $(nproc) - 4 : 1))"
-  title "pipeline --device=cuda: JPEG files to batches, $cores workers"
-  rows pipeline bin/pipeline --config=$gpu --dataset="$dataset" \
-    --num_items="$images" --workers="$cores" --num_runs=2 \
+  title "pipeline --device=cuda: JPEG files to batches, $(cores) workers"
+  loader_rows pipeline cuda rgb_pipeline_gpu \
     --transforms=HorizontalFlip,RandomResizedCrop \
     --sweep='nvjpeg=off,hardware'
-  check "pipeline: rows" "$python" gpu_check.py rows rows/pipeline.jsonl cuda
+}
+
+copy() {
   if [[ ! -e libexec/worker_native ]]; then
     title "no worker_native here: the copy from pinned memory is left out"
     return
   fi
   title "decoded on the CPU, then copied from pinned memory"
-  rows copy bin/pipeline --config=$gpu --dataset="$dataset" \
-    --num_items="$images" --workers="$cores" --num_runs=2 --libraries=native \
+  loader_rows copy native rgb_pipeline_gpu --libraries=native \
     --scope=decode_dataloader_augment_batch_copy --transforms=HorizontalFlip
-  check "copy: rows" "$python" gpu_check.py rows rows/copy.jsonl native
+}
+
+training() {
+  title "Mixup, CutMix and ThreeAugment in the launch that makes the batch"
+  loader_rows training cuda training_pipeline_gpu
 }
 
 video() {
@@ -210,7 +250,8 @@ nvdec() {
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
-for part in "${@:-bench peers sanitizer micro oom pipeline video nvdec}"; do
+for part in "${@:-bench peers sanitizer micro oom loader_test \
+  loader_sanitizer pipeline copy training video nvdec}"; do
   for one in $part; do "$one"; done
 done
 title "$failed checks failed"

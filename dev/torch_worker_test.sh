@@ -12,4 +12,4 @@ if ! third_party/torch/find_torch.sh >/dev/null 2>&1; then
 fi
 dev/bazel.sh build //lib/adapters/torch:worker_torch
 dev/bazel.sh test //lib/adapters/torch:make_op_test \
-  //lib/adapters/torch:torch_cells_test
+  //lib/adapters/torch:torch_cells_test //lib/adapters/torch:torch_images_test

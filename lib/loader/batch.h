@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/loader/batch_mix.h"
-#include "lib/loader/sample_maker.h"
+#include "lib/loader/sample_shape.h"
 
 namespace feedrate {
 

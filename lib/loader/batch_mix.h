@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lib/loader/sample_maker.h"
+#include "lib/loader/sample_shape.h"
 
 namespace feedrate {
 

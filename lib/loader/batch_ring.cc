@@ -33,7 +33,7 @@ void BatchRing::Prepare(int64_t index) {
       options_.batch_size, options_.count - index * options_.batch_size));
   batch.items.resize(batch.size);
   batch.mix = DrawMix(options_.mix, options_.shape,
-                      MixSeeds(options_.seed, static_cast<uint64_t>(index)));
+                      MixSeed(options_.seed, options_.epoch, index));
   for (int i = 0; i < batch.size; ++i) buffer.half_done[i] = false;
   buffer.left.store(batch.size, std::memory_order_relaxed);
   buffer.ready = false;

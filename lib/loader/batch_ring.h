@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/batch_mix.h"
-#include "lib/loader/sample_maker.h"
+#include "lib/loader/sample_shape.h"
 
 namespace feedrate {
 
@@ -23,7 +23,9 @@ struct BatchRingOptions {
   // Samples in all, at positions 0 to count - 1.
   int64_t count = 0;
   MixOptions mix;
-  uint64_t seed = 0;  // Of the mixing.
+  // What mixing is drawn from.
+  uint64_t seed = 0;
+  int64_t epoch = 0;
 };
 
 // Batch b lies in buffer b modulo their number. Workers fill slots of any batch

@@ -3,6 +3,7 @@
 #define FEEDRATE_LIB_LOADER_DEVICE_COPY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -23,9 +24,13 @@ class DeviceCopy {
   virtual int slots() const = 0;
 
   // Copies `bytes` bytes to buffer `slot` and returns where they are; they are
-  // there when it returns. A GPU does it on a stream of its own.
+  // there, and `host` may be overwritten, when it returns. A GPU does it on a
+  // stream of its own. REQUIRES: nobody uses what was in the buffer any more.
   virtual absl::StatusOr<const float*> Copy(const float* host, size_t bytes,
                                             int slot) = 0;
+
+  // Memory that it has on a device, which is the most that it had. 0: none.
+  virtual int64_t device_bytes() const { return 0; }
 };
 
 // The device is the host: a copy within its memory, which is what a machine

@@ -14,9 +14,6 @@ namespace {
 // So many bad items in a row are no accident, but a data set of another kind.
 constexpr int64_t kMostReplacements = 100;
 
-// Beside all items in what seeds are made of.
-constexpr int64_t kMixing = -2;
-
 BatchRingOptions RingOptions(const Loader& loader, uint64_t seed, int64_t epoch,
                              int64_t count) {
   BatchRingOptions options;
@@ -24,7 +21,8 @@ BatchRingOptions RingOptions(const Loader& loader, uint64_t seed, int64_t epoch,
   options.batch_size = loader.options().batch_size;
   options.count = count;
   options.mix = loader.options().mix;
-  options.seed = ItemSeed(seed, epoch, kMixing);
+  options.seed = seed;
+  options.epoch = epoch;
   return options;
 }
 

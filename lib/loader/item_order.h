@@ -22,6 +22,13 @@ inline uint64_t ItemSeed(uint64_t seed, int64_t epoch, int64_t item) {
                   static_cast<uint64_t>(item));
 }
 
+// What the mixing of batch `batch` begins with: other draws than those of any
+// item, and the same for every loader, so that all mix the same pairs.
+inline uint64_t MixSeed(uint64_t seed, int64_t epoch, int64_t batch) {
+  constexpr int64_t kMixing = -2;
+  return MixSeeds(ItemSeed(seed, epoch, kMixing), static_cast<uint64_t>(batch));
+}
+
 // Positions 0 to count - 1 of an epoch.
 class ItemOrder {
  public:

@@ -77,6 +77,10 @@ class Loader {
   const LoaderOptions& options() const { return options_; }
   // Of every sample.
   const SampleShape& shape() const { return makers_[0]->shape(); }
+  // Of batches on a device: see DeviceCopy.
+  int64_t device_bytes() const {
+    return copy_ == nullptr ? 0 : copy_->device_bytes();
+  }
 
   // Gets the memory that an epoch of this range needs, which StartEpoch else
   // does.
@@ -105,13 +109,14 @@ class Loader {
   std::unique_ptr<Source> source_;
   LoaderOptions options_;
   std::unique_ptr<BatchMemory> memory_;
-  std::unique_ptr<DeviceCopy> copy_;
   // One for each worker.
   std::vector<std::unique_ptr<SampleMaker>> makers_;
   std::vector<std::unique_ptr<ReadBuffer>> read_buffers_;
   // One for each batch buffer, as soon as an epoch needs it.
   std::vector<std::unique_ptr<MemoryBlock>> blocks_;
   int64_t block_samples_ = 0;
+  // Ends before the batches that it copies from.
+  std::unique_ptr<DeviceCopy> copy_;
   std::unique_ptr<WorkerTeam> team_;
 };
 

@@ -48,8 +48,11 @@ absl::StatusOr<RecipeStep> ParseStep(const TransformSpec& recipe,
   text.remove_prefix(equals + 1);
   RecipeStep step;
   const size_t space = text.find(' ');
+  // SimpleAtod writes to its result even where there is no number.
+  double probability = 1;
   if (space != text.npos &&
-      absl::SimpleAtod(text.substr(0, space), &step.probability)) {
+      absl::SimpleAtod(text.substr(0, space), &probability)) {
+    step.probability = probability;
     text.remove_prefix(space + 1);
   }
   if (!(step.probability >= 0 && step.probability <= 1)) {

@@ -38,6 +38,7 @@ TEST(RecipeTest, StepsWithAlternatives) {
   EXPECT_EQ((*steps)[0].probability, 0.5);
   EXPECT_THAT((*steps)[0].one_of[0].params, ElementsAre("flip_code=1"));
   ASSERT_EQ((*steps)[1].one_of.size(), 2u);
+  EXPECT_EQ((*steps)[1].probability, 1) << "words before a space are no number";
   EXPECT_EQ((*steps)[1].one_of[0].native_op, "cv::bitwise_not");
   EXPECT_EQ((*steps)[1].one_of[0].transform, "Several");
   EXPECT_THAT((*steps)[1].one_of[1].params,

@@ -16,17 +16,10 @@
 #include "lib/loader/normalise.h"
 #include "lib/loader/pixels.h"
 #include "lib/loader/recipe.h"
+#include "lib/loader/sample_shape.h"
 #include "opencv2/core.hpp"
 
 namespace feedrate {
-
-// Of a sample in a batch: planes without gaps.
-struct SampleShape {
-  int channels = 0;
-  int height = 0;
-  int width = 0;
-  int64_t values() const { return int64_t{channels} * height * width; }
-};
 
 // Time spent by stage, in nanoseconds.
 struct SampleTimes {

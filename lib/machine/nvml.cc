@@ -62,6 +62,13 @@ absl::Status Nvml::Resolve() {
   Find(handle_, "nvmlDeviceGetCurrentClocksThrottleReasons",
        &device_get_throttle_reasons)
       .IgnoreError();
+  Find(handle_, "nvmlDeviceGetUtilizationRates", &device_get_utilization_rates)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetDecoderUtilization",
+       &device_get_decoder_utilization)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetJpgUtilization", &device_get_jpg_utilization)
+      .IgnoreError();
   return absl::OkStatus();
 }
 

@@ -41,6 +41,10 @@ class Nvml {
   NvmlDeviceGetClockInfoFn device_get_clock_info = nullptr;
   NvmlDeviceGetClockInfoFn device_get_max_clock_info = nullptr;
   NvmlDeviceGetThrottleReasonsFn device_get_throttle_reasons = nullptr;
+  NvmlDeviceGetUtilizationRatesFn device_get_utilization_rates = nullptr;
+  NvmlDeviceGetEngineUtilizationFn device_get_decoder_utilization = nullptr;
+  // Since CUDA 12.
+  NvmlDeviceGetEngineUtilizationFn device_get_jpg_utilization = nullptr;
 
  private:
   explicit Nvml(void* handle) : handle_(handle) {}

@@ -15,6 +15,12 @@ struct NvmlMemory {
   unsigned long long used;
 };
 
+// Percent of the time.
+struct NvmlUtilization {
+  unsigned gpu;
+  unsigned memory;
+};
+
 using NvmlInitFn = NvmlReturn (*)();
 using NvmlShutdownFn = NvmlReturn (*)();
 using NvmlErrorStringFn = const char* (*)(NvmlReturn);
@@ -40,6 +46,12 @@ using NvmlDeviceGetClockInfoFn = NvmlReturn (*)(NvmlDevice device, int clock,
 // A set of bits, see gpu_clock.cc.
 using NvmlDeviceGetThrottleReasonsFn =
     NvmlReturn (*)(NvmlDevice device, unsigned long long* reasons);
+using NvmlDeviceGetUtilizationRatesFn = NvmlReturn (*)(NvmlDevice device,
+                                                       NvmlUtilization* rates);
+// Of the decoder of videos, or of the engines for JPEG.
+using NvmlDeviceGetEngineUtilizationFn = NvmlReturn (*)(NvmlDevice device,
+                                                        unsigned* percent,
+                                                        unsigned* period_us);
 // Milliwatts.
 using NvmlDeviceGetEnforcedPowerLimitFn = NvmlReturn (*)(NvmlDevice device,
                                                          unsigned* limit);

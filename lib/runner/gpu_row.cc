@@ -52,6 +52,7 @@ void SetGpu(const GpuRowInput& input, const Timing& timing, Row* row) {
   SetClocks(gpu, input.slow_clock, state);
   if (state->slow_samples_size() > 0) AddThrottled(row);
   if (input.settings.cold) row->add_labels("cold");
+  if (input.per_sample_loop) row->add_labels("per_sample_loop");
   if (input.settings.batch > 0) row->set_timed_unit("batch");
   GpuMemory* const memory = row->mutable_gpu_memory();
   memory->set_peak_allocated_bytes(gpu.peak_allocated_bytes);

@@ -17,6 +17,8 @@ struct GpuRowInput {
   bool warm = false;
   // Whether the transform need not read all of its input.
   bool partial = false;
+  // Whether the worker takes the items of a batch one by one; a label.
+  bool per_sample_loop = false;
 };
 
 // Fills in clocks, memory, the warning `throttled` where a sample was slow, and

@@ -53,6 +53,15 @@ TEST(GpuRowTest, AtFullClockNothingIs) {
   EXPECT_THAT(row.warnings(), ElementsAre("noisy"));
 }
 
+TEST(GpuRowTest, ALoopOverABatchIsLabelled) {
+  GpuRowInput input;
+  input.settings.batch = 8;
+  input.per_sample_loop = true;
+  Row row = TimedRow();
+  SetGpu(input, SomeTiming(), &row);
+  EXPECT_THAT(row.labels(), ElementsAre("cold", "per_sample_loop"));
+}
+
 TEST(GpuRowTest, TheLimitIsWhatMustMove) {
   GpuRowInput input;
   input.copy_bytes_per_s = 90000;

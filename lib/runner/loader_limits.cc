@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/status_macros.h"
 #include "lib/loader/limits.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
@@ -73,6 +75,16 @@ std::optional<Limit> LoaderLimits::Of(const LoaderSpec& spec,
                                        : MeasureDecode(input, options);
   }
   return entry->second;
+}
+
+absl::StatusOr<DeviceLimits> LoaderLimits::OfDevice(
+    const std::string& key,
+    const std::function<absl::StatusOr<DeviceLimits>()>& measure) {
+  const auto known = known_devices_.find(key);
+  if (known != known_devices_.end()) return known->second;
+  ASSIGN_OR_RETURN(const DeviceLimits limits, measure());
+  known_devices_.emplace(key, limits);
+  return limits;
 }
 
 }  // namespace feedrate

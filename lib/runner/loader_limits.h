@@ -2,12 +2,14 @@
 #ifndef FEEDRATE_LIB_RUNNER_LOADER_LIMITS_H_
 #define FEEDRATE_LIB_RUNNER_LOADER_LIMITS_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "lib/media/video/clip_set.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
@@ -28,6 +30,12 @@ class LoaderLimits {
   std::optional<Limit> Of(const LoaderSpec& spec,
                           const LoaderInputs::Input& input, int processors);
 
+  // What a GPU could do at most, by `key`: measured by `measure` the first
+  // time.
+  absl::StatusOr<DeviceLimits> OfDevice(
+      const std::string& key,
+      const std::function<absl::StatusOr<DeviceLimits>()>& measure);
+
  private:
   std::optional<Limit> MeasureClips(const std::vector<ClipFile>& files,
                                     int threads) const;
@@ -35,6 +43,7 @@ class LoaderLimits {
   const ClipLimit clips_;
   // By descriptor of the input, threads, and what is measured.
   std::map<std::string, std::optional<Limit>> known_;
+  std::map<std::string, DeviceLimits> known_devices_;
 };
 
 }  // namespace feedrate

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/machine/gpu_watch.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/row_builder.h"
 #include "lib/worker/loader_message.h"
@@ -144,6 +145,21 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   const int hands = std::clamp(spec.workers, 1, std::max(processors, 1));
   loader->set_sync_overhead(
       std::clamp(1 - sum.cpu_s / (hands * sum.elapsed_s), 0.0, 1.0));
+}
+
+void SetGpuUsage(const GpuUsage& usage, Row* row) {
+  LoaderGpu* const gpu = row->mutable_loader()->mutable_gpu();
+  gpu->set_samples(usage.samples);
+  if (usage.busy.has_value()) gpu->set_busy(*usage.busy);
+  if (usage.busy_peak.has_value()) gpu->set_busy_peak(*usage.busy_peak);
+  if (usage.memory_busy.has_value()) gpu->set_memory_busy(*usage.memory_busy);
+  if (usage.decoder_busy.has_value()) {
+    gpu->set_decoder_busy(*usage.decoder_busy);
+  }
+  if (usage.jpeg_busy.has_value()) gpu->set_jpeg_busy(*usage.jpeg_busy);
+  if (usage.memory_peak_bytes.has_value()) {
+    gpu->set_memory_peak_bytes(*usage.memory_peak_bytes);
+  }
 }
 
 }  // namespace feedrate

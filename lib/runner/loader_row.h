@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "lib/machine/gpu_watch.h"
 #include "lib/records/records.pb.h"
 #include "lib/worker/loader_message.h"
 
@@ -18,6 +19,9 @@ double RunningThroughput(const EpochReply& epoch);
 // that was played. REQUIRES: at least one epoch.
 void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
                int processors, double step_s, Row* row);
+
+// Fills in how busy the GPU was while the epochs ran.
+void SetGpuUsage(const GpuUsage& usage, Row* row);
 
 }  // namespace feedrate
 

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/machine/gpu_watch.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
@@ -92,6 +93,31 @@ TEST(LoaderRowTest, AStepHasAUtilisation) {
   EXPECT_DOUBLE_EQ(row.loader().consumer_utilisation(), 0.75);
   EXPECT_DOUBLE_EQ(row.loader().consumer_step_s(), 0.375);
   EXPECT_FALSE(row.loader().has_sync_overhead());
+}
+
+TEST(LoaderRowTest, AGpuAndItsMemory) {
+  EpochReply large = SomeEpoch();
+  large.gpu_allocated_bytes = 50;
+  large.gpu_reserved_bytes = 70;
+  EpochReply small = SomeEpoch();
+  small.gpu_allocated_bytes = 40;
+  small.gpu_reserved_bytes = 80;
+  Row row;
+  SetEpochs({large, small}, SpecOf(2), 8, 0, &row);
+  EXPECT_EQ(row.gpu_memory().peak_allocated_bytes(), 50);
+  EXPECT_EQ(row.gpu_memory().peak_reserved_bytes(), 80);
+  EXPECT_FALSE(row.loader().has_gpu());
+  GpuUsage usage;
+  usage.samples = 3;
+  usage.busy = 0.5;
+  usage.jpeg_busy = 0.9;
+  usage.memory_peak_bytes = 100;
+  SetGpuUsage(usage, &row);
+  EXPECT_EQ(row.loader().gpu().samples(), 3);
+  EXPECT_EQ(row.loader().gpu().busy(), 0.5);
+  EXPECT_EQ(row.loader().gpu().jpeg_busy(), 0.9);
+  EXPECT_EQ(row.loader().gpu().memory_peak_bytes(), 100);
+  EXPECT_FALSE(row.loader().gpu().has_decoder_busy()) << "not told";
 }
 
 TEST(LoaderRowTest, RunningIsWithoutStartAndEnd) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,12 +19,15 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/machine/gpu.h"
+#include "lib/machine/gpu_watch.h"
 #include "lib/machine/page_cache.h"
 #include "lib/machine/process_tree.h"
 #include "lib/machine/root.h"
 #include "lib/measure/noise.h"
 #include "lib/measure/preflight.h"
 #include "lib/runner/child_subject.h"
+#include "lib/runner/device_limit.h"
 #include "lib/runner/diagnosis.h"
 #include "lib/runner/equivalence_check.h"
 #include "lib/runner/loader_inputs.h"
@@ -44,6 +49,8 @@ namespace {
 constexpr double kHangFactor = 10;
 // How long a loader is tried that is only compared with.
 constexpr double kTrialS = 2;
+// How long its device's limits are measured.
+constexpr double kLimitS = 0.6;
 // What counts as all or none of the pages.
 constexpr double kWarmShare = 0.99;
 constexpr double kColdShare = 0.01;
@@ -76,6 +83,20 @@ absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
     absl::StrAppend(&text, Sha256Hex(bytes), "\n");
   }
   return Sha256Hex(text);
+}
+
+// Null where the job has no GPU, or its driver tells nothing: rows are rows
+// without it.
+std::unique_ptr<GpuWatch> WatchGpu(const Job& job) {
+  const std::optional<unsigned> index =
+      FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
+  if (job.device() != "cuda" || job.hardware_class() == "host_cpu" ||
+      !index.has_value()) {
+    return nullptr;
+  }
+  absl::StatusOr<std::unique_ptr<GpuWatch>> watch =
+      GpuWatch::Start(NvmlLibraries(), *index);
+  return watch.ok() ? *std::move(watch) : nullptr;
 }
 
 }  // namespace
@@ -238,6 +259,42 @@ absl::Status LoaderWork::TryAblations() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<DeviceLimits> LoaderWork::AskForDeviceLimits() const {
+  LoaderSpec spec = spec_;
+  spec.ablation = kDeviceLimits;
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
+                   Spawn(spec, &reply));
+  ASSIGN_OR_RETURN(const EpochReply epoch,
+                   Epoch(child.get(), 1, SeedOfRun(job_, 0), kLimitS, 0));
+  if (epoch.device_limits.has_value()) return *epoch.device_limits;
+  return absl::UnknownError("was asked for its device's limits and told none");
+}
+
+absl::Status LoaderWork::MeasureDevice() {
+  const bool is_ours =
+      job_.library() == "cuda" ||
+      (job_.library() == "native" && spec_.scope == kCopyScope);
+  if (job_.device() != "cuda" || !is_ours || asked_for_limits_) {
+    return absl::OkStatus();
+  }
+  asked_for_limits_ = true;
+  std::string key = absl::StrCat(job_.library(), " ", input_.fd);
+  const auto nvjpeg = spec_.settings.find("nvjpeg");
+  if (nvjpeg != spec_.settings.end()) absl::StrAppend(&key, nvjpeg->second);
+  const absl::StatusOr<DeviceLimits> limits = context_.loader_limits->OfDevice(
+      key, [this] { return AskForDeviceLimits(); });
+  if (absl::IsCancelled(limits.status())) return limits.status();
+  if (limits.ok()) {
+    device_limits_ = *limits;
+  } else {
+    // A row without a limit is better than none.
+    std::cerr << "pipeline: " << job_.library() << ", " << job_.transform()
+              << ": without a limit: " << limits.status().message() << "\n";
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LoaderWork::WarmUp() {
   const int64_t count = std::min(input_.items, spec_.batch_size);
   ASSIGN_OR_RETURN(const EpochReply epoch,
@@ -245,6 +302,7 @@ absl::Status LoaderWork::WarmUp() {
   per_item_s_ =
       epoch.elapsed_s / static_cast<double>(std::max<int64_t>(epoch.items, 1));
   if (IsNullJob(job_)) return absl::OkStatus();
+  RETURN_IF_ERROR(MeasureDevice());
   if (context_.loader.worker_efficiency && spec_.workers > 1 &&
       !one_worker_.has_value()) {
     RETURN_IF_ERROR(CompareWithOneWorker());
@@ -321,7 +379,38 @@ void LoaderWork::AddCache(const Cache& cache, Row* row) const {
   }
 }
 
+std::optional<Limit> LoaderWork::LimitOfLoader() const {
+  const std::optional<Limit> decode =
+      context_.loader_limits->Of(spec_, input_, UsableProcessors());
+  if (!device_limits_.has_value()) {
+    // What the CPU decodes is no limit where engines decode as well.
+    const bool has_engines =
+        job_.library() == "cuda" ||
+        (job_.library() == "dali" && job_.device() == "cuda");
+    return has_engines ? std::nullopt : decode;
+  }
+  DeviceLimitInput input;
+  input.device = *device_limits_;
+  // With engines a loader may do without workers.
+  if (spec_.workers == 0 && input.device.engine_items_per_s > 0) {
+    input.cpu_items_per_s = 0;
+  } else if (decode.has_value()) {
+    input.cpu_items_per_s = decode->throughput();
+  }
+  const double files = static_cast<double>(input_.dataset.files());
+  input.item_bytes = LeastItemBytes(
+      spec_, /*copies_samples=*/spec_.scope == kCopyScope,
+      files > 0 ? static_cast<double>(input_.dataset.bytes()) / files : 0,
+      input.device);
+  return LowestDeviceLimit(input);
+}
+
 void LoaderWork::AddLimit(Row* row) const {
+  if (device_limits_.has_value()) {
+    LoaderGpu* const gpu = row->mutable_loader()->mutable_gpu();
+    gpu->set_engine_items_per_s(device_limits_->engine_items_per_s);
+    gpu->set_copy_bytes_per_s(device_limits_->copy_bytes_per_s);
+  }
   const auto& partial =
       context_.catalogue.policy().coverage().partial_transforms();
   // They read or deliver other pixels than the crop that the limits are for.
@@ -330,14 +419,8 @@ void LoaderWork::AddLimit(Row* row) const {
   if (engine_items_per_s_ > 0) {
     return SetLimit(kEngineLimit, engine_items_per_s_, row);
   }
-  // What the CPU decodes is no limit where engines of a GPU decode as well.
-  const bool has_engines =
-      job_.library() == "cuda" ||
-      (job_.library() == "dali" && spec_.source != "corpus" &&
-       job_.device() == "cuda");
-  if (is_other || has_engines || IsNullJob(job_)) return;
-  const std::optional<Limit> limit =
-      context_.loader_limits->Of(spec_, input_, UsableProcessors());
+  if (is_other || IsNullJob(job_)) return;
+  const std::optional<Limit> limit = LimitOfLoader();
   if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);
 }
 
@@ -357,6 +440,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   Cache cache;
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
                    static_cast<pid_t>(child_->pid()), HalfOfEpoch());
+  const std::unique_ptr<GpuWatch> gpu = WatchGpu(job_);
   NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const std::vector<EpochReply> epochs,
                    RunEpochs(SeedOfRun(job_, run_index), &cache));
@@ -364,6 +448,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   const std::optional<int64_t> peak_bytes = memory.Stop();
   SetEpochs(epochs, spec_, UsableProcessors(), context_.loader.consumer_s, row);
   SetStorage(epochs, spec_, one_connection_mb_per_s_, row);
+  if (gpu != nullptr) SetGpuUsage(gpu->Stop(), row);
   // Of a loader's own processes and threads one does not know which waited for
   // which; what others did to it, and that a quota stopped it, is known.
   before.process = {};

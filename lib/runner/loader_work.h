@@ -51,6 +51,9 @@ class LoaderWork : public JobWork {
   absl::Status CompareWithOneWorker();
   absl::Status CompareWithOneConnection();
   absl::Status TryAblations();
+  // What the GPU could do at best, for loaders of ours.
+  absl::Status MeasureDevice();
+  absl::StatusOr<DeviceLimits> AskForDeviceLimits() const;
   // Epochs until the job's minima are reached.
   absl::StatusOr<std::vector<EpochReply>> RunEpochs(uint64_t seed,
                                                     Cache* cache);
@@ -59,6 +62,7 @@ class LoaderWork : public JobWork {
   double HalfOfEpoch() const;
   void AddCache(const Cache& cache, Row* row) const;
   void AddLimit(Row* row) const;
+  std::optional<Limit> LimitOfLoader() const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
 
   const RunContext& context_;
@@ -78,6 +82,8 @@ class LoaderWork : public JobWork {
   // What one connection to the store moves.
   std::optional<double> one_connection_mb_per_s_;
   std::vector<LoaderAblation> ablations_;
+  bool asked_for_limits_ = false;
+  std::optional<DeviceLimits> device_limits_;
 };
 
 }  // namespace feedrate

@@ -76,6 +76,7 @@ absl::Status TransformWork::Prepare() {
   version_ = reply.version;
   device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
   engine_items_per_s_ = reply.engine_items_per_s;
+  per_sample_loop_ = reply.per_sample_loop;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
@@ -163,6 +164,11 @@ void TransformWork::AddGpu(const Timing& timing, Row* row) {
   input.copy_bytes_per_s = device_copy_bytes_per_s_;
   input.warm = warm_up_.stable;
   input.partial = IsPartial();
+  // The matrix says so of some libraries already.
+  const auto& labels = job_.labels();
+  input.per_sample_loop =
+      per_sample_loop_ && std::find(labels.begin(), labels.end(),
+                                    "per_sample_loop") == labels.end();
   SetGpu(input, timing, row);
 }
 

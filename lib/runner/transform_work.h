@@ -54,6 +54,7 @@ class TransformWork : public JobWork {
   double device_copy_bytes_per_s_ = 0;
   // Of its engine, where one decodes.
   double engine_items_per_s_ = 0;
+  bool per_sample_loop_ = false;
   // By the preflight.
   double per_item_s_ = 0;
   // Of a decoder.

@@ -201,7 +201,10 @@ absl::Status MeasuredChild::Bury(absl::Status why) {
 
 template <typename Reply>
 absl::StatusOr<Reply> MeasuredChild::Judge(absl::StatusOr<Reply> reply) {
-  if (reply.status().code() == absl::StatusCode::kDataLoss) {
+  // What has run out of memory gives back all of it at once, so that others
+  // find a device as it was.
+  if (reply.status().code() == absl::StatusCode::kDataLoss ||
+      reply.status().code() == absl::StatusCode::kResourceExhausted) {
     return Bury(reply.status());
   }
   return reply;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -30,15 +31,41 @@ std::string Shown(absl::string_view line) {
                       line.size() > kShown ? "…\"" : "\"");
 }
 
+// What an exception says, without its type: `c10::Error: …`, `ValueError: …`.
+absl::string_view WordsOf(absl::string_view error) {
+  const size_t end = error.find(": ");
+  if (end == absl::string_view::npos) return error;
+  for (const char c : error.substr(0, end)) {
+    if (!absl::ascii_isalnum(c) && c != '_' && c != ':') return error;
+  }
+  // `CUDA: …` is no type.
+  return absl::StartsWith(error, "CUDA") ? error : error.substr(end + 2);
+}
+
+// Of a GPU: in the words of CUDA, of what stands on it, or of CV-CUDA.
+bool SaysGpuOutOfMemory(absl::string_view error) {
+  const absl::string_view words =
+      absl::StripLeadingAsciiWhitespace(WordsOf(error));
+  const absl::string_view line = words.substr(0, words.find('\n'));
+  if (absl::StartsWith(line, "CUDA") &&
+      absl::StrContains(line, "out of memory")) {
+    return true;
+  }
+  for (const absl::string_view code :
+       {"CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED",
+        "NVCV_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation"}) {
+    if (absl::StrContains(line, code)) return true;
+  }
+  return false;
+}
+
 bool SaysOutOfMemory(absl::string_view error) {
   for (const absl::string_view start :
        {"MemoryError", "std::bad_alloc", "OutOfMemoryError",
         "c10::OutOfMemoryError"}) {
     if (absl::StartsWith(error, start)) return true;
   }
-  // Of a GPU, as CUDA says it.
-  return absl::StartsWith(error, "CUDA") &&
-         absl::StrContains(error, "out of memory");
+  return SaysGpuOutOfMemory(error);
 }
 
 template <typename Value>

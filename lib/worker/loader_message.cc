@@ -76,6 +76,14 @@ absl::Status ReadStorage(const JsonFields& json, StorageCounts* counts) {
   return from.ReadAmount("cache_write_failures", &counts->cache_write_failures);
 }
 
+absl::Status ReadLimits(const JsonFields& json, DeviceLimits* limits) {
+  JsonFields from;
+  RETURN_IF_ERROR(json.ReadObject("device_limits", &from));
+  RETURN_IF_ERROR(
+      from.ReadAmount("engine_items_per_s", &limits->engine_items_per_s));
+  return from.ReadAmount("copy_bytes_per_s", &limits->copy_bytes_per_s);
+}
+
 std::string StagesJson(const std::vector<StageTimes>& stages) {
   std::string text = "[";
   for (const StageTimes& stage : stages) {
@@ -175,8 +183,9 @@ absl::Status CheckLoaderSpec(const LoaderSpec& spec) {
   RETURN_IF_ERROR(CheckWord("batch_transform", spec.batch_transform,
                             {"", "mixup", "cutmix"}));
   RETURN_IF_ERROR(CheckWord("on_error", spec.on_error, {"skip", "fail"}));
-  RETURN_IF_ERROR(CheckWord("ablation", spec.ablation,
-                            {"", "no_augment", "no_decode", "cached_batch"}));
+  RETURN_IF_ERROR(CheckWord(
+      "ablation", spec.ablation,
+      {"", "no_augment", "no_decode", "cached_batch", kDeviceLimits}));
   return CheckNumbers(spec);
 }
 
@@ -272,6 +281,15 @@ std::string EpochReplyLine(const EpochReply& reply) {
         .Int("gpu_reserved_bytes", reply.gpu_reserved_bytes);
   }
   if (reply.cpu_frames > 0) line.Int("cpu_frames", reply.cpu_frames);
+  if (reply.device_limits.has_value()) {
+    line.Raw(
+        "device_limits",
+        JsonLine()
+            .Double("engine_items_per_s",
+                    reply.device_limits->engine_items_per_s)
+            .Double("copy_bytes_per_s", reply.device_limits->copy_bytes_per_s)
+            .Object());
+  }
   if (reply.storage.has_value()) {
     line.Raw("storage", StorageJson(*reply.storage));
   }
@@ -312,6 +330,9 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   }
   if (json.Has("cpu_frames")) {
     RETURN_IF_ERROR(json.ReadAmount("cpu_frames", &reply.cpu_frames));
+  }
+  if (json.Has("device_limits")) {
+    RETURN_IF_ERROR(ReadLimits(json, &reply.device_limits.emplace()));
   }
   if (json.Has("storage")) {
     RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));

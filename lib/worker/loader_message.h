@@ -20,6 +20,9 @@ inline constexpr char kMemoryScope[] = "memory_dataloader_augment";
 inline constexpr char kDecodeScope[] = "decode_dataloader_augment";
 inline constexpr char kCopyScope[] = "decode_dataloader_augment_batch_copy";
 
+// See `ablation`.
+inline constexpr char kDeviceLimits[] = "device_limits";
+
 // The object `loader` of a prepare: what the batches are, and how they come
 // about. A batch is float32 CHW, contiguous: crop, transform, normalisation.
 struct LoaderSpec {
@@ -55,7 +58,8 @@ struct LoaderSpec {
   // A file that cannot be used: `skip` or `fail`.
   std::string on_error;
   // What is left out, to learn what it costs: nothing, `no_augment`,
-  // `no_decode` or `cached_batch`.
+  // `no_decode` or `cached_batch`. With kDeviceLimits everything is: an epoch
+  // measures what the device could do at best, and says so.
   std::string ablation;
   // What else the job says, for loaders that know more than others.
   std::map<std::string, std::string> settings;
@@ -99,6 +103,14 @@ struct StorageCounts {
   int64_t cache_misses = 0;
   int64_t cache_bad_entries = 0;
   int64_t cache_write_failures = 0;
+};
+
+// What a GPU could do at best, with nothing else under way.
+struct DeviceLimits {
+  // Whole files that its engines decode. 0: there are none, or they are off.
+  double engine_items_per_s = 0;
+  // Of a copy from pinned memory of the host.
+  double copy_bytes_per_s = 0;
 };
 
 struct LoaderError {
@@ -150,6 +162,8 @@ struct EpochReply {
   int64_t gpu_reserved_bytes = 0;
   // Frames of clips that the CPU decoded in place of an engine.
   int64_t cpu_frames = 0;
+  // Of the ablation kDeviceLimits.
+  std::optional<DeviceLimits> device_limits;
 };
 
 // So many errors are named.

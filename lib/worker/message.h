@@ -103,6 +103,8 @@ struct PrepareReply {
   // Items a second that engines of the device decode when nothing else is done.
   // 0: none does.
   double engine_items_per_s = 0;
+  // Whether a batch was asked for, and its items go one by one.
+  bool per_sample_loop = false;
 };
 std::string PrepareReplyLine(const PrepareReply& reply);
 absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line);

@@ -137,6 +137,9 @@ absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line) {
     RETURN_IF_ERROR(
         json.ReadAmount("engine_items_per_s", &reply.engine_items_per_s));
   }
+  if (json.Has("per_sample_loop")) {
+    RETURN_IF_ERROR(json.Read("per_sample_loop", &reply.per_sample_loop));
+  }
   return reply;
 }
 

@@ -104,6 +104,7 @@ std::string PrepareReplyLine(const PrepareReply& reply) {
   if (reply.engine_items_per_s > 0) {
     line.Double("engine_items_per_s", reply.engine_items_per_s);
   }
+  if (reply.per_sample_loop) line.Bool("per_sample_loop", true);
   return line.Line();
 }
 

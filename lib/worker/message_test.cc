@@ -221,6 +221,7 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   reply.gpu_allocated_bytes = 5;
   reply.gpu_reserved_bytes = 7;
   reply.cpu_frames = 48;
+  reply.device_limits = DeviceLimits{19600.5, 5.5e10};
   const std::string line = EpochReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -229,6 +230,7 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   EXPECT_EQ(parsed->errors[0].path, "a/\"b\".jpg");
   EXPECT_EQ(parsed->storage->cache_write_failures, 6);
   EXPECT_EQ(parsed->cpu_frames, 48);
+  EXPECT_EQ(parsed->device_limits->engine_items_per_s, 19600.5);
 }
 
 TEST(MessageTest, AnEpochWithANegativeTimeIsNamed) {
@@ -255,12 +257,23 @@ TEST(MessageTest, AnErrorIsTheLibrarys) {
 }
 
 TEST(MessageTest, MemoryThatRanOutIsToldApart) {
-  for (const char* line : {R"({"error":"MemoryError: Unable to allocate"})",
-                           R"({"error":"std::bad_alloc"})",
-                           R"({"error":"OutOfMemoryError: CUDA out of"})",
-                           R"({"error":"c10::OutOfMemoryError: CUDA out"})",
-                           R"({"error":"CUDA: cudaMalloc: out of memory"})",
-                           R"({"error":"CUDA out of memory: 183.11 GiB"})"}) {
+  for (
+      const char* line :
+      {R"({"error":"MemoryError: Unable to allocate"})",
+       R"({"error":"std::bad_alloc"})",
+       R"({"error":"OutOfMemoryError: CUDA out of"})",
+       R"({"error":"c10::OutOfMemoryError: CUDA out"})",
+       R"({"error":"CUDA: cudaMalloc: out of memory"})",
+       R"({"error":"CUDA out of memory: 183.11 GiB"})",
+       // As torch 2.11 says what its allocator did not see.
+       R"({"error":"AcceleratorError: CUDA error: out of memory\nSearch for"})",
+       R"({"error":"c10::AcceleratorError: CUDA error: out of memory"})",
+       R"({"error":"RuntimeError: CUDA error: out of memory"})",
+       R"({"error":"RuntimeError: CUDA driver error: out of memory"})",
+       R"({"error":"RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"})",
+       R"({"error":"c10::CuDNNError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED"})",
+       R"({"error":"std::runtime_error: CUDA: launch: out of memory"})",
+       R"({"error":"RuntimeError: NVCV_ERROR_OUT_OF_MEMORY: cannot"})"}) {
     EXPECT_EQ(ParseTimeReply(line).status().code(),
               absl::StatusCode::kResourceExhausted)
         << line;
@@ -268,6 +281,14 @@ TEST(MessageTest, MemoryThatRanOutIsToldApart) {
   EXPECT_EQ(
       ParseTimeReply(R"({"error":"CUDA: launch: no kernel"})").status().code(),
       absl::StatusCode::kUnknown);
+  for (const char* line :
+       {R"({"error":"AcceleratorError: CUDA error: an illegal memory access"})",
+        // Words of somebody else's.
+        R"({"error":"ValueError: the page ran out of memory of its own"})",
+        R"({"error":"RuntimeError: CUDA error: no\nis out of memory"})"}) {
+    EXPECT_EQ(ParseTimeReply(line).status().code(), absl::StatusCode::kUnknown)
+        << line;
+  }
 }
 
 TEST(MessageTest, GarbageIsNamed) {

@@ -20,6 +20,8 @@ EXPECTED = {
     "slow": "ok",
     "exception": "failed",
     "out_of_memory": "oom",
+    "cuda_memory": "oom",
+    "torch_memory": "oom",
     "segfault": "crashed",
     "abort": "crashed",
     "exit": "crashed",

@@ -144,6 +144,23 @@ class MicroTest(unittest.TestCase):
         self.assertIn("100 MB above", run.rows[0]["reason"])
         self.assertEqual(run.rows[-1]["status"], "ok")
 
+    def test_a_full_gpu_is_a_row_and_costs_no_other(self):
+        run = micro(
+            [
+                job("torch_memory", when="call", at=40, run_indexes=range(2)),
+                job("cuda_memory", when="prepare"),
+                job("ok"),
+            ]
+        )
+        self.assertEqual(
+            [row["status"] for row in run.rows], ["oom", "oom", "oom", "ok"]
+        )
+        reason = run.rows[0]["reason"]
+        self.assertIn("Tried to allocate 732.42 GiB", reason)
+        self.assertIn("138.01 GiB is free", reason)
+        # Where in its code torch found out is of no use in a row.
+        self.assertNotIn("frame #0", reason)
+
     def test_fail_on_makes_it_exit_3(self):
         self.assertEqual(
             micro([job("abort")], "--fail_on=failed,crashed").code, 3

@@ -3,6 +3,7 @@
 // last 2R + 1 of them in registers for smoothing down, so that nothing is read
 // from memory twice but the rows between strips.
 #include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/blur_tiles.h"
 #include "lib/adapters/cuda/device_io.cuh"
 #include "lib/adapters/cuda/fused.h"
 #include "lib/adapters/cuda/taps.h"
@@ -256,8 +257,12 @@ cudaError_t BlurPlanes(const Planes& in, const float* sigmas, int radius,
 
 cudaError_t BlurBytes(const ByteImage* in, const float* sigmas, int count,
                       int radius, const ByteImage* out, int max_height,
-                      int max_width, cudaStream_t stream) {
+                      int max_width, cudaStream_t stream, BlurPath path) {
   if (count == 0) return cudaSuccess;
+  if (path == BlurPath::kTiles) {
+    return BlurTiles(in, sigmas, count, radius, out, max_height, max_width,
+                     stream);
+  }
   const auto launch = [&](auto run) {
     return run(in, sigmas, count, out, max_height, max_width, stream);
   };

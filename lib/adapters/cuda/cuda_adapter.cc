@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -18,6 +17,7 @@
 #include "lib/adapters/cuda/device_memory.h"
 #include "lib/adapters/cuda/fused.h"
 #include "lib/adapters/cuda/fused_op.h"
+#include "lib/adapters/cuda/pack_call.h"
 #include "lib/adapters/cuda/staging_ring.h"
 #include "lib/base/status_macros.h"
 
@@ -34,15 +34,14 @@ int64_t Aligned(int64_t bytes) {
 }
 
 void Check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  throw std::runtime_error(
-      absl::StrCat("CUDA: ", call, ": ", cudaGetErrorString(error)));
+  const absl::Status status = CudaStatus(error, call);
+  if (!status.ok()) throw std::runtime_error(std::string(status.message()));
 }
 
 class CudaTransform : public PreparedTransform {
  public:
   CudaTransform(FusedOp op, int64_t batch)
-      : op_(std::move(op)), batch_(batch) {}
+      : op_(std::move(op)), batch_(batch), packer_(&op_) {}
 
   absl::Status Load(const Corpus& corpus);
 
@@ -57,10 +56,6 @@ class CudaTransform : public PreparedTransform {
   void Call(int64_t first, int64_t count, int64_t num_items);
   cudaError_t Launch(const ByteImage* in, const void* params, int count,
                      const ByteImage* out, FusedSize largest);
-  FusedSize SizeOf(int64_t item) const {
-    return {inputs_[item].height, inputs_[item].width};
-  }
-
   const FusedOp op_;
   // Items of a call.
   const int64_t batch_;
@@ -68,24 +63,23 @@ class CudaTransform : public PreparedTransform {
   DeviceMemory memory_;
   std::unique_ptr<CudaProbe> probe_;
   std::unique_ptr<StagingRing> staging_;
-  // Views of device memory.
-  std::vector<ByteImage> inputs_;
+  CallPacker packer_;
   // A place for each output of a call.
   uint8_t* outputs_ = nullptr;
-  int64_t output_bytes_ = 0;
   std::vector<uint8_t> shown_;
 };
 
 absl::Status CudaTransform::Load(const Corpus& corpus) {
   ASSIGN_OR_RETURN(probe_, CudaProbe::Create(&memory_));
   int64_t input_bytes = 0;
+  int64_t output_bytes = 0;
   for (int64_t i = 0; i < corpus.size(); ++i) {
     input_bytes += Aligned(corpus.item(i).bytes);
     const ItemView item = corpus.item(i);
     const FusedSize out = op_.OutSize(
         {static_cast<int>(item.height), static_cast<int>(item.width)});
-    output_bytes_ =
-        std::max(output_bytes_, Aligned(int64_t{3} * out.height * out.width));
+    output_bytes =
+        std::max(output_bytes, Aligned(int64_t{3} * out.height * out.width));
   }
   ASSIGN_OR_RETURN(uint8_t * at,
                    memory_.Allocate(input_bytes + kAlign,
@@ -95,18 +89,16 @@ absl::Status CudaTransform::Load(const Corpus& corpus) {
     RETURN_IF_ERROR(CudaStatus(
         cudaMemcpy(at, item.data, item.bytes, cudaMemcpyHostToDevice),
         "cudaMemcpy"));
-    inputs_.push_back({at, static_cast<int>(item.height),
-                       static_cast<int>(item.width), 3 * item.width});
+    packer_.AddInput({at, static_cast<int>(item.height),
+                      static_cast<int>(item.width), 3 * item.width});
     at += Aligned(item.bytes);
   }
   ASSIGN_OR_RETURN(outputs_,
-                   memory_.Allocate(batch_ * output_bytes_ + kAlign,
+                   memory_.Allocate(batch_ * output_bytes + kAlign,
                                     absl::StrCat(batch_, " outputs")));
-  ASSIGN_OR_RETURN(
-      staging_,
-      StagingRing::Create(batch_ * static_cast<int64_t>(2 * sizeof(ByteImage) +
-                                                        sizeof(FusedParams)),
-                          probe_->stream(), &memory_));
+  packer_.SetOutputs(outputs_, output_bytes);
+  ASSIGN_OR_RETURN(staging_, StagingRing::Create(packer_.BlockBytes(batch_),
+                                                 probe_->stream(), &memory_));
   return absl::OkStatus();
 }
 
@@ -134,31 +126,13 @@ cudaError_t CudaTransform::Launch(const ByteImage* in, const void* params,
 }
 
 void CudaTransform::Call(int64_t first, int64_t count, int64_t num_items) {
-  StagingRing::Slot slot = staging_->Next();
-  auto* in = reinterpret_cast<ByteImage*>(slot.host);
-  ByteImage* out = in + count;
-  auto* params = reinterpret_cast<uint8_t*>(out + count);
-  FusedSize largest;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t item = (first + i) % num_items;
-    const FusedSize size = SizeOf(item);
-    const FusedSize to = op_.OutSize(size);
-    in[i] = inputs_[item];
-    out[i] = {outputs_ + i * output_bytes_, to.height, to.width,
-              int64_t{3} * to.width};
-    largest.height = std::max(largest.height, to.height);
-    largest.width = std::max(largest.width, to.width);
-    if (op_.draw == nullptr) continue;
-    FusedParams drawn;
-    op_.draw(size, &random_, &drawn);
-    std::memcpy(params + i * op_.param_bytes, &drawn, op_.param_bytes);
-  }
-  const int64_t bytes =
-      count * static_cast<int64_t>(2 * sizeof(ByteImage) + op_.param_bytes);
-  Check(staging_->Send(slot, bytes), "cudaMemcpyAsync");
-  const auto* in_d = reinterpret_cast<const ByteImage*>(slot.device);
-  Check(Launch(in_d, in_d + 2 * count, static_cast<int>(count), in_d + count,
-               largest),
+  const StagingRing::Slot slot = staging_->Next();
+  const CallPacker::Packed packed =
+      packer_.Pack(first, count, num_items, &random_, slot.host);
+  Check(staging_->Send(slot, packed.bytes), "cudaMemcpyAsync");
+  const auto* in = reinterpret_cast<const ByteImage*>(slot.device);
+  Check(Launch(in, in + 2 * count, static_cast<int>(count), in + count,
+               packed.largest),
         "launch");
 }
 
@@ -169,15 +143,15 @@ void CudaTransform::RunChunk(int64_t first, int64_t count, int64_t num_items) {
 }
 
 DeviceBytes CudaTransform::BytesOf(int64_t item) {
-  const FusedSize in = SizeOf(item);
-  const FusedSize out = op_.OutSize(in);
+  const FusedSize in = packer_.in_size(item);
+  const FusedSize out = packer_.out_size(item);
   return {int64_t{3} * in.height * in.width,
           int64_t{3} * out.height * out.width};
 }
 
 absl::StatusOr<Output> CudaTransform::RunForOutput(int64_t item) {
   Run(item);
-  const FusedSize size = op_.OutSize(SizeOf(item));
+  const FusedSize size = packer_.out_size(item);
   shown_.resize(size_t{3} * size.height * size.width);
   RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(probe_->stream()),
                              "cudaStreamSynchronize"));

@@ -18,12 +18,25 @@ std::string Gibibytes(double bytes) {
 
 }  // namespace
 
+std::string FreeMemoryText() {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) {
+    return "what is free is not known";
+  }
+  return absl::StrCat(Gibibytes(static_cast<double>(free_bytes)), " of ",
+                      Gibibytes(static_cast<double>(total_bytes)), " free");
+}
+
 absl::Status CudaStatus(cudaError_t error, const std::string& call) {
   if (error == cudaSuccess) return absl::OkStatus();
   const std::string text =
       absl::StrCat("CUDA: ", call, ": ", cudaGetErrorString(error));
   if (error == cudaErrorMemoryAllocation) {
-    return absl::ResourceExhaustedError(text);
+    // Else the next call would be told of it.
+    cudaGetLastError();
+    return absl::ResourceExhaustedError(
+        absl::StrCat(text, "; ", FreeMemoryText()));
   }
   return absl::InternalError(text);
 }
@@ -39,13 +52,9 @@ absl::StatusOr<uint8_t*> DeviceMemory::Allocate(int64_t bytes,
   if (error == cudaErrorMemoryAllocation) {
     // Else the next call would be told of it.
     cudaGetLastError();
-    size_t free_bytes = 0;
-    size_t total_bytes = 0;
-    cudaMemGetInfo(&free_bytes, &total_bytes);
     return absl::ResourceExhaustedError(absl::StrCat(
         "CUDA out of memory: ", Gibibytes(static_cast<double>(bytes)),
-        " asked for ", what, ", ", Gibibytes(static_cast<double>(free_bytes)),
-        " of ", Gibibytes(static_cast<double>(total_bytes)), " free"));
+        " asked for ", what, ", ", FreeMemoryText()));
   }
   RETURN_IF_ERROR(CudaStatus(error, "cudaMalloc"));
   blocks_.push_back(block);

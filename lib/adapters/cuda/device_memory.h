@@ -17,6 +17,9 @@ namespace feedrate {
 // ran out.
 absl::Status CudaStatus(cudaError_t error, const std::string& call);
 
+// `1.25 GiB of 139.80 GiB free`, of the device in use.
+std::string FreeMemoryText();
+
 // What one job has on the device; freed with it. Not thread-safe.
 class DeviceMemory {
  public:

@@ -63,12 +63,19 @@ cudaError_t WarpPlanes(const Planes& in, const Projection* projections,
                        cudaStream_t stream,
                        const WarpTextures* textures = nullptr);
 
+// How threads share out a blur of bytes. The results are the same to the bit.
+enum class BlurPath {
+  kStrips,  // A thread walks down a strip and keeps all that it needs.
+  kTiles,   // A block makes a tile, and smooths across before it does down.
+};
+
 // Gaussian blur of 2 * radius + 1 pixels, the border reflected. `sigmas` has
 // one for each image. REQUIRES: 1 <= radius <= kMaxBlurRadius, and sides larger
 // than the radius; of planes, 4 divides the width.
 cudaError_t BlurBytes(const ByteImage* in, const float* sigmas, int count,
                       int radius, const ByteImage* out, int max_height,
-                      int max_width, cudaStream_t stream);
+                      int max_width, cudaStream_t stream,
+                      BlurPath path = BlurPath::kTiles);
 cudaError_t BlurPlanes(const Planes& in, const float* sigmas, int radius,
                        float* out, cudaStream_t stream);
 

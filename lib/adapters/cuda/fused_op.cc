@@ -1,6 +1,7 @@
 #include "lib/adapters/cuda/fused_op.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -53,8 +54,10 @@ Projection Stretch(FusedSize in, FusedSize out) {
 // the smaller one, and centred on zeros.
 int Start(int side, int size, double fixed, bool uniform, Random* random) {
   const int free = side - size;
+  // A draw in any case, so that what is drawn later does not depend on sizes.
+  const int64_t drawn = uniform ? random->Below(std::max(free, 0) + 1) : 0;
   if (free < 0) return -(-free / 2);
-  if (uniform) return static_cast<int>(random->Below(free + 1));
+  if (uniform) return static_cast<int>(drawn);
   return fixed < 0 ? free / 2 : std::min(static_cast<int>(fixed), free);
 }
 
@@ -73,6 +76,7 @@ FusedOp Crop(Params* params) {
     const int left = Start(in.width, size.width, at[1], uniform, random);
     return fused::CropProjection(top, left, size.width, false);
   });
+  op.fixed = !uniform;
   op.out_size = [size](FusedSize) { return size; };
   return op;
 }
@@ -81,6 +85,7 @@ FusedOp Resize(Params* params) {
   const FusedSize size = ReadSize(params);
   FusedOp op = Warp([size](FusedSize in, Random*) { return Stretch(in, size); },
                     Edge::kReplicate);
+  op.fixed = true;
   op.out_size = [size](FusedSize) { return size; };
   return op;
 }
@@ -101,6 +106,7 @@ FusedOp ResizeSide(Params* params) {
   FusedOp op =
       Warp([=](FusedSize in, Random*) { return Stretch(in, out_size(in)); },
            Edge::kReplicate);
+  op.fixed = true;
   op.out_size = out_size;
   return op;
 }
@@ -164,7 +170,7 @@ FusedOp ResizedCrop(Params* params) {
 FusedOp Flip(Params* params) {
   const bool horizontal =
       params->Word("axis", {{"horizontal", 1}, {"vertical", 0}}) == 1;
-  return Warp([horizontal](FusedSize in, Random*) {
+  FusedOp op = Warp([horizontal](FusedSize in, Random*) {
     Projection p = fused::CropProjection(0, 0, in.width, horizontal);
     if (!horizontal) {
       p.h[4] = -1;
@@ -172,6 +178,8 @@ FusedOp Flip(Params* params) {
     }
     return p;
   });
+  op.fixed = true;
+  return op;
 }
 
 FusedOp Pad(Params* params) {
@@ -180,6 +188,7 @@ FusedOp Pad(Params* params) {
   FusedOp op = Warp([border](FusedSize in, Random*) {
     return fused::CropProjection(-border, -border, in.width, false);
   });
+  op.fixed = true;
   op.out_size = [border](FusedSize in) {
     return FusedSize{in.height + 2 * border, in.width + 2 * border};
   };
@@ -193,6 +202,7 @@ FusedOp Transpose(Params*) {
     p.h[1] = p.h[3] = 1;
     return p;
   });
+  op.fixed = true;
   op.out_size = [](FusedSize in) { return FusedSize{in.width, in.height}; };
   return op;
 }
@@ -206,7 +216,7 @@ FusedOp Affine(Params* params) {
   if (params->Has("shift")) shift = params->Tuple("shift", 2);
   shear.resize(2);
   shift.resize(2);
-  return Warp([=](FusedSize in, Random* random) {
+  FusedOp op = Warp([=](FusedSize in, Random* random) {
     fused::AffineMap map;
     map.degrees = random->Uniform(degrees);
     map.scale = random->Uniform(scale);
@@ -216,6 +226,8 @@ FusedOp Affine(Params* params) {
     map.y = shift[1];
     return fused::AffineProjection(map, in.height, in.width);
   });
+  op.fixed = degrees.fixed() && scale.fixed();
+  return op;
 }
 
 FusedOp Perspective(Params* params) {
@@ -224,7 +236,9 @@ FusedOp Perspective(Params* params) {
     matrix.resize(8);
     Projection p;
     for (int i = 0; i < 8; ++i) p.h[i] = static_cast<float>(matrix[i]);
-    return Warp([p](FusedSize, Random*) { return p; });
+    FusedOp op = Warp([p](FusedSize, Random*) { return p; });
+    op.fixed = true;
+    return op;
   }
   const double distortion = params->Number("distortion_scale");
   return Warp([distortion](FusedSize in, Random* random) {
@@ -252,20 +266,24 @@ FusedOp ColourJitter(Params* params) {
   const Range hue = params->DrawOr("hue", 0);
   const bool shuffled =
       params->Has("order") && params->Word("order", {{"random", 1}}) == 1;
-  std::vector<uint32_t> steps;
-  if (params->Has("brightness")) steps.push_back(fused::kBrightness);
-  if (params->Has("contrast")) steps.push_back(fused::kContrast);
-  if (params->Has("saturation")) steps.push_back(fused::kSaturation);
-  if (params->Has("hue")) steps.push_back(fused::kHue);
-  if (steps.empty())
-    params->Fail("brightness", "or another part must be there");
+  // The rest are kNoStep.
+  std::array<uint32_t, 4> steps = {fused::kNoStep, fused::kNoStep,
+                                   fused::kNoStep, fused::kNoStep};
+  int count = 0;
+  if (params->Has("brightness")) steps[count++] = fused::kBrightness;
+  if (params->Has("contrast")) steps[count++] = fused::kContrast;
+  if (params->Has("saturation")) steps[count++] = fused::kSaturation;
+  if (params->Has("hue")) steps[count++] = fused::kHue;
+  if (count == 0) params->Fail("brightness", "or another part must be there");
   FusedOp op;
   op.kernel = FusedOp::Kernel::kJitter;
   op.param_bytes = sizeof(Jitter);
   op.draw = [=](FusedSize, Random* random, FusedParams* drawn) {
-    std::vector<uint32_t> order = steps;
-    if (shuffled) random->Shuffle(&order);
-    order.resize(4, fused::kNoStep);
+    std::array<uint32_t, 4> order = steps;
+    // As Random::Shuffle, of the first ones.
+    for (int i = shuffled ? count : 0; i > 1; --i) {
+      std::swap(order[i - 1], order[random->Below(i)]);
+    }
     Jitter jitter;
     jitter.brightness = static_cast<float>(random->Uniform(brightness));
     jitter.contrast = static_cast<float>(random->Uniform(contrast));
@@ -274,6 +292,8 @@ FusedOp ColourJitter(Params* params) {
     jitter.steps = fused::StepsOf(order[0], order[1], order[2], order[3]);
     drawn->jitter = jitter;
   };
+  op.fixed = !shuffled && brightness.fixed() && contrast.fixed() &&
+             saturation.fixed() && hue.fixed();
   return op;
 }
 
@@ -292,6 +312,7 @@ FusedOp Blur(Params* params) {
   op.draw = [sigma](FusedSize, Random* random, FusedParams* drawn) {
     drawn->amount = static_cast<float>(random->Uniform(sigma));
   };
+  op.fixed = sigma.fixed();
   return op;
 }
 
@@ -308,6 +329,7 @@ FusedOp ToneOp(Params* params) {
   op.draw = [amount](FusedSize, Random* random, FusedParams* drawn) {
     drawn->amount = static_cast<float>(random->Uniform(amount));
   };
+  op.fixed = amount.fixed();
   return op;
 }
 

@@ -44,6 +44,8 @@ struct FusedOp {
   std::function<FusedSize(FusedSize)> out_size;
   // For one image. Null: nothing to draw.
   std::function<void(FusedSize, Random*, FusedParams*)> draw;
+  // Whether images of one size all get the same: nothing is random.
+  bool fixed = false;
 
   FusedSize OutSize(FusedSize in) const {
     return out_size == nullptr ? in : out_size(in);

@@ -125,12 +125,13 @@ __device__ __forceinline__ uint32_t PackTens(const float v[3]) {
   return word;
 }
 
-__device__ __forceinline__ void BlurStage(const RecipeArgs& args, float sigma,
+__device__ __forceinline__ void BlurStage(const RecipeArgs& args,
+                                          const Recipe& recipe,
                                           const Strip& strip, uint32_t* stage,
                                           uint32_t* tens) {
   float weights[kMaxBlurRadius + 1];
-  const int radius = RadiusOf(sigma);
-  GaussianWeights(sigma, radius, weights);
+  const int radius = recipe.radius > 0 ? recipe.radius : RadiusOf(recipe.sigma);
+  GaussianWeights(recipe.sigma, radius, weights);
   const int width = args.width;
   const int rows = strip.bottom - strip.top;
   for (int i = threadIdx.x; i < rows * width; i += kThreads) {
@@ -195,7 +196,7 @@ __device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
   uint32_t* own = stage + (strip.first - strip.top) * args.width;
   const int pixels = (strip.last - strip.first) * args.width;
   if (recipe.third == Third::kBlur) {
-    BlurStage(args, recipe.sigma, strip, stage, tens);
+    BlurStage(args, recipe, strip, stage, tens);
     __syncthreads();
   } else if (recipe.third != Third::kNone) {
     for (int i = threadIdx.x; i < pixels; i += kThreads) {

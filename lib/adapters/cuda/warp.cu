@@ -50,18 +50,45 @@ __device__ __forceinline__ uint32_t WarpedPixel(const ByteImage& image,
   return PackBytes(v[0], v[1], v[2]);
 }
 
+// Four pixels side by side as they are. False where some of them lie outside.
+__device__ __forceinline__ bool MovedPixels(const ByteImage& from,
+                                            const Move& move, int x, int y,
+                                            uint32_t p[4]) {
+  const int row = move.flip_y ? move.y - y : move.y + y;
+  const int first = move.flip_x ? move.x - x - 3 : move.x + x;
+  if (row < 0 || row >= from.height || first < 0 || first + 4 > from.width) {
+    return false;
+  }
+  const Quad quad = LoadQuad(from.data + row * from.stride + 3 * first);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    p[k] = move.flip_x ? PixelOf(quad, 3 - k) : PixelOf(quad, k);
+  }
+  return true;
+}
+
 __global__ __launch_bounds__(kThreads) void WarpBytesKernel(
     const ByteImage* in, const Projection* projections, Edge edge,
     const ByteImage* out) {
   const ByteImage from = in[blockIdx.z];
   const ByteImage to = out[blockIdx.z];
   const Projection projection = projections[blockIdx.z];
+  Move move;
+  const bool moves = OnlyMoves(projection, &move);
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x & 31;
-  const int x = blockIdx.x * kByteTileWidth + (warp & 1) * 32 + (lane & 7) * 4;
-  const int y = blockIdx.y * kByteTileHeight + (warp >> 1) * 4 + (lane >> 3);
+  // What reads whole rows is the faster the longer they are.
+  const int tile_x =
+      moves ? (threadIdx.x & 15) * 4 : (warp & 1) * 32 + (lane & 7) * 4;
+  const int tile_y = moves ? threadIdx.x >> 4 : (warp >> 1) * 4 + (lane >> 3);
+  const int x = blockIdx.x * kByteTileWidth + tile_x;
+  const int y = blockIdx.y * kByteTileHeight + tile_y;
   if (y >= to.height || x >= to.width) return;
   uint32_t p[4];
+  if (moves && MovedPixels(from, move, x, y, p)) {
+    StorePixels(to.data + y * to.stride + 3 * x, p, to.width - x);
+    return;
+  }
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     p[k] = WarpedPixel(from, projection, x + k, y, edge);

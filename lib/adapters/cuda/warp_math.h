@@ -93,6 +93,32 @@ FEEDRATE_HD Corner CornerOf(const Place& place) {
 
 FEEDRATE_HD float Between(float a, float b, float t) { return a + t * (b - a); }
 
+// A map that moves pixels as they are, row by row: crops, flips and padding.
+// Column x is read at x + this one's, or at this one's - x.
+struct Move {
+  int x = 0;
+  int y = 0;
+  bool flip_x = false;
+  bool flip_y = false;
+};
+
+// Whether a projection is one.
+FEEDRATE_HD bool OnlyMoves(const Projection& p, Move* move) {
+  // What is larger may be no whole number as a float.
+  constexpr float kMost = 1 << 22;
+  if (fabsf(p.h[0]) != 1 || fabsf(p.h[4]) != 1 || p.h[1] != 0 || p.h[3] != 0 ||
+      p.h[6] != 0 || p.h[7] != 0 || !(fabsf(p.h[2]) < kMost) ||
+      !(fabsf(p.h[5]) < kMost) || floorf(p.h[2]) != p.h[2] ||
+      floorf(p.h[5]) != p.h[5]) {
+    return false;
+  }
+  move->x = static_cast<int>(p.h[2]);
+  move->y = static_cast<int>(p.h[5]);
+  move->flip_x = p.h[0] < 0;
+  move->flip_y = p.h[4] < 0;
+  return true;
+}
+
 // Projections, on the host. Sizes are of the input unless named.
 
 // Turned about the centre by `degrees` counter-clockwise, `scale` times as

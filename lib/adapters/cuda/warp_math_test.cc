@@ -129,5 +129,44 @@ TEST(WarpMathTest, NowhereIsFarAway) {
   EXPECT_TRUE(std::isfinite(ReadPlace(projection, 2, 0).y));
 }
 
+TEST(WarpMathTest, WhatOnlyMovesReadsThePixelsThatTheMapSays) {
+  Projection down = CropProjection(0, 0, 50, false);
+  down.h[4] = -1;
+  down.h[5] = 39;
+  for (const Projection& p :
+       {CropProjection(3, 7, 50, false), CropProjection(-10, -10, 50, false),
+        CropProjection(2, 5, 50, true), down}) {
+    Move move;
+    ASSERT_TRUE(OnlyMoves(p, &move));
+    for (int y = 0; y < 40; y += 3) {
+      for (int x = 0; x < 50; ++x) {
+        const Corner corner = CornerOf(ReadPlace(p, x, y));
+        EXPECT_EQ(corner.right, 0);
+        EXPECT_EQ(corner.below, 0);
+        EXPECT_EQ(corner.x, move.flip_x ? move.x - x : move.x + x);
+        EXPECT_EQ(corner.y, move.flip_y ? move.y - y : move.y + y);
+      }
+    }
+  }
+}
+
+TEST(WarpMathTest, OtherMapsDoMore) {
+  Move move;
+  AffineMap turn;
+  turn.degrees = 30;
+  EXPECT_FALSE(OnlyMoves(AffineProjection(turn, 40, 50), &move));
+  EXPECT_FALSE(OnlyMoves(ResizeProjection(40, 50, 80, 100), &move));
+  Projection half;
+  half.h[2] = 0.5f;
+  EXPECT_FALSE(OnlyMoves(half, &move));
+  Projection transposed;
+  transposed.h[0] = transposed.h[4] = 0;
+  transposed.h[1] = transposed.h[3] = 1;
+  EXPECT_FALSE(OnlyMoves(transposed, &move));
+  Projection nowhere;
+  nowhere.h[2] = NAN;
+  EXPECT_FALSE(OnlyMoves(nowhere, &move));
+}
+
 }  // namespace
 }  // namespace feedrate::fused

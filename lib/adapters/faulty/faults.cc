@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,24 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/faulty/reply_pipe.h"
 #include "lib/adapters/worker/line_reader.h"
+
+namespace c10 {
+
+// By the name and in the words of torch 2.11, which this program does not need.
+class OutOfMemoryError : public std::exception {
+ public:
+  const char* what() const noexcept override {
+    return "CUDA out of memory. Tried to allocate 732.42 GiB. GPU 0 has a "
+           "total capacity of 139.80 GiB of which 138.01 GiB is free. "
+           "Including non-PyTorch memory, this process has 1.78 GiB memory in "
+           "use. Of the allocated memory 704.00 MiB is allocated by PyTorch, "
+           "and 0 bytes is reserved by PyTorch but unallocated."
+           "\nException raised from malloc at CUDACachingAllocator.cpp:1 (most "
+           "recent call first):\nframe #0: c10::Error::Error";
+  }
+};
+
+}  // namespace c10
 
 namespace feedrate {
 namespace {
@@ -55,6 +74,12 @@ void ThrowException(const Settings&) {
 }
 
 void ThrowBadAlloc(const Settings&) { throw std::bad_alloc(); }
+
+void ThrowCudaMemory(const Settings&) {
+  throw std::runtime_error("CUDA: cudaMalloc: out of memory");
+}
+
+void ThrowTorchMemory(const Settings&) { throw c10::OutOfMemoryError(); }
 
 void Segfault(const Settings&) {
   // As itself, whatever a sanitizer would make of it.
@@ -152,6 +177,8 @@ const std::vector<Named>& Faults() {
       {"busy", Busy, {"seconds", "threads"}},
       {"exception", ThrowException, {}},
       {"out_of_memory", ThrowBadAlloc, {}},
+      {"cuda_memory", ThrowCudaMemory, {}},
+      {"torch_memory", ThrowTorchMemory, {}},
       {"segfault", Segfault, {}},
       {"abort", Abort, {}},
       {"exit", Exit, {"code"}},

@@ -8,6 +8,8 @@
 //   busy           as ok, while `threads` threads use a core each for `seconds`
 //   exception      throws std::runtime_error
 //   out_of_memory  throws std::bad_alloc
+//   cuda_memory    throws what our kernels' adapter does when a GPU is full
+//   torch_memory   throws what torch does then
 //   segfault       writes through a null pointer
 //   abort          calls abort()
 //   exit           leaves with status `code`

@@ -23,6 +23,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr char kTime[] =
@@ -107,6 +108,11 @@ TEST_F(FaultyTest, ExceptionsAreAnswers) {
   EXPECT_THAT(*Start("exception")->Ask(kTime),
               HasSubstr("std::runtime_error: faulty: thrown on purpose"));
   EXPECT_THAT(*Start("out_of_memory")->Ask(kTime), HasSubstr("std::bad_alloc"));
+  EXPECT_THAT(*Start("cuda_memory")->Ask(kTime),
+              HasSubstr("CUDA: cudaMalloc: out of memory"));
+  const std::string torch = *Start("torch_memory")->Ask(kTime);
+  EXPECT_THAT(torch, HasSubstr("OutOfMemoryError: CUDA out of memory. Tried"));
+  EXPECT_THAT(torch, Not(HasSubstr("Exception raised from")));
 }
 
 TEST_F(FaultyTest, ThingsThatNeverEnd) {

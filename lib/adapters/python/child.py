@@ -49,7 +49,7 @@ class Child:
                 raise ValueError(f"no command {command.get('op')!r}")
             return act(command)
         except Exception as error:
-            return error_reply(error)
+            return error_reply(error, self._device)
 
     def _prepare(self, command):
         self._operation = self._loader = None
@@ -77,6 +77,8 @@ class Child:
         }
         if self._device is not None:
             reply["device_copy_bytes_per_s"] = self._device.copy_bytes_per_s()
+            if self._batch > 0 and self._operation.native is None:
+                reply["per_sample_loop"] = True
         return reply
 
     def _prepare_operation(self, command):
@@ -205,9 +207,14 @@ class Child:
         self._operation.seed(seed)
 
 
-def error_reply(error):
+def error_reply(error, device=None):
+    words = f"{type(error).__name__}: {error}"
+    # Torch's allocator says what was free; CUDA itself does not.
+    if device and "out of memory" in words and " is free" not in words:
+        first, _, rest = words.partition("\n")
+        words = f"{first}; {device.free_memory()}\n{rest}"
     return {
-        "error": f"{type(error).__name__}: {error}",
+        "error": words,
         "traceback": "".join(traceback.format_exception(error)),
     }
 

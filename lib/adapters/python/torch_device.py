@@ -64,6 +64,14 @@ class CudaDevice:
             torch.cuda.max_memory_reserved() - _FLUSH_BYTES,
         )
 
+    def free_memory(self):
+        """What is free, in words."""
+        try:
+            free, total = torch.cuda.mem_get_info(self._device)
+        except RuntimeError as error:
+            return f"what is free is not known: {error}"
+        return f"{free / 2**30:.2f} GiB of {total / 2**30:.2f} GiB is free"
+
     def read_clock(self):
         return self._clock.read() if self._clock else None
 

@@ -6,12 +6,13 @@
 #include <ATen/ops/where.h>
 
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace feedrate {
 namespace {
 
-// One number a channel, to be used with a CHW tensor.
+// One number a channel.
 at::Tensor PerChannel(const std::vector<double>& values, at::ScalarType type) {
   return at::tensor(values, at::TensorOptions().dtype(at::kDouble))
       .to(type)
@@ -51,10 +52,14 @@ TorchOp AddToChannels(Params* params) {
                           params->Draw("b_shift")};
   return [=](const at::Tensor& in, Random* random) {
     std::vector<double> drawn;
-    for (const Range& shift : shifts) {
-      drawn.push_back(std::round(random->Uniform(shift)));
+    for (int64_t i = 0; i < ImagesOf(in); ++i) {
+      for (const Range& shift : shifts) {
+        drawn.push_back(std::round(random->Uniform(shift)));
+      }
     }
-    return AddWhole(in, PerChannel(drawn, at::kShort).to(in.device()));
+    const at::Tensor shift =
+        PerChannel(drawn, at::kShort).view({ImagesOf(in), 3, 1, 1});
+    return AddWhole(in, UnbatchedLike(in, shift).to(in.device()));
   };
 }
 
@@ -67,7 +72,7 @@ TorchOp Add(Params* params) {
 }
 
 at::Tensor Grey(const at::Tensor& rgb, const at::Tensor& weights) {
-  return ToFloat(rgb).mul_(weights).sum(0, /*keepdim=*/true);
+  return ToFloat(rgb).mul_(weights).sum(-3, /*keepdim=*/true);
 }
 
 TorchOp Grayscale(Params* params) {
@@ -91,10 +96,13 @@ TorchOp Saturation(Params* params) {
 
 const TorchOpTable& TorchColourOps() {
   static const auto* const ops = new TorchOpTable{
-      {"at::bitwise_not", Invert}, {"at::bitwise_and", Posterize},
-      {"at::where", Solarize},     {"at::pow", Gamma},
-      {"at::add+at::clamp", Add},  {"at::mul+at::sum+at::expand", Grayscale},
-      {"at::lerp", Saturation},
+      {"at::bitwise_not", Invert, Invert},
+      {"at::bitwise_and", Posterize, Posterize},
+      {"at::where", Solarize, Solarize},
+      {"at::pow", Gamma, Gamma},
+      {"at::add+at::clamp", Add, Add},
+      {"at::mul+at::sum+at::expand", Grayscale, Grayscale},
+      {"at::lerp", Saturation, Saturation},
   };
   return *ops;
 }

@@ -31,8 +31,14 @@ bool ReadAlignCorners(Params* params) {
 }
 
 at::Tensor Upsample(const at::Tensor& in, Size size, bool align_corners) {
-  return Unbatched(at::upsample_bilinear2d(
-                       Batched(in), {size.height, size.width}, align_corners))
+  const auto upsampled = [&](const at::Tensor& batch) {
+    return at::upsample_bilinear2d(batch, {size.height, size.width},
+                                   align_corners);
+  };
+  const at::Tensor batch = Batched(in);
+  // The CPU alone does it on bytes.
+  return UnbatchedLike(in, in.is_cpu() ? upsampled(batch)
+                                       : ToBytes(upsampled(ToFloat(batch))))
       .contiguous();
 }
 
@@ -49,7 +55,7 @@ TorchOp Resize(Params* params) {
   const bool longest =
       params->Word("side", {{"shortest", 0}, {"longest", 1}}) == 1;
   return [=](const at::Tensor& in, Random*) {
-    const int64_t height = in.size(1), width = in.size(2);
+    const int64_t height = HeightOf(in), width = WidthOf(in);
     const int64_t from =
         longest ? std::max(height, width) : std::min(height, width);
     const auto scaled = [side, from](int64_t length) {
@@ -66,7 +72,7 @@ struct Window {
   int64_t width = 1;
 
   at::Tensor Of(const at::Tensor& in) const {
-    return in.slice(1, y, y + height).slice(2, x, x + width);
+    return in.slice(-2, y, y + height).slice(-1, x, x + width);
   }
 };
 
@@ -83,10 +89,10 @@ struct Crop {
 
   Window Place(const at::Tensor& in, Random* random) const {
     Window window;
-    window.height = std::min(size.height, in.size(1));
-    window.width = std::min(size.width, in.size(2));
-    const int64_t free_y = in.size(1) - window.height;
-    const int64_t free_x = in.size(2) - window.width;
+    window.height = std::min(size.height, HeightOf(in));
+    window.width = std::min(size.width, WidthOf(in));
+    const int64_t free_y = HeightOf(in) - window.height;
+    const int64_t free_x = WidthOf(in) - window.width;
     switch (position) {
       case Position::kCentre:
         window.y = free_y / 2;
@@ -117,7 +123,7 @@ struct Crop {
   }
 };
 
-TorchOp MakeCrop(Params* params) {
+Crop ReadCrop(Params* params) {
   Crop crop;
   crop.size = ReadSize(params);
   crop.pad = params->Boolean("pad_if_needed");
@@ -135,6 +141,15 @@ TorchOp MakeCrop(Params* params) {
       }
     }
   }
+  return crop;
+}
+
+TorchOp MakeCrop(Params* params) { return ReadCrop(params); }
+
+// Windows that differ are no tensor.
+TorchOp MakeCropOfBatch(Params* params) {
+  const Crop crop = ReadCrop(params);
+  if (crop.position == Position::kUniform) return nullptr;
   return crop;
 }
 
@@ -193,7 +208,7 @@ TorchOp CropAndResize(Params* params) {
   shape.area = {scale[0], scale[1]};
   shape.ratio = {ratio[0], ratio[1]};
   return [=](const at::Tensor& in, Random* random) {
-    const Window window = DrawWindow(shape, in.size(1), in.size(2), random);
+    const Window window = DrawWindow(shape, HeightOf(in), WidthOf(in), random);
     return Upsample(window.Of(in), size, align_corners);
   };
 }
@@ -202,8 +217,8 @@ TorchOp CropAndResize(Params* params) {
 
 const TorchOpTable& TorchCropOps() {
   static const auto* const ops = new TorchOpTable{
-      {"at::upsample_bilinear2d", Resize},
-      {"at::slice+at::constant_pad_nd", MakeCrop},
+      {"at::upsample_bilinear2d", Resize, Resize},
+      {"at::slice+at::constant_pad_nd", MakeCrop, MakeCropOfBatch},
       {"at::slice+at::upsample_bilinear2d", CropAndResize},
   };
   return *ops;

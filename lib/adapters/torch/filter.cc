@@ -5,6 +5,7 @@
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/reflection_pad2d.h>
 #include <ATen/ops/replication_pad2d.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 
 #include <algorithm>
@@ -23,8 +24,8 @@ TorchOp Blur(Params* params) {
   return [size](const at::Tensor& in, Random*) {
     const at::Tensor padded =
         at::reflection_pad2d(Batched(ToFloat(in)), size.Padding());
-    return ToBytes(
-        Unbatched(at::avg_pool2d(padded, {size.height, size.width}, {1, 1})));
+    return ToBytes(UnbatchedLike(
+        in, at::avg_pool2d(padded, {size.height, size.width}, {1, 1})));
   };
 }
 
@@ -43,8 +44,8 @@ TorchOp GaussianBlur(Params* params) {
   return [=](const at::Tensor& in, Random*) {
     const at::Tensor padded =
         at::reflection_pad2d(Batched(ToFloat(in)), size.Padding());
-    return ToBytes(
-        Unbatched(Convolve(Convolve(padded, across.For(in)), down.For(in))));
+    return ToBytes(UnbatchedLike(
+        in, Convolve(Convolve(padded, across.For(in)), down.For(in))));
   };
 }
 
@@ -57,7 +58,7 @@ TorchOp FixedKernel(Params* params) {
   return [kernel](const at::Tensor& in, Random*) {
     const at::Tensor padded =
         at::replication_pad2d(Batched(ToFloat(in)), {1, 1, 1, 1});
-    return ToBytes(Unbatched(Convolve(padded, kernel.For(in))));
+    return ToBytes(UnbatchedLike(in, Convolve(padded, kernel.For(in))));
   };
 }
 
@@ -71,12 +72,12 @@ TorchOp Sharpen(Params* params) {
           .to(at::kFloat)
           .view({3, 3}));
   return [=](const at::Tensor& in, Random*) {
-    if (in.size(1) < 3 || in.size(2) < 3) return in.clone();
+    if (HeightOf(in) < 3 || WidthOf(in) < 3) return in.clone();
     const at::Tensor values = ToFloat(in);
     const at::Tensor smooth =
-        Unbatched(Convolve(Batched(values), kernel.For(in)));
+        UnbatchedLike(in, Convolve(Batched(values), kernel.For(in)));
     const auto inner = [](const at::Tensor& image) {
-      return image.slice(1, 1, -1).slice(2, 1, -1);
+      return image.slice(-2, 1, -1).slice(-1, 1, -1);
     };
     at::Tensor out = in.clone();
     inner(out).copy_(ToBytes(at::lerp(smooth, inner(values), factor)));
@@ -110,14 +111,20 @@ TorchOp MotionBlur(Params* params) {
       params->Word("padding_mode", {{"zeros", 0}, {"reflect", 1}}) == 1;
   if (size < 1 || size % 2 == 0) params->Fail("kernel_size", "must be odd");
   return [=](const at::Tensor& in, Random* random) {
-    const double degrees = random->Uniform(angle);
-    const at::Tensor kernel =
-        LineKernel(size, degrees, random->Uniform(direction)).to(in.device());
+    std::vector<at::Tensor> kernels;
+    for (int64_t i = 0; i < ImagesOf(in); ++i) {
+      const double degrees = random->Uniform(angle);
+      kernels.push_back(LineKernel(size, degrees, random->Uniform(direction)));
+    }
+    const at::Tensor kernel = at::stack(kernels).to(in.device());
     const int64_t edge = size / 2;
-    const at::Tensor image = Batched(ToFloat(in));
-    if (!reflect) return ToBytes(Unbatched(Convolve(image, kernel, edge)));
-    return ToBytes(Unbatched(Convolve(
-        at::reflection_pad2d(image, {edge, edge, edge, edge}), kernel)));
+    const at::Tensor images = Batched(ToFloat(in));
+    if (!reflect) {
+      return ToBytes(UnbatchedLike(in, ConvolveEach(images, kernel, edge)));
+    }
+    return ToBytes(UnbatchedLike(
+        in, ConvolveEach(at::reflection_pad2d(images, {edge, edge, edge, edge}),
+                         kernel)));
   };
 }
 
@@ -125,11 +132,11 @@ TorchOp MotionBlur(Params* params) {
 
 const TorchOpTable& TorchFilterOps() {
   static const auto* const ops = new TorchOpTable{
-      {"at::reflection_pad2d+at::avg_pool2d", Blur},
-      {"at::reflection_pad2d+at::conv2d", GaussianBlur},
-      {"at::replication_pad2d+at::conv2d", FixedKernel},
-      {"at::conv2d+at::lerp", Sharpen},
-      {"at::conv2d", MotionBlur},
+      {"at::reflection_pad2d+at::avg_pool2d", Blur, Blur},
+      {"at::reflection_pad2d+at::conv2d", GaussianBlur, GaussianBlur},
+      {"at::replication_pad2d+at::conv2d", FixedKernel, FixedKernel},
+      {"at::conv2d+at::lerp", Sharpen, Sharpen},
+      {"at::conv2d", MotionBlur, MotionBlur},
   };
   return *ops;
 }

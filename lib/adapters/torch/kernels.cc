@@ -40,4 +40,23 @@ at::Tensor Convolve(const at::Tensor& batch, const at::Tensor& kernel,
                     {padding, padding}, /*dilation=*/{1, 1}, channels);
 }
 
+// As one image that has all the channels, so that it is one call.
+at::Tensor ConvolveEach(const at::Tensor& batch, const at::Tensor& kernels,
+                        int64_t padding) {
+  const int64_t images = batch.size(0);
+  const int64_t channels = batch.size(1);
+  const int64_t height = kernels.size(1);
+  const int64_t width = kernels.size(2);
+  const at::Tensor weights =
+      kernels.unsqueeze(1)
+          .expand({images, channels, height, width})
+          .reshape({images * channels, 1, height, width});
+  const at::Tensor all =
+      batch.reshape({1, images * channels, batch.size(2), batch.size(3)});
+  const at::Tensor out =
+      at::conv2d(all, weights, /*bias=*/{}, /*stride=*/{1, 1},
+                 {padding, padding}, /*dilation=*/{1, 1}, images * channels);
+  return out.view({images, channels, out.size(2), out.size(3)});
+}
+
 }  // namespace feedrate

@@ -31,6 +31,10 @@ at::Tensor GaussianRow(int64_t size, double sigma);
 at::Tensor Convolve(const at::Tensor& batch, const at::Tensor& kernel,
                     int64_t padding = 0);
 
+// The same with a kernel for each image: `kernels` is NHW.
+at::Tensor ConvolveEach(const at::Tensor& batch, const at::Tensor& kernels,
+                        int64_t padding = 0);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_ADAPTERS_TORCH_KERNELS_H_

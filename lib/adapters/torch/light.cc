@@ -108,11 +108,16 @@ TorchOp Multiply(Params* params) {
   };
 }
 
+// Gradients that are drawn differ from image to image.
+TorchOp MultiplyBatch(Params* params) {
+  return params->Has("factor") ? Multiply(params) : nullptr;
+}
+
 }  // namespace
 
 const TorchOpTable& TorchLightOps() {
   static const auto* const ops = new TorchOpTable{
-      {"at::mul+at::clamp", Multiply},
+      {"at::mul+at::clamp", Multiply, MultiplyBatch},
   };
   return *ops;
 }

@@ -37,10 +37,10 @@ constexpr absl::string_view kPerChunk = "per 3-channel chunk, concat";
 TorchOp PerChunk(TorchOp op) {
   return [op = std::move(op)](const at::Tensor& in, Random* random) {
     std::vector<at::Tensor> chunks;
-    for (int64_t first = 0; first < in.size(0); first += 3) {
-      chunks.push_back(op(in.slice(0, first, first + 3), random));
+    for (int64_t first = 0; first < ChannelsOf(in); first += 3) {
+      chunks.push_back(op(in.slice(-3, first, first + 3), random));
     }
-    return at::cat(chunks);
+    return at::cat(chunks, -3);
   };
 }
 
@@ -64,6 +64,15 @@ absl::StatusOr<TorchOp> MakeTorchOp(const TransformSpec& spec) {
   if (spec.wrap == kPerChunk) return PerChunk(std::move(op));
   return absl::InvalidArgumentError(absl::StrCat(
       spec.transform, ": the torch adapter knows no wrap \"", spec.wrap, "\""));
+}
+
+TorchOp MakeTorchBatchOp(const TransformSpec& spec) {
+  const TorchOpEntry* entry = FindEntry(spec.native_op);
+  if (entry == nullptr || entry->make_batch == nullptr) return nullptr;
+  Params params(spec.params);
+  TorchOp op = entry->make_batch(&params);
+  // Chunks would draw for all images in turns, and not each image for itself.
+  return spec.wrap.empty() ? op : nullptr;
 }
 
 }  // namespace feedrate

@@ -12,6 +12,10 @@ namespace feedrate {
 // understood.
 absl::StatusOr<TorchOp> MakeTorchOp(const TransformSpec& spec);
 
+// The same for batches; null where images go one by one. REQUIRES: MakeTorchOp
+// understands the spec.
+TorchOp MakeTorchBatchOp(const TransformSpec& spec);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_ADAPTERS_TORCH_MAKE_OP_H_

@@ -5,6 +5,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/rot90.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -329,6 +330,145 @@ TEST(TorchOpsTest, Lights) {
             {"intensity=0.2", "center=(0.5,0.5)", "sigma=0.1", "sign=1"}, in);
   EXPECT_NEAR(bell[0][5][10].item<int>(), 119, 1);
   EXPECT_EQ(bell[0][0][0].item<int>(), 100);
+}
+
+// By which parameters; those that draw from torch's generator draw otherwise
+// for a batch, and only keep the shape.
+struct BatchCase {
+  std::string op;
+  Names params;
+  bool equal = true;
+};
+
+std::vector<BatchCase> BatchCases() {
+  return {
+      {"at::bitwise_not", {}},
+      {"at::bitwise_and", {"mask=240"}},
+      {"at::where", {"threshold=128"}},
+      {"at::pow", {"gamma=1.2"}},
+      {"at::add+at::clamp", {"value=51"}},
+      {"at::add+at::clamp",
+       {"r_shift=U(-20,20)", "g_shift=U(-20,20)", "b_shift=U(-20,20)"}},
+      {"at::mul+at::sum+at::expand", {"weights=(0.3,0.6,0.1)"}},
+      {"at::lerp", {"factor=1.5"}},
+      {"at::mul+at::clamp", {"factor=1.2"}},
+      {"at::upsample_bilinear2d", {"size=(17,40)", "align_corners=False"}},
+      {"at::slice+at::constant_pad_nd",
+       {"size=(20,60)", "position=(2,3)", "pad_if_needed=True", "fill=0"}},
+      {"at::reflection_pad2d+at::avg_pool2d",
+       {"kernel_size=(5,5)", "stride=1"}},
+      {"at::reflection_pad2d+at::conv2d",
+       {"kernel_size=(5,5)", "sigma=(2,2)", "separable=True"}},
+      {"at::replication_pad2d+at::conv2d",
+       {"kernel=(0,-1,0,-1,10,-1,0,-1,0)", "scale=6"}},
+      {"at::conv2d+at::lerp", {"sharpness_factor=2"}},
+      {"at::conv2d",
+       {"kernel_size=5", "angle=U(0,360)", "direction=U(-1,1)",
+        "padding_mode=reflect"}},
+      {"at::flip", {"dims=(-1)"}},
+      {"at::transpose+at::contiguous", {"dims=(-2,-1)"}},
+      {"at::rot90+at::contiguous", {"k=1", "dims=(-2,-1)"}},
+      {"at::constant_pad_nd", {"pad=(1,0,0,1)", "value=9"}},
+      {"at::reshape+at::permute+at::index_select",
+       {"grid=(2,2)", "order=(3,1,0,2)"}},
+      {"at::reshape+at::permute+at::index_select", {"grid=(4,4)"}, false},
+      {"at::amin+at::amax", {"cutoff=0"}},
+      {"at::bincount+at::cumsum+at::gather", {"by_channels=True"}},
+      {"at::randn+at::add+at::clamp", {"mean=0", "std=20"}, false},
+      {"at::rand+at::where",
+       {"amount=U(0.4,0.6)", "salt_vs_pepper=U(0.4,0.6)"},
+       false},
+      {"at::select+at::zero_", {"channels=1"}},
+      {"at::select+at::zero_", {"channel=2"}},
+      {"at::randperm+at::index_select", {"dim=-3"}, false},
+      {"at::index_select", {"dim=-3", "index=(2,0,1)"}},
+      {"at::slice+at::fill_", {"rect=(1,2,3,4)", "value=7"}},
+      {"at::slice+at::fill_",
+       {"scale=(0.02,0.33)", "ratio=(0.3,3.3)", "tries=10", "value=0"}},
+      {"at::affine_grid_generator+at::grid_sampler",
+       With({"rotate=U(-30,30)", "scale=U(0.8,1.2)", "translate_px=(3,2)"},
+            kBilinear)},
+      {"at::grid_sampler",
+       With({"matrix=(0.95,0.05,1,-0.03,0.9,2,0.0001,-0.0002)"}, kBilinear)},
+      {"at::linalg_solve+at::grid_sampler",
+       With({"distortion_scale=0.5"}, kBilinear)},
+      {"at::conv2d+at::grid_sampler",
+       With({"alpha=5", "sigma=3", "kernel_size=(9,9)", "separable=True"},
+            kBilinear),
+       false},
+  };
+}
+
+TEST(TorchOpsTest, BatchesDoWhatImagesDo) {
+  std::vector<at::Tensor> images = {Picture(3, 25, 34)};
+  for (int i = 1; i < 3; ++i) images.push_back(images[0].roll(7 * i));
+  // One that has nothing to make flat, or to stretch.
+  images.push_back(at::full({3, 25, 34}, 9, at::kByte));
+  const at::Tensor batch = at::stack(images);
+  for (const BatchCase& c : BatchCases()) {
+    SCOPED_TRACE(c.op + (c.params.empty() ? "" : " " + c.params[0]));
+    TransformSpec spec;
+    spec.native_op = c.op;
+    spec.params = c.params;
+    const absl::StatusOr<TorchOp> image = MakeTorchOp(spec);
+    const TorchOp all = MakeTorchBatchOp(spec);
+    ASSERT_TRUE(image.ok() && all != nullptr) << image.status();
+    Random random(5);
+    at::manual_seed(5);
+    const at::Tensor out = all(batch, &random);
+    EXPECT_EQ(out.scalar_type(), at::kByte);
+    EXPECT_TRUE(out.is_contiguous());
+    ASSERT_EQ(out.size(0), 4);
+    random = Random(5);
+    for (int i = 0; i < 4; ++i) {
+      const at::Tensor expected = (*image)(images[i], &random);
+      ASSERT_EQ(out[i].sizes(), expected.sizes());
+      // Sums are made in another order, and may fall beyond a half.
+      if (c.equal) EXPECT_LE(LargestDifference(out[i], expected), 1) << i;
+    }
+    EXPECT_FALSE(out[0].equal(out[1])) << "images that are not of one batch";
+  }
+}
+
+TEST(TorchOpsTest, EachImageOfABatchDrawsForItself) {
+  const at::Tensor batch = Picture(3, 16, 16).expand({6, 3, 16, 16});
+  for (const BatchCase& c : BatchCases()) {
+    TransformSpec spec;
+    spec.native_op = c.op;
+    spec.params = c.params;
+    bool draws = !c.equal;
+    for (const std::string& param : c.params) {
+      if (param.find("=U(") != std::string::npos) draws = true;
+    }
+    if (!draws) continue;
+    Random random(6);
+    at::manual_seed(6);
+    const at::Tensor out = MakeTorchBatchOp(spec)(batch, &random);
+    bool differ = false;
+    for (int i = 1; i < 6; ++i) differ = differ || !out[0].equal(out[i]);
+    EXPECT_TRUE(differ) << c.op;
+  }
+}
+
+TEST(TorchOpsTest, WhatDiffersInSizeIsNoBatch) {
+  const auto batch_op = [](const std::string& op, const Names& params,
+                           const std::string& wrap = "") {
+    TransformSpec spec;
+    spec.native_op = op;
+    spec.params = params;
+    spec.wrap = wrap;
+    return MakeTorchBatchOp(spec);
+  };
+  EXPECT_EQ(
+      batch_op("at::rot90+at::contiguous", {"k=uniform(0,3)", "dims=(-2,-1)"}),
+      nullptr);
+  EXPECT_EQ(batch_op("at::slice+at::constant_pad_nd",
+                     {"size=(2,2)", "position=uniform", "pad_if_needed=True",
+                      "fill=0"}),
+            nullptr);
+  EXPECT_EQ(batch_op("at::flip", {"dims=(2)"}), nullptr);
+  EXPECT_EQ(batch_op("at::bitwise_not", {}, "per 3-channel chunk, concat"),
+            nullptr);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "lib/adapters/torch/noise.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randn.h>
@@ -7,9 +8,13 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <vector>
+
+#include "lib/adapters/torch/per_image.h"
 
 namespace feedrate {
 namespace {
@@ -39,29 +44,75 @@ TorchOp SaltAndPepper(Params* params) {
   };
 }
 
+TorchOp SaltAndPepperBatch(Params* params) {
+  const Range amount = params->Draw("amount");
+  const Range salt = params->Draw("salt_vs_pepper");
+  return [=](const at::Tensor& in, Random* random) {
+    std::vector<double> shares, whites;
+    for (int64_t i = 0; i < ImagesOf(in); ++i) {
+      shares.push_back(random->Uniform(amount));
+      whites.push_back(shares.back() * random->Uniform(salt));
+    }
+    const at::Tensor drawn =
+        at::rand({ImagesOf(in), 1, HeightOf(in), WidthOf(in)}, FloatsLike(in));
+    return in.masked_fill(drawn.lt(PerImage(shares, in)), 0)
+        .masked_fill_(drawn.lt(PerImage(whites, in)), 255);
+  };
+}
+
 TorchOp DropOneChannel(Params* params) {
   const int channel = params->Integer("channel");
   if (channel < 0) params->Fail("channel", "is below 0");
   return [channel](const at::Tensor& in, Random*) {
     at::Tensor out = in.clone();
-    out.select(0, channel).zero_();
+    out.select(-3, channel).zero_();
     return out;
   };
 }
 
-TorchOp DropChannels(Params* params) {
-  if (params->Has("channel")) return DropOneChannel(params);
+// `count` different ones of `channels`.
+std::vector<int64_t> DrawChannels(int64_t channels, int64_t count,
+                                  Random* random) {
+  std::vector<int64_t> drawn(channels);
+  std::iota(drawn.begin(), drawn.end(), 0);
+  random->Shuffle(&drawn);
+  drawn.resize(std::min(count, channels));
+  return drawn;
+}
+
+int ReadChannelCount(Params* params) {
   const int count = params->Integer("channels");
   if (count < 1) params->Fail("channels", "must be at least 1");
+  return count;
+}
+
+TorchOp DropChannels(Params* params) {
+  if (params->Has("channel")) return DropOneChannel(params);
+  const int count = ReadChannelCount(params);
   return [count](const at::Tensor& in, Random* random) {
-    std::vector<int64_t> channels(in.size(0));
-    std::iota(channels.begin(), channels.end(), 0);
-    random->Shuffle(&channels);
     at::Tensor out = in.clone();
-    for (int i = 0; i < count && i < out.size(0); ++i) {
-      out.select(0, channels[i]).zero_();
+    for (const int64_t channel : DrawChannels(in.size(0), count, random)) {
+      out.select(0, channel).zero_();
     }
     return out;
+  };
+}
+
+TorchOp DropChannelsBatch(Params* params) {
+  if (params->Has("channel")) return DropOneChannel(params);
+  const int count = ReadChannelCount(params);
+  return [count](const at::Tensor& in, Random* random) {
+    const int64_t images = ImagesOf(in), channels = ChannelsOf(in);
+    std::vector<int64_t> dropped(images * channels);
+    for (int64_t i = 0; i < images; ++i) {
+      for (const int64_t channel : DrawChannels(channels, count, random)) {
+        dropped[i * channels + channel] = 1;
+      }
+    }
+    const at::Tensor mask = at::tensor(dropped, at::kLong)
+                                .to(in.options().dtype(at::kBool))
+                                .view({images, channels, 1, 1});
+    return in.masked_fill(mask, 0);
   };
 }
 
@@ -70,6 +121,15 @@ TorchOp ShuffleDimension(Params* params) {
   return [dim](const at::Tensor& in, Random*) {
     return at::index_select(in, dim,
                             at::randperm(in.size(dim), IndexesLike(in)));
+  };
+}
+
+TorchOp ShuffleChannelsBatch(Params* params) {
+  if (params->Integer("dim") != -3) return nullptr;
+  return [](const at::Tensor& in, Random*) {
+    return at::index_select(in.flatten(0, 1), 0,
+                            OrderOfEach(ChannelsOf(in), in))
+        .view(in.sizes());
   };
 }
 
@@ -83,9 +143,22 @@ TorchOp SelectIndexes(Params* params) {
   };
 }
 
-void Fill(at::Tensor* image, int64_t y, int64_t x, int64_t height,
-          int64_t width, double value) {
-  image->slice(1, y, y + height).slice(2, x, x + width).fill_(value);
+// The same of each image, so only from the last.
+TorchOp SelectIndexesBatch(Params* params) {
+  return params->Integer("dim") < 0 ? SelectIndexes(params) : nullptr;
+}
+
+struct Rectangle {
+  int64_t y = 0;
+  int64_t x = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+};
+
+void Fill(at::Tensor* image, const Rectangle& at, double value) {
+  image->slice(-2, at.y, at.y + at.height)
+      .slice(-1, at.x, at.x + at.width)
+      .fill_(value);
 }
 
 TorchOp EraseRectangle(Params* params, double value) {
@@ -95,24 +168,23 @@ TorchOp EraseRectangle(Params* params, double value) {
   }
   return [=](const at::Tensor& in, Random*) {
     at::Tensor out = in.clone();
-    Fill(&out, std::lround(rect[0]), std::lround(rect[1]), std::lround(rect[2]),
-         std::lround(rect[3]), value);
+    Fill(&out,
+         {std::lround(rect[0]), std::lround(rect[1]), std::lround(rect[2]),
+          std::lround(rect[3])},
+         value);
     return out;
   };
 }
 
-TorchOp Erase(Params* params) {
-  const double value = params->Number("value");
-  if (params->Has("rect")) return EraseRectangle(params, value);
-  const std::vector<double> scale = params->Tuple("scale", 2);
-  const std::vector<double> ratio = params->Tuple("ratio", 2);
-  const int tries = params->Integer("tries");
-  if (!(ratio[0] > 0 && ratio[0] <= ratio[1])) {
-    params->Fail("ratio", "must be positive and ascending");
-  }
-  return [=](const at::Tensor& in, Random* random) {
-    const int64_t height = in.size(1), width = in.size(2);
-    at::Tensor out = in.clone();
+// How rectangles are drawn.
+struct Holes {
+  std::vector<double> scale;
+  std::vector<double> ratio;
+  int tries = 0;
+
+  // Empty when no try fits.
+  Rectangle Draw(const at::Tensor& in, Random* random) const {
+    const int64_t height = HeightOf(in), width = WidthOf(in);
     for (int i = 0; i < tries; ++i) {
       const double area = static_cast<double>(height * width) *
                           random->Uniform(scale[0], scale[1]);
@@ -122,11 +194,61 @@ TorchOp Erase(Params* params) {
       const int64_t w = std::lround(std::sqrt(area / aspect));
       if (h < 1 || w < 1 || h >= height || w >= width) continue;
       const int64_t y = random->Below(height - h + 1);
-      const int64_t x = random->Below(width - w + 1);
-      Fill(&out, y, x, h, w, value);
-      break;
+      return {y, random->Below(width - w + 1), h, w};
     }
+    return {};
+  }
+};
+
+Holes ReadHoles(Params* params) {
+  Holes holes;
+  holes.scale = params->Tuple("scale", 2);
+  holes.ratio = params->Tuple("ratio", 2);
+  holes.tries = params->Integer("tries");
+  if (!(holes.ratio[0] > 0 && holes.ratio[0] <= holes.ratio[1])) {
+    params->Fail("ratio", "must be positive and ascending");
+  }
+  return holes;
+}
+
+TorchOp Erase(Params* params) {
+  const double value = params->Number("value");
+  if (params->Has("rect")) return EraseRectangle(params, value);
+  const Holes holes = ReadHoles(params);
+  return [=](const at::Tensor& in, Random* random) {
+    at::Tensor out = in.clone();
+    Fill(&out, holes.Draw(in, random), value);
     return out;
+  };
+}
+
+// Which places are among the `count` from `first` on, for each image.
+at::Tensor Within(const at::Tensor& places, const std::vector<double>& first,
+                  const std::vector<double>& count, const at::Tensor& in) {
+  const at::Tensor offset = places.sub(PerImage(first, in));
+  return offset.ge(0).logical_and_(offset.lt(PerImage(count, in)));
+}
+
+TorchOp EraseBatch(Params* params) {
+  const double value = params->Number("value");
+  if (params->Has("rect")) return EraseRectangle(params, value);
+  const Holes holes = ReadHoles(params);
+  return [=](const at::Tensor& in, Random* random) {
+    std::vector<double> y, x, height, width;
+    for (int64_t i = 0; i < ImagesOf(in); ++i) {
+      const Rectangle drawn = holes.Draw(in, random);
+      y.push_back(static_cast<double>(drawn.y));
+      x.push_back(static_cast<double>(drawn.x));
+      height.push_back(static_cast<double>(drawn.height));
+      width.push_back(static_cast<double>(drawn.width));
+    }
+    const at::Tensor rows =
+        at::arange(HeightOf(in), FloatsLike(in)).view({1, 1, -1, 1});
+    const at::Tensor columns =
+        at::arange(WidthOf(in), FloatsLike(in)).view({1, 1, 1, -1});
+    return in.masked_fill(
+        Within(rows, y, height, in).logical_and(Within(columns, x, width, in)),
+        value);
   };
 }
 
@@ -134,12 +256,12 @@ TorchOp Erase(Params* params) {
 
 const TorchOpTable& TorchNoiseOps() {
   static const auto* const ops = new TorchOpTable{
-      {"at::randn+at::add+at::clamp", GaussianNoise},
-      {"at::rand+at::where", SaltAndPepper},
-      {"at::select+at::zero_", DropChannels},
-      {"at::randperm+at::index_select", ShuffleDimension},
-      {"at::index_select", SelectIndexes},
-      {"at::slice+at::fill_", Erase},
+      {"at::randn+at::add+at::clamp", GaussianNoise, GaussianNoise},
+      {"at::rand+at::where", SaltAndPepper, SaltAndPepperBatch},
+      {"at::select+at::zero_", DropChannels, DropChannelsBatch},
+      {"at::randperm+at::index_select", ShuffleDimension, ShuffleChannelsBatch},
+      {"at::index_select", SelectIndexes, SelectIndexesBatch},
+      {"at::slice+at::fill_", Erase, EraseBatch},
   };
   return *ops;
 }

@@ -10,6 +10,7 @@
 // time.
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -21,13 +22,17 @@
 namespace feedrate {
 
 // From a CHW tensor of bytes, which must not be written to, to another one,
-// contiguous and in memory of its own. Not thread-safe.
+// contiguous and in memory of its own. One for batches takes NCHW and draws for
+// each image, in their order. Not thread-safe.
 using TorchOp = std::function<at::Tensor(const at::Tensor& in, Random* random)>;
 
 struct TorchOpEntry {
   absl::string_view native_op;
   // Reads the parameters, whose mistakes stay in `params`.
   TorchOp (*make)(Params* params);
+  // The same for batches, where ATen has operations for it. Null, or null for
+  // these parameters: images go one by one.
+  TorchOp (*make_batch)(Params* params) = nullptr;
 };
 using TorchOpTable = std::vector<TorchOpEntry>;
 
@@ -63,13 +68,20 @@ inline at::TensorOptions IndexesLike(const at::Tensor& in) {
   return in.options().dtype(at::kLong);
 }
 
-// A batch of one, and back.
-inline at::Tensor Batched(const at::Tensor& image) {
-  return image.unsqueeze(0);
+// An image as a batch of one, and back; a batch stays as it is.
+inline at::Tensor Batched(const at::Tensor& in) {
+  return in.dim() == 4 ? in : in.unsqueeze(0);
 }
-inline at::Tensor Unbatched(const at::Tensor& batch) {
-  return batch.squeeze(0);
+inline at::Tensor UnbatchedLike(const at::Tensor& in, const at::Tensor& batch) {
+  return in.dim() == 4 ? batch : batch.squeeze(0);
 }
+
+inline int64_t ImagesOf(const at::Tensor& in) {
+  return in.dim() == 4 ? in.size(0) : 1;
+}
+inline int64_t ChannelsOf(const at::Tensor& in) { return in.size(-3); }
+inline int64_t HeightOf(const at::Tensor& in) { return in.size(-2); }
+inline int64_t WidthOf(const at::Tensor& in) { return in.size(-1); }
 
 }  // namespace feedrate
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/torch/make_op.h"
 #include "lib/adapters/torch/op.h"
+#include "lib/adapters/torch/torch_images.h"
 #include "lib/adapters/torch/torch_probe.h"
 #include "lib/adapters/worker/device_probe.h"
 #include "lib/adapters/worker/random.h"
@@ -25,88 +26,18 @@
 namespace feedrate {
 namespace {
 
-// A tensor over the corpus, no copy. ATen knows no const data; that nobody
-// writes is seen to by the mapping, which is read-only.
-at::Tensor TensorOf(const ItemView& item) {
-  return at::from_blob(const_cast<void*>(item.data),
-                       {item.channels, item.height, item.width}, at::kByte);
-}
-
-// On the device that there is a probe for, else where it is.
-at::Tensor Placed(const at::Tensor& tensor, const DeviceProbe* probe) {
-  return probe == nullptr ? tensor : tensor.to(c10::DeviceType::CUDA);
-}
-
-class TorchTransform : public PreparedTransform {
- public:
-  // `probe` is null on the CPU.
-  TorchTransform(TorchOp op, const Corpus& corpus,
-                 std::unique_ptr<DeviceProbe> probe)
-      : op_(std::move(op)), probe_(std::move(probe)) {
-    inputs_.reserve(corpus.size());
-    for (int64_t i = 0; i < corpus.size(); ++i) {
-      inputs_.push_back(Placed(TensorOf(corpus.item(i)), probe_.get()));
-    }
-  }
-
-  DeviceProbe* device() override { return probe_.get(); }
-  // The output of the last call stands for all.
-  DeviceBytes BytesOf(int64_t item) override {
-    return {static_cast<int64_t>(inputs_[item].nbytes()),
-            static_cast<int64_t>(output_.nbytes())};
-  }
-
-  void Seed(uint64_t seed) override {
-    random_ = Random(seed);
-    // For at::rand and its like.
-    at::manual_seed(random_.Next());
-  }
-
-  void Run(int64_t item) override {
-    // No gradients are wanted, nor the bookkeeping for them.
-    const c10::InferenceMode inference;
-    output_ = op_(inputs_[item], &random_);
-  }
-
-  absl::StatusOr<Output> RunForOutput(int64_t item) override {
-    Run(item);
-    if (!output_.is_contiguous() || output_.scalar_type() != at::kByte ||
-        output_.dim() != 3) {
-      return absl::InternalError("an output is not contiguous bytes");
-    }
-    Output output;
-    shown_ = output_.cpu();
-    output.data = shown_.const_data_ptr();
-    output.bytes = static_cast<int64_t>(shown_.nbytes());
-    output.dtype = "uint8";
-    output.layout = "CHW";
-    output.shape = output_.sizes().vec();
-    return output;
-  }
-
- private:
-  TorchOp op_;
-  Random random_;
-  std::unique_ptr<DeviceProbe> probe_;
-  std::vector<at::Tensor> inputs_;
-  at::Tensor output_;
-  // On the CPU, for RunForOutput.
-  at::Tensor shown_;
-};
-
 // Every frame of a clip by itself, all with one draw of parameters.
 class TorchClipTransform : public PreparedTransform {
  public:
-  TorchClipTransform(TorchOp op, const Corpus& corpus,
-                     std::unique_ptr<DeviceProbe> probe)
-      : op_(std::move(op)), probe_(std::move(probe)) {
+  TorchClipTransform(TorchOp op, const Corpus& corpus, TorchPlace place)
+      : op_(std::move(op)), probe_(std::move(place.probe)) {
     inputs_.reserve(corpus.size());
     for (int64_t i = 0; i < corpus.size(); ++i) {
       const ItemView item = corpus.item(i);
       const at::Tensor clip = at::from_blob(
           const_cast<void*>(item.data),
           {item.frames, item.channels, item.height, item.width}, at::kByte);
-      inputs_.push_back(Placed(clip, probe_.get()));
+      inputs_.push_back(clip.to(place.device));
     }
   }
 
@@ -183,15 +114,18 @@ void SetThreads(const TransformSpec& spec) {
 
 }  // namespace
 
+TorchAdapter::TorchAdapter() : TorchAdapter(MakeTorchProbe, "cuda:0") {}
+
 std::string TorchAdapter::version() const { return TORCH_VERSION; }
 
 int TorchAdapter::threads() const { return at::get_num_threads(); }
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
     const TransformSpec& spec, const Corpus& corpus) {
-  std::unique_ptr<DeviceProbe> probe;
+  TorchPlace place;
   if (spec.device == "cuda") {
-    ASSIGN_OR_RETURN(probe, MakeTorchProbe());
+    ASSIGN_OR_RETURN(place.probe, make_probe_());
+    place.device = c10::Device(device_);
   } else if (!spec.device.empty() && spec.device != "cpu") {
     return absl::InvalidArgumentError(
         absl::StrCat("torch runs on cpu or cuda, not on ", spec.device));
@@ -201,10 +135,10 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> TorchAdapter::Prepare(
   ASSIGN_OR_RETURN(TorchOp op, MakeTorchOp(spec));
   if (corpus.item(0).frames > 1) {
     return std::make_unique<TorchClipTransform>(std::move(op), corpus,
-                                                std::move(probe));
+                                                std::move(place));
   }
-  return std::make_unique<TorchTransform>(std::move(op), corpus,
-                                          std::move(probe));
+  return MakeTorchImages({std::move(op), MakeTorchBatchOp(spec)}, corpus,
+                         spec.batch, std::move(place));
 }
 
 }  // namespace feedrate

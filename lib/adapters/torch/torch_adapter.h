@@ -1,12 +1,15 @@
-// ATen, torch's library of tensors, called from C++ on the CPU.
+// ATen, torch's library of tensors, called from C++.
 #ifndef FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_
 #define FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
+#include "lib/adapters/worker/device_probe.h"
 #include "lib/media/corpus.h"
 
 namespace feedrate {
@@ -15,11 +18,24 @@ namespace feedrate {
 // every program that uses torch.
 class TorchAdapter : public Adapter {
  public:
+  using MakeProbe =
+      std::function<absl::StatusOr<std::unique_ptr<DeviceProbe>>()>;
+
+  TorchAdapter();
+  // Jobs for cuda run on `device`, as torch calls it, timed by what
+  // `make_probe` gives: the CPU, in tests.
+  TorchAdapter(MakeProbe make_probe, std::string device)
+      : make_probe_(std::move(make_probe)), device_(std::move(device)) {}
+
   std::string library() const override { return "torch"; }
   std::string version() const override;
   int threads() const override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const TransformSpec& spec, const Corpus& corpus) override;
+
+ private:
+  const MakeProbe make_probe_;
+  const std::string device_;
 };
 
 }  // namespace feedrate

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "lib/adapters/torch/kernels.h"
@@ -33,10 +34,11 @@ class Sampler {
     }
   }
 
-  // `grid` is 1 x H x W x 2.
+  // `grid` is N x H x W x 2, for N images.
   at::Tensor operator()(const at::Tensor& in, const at::Tensor& grid) const {
-    return ToBytes(Unbatched(at::grid_sampler(Batched(ToFloat(in)), grid, mode_,
-                                              padding_, kAlignCorners)));
+    return ToBytes(
+        UnbatchedLike(in, at::grid_sampler(Batched(ToFloat(in)), grid, mode_,
+                                           padding_, kAlignCorners)));
   }
 
   static constexpr bool kAlignCorners = false;
@@ -56,20 +58,25 @@ Matrix Inverse(const Matrix& m) {
   return {a, b, -(a * m[2] + b * m[5]), c, d, -(c * m[2] + d * m[5])};
 }
 
-// From a matrix that says where each pixel is read, in pixels.
-at::Tensor AffineGrid(const Matrix& m, const at::Tensor& in) {
-  const double width = static_cast<double>(in.size(2));
-  const double height = static_cast<double>(in.size(1));
+// From matrices, one an image, that say where each pixel is read, in pixels.
+at::Tensor AffineGrid(const std::vector<Matrix>& matrices,
+                      const at::Tensor& in) {
+  const double width = static_cast<double>(WidthOf(in));
+  const double height = static_cast<double>(HeightOf(in));
   const double x = (width - 1) / 2, y = (height - 1) / 2;
-  const at::Tensor theta =
-      at::tensor({m[0], m[1] * height / width,
-                  (2 * (m[0] * x + m[1] * y + m[2]) + 1) / width - 1,
-                  m[3] * width / height, m[4],
-                  (2 * (m[3] * x + m[4] * y + m[5]) + 1) / height - 1},
-                 at::kDouble);
-  return at::affine_grid_generator(theta.to(FloatsLike(in)).view({1, 2, 3}),
-                                   {1, in.size(0), in.size(1), in.size(2)},
-                                   Sampler::kAlignCorners);
+  std::vector<double> thetas;
+  for (const Matrix& m : matrices) {
+    thetas.insert(thetas.end(),
+                  {m[0], m[1] * height / width,
+                   (2 * (m[0] * x + m[1] * y + m[2]) + 1) / width - 1,
+                   m[3] * width / height, m[4],
+                   (2 * (m[3] * x + m[4] * y + m[5]) + 1) / height - 1});
+  }
+  const int64_t images = ImagesOf(in);
+  return at::affine_grid_generator(
+      at::tensor(thetas, at::kDouble).to(FloatsLike(in)).view({images, 2, 3}),
+      {images, ChannelsOf(in), HeightOf(in), WidthOf(in)},
+      Sampler::kAlignCorners);
 }
 
 struct AffineSettings {
@@ -106,27 +113,40 @@ TorchOp Affine(Params* params) {
   }
   const Sampler sampler(params);
   return [=](const at::Tensor& in, Random* random) {
-    const Matrix forward =
-        AffineMatrix(settings, static_cast<double>(in.size(2) - 1) / 2,
-                     static_cast<double>(in.size(1) - 1) / 2, random);
-    return sampler(in, AffineGrid(Inverse(forward), in));
+    const double x = static_cast<double>(WidthOf(in) - 1) / 2;
+    const double y = static_cast<double>(HeightOf(in) - 1) / 2;
+    std::vector<Matrix> matrices;
+    for (int64_t i = 0; i < ImagesOf(in); ++i) {
+      matrices.push_back(Inverse(AffineMatrix(settings, x, y, random)));
+    }
+    return sampler(in, AffineGrid(matrices, in));
   };
 }
 
-// 1 x H x W x 2 from places in pixels, of which x and y are H x W.
+// N x H x W x 2 from places in pixels, of which x and y are N x H x W.
 at::Tensor GridOf(at::Tensor x, at::Tensor y) {
-  const double width = static_cast<double>(x.size(1));
-  const double height = static_cast<double>(x.size(0));
+  const double width = static_cast<double>(x.size(2));
+  const double height = static_cast<double>(x.size(1));
   x.mul_(2 / width).add_(1 / width - 1);
   y.mul_(2 / height).add_(1 / height - 1);
-  return at::stack({x, y}, 2).unsqueeze(0);
+  return at::stack({x, y}, 3);
 }
 
-// As `h` says: x' = (h0 x + h1 y + h2) / (h6 x + h7 y + 1), and y' alike.
-at::Tensor PerspectiveGrid(const std::vector<double>& h, const at::Tensor& in) {
-  const at::Tensor x = at::arange(in.size(2), FloatsLike(in)).view({1, -1});
-  const at::Tensor y = at::arange(in.size(1), FloatsLike(in)).view({-1, 1});
-  const auto plane = [&](double a, double b, double c) {
+// Of each column and each row, for N x H x W.
+at::Tensor Columns(const at::Tensor& in) {
+  return at::arange(WidthOf(in), FloatsLike(in)).view({1, 1, -1});
+}
+at::Tensor Rows(const at::Tensor& in) {
+  return at::arange(HeightOf(in), FloatsLike(in)).view({1, -1, 1});
+}
+
+// As `h` says: x' = (h0 x + h1 y + h2) / (h6 x + h7 y + 1), and y' alike. Eight
+// numbers, or eight tensors of a number for each image.
+template <typename Numbers>
+at::Tensor PerspectiveGrid(const Numbers& h, const at::Tensor& in) {
+  const at::Tensor x = Columns(in);
+  const at::Tensor y = Rows(in);
+  const auto plane = [&](const auto& a, const auto& b, const auto& c) {
     return x.mul(a).add(y.mul(b).add_(c));
   };
   const at::Tensor below = plane(h[6], h[7], 1);
@@ -138,7 +158,8 @@ TorchOp Perspective(Params* params) {
   const std::vector<double> matrix = params->Tuple("matrix", 8);
   const Sampler sampler(params);
   return [=](const at::Tensor& in, Random*) {
-    return sampler(in, PerspectiveGrid(matrix, in));
+    const at::Tensor grid = PerspectiveGrid(matrix, in);
+    return sampler(in, grid.expand({ImagesOf(in), -1, -1, -1}));
   };
 }
 
@@ -166,22 +187,45 @@ std::vector<double> SolveCorners(const std::array<Point, 4>& from,
 }
 
 // Each corner moves inwards by a share of half a side.
+std::vector<double> DrawPerspective(double distortion, const at::Tensor& in,
+                                    Random* random) {
+  const double right = static_cast<double>(WidthOf(in) - 1);
+  const double bottom = static_cast<double>(HeightOf(in) - 1);
+  const std::array<Point, 4> corners = {
+      {{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
+  std::array<Point, 4> moved = corners;
+  for (Point& corner : moved) {
+    const double dx = random->Uniform(0, distortion) * right / 2;
+    const double dy = random->Uniform(0, distortion) * bottom / 2;
+    corner.x += corner.x > 0 ? -dx : dx;
+    corner.y += corner.y > 0 ? -dy : dy;
+  }
+  return SolveCorners(moved, corners);
+}
+
 TorchOp RandomPerspective(Params* params) {
   const double distortion = params->Number("distortion_scale");
   const Sampler sampler(params);
   return [=](const at::Tensor& in, Random* random) {
-    const double right = static_cast<double>(in.size(2) - 1);
-    const double bottom = static_cast<double>(in.size(1) - 1);
-    const std::array<Point, 4> corners = {
-        {{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
-    std::array<Point, 4> moved = corners;
-    for (Point& corner : moved) {
-      const double dx = random->Uniform(0, distortion) * right / 2;
-      const double dy = random->Uniform(0, distortion) * bottom / 2;
-      corner.x += corner.x > 0 ? -dx : dx;
-      corner.y += corner.y > 0 ? -dy : dy;
+    return sampler(
+        in, PerspectiveGrid(DrawPerspective(distortion, in, random), in));
+  };
+}
+
+TorchOp RandomPerspectiveBatch(Params* params) {
+  const double distortion = params->Number("distortion_scale");
+  const Sampler sampler(params);
+  return [=](const at::Tensor& in, Random* random) {
+    std::vector<double> drawn;
+    for (int64_t i = 0; i < ImagesOf(in); ++i) {
+      const std::vector<double> h = DrawPerspective(distortion, in, random);
+      drawn.insert(drawn.end(), h.begin(), h.end());
     }
-    return sampler(in, PerspectiveGrid(SolveCorners(moved, corners), in));
+    const std::vector<at::Tensor> h = at::tensor(drawn, at::kDouble)
+                                          .to(FloatsLike(in))
+                                          .view({-1, 8, 1, 1})
+                                          .unbind(1);
+    return sampler(in, PerspectiveGrid(h, in));
   };
 }
 
@@ -200,16 +244,14 @@ TorchOp Elastic(Params* params) {
   const Constant down(GaussianRow(size.height, sigma).t());
   return [=](const at::Tensor& in, Random*) {
     const at::Tensor noise =
-        at::rand({1, 2, in.size(1), in.size(2)}, FloatsLike(in))
+        at::rand({ImagesOf(in), 2, HeightOf(in), WidthOf(in)}, FloatsLike(in))
             .mul_(2)
             .sub_(1);
-    const at::Tensor smooth = Unbatched(Convolve(
+    const at::Tensor smooth = Convolve(
         Convolve(at::reflection_pad2d(noise, size.Padding()), across.For(in)),
-        down.For(in)));
-    const at::Tensor x = at::arange(in.size(2), FloatsLike(in)).view({1, -1});
-    const at::Tensor y = at::arange(in.size(1), FloatsLike(in)).view({-1, 1});
-    return sampler(
-        in, GridOf(smooth[0].mul(alpha).add_(x), smooth[1].mul(alpha).add_(y)));
+        down.For(in));
+    return sampler(in, GridOf(smooth.select(1, 0).mul(alpha).add_(Columns(in)),
+                              smooth.select(1, 1).mul(alpha).add_(Rows(in))));
   };
 }
 
@@ -217,10 +259,11 @@ TorchOp Elastic(Params* params) {
 
 const TorchOpTable& TorchWarpOps() {
   static const auto* const ops = new TorchOpTable{
-      {"at::affine_grid_generator+at::grid_sampler", Affine},
-      {"at::grid_sampler", Perspective},
-      {"at::linalg_solve+at::grid_sampler", RandomPerspective},
-      {"at::conv2d+at::grid_sampler", Elastic},
+      {"at::affine_grid_generator+at::grid_sampler", Affine, Affine},
+      {"at::grid_sampler", Perspective, Perspective},
+      {"at::linalg_solve+at::grid_sampler", RandomPerspective,
+       RandomPerspectiveBatch},
+      {"at::conv2d+at::grid_sampler", Elastic, Elastic},
   };
   return *ops;
 }

@@ -69,6 +69,8 @@ class PreparedTransform {
   virtual double EngineItemsPerSecond() { return 0; }
   // Frames so far that the CPU decoded in its place.
   virtual int64_t CpuFrames() { return 0; }
+  // Whether `spec.batch` asks for batches and items go one by one all the same.
+  virtual bool per_sample_loop() const { return false; }
 };
 
 // What a loader reads; `source` of its spec says which.

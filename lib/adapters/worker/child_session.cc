@@ -61,8 +61,11 @@ std::string Describe(const std::exception& error) {
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &failed),
       &std::free);
+  // Torch adds where in its own code that was, frame by frame.
+  absl::string_view what = error.what();
+  what = what.substr(0, what.find("\nException raised from "));
   return absl::StrCat(failed == 0 ? name.get() : typeid(error).name(), ": ",
-                      error.what());
+                      what);
 }
 
 absl::Status NotPrepared() {
@@ -206,6 +209,7 @@ absl::StatusOr<std::string> ChildSession::Prepare(
     OpenClock();
     reply.device_copy_bytes_per_s = transform_->device()->CopyBytesPerSecond();
     reply.engine_items_per_s = transform_->EngineItemsPerSecond();
+    reply.per_sample_loop = transform_->per_sample_loop();
   }
   if (loader_ != nullptr) {
     reply.engine_items_per_s = loader_->EngineItemsPerSecond();

@@ -10,10 +10,22 @@
 
 namespace feedrate {
 
-BatchQueue::BatchQueue(int64_t count, int batch_size, int slots)
+int BatchQueue::Piece::PartnerOf(int i) const {
+  const int own = PlaceOf(i);
+  const int facing = size - 1 - own;
+  if (facing == own) return -1;
+  if (facing >= at && facing < at + count) return facing - at;
+  if (facing >= mirror_at && facing < mirror_at + mirror_count) {
+    return count + facing - mirror_at;
+  }
+  return -1;
+}
+
+BatchQueue::BatchQueue(int64_t count, int batch_size, int slots, bool paired)
     : count_(count),
       batch_size_(batch_size),
       slots_(slots),
+      paired_(paired),
       missing_(slots, 0) {
   for (int64_t batch = 0; batch < slots; ++batch) {
     missing_[batch] = SizeOf(batch);
@@ -30,23 +42,33 @@ std::optional<BatchQueue::Piece> BatchQueue::Take(int most) {
   // Batches before `free` have a slot; one in the consumer's hands keeps its.
   changed_.wait(lock, [&] {
     const int64_t free = delivered_ - (holding_ ? 1 : 0) + slots_;
-    return stopped_ || taken_ >= count_ || taken_ / batch_size_ < free;
+    return stopped_ || SizeOf(batch_) == 0 || batch_ < free;
   });
-  if (stopped_ || taken_ >= count_) return std::nullopt;
-  const int64_t batch = taken_ / batch_size_;
+  if (stopped_ || SizeOf(batch_) == 0) return std::nullopt;
   Piece piece;
-  piece.first = taken_;
-  piece.at = static_cast<int>(taken_ % batch_size_);
-  piece.slot = static_cast<int>(batch % slots_);
-  piece.count = static_cast<int>(
-      std::min<int64_t>({most, batch_size_ - piece.at, count_ - taken_}));
-  taken_ += piece.count;
+  piece.batch = batch_;
+  piece.slot = static_cast<int>(batch_ % slots_);
+  piece.size = SizeOf(batch_);
+  piece.at = at_;
+  // The middle of an odd number faces itself and is in no mirror.
+  const int units = paired_ ? (piece.size + 1) / 2 : piece.size;
+  piece.count = std::min(paired_ ? std::max(1, most / 2) : most, units - at_);
+  at_ += piece.count;
+  if (paired_) {
+    const bool middle = piece.size % 2 == 1 && at_ == units;
+    piece.mirror_count = piece.count - (middle ? 1 : 0);
+    piece.mirror_at = piece.size - piece.at - piece.mirror_count;
+  }
+  if (at_ == units) {
+    ++batch_;
+    at_ = 0;
+  }
   return piece;
 }
 
 void BatchQueue::Done(const Piece& piece) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  missing_[piece.slot] -= piece.count;
+  missing_[piece.slot] -= piece.samples();
   if (missing_[piece.slot] == 0) changed_.notify_all();
 }
 

@@ -18,13 +18,25 @@ namespace feedrate {
 // fast one work on the same batch. Thread-safe.
 class BatchQueue {
  public:
+  // Samples at … at+count-1 of a batch and, where samples are mixed in pairs,
+  // those that face them: mirror_at … mirror_at+mirror_count-1.
   struct Piece {
-    // Position of its first sample.
-    int64_t first = 0;
-    int count = 0;
-    // Where it goes: which slot, and from which sample of the batch on.
+    int64_t batch = 0;
     int slot = 0;
+    // Samples of the batch.
+    int size = 0;
     int at = 0;
+    int count = 0;
+    int mirror_at = 0;
+    int mirror_count = 0;
+
+    int samples() const { return count + mirror_count; }
+    // Place in the batch of the piece's own sample `i`.
+    int PlaceOf(int i) const {
+      return i < count ? at + i : mirror_at + i - count;
+    }
+    // Which of the piece's own samples faces sample `i`; -1: none but itself.
+    int PartnerOf(int i) const;
   };
   struct Batch {
     int64_t first = 0;
@@ -32,11 +44,11 @@ class BatchQueue {
     int slot = 0;
   };
 
-  // REQUIRES: all at least 1.
-  BatchQueue(int64_t count, int batch_size, int slots);
+  // `paired`: sample i of n comes with sample n-1-i. REQUIRES: all at least 1.
+  BatchQueue(int64_t count, int batch_size, int slots, bool paired = false);
 
-  // Up to `most` samples of one batch, as soon as its slot is free. Absent:
-  // there is nothing left, or it was stopped.
+  // Up to `most` samples of one batch (two where they are paired, at least), as
+  // soon as its slot is free. Absent: there is nothing left, or it was stopped.
   std::optional<Piece> Take(int most);
   void Done(const Piece& piece);
 
@@ -54,10 +66,12 @@ class BatchQueue {
   const int64_t count_;
   const int batch_size_;
   const int slots_;
+  const bool paired_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Samples taken.
-  int64_t taken_ = 0;
+  // What is taken next: a batch, and a sample or pair of it.
+  int64_t batch_ = 0;
+  int at_ = 0;
   // Batches that the consumer has had; the last of them may be in its hands.
   int64_t delivered_ = 0;
   bool holding_ = false;

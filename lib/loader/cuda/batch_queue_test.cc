@@ -1,12 +1,15 @@
 #include "lib/loader/cuda/batch_queue.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "lib/loader/batch_mix.h"
 
 namespace feedrate {
 namespace {
@@ -15,13 +18,15 @@ TEST(BatchQueueTest, PiecesStayWithinABatch) {
   BatchQueue queue(10, 4, 3);
   auto piece = queue.Take(3);
   ASSERT_TRUE(piece.has_value());
-  EXPECT_EQ(piece->first, 0);
+  EXPECT_EQ(piece->batch, 0);
+  EXPECT_EQ(piece->at, 0);
   EXPECT_EQ(piece->count, 3);
+  EXPECT_EQ(piece->samples(), 3);
   piece = queue.Take(3);
   ASSERT_TRUE(piece.has_value());
-  EXPECT_EQ(piece->first, 3);
   EXPECT_EQ(piece->count, 1);
   EXPECT_EQ(piece->at, 3);
+  EXPECT_EQ(piece->PartnerOf(0), -1);
   piece = queue.Take(100);
   EXPECT_EQ(piece->count, 4);
   EXPECT_EQ(piece->slot, 1);
@@ -68,15 +73,18 @@ TEST(BatchQueueTest, AFailureReachesTheConsumer) {
   EXPECT_EQ(queue.Next().status().message(), "a kernel failed");
 }
 
-TEST(BatchQueueTest, ManyMakersMakeEachSampleOnce) {
+void MakeEachSampleOnce(bool paired) {
+  // The last batch is of 23.
   constexpr int64_t kCount = 10007;
-  BatchQueue queue(kCount, 64, 3);
+  BatchQueue queue(kCount, 64, 3, paired);
   std::vector<std::atomic<int>> made(kCount);
   std::vector<std::thread> makers;
   for (int i = 0; i < 4; ++i) {
     makers.emplace_back([&, i] {
       while (const auto piece = queue.Take(i % 2 == 0 ? 5 : 17)) {
-        for (int k = 0; k < piece->count; ++k) ++made[piece->first + k];
+        for (int k = 0; k < piece->samples(); ++k) {
+          ++made[piece->batch * 64 + piece->PlaceOf(k)];
+        }
         queue.Done(*piece);
       }
     });
@@ -94,6 +102,39 @@ TEST(BatchQueueTest, ManyMakersMakeEachSampleOnce) {
   }
   EXPECT_EQ(delivered, kCount);
   for (std::thread& maker : makers) maker.join();
+}
+
+TEST(BatchQueueTest, ManyMakersMakeEachSampleOnce) {
+  MakeEachSampleOnce(/*paired=*/false);
+}
+
+TEST(BatchQueueTest, AndSoTheyDoInPairs) {
+  MakeEachSampleOnce(/*paired=*/true);
+}
+
+TEST(BatchQueueTest, PartnersAreInOnePiece) {
+  for (const int size : {1, 2, 3, 7, 8}) {
+    for (const int most : {1, 2, 4, 6, 64}) {
+      SCOPED_TRACE(absl::StrCat(size, " by ", most));
+      BatchQueue queue(size, 8, 1, /*paired=*/true);
+      std::vector<int> made(size, 0);
+      while (const auto piece = queue.Take(most)) {
+        EXPECT_LE(piece->samples(), std::max(2, most));
+        for (int i = 0; i < piece->samples(); ++i) {
+          const int place = piece->PlaceOf(i);
+          ++made[place];
+          const int partner = piece->PartnerOf(i);
+          if (partner < 0) {
+            EXPECT_EQ(place, size - 1 - place) << "only the middle has none";
+            continue;
+          }
+          EXPECT_EQ(piece->PlaceOf(partner), MixPartner(place, size));
+          EXPECT_EQ(piece->PartnerOf(partner), i);
+        }
+      }
+      EXPECT_EQ(made, std::vector<int>(size, 1));
+    }
+  }
 }
 
 TEST(BatchQueueTest, StopsEarly) {

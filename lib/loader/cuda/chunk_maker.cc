@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -19,7 +20,9 @@
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/jpeg_head.h"
+#include "lib/loader/cuda/launch_plan.h"
 
 namespace feedrate {
 namespace {
@@ -29,8 +32,8 @@ using fused::Recipe;
 
 // Kernels read whole words around an image; nvJPEG likes more.
 constexpr int64_t kAlign = 256;
-// Files in a row that cannot be used: then it is no accident.
-constexpr int kMostFaults = 64;
+// So many bad files in a row are no accident, but a data set of another kind.
+constexpr int64_t kMostTries = 100;
 
 int64_t Aligned(int64_t bytes) {
   return (bytes + kAlign - 1) / kAlign * kAlign;
@@ -75,8 +78,10 @@ fused::Window Within(const fused::Window& window, FusedSize size) {
   return part;
 }
 
-uint64_t SeedOf(uint64_t seed, int64_t item) {
-  return seed * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(item);
+// Of what a launch is told about its samples.
+int64_t HeadBytes(const Chunk& chunk) {
+  return Aligned(chunk.piece.samples() *
+                 static_cast<int64_t>(sizeof(ByteImage) + sizeof(Recipe)));
 }
 
 }  // namespace
@@ -104,7 +109,7 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
   }
   const Stopwatch watch(&times_.decode_s);
   const std::optional<JpegHead> head =
-      decoder_ == nullptr ? std::nullopt : ReadJpegHead(sample->file);
+      by_engine_ ? ReadJpegHead(sample->file) : std::nullopt;
   sample->on_device = head.has_value() && EngineDecodes(*head);
   if (sample->on_device) {
     sample->size = {head->height, head->width};
@@ -115,7 +120,7 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
     }
     sample->size = {info.height, info.width};
   }
-  Random random(SeedOf(seed, item));
+  Random random = ItemRandom(seed, item);
   sample->recipe = context_.recipe.Draw(sample->size, &random);
   return sample->on_device ? absl::OkStatus() : DecodeOnHost(sample);
 }
@@ -139,32 +144,50 @@ absl::Status ChunkMaker::DecodeOnHost(Sample* sample) {
   return absl::OkStatus();
 }
 
-absl::Status ChunkMaker::OpenUsable(int64_t item, uint64_t seed,
-                                    FaultList* faults, Sample* sample) {
+absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
   const auto count = static_cast<int64_t>(context_.files.size());
-  for (int i = 0; i < kMostFaults; ++i) {
-    const int64_t at = (item + i) % count;
-    const absl::Status opened = Open(at, seed, sample);
+  const int64_t item = chunk.items[i];
+  const int64_t tries = std::min(kMostTries, count);
+  for (int64_t k = 0; k < tries; ++k) {
+    const int64_t at = (item + k) % count;
+    const absl::Status opened = Open(at, chunk.seed, &samples_[i]);
     if (opened.ok()) return opened;
     const SourceFile& file = context_.files[at];
     if (!context_.skip_faults) {
       return absl::Status(opened.code(),
                           absl::StrCat(file.path, ": ", opened.message()));
     }
-    faults->Add({item, at, file.path, std::string(opened.message())});
+    // Those behind it are told at their own places.
+    if (k > 0) continue;
+    faults_.push_back(
+        {chunk.positions[i], at, file.path, std::string(opened.message())});
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(context_.files[item % count].path, ": it and the ",
-                   kMostFaults - 1, " files after it cannot be used"));
+      absl::StrCat(context_.files[item].path, ": it and the ", tries - 1,
+                   " files behind it cannot be used"));
+}
+
+// Images and recipes of a launch, in its order.
+void ChunkMaker::Describe(const LaunchPlan& plan, const MixPlan& mix,
+                          uint8_t* to) const {
+  auto* const images = reinterpret_cast<ByteImage*>(to);
+  auto* const recipes = reinterpret_cast<Recipe*>(images + plan.samples.size());
+  for (size_t i = 0; i < plan.samples.size(); ++i) {
+    const Sample& sample = samples_[plan.samples[i]];
+    images[i] = sample.image;
+    recipes[i] = sample.recipe;
+    recipes[i].mix = MixOfPlan(mix, plan.partners[i]);
+  }
 }
 
 // Lays out pixels, decodes on the device what is to be decoded there, and sends
 // the rest with the descriptions in one copy.
-absl::Status ChunkMaker::Upload(int count) {
+absl::Status ChunkMaker::Upload(const Chunk& chunk,
+                                const std::vector<LaunchPlan>& plans) {
   const Stopwatch watch(&times_.augment_s);
-  const int64_t heads =
-      Aligned(count * static_cast<int64_t>(sizeof(ByteImage) + sizeof(Recipe)));
-  int64_t host_bytes = heads;
+  const int count = chunk.piece.samples();
+  const int64_t head_bytes = HeadBytes(chunk);
+  int64_t host_bytes = head_bytes * static_cast<int64_t>(plans.size());
   int64_t device_bytes = 0;
   for (int i = 0; i < count; ++i) {
     Sample& sample = samples_[i];
@@ -175,25 +198,25 @@ absl::Status ChunkMaker::Upload(int count) {
   RETURN_IF_ERROR(host_.Reserve(host_bytes));
   RETURN_IF_ERROR(device_.Reserve(host_bytes + kAlign));
   RETURN_IF_ERROR(decoded_.Reserve(device_bytes + kAlign));
-  auto* const images = reinterpret_cast<ByteImage*>(host_.data());
-  auto* const recipes = reinterpret_cast<Recipe*>(images + count);
   files_.clear();
   images_.clear();
   for (int i = 0; i < count; ++i) {
-    const Sample& sample = samples_[i];
+    Sample& sample = samples_[i];
     uint8_t* const base = sample.on_device ? decoded_.data() : device_.data();
-    images[i] = {base + sample.offset, sample.size.height, sample.size.width,
-                 int64_t{3} * sample.size.width};
-    recipes[i] = sample.recipe;
+    sample.image = {base + sample.offset, sample.size.height, sample.size.width,
+                    int64_t{3} * sample.size.width};
     if (sample.on_device) {
       files_.push_back(sample.file);
-      images_.push_back(images[i]);
+      images_.push_back(sample.image);
     } else {
       std::memcpy(host_.data() + sample.offset, sample.file.data(),
                   sample.file.size());
     }
   }
-  if (decoder_ != nullptr) {
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Describe(plans[i], chunk.mix, host_.data() + i * head_bytes);
+  }
+  if (by_engine_) {
     RETURN_IF_ERROR(decoder_->Decode(files_, images_, stream_));
   }
   return CudaStatus(cudaMemcpyAsync(device_.data(), host_.data(), host_bytes,
@@ -201,27 +224,50 @@ absl::Status ChunkMaker::Upload(int count) {
                     "cudaMemcpyAsync");
 }
 
-absl::Status ChunkMaker::Launch(int count, float* out) {
+absl::Status ChunkMaker::Launch(const Chunk& chunk,
+                                const std::vector<LaunchPlan>& plans) {
   const Stopwatch watch(&times_.augment_s);
   fused::RecipeBatch batch = context_.recipe.batch();
-  batch.images = reinterpret_cast<const ByteImage*>(device_.data());
-  batch.recipes = reinterpret_cast<const Recipe*>(batch.images + count);
-  batch.count = count;
-  batch.out = out;
-  RETURN_IF_ERROR(CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
+  const int64_t values = int64_t{3} * batch.height * batch.width;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const LaunchPlan& plan = plans[i];
+    batch.images = reinterpret_cast<const ByteImage*>(device_.data() +
+                                                      i * HeadBytes(chunk));
+    batch.recipes =
+        reinterpret_cast<const Recipe*>(batch.images + plan.samples.size());
+    batch.count = plan.count;
+    batch.out = chunk.batch + plan.at * values;
+    RETURN_IF_ERROR(
+        CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
+  }
   return CudaStatus(cudaStreamSynchronize(stream_), "the recipe");
 }
 
-absl::Status ChunkMaker::Make(int64_t first, int count, uint64_t seed,
-                              float* out, FaultList* faults) {
-  samples_.resize(std::max<size_t>(samples_.size(), count));
-  const auto items = static_cast<int64_t>(context_.files.size());
-  for (int i = 0; i < count; ++i) {
-    RETURN_IF_ERROR(
-        OpenUsable((first + i) % items, seed, faults, &samples_[i]));
+absl::Status ChunkMaker::TryToMake(const Chunk& chunk, bool by_engine) {
+  by_engine_ = by_engine;
+  faults_.clear();
+  for (int i = 0; i < chunk.piece.samples(); ++i) {
+    RETURN_IF_ERROR(OpenUsable(chunk, i));
   }
-  RETURN_IF_ERROR(Upload(count));
-  return Launch(count, out);
+  const std::vector<LaunchPlan> plans = LaunchesOf(chunk.piece);
+  absl::Status made = Upload(chunk, plans);
+  if (made.ok()) made = Launch(chunk, plans);
+  // What was enqueued before it failed still reads our memory.
+  if (!made.ok()) cudaStreamSynchronize(stream_);
+  return made;
+}
+
+absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults) {
+  samples_.resize(std::max<size_t>(samples_.size(), chunk.piece.samples()));
+  absl::Status made = TryToMake(chunk, /*by_engine=*/decoder_ != nullptr);
+  // The engine says of a batch that something in it is wrong, and not in which
+  // file. The CPU knows, and decodes the others.
+  if (decoder_ != nullptr && absl::IsDataLoss(made)) {
+    made = TryToMake(chunk, /*by_engine=*/false);
+  }
+  if (!made.ok()) return made;
+  for (ItemFault& fault : faults_) faults->Add(std::move(fault));
+  return absl::OkStatus();
 }
 
 }  // namespace feedrate

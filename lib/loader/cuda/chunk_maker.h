@@ -14,8 +14,11 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/recipe.h"
+#include "lib/loader/batch_mix.h"
+#include "lib/loader/cuda/batch_queue.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/cuda/launch_plan.h"
 #include "lib/loader/cuda/nvjpeg.h"
 #include "lib/loader/fault_list.h"
 #include "lib/loader/item_decoder.h"
@@ -29,6 +32,18 @@ struct ChunkContext {
   const GpuRecipe& recipe;
   // Else a file that cannot be used ends the epoch.
   bool skip_faults = true;
+};
+
+// A piece of a batch that is to be made.
+struct Chunk {
+  BatchQueue::Piece piece;
+  // Of the piece's samples: position in the epoch, and item.
+  std::vector<int64_t> positions;
+  std::vector<int64_t> items;
+  uint64_t seed = 0;
+  MixPlan mix;
+  // The whole batch, in device memory.
+  float* batch = nullptr;
 };
 
 // Seconds by stage.
@@ -52,11 +67,10 @@ class ChunkMaker {
   // Items at a time that suit it.
   int chunk() const { return decoder_ == nullptr ? 8 : 64; }
 
-  // Makes the samples of items first … first+count-1, modulo their number, and
-  // waits until they are at `out`, in device memory. Faults are added to
-  // `faults`; the next item that can be used takes the place.
-  absl::Status Make(int64_t first, int count, uint64_t seed, float* out,
-                    FaultList* faults);
+  // Makes the samples of a chunk and waits until they are in their batch.
+  // Faults are added to `faults`; the next item that can be used takes the
+  // place.
+  absl::Status Make(const Chunk& chunk, FaultList* faults);
 
   const ChunkTimes& times() const { return times_; }
   // On the device, without what nvJPEG keeps for itself.
@@ -69,23 +83,30 @@ class ChunkMaker {
     fused::Recipe recipe;
     // Where its pixels, or those of the window, will be.
     int64_t offset = 0;
+    fused::ByteImage image;
     bool on_device = false;
   };
 
   explicit ChunkMaker(const ChunkContext& context) : context_(context) {}
   absl::Status Open(int64_t item, uint64_t seed, Sample* sample);
-  absl::Status OpenUsable(int64_t item, uint64_t seed, FaultList* faults,
-                          Sample* sample);
+  absl::Status OpenUsable(const Chunk& chunk, int i);
   absl::Status DecodeOnHost(Sample* sample);
-  absl::Status Upload(int count);
-  absl::Status Launch(int count, float* out);
+  void Describe(const LaunchPlan& plan, const MixPlan& mix, uint8_t* to) const;
+  absl::Status Upload(const Chunk& chunk, const std::vector<LaunchPlan>& plans);
+  absl::Status Launch(const Chunk& chunk, const std::vector<LaunchPlan>& plans);
+  absl::Status TryToMake(const Chunk& chunk, bool by_engine);
 
   const ChunkContext& context_;
   std::unique_ptr<NvJpegDecoder> decoder_;
   cudaStream_t stream_ = nullptr;
   ItemDecoder items_;
+  // Whether the engine decodes what it can; else the CPU does.
+  bool by_engine_ = false;
+  // Of the chunk that is being made.
+  std::vector<ItemFault> faults_;
   std::vector<Sample> samples_;
-  // Images, recipes, then pixels that the CPU decoded: one copy.
+  // Images and recipes of each launch, then pixels that the CPU decoded: one
+  // copy.
   PinnedBlock host_;
   DeviceBlock device_;
   // Of the engine.

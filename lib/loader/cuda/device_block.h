@@ -22,16 +22,28 @@ class CudaBlock {
   CudaBlock& operator=(const CudaBlock&) = delete;
 
   // Afterwards there are at least `bytes`; what was there is gone if it grew.
+  // Half as much again, so that a slightly larger one is no new beginning.
+  // REQUIRES: nothing is under way with what was there.
   absl::Status Reserve(int64_t bytes) {
+    return bytes <= bytes_ ? absl::OkStatus()
+                           : ReserveExactly(bytes + bytes / 2);
+  }
+  // The same for what does not grow by and by.
+  absl::Status ReserveExactly(int64_t bytes) {
     if (bytes <= bytes_) return absl::OkStatus();
     Give(data_);
     data_ = nullptr;
     bytes_ = 0;
-    // Half as much again, so that a slightly larger one is no new beginning.
-    const int64_t more = bytes + bytes / 2;
-    const absl::Status taken = CudaStatus(
-        Take(&data_, static_cast<size_t>(more)), absl::StrCat(more, " bytes"));
-    if (taken.ok()) bytes_ = more;
+    const absl::Status taken =
+        CudaStatus(Take(&data_, static_cast<size_t>(bytes)),
+                   absl::StrCat(bytes, " bytes"));
+    if (taken.ok()) {
+      bytes_ = bytes;
+    } else {
+      // An error that stays would be taken for one of the next launch.
+      data_ = nullptr;
+      cudaGetLastError();
+    }
     return taken;
   }
 

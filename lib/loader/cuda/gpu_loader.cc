@@ -19,32 +19,42 @@
 #include "lib/loader/cuda/batch_queue.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/device_block.h"
+#include "lib/loader/cuda/gpu_limits.h"
+#include "lib/loader/cuda/gpu_loader_options.h"
 #include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/cuda/limits_loader.h"
 #include "lib/loader/cuda/nvjpeg.h"
 #include "lib/loader/fault_list.h"
+#include "lib/loader/item_order.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
 
-// So that some read files while the engines work for the others.
-constexpr int kHardwareThreads = 4;
-constexpr int kGpuThreads = 2;
-
 // Batches that may exist besides those that are worked ahead: one that the
 // consumer has, the others for threads that are ahead of the slowest.
 constexpr int kMoreSlots = 5;
+
+int64_t SampleValues(const LoaderSpec& spec) {
+  return int64_t{3} * spec.crop * spec.crop;
+}
 
 class GpuEpoch : public BatchStream {
  public:
   // All outlive it.
   GpuEpoch(const std::vector<std::unique_ptr<ChunkMaker>>& makers,
-           const EpochCommand& command, int batch_size, int64_t sample_values,
-           std::vector<DeviceBlock>* slots)
+           const ChunkContext& context, const EpochCommand& command,
+           const LoaderSpec& spec, const std::vector<DeviceBlock>& slots)
       : command_(command),
-        sample_values_(sample_values),
-        slots_(*slots),
-        queue_(command.count, batch_size, static_cast<int>(slots->size())) {
+        recipe_(context.recipe),
+        order_(command.first, command.count,
+               static_cast<int64_t>(context.files.size()), spec.shuffle,
+               command.seed, /*epoch=*/0),
+        batch_size_(spec.batch_size),
+        sample_values_(SampleValues(spec)),
+        slots_(slots),
+        queue_(command.count, static_cast<int>(spec.batch_size),
+               static_cast<int>(slots.size()), context.recipe.mixes()) {
     for (const std::unique_ptr<ChunkMaker>& maker : makers) {
       started_.push_back(maker->times());
       threads_.emplace_back([this, made = maker.get()] { Work(made); });
@@ -91,14 +101,23 @@ class GpuEpoch : public BatchStream {
   void Work(ChunkMaker* maker) {
     while (const std::optional<BatchQueue::Piece> piece =
                queue_.Take(maker->chunk())) {
-      auto* const out = reinterpret_cast<float*>(slots_[piece->slot].data()) +
-                        piece->at * sample_values_;
-      const absl::Status made =
-          maker->Make(command_.first + piece->first, piece->count,
-                      command_.seed, out, &faults_);
+      const absl::Status made = maker->Make(ChunkOf(*piece), &faults_);
       if (!made.ok()) return queue_.Fail(made);
       queue_.Done(*piece);
     }
+  }
+
+  Chunk ChunkOf(const BatchQueue::Piece& piece) const {
+    Chunk chunk;
+    chunk.piece = piece;
+    for (int i = 0; i < piece.samples(); ++i) {
+      chunk.positions.push_back(piece.batch * batch_size_ + piece.PlaceOf(i));
+      chunk.items.push_back(order_.Item(chunk.positions.back()));
+    }
+    chunk.seed = command_.seed;
+    chunk.mix = recipe_.DrawPlan(command_.seed, piece.batch);
+    chunk.batch = reinterpret_cast<float*>(slots_[piece.slot].data());
+    return chunk;
   }
 
   void Join() {
@@ -108,6 +127,9 @@ class GpuEpoch : public BatchStream {
   }
 
   const EpochCommand command_;
+  const GpuRecipe& recipe_;
+  const ItemOrder order_;
+  const int64_t batch_size_;
   const int64_t sample_values_;
   const std::vector<DeviceBlock>& slots_;
   BatchQueue queue_;
@@ -128,8 +150,9 @@ class GpuLoader : public PreparedLoader {
 
   absl::Status Load(const GpuLoaderOptions& options) {
     for (DeviceBlock& slot : slots_) {
-      RETURN_IF_ERROR(slot.Reserve(spec_.batch_size * SampleValues() *
-                                   static_cast<int64_t>(sizeof(float))));
+      RETURN_IF_ERROR(
+          slot.ReserveExactly(spec_.batch_size * SampleValues(spec_) *
+                              static_cast<int64_t>(sizeof(float))));
     }
     RETURN_IF_ERROR(AddEngines(kNvjpegHardware, options.hardware_threads));
     RETURN_IF_ERROR(AddEngines(kNvjpegGpuHybrid, options.gpu_threads));
@@ -146,21 +169,29 @@ class GpuLoader : public PreparedLoader {
     if (whole.count < 1) {
       return absl::InvalidArgumentError("no batch of that size is whole");
     }
-    return TimeEpoch(
-        command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
-          return std::make_unique<GpuEpoch>(makers_, whole,
-                                            static_cast<int>(spec_.batch_size),
-                                            SampleValues(), &slots_);
-        });
+    return TimeEpoch(command,
+                     [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
+                       return std::make_unique<GpuEpoch>(makers_, context_,
+                                                         whole, spec_, slots_);
+                     });
   }
 
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
+    if (item < 0 || item >= static_cast<int64_t>(context_.files.size())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no item ", item));
+    }
     FaultList faults;
-    auto* const out = reinterpret_cast<float*>(slots_[0].data());
-    RETURN_IF_ERROR(makers_.back()->Make(item, 1, seed, out, &faults));
-    sample_.resize(SampleValues());
+    Chunk chunk;
+    chunk.piece.size = chunk.piece.count = 1;
+    chunk.positions = {0};
+    chunk.items = {item};
+    chunk.seed = seed;
+    chunk.batch = reinterpret_cast<float*>(slots_[0].data());
+    RETURN_IF_ERROR(makers_.back()->Make(chunk, &faults));
+    sample_.resize(SampleValues(spec_));
     RETURN_IF_ERROR(CudaStatus(
-        cudaMemcpy(sample_.data(), out, sample_.size() * sizeof(float),
+        cudaMemcpy(sample_.data(), chunk.batch, sample_.size() * sizeof(float),
                    cudaMemcpyDeviceToHost),
         "cudaMemcpy"));
     Output output;
@@ -173,8 +204,6 @@ class GpuLoader : public PreparedLoader {
   }
 
  private:
-  int64_t SampleValues() const { return int64_t{3} * spec_.crop * spec_.crop; }
-
   // What the device has not is left out: the CPU decodes in its place.
   absl::Status AddEngines(NvjpegBackend backend, int threads) {
     if (threads == 0) return absl::OkStatus();
@@ -209,52 +238,29 @@ class GpuLoader : public PreparedLoader {
 
 }  // namespace
 
-absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(const LoaderSpec& spec) {
-  GpuLoaderOptions options;
-  options.workers = std::max(0, spec.workers);
-  // Without a word for it, what is there is used.
-  std::string nvjpeg = "auto";
-  for (const auto& [name, value] : spec.settings) {
-    if (name != "nvjpeg") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cuda knows no setting ", name, "; there is nvjpeg"));
-    }
-    nvjpeg = value;
-  }
-  if (nvjpeg == "off") return options;
-  // Its kernels decode no faster than two cores, and wait for them.
-  if (nvjpeg == "auto") nvjpeg = "hardware";
-  const bool both = nvjpeg == "both";
-  if (!both && nvjpeg != "hardware" && nvjpeg != "gpu") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("nvjpeg=", nvjpeg,
-                     " is not possible; use auto, hardware, gpu, both or off"));
-  }
-  if (both || nvjpeg == "hardware") {
-    options.hardware_threads = kHardwareThreads;
-  }
-  if (both || nvjpeg == "gpu") options.gpu_threads = kGpuThreads;
-  return options;
-}
-
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
     const TransformSpec& spec, const std::vector<SourceFile>& files) {
   const LoaderSpec& loader = *spec.loader;
+  const bool limits = loader.ablation == kDeviceLimits;
   if (spec.device != "cuda" || loader.source != "files" ||
-      !loader.ablation.empty()) {
+      (!loader.ablation.empty() && !limits)) {
     return absl::InvalidArgumentError(
         "the loader of cuda reads files to device cuda, with nothing left out");
   }
   ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
   ASSIGN_OR_RETURN(GpuLoaderOptions options, GpuLoaderOptionsOf(loader));
-  const bool by_itself = loader.settings.count("nvjpeg") == 0;
-  if (by_itself && !NvJpeg::Load().ok()) {
+  if (options.nvjpeg_optional && !NvJpeg::Load().ok()) {
     options.hardware_threads = options.gpu_threads = 0;
   }
   // Threads that wait for the device leave the processor to those that decode.
   // An error says that the device is in use already, as after another job.
   cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
   cudaGetLastError();
+  if (limits) {
+    return MakeLimitsLoader([options, &files](double seconds) {
+      return MeasureGpuLimits(options, files, seconds);
+    });
+  }
   auto made = std::make_unique<GpuLoader>(loader, std::move(recipe), files);
   RETURN_IF_ERROR(made->Load(options));
   return made;

@@ -1,68 +1,195 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/recipe.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/item_order.h"
+#include "lib/loader/mix_spec.h"
+#include "lib/loader/recipe.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
+
+// What the kernel solarises from.
+constexpr float kSolarizeFrom = 128;
 
 int Rounded(double value) { return static_cast<int>(std::lround(value)); }
 
 // Where a crop of `size` begins along a side; before it where it is larger.
 int Start(int side, int size, bool centre, Random* random) {
   const int free = side - size;
+  // A draw in any case, as on the CPU.
+  const int64_t drawn = centre ? 0 : random->Below(std::max(free, 0) + 1);
   if (free < 0) return -(-free / 2);
-  return centre ? free / 2 : static_cast<int>(random->Below(free + 1));
+  return centre ? free / 2 : static_cast<int>(drawn);
+}
+
+absl::Status NoPart(const TransformSpec& spec, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(spec.transform, ": ", spec.native_op, " ", why));
+}
+
+// What a transform without anything random draws.
+FusedParams FixedParams(const FusedOp& op) {
+  Random unused;
+  FusedParams params;
+  if (op.draw != nullptr) op.draw({2, 2}, &unused, &params);
+  return params;
+}
+
+bool IsMirror(const TransformSpec& spec, const FusedOp& op) {
+  return spec.native_op == "flip" && FixedParams(op).projection.h[0] == -1;
+}
+
+bool IsGrayscale(const FusedOp& op) {
+  const fused::Jitter jitter = FixedParams(op).jitter;
+  return jitter.steps == fused::kSaturation && jitter.saturation == 0;
+}
+
+bool IsSolarize(const FusedOp& op) {
+  return op.kernel == FusedOp::Kernel::kTone &&
+         op.tone == fused::Tone::kSolarize &&
+         FixedParams(op).amount == kSolarizeFrom;
 }
 
 }  // namespace
 
+Random ItemRandom(uint64_t seed, int64_t item) {
+  Random random(ItemSeed(seed, /*epoch=*/0, item));
+  // There it is OpenCV's own generator that the first draw is for.
+  random.Next();
+  return random;
+}
+
+fused::Mix MixOfPlan(const MixPlan& plan, int partner) {
+  fused::Mix mix;
+  if (partner < 0 || plan.kind == MixKind::kNone) return mix;
+  mix.partner = partner;
+  if (plan.kind == MixKind::kMixup) {
+    mix.own = static_cast<float>(plan.own_share);
+  } else {
+    mix.box = {plan.top, plan.left, plan.height, plan.width};
+  }
+  return mix;
+}
+
+absl::StatusOr<GpuRecipe::Part> GpuRecipe::PartOf(const TransformSpec& spec,
+                                                  bool is_choice) {
+  Part part;
+  ASSIGN_OR_RETURN(part.op, MakeFusedOp(spec));
+  switch (part.op.kernel) {
+    case FusedOp::Kernel::kJitter:
+      part.kind = Kind::kJitter;
+      // Among others it is one of three; by itself a jitter costs less.
+      if (is_choice && IsGrayscale(part.op)) {
+        part.kind = Kind::kThird;
+        part.third = fused::Third::kGrayscale;
+      }
+      return part;
+    case FusedOp::Kernel::kTone:
+      if (!IsSolarize(part.op)) break;
+      part.kind = Kind::kThird;
+      part.third = fused::Third::kSolarize;
+      return part;
+    case FusedOp::Kernel::kBlur:
+      part.kind = Kind::kThird;
+      part.third = fused::Third::kBlur;
+      return part;
+    case FusedOp::Kernel::kWarp:
+      if (!IsMirror(spec, part.op)) break;
+      part.kind = Kind::kFlip;
+      return part;
+    case FusedOp::Kernel::kEqualize:
+      break;
+  }
+  return NoPart(spec, "is no part of the recipe that cuda runs in one launch");
+}
+
+absl::Status GpuRecipe::SetWindow(const TransformSpec& spec) {
+  const bool resizes = spec.native_op == "resized_crop";
+  if (!resizes && spec.native_op != "crop") {
+    return NoPart(spec, "is no crop that cuda runs in one launch");
+  }
+  ASSIGN_OR_RETURN(window_, MakeFusedOp(spec));
+  if (resizes) batch_.sampling = fused::Sampling::kBilinear;
+  return absl::OkStatus();
+}
+
+absl::Status GpuRecipe::AddSteps(const TransformSpec& spec) {
+  ASSIGN_OR_RETURN(std::vector<RecipeStep> steps, StepsOf(spec));
+  if (spec.loader->is_crop) {
+    if (steps.empty() || steps[0].one_of.size() != 1 ||
+        steps[0].probability < 1) {
+      return NoPart(spec, "does not begin with a crop");
+    }
+    RETURN_IF_ERROR(SetWindow(steps[0].one_of[0]));
+    steps.erase(steps.begin());
+  }
+  for (const RecipeStep& given : steps) {
+    Step& step = steps_.emplace_back();
+    step.probability = given.probability;
+    for (const TransformSpec& one : given.one_of) {
+      ASSIGN_OR_RETURN(Part part, PartOf(one, given.one_of.size() > 1));
+      step.one_of.push_back(std::move(part));
+    }
+  }
+  return CheckOrder(spec);
+}
+
+// A launch flips, does one of three, then jitters. Where the flip stands does
+// not matter: nothing else knows left from right.
+absl::Status GpuRecipe::CheckOrder(const TransformSpec& spec) const {
+  bool third = false;
+  bool jitter = false;
+  for (const Step& step : steps_) {
+    bool third_here = false;
+    bool jitter_here = false;
+    for (const Part& part : step.one_of) {
+      third_here |= part.kind == Kind::kThird;
+      jitter_here |= part.kind == Kind::kJitter;
+    }
+    if ((third_here && (third || jitter)) || (jitter_here && jitter)) {
+      return NoPart(spec,
+                    "has steps that one launch of cuda does not do: at most "
+                    "one of grayscale, solarize and blur, then one jitter");
+    }
+    third |= third_here;
+    jitter |= jitter_here;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
   const LoaderSpec& loader = *spec.loader;
   GpuRecipe recipe;
-  if (loader.channels != 3 || !loader.batch_transform.empty() ||
-      loader.mean.size() != 3 || loader.std.size() != 3) {
+  if (loader.channels != 3 || loader.mean.size() != 3 ||
+      loader.std.size() != 3) {
     return absl::InvalidArgumentError(
-        "the loader of cuda makes batches of three channels, not mixed");
+        "the loader of cuda makes batches of three channels");
   }
-  ASSIGN_OR_RETURN(recipe.op_, MakeFusedOp(spec));
-  const FusedOp& op = recipe.op_;
-  if (spec.native_op == "crop") recipe.kind_ = Kind::kCrop;
-  if (spec.native_op == "resized_crop") recipe.kind_ = Kind::kResizedCrop;
-  if (op.kernel == FusedOp::Kernel::kJitter) recipe.kind_ = Kind::kJitter;
-  if (op.kernel == FusedOp::Kernel::kTone &&
-      op.tone == fused::Tone::kSolarize) {
-    recipe.kind_ = Kind::kSolarize;
-  }
-  if (spec.native_op == "flip") {
-    Random unused;
-    FusedParams params;
-    op.draw({2, 2}, &unused, &params);
-    if (params.projection.h[0] == -1) recipe.kind_ = Kind::kFlip;
-  }
-  const bool crops =
-      recipe.kind_ == Kind::kCrop || recipe.kind_ == Kind::kResizedCrop;
-  if (recipe.kind_ == Kind::kNothing || crops != loader.is_crop) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(spec.transform, ": ", spec.native_op,
-                     " is no part of the recipe that cuda runs in one launch"));
-  }
+  ASSIGN_OR_RETURN(recipe.mix_, MixOptionsOf(spec));
+  if (!IsMixOp(spec.native_op)) RETURN_IF_ERROR(recipe.AddSteps(spec));
   recipe.centre_ = loader.crop_position == "center";
   fused::RecipeBatch& batch = recipe.batch_;
   batch.height = batch.width = loader.crop;
-  batch.sampling = recipe.kind_ == Kind::kResizedCrop
-                       ? fused::Sampling::kBilinear
-                       : fused::Sampling::kCrop;
-  batch.colours = recipe.kind_ == Kind::kJitter;
-  batch.thirds = recipe.kind_ == Kind::kSolarize;
+  batch.mixes = recipe.mix_.kind != MixKind::kNone;
+  for (const Step& step : recipe.steps_) {
+    for (const Part& part : step.one_of) {
+      batch.colours |= part.kind == Kind::kJitter;
+      batch.thirds |= part.kind == Kind::kThird;
+    }
+  }
   for (int c = 0; c < 3; ++c) {
     // The kernel's values are bytes over 255.
     const double scale = 255 / loader.input_scale;
@@ -72,46 +199,65 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
   return recipe;
 }
 
-fused::Window GpuRecipe::CropWindow(FusedSize image, Random* random) const {
+MixPlan GpuRecipe::DrawPlan(uint64_t seed, int64_t batch) const {
+  return DrawMix(mix_, {3, batch_.height, batch_.width},
+                 MixSeed(seed, /*epoch=*/0, batch));
+}
+
+fused::Window GpuRecipe::DrawWindow(FusedSize image, Random* random) const {
   fused::Window window;
   window.height = batch_.height;
   window.width = batch_.width;
-  window.top = Start(image.height, batch_.height, centre_, random);
-  window.left = Start(image.width, batch_.width, centre_, random);
+  if (window_.draw == nullptr) {
+    window.top = Start(image.height, batch_.height, centre_, random);
+    window.left = Start(image.width, batch_.width, centre_, random);
+    return window;
+  }
+  FusedParams params;
+  window_.draw(image, random, &params);
+  const float* h = params.projection.h;
+  if (batch_.sampling == fused::Sampling::kCrop) {
+    window.top = Rounded(h[5]);
+    window.left = Rounded(h[2]);
+    return window;
+  }
+  // Steps between pixels of the output, and half a step to its first.
+  window.height = Rounded(h[4] * batch_.height);
+  window.width = Rounded(h[0] * batch_.width);
+  window.top = Rounded(h[5] - 0.5 * h[4] + 0.5);
+  window.left = Rounded(h[2] - 0.5 * h[0] + 0.5);
   return window;
+}
+
+void GpuRecipe::Apply(const Part& part, FusedSize image, Random* random,
+                      fused::Recipe* recipe) {
+  FusedParams params;
+  if (part.op.draw != nullptr) part.op.draw(image, random, &params);
+  switch (part.kind) {
+    case Kind::kFlip:
+      recipe->flip ^= 1;
+      return;
+    case Kind::kJitter:
+      recipe->jitter = params.jitter;
+      return;
+    case Kind::kThird:
+      recipe->third = part.third;
+      if (part.third == fused::Third::kBlur) {
+        recipe->sigma = params.amount;
+        recipe->radius = part.op.radius;
+      }
+      return;
+  }
 }
 
 fused::Recipe GpuRecipe::Draw(FusedSize image, Random* random) const {
   fused::Recipe recipe;
-  FusedParams params;
-  if (kind_ != Kind::kCrop && kind_ != Kind::kResizedCrop) {
-    recipe.window = CropWindow(image, random);
-  }
-  if (op_.draw != nullptr) op_.draw(image, random, &params);
-  const float* h = params.projection.h;
-  switch (kind_) {
-    case Kind::kCrop:
-      recipe.window = {Rounded(h[5]), Rounded(h[2]), batch_.height,
-                       batch_.width};
-      break;
-    case Kind::kResizedCrop:
-      // Steps between pixels of the output, and half a step to its first.
-      recipe.window.height = Rounded(h[4] * batch_.height);
-      recipe.window.width = Rounded(h[0] * batch_.width);
-      recipe.window.top = Rounded(h[5] - 0.5 * h[4] + 0.5);
-      recipe.window.left = Rounded(h[2] - 0.5 * h[0] + 0.5);
-      break;
-    case Kind::kFlip:
-      recipe.flip = 1;
-      break;
-    case Kind::kJitter:
-      recipe.jitter = params.jitter;
-      break;
-    case Kind::kSolarize:
-      recipe.third = fused::Third::kSolarize;
-      break;
-    case Kind::kNothing:
-      break;
+  recipe.window = DrawWindow(image, random);
+  for (const Step& step : steps_) {
+    if (step.probability < 1 && random->Unit() >= step.probability) continue;
+    const size_t choice =
+        step.one_of.size() == 1 ? 0 : random->Below(step.one_of.size());
+    Apply(step.one_of[choice], image, random, &recipe);
   }
   return recipe;
 }

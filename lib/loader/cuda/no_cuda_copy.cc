@@ -24,4 +24,6 @@ absl::StatusOr<std::unique_ptr<DeviceCopy>> CudaCopy() {
   return BuiltWithout();
 }
 
+absl::StatusOr<double> CopyBytesPerSecond() { return BuiltWithout(); }
+
 }  // namespace feedrate

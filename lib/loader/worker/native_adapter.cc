@@ -11,6 +11,7 @@
 #include "lib/adapters/worker/time_epoch.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/cuda_copy.h"
+#include "lib/loader/cuda/limits_loader.h"
 #include "lib/loader/epoch.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/remote_source.h"
@@ -73,10 +74,10 @@ StorageCounts Since(const StorageCounts& before, StorageCounts now) {
 
 class NativeStream : public BatchStream {
  public:
-  // `source` is the epoch's, `before` what its store had done before it.
-  NativeStream(std::unique_ptr<Epoch> epoch, const Source& source,
+  // `loader` is the epoch's, `before` what its store had done before it.
+  NativeStream(std::unique_ptr<Epoch> epoch, const Loader& loader,
                std::optional<StorageCounts> before)
-      : epoch_(std::move(epoch)), source_(source), before_(before) {}
+      : epoch_(std::move(epoch)), loader_(loader), before_(before) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
     ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
@@ -89,14 +90,16 @@ class NativeStream : public BatchStream {
     ReportStages(*epoch_, reply);
     ReportFaults(*epoch_, reply);
     if (before_.has_value()) {
-      reply->storage = Since(*before_, *StorageOf(source_));
+      reply->storage = Since(*before_, *StorageOf(loader_.source()));
     }
+    reply->gpu_allocated_bytes = loader_.device_bytes();
+    reply->gpu_reserved_bytes = loader_.device_bytes();
     return absl::OkStatus();
   }
 
  private:
   std::unique_ptr<Epoch> epoch_;
-  const Source& source_;
+  const Loader& loader_;
   const std::optional<StorageCounts> before_;
 };
 
@@ -117,8 +120,8 @@ class NativeLoader : public PreparedLoader {
               StorageOf(loader_->source());
           ASSIGN_OR_RETURN(std::unique_ptr<Epoch> epoch,
                            loader_->StartEpoch(command.seed, 0, range));
-          return std::make_unique<NativeStream>(std::move(epoch),
-                                                loader_->source(), before);
+          return std::make_unique<NativeStream>(std::move(epoch), *loader_,
+                                                before);
         });
   }
 
@@ -140,6 +143,20 @@ class NativeLoader : public PreparedLoader {
   std::vector<float> sample_;
 };
 
+// Copies alone: the CPU decodes.
+absl::StatusOr<std::unique_ptr<PreparedLoader>> DeviceLimitsOf(
+    const TransformSpec& spec) {
+  if (spec.device != "cuda" || spec.loader->scope != kCopyScope) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("native uses no device but in the scope ", kCopyScope));
+  }
+  return MakeLimitsLoader([](double) -> absl::StatusOr<DeviceLimits> {
+    DeviceLimits limits;
+    ASSIGN_OR_RETURN(limits.copy_bytes_per_s, CopyBytesPerSecond());
+    return limits;
+  });
+}
+
 }  // namespace
 
 std::string NativeAdapter::version() const {
@@ -149,6 +166,7 @@ std::string NativeAdapter::version() const {
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
     const TransformSpec& spec, const LoaderInput& input) {
   cv::ocl::setUseOpenCL(false);
+  if (spec.loader->ablation == kDeviceLimits) return DeviceLimitsOf(spec);
   ASSIGN_OR_RETURN(const LoaderOptions options, NativeOptions(spec));
   ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                    NativeSource(*spec.loader, input));

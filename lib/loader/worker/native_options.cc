@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/file_source.h"
 #include "lib/loader/memory_source.h"
+#include "lib/loader/mix_spec.h"
 #include "lib/loader/open_remote_source.h"
 #include "lib/loader/shard_source.h"
 #include "lib/storage/store_spec.h"
@@ -19,17 +19,6 @@
 
 namespace feedrate {
 namespace {
-
-absl::StatusOr<MixOptions> MixOf(const TransformSpec& spec) {
-  MixOptions mix;
-  if (spec.loader->batch_transform == "mixup") mix.kind = MixKind::kMixup;
-  if (spec.loader->batch_transform == "cutmix") mix.kind = MixKind::kCutMix;
-  if (spec.native_op != kMixupOp && spec.native_op != kCutMixOp) return mix;
-  Params params(spec.params);
-  mix.alpha = params.NumberOr("alpha", 1);
-  RETURN_IF_ERROR(params.Finish());
-  return mix;
-}
 
 absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
   const LoaderSpec& loader = *spec.loader;
@@ -42,7 +31,7 @@ absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
   recipe.mean = loader.mean;
   recipe.std = loader.std;
   recipe.input_scale = loader.input_scale;
-  if (spec.native_op == kMixupOp || spec.native_op == kCutMixOp) return recipe;
+  if (IsMixOp(spec.native_op)) return recipe;
   ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
   return recipe;
 }
@@ -118,7 +107,7 @@ absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
   }
   LoaderOptions options;
   ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
-  ASSIGN_OR_RETURN(options.mix, MixOf(spec));
+  ASSIGN_OR_RETURN(options.mix, MixOptionsOf(spec));
   options.batch_size = static_cast<int>(loader.batch_size);
   options.workers = loader.workers;
   // All workers fill the same batch, so a batch ahead is one for all of them.

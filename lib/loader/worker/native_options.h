@@ -15,11 +15,6 @@
 
 namespace feedrate {
 
-// Native operations of a recipe whose only transform is at the batch stage.
-// `alpha=` among their params is that of Beta(alpha, alpha), 1 if left out.
-inline constexpr char kMixupOp[] = "feedrate::mixup";
-inline constexpr char kCutMixOp[] = "feedrate::cutmix";
-
 // InvalidArgument names what is not understood. REQUIRES: spec.loader, checked.
 absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec);
 

@@ -3,6 +3,9 @@
 // GPU), `init` (does not start), `lost` (the second GPU fell off the bus) or
 // `sparse` (a GPU of which only the name can be read). Clocks are of 1980 MHz
 // at most; FEEDRATE_FAKE_CLOCK_MHZ is what they run at, 1980 without.
+// FEEDRATE_FAKE_UTILISATION has percent of processors, memory, video decoder
+// and JPEG engines, as 80,30,10,95; 50 each without. 3 GiB of memory are in
+// use.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +28,24 @@ std::string Mode() {
 }
 
 bool IsL4(NvmlDevice device) { return reinterpret_cast<intptr_t>(device) == 2; }
+
+// The entry number `index` of FEEDRATE_FAKE_UTILISATION.
+unsigned Percent(int index) {
+  const char* at = std::getenv("FEEDRATE_FAKE_UTILISATION");
+  if (at == nullptr) return 50;
+  for (; index > 0 && at != nullptr; --index) {
+    at = std::strchr(at, ',');
+    if (at != nullptr) ++at;
+  }
+  return at == nullptr ? 0 : std::atoi(at);
+}
+
+NvmlReturn Engine(int index, unsigned* percent, unsigned* period_us) {
+  if (Mode() == "sparse") return kNotSupported;
+  *percent = Percent(index);
+  *period_us = 20000;
+  return kSuccess;
+}
 
 NvmlReturn CopyText(const char* text, char* out, unsigned length) {
   if (std::strlen(text) + 1 > length) return kInsufficientSize;
@@ -82,6 +103,8 @@ NvmlReturn nvmlDeviceGetName(NvmlDevice device, char* name, unsigned length) {
 NvmlReturn nvmlDeviceGetMemoryInfo(NvmlDevice device, NvmlMemory* memory) {
   if (Mode() == "sparse") return kNotSupported;
   memory->total = (IsL4(device) ? 23034ULL : 143771ULL) << 20;
+  memory->used = 3ULL << 30;
+  memory->free = memory->total - memory->used;
   return kSuccess;
 }
 
@@ -117,6 +140,23 @@ NvmlReturn nvmlDeviceGetClockInfo(NvmlDevice, int clock, unsigned* mhz) {
   const char* now = std::getenv("FEEDRATE_FAKE_CLOCK_MHZ");
   *mhz = now != nullptr ? std::atoi(now) : 1980;
   return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetUtilizationRates(NvmlDevice, NvmlUtilization* rates) {
+  if (Mode() == "sparse") return kNotSupported;
+  rates->gpu = Percent(0);
+  rates->memory = Percent(1);
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetDecoderUtilization(NvmlDevice, unsigned* percent,
+                                           unsigned* period_us) {
+  return Engine(2, percent, period_us);
+}
+
+NvmlReturn nvmlDeviceGetJpgUtilization(NvmlDevice, unsigned* percent,
+                                       unsigned* period_us) {
+  return Engine(3, percent, period_us);
 }
 
 NvmlReturn nvmlDeviceGetCurrentClocksThrottleReasons(

@@ -65,7 +65,9 @@ HostImage HostWindow(const HostImage& image, const Recipe& recipe,
     return HostTone(result, Tone::kSolarize, 128);
   }
   if (recipe.third == Third::kBlur) {
-    return Rounded(HostBlur(result, recipe.sigma, RadiusOf(recipe.sigma)));
+    const int radius =
+        recipe.radius > 0 ? recipe.radius : RadiusOf(recipe.sigma);
+    return Rounded(HostBlur(result, recipe.sigma, radius));
   }
   return result;
 }

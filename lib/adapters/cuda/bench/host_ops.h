@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/adapters/cuda/host_kernels.h"
-#include "lib/adapters/cuda/recipe.h"
+#include "lib/adapters/cuda/recipe_batch.h"
 
 namespace feedrate::fused {
 

@@ -234,13 +234,18 @@ void Timings::Bytes() {
   warp("flip bytes", bytes, flip_d, Edge::kZero, out, kSide);
   warp("resize bytes 256 to 512", bytes / 2 * 5, resize_d, Edge::kReplicate,
        large, twice);
-  for (const int radius : {2, 6}) {
-    Time("gaussian blur bytes, radius " + std::to_string(radius), bytes,
-         [&, radius] {
-           return BlurBytes(in.device(), amounts_d.data(), batch_, radius,
-                            out.device(), kSide.height, kSide.width, nullptr);
-         });
-  }
+  const auto blur = [&](const std::string& path_name, BlurPath path) {
+    for (const int radius : {1, 2, 6}) {
+      Time("gaussian blur bytes, radius " + std::to_string(radius) + path_name,
+           bytes, [&, radius] {
+             return BlurBytes(in.device(), amounts_d.data(), batch_, radius,
+                              out.device(), kSide.height, kSide.width, nullptr,
+                              path);
+           });
+    }
+  };
+  blur(", strips", BlurPath::kStrips);
+  blur(", tiles", BlurPath::kTiles);
   Time("posterize bytes", bytes, [&] {
     return ToneBytes(in.device(), Tone::kPosterize, amounts_d.data(), batch_,
                      out.device(), nullptr);

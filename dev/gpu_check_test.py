@@ -1,0 +1,67 @@
+"""What gpu_check.py holds rows to."""
+
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+import gpu_check
+
+
+def loader_row(**changes):
+    row = {
+        "record": "row",
+        "mode": "pipeline",
+        "library": "cuda",
+        "transform": "HorizontalFlip",
+        "settings": {"nvjpeg": "hardware"},
+        "status": "ok",
+        "reason": "",
+        "throughput": 20000.0,
+        "labels": [],
+        "warnings": [],
+        "limit": {"name": "jpeg_decode_cpu_and_engine", "throughput": 25000.0},
+        "of_limit": 0.8,
+        "gpu_memory": {
+            "peak_allocated_bytes": 5 << 20,
+            "peak_reserved_bytes": 5 << 20,
+        },
+        "loader": {"gpu": {"samples": 3, "busy": 0.25, "jpeg_busy": 0.9}},
+    }
+    return row | changes
+
+
+class GpuCheckTest(unittest.TestCase):
+    def problems(self, **changes):
+        return gpu_check.check_rows([loader_row(**changes)], "cuda")
+
+    def test_a_good_row_of_a_loader(self):
+        self.assertEqual(self.problems(), [])
+        self.assertEqual(self.problems(transform="RandomCrop224", limit={}), [])
+
+    def test_what_it_must_not_lack(self):
+        for changes, words in (
+            ({"limit": {}}, "without a limit"),
+            ({"gpu_memory": {}}, "peak of GPU memory"),
+            ({"loader": {}}, "utilisation"),
+            ({"status": "failed", "reason": "no GPU"}, "failed: no GPU"),
+        ):
+            (problem,) = self.problems(**changes)
+            self.assertIn(words, problem)
+        self.assertEqual(gpu_check.check_rows([], "cuda"), ["no rows of cuda"])
+
+    def test_the_table_tells_limit_and_engines(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rows.jsonl"
+            path.write_text(json.dumps(loader_row()) + "\n")
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                gpu_check.show(gpu_check.read_rows(path))
+        self.assertIn("80% of jpeg_decode_cpu_and_engine", out.getvalue())
+        self.assertIn("JPEG engines 90%", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

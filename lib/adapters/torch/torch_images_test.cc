@@ -1,0 +1,152 @@
+#include "lib/adapters/torch/torch_images.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/adapters/torch/arm_blas.h"
+#include "lib/adapters/torch/torch_adapter.h"
+#include "lib/adapters/worker/device_timing.h"
+#include "lib/adapters/worker/host_probe.h"
+#include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/media/convert_corpus.h"
+#include "lib/media/corpus.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr ItemSize kSize = {1, 30, 40, 3};
+constexpr int64_t kBytes = int64_t{3} * 30 * 40;
+
+Corpus Planes(const std::vector<ItemSize>& sizes) {
+  return ConvertCorpus(SmallCorpus(sizes), {DType::kUint8, Layout::kChw, 0}, 1)
+      .value();
+}
+
+// The CPU as a device that counts what happens on it.
+class CountingProbe : public HostProbe {
+ public:
+  explicit CountingProbe(std::vector<std::string>* log) : log_(log) {}
+  void Flush() override { log_->push_back("flush"); }
+  void Begin() override { log_->push_back("begin"); }
+  double End() override {
+    log_->push_back("end");
+    return 0.5;
+  }
+
+ private:
+  std::vector<std::string>* const log_;
+};
+
+class TorchImagesTest : public ::testing::Test {
+ protected:
+  TorchImagesTest()
+      : adapter_([this] { return std::make_unique<CountingProbe>(&log_); },
+                 "cpu") {}
+
+  std::unique_ptr<PreparedTransform> Prepare(
+      const std::string& op, const std::vector<std::string>& params,
+      int64_t batch, const Corpus& corpus) {
+    TransformSpec spec;
+    spec.device = "cuda";
+    spec.native_op = op;
+    spec.params = params;
+    spec.batch = batch;
+    absl::StatusOr<std::unique_ptr<PreparedTransform>> prepared =
+        adapter_.Prepare(spec, corpus);
+    EXPECT_TRUE(prepared.ok()) << prepared.status();
+    return prepared.ok() ? std::move(*prepared) : nullptr;
+  }
+
+  static TimeReply Time(int64_t count, int64_t chunk, int64_t num_items,
+                        PreparedTransform* transform) {
+    TimingPlan plan;
+    plan.count = count;
+    plan.chunk = chunk;
+    plan.num_items = num_items;
+    return TimeOnDevice(plan, /*cold=*/true, transform, nullptr);
+  }
+
+  std::vector<std::string> log_;
+  TorchAdapter adapter_;
+};
+
+const std::vector<std::string> kFlip = {"dims=(-1)"};
+
+TEST_F(TorchImagesTest, ABatchIsOneCallOnOneTensor) {
+  const Corpus corpus = Planes({kSize, kSize, kSize, kSize});
+  const auto transform = Prepare("at::flip", kFlip, 2, corpus);
+  ASSERT_NE(transform, nullptr);
+  EXPECT_FALSE(transform->per_sample_loop());
+  const TimeReply reply = Time(4, 2, 4, transform.get());
+  EXPECT_EQ(reply.items, 4);
+  EXPECT_THAT(reply.samples_s, ElementsAre(0.5, 0.5));
+  EXPECT_EQ(reply.device->bytes_in, 4 * kBytes);
+  EXPECT_EQ(reply.device->bytes_out, 4 * kBytes);
+  EXPECT_THAT(log_,
+              ElementsAre("flush", "begin", "end", "flush", "begin", "end"));
+}
+
+TEST_F(TorchImagesTest, BatchesGoRoundTheItems) {
+  const Corpus corpus = Planes({kSize, kSize, kSize});
+  for (const int64_t batch : {2, 5}) {
+    const auto transform = Prepare("at::flip", kFlip, batch, corpus);
+    ASSERT_NE(transform, nullptr);
+    const TimeReply reply = Time(10, batch, 3, transform.get());
+    EXPECT_EQ(reply.items, 10);
+    EXPECT_EQ(reply.device->bytes_out, 10 * kBytes) << batch;
+    // Not from the beginning, and round a part of the items.
+    EXPECT_EQ(Time(10, batch, 2, transform.get()).device->bytes_out,
+              10 * kBytes)
+        << batch;
+  }
+}
+
+TEST_F(TorchImagesTest, OutputsOfBatchesAreThoseOfImages) {
+  const Corpus corpus = Planes({kSize, kSize, kSize});
+  const auto one = Prepare("at::flip", kFlip, 0, corpus);
+  const auto many = Prepare("at::flip", kFlip, 3, corpus);
+  for (int64_t item = 0; item < 3; ++item) {
+    const absl::StatusOr<Output> a = one->RunForOutput(item);
+    const absl::StatusOr<Output> b = many->RunForOutput(item);
+    ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
+    EXPECT_THAT(b->shape, ElementsAre(3, 30, 40));
+    EXPECT_EQ(std::memcmp(a->data, b->data, kBytes), 0) << item;
+  }
+}
+
+TEST_F(TorchImagesTest, WhatMakesNoBatchGoesOneByOne) {
+  const Corpus corpus = Planes({kSize, {1, 20, 10, 3}});
+  const auto sizes = Prepare("at::flip", kFlip, 2, corpus);
+  ASSERT_NE(sizes, nullptr);
+  EXPECT_TRUE(sizes->per_sample_loop());
+  // Each image's own bytes, whichever came last.
+  const TimeReply reply = Time(2, 2, 2, sizes.get());
+  EXPECT_EQ(reply.device->bytes_out, kBytes + 3 * 20 * 10);
+  EXPECT_EQ(reply.device->bytes_in, kBytes + 3 * 20 * 10);
+  EXPECT_FALSE(Prepare("at::flip", kFlip, 0, corpus)->per_sample_loop())
+      << "no batch was asked for";
+  const Corpus same = Planes({kSize, kSize});
+  EXPECT_TRUE(Prepare("at::rot90+at::contiguous",
+                      {"k=uniform(0,3)", "dims=(-2,-1)"}, 2, same)
+                  ->per_sample_loop());
+  EXPECT_FALSE(
+      Prepare("at::rot90+at::contiguous", {"k=1", "dims=(-2,-1)"}, 2, same)
+          ->per_sample_loop());
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  feedrate::AvoidHiddenSve(argv);
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

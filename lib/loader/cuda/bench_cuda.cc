@@ -1,0 +1,147 @@
+// The loader of cuda for dev/gpu_duel_dali.py and for sanitizers: one epoch for
+// each line read, in this process alone.
+//
+//   bazel-bin/lib/loader/cuda/bench_cuda --folder=images --work=crop
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "gflags/gflags.h"
+#include "lib/base/choice.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/loader/cuda/gpu_loader.h"
+#include "lib/loader/file_source.h"
+#include "lib/loader/source.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
+
+DEFINE_string(folder, "", "FOLDER: of JPEG files");
+DEFINE_string(work, "crop",
+              "WORD: a crop of 224 or a resized one, both flipped half of the "
+              "time, or a recipe that models are trained with "
+              "{crop|resized_crop|mixup|cutmix|three_augment}");
+DEFINE_string(nvjpeg, "auto",
+              "WORD: what decodes beside the CPU {auto|hardware|gpu|both|off}");
+DEFINE_int32(workers, 12, "N: threads that decode on the CPU");
+DEFINE_int32(prefetch, 2, "N: batches that are worked ahead");
+DEFINE_int64(batch_size, 256, "N: images of a batch");
+DEFINE_int64(items, 4096, "N: images of an epoch");
+
+namespace feedrate {
+namespace {
+
+constexpr char kFlip[] = "0.5 flip{axis=horizontal}";
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "bench_cuda";
+  info.summary = "an epoch of the loader of cuda for each line read";
+  info.usage = "--folder=FOLDER [flags]";
+  info.description =
+      "Decodes on the CPU and by nvJPEG, normalised batches on the device.\n"
+      "Answers each line with {\"items\":…,\"elapsed_s\":…}.";
+  info.examples = {"yes | head -3 | bench_cuda --folder=images --work=crop"};
+  info.flag_files = {"lib/loader/cuda/bench_cuda.cc"};
+  return info;
+}
+
+void SetWork(TransformSpec* spec) {
+  spec->native_op = "feedrate::steps";
+  if (FLAGS_work == "mixup" || FLAGS_work == "cutmix") {
+    spec->native_op = absl::StrCat("feedrate::", FLAGS_work);
+    spec->loader->batch_transform = FLAGS_work;
+  } else if (FLAGS_work == "resized_crop") {
+    spec->loader->is_crop = true;
+    spec->params = {
+        "step1=resized_crop{size=(224,224);scale=(0.08,1.0);"
+        "ratio=(0.75,1.3333333333)}",
+        absl::StrCat("step2=", kFlip)};
+  } else if (FLAGS_work == "three_augment") {
+    spec->params = {absl::StrCat("step1=", kFlip),
+                    "step2=jitter{saturation=0} | "
+                    "tone{kind=solarize;amount=128} | "
+                    "gaussian_blur{size=5;sigma=2.0}",
+                    "step3=jitter{brightness=U(0.7,1.3);contrast=U(0.7,1.3);"
+                    "saturation=U(0.7,1.3)}"};
+  } else {
+    spec->params = {absl::StrCat("step1=", kFlip)};
+  }
+}
+
+TransformSpec SpecFromFlags() {
+  TransformSpec spec;
+  spec.library = "cuda";
+  spec.transform = FLAGS_work;
+  spec.device = "cuda";
+  LoaderSpec& loader = spec.loader.emplace();
+  loader.scope = kDecodeScope;
+  loader.source = "files";
+  loader.batch_size = FLAGS_batch_size;
+  loader.workers = FLAGS_workers;
+  loader.prefetch = FLAGS_prefetch;
+  loader.channels = 3;
+  loader.crop = 224;
+  loader.crop_position = "random";
+  loader.mean = {0.485, 0.456, 0.406};
+  loader.std = {0.229, 0.224, 0.225};
+  loader.input_scale = 255;
+  loader.on_error = "fail";
+  if (FLAGS_nvjpeg != "auto") loader.settings["nvjpeg"] = FLAGS_nvjpeg;
+  SetWork(&spec);
+  return spec;
+}
+
+absl::StatusOr<std::vector<SourceFile>> FilesFromFlags() {
+  if (FLAGS_folder.empty()) {
+    return absl::InvalidArgumentError("--folder is missing");
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Source> source,
+                   FolderSource(FLAGS_folder));
+  std::vector<SourceFile> files;
+  for (int64_t i = 0; i < source->size(); ++i) {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(source->name(i)));
+    files.push_back({source->name(i), static_cast<int64_t>(bytes.size())});
+  }
+  if (files.empty()) {
+    return absl::NotFoundError(absl::StrCat(FLAGS_folder, " has no images"));
+  }
+  return files;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  RETURN_IF_ERROR(CheckChoice(
+      "--work", FLAGS_work,
+      {"crop", "resized_crop", "mixup", "cutmix", "three_augment"}));
+  ASSIGN_OR_RETURN(const std::vector<SourceFile> files, FilesFromFlags());
+  const TransformSpec spec = SpecFromFlags();
+  RETURN_IF_ERROR(CheckLoaderSpec(*spec.loader));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PreparedLoader> loader,
+                   MakeGpuLoader(spec, files));
+  EpochCommand command;
+  command.count = FLAGS_items;
+  for (std::string line; std::getline(std::cin, line); ++command.seed) {
+    ASSIGN_OR_RETURN(const EpochReply reply, loader->RunEpoch(command));
+    std::cout << absl::StrFormat("{\"items\":%d,\"elapsed_s\":%.9f}\n",
+                                 reply.items, reply.elapsed_s)
+              << std::flush;
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

@@ -1,0 +1,258 @@
+// The loader of cuda and the copy of the native loader, on a GPU: batches held
+// against those of the CPU. What they draw and who makes what is tested without
+// one, in gpu_recipe_test and batch_queue_test.
+#include "lib/loader/cuda/gpu_loader.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/loader/cuda/batch_queue.h"
+#include "lib/loader/cuda/chunk_maker.h"
+#include "lib/loader/cuda/cuda_copy.h"
+#include "lib/loader/cuda/cuda_loader_adapter.h"
+#include "lib/loader/cuda/device_block.h"
+#include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/cuda/nvjpeg.h"
+#include "lib/loader/cuda/testing/recipe_batches.h"
+#include "lib/loader/fault_list.h"
+#include "lib/loader/testing/test_files.h"
+#include "lib/loader/worker/native_adapter.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+std::string NoGpu() {
+  int devices = 0;
+  const cudaError_t found = cudaGetDeviceCount(&devices);
+  if (found == cudaSuccess && devices > 0) return "";
+  cudaGetLastError();
+  return absl::StrFormat("no CUDA device: %s", cudaGetErrorString(found));
+}
+
+class GpuLoaderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = NoGpu();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+std::vector<SourceFile> FilesOf(const std::string& folder) {
+  std::vector<SourceFile> files;
+  for (int i = 0; i < kTestFiles; ++i) {
+    const std::string path = absl::StrFormat("%s/%03d.jpg", folder, i);
+    files.push_back(
+        {path, static_cast<int64_t>(ReadFile(path).value().size())});
+  }
+  return files;
+}
+
+// Pieces of six, so that a batch is of more than one.
+TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
+                       std::unique_ptr<NvJpegDecoder> decoder) {
+  const GpuRecipe recipe = GpuRecipe::Create(spec).value();
+  const std::vector<SourceFile> files = FilesOf(folder);
+  const ChunkContext context = {files, recipe, false};
+  const auto maker = ChunkMaker::Create(context, std::move(decoder)).value();
+  const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
+  DeviceBlock blocks[2];
+  TestBatches batches(2);
+  FaultList faults;
+  BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes());
+  while (const auto piece = queue.Take(6)) {
+    Chunk chunk;
+    chunk.piece = *piece;
+    for (int i = 0; i < piece->samples(); ++i) {
+      chunk.positions.push_back(piece->batch * kTestBatch + piece->PlaceOf(i));
+    }
+    chunk.items = chunk.positions;
+    chunk.seed = kTestSeed;
+    chunk.mix = recipe.DrawPlan(kTestSeed, piece->batch);
+    DeviceBlock& block = blocks[piece->slot];
+    EXPECT_TRUE(block.ReserveExactly(piece->size * values * 4).ok());
+    chunk.batch = reinterpret_cast<float*>(block.data());
+    const absl::Status made = maker->Make(chunk, &faults);
+    EXPECT_TRUE(made.ok()) << made;
+    batches[piece->batch].resize(piece->size * values);
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(cudaMemcpy(batches[i].data(), blocks[i].data(),
+                         batches[i].size() * 4, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+  }
+  return batches;
+}
+
+void Compare(const std::string& transform, int crop, const Levels& allowed,
+             std::unique_ptr<NvJpegDecoder> decoder = nullptr) {
+  SCOPED_TRACE(transform);
+  const std::string folder = TestFolder(kTestFiles);
+  const TestBatches wanted =
+      CpuBatches(RecipeSpec(transform, {"native", "opencv"}, crop), folder);
+  const TestBatches made = GpuBatches(RecipeSpec(transform, {"cuda"}, crop),
+                                      folder, std::move(decoder));
+  ASSERT_EQ(wanted.size(), made.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Levels levels = DifferenceOf(wanted[i], made[i]);
+    EXPECT_LE(levels.greatest, allowed.greatest) << "batch " << i;
+    EXPECT_LE(levels.mean, allowed.mean) << "batch " << i;
+  }
+}
+
+constexpr Levels kEqual = {0.02, 0.01};
+
+TEST_F(GpuLoaderTest, BatchesAreThoseOfTheCpu) {
+  Compare("HorizontalFlip", 24, kEqual);
+  Compare("HorizontalFlip", 64, kEqual);
+  Compare("RandomCrop224", 224, kEqual);
+  Compare("Solarize", 24, kEqual);
+  Compare("Mixup", 24, kEqual);
+  Compare("CutMix", 24, kEqual);
+  // The CPU rounds after each step.
+  Compare("ThreeAugment", 24, {5, 1});
+}
+
+TEST_F(GpuLoaderTest, EnginesDecodeNearlyTheSame) {
+  const auto library = NvJpeg::Load();
+  if (!library.ok()) GTEST_SKIP() << library.status().message();
+  for (const NvjpegBackend backend : {kNvjpegHardware, kNvjpegGpuHybrid}) {
+    auto decoder = NvJpegDecoder::Create(**library, backend);
+    if (absl::IsUnavailable(decoder.status())) {
+      std::cout << "no such engine: " << decoder.status() << "\n";
+      continue;
+    }
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    // They do not smooth colours between pixels, and these have edges.
+    Compare("Mixup", 24, {255, 12}, *std::move(decoder));
+  }
+}
+
+TEST_F(GpuLoaderTest, EpochsWithAFileThatIsBroken) {
+  for (const char* nvjpeg : {"off", "auto"}) {
+    SCOPED_TRACE(nvjpeg);
+    TransformSpec spec = RecipeSpec("CutMix", {"cuda"}, 24);
+    spec.device = "cuda";
+    spec.loader->on_error = "skip";
+    if (std::strcmp(nvjpeg, "off") == 0) {
+      spec.loader->settings = {{"nvjpeg", "off"}};
+    }
+    LoaderInput input;
+    input.files = FilesOf(TestFolder(kTestFiles, {3}));
+    CudaLoaderAdapter adapter;
+    const auto loader = adapter.PrepareLoader(spec, input);
+    ASSERT_TRUE(loader.ok()) << loader.status();
+    EpochCommand command;
+    command.count = 2 * kTestFiles;
+    for (int i = 0; i < 3; ++i) {
+      const auto reply = (*loader)->RunEpoch(command);
+      ASSERT_TRUE(reply.ok()) << reply.status();
+      EXPECT_EQ(reply->items, 2 * kTestFiles);
+      EXPECT_EQ(reply->batches, 3);
+      EXPECT_EQ(reply->bytes_out, 2 * kTestFiles * 3 * 24 * 24 * 4);
+      EXPECT_GT(reply->gpu_allocated_bytes, 3 * kTestBatch * 24 * 24 * 4);
+      // An engine may decode what there is and say nothing.
+      if (!spec.loader->settings.empty()) {
+        EXPECT_EQ(reply->errors_total, 2);
+        EXPECT_THAT(reply->errors.at(0).path, HasSubstr("003.jpg"));
+      }
+    }
+  }
+}
+
+TEST_F(GpuLoaderTest, CopiesFromPinnedMemory) {
+  const auto memory = PinnedMemory().value();
+  const auto copy = CudaCopy().value();
+  constexpr int kValues = 100000;
+  const auto host = memory->Allocate(kValues * sizeof(float)).value();
+  for (int slot = 0; slot < copy->slots(); ++slot) {
+    for (int i = 0; i < kValues; ++i) host->data()[i] = i + 0.5f * slot;
+    const auto device = copy->Copy(host->data(), kValues * sizeof(float), slot);
+    ASSERT_TRUE(device.ok()) << device.status();
+    // The copy is there: what the host does now does not change it.
+    std::memset(host->data(), 0, kValues * sizeof(float));
+    std::vector<float> back(kValues);
+    ASSERT_EQ(cudaMemcpy(back.data(), *device, kValues * sizeof(float),
+                         cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    EXPECT_EQ(back[1], 1 + 0.5f * slot);
+    EXPECT_EQ(back[kValues - 1], kValues - 1 + 0.5f * slot);
+  }
+  EXPECT_EQ(copy->device_bytes(),
+            copy->slots() * static_cast<int64_t>(kValues * sizeof(float)));
+}
+
+TEST_F(GpuLoaderTest, TheNativeLoaderCopies) {
+  TransformSpec spec = RecipeSpec("HorizontalFlip", {"opencv"}, 24);
+  spec.device = "cuda";
+  spec.loader->scope = kCopyScope;
+  LoaderInput input;
+  input.files = FilesOf(TestFolder(kTestFiles));
+  NativeAdapter adapter;
+  const auto loader = adapter.PrepareLoader(spec, input);
+  ASSERT_TRUE(loader.ok()) << loader.status();
+  EpochCommand command;
+  command.count = 40;
+  for (int i = 0; i < 3; ++i) {
+    const auto reply = (*loader)->RunEpoch(command);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->items, 40);
+    EXPECT_EQ(reply->stages.back().name, "copy");
+    EXPECT_EQ(reply->gpu_reserved_bytes, 2 * kTestBatch * 3 * 24 * 24 * 4);
+  }
+}
+
+TEST_F(GpuLoaderTest, LimitsOfTheDevice) {
+  TransformSpec spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  spec.device = "cuda";
+  spec.loader->ablation = kDeviceLimits;
+  LoaderInput input;
+  input.files = FilesOf(TestFolder(kTestFiles));
+  CudaLoaderAdapter adapter;
+  const auto loader = adapter.PrepareLoader(spec, input);
+  ASSERT_TRUE(loader.ok()) << loader.status();
+  EpochCommand command;
+  command.limit_s = 0.1;
+  const auto reply = (*loader)->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_GT(reply->device_limits->copy_bytes_per_s, 1e6);
+}
+
+TEST(WithoutAGpuTest, EverythingSaysSo) {
+  if (NoGpu().empty()) GTEST_SKIP() << "there is a GPU";
+  const auto says_so = AnyOf(HasSubstr("no GPU"), HasSubstr("CUDA"));
+  TransformSpec spec = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
+  spec.device = "cuda";
+  LoaderInput input;
+  input.files = FilesOf(TestFolder(kTestFiles));
+  CudaLoaderAdapter adapter;
+  EXPECT_THAT(
+      std::string(adapter.PrepareLoader(spec, input).status().message()),
+      says_so);
+  EXPECT_THAT(std::string(PinnedMemory().status().message()), says_so);
+  EXPECT_THAT(std::string(CudaCopy().status().message()), says_so);
+  EXPECT_THAT(std::string(CopyBytesPerSecond().status().message()), says_so);
+  spec.device = "cpu";
+  EXPECT_THAT(
+      std::string(adapter.PrepareLoader(spec, input).status().message()),
+      HasSubstr("to device cuda"));
+}
+
+}  // namespace
+}  // namespace feedrate
