@@ -12,6 +12,7 @@
 #include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/device_memory.h"
 #include "lib/adapters/cuda/recipe.h"
+#include "lib/adapters/cuda/recipe_batch.h"
 #include "lib/adapters/worker/random.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
@@ -47,12 +48,11 @@ absl::Status ClipMaker::Decode(const SourceFile& file) {
   return reader_->Read(file.frames, frames_.data());
 }
 
-absl::Status ClipMaker::Launch(int frames, uint64_t seed, float* out) {
+absl::Status ClipMaker::Launch(int frames, Random random, float* out) {
   const auto bytes =
       static_cast<int64_t>(frames * (sizeof(ByteImage) + sizeof(Recipe)));
   RETURN_IF_ERROR(host_heads_.Reserve(bytes));
   RETURN_IF_ERROR(heads_.Reserve(bytes));
-  Random random(seed);
   // One draw: all frames of a clip are changed in the same way.
   const Recipe drawn = recipe_.Draw({info_.height, info_.width}, &random);
   auto* const images = reinterpret_cast<ByteImage*>(host_heads_.data());
@@ -76,7 +76,7 @@ absl::Status ClipMaker::Launch(int frames, uint64_t seed, float* out) {
   return CudaStatus(cudaStreamSynchronize(stream_.get()), "the recipe");
 }
 
-absl::Status ClipMaker::Make(const SourceFile& file, uint64_t seed,
+absl::Status ClipMaker::Make(const SourceFile& file, Random random,
                              float* out) {
   const int64_t start = MonotonicNs();
   const absl::Status decoded = Decode(file);
@@ -84,7 +84,7 @@ absl::Status ClipMaker::Make(const SourceFile& file, uint64_t seed,
   RETURN_IF_ERROR(decoded);
   const int64_t launched = MonotonicNs();
   const absl::Status made =
-      Launch(static_cast<int>(file.frames.size()), seed, out);
+      Launch(static_cast<int>(file.frames.size()), random, out);
   times_.augment_s += SecondsSince(launched);
   return made;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/adapters/worker/random.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/nvdec/cuda_stream.h"
@@ -32,7 +33,7 @@ class ClipMaker {
   // Decodes the clip of `file`, and crop, transform and normalisation of all
   // its frames are one launch with one draw. Waits until they are at `out`, in
   // device memory: float32 TCHW. InvalidArgument when the file cannot be used.
-  absl::Status Make(const SourceFile& file, uint64_t seed, float* out);
+  absl::Status Make(const SourceFile& file, Random random, float* out);
 
   const ClipTimes& times() const { return times_; }
   int64_t cpu_frames() const { return reader_->cpu_frames(); }
@@ -42,7 +43,7 @@ class ClipMaker {
   ClipMaker(const GpuRecipe& recipe, CudaStream stream)
       : recipe_(recipe), stream_(std::move(stream)) {}
   absl::Status Decode(const SourceFile& file);
-  absl::Status Launch(int frames, uint64_t seed, float* out);
+  absl::Status Launch(int frames, Random random, float* out);
 
   const GpuRecipe& recipe_;
   const CudaStream stream_;

@@ -37,10 +37,6 @@ constexpr int kMostFaults = 16;
 // one that the fastest threads begin.
 constexpr int kMoreSlots = 2;
 
-uint64_t SeedOf(uint64_t seed, int64_t item) {
-  return seed * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(item);
-}
-
 // What an epoch works on.
 struct ClipContext {
   const std::vector<SourceFile>& files;
@@ -57,7 +53,7 @@ absl::Status MakeUsable(const ClipContext& context, int64_t item, uint64_t seed,
   for (int i = 0; i < kMostFaults; ++i) {
     const int64_t at = (item + i) % count;
     const SourceFile& file = context.files[at];
-    const absl::Status made = maker->Make(file, SeedOf(seed, at), out);
+    const absl::Status made = maker->Make(file, ItemRandom(seed, at), out);
     if (made.ok()) return made;
     // What is wrong with the device is wrong with every file.
     if (!context.skip_faults || !absl::IsInvalidArgument(made)) {
@@ -79,6 +75,7 @@ class NvdecEpoch : public BatchStream {
              TakenMemory* taken)
       : context_(context),
         command_(command),
+        batch_size_(batch_size),
         slots_(slots),
         taken_(*taken),
         queue_(command.count, batch_size, static_cast<int>(slots.size())) {
@@ -129,7 +126,8 @@ class NvdecEpoch : public BatchStream {
     while (const std::optional<BatchQueue::Piece> piece = queue_.Take(1)) {
       auto* const out = reinterpret_cast<float*>(slots_[piece->slot].data()) +
                         piece->at * context_.values;
-      const int64_t item = (command_.first + piece->first) % count;
+      const int64_t place = piece->batch * batch_size_ + piece->at;
+      const int64_t item = (command_.first + place) % count;
       const absl::Status made =
           MakeUsable(context_, item, command_.seed, maker, out, &faults_);
       if (!made.ok()) return queue_.Fail(made);
@@ -145,6 +143,7 @@ class NvdecEpoch : public BatchStream {
 
   const ClipContext& context_;
   const EpochCommand command_;
+  const int batch_size_;
   const std::vector<DeviceBlock>& slots_;
   TakenMemory& taken_;
   BatchQueue queue_;
@@ -170,8 +169,8 @@ class NvdecLoader : public PreparedLoader {
     ASSIGN_OR_RETURN(engine_rate_, EngineRate(context_.files, threads));
     taken_.emplace();
     for (DeviceBlock& slot : slots_) {
-      RETURN_IF_ERROR(slot.Reserve(spec_.batch_size * context_.values *
-                                   static_cast<int64_t>(sizeof(float))));
+      RETURN_IF_ERROR(slot.ReserveExactly(spec_.batch_size * context_.values *
+                                          static_cast<int64_t>(sizeof(float))));
     }
     for (int i = 0; i < threads; ++i) {
       ASSIGN_OR_RETURN(makers_.emplace_back(), ClipMaker::Create(recipe_));
@@ -197,7 +196,7 @@ class NvdecLoader : public PreparedLoader {
     auto* const out = reinterpret_cast<float*>(slots_[0].data());
     const int64_t at = item % static_cast<int64_t>(context_.files.size());
     RETURN_IF_ERROR(
-        makers_[0]->Make(context_.files[at], SeedOf(seed, at), out));
+        makers_[0]->Make(context_.files[at], ItemRandom(seed, at), out));
     sample_.resize(context_.values);
     RETURN_IF_ERROR(CudaStatus(
         cudaMemcpy(sample_.data(), out, sample_.size() * sizeof(float),
@@ -258,6 +257,9 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
   if (files.empty()) return absl::InvalidArgumentError("there are no clips");
   RETURN_IF_ERROR(CheckSpec(spec, files));
   ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
+  if (recipe.mixes()) {
+    return absl::InvalidArgumentError("the loader of nvdec mixes no clips");
+  }
   // Threads that wait for the device leave the processor to those that parse.
   // An error says that the device is in use already, as after another job.
   cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
