@@ -125,20 +125,20 @@ programs=(//tools/micro:micro //tools/pipeline:pipeline //tools/plan:plan
 workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
   //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
   //lib/loader/nvdec:worker_nvdec)
-benches=(//lib/adapters/cuda/bench:cuda_bench //lib/loader/nvdec:nvdec_check)
-# What gpu_check.sh checks and times the loader with.
+bench=//lib/adapters/cuda/bench:cuda_bench
+# What gpu_check.sh checks and times the loaders with.
 loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
-  //lib/media:write_synthetic)
+  //lib/media:write_synthetic //lib/loader/nvdec:nvdec_check)
 
 if [[ -z "${BUILT:-}" ]]; then
   "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${loader[@]}" "${benches[@]}"
+    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench"
 fi
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
-for label in "${benches[@]}"; do add "$label" .; done
+add "$bench" .
 for name in "${ffmpeg_needed[@]}"; do
   [[ -e "$folder/lib/$name" ]] || add_ffmpeg "$name"
 done

@@ -6,11 +6,11 @@
 #   ./gpu_check.sh [PART...]
 #
 # Parts: bench, peers, sanitizer, micro, oom, loader_test, loader_sanitizer,
-# pipeline, copy, training, video, nvdec; all when none is named. The loader's parts
-# take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that do
-# every transform), SOME (transforms in batches), L2, DATASET (of pipeline, copy and
-# training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a command) and PYTHON change
-# what is run; rows are kept in rows/.
+# pipeline, copy, training, video, nvdec, nvdec_sanitizer; all when none is named.
+# The loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
+# (libraries that do every transform), SOME (transforms in batches), L2, DATASET (of
+# pipeline, copy and training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a command)
+# and PYTHON change what is run; rows are kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -96,11 +96,6 @@ sanitizer() {
     title "compute-sanitizer $tool"
     check "$tool" bash -c "compute-sanitizer --tool $tool --error-exitcode 9 \
       ./cuda_bench --only=check | grep -v '^ok' | tail -4; exit \${PIPESTATUS[0]}"
-    [[ -x nvdec_check ]] || continue
-    title "compute-sanitizer $tool, NVDEC"
-    check "$tool nvdec" bash -c "compute-sanitizer --tool $tool \
-      --error-exitcode 9 ./nvdec_check --videos=1 | tail -8
-      code=\${PIPESTATUS[0]}; exit \$((code == 4 ? 0 : code))"
   done
 }
 
@@ -217,14 +212,29 @@ video() {
     rows/video_pipeline.jsonl
 }
 
+nvdec_sanitizer() {
+  local tool
+  if ! command -v compute-sanitizer >/dev/null || [[ ! -x bin/nvdec_check ]]; then
+    title "no compute-sanitizer or no nvdec_check here: left out"
+    return
+  fi
+  for tool in memcheck racecheck; do
+    title "compute-sanitizer $tool, NVDEC"
+    # 4: it has said that there is no engine.
+    check "$tool nvdec" bash -c "compute-sanitizer --tool $tool \
+      --error-exitcode 9 bin/nvdec_check --videos=1 | tail -8
+      code=\${PIPESTATUS[0]}; exit \$((code == 4 ? 0 : code))"
+  done
+}
+
 nvdec() {
   local container code cores
-  if [[ ! -x nvdec_check ]]; then
+  if [[ ! -x bin/nvdec_check ]]; then
     title "no nvdec_check here: NVDEC is left out"
     return
   fi
   title "frames of NVDEC against those of the CPU"
-  ./nvdec_check --videos=2
+  bin/nvdec_check --videos=2
   code=$?
   # It has said what is missing.
   if ((code == 4)); then return; fi
@@ -251,7 +261,7 @@ nvdec() {
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
 for part in "${@:-bench peers sanitizer micro oom loader_test \
-  loader_sanitizer pipeline copy training video nvdec}"; do
+  loader_sanitizer pipeline copy training video nvdec nvdec_sanitizer}"; do
   for one in $part; do "$one"; done
 done
 title "$failed checks failed"
