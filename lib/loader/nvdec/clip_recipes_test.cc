@@ -28,6 +28,7 @@ TransformSpec SpecOf(const Catalogue& catalogue, const Transform& transform,
   LoaderSpec& loader = spec.loader.emplace();
   loader.scope = "decode_dataloader_augment";
   loader.source = "files";
+  loader.channels = 3;
   loader.crop = 224;
   loader.mean = {0.485, 0.456, 0.406};
   loader.std = {0.229, 0.224, 0.225};
