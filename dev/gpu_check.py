@@ -7,6 +7,7 @@ gpu_check.py rows ROWS LIBRARY       exit 3 unless LIBRARY's are all good
 gpu_check.py oom ROWS                exit 3 unless some are oom, others ok
 gpu_check.py environment GROUP WHEEL a Python environment that runners find:
                                      this one's torch, and the wheel; 3 without
+gpu_check.py clips ROWS              exit 3 unless rows of clips are all good
 """
 
 import hashlib
@@ -193,6 +194,42 @@ def make_environment(group, wheel):
     return 0
 
 
+def check_clips(rows):
+    """Problems of rows of clips; says what decoders differ by."""
+    problems = [] if rows else ["no rows"]
+    for row in rows:
+        what = f"{row['library']} {row['mode']} {row['transform']}"
+        if row["status"] not in ("ok", "unsupported"):
+            problems.append(f"{what}: {row['status']}: {row['reason']}")
+        if row["status"] != "ok":
+            continue
+        if "gpu_memory" not in row and row.get("hardware_class") == "gpu":
+            problems.append(f"{what}: without peaks of memory")
+        if row["mode"] == "micro" and "limit" not in row:
+            problems.append(f"{what}: without a limit")
+        if row["mode"] == "decode":
+            problems += [f"{what}: {text}" for text in _decode_problems(row)]
+    return problems
+
+
+def _decode_problems(row):
+    decode, same = row["decode"], row["equivalence"]
+    print(
+        f"  {row['library']} {decode['clip_rule']}: {same['label']}, largest"
+        f" difference {round(255 * same['max_abs_diff'])} of 255, PSNR"
+        f" {same.get('psnr_db', 'infinite')}; {decode['frames_compared']}"
+        f" frames compared, {decode['cpu_frames']} decoded by the CPU"
+    )
+    if same["label"] not in ("exact", "equivalent"):
+        yield f"{same['label']}: {same['reference']}"
+    if decode.get("wrong_frames"):
+        yield f"{decode['wrong_frames']} wrong frames"
+    if not row.get("gpu", {}).get("clocks_mhz"):
+        yield "without clocks"
+    if row.get("limit", {}).get("name") != "nvdec":
+        yield "without the engine's limit"
+
+
 def main(arguments):
     command, path, *rest = arguments
     if command == "environment":
@@ -204,7 +241,8 @@ def main(arguments):
     if command == "table":
         show(rows)
         return 0
-    problems = check_oom(rows) if command == "oom" else check_rows(rows, *rest)
+    checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
+    problems = checks[command](rows, *rest)
     for problem in problems:
         print(f"  {problem}")
     return 3 if problems else 0

@@ -93,6 +93,22 @@ TEST_F(FusedOpTest, EveryEntryMeansWhatTheReferenceSays) {
   EXPECT_EQ(compared, 26);
 }
 
+// Frames of clips go through the same launch.
+TEST_F(FusedOpTest, EveryEntryOfNvdecDoesSomething) {
+  const TransformSet& set =
+      **catalogue_.Transforms(*catalogue_.FindScenario("video-16f"));
+  int entries = 0;
+  for (const Transform& transform : set.transforms()) {
+    for (const Implementation& entry : transform.implementations()) {
+      if (entry.library() != "nvdec") continue;
+      SCOPED_TRACE(transform.name());
+      TryEntry(transform, entry);
+      ++entries;
+    }
+  }
+  EXPECT_EQ(entries, 12);
+}
+
 TEST_F(FusedOpTest, MistakesAreNamed) {
   TransformSpec spec;
   spec.transform = "GaussianBlur";
