@@ -9,7 +9,8 @@
 # cuda_bench and the benches of peers are beside them, and gpu_duel_dali.py, which
 # is for a python3 with DALI. Kornia's wheels are there
 # where pip can fetch them; torchvision is the target's own. BUILT=1 takes what is
-# built already and leaves out the rest.
+# built already and leaves out the rest. FFmpeg is there for clips, with stand-ins
+# (dev/stand_in.py) for the codecs and protocols that it is linked to.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -22,6 +23,7 @@ if [[ "$(uname -m)" == x86_64 ]]; then
   built="bazel-bin"
   libraries=(/usr/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu)
   strip="strip"
+  compiler="g++"
 else
   TORCH_ROOT="${TORCH_ROOT:-$(dev/torch.sh x86_64)}"
   export TORCH_ROOT
@@ -31,23 +33,70 @@ else
   libraries=("$sysroot/usr/lib/x86_64-linux-gnu"
     "$sysroot/lib/x86_64-linux-gnu")
   strip=x86_64-linux-gnu-strip
+  compiler="$sysroot/cc"
 fi
 
 # Of the target, as in dev/bundle.sh, and torch with all that it brings.
 of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*'
 of_target+='|lib(torch|c10|cuda|nvidia-|cudart|cupti).*)$'
 
-# add_libraries FILE: those it needs, and theirs.
-add_libraries() {
-  local name place
-  for name in $(readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'); do
+# FFmpeg, and what of its libraries our videos need: zlib, and an encoder.
+ffmpeg='^lib(av(codec|format|util)|sw(scale|resample))\.so'
+of_ffmpeg='^lib(z|x264)\.so'
+
+# needed FILE: names of the libraries it is linked to.
+needed() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
+
+# find_library NAME: its path.
+find_library() {
+  local place
+  for place in "${libraries[@]}" "${libraries[@]/%//blas}" \
+    "${libraries[@]/%//lapack}"; do
+    if [[ -e "$place/$1" ]]; then
+      echo "$place/$1"
+      return
+    fi
+  done
+  die "$1 is not in ${libraries[*]}"
+}
+
+# add_ffmpeg NAME: one of FFmpeg's libraries; what it needs and nothing here uses
+# is a stand-in.
+add_ffmpeg() {
+  local path name user users=()
+  path="$(find_library "$1")"
+  install -m 644 "$path" "$folder/lib/$1"
+  # shellcheck disable=SC2016
+  patchelf --set-rpath '$ORIGIN' "$folder/lib/$1"
+  for user in libavcodec.so.59 libavformat.so.59 libavutil.so.57 \
+    libswscale.so.6 libswresample.so.4; do
+    users+=("$(find_library "$user")")
+  done
+  for name in $(needed "$path"); do
     if [[ "$name" =~ $of_target || -e "$folder/lib/$name" ]]; then continue; fi
-    for place in "${libraries[@]}" "${libraries[@]/%//blas}" \
-      "${libraries[@]/%//lapack}"; do
-      [[ -e "$place/$name" ]] && break
-    done
-    [[ -e "$place/$name" ]] || die "$1 needs $name, which is not in ${libraries[*]}"
-    install -m 644 "$place/$name" "$folder/lib/$name"
+    if [[ "$name" =~ $ffmpeg ]]; then
+      add_ffmpeg "$name"
+    elif [[ "$name" =~ $of_ffmpeg ]]; then
+      install -m 644 "$(find_library "$name")" "$folder/lib/$name"
+    else
+      dev/stand_in.py "$compiler" "$folder/lib/$name" \
+        "$(find_library "$name")" "${users[@]}"
+    fi
+  done
+}
+
+# add_libraries FILE: those it needs, and theirs. FFmpeg's come when all others
+# are there, which then need no stand-in.
+ffmpeg_needed=()
+add_libraries() {
+  local name
+  for name in $(needed "$1"); do
+    if [[ "$name" =~ $of_target || -e "$folder/lib/$name" ]]; then continue; fi
+    if [[ "$name" =~ $ffmpeg ]]; then
+      ffmpeg_needed+=("$name")
+      continue
+    fi
+    install -m 644 "$(find_library "$name")" "$folder/lib/$name"
     # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
     patchelf --set-rpath '$ORIGIN' "$folder/lib/$name"
     add_libraries "$folder/lib/$name"
@@ -71,23 +120,32 @@ add() {
 }
 
 programs=(//tools/micro:micro //tools/pipeline:pipeline //tools/plan:plan
-  //tools/aggregate:aggregate //tools/collect_env:collect_env)
+  //tools/aggregate:aggregate //tools/collect_env:collect_env
+  //tools/video:video)
 workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
-  //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch)
+  //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
+  //lib/loader/nvdec:worker_nvdec)
 bench=//lib/adapters/cuda/bench:cuda_bench
-# What gpu_check.sh checks and times the loader with.
+tests=(//lib/adapters/cuda:fused_test //lib/adapters/cuda:cuda_adapter_test
+  //lib/adapters/torch:torch_gpu_test
+  //lib/adapters/worker/testing:list_entries)
+# What gpu_check.sh checks and times the loaders with.
 loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
-  //lib/media:write_synthetic)
+  //lib/media:write_synthetic //lib/loader/nvdec:nvdec_check)
 
 if [[ -z "${BUILT:-}" ]]; then
   "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench"
+    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench" "${tests[@]}"
 fi
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
 add "$bench" .
+for label in "${tests[@]}"; do add "$label" tests; done
+for name in "${ffmpeg_needed[@]}"; do
+  [[ -e "$folder/lib/$name" ]] || add_ffmpeg "$name"
+done
 while IFS= read -r path; do
   install -D -m 644 "$path" "$folder/libexec/${path#lib/adapters/}"
 done < <(repo_files 'lib/adapters/python/*.py' |

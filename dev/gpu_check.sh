@@ -5,12 +5,14 @@
 #
 #   ./gpu_check.sh [PART...]
 #
-# Parts: bench, peers, sanitizer, micro, oom, loader_test, loader_sanitizer,
-# pipeline, copy, training; all when none is named. The loader's parts take less
-# than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that do every
-# transform), SOME (transforms in batches), L2, DATASET (of pipeline, copy and
-# training), LIMIT (seconds of a command) and PYTHON change what is run; rows are
-# kept in rows/.
+# Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
+# loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all when
+# none is named. `blur` and `cvcuda` are run when asked for: kernels of which there are
+# two, and the rows of CV-CUDA where its wheel is in wheels/. The loader's parts take
+# less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that do every
+# transform), SOME (transforms in batches), TORCH (those of ATen), OOM (libraries), L2,
+# DATASET (of pipeline, copy and training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a
+# command) and PYTHON change what is run; rows are kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -20,6 +22,8 @@ images="${IMAGES:-4096}"
 dataset="${DATASET:-synthetic:rgb}"
 every="${EVERY:-cuda,torch,torchvision,kornia}"
 some="${SOME:-HorizontalFlip,ColorJitter,Rotate,GaussianBlur,Posterize,Equalize}"
+clips="${CLIPS:-16}"
+clip_transforms="${CLIP_TRANSFORMS:-HorizontalFlip,ColorJitter}"
 failed=0
 
 title() { printf '\n== %s\n' "$*"; }
@@ -63,7 +67,34 @@ print(os.path.dirname(os.path.dirname(torch.__file__)))' \
     done
     touch "$env/.complete"
   fi
+  # Clips have the same libraries, and decoders besides.
+  lock=configs/requirements/paper/torch_video.lock
+  hash="$(sha256sum "$lock" | cut -c1-16)"
+  ln -sfn "$env" "$XDG_CACHE_HOME/feedrate/venvs/torch_video-$hash-py3"
+  # Where containers have the driver, its decoder of video too.
+  if [[ -d /usr/local/nvidia/lib64 ]]; then
+    export LD_LIBRARY_PATH="$LD_LIBRARY_PATH:/usr/local/nvidia/lib64"
+  fi
   python="$env/bin/python"
+}
+
+tests() {
+  local one
+  title "tests that need a GPU"
+  tests/list_entries configs torch matched >rows/entries.jsonl
+  for one in tests/*_test; do
+    check "$one" env FEEDRATE_ENTRIES=rows/entries.jsonl timeout 60 "$one"
+  done
+}
+
+# Both ways of what has two, and what moves pixels: seconds, where bench takes
+# half a minute.
+blur() {
+  local filter
+  title "blurs of bytes by strips and by tiles, flips"
+  for filter in "blur bytes" "flip bytes" posterize; do
+    check "cuda_bench $filter" ./cuda_bench --only=time --filter="$filter"
+  done
 }
 
 bench() {
@@ -112,12 +143,42 @@ micro() {
   check "batch: rows" "$python" gpu_check.py rows rows/batch.jsonl cuda
 }
 
+# Rows of ATen: batches as one tensor, and images one by one.
+torch() {
+  local gpu=configs/native/rgb_micro_gpu.textproto
+  local few="${TORCH:-HorizontalFlip,Rotate,GaussianBlur,Posterize,Resize}"
+  "$python" gpu_check.py images square 256
+  title "micro --device=cuda: ATen in batches of 256 images of 256x256"
+  rows torch_batch bin/micro --config=$gpu --dataset="$PWD/square" \
+    --num_items=256 --libraries=cuda,torch --sweep='gpu_batch=256' \
+    --transforms="$few"
+  check "torch_batch: rows" "$python" gpu_check.py rows rows/torch_batch.jsonl \
+    torch
+  title "micro --device=cuda: ATen, images of many sizes, one by one"
+  rows torch bin/micro --config=$gpu --dataset=synthetic:rgb \
+    --num_items="$items" --libraries=torch --transforms=HorizontalFlip,Rotate
+  check "torch: rows" "$python" gpu_check.py rows rows/torch.jsonl torch
+}
+
+cvcuda() {
+  if ! "$python" gpu_check.py environment cvcuda wheels/cvcuda*.whl; then
+    title "no wheel of CV-CUDA here: its rows are left out"
+    return
+  fi
+  "$python" gpu_check.py images square 256
+  title "micro --device=cuda: CV-CUDA in batches of 256 images of 256x256"
+  rows cvcuda bin/micro --config=configs/native/rgb_micro_gpu.textproto \
+    --dataset="$PWD/square" --num_items=256 --libraries=cuda,cvcuda \
+    --sweep='gpu_batch=256' --skip_missing --transforms="$some"
+  check "cvcuda: rows" "$python" gpu_check.py rows rows/cvcuda.jsonl cvcuda
+}
+
 oom() {
   title "out of memory is a row, and the next one runs"
   "$python" gpu_check.py images square 256
   rows oom bin/micro --config=configs/native/rgb_micro_gpu.textproto \
-    --dataset="$PWD/square" --num_items=256 --libraries=cuda \
-    --transforms=HorizontalFlip,Posterize --sweep='gpu_batch=1000000,64'
+    --dataset="$PWD/square" --num_items=256 --libraries="${OOM:-cuda,torch,kornia}" \
+    --transforms=HorizontalFlip --sweep='gpu_batch=1000000,64' --skip_missing
   check "oom: rows" "$python" gpu_check.py oom rows/oom.jsonl
 }
 
@@ -180,10 +241,78 @@ training() {
   loader_rows training cuda training_pipeline_gpu
 }
 
+video() {
+  local gpu=configs/native/video_micro_gpu.textproto
+  local dataset="synthetic:video,n=$clips,container=mp4"
+  title "video --device=cuda: clips of 16 frames on the device, one by one"
+  rows video bin/video --config=$gpu --dataset="$dataset" --num_items="$clips" \
+    --libraries=torchvision,kornia --transforms="$clip_transforms" \
+    --skip_missing
+  check "video: rows" "$python" gpu_check.py clips rows/video.jsonl
+  gpu=configs/native/video_pipeline_gpu.textproto
+  # Python decodes with OpenCV, which not every machine has.
+  local scope=memory_dataloader_augment
+  if "$python" -c 'import cv2' 2>/dev/null; then
+    scope=decode_dataloader_augment
+  fi
+  title "video --device=cuda: loaders of torch, $scope"
+  rows video_pipeline bin/video --config=$gpu --dataset="$dataset" \
+    --num_items="$clips" --num_runs=1 --libraries=torchvision,kornia \
+    --scope="$scope" --workers=2 --batch_size=4 --skip_missing
+  check "video_pipeline: rows" "$python" gpu_check.py clips \
+    rows/video_pipeline.jsonl
+}
+
+nvdec_sanitizer() {
+  local tool
+  if ! command -v compute-sanitizer >/dev/null || [[ ! -x bin/nvdec_check ]]; then
+    title "no compute-sanitizer or no nvdec_check here: left out"
+    return
+  fi
+  for tool in memcheck racecheck; do
+    title "compute-sanitizer $tool, NVDEC"
+    # 4: it has said that there is no engine.
+    check "$tool nvdec" bash -c "compute-sanitizer --tool $tool \
+      --error-exitcode 9 bin/nvdec_check --videos=1 | tail -8
+      code=\${PIPESTATUS[0]}; exit \$((code == 4 ? 0 : code))"
+  done
+}
+
+nvdec() {
+  local container code cores
+  if [[ ! -x bin/nvdec_check ]]; then
+    title "no nvdec_check here: NVDEC is left out"
+    return
+  fi
+  title "frames of NVDEC against those of the CPU"
+  bin/nvdec_check --videos=2
+  code=$?
+  # It has said what is missing.
+  if ((code == 4)); then return; fi
+  check nvdec_check test "$code" = 0
+  for container in mp4 avi; do
+    title "video --device=cuda: decoding clips, $container"
+    rows "nvdec_$container" bin/video --num_runs=1 --num_items="$clips" \
+      --config=configs/native/video_decode_gpu.textproto \
+      --dataset="synthetic:video,n=$clips,container=$container" \
+      --sweep=clip_rule=uniform,consecutive
+    check "nvdec_$container: rows" "$python" gpu_check.py clips \
+      "rows/nvdec_$container.jsonl"
+  done
+  cores="$(($(nproc) < 8 ? $(nproc) : 8))"
+  title "video --device=cuda: files to batches by NVDEC, $cores workers"
+  rows nvdec_pipeline bin/video --num_runs=2 --num_items="$((4 * clips))" \
+    --config=configs/native/video_pipeline_gpu.textproto --libraries=nvdec \
+    --dataset="synthetic:video,n=$((4 * clips)),container=mp4" \
+    --workers="$cores" --transforms=HorizontalFlip
+  check "nvdec_pipeline: rows" "$python" gpu_check.py clips \
+    rows/nvdec_pipeline.jsonl
+}
+
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
-for part in "${@:-bench peers sanitizer micro oom loader_test \
-  loader_sanitizer pipeline copy training}"; do
+for part in "${@:-tests bench peers sanitizer micro torch oom loader_test \
+  loader_sanitizer pipeline copy training video nvdec nvdec_sanitizer}"; do
   for one in $part; do "$one"; done
 done
 title "$failed checks failed"

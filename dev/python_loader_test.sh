@@ -19,7 +19,8 @@ elif ! torch="$("$REPO_ROOT/dev/python_env.sh" --made \
 fi
 cd "$REPO_ROOT/lib/adapters/python"
 
-"$torch/bin/python" -B -m unittest loaders.device_test
+"$torch/bin/python" -B -m unittest loaders.device_test \
+  loaders.clip_device_test
 
 cells=(loader_cells_test.py "--configs=$REPO_ROOT/configs")
 if [[ -z "$full" ]]; then cells+=(--sample); fi

@@ -30,8 +30,8 @@ const std::vector<std::string>& KnownProfiles() {
 
 const std::vector<std::string>& KnownLabels() {
   static const auto& words = *new std::vector<std::string>{
-      "memory_limited", "per_sample_loop", "exploratory", "indicative",
-      "cold",           "partly_cold",     "host_cpu",    "optional"};
+      "memory_limited", "per_sample_loop", "exploratory", "indicative",  "cold",
+      "partly_cold",    "host_cpu",        "optional",    "cpu_fallback"};
   return words;
 }
 

@@ -40,6 +40,8 @@ struct GpuTiming {
   // Of all items together.
   int64_t bytes_in = 0;
   int64_t bytes_out = 0;
+  // Frames of clips that the CPU decoded in place of an engine.
+  int64_t cpu_frames = 0;
 };
 
 struct Timing {

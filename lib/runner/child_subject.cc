@@ -41,6 +41,7 @@ absl::StatusOr<Timing> ChildSubject::Time(const TimeRequest& request) {
   gpu.peak_reserved_bytes = reply.device->peak_reserved_bytes;
   gpu.bytes_in = reply.device->bytes_in;
   gpu.bytes_out = reply.device->bytes_out;
+  gpu.cpu_frames = reply.device->cpu_frames;
   return timing;
 }
 

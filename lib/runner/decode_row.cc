@@ -14,6 +14,7 @@
 #include "lib/runner/decode_check.h"
 #include "lib/runner/input_corpora.h"
 #include "lib/runner/prepare_command.h"
+#include "lib/runner/row_builder.h"
 #include "lib/runner/run_context.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"
@@ -61,16 +62,18 @@ absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
 }
 
 void AddDecode(const RunContext& context, const InputCorpora::Input& input,
-               const Decode& decode, Row* row) {
+               const Decode& decode, const EngineUse& engine, Row* row) {
   *row->mutable_decode() = decode;
   row->mutable_decode()->set_frames_per_s(row->throughput() *
                                           decode.clip_length());
+  if (engine.clips_per_s > 0) {
+    row->mutable_decode()->set_cpu_frames(engine.cpu_frames);
+    if (engine.cpu_frames > 0) row->add_labels(kCpuFallback);
+    return SetLimit(kEngineLimit, engine.clips_per_s, row);
+  }
   if (context.clips.limit == nullptr) return;
   const double limit = LimitOf(context, *input.files);
-  if (limit <= 0) return;
-  row->mutable_limit()->set_name("libav");
-  row->mutable_limit()->set_throughput(limit);
-  row->set_of_limit(row->throughput() / limit);
+  if (limit > 0) SetLimit("libav", limit, row);
 }
 
 }  // namespace feedrate

@@ -2,6 +2,8 @@
 #ifndef FEEDRATE_LIB_RUNNER_DECODE_ROW_H_
 #define FEEDRATE_LIB_RUNNER_DECODE_ROW_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/records/records.pb.h"
@@ -22,10 +24,19 @@ absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
                                          absl::Duration limit,
                                          MeasuredChild* child, Decode* decode);
 
-// Adds `decode` to a row that has its timing, and the limit where the program
-// can tell it.
+// What an engine of a GPU has to do with a row.
+struct EngineUse {
+  // Clips a second that it decodes alone. 0: there is none.
+  double clips_per_s = 0;
+  // Frames that the CPU decoded in its place.
+  int64_t cpu_frames = 0;
+};
+
+// Adds `decode` to a row that has its timing, and the limit: what the engine
+// does, or FFmpeg where the program can tell it. Frames that an engine left to
+// the CPU are counted and labelled.
 void AddDecode(const RunContext& context, const InputCorpora::Input& input,
-               const Decode& decode, Row* row);
+               const Decode& decode, const EngineUse& engine, Row* row);
 
 }  // namespace feedrate
 

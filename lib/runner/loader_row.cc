@@ -33,6 +33,7 @@ EpochReply Sum(const std::vector<EpochReply>& epochs) {
     sum.cpu_s += epoch.cpu_s;
     sum.bytes_out += epoch.bytes_out;
     sum.errors_total += epoch.errors_total;
+    sum.cpu_frames += epoch.cpu_frames;
     sum.gpu_allocated_bytes =
         std::max(sum.gpu_allocated_bytes, epoch.gpu_allocated_bytes);
     sum.gpu_reserved_bytes =
@@ -133,6 +134,7 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
     memory->set_peak_allocated_bytes(sum.gpu_allocated_bytes);
     memory->set_peak_reserved_bytes(sum.gpu_reserved_bytes);
   }
+  if (sum.cpu_frames > 0) row->add_labels(kCpuFallback);
   loader->set_consumer_step_s(step_s);
   if (sum.elapsed_s <= 0) return;
   if (step_s > 0) {

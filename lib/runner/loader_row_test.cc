@@ -33,6 +33,16 @@ LoaderSpec SpecOf(int workers) {
   return spec;
 }
 
+TEST(LoaderRowTest, FramesThatAnEngineLeftAreLabelled) {
+  EpochReply epoch = SomeEpoch();
+  Row row;
+  SetEpochs({epoch}, SpecOf(2), 8, 0, &row);
+  EXPECT_EQ(row.labels_size(), 0);
+  epoch.cpu_frames = 16;
+  SetEpochs({SomeEpoch(), epoch}, SpecOf(2), 8, 0, &row);
+  EXPECT_THAT(row.labels(), ElementsAre("cpu_fallback"));
+}
+
 TEST(LoaderRowTest, EpochsAddUp) {
   EpochReply second = SomeEpoch();
   second.elapsed_s = 3;

@@ -132,6 +132,7 @@ absl::Status LoaderWork::Prepare() {
   PrepareReply reply;
   ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
   version_ = reply.version;
+  engine_items_per_s_ = reply.engine_items_per_s;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
@@ -351,7 +352,10 @@ std::optional<Limit> LoaderWork::LimitOfLoader() const {
       context_.loader_limits->Of(spec_, input_, UsableProcessors());
   if (!device_limits_.has_value()) {
     // What the CPU decodes is no limit where engines decode as well.
-    return job_.library() == "cuda" ? std::nullopt : decode;
+    const bool has_engines =
+        job_.library() == "cuda" ||
+        (job_.library() == "dali" && job_.device() == "cuda");
+    return has_engines ? std::nullopt : decode;
   }
   DeviceLimitInput input;
   input.device = *device_limits_;
@@ -380,6 +384,9 @@ void LoaderWork::AddLimit(Row* row) const {
   // They read or deliver other pixels than the crop that the limits are for.
   const bool is_other = std::find(partial.begin(), partial.end(),
                                   job_.transform()) != partial.end();
+  if (engine_items_per_s_ > 0) {
+    return SetLimit(kEngineLimit, engine_items_per_s_, row);
+  }
   if (is_other || IsNullJob(job_)) return;
   const std::optional<Limit> limit = LimitOfLoader();
   if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);

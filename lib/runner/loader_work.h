@@ -73,6 +73,8 @@ class LoaderWork : public JobWork {
   std::unique_ptr<ChildSubject> subject_;
   // Of the warm-up, start and end included.
   double per_item_s_ = 0;
+  // What engines of the device decode alone, where they do.
+  double engine_items_per_s_ = 0;
   // Items a second of one worker while it ran.
   std::optional<double> one_worker_;
   // What one connection to the store moves.

@@ -36,6 +36,11 @@ std::string StatusOfFailure(const absl::Status& failure);
 void SetFailure(const absl::Status& failure, Row* row);
 void SetTiming(const RunResult& result, Row* row);
 
+// The limit of rows that an engine of a GPU decodes for, and their label where
+// the CPU decoded in its place.
+inline constexpr char kEngineLimit[] = "nvdec";
+inline constexpr char kCpuFallback[] = "cpu_fallback";
+
 // What the machine could do at best, and the row's share of it.
 void SetLimit(const std::string& name, double throughput, Row* row);
 // Samples and their quantiles.

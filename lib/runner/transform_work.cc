@@ -75,13 +75,14 @@ absl::Status TransformWork::Prepare() {
                    child_->Prepare(command, PrepareLimit(context_)));
   version_ = reply.version;
   device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
+  engine_items_per_s_ = reply.engine_items_per_s;
   per_sample_loop_ = reply.per_sample_loop;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Preflight> TransformWork::LookAhead() {
-  if (OnGpu(job_)) {
+  if (OnGpu(job_) || engine_items_per_s_ > 0) {
     // The first call loads kernels, for tenths of a second with some libraries;
     // the preflight is to see the transform.
     TimeRequest first;
@@ -157,6 +158,8 @@ bool TransformWork::IsPartial() const {
 void TransformWork::AddGpu(const Timing& timing, Row* row) {
   GpuRowInput input;
   input.settings = policy_.gpu;
+  // What an engine decodes is in no cache to begin with.
+  if (IsDecodeJob(job_)) input.settings.cold = false;
   input.slow_clock = context_.catalogue.policy().measuring().gpu().slow_clock();
   input.copy_bytes_per_s = device_copy_bytes_per_s_;
   input.warm = warm_up_.stable;
@@ -175,9 +178,14 @@ void TransformWork::AddMeasured(const Timing& timing, Row* row) {
   if (counters.rss_peak_bytes.has_value()) {
     row->set_rss_peak_bytes(*counters.rss_peak_bytes);
   }
-  if (OnGpu(job_)) return AddGpu(timing, row);
-  if (IsNullJob(job_)) return;
-  if (IsDecodeJob(job_)) return AddDecode(context_, input_, decode_, row);
+  if (timing.gpu.has_value()) AddGpu(timing, row);
+  if (OnGpu(job_) || IsNullJob(job_)) return;
+  if (IsDecodeJob(job_)) {
+    EngineUse engine;
+    engine.clips_per_s = engine_items_per_s_;
+    if (timing.gpu.has_value()) engine.cpu_frames = timing.gpu->cpu_frames;
+    return AddDecode(context_, input_, decode_, engine, row);
+  }
   const std::optional<double> limit =
       context_.copy_limit->Of(job_, *input_.corpus);
   if (limit.has_value()) SetLimit("copy", *limit, row);

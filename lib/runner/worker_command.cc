@@ -61,7 +61,9 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
 // Where a library's worker is built.
 std::string PackageOf(const std::string& library) {
   if (library == "native") return "lib/loader/worker";
-  if (library == "cuda") return "lib/loader/cuda";
+  if (library == "cuda" || library == "nvdec") {
+    return absl::StrCat("lib/loader/", library);
+  }
   return absl::StrCat("lib/adapters/", library);
 }
 
@@ -122,10 +124,11 @@ absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
       }
     }
   }
-  return absl::NotFoundError(
-      absl::StrCat("no program ", name,
-                   "; run: ", library == "torch" ? "make torch, then " : "",
-                   "dev/bazel.sh build //", PackageOf(library), ":", name));
+  const bool needs_cuda = library == "cuda" || library == "nvdec";
+  return absl::NotFoundError(absl::StrCat(
+      "no program ", name, "; run: ",
+      library == "torch" ? "make torch, then " : "", "dev/bazel.sh build ",
+      needs_cuda ? "--config=cuda " : "", "//", PackageOf(library), ":", name));
 }
 
 absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,

@@ -280,6 +280,7 @@ std::string EpochReplyLine(const EpochReply& reply) {
     line.Int("gpu_allocated_bytes", reply.gpu_allocated_bytes)
         .Int("gpu_reserved_bytes", reply.gpu_reserved_bytes);
   }
+  if (reply.cpu_frames > 0) line.Int("cpu_frames", reply.cpu_frames);
   if (reply.device_limits.has_value()) {
     line.Raw(
         "device_limits",
@@ -326,6 +327,9 @@ absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
         json.ReadAmount("gpu_allocated_bytes", &reply.gpu_allocated_bytes));
     RETURN_IF_ERROR(
         json.ReadAmount("gpu_reserved_bytes", &reply.gpu_reserved_bytes));
+  }
+  if (json.Has("cpu_frames")) {
+    RETURN_IF_ERROR(json.ReadAmount("cpu_frames", &reply.cpu_frames));
   }
   if (json.Has("device_limits")) {
     RETURN_IF_ERROR(ReadLimits(json, &reply.device_limits.emplace()));

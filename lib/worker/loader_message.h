@@ -160,6 +160,8 @@ struct EpochReply {
   // known.
   int64_t gpu_allocated_bytes = 0;
   int64_t gpu_reserved_bytes = 0;
+  // Frames of clips that the CPU decoded in place of an engine.
+  int64_t cpu_frames = 0;
   // Of the ablation kDeviceLimits.
   std::optional<DeviceLimits> device_limits;
 };

@@ -100,6 +100,9 @@ struct PrepareReply {
   // Bytes read plus bytes written a second by a copy within the memory of the
   // device. 0 on the CPU.
   double device_copy_bytes_per_s = 0;
+  // Items a second that engines of the device decode when nothing else is done.
+  // 0: none does.
+  double engine_items_per_s = 0;
   // Whether a batch was asked for, and its items go one by one.
   bool per_sample_loop = false;
 };
@@ -133,6 +136,8 @@ struct DeviceReply {
   // Inputs that were read and outputs that were written, all items together.
   int64_t bytes_in = 0;
   int64_t bytes_out = 0;
+  // Frames of clips that the CPU decoded in place of an engine.
+  int64_t cpu_frames = 0;
 };
 
 struct TimeReply {

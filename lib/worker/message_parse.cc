@@ -69,7 +69,9 @@ absl::Status ReadDevice(const JsonFields& json, DeviceReply* device) {
   RETURN_IF_ERROR(
       json.ReadAmount("peak_reserved_bytes", &device->peak_reserved_bytes));
   RETURN_IF_ERROR(json.ReadAmount("bytes_in", &device->bytes_in));
-  return json.ReadAmount("bytes_out", &device->bytes_out);
+  RETURN_IF_ERROR(json.ReadAmount("bytes_out", &device->bytes_out));
+  if (!json.Has("cpu_frames")) return absl::OkStatus();
+  return json.ReadAmount("cpu_frames", &device->cpu_frames);
 }
 
 absl::Status ReadOutput(const JsonFields& from, OutputItem* item) {
@@ -130,6 +132,10 @@ absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line) {
   if (json.Has("device_copy_bytes_per_s")) {
     RETURN_IF_ERROR(json.ReadAmount("device_copy_bytes_per_s",
                                     &reply.device_copy_bytes_per_s));
+  }
+  if (json.Has("engine_items_per_s")) {
+    RETURN_IF_ERROR(
+        json.ReadAmount("engine_items_per_s", &reply.engine_items_per_s));
   }
   if (json.Has("per_sample_loop")) {
     RETURN_IF_ERROR(json.Read("per_sample_loop", &reply.per_sample_loop));

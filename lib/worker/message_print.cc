@@ -12,15 +12,16 @@ namespace feedrate {
 namespace {
 
 std::string DeviceJson(const DeviceReply& device) {
-  return JsonLine()
-      .Ints("clocks_mhz", device.clocks_mhz)
+  JsonLine line;
+  line.Ints("clocks_mhz", device.clocks_mhz)
       .Int("max_clock_mhz", device.max_clock_mhz)
       .Unsigned("throttle_reasons", device.throttle_reasons)
       .Int("peak_allocated_bytes", device.peak_allocated_bytes)
       .Int("peak_reserved_bytes", device.peak_reserved_bytes)
       .Int("bytes_in", device.bytes_in)
-      .Int("bytes_out", device.bytes_out)
-      .Object();
+      .Int("bytes_out", device.bytes_out);
+  if (device.cpu_frames > 0) line.Int("cpu_frames", device.cpu_frames);
+  return line.Object();
 }
 
 }  // namespace
@@ -99,6 +100,9 @@ std::string PrepareReplyLine(const PrepareReply& reply) {
       .Int("threads", reply.threads);
   if (reply.device_copy_bytes_per_s > 0) {
     line.Double("device_copy_bytes_per_s", reply.device_copy_bytes_per_s);
+  }
+  if (reply.engine_items_per_s > 0) {
+    line.Double("engine_items_per_s", reply.engine_items_per_s);
   }
   if (reply.per_sample_loop) line.Bool("per_sample_loop", true);
   return line.Line();

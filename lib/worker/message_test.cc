@@ -66,6 +66,17 @@ TEST(MessageTest, TimeRoundTripIsExact) {
   EXPECT_EQ(back->samples_s, reply.samples_s);
 }
 
+TEST(MessageTest, WhatADeviceCanDoRoundTrips) {
+  PrepareReply reply;
+  reply.version = "13.0";
+  reply.device_copy_bytes_per_s = 4e12;
+  reply.engine_items_per_s = 250.5;
+  const auto back = ParsePrepareReply(WithoutNewline(PrepareReplyLine(reply)));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->device_copy_bytes_per_s, 4e12);
+  EXPECT_EQ(back->engine_items_per_s, 250.5);
+}
+
 TEST(MessageTest, TimesOfADeviceRoundTrip) {
   TimeCommand command;
   command.count = 512;
@@ -81,11 +92,13 @@ TEST(MessageTest, TimesOfADeviceRoundTrip) {
   device.max_clock_mhz = 1980;
   device.throttle_reasons = uint64_t{1} << 63;
   device.bytes_out = 12;
+  device.cpu_frames = 5;
   const auto back = ParseTimeReply(WithoutNewline(TimeReplyLine(reply)));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_THAT(back->device->clocks_mhz, ElementsAre(1980, 1200));
   EXPECT_EQ(back->device->throttle_reasons, device.throttle_reasons);
   EXPECT_EQ(back->device->bytes_out, 12);
+  EXPECT_EQ(back->device->cpu_frames, 5);
   device.clocks_mhz.pop_back();
   EXPECT_THAT(std::string(ParseTimeReply(WithoutNewline(TimeReplyLine(reply)))
                               .status()
@@ -207,6 +220,7 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   reply.storage = StorageCounts{5, 4000, 3, 2, 0.5, 9, 8, 7, 6};
   reply.gpu_allocated_bytes = 5;
   reply.gpu_reserved_bytes = 7;
+  reply.cpu_frames = 48;
   reply.device_limits = DeviceLimits{19600.5, 5.5e10};
   const std::string line = EpochReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
@@ -215,6 +229,7 @@ TEST(MessageTest, EpochReplyRoundTrip) {
   EXPECT_EQ(parsed->stages[0].name, "decode");
   EXPECT_EQ(parsed->errors[0].path, "a/\"b\".jpg");
   EXPECT_EQ(parsed->storage->cache_write_failures, 6);
+  EXPECT_EQ(parsed->cpu_frames, 48);
   EXPECT_EQ(parsed->device_limits->engine_items_per_s, 19600.5);
 }
 

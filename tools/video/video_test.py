@@ -22,10 +22,10 @@ def environment():
     }
 
 
-def video(*flags):
+def video(*flags, jobs=()):
     done = subprocess.run(
         [VIDEO, *flags],
-        stdin=subprocess.DEVNULL,
+        input="".join(json.dumps(job) + "\n" for job in jobs),
         capture_output=True,
         text=True,
         timeout=280,
@@ -37,9 +37,32 @@ def video(*flags):
     rows = {
         (r["job_id"], r["run_index"]): r
         for r in records
-        if r["record"] == "row" and r["library"] != "null"
+        if r["record"] == "row" and (jobs or r["library"] != "null")
     }
     return done, list(rows.values())
+
+
+def on_device(scenario, mode, scope, **settings):
+    """A job of the library that does nothing, with the CPU in the place of a
+    device."""
+    return {
+        "schema": 1,
+        "record": "job",
+        "job_id": f"{len(settings)}{scenario}{mode}".ljust(16, "0")[:16],
+        "scenario": scenario,
+        "mode": mode,
+        "scope": scope,
+        "library": "null",
+        "transform": "HorizontalFlip" if mode == "micro" else "",
+        "device": "cuda",
+        "num_items": 3,
+        "thread_policy": "micro-single",
+        "dataset": "synthetic:video,n=3,seed=1",
+        "settings": {name: str(value) for name, value in settings.items()},
+        "run_indexes": [0],
+        "hardware_class": "gpu",
+        "output": "null.jsonl",
+    }
 
 
 class VideoTest(unittest.TestCase):
@@ -135,6 +158,41 @@ class VideoTest(unittest.TestCase):
             self.assertEqual(row["status"], "ok", row)
             self.assertEqual(row["unit"], "clip")
             self.assertNotIn("noop", row["warnings"])
+
+    def test_the_way_of_a_gpu_row(self):
+        micro = ("video-16f", "micro", "augmentation_only")
+        decode = ("video-decode-16f", "decode", "decode_only")
+        run, rows = video(
+            jobs=[
+                on_device(*micro),
+                on_device(*micro, gpu_batch=2, l2="hot"),
+                on_device(*decode),
+            ],
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = [row for row in rows if row["device"] == "cuda"]
+        for row in rows:
+            self.assertEqual(row["status"], "ok", row)
+            self.assertEqual(row["unit"], "clip")
+            self.assertGreater(row["gpu"]["copy_bytes_per_s"], 0)
+            self.assertIn("gpu_memory", row)
+        found = {(row["mode"], row["gpu"]["batch"]): row for row in rows}
+        self.assertIn("cold", found["micro", 0]["labels"])
+        self.assertEqual(found["micro", 2]["gpu"]["l2"], "hot")
+        self.assertEqual(found["micro", 2]["timed_unit"], "batch")
+        # What an engine decodes was in no cache.
+        self.assertNotIn("cold", found["decode", 0]["labels"])
+        self.assertEqual(found["decode", 0]["gpu"]["l2"], "hot")
+
+    def test_nvdec_says_how_to_build_it(self):
+        run, _ = video("--config=configs/native/video_decode_gpu.textproto")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(
+            "build --config=cuda //lib/loader/nvdec:worker_nvdec", run.stderr
+        )
+        run, _ = self.decode("--libraries=nvdec")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("use device cuda, or ffmpeg on the CPU", run.stderr)
 
     def test_jobs_of_images_are_for_others(self):
         run, _ = video("--config=configs/demo.textproto", "--libraries=opencv")

@@ -1,16 +1,7 @@
-// What lets one function be compiled for the host and for the device.
+// FEEDRATE_HD, for the kernels of this folder.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_HOST_DEVICE_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_HOST_DEVICE_H_
 
-// Kernels are thin loops around functions marked with this, so that their index
-// arithmetic is tested on machines without a GPU.
-#ifdef __CUDACC__
-#define FEEDRATE_HD __host__ __device__ __forceinline__
-// Arrays whose indexes all become constants lie in registers.
-#define FEEDRATE_UNROLL _Pragma("unroll")
-#else
-#define FEEDRATE_HD inline
-#define FEEDRATE_UNROLL
-#endif
+#include "lib/base/host_device.h"
 
 #endif  // FEEDRATE_LIB_ADAPTERS_CUDA_HOST_DEVICE_H_

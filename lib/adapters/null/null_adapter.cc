@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::Prepare(
 
 absl::StatusOr<std::unique_ptr<PreparedTransform>> NullAdapter::PrepareDecoder(
     const TransformSpec& spec, const std::vector<SourceFile>& files) {
-  return std::make_unique<NullTransform>();
+  return std::make_unique<NullTransform>(spec.device == "cuda");
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NullAdapter::PrepareLoader(

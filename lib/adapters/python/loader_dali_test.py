@@ -140,5 +140,81 @@ class DaliTest(unittest.TestCase):
         self.assertEqual(os.WTERMSIG(child.close()["status"]), signal.SIGKILL)
 
 
+class ClipTest(unittest.TestCase):
+    """The graph of clips; NVDEC needs a GPU, so frames come from memory."""
+
+    CLIP = np.stack([photograph(240, 320, i) for i in range(16)])
+
+    def outputs(self, native_op, params, **changes):
+        from loaders import spec
+        from loaders.recipes import dali
+        from nvidia.dali import Pipeline, fn
+
+        command = {
+            "scenario": "video-16f",
+            "native_op": native_op,
+            "params": params,
+        }
+        loader = loading.of_files(crop_position="center", **changes)
+        recipe = dali.Recipe(None, command, spec.parse(loader, "cpu"))
+        self.assertTrue(recipe.is_clip)
+        pipeline = Pipeline(batch_size=2, num_threads=1, device_id=None, seed=1)
+        with pipeline:
+            frames = fn.external_source(
+                source=[[self.CLIP] * 2], cycle=True, batch=True, layout="FHWC"
+            )
+            pipeline.set_outputs(recipe.call(frames, False))
+        pipeline.build()
+        (batch,) = pipeline.run()
+        return np.asarray(batch.as_tensor())
+
+    def test_every_frame_is_cropped_flipped_and_normalised(self):
+        got = self.outputs("fn.flip", ["horizontal=1"])
+        window = self.CLIP[:, 8:232, 48:272][:, :, ::-1]
+        mean, std = np.array(loading.MEAN), np.array(loading.STD)
+        wanted = ((window / 255 - mean) / std).transpose(0, 3, 1, 2)
+        self.assertEqual(got.shape, (2, 16, 3, 224, 224))
+        for clip in got:
+            np.testing.assert_allclose(clip, wanted, atol=1e-4)
+
+    def test_crops_resizes_and_normalises(self):
+        got = self.outputs("fn.crop", ["crop=(224,224)"], is_crop=True)
+        self.assertEqual(got.shape, (2, 16, 3, 224, 224))
+        got = self.outputs("fn.resize", ["resize_x=512", "resize_y=512"])
+        self.assertEqual(got.shape, (2, 16, 3, 512, 512))
+        once = self.outputs("fn.flip", ["horizontal=0"])
+        twice = self.outputs(
+            "fn.crop_mirror_normalize",
+            [
+                "dtype=FLOAT",
+                "mean=255*(0.485,0.456,0.406)",
+                "std=255*(0.229,0.224,0.225)",
+            ],
+        )
+        mean = 255 * np.array(loading.MEAN)[:, None, None]
+        std = 255 * np.array(loading.STD)[:, None, None]
+        np.testing.assert_allclose(twice, (once - mean) / std, atol=1e-4)
+
+    def test_clips_want_files_and_a_gpu(self):
+        server = worker.Server(["dali"], flags=["--loader"])
+        self.addCleanup(server.close)
+        fd = worker.write_corpus([self.CLIP])
+        child = server.spawn("dali", fd)
+        os.close(fd)
+        reply = child.ask(
+            {
+                "op": "prepare",
+                "library": "dali",
+                "scenario": "video-16f",
+                "native_op": "fn.flip",
+                "params": ["horizontal=1"],
+                "device": "cpu",
+                "loader": loading.loader_object(),
+            }
+        )
+        child.close()
+        self.assertIn("decodes clips from files, on the GPU", reply["error"])
+
+
 if __name__ == "__main__":
     unittest.main()

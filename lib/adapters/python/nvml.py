@@ -45,6 +45,44 @@ class Clock:
         return mhz.value, 0 if failed else reasons.value
 
 
+class _MemoryInfo(ctypes.Structure):
+    _fields_ = [
+        ("total", ctypes.c_ulonglong),
+        ("free", ctypes.c_ulonglong),
+        ("used", ctypes.c_ulonglong),
+    ]
+
+
+class Memory:
+    """What has been taken of the first GPU since this was made: everybody's, so
+    right where nobody else uses it."""
+
+    def __init__(self, libraries=_LIBRARIES):
+        self._nvml = _load(libraries)
+        _check(self._nvml.nvmlInit_v2(), "nvmlInit")
+        self._device = ctypes.c_void_p()
+        _check(
+            self._nvml.nvmlDeviceGetHandleByIndex_v2(
+                0, ctypes.byref(self._device)
+            ),
+            "nvmlDeviceGetHandleByIndex",
+        )
+        self._before = self._used()
+
+    def taken(self):
+        return max(self._used() - self._before, 0)
+
+    def _used(self):
+        info = _MemoryInfo()
+        _check(
+            self._nvml.nvmlDeviceGetMemoryInfo(
+                self._device, ctypes.byref(info)
+            ),
+            "nvmlDeviceGetMemoryInfo",
+        )
+        return info.used
+
+
 def _load(libraries):
     for library in libraries:
         try:

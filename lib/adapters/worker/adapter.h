@@ -63,6 +63,12 @@ class PreparedTransform {
   // takes batches, which are of `spec.batch` items at most, else one an item.
   virtual void RunChunk(int64_t first, int64_t count, int64_t num_items);
   virtual DeviceBytes BytesOf(int64_t item) { return {}; }
+
+  // Of decoders that have an engine. Items a second that it decodes when
+  // nothing else is done, measured when the decoder was made ready; 0: none.
+  virtual double EngineItemsPerSecond() { return 0; }
+  // Frames so far that the CPU decoded in its place.
+  virtual int64_t CpuFrames() { return 0; }
   // Whether `spec.batch` asks for batches and items go one by one all the same.
   virtual bool per_sample_loop() const { return false; }
 };
@@ -94,6 +100,9 @@ class PreparedLoader {
   // something: a mixture does, so that a teardown that hangs costs no result.
   // Seconds that it took.
   virtual absl::StatusOr<double> Stop() { return 0.0; }
+
+  // As of a transform, with all threads of the loader.
+  virtual double EngineItemsPerSecond() { return 0; }
 };
 
 // One library. Made in the server, before it forks: a constructor may load

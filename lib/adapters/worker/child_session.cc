@@ -208,7 +208,11 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   if (transform_ != nullptr && transform_->device() != nullptr) {
     OpenClock();
     reply.device_copy_bytes_per_s = transform_->device()->CopyBytesPerSecond();
+    reply.engine_items_per_s = transform_->EngineItemsPerSecond();
     reply.per_sample_loop = transform_->per_sample_loop();
+  }
+  if (loader_ != nullptr) {
+    reply.engine_items_per_s = loader_->EngineItemsPerSecond();
   }
   return PrepareReplyLine(reply);
 }

@@ -15,6 +15,7 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
   TimeReply reply;
   DeviceReply& device = reply.device.emplace();
   probe->ResetPeaks();
+  const int64_t cpu_frames = transform->CpuFrames();
   const int64_t start = MonotonicNs();
   int64_t item = plan.first % plan.num_items;
   while (reply.items < plan.count) {
@@ -45,6 +46,7 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
   const DeviceProbe::Memory peaks = probe->Peaks();
   device.peak_allocated_bytes = peaks.peak_allocated_bytes;
   device.peak_reserved_bytes = peaks.peak_reserved_bytes;
+  device.cpu_frames = transform->CpuFrames() - cpu_frames;
   return reply;
 }
 

@@ -11,15 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/media/video/video_info.h"
 
 namespace feedrate {
-
-struct VideoInfo {
-  int height = 0;
-  int width = 0;
-  int64_t frames = 0;
-  std::string codec;  // Such as `mpeg4` or `h264`.
-};
 
 // One video. Not thread-safe; different ones may be used at once.
 //
@@ -39,9 +33,7 @@ class ClipReader {
   virtual ~ClipReader() = default;
 
   virtual const VideoInfo& info() const = 0;
-  int64_t FrameBytes() const {
-    return int64_t{3} * info().height * info().width;
-  }
+  int64_t FrameBytes() const { return FrameBytesOf(info()); }
 
   // Writes the frames with these numbers, in display order from 0, as RGB: one
   // after the other, height x width x 3 bytes each. Numbers rise and may

@@ -1,13 +1,12 @@
 #include "lib/media/video/frame_rgb.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/media/video/av.h"
+#include "lib/media/video/yuv_weights.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -38,18 +37,9 @@ int MatrixOf(const AVFrame& frame) {
   }
 }
 
-// In 1/64, so that sums of three fit into 16 bits, which is twice the pixels an
-// instruction.
-struct Weights {
-  int16_t black;
-  int16_t y;
-  int16_t red_v;
-  int16_t green_u;
-  int16_t green_v;
-  int16_t blue_u;
-};
+}  // namespace
 
-Weights WeightsOf(const AVFrame& frame) {
+YuvWeights WeightsOf(const AVFrame& frame) {
   // Of red and blue in luma.
   double kr = 0.299;
   double kb = 0.114;
@@ -69,53 +59,34 @@ Weights WeightsOf(const AVFrame& frame) {
     default:
       break;
   }
-  const bool full = IsFullRange(frame);
-  const double chroma = 64 * 255.0 / (full ? 255 : 224);
-  const double kg = 1 - kr - kb;
-  const auto whole = [](double value) {
-    return static_cast<int16_t>(std::lround(value));
-  };
-  Weights weights;
-  weights.black = full ? 0 : 16;
-  // 74.5 for limited range: y is doubled and the weight is 149, see below.
-  weights.y = whole(128 * 255.0 / (full ? 255 : 219));
-  weights.red_v = whole(chroma * 2 * (1 - kr));
-  weights.green_u = whole(chroma * 2 * (1 - kb) * kb / kg);
-  weights.green_v = whole(chroma * 2 * (1 - kr) * kr / kg);
-  weights.blue_u = whole(chroma * 2 * (1 - kb));
-  return weights;
+  return MakeYuvWeights(kr, kb, IsFullRange(frame));
 }
 
-inline uint8_t ToByte(int value) {
-  return static_cast<uint8_t>(std::clamp(value >> 6, 0, 255));
-}
+namespace {
 
 // Two neighbours share a chroma sample. Written so that compilers turn it into
 // vector code: no branches, one loop, chroma spread out beforehand.
 void ConvertRow(const uint8_t* __restrict y, const int16_t* __restrict red,
                 const int16_t* __restrict green, const int16_t* __restrict blue,
-                const Weights& weights, int width, uint8_t* __restrict rgb) {
+                const YuvWeights& weights, int width, uint8_t* __restrict rgb) {
   const int black = weights.black;
   const int weight = weights.y;
   for (int x = 0; x < width; ++x) {
-    const int luma = ((y[x] - black) * weight + 1) >> 1;
-    rgb[3 * x] = ToByte(luma + red[x]);
-    rgb[3 * x + 1] = ToByte(luma + green[x]);
-    rgb[3 * x + 2] = ToByte(luma + blue[x]);
+    const int luma = LumaOf(black, weight, y[x]);
+    rgb[3 * x] = YuvToByte(luma + red[x]);
+    rgb[3 * x + 1] = YuvToByte(luma + green[x]);
+    rgb[3 * x + 2] = YuvToByte(luma + blue[x]);
   }
 }
 
 // Chroma of one row for each pixel, with the rounding already in it.
 void SpreadChroma(const uint8_t* __restrict u, const uint8_t* __restrict v,
-                  const Weights& weights, int pairs, int16_t* __restrict red,
+                  const YuvWeights& weights, int pairs, int16_t* __restrict red,
                   int16_t* __restrict green, int16_t* __restrict blue) {
   for (int i = 0; i < pairs; ++i) {
-    const int du = u[i] - 128;
-    const int dv = v[i] - 128;
-    const auto r = static_cast<int16_t>(weights.red_v * dv + 32);
-    const auto g =
-        static_cast<int16_t>(32 - weights.green_u * du - weights.green_v * dv);
-    const auto b = static_cast<int16_t>(weights.blue_u * du + 32);
+    const auto r = static_cast<int16_t>(RedOf(weights, v[i]));
+    const auto g = static_cast<int16_t>(GreenOf(weights, u[i], v[i]));
+    const auto b = static_cast<int16_t>(BlueOf(weights, u[i]));
     red[2 * i] = red[2 * i + 1] = r;
     green[2 * i] = green[2 * i + 1] = g;
     blue[2 * i] = blue[2 * i + 1] = b;
@@ -125,7 +96,7 @@ void SpreadChroma(const uint8_t* __restrict u, const uint8_t* __restrict v,
 }  // namespace
 
 void ConvertYuv420(const AVFrame& frame, uint8_t* rgb) {
-  const Weights weights = WeightsOf(frame);
+  const YuvWeights weights = WeightsOf(frame);
   const int pairs = (frame.width + 1) / 2;
   // Kept: a row is small, and allocating it for each frame is not.
   thread_local std::vector<int16_t> chroma;

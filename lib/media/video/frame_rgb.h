@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "lib/media/video/av.h"
+#include "lib/media/video/yuv_weights.h"
 
 namespace feedrate {
 
@@ -24,6 +25,9 @@ class FrameRgb {
 
   AvPtr<SwsContext> scaler_;
 };
+
+// By matrix and range of the frame, as above.
+YuvWeights WeightsOf(const AVFrame& frame);
 
 // The fast one. REQUIRES: a frame of 8-bit 4:2:0.
 void ConvertYuv420(const AVFrame& frame, uint8_t* rgb);

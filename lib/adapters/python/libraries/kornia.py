@@ -4,7 +4,9 @@ native_op is a class of kornia.augmentation, or a path under kornia such as
 enhance.adjust_gamma: a function is called with the image first, a class is
 made once. The batch dimension of one that Kornia wants is added and removed
 inside the timed call. On a GPU a batch of images of one size is one call;
-parameters are drawn for each image, on the CPU as Kornia does by itself.
+parameters are drawn for each image, on the CPU as Kornia does by itself. A clip
+is a batch of frames with one draw; a batch of clips goes through Kornia's own
+container for video, with a draw for each clip.
 """
 
 import inspect
@@ -62,7 +64,9 @@ def make(spec):
     if inspect.isclass(target):
         if arguments.drawn:
             raise ValueError("the library draws for itself; give it ranges")
-        call = _ready(target(**arguments.fixed), device, augmentation)
+        call = target(**arguments.fixed)
+        if spec.get("device", "cpu") != "cpu":
+            call = _ready(call, device, augmentation)
     else:
         call = arguments.bind(target)
     call = wrap(call)
@@ -74,20 +78,50 @@ def make(spec):
         else (lambda image: call(image[None])[0].contiguous()),
         torch_support.seed,
         fresh=torch.clone if overwrites else None,
-        native=call,
+        native=_on_clips(spec, target, arguments, wrap) if frames else call,
+    )
+
+
+def _on_clips(spec, target, arguments, wrap):
+    """A call on a batch of clips, or None: they go one by one. The CPU has
+    none."""
+    if spec.get("device", "cpu") == "cpu" or "." in spec["native_op"]:
+        return None
+    return wrap(_of_clips(target, arguments))
+
+
+def _of_clips(augmentation, arguments):
+    """A call on B, T, C, H, W: one draw for each clip, and for all its frames
+    the same."""
+    fixed = dict(arguments.fixed)
+    if "same_on_batch" in fixed:
+        fixed["same_on_batch"] = False
+    return batch_of_clips(augmentation(**fixed))
+
+
+def batch_of_clips(augmentation):
+    """Kornia's container for B, T, C, H, W, without what it keeps to show."""
+    return quiet(
+        kornia.augmentation.VideoSequential(
+            quiet(augmentation), data_format="BTCHW", same_on_frame=True
+        )
     )
 
 
 def _ready(module, device, augmentation):
-    """On a GPU nothing of a call leaves it."""
-    if device == "cpu":
-        return module
-    # Else each output is copied to the host as well, for show() and save().
-    if hasattr(type(module), "disable_features"):
-        module.disable_features = True
+    """On a GPU nothing of a call leaves it. `device` is where the module is
+    made: a loader's is moved by what it draws for."""
+    quiet(module)
     # An augmentation moves what it draws by itself; told to draw on the device,
     # some of them mix tensors of both.
     return module if augmentation else module.to(device)
+
+
+def quiet(module):
+    """Else each output is copied to the host as well, for show() and save()."""
+    if hasattr(type(module), "disable_features"):
+        module.disable_features = True
+    return module
 
 
 def _with_tensors(target, arguments, batch, dtype=None, device="cpu"):

@@ -13,6 +13,8 @@ from loaders.source import ItemError
 from nvidia.dali import Pipeline, fn, types
 
 _FUSED = "fused_decode"
+# Of clips: which frames, and who decodes elsewhere.
+_OF_CLIPS = {"clip_rule", "decoder"}
 
 
 class Loader:
@@ -23,8 +25,14 @@ class Loader:
             raise ValueError(f"DALI's graph cannot leave out {spec.ablation}")
         if spec.shuffle:
             raise ValueError("shuffle is not measured with DALI")
-        for name in set(spec.settings) - {_FUSED}:
+        known = _OF_CLIPS if recipe.is_clip else {_FUSED}
+        for name in set(spec.settings) - known:
             raise ValueError(f"DALI has no setting {name}")
+        if recipe.is_clip and (spec.source != "files" or spec.device == "cpu"):
+            raise ValueError(
+                "DALI decodes clips from files, on the GPU; use scope"
+                " decode_dataloader_augment and device cuda"
+            )
         self._source = source
         self._recipe = recipe
         self._spec = spec
@@ -71,6 +79,8 @@ class Loader:
     def _fuses(self, recipe, spec):
         """Whether the decoder crops. It cannot pad, so by itself it does so
         only where every image is known to be large enough."""
+        if recipe.is_clip:
+            return False
         if not self._source.decodes or not recipe.starts_with_crop:
             return False
         if _FUSED in spec.settings:
@@ -134,6 +144,8 @@ class Loader:
 
     def _images(self, items, batch_size):
         """Nodes of the items' pixels, and whether they are cropped already."""
+        if self._recipe.is_clip:
+            return self._clips(items, batch_size), False
         if not self._source.decodes:
             return self._from_memory(items, batch_size), False
         paths = [self._source.path(i) for i in items]
@@ -156,18 +168,36 @@ class Loader:
             ), True
         return fn.decoders.image(encoded, **decoding), False
 
+    def _clips(self, items, batch_size):
+        """The frames of each clip by their numbers, decoded on the GPU."""
+        paths = [self._source.path(i) for i in items]
+        encoded, _ = fn.readers.file(
+            files=paths, labels=[0] * len(paths), pad_last_batch=True
+        )
+        numbers = [np.array(self._source.frames(i), np.int32) for i in items]
+        frames = fn.external_source(
+            source=_in_batches(numbers, batch_size), cycle=True, batch=True
+        )
+        return fn.decoders.video(encoded, device="mixed", frames=frames)
+
     def _from_memory(self, items, batch_size):
         arrays = [self._source.load(i, None) for i in items]
-        # The last batch is filled up, as the readers do it.
-        arrays += [arrays[-1]] * (-len(arrays) % batch_size)
-        batches = [
-            arrays[i : i + batch_size]
-            for i in range(0, len(arrays), batch_size)
-        ]
         images = fn.external_source(
-            source=batches, cycle=True, batch=True, layout="HWC", no_copy=True
+            source=_in_batches(arrays, batch_size),
+            cycle=True,
+            batch=True,
+            layout="HWC",
+            no_copy=True,
         )
         return images.gpu() if self._gpu else images
+
+
+def _in_batches(arrays, batch_size):
+    """The last batch is filled up, as the readers do it."""
+    arrays = [*arrays, *[arrays[-1]] * (-len(arrays) % batch_size)]
+    return [
+        arrays[i : i + batch_size] for i in range(0, len(arrays), batch_size)
+    ]
 
 
 def _reaches(path, crop):

@@ -1,8 +1,10 @@
 """A child whose prepare has an object `loader`: epochs, and single outputs."""
 
+import contextlib
 import importlib
 
 import numpy as np
+import nvml
 from loaders import processes, spec
 from loaders.epoch import run_epoch
 from loaders.source import open_source
@@ -24,31 +26,44 @@ def import_modules(library, name):
 
 
 class _Peaks:
-    """Of torch's allocator since it was made, on a GPU."""
+    """Of torch's allocator since reset(), on a GPU. DALI has neither torch nor
+    a way to tell: what the driver has given away since this was made."""
 
     def __init__(self, device):
-        self._cuda = None
-        if device == "cuda":
-            try:
-                # Not at the top: a CPU's loaders, and DALI, need no torch.
-                from torch import cuda
-            except ImportError:
-                return
+        self._cuda = self._memory = None
+        if device != "cuda":
+            return
+        try:
+            # Not at the top: a CPU's loaders, and DALI, need no torch.
+            from torch import cuda
+
             self._cuda = cuda
-            cuda.reset_peak_memory_stats()
+        except ImportError:
+            # Without it rows say nothing of memory.
+            with contextlib.suppress(OSError, AttributeError):
+                self._memory = nvml.Memory()
+
+    def reset(self):
+        if self._cuda is not None:
+            self._cuda.reset_peak_memory_stats()
 
     def read(self):
-        if self._cuda is None:
+        if self._cuda is not None:
+            return {
+                "gpu_allocated_bytes": self._cuda.max_memory_allocated(),
+                "gpu_reserved_bytes": self._cuda.max_memory_reserved(),
+            }
+        if self._memory is None:
             return {}
-        return {
-            "gpu_allocated_bytes": self._cuda.max_memory_allocated(),
-            "gpu_reserved_bytes": self._cuda.max_memory_reserved(),
-        }
+        # Its pools are not told apart: all of it is both.
+        taken = self._memory.taken()
+        return {"gpu_allocated_bytes": taken, "gpu_reserved_bytes": taken}
 
 
 class LoaderJob:
     def __init__(self, library, command, fd):
         self._spec = spec.parse(command["loader"], command.get("device", "cpu"))
+        self._peaks = _Peaks(self._spec.device)
         loaders, recipes = import_modules(library, command["library"])
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
@@ -66,8 +81,8 @@ class LoaderJob:
                 " it may hang, so ask another child"
             )
         _computed = _computed or not self._loader.forks
-        peaks = _Peaks(self._spec.device)
-        return run_epoch(self._loader, command) | peaks.read()
+        self._peaks.reset()
+        return run_epoch(self._loader, command) | self._peaks.read()
 
     def outputs(self, command, fd):
         """Writes outputs to fd and describes them."""

@@ -111,6 +111,10 @@ class ClipSource:
     def path(self, index):
         return self._files[index][0]
 
+    def frames(self, index):
+        """Numbers of the clip's frames, in display order from 0."""
+        return self._files[index][1]
+
     def preload(self, indexes):
         """Nothing: reading is what is measured."""
 

@@ -1,5 +1,6 @@
 """DALI: the recipe as a part of a graph."""
 
+import clips
 from nvidia.dali import fn, types
 from operation import find
 from params import Params
@@ -10,13 +11,18 @@ class Recipe:
         if spec.batch_transform:
             raise ValueError(f"DALI has no {spec.batch_transform} here")
         self.library = library
+        self.is_clip = clips.frames_of(command) > 0
         self._command = command
         self._spec = spec
         # A graph of files may decode no more than the fixed crop needs.
         self.starts_with_crop = not spec.is_crop
 
+    def from_clip(self, clip):
+        raise NotImplementedError("the graph decodes clips itself")
+
     def call(self, images, cropped):
-        """Nodes of normalised CHW floats from nodes of uint8 HWC."""
+        """Nodes of normalised CHW floats from nodes of uint8 HWC; of clips all
+        frames together, F before the rest."""
         if self.starts_with_crop and not cropped:
             images = fn.crop(
                 images,
@@ -28,7 +34,7 @@ class Recipe:
         return fn.crop_mirror_normalize(
             images,
             dtype=types.FLOAT,
-            output_layout="CHW",
+            output_layout="FCHW" if self.is_clip else "CHW",
             mean=[self._spec.input_scale * m for m in self._spec.mean],
             std=[self._spec.input_scale * s for s in self._spec.std],
         )
@@ -50,10 +56,26 @@ class Recipe:
         params = Params(
             self._command["params"], _resolve, {"U": uniform, "pair": pair}
         )
-        name = self._command["native_op"]
+        # Of clips they are written with their module.
+        name = self._command["native_op"].removeprefix("fn.")
+        if name == "crop_mirror_normalize":
+            return _normalised(images, params)
         if name == "transforms.combine+warp_affine":
             return _warp(images, params, self._spec.crop)
         return find(fn, name)(images, **params.take_rest().fixed)
+
+
+def _normalised(images, params):
+    """255*(a,b,c) of the parameters is a tuple repeated 255 times."""
+    scaled = {
+        name: [len(values) // 3 * value for value in values[:3]]
+        for name in ("mean", "std")
+        for values in [params.take(name)]
+    }
+    # As it came: the normalisation of the recipe follows.
+    return fn.crop_mirror_normalize(
+        images, output_layout="FHWC", **scaled, **params.take_rest().fixed
+    )
 
 
 def uniform(low, high):
@@ -84,7 +106,7 @@ def _warp(images, params, size):
     return fn.warp_affine(images, matrix, inverse_map=False, **arguments)
 
 
-def _resolve(_, name):
-    if name.startswith("INTERP_"):
+def _resolve(parameter, name):
+    if parameter == "dtype" or name.startswith("INTERP_"):
         return find(types, name)
     raise LookupError(name)

@@ -1,7 +1,8 @@
 """Kornia: float32 CHW tensors from 0 to 1, in batches of one.
 
 On a GPU workers only crop, and transform and normalisation run there for the
-whole batch, with parameters drawn for each sample.
+whole batch, with parameters drawn for each sample. Of clips workers do nothing
+but decode: the crop runs there too.
 """
 
 import kornia
@@ -22,10 +23,16 @@ class Recipe(ClipRecipe):
         self._normalise = kornia.augmentation.Normalize(
             mean=torch.tensor(spec.mean), std=torch.tensor(spec.std), p=1
         )
+        if spec.finishes_on_gpu:
+            library.quiet(self._normalise)
         crop = operation.call if spec.is_crop else _crop(spec, self.is_clip)
         self._steps = [crop]
+        self._crop_clips = None
         if not spec.finishes_on_gpu:
             self._steps += self._finishing(spec)
+        elif self.is_clip:
+            self._steps = []
+            self._crop_clips = _crop_of_clips(library, spec)
 
     def decode(self, data, path):
         return self._scaled(torch_images.decode(data, path))
@@ -46,9 +53,20 @@ class Recipe(ClipRecipe):
 
     def finish(self, batch):
         """What is left to do with a batch of crops, where it is."""
+        if self.is_clip:
+            return self._finish_clips(batch)
         if not self._spec.is_crop:
             batch = self._transformed(batch)
         return self._normalise(batch)
+
+    def _finish_clips(self, batch):
+        """All of the recipe, B, T, C, H, W."""
+        if not self._spec.is_crop:
+            batch = self._crop_clips(batch)
+        batch = self._transformed(batch)
+        return self._normalise(batch.flatten(0, 1)).unflatten(
+            0, batch.shape[:2]
+        )
 
     def _transformed(self, batch):
         if self._operation.native:
@@ -67,6 +85,17 @@ class Recipe(ClipRecipe):
 
     def _scaled(self, image):
         return image.float().div_(self._spec.input_scale)
+
+
+def _crop_of_clips(library, spec):
+    """One window for all frames of a clip, another for each."""
+    if spec.crop_position == "center":
+        return lambda batch: torch_images.center_window(batch, spec.crop)
+    return library.batch_of_clips(
+        kornia.augmentation.RandomCrop(
+            (spec.crop, spec.crop), pad_if_needed=True, p=1
+        )
+    )
 
 
 def _crop(spec, is_clip):

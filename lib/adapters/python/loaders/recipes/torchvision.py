@@ -1,7 +1,8 @@
 """torchvision: v2 transforms one after the other on uint8 CHW tensors.
 
 On a GPU workers only crop; the transform runs there for one sample after the
-other, and the normalisation for the whole batch.
+other, and the normalisation for the whole batch. Of clips workers do nothing
+but decode: the crop runs there too.
 """
 
 import torch
@@ -25,8 +26,9 @@ class Recipe(ClipRecipe):
         self._spec = spec
         self._operation = operation
         crop = operation.call if spec.is_crop else _crop(spec)
+        self._crop = crop
         if spec.finishes_on_gpu:
-            self._steps = [crop]
+            self._steps = [] if self.is_clip else [crop]
         elif spec.is_crop:
             self._steps = [crop, *_normalise(spec)]
         else:
@@ -41,7 +43,10 @@ class Recipe(ClipRecipe):
         return image.contiguous()
 
     def finish(self, batch):
-        """What is left to do with a batch of crops, where it is."""
+        """What is left to do with a batch of crops, or of whole clips, where it
+        is."""
+        if self.is_clip:
+            batch = torch.stack([self._crop(clip) for clip in batch])
         if not self._spec.is_crop:
             batch = torch.stack([self._operation.call(one) for one in batch])
         mean = torch.tensor(self._spec.mean, device=batch.device)

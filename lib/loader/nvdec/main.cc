@@ -1,0 +1,10 @@
+// worker_nvdec: decodes clips on the device, for video.
+#include <memory>
+
+#include "lib/adapters/worker/worker_main.h"
+#include "lib/loader/nvdec/nvdec_adapter.h"
+
+int main(int argc, char** argv) {
+  return feedrate::WorkerMain(argc, argv,
+                              std::make_unique<feedrate::NvdecAdapter>());
+}

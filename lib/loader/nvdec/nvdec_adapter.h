@@ -1,0 +1,47 @@
+// The library `nvdec`: our reader of clips on the decoder of a GPU.
+#ifndef FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_
+#define FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/loader/nvdec/nvdec_decoder.h"
+#include "lib/loader/nvdec/nvdec_loader.h"
+#include "lib/media/corpus.h"
+#include "lib/media/video/clip_reader.h"
+
+namespace feedrate {
+
+class NvdecAdapter : public Adapter {
+ public:
+  std::string library() const override { return "nvdec"; }
+  // Of the FFmpeg that drives it.
+  std::string version() const override { return ClipReaderVersion(); }
+
+  absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
+      const TransformSpec& spec, const Corpus& corpus) override {
+    return absl::UnimplementedError("nvdec is a decoder; it has no transforms");
+  }
+  absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
+      const TransformSpec& spec,
+      const std::vector<SourceFile>& files) override {
+    if (spec.device != "cuda") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("nvdec decodes on cuda, not on ", spec.device));
+    }
+    return MakeNvdecDecoder(files);
+  }
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input) override {
+    return MakeNvdecLoader(spec, input.files);
+  }
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_

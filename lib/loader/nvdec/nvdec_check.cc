@@ -1,0 +1,176 @@
+// Holds frames that NVDEC decodes against those of the CPU's decoder, for every
+// kind of video that this FFmpeg encodes. For gpu_check.sh, and for sanitizers,
+// which want one process.
+//
+//   nvdec_check [--videos=N]
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "gflags/gflags.h"
+#include "lib/adapters/cuda/device_memory.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/new_file.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/tool_main.h"
+#include "lib/loader/cuda/device_block.h"
+#include "lib/loader/nvdec/cuda_stream.h"
+#include "lib/media/video/clip_reader.h"
+#include "lib/media/video/clip_rule.h"
+#include "lib/media/video/nvdec_reader.h"
+#include "lib/media/video/synthetic_video.h"
+
+DEFINE_int32(videos, 2, "N: of each kind");
+
+namespace feedrate {
+namespace {
+
+constexpr int kClipLength = 16;
+// As for rows of decoders: what the eye cannot tell apart.
+constexpr double kMinPsnrDb = 40;
+
+struct Kind {
+  const char* name;
+  // Decoders must agree to the bit: H.264 and the like leave them no choice,
+  // MPEG-4's cosine transform does.
+  bool exact;
+  EncodeOptions options;
+};
+
+std::vector<Kind> Kinds() {
+  Kind mpeg4{"mpeg4 avi", false, {}};
+  Kind h264{"h264 mp4", true, {}};
+  h264.options.container = "mp4";
+  h264.options.codec = "libx264";
+  h264.options.key_interval = 50;
+  h264.options.b_frames = 2;
+  // 10 rows of a macro block are cut off, and chroma is shared by odd edges.
+  Kind odd = h264;
+  odd.name = "h264 mp4, 322x242";
+  odd.options.width = 322;
+  odd.options.height = 242;
+  // No engine decodes it: the CPU's turn.
+  Kind fallback = h264;
+  fallback.name = "h264 mp4, 4:4:4";
+  fallback.options.pixel_format = "yuv444p";
+  std::vector<Kind> kinds = {mpeg4, h264, odd, fallback};
+  for (Kind& kind : kinds) kind.options.frames = 60;
+  return kinds;
+}
+
+struct Difference {
+  int64_t clips = 0;
+  int most = 0;
+  double squares = 0;
+  int64_t values = 0;
+
+  double psnr_db() const {
+    if (squares == 0) return INFINITY;
+    return 10 *
+           std::log10(255.0 * 255.0 * static_cast<double>(values) / squares);
+  }
+};
+
+// One clip of a file by both decoders.
+absl::Status Compare(const std::string& path, ClipRule rule,
+                     NvdecReader* reader, DeviceBlock* device,
+                     Difference* difference) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ClipReader> cpu,
+                   ClipReader::Open(path, 1));
+  const std::vector<int64_t> frames =
+      ClipFrames(rule, cpu->info().frames, kClipLength, /*seed=*/1, /*item=*/0);
+  const int64_t bytes = kClipLength * cpu->FrameBytes();
+  std::vector<uint8_t> wanted(bytes);
+  RETURN_IF_ERROR(cpu->Read(frames, wanted.data()));
+  RETURN_IF_ERROR(device->Reserve(bytes));
+  RETURN_IF_ERROR(reader->Open(path).status());
+  RETURN_IF_ERROR(reader->Read(frames, device->data()));
+  std::vector<uint8_t> got(bytes);
+  RETURN_IF_ERROR(CudaStatus(
+      cudaMemcpy(got.data(), device->data(), bytes, cudaMemcpyDeviceToHost),
+      "cudaMemcpy"));
+  for (int64_t i = 0; i < bytes; ++i) {
+    const int d = std::abs(int{got[i]} - int{wanted[i]});
+    difference->most = std::max(difference->most, d);
+    difference->squares += d * d;
+  }
+  difference->values += bytes;
+  ++difference->clips;
+  return absl::OkStatus();
+}
+
+// False: the frames are not those of the CPU.
+absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
+  const std::string path = absl::StrCat("nvdec_check.", kind.options.container);
+  DeviceBlock device;
+  Difference difference;
+  const int64_t engine = reader->engine_frames();
+  const int64_t cpu = reader->cpu_frames();
+  for (int video = 0; video < FLAGS_videos; ++video) {
+    ASSIGN_OR_RETURN(const std::string file, EncodeVideo(kind.options, video));
+    RETURN_IF_ERROR(WriteFileAtomically(path, file));
+    for (const ClipRule rule : {ClipRule::kUniform, ClipRule::kConsecutive}) {
+      RETURN_IF_ERROR(Compare(path, rule, reader, &device, &difference));
+    }
+  }
+  std::remove(path.c_str());
+  const bool good =
+      kind.exact ? difference.most == 0 : difference.psnr_db() >= kMinPsnrDb;
+  absl::PrintF(
+      "%-6s %-18s %d clips, %d frames by the engine, %d by the CPU; largest "
+      "difference %d, PSNR %.1f dB\n",
+      good ? "ok" : "FAILED", kind.name, difference.clips,
+      reader->engine_frames() - engine, reader->cpu_frames() - cpu,
+      difference.most, difference.psnr_db());
+  return good;
+}
+
+ToolInfo Info() {
+  ToolInfo info;
+  info.name = "nvdec_check";
+  info.summary = "hold NVDEC's frames against the CPU's";
+  info.usage = "[--videos=N]";
+  info.description =
+      "Encodes videos, decodes clips of them on the GPU and on the CPU, and\n"
+      "prints how much they differ. Exit 3 when they are not the same frames,\n"
+      "4 with the reason where there is no engine.";
+  info.examples = {"nvdec_check --videos=1"};
+  info.flag_files = {"lib/loader/nvdec/nvdec_check.cc"};
+  return info;
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  const absl::StatusOr<CudaStream> stream = CudaStream::Create();
+  absl::StatusOr<std::unique_ptr<NvdecReader>> reader =
+      stream.ok() ? NvdecReader::Create(stream->get()) : stream.status();
+  if (!reader.ok()) {
+    absl::PrintF("left out: %s\n", reader.status().message());
+    return ExitCode::kCannotTell;
+  }
+  bool good = true;
+  for (const Kind& kind : Kinds()) {
+    ASSIGN_OR_RETURN(const bool same, CheckKind(kind, reader->get()));
+    good &= same;
+  }
+  return good ? ExitCode::kDone : ExitCode::kCheckSaidNo;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  return feedrate::ToolMain(argc, argv, feedrate::Info(),
+                            feedrate::RunFromFlags);
+}

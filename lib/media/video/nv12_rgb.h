@@ -1,0 +1,20 @@
+// Frames as NVDEC leaves them, luma and interleaved chroma of half the size, to
+// RGB in device memory.
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "lib/media/video/nv12_math.h"
+
+namespace feedrate {
+
+// Enqueues the conversion to rows without gaps: height x width x 3 bytes.
+cudaError_t Nv12ToRgb(const Nv12Frame& frame, uint8_t* rgb,
+                      cudaStream_t stream);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
