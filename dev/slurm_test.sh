@@ -176,11 +176,16 @@ all_wait() {
   [[ "$running" -gt 0 && -e "$work/may_end.waiting" &&
     "$(wc -l <"$work/may_end.waiting")" -ge "$running" ]]
 }
-started_over() { [[ "$(scontrol show job "$id")" == *Restarts=1* ]]; }
+# started_over: the task gets what Slurm sends when its time is nearly up, until
+# it has been queued again. The exit status of scancel says nothing: it may fail
+# because the signal has arrived and the task is on its way already.
+started_over() {
+  if [[ "$(scontrol show job "$id")" == *Restarts=[1-9]* ]]; then return 0; fi
+  scancel --signal=USR1 --batch "$id" 2>/dev/null || true
+  return 1
+}
 wait_until all_wait
-# One of them gets what Slurm sends when its time is nearly up.
 id="$(squeue --noheader --array --states=R --format=%i | sed 1q)"
-scancel --signal=USR1 --batch "$id" || fail "no signal for $id"
 wait_until started_over
 touch "$work/may_end"
 timeout 900 make -s -C "$campaign" collect >"$work/collect.log" 2>&1 &&
