@@ -126,19 +126,23 @@ workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
   //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
   //lib/loader/nvdec:worker_nvdec)
 bench=//lib/adapters/cuda/bench:cuda_bench
+tests=(//lib/adapters/cuda:fused_test //lib/adapters/cuda:cuda_adapter_test
+  //lib/adapters/torch:torch_gpu_test
+  //lib/adapters/worker/testing:list_entries)
 # What gpu_check.sh checks and times the loaders with.
 loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
   //lib/media:write_synthetic //lib/loader/nvdec:nvdec_check)
 
 if [[ -z "${BUILT:-}" ]]; then
   "${bazel[@]}" build --config=cuda ${JOBS:+"--jobs=$JOBS"} \
-    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench"
+    "${programs[@]}" "${workers[@]}" "${loader[@]}" "$bench" "${tests[@]}"
 fi
 rm -rf "$folder"
 mkdir -p "$folder/lib"
 for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
 add "$bench" .
+for label in "${tests[@]}"; do add "$label" tests; done
 for name in "${ffmpeg_needed[@]}"; do
   [[ -e "$folder/lib/$name" ]] || add_ffmpeg "$name"
 done

@@ -5,14 +5,20 @@ gpu_check.py images FOLDER COUNT     PNG files of 256x256
 gpu_check.py table ROWS              what the rows say, a line each
 gpu_check.py rows ROWS LIBRARY       exit 3 unless LIBRARY's are all good
 gpu_check.py oom ROWS                exit 3 unless some are oom, others ok
+gpu_check.py environment GROUP WHEEL a Python environment that runners find:
+                                     this one's torch, and the wheel; 3 without
 gpu_check.py clips ROWS              exit 3 unless rows of clips are all good
 """
 
+import hashlib
 import json
+import os
 import pathlib
 import random
 import struct
+import subprocess
 import sys
+import zipfile
 import zlib
 
 _SIDE = 256
@@ -149,9 +155,43 @@ def check_oom(rows):
         wanted = "oom" if large else "ok"
         if row["status"] != wanted:
             problems.append(f"{row['settings']}: {row['status']}, not {wanted}")
-        if large and "GiB asked" not in row["reason"]:
+        # In our words, and in torch's.
+        sizes = ("GiB asked", "Tried to allocate")
+        if large and not any(size in row["reason"] for size in sizes):
             problems.append(f"{row['settings']}: no size in {row['reason']!r}")
+        if large and "free" not in row["reason"]:
+            problems.append(f"{row['settings']}: nothing free in the reason")
     return problems if rows else ["no rows"]
+
+
+def make_environment(group, wheel):
+    """As dev/python_env.sh names it, without a network."""
+    if not pathlib.Path(wheel).is_file():
+        return 3
+    lock = pathlib.Path(f"configs/requirements/paper/{group}.lock").read_bytes()
+    name = f"{group}-{hashlib.sha256(lock).hexdigest()[:16]}-py3"
+    folder = pathlib.Path(os.environ["XDG_CACHE_HOME"], "feedrate/venvs", name)
+    if (folder / ".complete").exists():
+        return 0
+    import torch
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "venv", "--system-site-packages"),
+            *("--without-pip", str(folder)),
+        ],
+        check=True,
+    )
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    # An environment of another one does not see that one's packages.
+    (packages / "torch.pth").write_text(
+        f"{pathlib.Path(torch.__file__).parent.parent}\n"
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    (folder / ".complete").touch()
+    return 0
 
 
 def check_clips(rows):
@@ -192,6 +232,8 @@ def _decode_problems(row):
 
 def main(arguments):
     command, path, *rest = arguments
+    if command == "environment":
+        return make_environment(path, rest[0])
     if command == "images":
         make_images(path, int(rest[0]))
         return 0

@@ -5,12 +5,14 @@
 #
 #   ./gpu_check.sh [PART...]
 #
-# Parts: bench, peers, sanitizer, micro, oom, loader_test, loader_sanitizer,
-# pipeline, copy, training, video, nvdec, nvdec_sanitizer; all when none is named.
-# The loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
-# (libraries that do every transform), SOME (transforms in batches), L2, DATASET (of
-# pipeline, copy and training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a command)
-# and PYTHON change what is run; rows are kept in rows/.
+# Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
+# loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all when
+# none is named. `blur` and `cvcuda` are run when asked for: kernels of which there are
+# two, and the rows of CV-CUDA where its wheel is in wheels/. The loader's parts take
+# less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that do every
+# transform), SOME (transforms in batches), TORCH (those of ATen), OOM (libraries), L2,
+# DATASET (of pipeline, copy and training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a
+# command) and PYTHON change what is run; rows are kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -76,6 +78,25 @@ print(os.path.dirname(os.path.dirname(torch.__file__)))' \
   python="$env/bin/python"
 }
 
+tests() {
+  local one
+  title "tests that need a GPU"
+  tests/list_entries configs torch matched >rows/entries.jsonl
+  for one in tests/*_test; do
+    check "$one" env FEEDRATE_ENTRIES=rows/entries.jsonl timeout 60 "$one"
+  done
+}
+
+# Both ways of what has two, and what moves pixels: seconds, where bench takes
+# half a minute.
+blur() {
+  local filter
+  title "blurs of bytes by strips and by tiles, flips"
+  for filter in "blur bytes" "flip bytes" posterize; do
+    check "cuda_bench $filter" ./cuda_bench --only=time --filter="$filter"
+  done
+}
+
 bench() {
   title "kernels: checked against the host, then timed"
   check cuda_bench ./cuda_bench
@@ -122,12 +143,42 @@ micro() {
   check "batch: rows" "$python" gpu_check.py rows rows/batch.jsonl cuda
 }
 
+# Rows of ATen: batches as one tensor, and images one by one.
+torch() {
+  local gpu=configs/native/rgb_micro_gpu.textproto
+  local few="${TORCH:-HorizontalFlip,Rotate,GaussianBlur,Posterize,Resize}"
+  "$python" gpu_check.py images square 256
+  title "micro --device=cuda: ATen in batches of 256 images of 256x256"
+  rows torch_batch bin/micro --config=$gpu --dataset="$PWD/square" \
+    --num_items=256 --libraries=cuda,torch --sweep='gpu_batch=256' \
+    --transforms="$few"
+  check "torch_batch: rows" "$python" gpu_check.py rows rows/torch_batch.jsonl \
+    torch
+  title "micro --device=cuda: ATen, images of many sizes, one by one"
+  rows torch bin/micro --config=$gpu --dataset=synthetic:rgb \
+    --num_items="$items" --libraries=torch --transforms=HorizontalFlip,Rotate
+  check "torch: rows" "$python" gpu_check.py rows rows/torch.jsonl torch
+}
+
+cvcuda() {
+  if ! "$python" gpu_check.py environment cvcuda wheels/cvcuda*.whl; then
+    title "no wheel of CV-CUDA here: its rows are left out"
+    return
+  fi
+  "$python" gpu_check.py images square 256
+  title "micro --device=cuda: CV-CUDA in batches of 256 images of 256x256"
+  rows cvcuda bin/micro --config=configs/native/rgb_micro_gpu.textproto \
+    --dataset="$PWD/square" --num_items=256 --libraries=cuda,cvcuda \
+    --sweep='gpu_batch=256' --skip_missing --transforms="$some"
+  check "cvcuda: rows" "$python" gpu_check.py rows rows/cvcuda.jsonl cvcuda
+}
+
 oom() {
   title "out of memory is a row, and the next one runs"
   "$python" gpu_check.py images square 256
   rows oom bin/micro --config=configs/native/rgb_micro_gpu.textproto \
-    --dataset="$PWD/square" --num_items=256 --libraries=cuda \
-    --transforms=HorizontalFlip,Posterize --sweep='gpu_batch=1000000,64'
+    --dataset="$PWD/square" --num_items=256 --libraries="${OOM:-cuda,torch,kornia}" \
+    --transforms=HorizontalFlip --sweep='gpu_batch=1000000,64' --skip_missing
   check "oom: rows" "$python" gpu_check.py oom rows/oom.jsonl
 }
 
@@ -260,7 +311,7 @@ nvdec() {
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm --format=csv
-for part in "${@:-bench peers sanitizer micro oom loader_test \
+for part in "${@:-tests bench peers sanitizer micro torch oom loader_test \
   loader_sanitizer pipeline copy training video nvdec nvdec_sanitizer}"; do
   for one in $part; do "$one"; done
 done

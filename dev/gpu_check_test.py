@@ -63,5 +63,39 @@ class GpuCheckTest(unittest.TestCase):
         self.assertIn("JPEG engines 90%", out.getvalue())
 
 
+class OutOfMemoryTest(unittest.TestCase):
+    def problems(self, status, reason, batch="1000000"):
+        row = {
+            "settings": {"gpu_batch": batch},
+            "status": status,
+            "reason": reason,
+        }
+        return gpu_check.check_oom([row])
+
+    def test_words_of_ours_and_of_torch(self):
+        for reason in (
+            "CUDA out of memory: 183.11 GiB asked for 1000000 outputs, 138.01"
+            " GiB of 139.80 GiB free",
+            "c10::OutOfMemoryError: CUDA out of memory. Tried to allocate"
+            " 183.15 GiB. GPU 0 has a total capacity of 139.80 GiB of which"
+            " 138.01 GiB is free.",
+        ):
+            self.assertEqual(self.problems("oom", reason), [])
+
+    def test_what_is_missing_is_named(self):
+        self.assertIn("not oom", self.problems("failed", "x free GiB asked")[0])
+        self.assertIn("no size", self.problems("oom", "some is free")[0])
+        self.assertIn("nothing free", self.problems("oom", "GiB asked")[0])
+        self.assertEqual(self.problems("ok", "", batch="64"), [])
+        self.assertEqual(gpu_check.check_oom([]), ["no rows"])
+
+
+class EnvironmentTest(unittest.TestCase):
+    def test_without_a_wheel_there_is_none(self):
+        self.assertEqual(
+            gpu_check.make_environment("cvcuda", "wheels/cvcuda*.whl"), 3
+        )
+
+
 if __name__ == "__main__":
     unittest.main()

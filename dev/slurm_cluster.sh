@@ -74,7 +74,8 @@ END
     2>/dev/null || return 1
   start_controller
   for number in $(seq "$count"); do start_node "n$number"; done
-  for number in $(seq 60); do
+  # Only what hangs takes five minutes.
+  for number in $(seq 600); do
     if [[ "$(sinfo --noheader --Node --format=%T 2>/dev/null |
       grep -c '^idle$')" -eq "$count" ]]; then
       return 0

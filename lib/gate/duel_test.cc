@@ -148,7 +148,7 @@ TEST_F(DuelTest, FailuresCanBeIgnored) {
 }
 
 TEST_F(DuelTest, CanBeStopped) {
-  DuelOptions options = Plain("sleep 30", "sleep 30", 2);
+  DuelOptions options = Plain("sleep 600", "sleep 600", 2);
   options.is_stopped = [] { return true; };
   const auto result = Duel(options);
   ASSERT_TRUE(result.ok()) << result.status();

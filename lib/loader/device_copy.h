@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +23,10 @@ class DeviceCopy {
 
   // Buffers on the device: the loader never has more batches there.
   virtual int slots() const = 0;
+
+  // Gets the memory of all buffers for copies of up to `bytes` bytes, so that
+  // no copy has to. REQUIRES: no batch is on the device.
+  virtual absl::Status Reserve(size_t bytes) = 0;
 
   // Copies `bytes` bytes to buffer `slot` and returns where they are; they are
   // there, and `host` may be overwritten, when it returns. A GPU does it on a
@@ -40,19 +45,31 @@ class HostCopy : public DeviceCopy {
   HostCopy() : memory_(PageMemory()), blocks_(kSlots), sizes_(kSlots) {}
 
   int slots() const override { return kSlots; }
+  absl::Status Reserve(size_t bytes) override {
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const absl::Status taken = Grow(slot, bytes);
+      if (!taken.ok()) return taken;
+    }
+    return absl::OkStatus();
+  }
   absl::StatusOr<const float*> Copy(const float* host, size_t bytes,
                                     int slot) override {
-    if (sizes_[slot] < bytes) {
-      auto block = memory_->Allocate(bytes);
-      if (!block.ok()) return block.status();
-      blocks_[slot] = *std::move(block);
-      sizes_[slot] = bytes;
-    }
+    const absl::Status taken = Grow(slot, bytes);
+    if (!taken.ok()) return taken;
     std::memcpy(blocks_[slot]->data(), host, bytes);
     return blocks_[slot]->data();
   }
 
  private:
+  absl::Status Grow(int slot, size_t bytes) {
+    if (sizes_[slot] >= bytes) return absl::OkStatus();
+    auto block = memory_->Allocate(bytes);
+    if (!block.ok()) return block.status();
+    blocks_[slot] = *std::move(block);
+    sizes_[slot] = bytes;
+    return absl::OkStatus();
+  }
+
   // One that the consumer has, one that is being filled.
   static constexpr int kSlots = 2;
   std::unique_ptr<BatchMemory> memory_;

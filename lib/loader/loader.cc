@@ -78,7 +78,8 @@ absl::Status Loader::ReserveFor(EpochRange range) {
         memory_->Allocate(block_samples_ * shape().values() * sizeof(float)));
     blocks_.push_back(std::move(block));
   }
-  return absl::OkStatus();
+  if (copy_ == nullptr || samples == 0) return absl::OkStatus();
+  return copy_->Reserve(block_samples_ * shape().values() * sizeof(float));
 }
 
 absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartEpoch(int64_t epoch,

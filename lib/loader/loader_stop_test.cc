@@ -54,7 +54,7 @@ TEST(LoaderStopTest, AtRandomMoments) {
       }
       started.reset();
       // A hang would be for ever; a slow machine is no failure of this.
-      EXPECT_LT(Clock::now() - begin, std::chrono::seconds(1));
+      EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
     }
   }
 }

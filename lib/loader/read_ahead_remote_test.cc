@@ -2,6 +2,7 @@
 // right whatever the order of answers.
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -48,6 +49,7 @@ std::string BytesAt(int64_t offset, int64_t bytes) {
 class SlowStore final : public ObjectStore {
  public:
   ~SlowStore() override {
+    HoldUntil(0);
     for (std::thread& thread : threads_) thread.join();
   }
   const std::string& url() const override { return url_; }
@@ -63,9 +65,11 @@ class SlowStore final : public ObjectStore {
     requests_.push_back(request);
     const int64_t under_way = ++under_way_;
     most_under_way_ = std::max(most_under_way_, under_way);
-    const auto delay = std::chrono::milliseconds(delay_ms_ + random_() % 4);
+    changed_.notify_all();
+    const auto delay = std::chrono::milliseconds(1 + random_() % 4);
     threads_.emplace_back([this, request, done, delay] {
       std::this_thread::sleep_for(delay);
+      WaitForLeave();
       absl::Status status;
       if (request.name == "bad") {
         status = absl::UnavailableError("503 for ever");
@@ -84,12 +88,26 @@ class SlowStore final : public ObjectStore {
     return requests_;
   }
   int64_t most_under_way() const { return most_under_way_; }
-  void set_delay_ms(int delay_ms) { delay_ms_ = delay_ms; }
+  // No answer before so many requests have been made.
+  void HoldUntil(size_t requests) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    hold_until_ = requests;
+    changed_.notify_all();
+  }
 
  private:
+  void WaitForLeave() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    // Only what hangs takes so long.
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(120), [this] {
+      return requests_.size() >= hold_until_;
+    }));
+  }
+
   const std::string url_ = "slow://store";
-  int delay_ms_ = 1;
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t hold_until_ = 0;
   std::mt19937 random_;
   std::vector<ReadRequest> requests_;
   std::atomic<int64_t> under_way_{0};
@@ -181,7 +199,7 @@ TEST(ReadAheadRemoteTest, ObjectsAndShuffledItemsAreARequestEach) {
 
 TEST(ReadAheadRemoteTest, KeepsAllConnectionsBusyAndNoMore) {
   Fixture f(Items(100, false), /*connections=*/16);
-  f.store->set_delay_ms(20);
+  f.store->HoldUntil(16);
   const ItemOrder order(0, f.size, f.size, false, 0, 0);
   auto reads = StartReadAhead({}, *f.source, order);
   EXPECT_EQ(f.TakeAll(order, reads->get(), 1), 0);
@@ -216,7 +234,7 @@ TEST(ReadAheadRemoteTest, AFailureIsThatOfItsItems) {
 
 TEST(ReadAheadRemoteTest, StopsWithoutWaitingForAnswers) {
   Fixture f(Items(20, false));
-  f.store->set_delay_ms(300);
+  f.store->HoldUntil(1000);
   const ItemOrder order(0, f.size, f.size, false, 0, 0);
   auto reads = StartReadAhead({}, *f.source, order);
   std::thread worker([&] {

@@ -2,8 +2,11 @@
 
 #include <limits>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
 namespace feedrate {
@@ -29,6 +32,21 @@ std::optional<int64_t> ParseSize(absl::string_view text) {
   if (!absl::SimpleAtoi(text, &value) || value < 0) return std::nullopt;
   if (value > std::numeric_limits<int64_t>::max() >> shift) return std::nullopt;
   return value << shift;
+}
+
+absl::StatusOr<int64_t> SizeOfFlag(absl::string_view flag,
+                                   absl::string_view text, int64_t least) {
+  const std::optional<int64_t> bytes = ParseSize(text);
+  if (!bytes.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag, ": \"", text, "\" is no size; write it as 500M or 2G"));
+  }
+  if (*bytes < least) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": ", text, " is too small; use at least ", least,
+                     " bytes, such as 500M"));
+  }
+  return *bytes;
 }
 
 }  // namespace feedrate

@@ -5,21 +5,16 @@
 #include <iostream>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gflags/gflags.h"
-#include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/tool_info.h"
-#include "lib/base/tool_main.h"
+#include "lib/base/writer_main.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 
-DEFINE_string(folder, "", "FOLDER: where to write them; made if missing");
 DEFINE_int64(n, 100, "N: how many");
 DEFINE_uint64(seed, 1, "N: other seeds, other images");
 DEFINE_int32(threads, 0, "N: 0 is as many as there are usable processors");
@@ -27,45 +22,41 @@ DEFINE_int32(threads, 0, "N: 0 is as many as there are usable processors");
 namespace feedrate {
 namespace {
 
-ToolInfo Info() {
-  ToolInfo info;
+WriterInfo Info() {
+  WriterInfo info;
   info.name = "write_synthetic";
-  info.summary = "write synthetic photographs into a folder";
-  info.usage = "--folder=FOLDER [flags]";
+  info.what = "synthetic photographs";
   info.description =
       "Writes JPEG files named synthetic_00000000.jpg and so on: those of the\n"
       "data set synthetic:rgb,n=N,seed=S, the same bytes on every machine.";
-  info.examples = {"write_synthetic --folder=images --n=2000"};
-  info.flag_files = {"lib/media/write_synthetic.cc"};
+  info.example_folder = "images";
+  info.example_flags = "--n=2000";
+  info.flag_file = "lib/media/write_synthetic.cc";
   return info;
 }
 
-absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
-  if (FLAGS_folder.empty()) {
-    return absl::InvalidArgumentError("--folder is missing");
-  }
-  RETURN_IF_ERROR(MakeFolder(FLAGS_folder));
+absl::Status Write(const std::string& folder) {
+  RETURN_IF_ERROR(MakeFolder(folder));
   std::mutex mutex;
   absl::Status first_failure;
   int64_t bytes = 0;
   ParallelFor(FLAGS_n, FLAGS_threads, [&](int64_t i) {
     const std::string jpeg = SyntheticJpeg(FLAGS_seed, i);
     const absl::Status written =
-        WriteFileAtomically(JoinPath(FLAGS_folder, SyntheticName(i)), jpeg);
+        WriteFileAtomically(JoinPath(folder, SyntheticName(i)), jpeg);
     const std::lock_guard<std::mutex> lock(mutex);
     first_failure.Update(written);
     bytes += static_cast<int64_t>(jpeg.size());
   });
   RETURN_IF_ERROR(first_failure);
   std::cerr << "write_synthetic: " << FLAGS_n << " files, " << bytes
-            << " bytes in " << FLAGS_folder << "\n";
-  return ExitCode::kDone;
+            << " bytes in " << folder << "\n";
+  return absl::OkStatus();
 }
 
 }  // namespace
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
-  return feedrate::ToolMain(argc, argv, feedrate::Info(),
-                            feedrate::RunFromFlags);
+  return feedrate::WriterMain(argc, argv, feedrate::Info(), feedrate::Write);
 }

@@ -21,11 +21,11 @@
 #include "lib/hash/sha256.h"
 #include "lib/machine/gpu.h"
 #include "lib/machine/gpu_watch.h"
-#include "lib/machine/page_cache.h"
 #include "lib/machine/process_tree.h"
 #include "lib/machine/root.h"
 #include "lib/measure/noise.h"
 #include "lib/measure/preflight.h"
+#include "lib/runner/cache_row.h"
 #include "lib/runner/child_subject.h"
 #include "lib/runner/device_limit.h"
 #include "lib/runner/diagnosis.h"
@@ -51,11 +51,6 @@ constexpr double kHangFactor = 10;
 constexpr double kTrialS = 2;
 // How long its device's limits are measured.
 constexpr double kLimitS = 0.6;
-// What counts as all or none of the pages.
-constexpr double kWarmShare = 0.99;
-constexpr double kColdShare = 0.01;
-// Of more files, this many are asked about, evenly.
-constexpr size_t kFilesLookedAt = 2000;
 // Libraries and threads of a loader, beside its batches.
 constexpr int64_t kOfAnyLoader = int64_t{512} << 20;
 
@@ -63,15 +58,6 @@ int UsableProcessors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-std::vector<std::string> Some(const std::vector<std::string>& paths) {
-  if (paths.size() <= kFilesLookedAt) return paths;
-  std::vector<std::string> some;
-  for (size_t i = 0; i < kFilesLookedAt; ++i) {
-    some.push_back(paths[i * paths.size() / kFilesLookedAt]);
-  }
-  return some;
 }
 
 // The first items, by content.
@@ -317,15 +303,6 @@ absl::Status LoaderWork::WarmUp() {
   return absl::OkStatus();
 }
 
-absl::Status LoaderWork::LookAtPages(Cache* cache) const {
-  if (input_.paths == nullptr) return absl::OkStatus();
-  if (context_.loader.cold) RETURN_IF_ERROR(DropPages(*input_.paths));
-  ASSIGN_OR_RETURN(const double fraction,
-                   ResidentFraction(Some(*input_.paths)));
-  cache->set_resident_fraction(std::max(cache->resident_fraction(), fraction));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
                                                               Cache* cache) {
   std::vector<EpochReply> epochs;
@@ -335,7 +312,9 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
   int64_t bytes_read = 0;
   while (epochs.empty() || elapsed_s < epochs_.min_time_s ||
          batches < epochs_.min_batches) {
-    RETURN_IF_ERROR(LookAtPages(cache));
+    if (input_.paths != nullptr) {
+      RETURN_IF_ERROR(LookAtPages(*input_.paths, context_.loader.cold, cache));
+    }
     const std::optional<int64_t> before = TreeReadBytes(Root(), pid);
     {
       const TimeAccount::Entry entry(context_.account, Spending::kTimed);
@@ -366,17 +345,6 @@ double LoaderWork::HalfOfEpoch() const {
   // The warm-up was one batch, which is one worker's.
   const int hands = std::clamp(spec_.workers, 1, UsableProcessors());
   return per_item_s_ * static_cast<double>(input_.items) / hands / 2;
-}
-
-void LoaderWork::AddCache(const Cache& cache, Row* row) const {
-  if (input_.paths == nullptr) return;
-  *row->mutable_cache() = cache;
-  const double resident = cache.resident_fraction();
-  if (context_.loader.cold && resident <= kColdShare) {
-    row->add_labels("cold");
-  } else if (context_.loader.cold || resident < kWarmShare) {
-    row->add_labels("partly_cold");
-  }
 }
 
 std::optional<Limit> LoaderWork::LimitOfLoader() const {
@@ -465,7 +433,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   }
   if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
   if (epochs_.sample_ratio < 1) row->add_labels("indicative");
-  AddCache(cache, row);
+  if (input_.paths != nullptr) SetCache(cache, context_.loader.cold, row);
   AddLimit(row);
   AddComparisons(epochs, row);
   return absl::OkStatus();

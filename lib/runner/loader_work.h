@@ -57,10 +57,8 @@ class LoaderWork : public JobWork {
   // Epochs until the job's minima are reached.
   absl::StatusOr<std::vector<EpochReply>> RunEpochs(uint64_t seed,
                                                     Cache* cache);
-  absl::Status LookAtPages(Cache* cache) const;
   // When half of an epoch will be done, roughly.
   double HalfOfEpoch() const;
-  void AddCache(const Cache& cache, Row* row) const;
   void AddLimit(Row* row) const;
   std::optional<Limit> LimitOfLoader() const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;

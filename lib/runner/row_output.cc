@@ -98,6 +98,10 @@ absl::StatusOr<std::unique_ptr<RowOutput>> RowOutput::Open(
     RETURN_IF_ERROR(
         output->OpenFile(options.path, &output->files_[options.path]));
   }
+  if (!options.batches.empty() && options.batches != options.path) {
+    RETURN_IF_ERROR(
+        output->OpenFile(options.batches, &output->files_[options.batches]));
+  }
   return output;
 }
 

@@ -263,6 +263,7 @@ class Session {
                                 mixture,
                                 mixture_inputs_.get()};
     if (options_.verify) return Verify(context);
+    if (options_.on_jobs) options_.on_jobs(list_.jobs);
     if (HasNull()) RETURN_IF_ERROR(RunNull(context));
     const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
     int64_t jobs_done = 0;

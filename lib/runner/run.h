@@ -42,6 +42,9 @@ struct RunOptions {
   OpenRemoteData open_remote;
   // Of jobs that measure mixtures.
   MixtureRunOptions mixture;
+  // Hears of the jobs in the order of the plan, before the first one runs;
+  // rows come in another order. Optional.
+  std::function<void(const std::vector<Job>&)> on_jobs;
   // Hears of each row that is written. Optional.
   std::function<void(const Row&)> on_row;
 };

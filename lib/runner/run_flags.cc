@@ -1,7 +1,5 @@
 #include "lib/runner/run_flags.h"
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,13 +92,8 @@ absl::StatusOr<RunOptions> RunOptionsFromFlags(const std::string& tool) {
   options.limits.hang_s = FLAGS_timeout;
   ASSIGN_OR_RETURN(options.fail_on, FailOn());
   if (!FLAGS_memory_limit.empty()) {
-    const std::optional<int64_t> bytes = ParseSize(FLAGS_memory_limit);
-    if (!bytes.has_value() || *bytes <= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--memory_limit: \"", FLAGS_memory_limit,
-                       "\" is no size; write it as 500M or 2G"));
-    }
-    options.limits.memory_bytes = *bytes;
+    ASSIGN_OR_RETURN(options.limits.memory_bytes,
+                     SizeOfFlag("--memory_limit", FLAGS_memory_limit, 1));
   }
   if (FLAGS_retries < 0 || FLAGS_timeout < 0) {
     return absl::InvalidArgumentError(

@@ -1,16 +1,14 @@
 #include "lib/runner/store_flags.h"
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/sizes.h"
+#include "lib/runner/store_data.h"
 
 DEFINE_string(cache_dir, "",
               "FOLDER: keep what is read from a store here; shared by any "
@@ -31,28 +29,18 @@ DEFINE_double(store_timeout, 30,
               "SECONDS: a request without a byte for so long has failed");
 
 namespace feedrate {
-namespace {
-
-absl::StatusOr<int64_t> SizeOf(const char* flag, const std::string& text) {
-  const std::optional<int64_t> bytes = ParseSize(text);
-  if (bytes.has_value() && *bytes >= 0) return *bytes;
-  return absl::InvalidArgumentError(absl::StrCat(
-      flag, ": \"", text, "\" is no size; write it as 500M or 2G"));
-}
-
-}  // namespace
 
 absl::StatusOr<StoreSpec> StoreSpecFromFlags() {
   StoreSpec spec;
   ASSIGN_OR_RETURN(spec.cache_bytes,
-                   SizeOf("--cache_bytes", FLAGS_cache_bytes));
+                   SizeOfFlag("--cache_bytes", FLAGS_cache_bytes, 0));
   ASSIGN_OR_RETURN(spec.options.range_bytes,
-                   SizeOf("--range_bytes", FLAGS_range_bytes));
+                   SizeOfFlag("--range_bytes", FLAGS_range_bytes, 1));
   if (FLAGS_connections < 1 || FLAGS_store_retries < 0 ||
-      !(FLAGS_store_timeout > 0) || spec.options.range_bytes < 1) {
+      !(FLAGS_store_timeout > 0)) {
     return absl::InvalidArgumentError(
-        "--connections and --range_bytes must be at least 1, --store_retries "
-        "at least 0, and --store_timeout above 0");
+        "--connections must be at least 1, --store_retries at least 0, and "
+        "--store_timeout above 0");
   }
   if (!FLAGS_cache_dir.empty()) {
     // Workers may run elsewhere.
@@ -66,6 +54,11 @@ absl::StatusOr<StoreSpec> StoreSpecFromFlags() {
   spec.options.endpoint = FLAGS_endpoint;
   spec.options.anonymous = FLAGS_anonymous;
   return spec;
+}
+
+absl::StatusOr<OpenRemoteData> OpenStoresByFlags() {
+  ASSIGN_OR_RETURN(const StoreSpec spec, StoreSpecFromFlags());
+  return OpenStoresBy(spec);
 }
 
 }  // namespace feedrate

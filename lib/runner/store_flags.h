@@ -3,6 +3,7 @@
 #define FEEDRATE_LIB_RUNNER_STORE_FLAGS_H_
 
 #include "absl/status/statusor.h"
+#include "lib/runner/remote_data.h"
 #include "lib/storage/store_spec.h"
 
 namespace feedrate {
@@ -12,6 +13,9 @@ inline constexpr char kStoreFlagsFile[] = "lib/runner/store_flags.cc";
 
 // All but the url. REQUIRES: flags are parsed.
 absl::StatusOr<StoreSpec> StoreSpecFromFlags();
+
+// Opens any address as the flags say. REQUIRES: flags are parsed.
+absl::StatusOr<OpenRemoteData> OpenStoresByFlags();
 
 }  // namespace feedrate
 

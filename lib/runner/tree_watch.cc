@@ -33,8 +33,9 @@ void TreeWatch::Look() {
   // Part of the name that corpora have.
   const std::optional<int64_t> bytes =
       TreePssBytes(Root(), parent_, pid_, "feedrate-corpus");
-  if (!bytes.has_value()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
+  ++looks_;
+  if (!bytes.has_value()) return;
   peak_bytes_ = std::max(peak_bytes_.value_or(0), *bytes);
 }
 
@@ -50,6 +51,11 @@ void TreeWatch::Run() {
     rest = std::max<Clock::duration>(kInterval, kRest * (Clock::now() - start));
     lock.lock();
   }
+}
+
+int64_t TreeWatch::looks() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return looks_;
 }
 
 std::optional<int64_t> TreeWatch::Stop() {

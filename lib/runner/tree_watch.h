@@ -27,6 +27,9 @@ class TreeWatch {
   // shared images not at all. Absent: it cannot be read here.
   std::optional<int64_t> Stop();
 
+  // Looks that have ended, whatever they saw.
+  int64_t looks();
+
  private:
   void Look();
   void Run();
@@ -37,6 +40,7 @@ class TreeWatch {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;
+  int64_t looks_ = 0;
   std::optional<int64_t> peak_bytes_;
   std::thread thread_;
 };

@@ -7,6 +7,9 @@ asked for by variables:
 
     WAIT_SCALE=S        seconds for each estimated second; 0 does not wait
     WAIT_S=S            seconds for each job, whatever the estimate
+    WAIT_FOR=FILE       after its first row it goes on only once FILE is there;
+                        until then it has a line in FILE.waiting: who wants to
+                        stop it half-way knows when, on any machine
     FAIL_ONCE=FOLDER    the first try at every third job is `failed`; who failed
                         is remembered in FOLDER
 """
@@ -67,10 +70,21 @@ def row_of(job, run_index, attempt, elapsed_s):
     return row
 
 
+def wait_for_leave(jobs):
+    gate = os.environ.get("WAIT_FOR")
+    if not gate or os.path.exists(gate):
+        return
+    with open(f"{gate}.waiting", "a") as waiting:
+        waiting.write(f"{jobs.stem}\n")
+    while not os.path.exists(gate):
+        time.sleep(0.02)
+
+
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     given = flags()
-    jobs = records(pathlib.Path(given["jobs"]))
+    job_file = pathlib.Path(given["jobs"])
+    jobs = records(job_file)
     path = pathlib.Path(given["output"])
     attempts = {}
     done = set()
@@ -97,6 +111,7 @@ def main():
                 row = row_of(job, run_index, attempts.get(key, 0), elapsed_s)
                 text = json.dumps(row, separators=(",", ":"))
                 out.write(text.encode() + b"\n")
+                wait_for_leave(job_file)
 
 
 main()

@@ -83,16 +83,16 @@ tail -n 1 "$tmp/out" | grep -q '"status":"crashed"' || fail "no crashed row"
 [[ $? -eq 2 ]] || fail "a crash is not exit 2 in compare_baseline"
 exits 2 --a='exit 3' --b=true
 grep -q 'A failed: exit code 3' "$tmp/err" || fail "the exit code is not told"
-exits 2 --a=true --b='sleep 5' --timeout=0.1
+exits 2 --a=true --b='sleep 600' --timeout=2
 tail -n 1 "$tmp/out" | grep -q '"status":"timeout"' || fail "no timeout row"
 exits 0 --a='exit 3' --b='exit 3' --ignore-failure --pairs=2
 exits 2 --a=no-such-program-anywhere --b=true --shell=none
 
 # Ctrl-C: 130, and what is there is whole.
-"$DUEL" --a='sleep 0.05' --b='sleep 0.05' --pairs=200 >"$tmp/out" \
+"$DUEL" --a='sleep 0.05' --b='sleep 0.05' --pairs=2000 >"$tmp/out" \
   2>"$tmp/err" &
 pid=$!
-for _ in {1..200}; do
+for _ in {1..4000}; do
   if [[ $(wc -l <"$tmp/out") -ge 6 ]]; then break; fi
   sleep 0.05
 done

@@ -152,9 +152,9 @@ class MicroTest(unittest.TestCase):
                 job("ok"),
             ]
         )
-        self.assertEqual(
-            [row["status"] for row in run.rows], ["oom", "oom", "oom", "ok"]
-        )
+        # One that the machine disturbed is measured again.
+        first = [row["status"] for row in run.rows if row["attempt"] == 0]
+        self.assertEqual(first, ["oom", "oom", "oom", "ok"])
         reason = run.rows[0]["reason"]
         self.assertIn("Tried to allocate 732.42 GiB", reason)
         self.assertIn("138.01 GiB is free", reason)
@@ -293,7 +293,7 @@ class MicroTest(unittest.TestCase):
         stderr = process.stderr.read()
         process.stdout.close()
         process.stderr.close()
-        self.assertEqual(process.wait(timeout=30), code, stderr)
+        self.assertEqual(process.wait(timeout=120), code, stderr)
         for line in rest.splitlines():
             self.assertEqual(json.loads(line)["schema"], 1)
         self.assertIn("interrupted", stderr)
@@ -313,8 +313,9 @@ class MicroTest(unittest.TestCase):
         process.wait()
         process.stdout.close()
         process.stderr.close()
-        deadline = time.time() + 10
-        while harness.workers_left() and time.time() < deadline:
+        # tearDown looks; only a worker that stays takes the minute.
+        deadline = time.monotonic() + 60
+        while harness.workers_left() and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def test_a_reader_that_goes_away_ends_the_run(self):
@@ -322,7 +323,7 @@ class MicroTest(unittest.TestCase):
         process.stdout.close()
         stderr = process.stderr.read()
         process.stderr.close()
-        self.assertEqual(process.wait(timeout=60), 2, stderr)
+        self.assertEqual(process.wait(timeout=120), 2, stderr)
 
     def test_help_and_account(self):
         done = subprocess.run(

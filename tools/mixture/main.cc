@@ -1,8 +1,8 @@
 // Measures weighted mixtures of many data sets of episodes.
 //
 //   bazel run //tools/mixture -- --config=$PWD/configs/mixture/demo.textproto
-#include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,14 +18,18 @@
 #include "lib/runner/mixture/mixture_row.h"
 #include "lib/runner/mixture/mixture_summary.h"
 #include "lib/runner/run.h"
+#include "lib/runner/run_and_tell.h"
 #include "lib/runner/run_flags.h"
-#include "lib/runner/store_data.h"
 #include "lib/runner/store_flags.h"
-#include "lib/storage/store_spec.h"
 
-DEFINE_string(on_error, "fail",
-              "WORD: what becomes of data that cannot be used: the end of the "
-              "run, or left out, counted and named {fail|skip}");
+DEFINE_bool(cold, false,
+            "Have the kernel forget the shards before each run; rows that it "
+            "did are labelled cold, others partly_cold");
+DEFINE_string(
+    on_error, "fail",
+    "WORD: what becomes of data that cannot be used: its run fails, "
+    "with the reason in the row, or it is left out, counted and named "
+    "{fail|skip}");
 DEFINE_string(batches, "",
               "FILE: where batch records go; batch_times.jsonl beside the rows "
               "without it, and standard output where rows go there");
@@ -64,8 +68,35 @@ ToolInfo Info() {
   return info;
 }
 
+// Flags that every program has and that would change nothing here.
+absl::Status CheckOverrides(const Overrides& overrides) {
+  constexpr char kBatches[] = "--sweep='steps=N' says how many batches";
+  constexpr char kNoTransform[] = "there is no transform in it";
+  const struct {
+    const char* flag;
+    bool given;
+    const char* instead;
+  } unused[] = {
+      {"--workers", overrides.workers.has_value(),
+       "--sweep='decode_parallelism=N' sets its threads"},
+      {"--num_items", overrides.num_items.has_value(), kBatches},
+      {"--min_time", overrides.min_time.has_value(), kBatches},
+      {"--sample_ratio", overrides.sample_ratio.has_value(),
+       "weights say how much of each data set there is"},
+      {"--transform_set", overrides.transform_set.has_value(), kNoTransform},
+      {"--params_profile", overrides.params_profile.has_value(), kNoTransform},
+  };
+  for (const auto& one : unused) {
+    if (!one.given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(one.flag, " means nothing for a mixture: ", one.instead));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RunOptions> OptionsFromFlags() {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("mixture"));
+  RETURN_IF_ERROR(CheckOverrides(options.source.overrides));
   RETURN_IF_ERROR(CheckChoice("--on_error", FLAGS_on_error, {"fail", "skip"}));
   if (!(FLAGS_teardown_limit > 0)) {
     return absl::InvalidArgumentError("--teardown_limit must be above 0");
@@ -74,8 +105,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
     return absl::InvalidArgumentError(
         "--verify: a mixture has no transform to compare; leave it out");
   }
-  ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
-  options.open_remote = OpenStoresBy(store);
+  ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
+  options.mixture.cold = FLAGS_cold;
   options.mixture.on_error = FLAGS_on_error;
   options.mixture.batches = FLAGS_batches;
   options.mixture.teardown_limit_s = FLAGS_teardown_limit;
@@ -84,17 +115,14 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
-  std::vector<Row> rows;
-  std::string report;
-  options.on_row = [&](const Row& row) {
-    rows.push_back(row);
-    // Long, and the summary needs none of it.
-    rows.back().clear_samples_s();
-    absl::StrAppend(&report, MixtureText(row));
+  std::vector<std::string> job_ids;
+  options.on_jobs = [&](const std::vector<Job>& jobs) {
+    for (const Job& job : jobs) job_ids.push_back(job.job_id());
   };
-  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
-  std::cerr << report << MixtureSummary(rows);
-  return code;
+  return RunAndTell(std::move(options), MixtureText,
+                    [&](const std::vector<Row>& rows) {
+                      return MixtureSummary(rows, job_ids);
+                    });
 }
 
 }  // namespace

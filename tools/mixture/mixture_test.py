@@ -90,6 +90,8 @@ class MixtureTest(unittest.TestCase):
             self.assertIn("indicative", row["labels"])
             self.assertEqual(row["limit"]["name"], "jpeg_decode")
             self.assertGreater(row["of_limit"], 0)
+            self.assertGreater(row["cache"]["resident_fraction"], 0.9)
+            self.assertNotIn("cold", row["labels"])
             self.assertGreater(row["rss_peak_bytes"], 1e6)
             mixture = row["mixture"]
             self.assertEqual(mixture["label"], "lab")
@@ -164,7 +166,41 @@ class MixtureTest(unittest.TestCase):
         self.assertEqual([r["run_index"] for r in run.rows], [0, 0, 1, 1])
         modes = [r["mixture"]["metadata"] for r in run.rows]
         self.assertEqual(set(modes[:2]), {"none", "full"})
-        self.assertIn("metadata", run.stderr, "the sweep has a summary")
+        self.assertIn("metadata=full", run.stderr, "the sweep has a summary")
+
+    def test_the_summary_compares_with_the_first_of_the_sweep(self):
+        orders = set()
+        # Another order of the rows for each seed.
+        for seed in (1, 2, 3, 4):
+            run = Run(f"--seed={seed}", sweep=SHORT + ";queue_depth=8,2,4")
+            self.assertEqual(run.code, 0, run.stderr)
+            orders.add(run.rows[0]["settings"]["queue_depth"])
+            lines = [
+                line
+                for line in run.stderr.splitlines()
+                if line.startswith("native queue_depth=")
+            ]
+            names = [line.split(":")[0].split("=")[1] for line in lines]
+            self.assertEqual(names, ["8", "2", "4"], run.stderr)
+            self.assertNotIn("of the first", lines[0])
+            self.assertIn("of the first", lines[1])
+        self.assertGreater(len(orders), 1, "no order differs: a weak test")
+
+    def test_cold_is_proved_or_not_claimed(self):
+        run = Run("--cold", "--num_runs=2", sweep=SHORT + ";queue_depth=2,4")
+        self.assertEqual(run.code, 0, run.stderr)
+        self.assertEqual(len(run.rows), 4)
+        for row in run.rows:
+            cache = row["cache"]
+            if cache["resident_fraction"] <= 0.01:
+                self.assertIn("cold", row["labels"])
+                self.assertNotIn("partly_cold", row["labels"])
+            else:
+                # A file system in memory keeps its pages.
+                self.assertIn("partly_cold", row["labels"])
+                self.assertNotIn("cold", row["labels"])
+            self.assertGreaterEqual(cache["bytes_read"], 0)
+            self.assertEqual(row["items"], 12 * 16)
 
     def test_a_folder_gets_batches_beside_its_rows(self):
         out = self.folder / "out"
@@ -203,11 +239,12 @@ class MixtureTest(unittest.TestCase):
         self.assertEqual(run.code, 0, "a row is an answer")
         self.assertEqual(run.rows[0]["status"], "failed")
         self.assertIn("wrong checksum", run.rows[0]["reason"])
+        self.assertIn("run 0: failed: data set", run.stderr)
         self.assertIn(shard.name, run.rows[0]["reason"])
         run = Run("--on_error=skip", dataset=str(data))
         self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
         self.assertGreater(run.rows[0]["mixture"]["skipped"], 0)
-        self.assertIn("skipped, the first", run.stderr)
+        self.assertIn("skipped over all passes, the first", run.stderr)
 
     def test_weights(self):
         data = self.dataset()
@@ -247,6 +284,8 @@ class MixtureTest(unittest.TestCase):
             (("--on_error=maybe",), "on_error"),
             (("--verify",), "no transform to compare"),
             (("--teardown_limit=0",), "teardown_limit"),
+            (("--workers=2",), "decode_parallelism=N"),
+            (("--sample_ratio=0.5",), "--sample_ratio means nothing"),
         ]:
             run = Run(*flags)
             self.assertEqual(run.code, 1, flags)
@@ -257,6 +296,16 @@ class MixtureTest(unittest.TestCase):
         run = Run(dataset=str(self.folder / "nothing"))
         self.assertEqual(run.code, 1)
         self.assertIn("no such folder", run.stderr)
+        run = Run(dataset="synthetic:rgb")
+        self.assertEqual(run.code, 1)
+        self.assertIn("synthetic:episodes,datasets=", run.stderr)
+        run = Run(sweep="frame_size=0")
+        self.assertEqual(run.code, 1)
+        self.assertIn("frame_size is 0", run.stderr)
+        # Said before anything is measured.
+        run = Run(f"--batches={self.folder}/")
+        self.assertNotEqual(run.code, 0)
+        self.assertEqual(run.stdout, "")
 
 
 if __name__ == "__main__":

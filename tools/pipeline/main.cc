@@ -3,8 +3,8 @@
 //   bazel run //tools/pipeline -- --config=$PWD/configs/demo_pipeline.textproto
 #include <cstdint>
 #include <iostream>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,9 +21,9 @@
 #include "lib/runner/loader_report.h"
 #include "lib/runner/pack_dataset.h"
 #include "lib/runner/run.h"
+#include "lib/runner/run_and_tell.h"
 #include "lib/runner/run_flags.h"
 #include "lib/runner/storage_row.h"
-#include "lib/runner/store_data.h"
 #include "lib/runner/store_flags.h"
 #include "lib/runner/sweep_summary.h"
 #include "lib/storage/store_spec.h"
@@ -99,8 +99,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   options.loader.diagnose = FLAGS_diagnose;
   options.loader.worker_efficiency = FLAGS_worker_efficiency;
   options.loader.connection_efficiency = FLAGS_connection_efficiency;
-  ASSIGN_OR_RETURN(const StoreSpec store, StoreSpecFromFlags());
-  options.open_remote = OpenStoresBy(store);
+  ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
   // With a crop that is drawn anew for each item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
   if (options.verify && !options.source.config.empty() &&
@@ -118,14 +117,10 @@ absl::StatusOr<ExitCode> PackFromFlags() {
         "--make_shards needs --dataset=WHERE, a folder or the address of a "
         "store");
   }
-  const std::optional<int64_t> shard_bytes = ParseSize(FLAGS_shard_bytes);
-  if (!shard_bytes.has_value() || *shard_bytes <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--shard_bytes: \"", FLAGS_shard_bytes,
-                     "\" is no size; write it as 256M or 1G"));
-  }
+  ASSIGN_OR_RETURN(const int64_t shard_bytes,
+                   SizeOfFlag("--shard_bytes", FLAGS_shard_bytes, 1));
   ASSIGN_OR_RETURN(const std::string summary,
-                   PackDataset(store, FLAGS_make_shards, *shard_bytes));
+                   PackDataset(store, FLAGS_make_shards, shard_bytes));
   std::cerr << "pipeline: " << summary << "\n";
   return ExitCode::kDone;
 }
@@ -133,18 +128,13 @@ absl::StatusOr<ExitCode> PackFromFlags() {
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   if (!FLAGS_make_shards.empty()) return PackFromFlags();
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
-  std::vector<Row> rows;
-  std::string report;
-  options.on_row = [&](const Row& row) {
-    rows.push_back(row);
-    // Long, and the summary needs none of it.
-    rows.back().clear_samples_s();
-    absl::StrAppend(&report, FaultsText(row), StorageText(row),
-                    DiagnosisText(row), UtilisationText(row));
-  };
-  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
-  std::cerr << report << SweepSummary(rows);
-  return code;
+  return RunAndTell(
+      std::move(options),
+      [](const Row& row) {
+        return absl::StrCat(FaultsText(row), StorageText(row),
+                            DiagnosisText(row), UtilisationText(row));
+      },
+      SweepSummary);
 }
 
 }  // namespace

@@ -54,14 +54,35 @@ test_shell() {
     fail "something was left behind"
 }
 
+# wait_for_lines COUNT FILE: so many runners wait there, in the middle of their
+# tasks. Only a hang takes the five minutes.
+wait_for_lines() {
+  local deadline=$((SECONDS + 300))
+  until [[ -e "$2" && "$(wc -l <"$2")" -ge "$1" ]]; do
+    if [[ "$SECONDS" -gt "$deadline" ]]; then
+      fail "nobody waits in $2"
+      return 1
+    fi
+    sleep 0.05
+  done
+}
+
 test_stopped_run_carries_on() {
-  local folder="$TEST_TMPDIR/stopped" signal
+  local folder="$TEST_TMPDIR/stopped" signal gate round=0
   emit shell "$folder"
   for signal in TERM KILL INT TERM KILL; do
-    WAIT_S=0.1 "$folder/run.sh" 2>/dev/null &
-    sleep 0.5
+    gate="$TEST_TMPDIR/stopped.$((++round))"
+    # Ignored in the background, unless it is asked for.
+    (
+      trap - INT
+      WAIT_FOR="$gate" exec "$folder/run.sh" 2>/dev/null
+    ) &
+    wait_for_lines 1 "$gate.waiting"
     kill "-$signal" "$!" 2>/dev/null
-    wait "$!" 2>/dev/null
+    # What SIGKILL leaves behind finishes its task, as it may.
+    if [[ "$signal" == KILL ]]; then touch "$gate"; fi
+    wait "$!" 2>/dev/null && fail "SIG$signal was nothing to it"
+    touch "$gate"
   done
   WAIT_S=0.01 "$folder/run.sh" 2>/dev/null || fail "it did not carry on"
   expect_once "$folder"
@@ -92,8 +113,8 @@ test_make_with_many_jobs_killed() {
   local folder="$TEST_TMPDIR/make" round
   emit make "$folder"
   for round in 1 2 3; do
-    WAIT_S=0.2 setsid make -s -j4 -C "$folder" 2>/dev/null &
-    sleep "0.$((round * 3))"
+    WAIT_FOR="$folder.$round" setsid make -s -j4 -C "$folder" 2>/dev/null &
+    wait_for_lines "$round" "$folder.$round.waiting"
     kill -9 "-$!" 2>/dev/null
     wait "$!" 2>/dev/null
   done

@@ -1,7 +1,6 @@
 // Times training steps of small transformers, part by part.
 //
 //   bazel run //tools/train -- --model=vit5_tiny
-#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -24,14 +23,12 @@
 #include "lib/base/tool_main.h"
 #include "lib/machine/sizes.h"
 #include "lib/runner/remote_data.h"
-#include "lib/runner/store_data.h"
 #include "lib/runner/store_flags.h"
 #include "lib/runner/train/slurm_step.h"
 #include "lib/runner/train/train_config.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
 #include "lib/runner/train/train_settings.h"
-#include "lib/storage/store_spec.h"
 
 DEFINE_string(model, "vit5_tiny",
               "NAME: what is trained "
@@ -331,13 +328,8 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   options.budget = FLAGS_budget;
   options.words = WordsFromFlags();
   if (!FLAGS_memory_limit.empty()) {
-    const std::optional<int64_t> bytes = ParseSize(FLAGS_memory_limit);
-    if (!bytes.has_value() || *bytes <= 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--memory_limit: \"", FLAGS_memory_limit,
-                       "\" is no size; write it as 500M or 2G"));
-    }
-    options.memory_limit_bytes = *bytes;
+    ASSIGN_OR_RETURN(options.memory_limit_bytes,
+                     SizeOfFlag("--memory_limit", FLAGS_memory_limit, 1));
   }
   return options;
 }
@@ -345,15 +337,14 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
 // Brings data sets in stores here; they stay as long as what is returned.
 absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
     std::map<std::string, std::string>* folders) {
+  ASSIGN_OR_RETURN(const OpenRemoteData open, OpenStoresByFlags());
+  const auto say = [](const std::string& text) {
+    std::cerr << "train: " << text << "\n";
+  };
   std::vector<std::unique_ptr<RemoteData>> stores;
   for (auto& [id, folder] : *folders) {
     if (!IsRemoteDataset(folder)) continue;
-    ASSIGN_OR_RETURN(StoreSpec spec, StoreSpecFromFlags());
-    spec.url = folder;
-    ASSIGN_OR_RETURN(stores.emplace_back(),
-                     OpenStoreData(spec, [](const std::string& text) {
-                       std::cerr << "train: " << text << "\n";
-                     }));
+    ASSIGN_OR_RETURN(stores.emplace_back(), open(folder, say));
     ASSIGN_OR_RETURN(folder,
                      stores.back()->BringHome({"jpg", "jpeg", "png", "npy"},
                                               /*num_items=*/0,

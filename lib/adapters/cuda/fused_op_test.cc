@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "lib/adapters/cuda/host_kernels.h"
 #include "lib/adapters/cuda/solve_perspective.h"
+#include "lib/adapters/cuda/testing/run_on_host.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
@@ -28,67 +29,18 @@ using fused::HostImage;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-HostImage ImageOf(const ItemView& item) {
-  HostImage image(static_cast<int>(item.height), static_cast<int>(item.width));
-  const auto* bytes = static_cast<const uint8_t*>(item.data);
-  std::copy(bytes, bytes + item.bytes, image.values.begin());
-  return image;
-}
-
-HostImage RunOnHost(const FusedOp& op, const HostImage& image, uint64_t seed) {
-  Random random(seed);
-  FusedParams params;
-  const FusedSize in = {image.height, image.width};
-  if (op.draw != nullptr) op.draw(in, &random, &params);
-  const FusedSize out = op.OutSize(in);
-  switch (op.kernel) {
-    case FusedOp::Kernel::kWarp:
-      return Rounded(
-          HostWarp(image, params.projection, op.edge, out.height, out.width));
-    case FusedOp::Kernel::kJitter:
-      return Rounded(HostJitter(image, params.jitter));
-    case FusedOp::Kernel::kBlur:
-      return Rounded(HostBlur(image, params.amount, op.radius));
-    case FusedOp::Kernel::kTone:
-      return HostTone(image, op.tone, params.amount);
-    case FusedOp::Kernel::kEqualize:
-      return HostEqualize(image);
-  }
-  return {};
-}
-
-std::string BytesOf(const HostImage& image) {
-  std::string bytes;
-  for (const float value : image.values) {
-    bytes.push_back(static_cast<char>(static_cast<uint8_t>(value)));
-  }
-  return bytes;
-}
-
 class FusedOpTest : public ::testing::Test {
  protected:
   FusedOpTest() : catalogue_(Catalogue::Load("configs").value()) {}
 
-  TransformSpec SpecOf(const Transform& transform,
-                       const Implementation& entry) const {
-    TransformSpec spec;
-    spec.library = "cuda";
-    spec.transform = transform.name();
-    spec.native_op = entry.native_op();
-    spec.params.assign(entry.params().begin(), entry.params().end());
-    spec.wrap = entry.wrap();
-    spec.device = "cuda";
-    return spec;
-  }
-
   void TryEntry(const Transform& transform, const Implementation& entry) {
-    const auto op = MakeFusedOp(SpecOf(transform, entry));
+    const auto op = MakeFusedOp(CudaSpecOf(transform, entry));
     ASSERT_TRUE(op.ok()) << op.status();
     for (int64_t i = 0; i < corpus_.size(); ++i) {
-      const HostImage input = ImageOf(corpus_.item(i));
+      const HostImage input = HostImageOf(corpus_.item(i));
       const HostImage output = RunOnHost(*op, input, 7);
-      const std::string bytes = BytesOf(output);
-      EXPECT_EQ(BytesOf(RunOnHost(*op, input, 7)), bytes);
+      const std::string bytes = BytesOfImage(output);
+      EXPECT_EQ(BytesOfImage(RunOnHost(*op, input, 7)), bytes);
       OutputView view;
       view.data = bytes.data();
       view.bytes = static_cast<int64_t>(bytes.size());

@@ -124,7 +124,8 @@ TEST_F(FaultyTest, ThingsThatNeverEnd) {
   }
   const auto stopped = Start("stop");
   stopped->Send(kTime);
-  usleep(50000);
+  // A minute, for a child that never stops.
+  for (int i = 0; i < 6000 && State(stopped->pid()) != 'T'; ++i) usleep(10000);
   EXPECT_EQ(State(stopped->pid()), 'T');
   KillAndReap(stopped.get());
 }

@@ -211,8 +211,8 @@ def error_reply(error, device=None):
     words = f"{type(error).__name__}: {error}"
     # Torch's allocator says what was free; CUDA itself does not.
     if device and "out of memory" in words and " is free" not in words:
-        first, _, rest = words.partition("\n")
-        words = f"{first}; {device.free_memory()}\n{rest}"
+        first, *rest = words.split("\n")
+        words = "\n".join([f"{first}; {device.free_memory()}", *rest])
     return {
         "error": words,
         "traceback": "".join(traceback.format_exception(error)),

@@ -3,6 +3,7 @@
 import gc
 import unittest
 
+import child
 import device_timing
 import numpy as np
 
@@ -97,6 +98,28 @@ class DeviceTimingTest(unittest.TestCase):
             device, self.calls(device, 50), chunk=1, limit_s=1e-9
         )
         self.assertEqual(reply["items"], 1)
+
+    def test_memory_that_ran_out_is_told_with_what_was_free(self):
+        class FullDevice:
+            def free_memory(self):
+                return "1.25 GiB of 139.80 GiB is free"
+
+        class AcceleratorError(RuntimeError):
+            """As torch 2.11 calls it."""
+
+        def words(error):
+            return child.error_reply(error, FullDevice())["error"]
+
+        self.assertEqual(
+            words(AcceleratorError("CUDA error: out of memory\nSearch for it")),
+            "AcceleratorError: CUDA error: out of memory; 1.25 GiB of 139.80"
+            " GiB is free\nSearch for it",
+        )
+        # Torch's allocator has said so itself.
+        told = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a"
+        told += " total capacity of 139.80 GiB of which 1.25 GiB is free."
+        self.assertEqual(words(MemoryError(told)), f"MemoryError: {told}")
+        self.assertEqual(words(ValueError("no")), "ValueError: no")
 
     def test_the_collector_is_as_before_after_an_error(self):
         def fail(_):

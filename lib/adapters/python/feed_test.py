@@ -106,7 +106,7 @@ class Feeder:
     def close(self):
         self.lines.close()
         self.socket.close()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
         self.process.stderr.close()
         os.close(self.files)
         os.close(self.memory)

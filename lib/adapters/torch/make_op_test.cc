@@ -352,6 +352,11 @@ std::vector<BatchCase> BatchCases() {
       {"at::mul+at::sum+at::expand", {"weights=(0.3,0.6,0.1)"}},
       {"at::lerp", {"factor=1.5"}},
       {"at::mul+at::clamp", {"factor=1.2"}},
+      {"at::mul+at::clamp", {"intensity=0.2", "angle=90", "sign=1"}},
+      {"at::mul+at::clamp",
+       {"intensity=0.2", "corner=bottom_right", "sign=-1"}},
+      {"at::mul+at::clamp",
+       {"intensity=0.2", "center=(0.5,0.5)", "sigma=0.1", "sign=1"}},
       {"at::upsample_bilinear2d", {"size=(17,40)", "align_corners=False"}},
       {"at::slice+at::constant_pad_nd",
        {"size=(20,60)", "position=(2,3)", "pad_if_needed=True", "fill=0"}},
@@ -467,6 +472,9 @@ TEST(TorchOpsTest, WhatDiffersInSizeIsNoBatch) {
                       "fill=0"}),
             nullptr);
   EXPECT_EQ(batch_op("at::flip", {"dims=(2)"}), nullptr);
+  EXPECT_EQ(batch_op("at::mul+at::clamp",
+                     {"intensity=U(0.1,0.2)", "corner=uniform", "sign=1"}),
+            nullptr);
   EXPECT_EQ(batch_op("at::bitwise_not", {}, "per 3-channel chunk, concat"),
             nullptr);
 }

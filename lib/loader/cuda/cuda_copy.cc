@@ -114,6 +114,12 @@ class StreamCopy : public DeviceCopy {
       : blocks_(kSlots), stream_(std::move(stream)) {}
 
   int slots() const override { return kSlots; }
+  absl::Status Reserve(size_t bytes) override {
+    for (DeviceBlock& block : blocks_) {
+      RETURN_IF_ERROR(block.ReserveExactly(static_cast<int64_t>(bytes)));
+    }
+    return absl::OkStatus();
+  }
   absl::StatusOr<const float*> Copy(const float* host, size_t bytes,
                                     int slot) override {
     DeviceBlock& block = blocks_[slot];

@@ -125,8 +125,8 @@ TEST_F(GpuLoaderTest, BatchesAreThoseOfTheCpu) {
   Compare("Solarize", 24, kEqual);
   Compare("Mixup", 24, kEqual);
   Compare("CutMix", 24, kEqual);
-  // The CPU rounds after each step.
-  Compare("ThreeAugment", 24, {5, 1});
+  // The CPU rounds after each step, the kernel between the passes of a blur.
+  Compare("ThreeAugment", 24, {8, 1.5});
 }
 
 TEST_F(GpuLoaderTest, EnginesDecodeNearlyTheSame) {
@@ -140,7 +140,7 @@ TEST_F(GpuLoaderTest, EnginesDecodeNearlyTheSame) {
     }
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     // They do not smooth colours between pixels, and these have edges.
-    Compare("Mixup", 24, {255, 12}, *std::move(decoder));
+    Compare("Mixup", 24, {255, 30}, *std::move(decoder));
   }
 }
 

@@ -37,13 +37,11 @@ absl::Status Find(void* handle, const char* name, Fn* function) {
 
 absl::Status Check(NvjpegStatus code, const char* call) {
   if (code == 0) return absl::OkStatus();
-  // 3, 4 and 10: a file is broken, of a kind that it does not know, or cut off.
   // 5: no memory. 7 and 9: not on this device.
   const std::string text = absl::StrCat("nvJPEG: ", call, ": status ", code);
   if (code == 5) {
     return absl::ResourceExhaustedError(absl::StrCat(text, ", out of memory"));
   }
-  if (code == 3 || code == 4 || code == 10) return absl::DataLossError(text);
   if (code == 7 || code == 9) return absl::UnavailableError(text);
   return absl::InternalError(text);
 }
@@ -123,9 +121,11 @@ absl::Status NvJpegDecoder::Decode(const std::vector<absl::string_view>& files,
       library_.decode_batched(handle_, state_, data_.data(), lengths_.data(),
                               destinations_.data(), stream),
       "nvjpegDecodeBatched");
-  // After a failure the state begins anew.
-  if (!decoded.ok()) batch_size_ = 0;
-  return decoded;
+  if (decoded.ok() || absl::IsResourceExhausted(decoded)) return decoded;
+  // A file is broken, cut off, or of a kind or size that the engine does not
+  // know. The state begins anew.
+  batch_size_ = 0;
+  return absl::DataLossError(decoded.message());
 }
 
 }  // namespace feedrate

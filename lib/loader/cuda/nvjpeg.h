@@ -51,8 +51,8 @@ class NvJpegDecoder {
 
   // Enqueues the decoding of whole files, which stay as they are until the
   // stream is done, to images of RGB of their sizes. DataLoss: one of them is
-  // broken, and it does not say which. REQUIRES: baseline files of one or three
-  // components.
+  // not to be decoded by it, and it does not say which. REQUIRES: baseline
+  // files of one or three components.
   absl::Status Decode(const std::vector<absl::string_view>& files,
                       const std::vector<fused::ByteImage>& images,
                       cudaStream_t stream);

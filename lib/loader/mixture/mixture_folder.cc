@@ -65,7 +65,9 @@ absl::StatusOr<std::vector<MixtureSource>> FromFile(const std::string& folder,
     if (!IsFolder(below)) {
       return absl::NotFoundError(
           absl::StrCat(path, ": data set \"", entry.dataset(),
-                       "\": there is no folder ", below));
+                       "\": there is no folder ", below,
+                       "; bring it there, or take the data set out of the "
+                       "file"));
     }
     ASSIGN_OR_RETURN(source.shards, ShardsOf(below));
   }

@@ -76,8 +76,8 @@ absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
         absl::StrCat(name, " must be a whole number from 1 to ", most));
   }
   return Wrong(dataset, absl::StrCat("parameter \"", parts.first,
-                                     "\" is unknown; datasets, episodes, "
-                                     "frames, scale, shards and seed are not"));
+                                     "\" is unknown; there are datasets, "
+                                     "episodes, frames, scale, shards, seed"));
 }
 
 int Even(int size) { return std::max(16, size / 2 * 2); }

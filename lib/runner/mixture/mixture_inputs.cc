@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "lib/base/did_you_mean.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -55,6 +55,12 @@ absl::StatusOr<std::vector<MixtureSource>> MixtureInputs::Sources(
       return absl::InvalidArgumentError(absl::StrCat(
           "job ", job.job_id(), " is for the data set \"", job.dataset(),
           "\"; say where it is with --dataset=DIR"));
+    }
+    if (absl::StartsWith(dataset, "synthetic:")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(dataset,
+                       ": a mixture reads episodes; write for example "
+                       "synthetic:episodes,datasets=29,seed=1"));
     }
     return ReadMixtureFolder(dataset);
   }

@@ -7,6 +7,8 @@
 namespace feedrate {
 
 struct MixtureRunOptions {
+  // Shards are forgotten by the kernel before each run.
+  bool cold = false;
   // What becomes of data that cannot be used: `fail` or `skip`.
   std::string on_error = "fail";
   // Seconds after which a teardown is killed.

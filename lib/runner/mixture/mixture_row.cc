@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/planning/mixture_config.h"
@@ -86,6 +87,12 @@ void SetShares(const EpochReply& reply, const Totals& totals,
   mixture->set_mixture_error(distance / 2);
   mixture->set_unique_dominant(unique);
   mixture->set_datasets(mixture->shares_size());
+}
+
+// Some reasons name the file themselves.
+std::string FaultText(const LoaderFault& fault) {
+  if (absl::StrContains(fault.reason(), fault.path())) return fault.reason();
+  return absl::StrCat(fault.path(), ": ", fault.reason());
 }
 
 }  // namespace
@@ -200,16 +207,18 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
 }
 
 std::string MixtureText(const Row& row) {
-  if (!row.has_mixture()) return "";
-  const Mixture& mixture = row.mixture();
-  std::string text;
   const std::string who =
       absl::StrCat(row.library(), ", run ", row.run_index(), ": ");
+  if (!row.has_mixture()) {
+    if (row.reason().empty()) return "";
+    return absl::StrCat(who, row.status(), ": ", row.reason(), "\n");
+  }
+  const Mixture& mixture = row.mixture();
+  std::string text;
   if (mixture.skipped() > 0) {
-    absl::StrAppend(&text, who, mixture.skipped(), " skipped");
+    absl::StrAppend(&text, who, mixture.skipped(), " skipped over all passes");
     if (mixture.faults_size() > 0) {
-      absl::StrAppend(&text, ", the first: ", mixture.faults(0).path(), ": ",
-                      mixture.faults(0).reason());
+      absl::StrAppend(&text, ", the first: ", FaultText(mixture.faults(0)));
     }
     absl::StrAppend(&text, "\n");
   }

@@ -29,8 +29,8 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
                 const std::vector<MixtureSource>& sources,
                 const MixtureSettingsOfJob& settings, Row* row);
 
-// A line for a person: what was skipped and left out, and a teardown that was
-// killed. Empty when there is nothing to say.
+// Lines for a person: why a run failed, what was skipped and left out, and a
+// teardown that was killed. Empty when there is nothing to say.
 std::string MixtureText(const Row& row);
 
 }  // namespace feedrate

@@ -114,7 +114,8 @@ TEST(MixtureRowTest, WhatWasLeftOutHasNoShare) {
   EXPECT_EQ(row.mixture().datasets(), 2);
   EXPECT_DOUBLE_EQ(row.mixture().shares(1).weight_share(), 1.0 / 3);
   EXPECT_THAT(MixtureText(row), HasSubstr("left out: c"));
-  EXPECT_THAT(MixtureText(row), HasSubstr("1 skipped, the first: c: has no"));
+  EXPECT_THAT(MixtureText(row),
+              HasSubstr("1 skipped over all passes, the first: c: has no"));
 }
 
 TEST(MixtureRowTest, LongRunsAreMoreThanAnIndication) {
@@ -152,6 +153,32 @@ TEST(MixtureRowTest, AKilledTeardownIsTold) {
   row.mutable_mixture()->set_teardown_s(10);
   EXPECT_THAT(MixtureText(row), HasSubstr("within 10 s and was killed"));
   EXPECT_EQ(MixtureText(Row()), "");
+}
+
+TEST(MixtureRowTest, WhatWasSkippedIsToldOnceWithItsPlace) {
+  Row row;
+  row.set_library("native");
+  Mixture* const mixture = row.mutable_mixture();
+  mixture->set_skipped(2);
+  LoaderFault* const fault = mixture->add_faults();
+  fault->set_path("a.tfrecord");
+  fault->set_reason("record 3: cut off");
+  EXPECT_EQ(MixtureText(row),
+            "native, run 0: 2 skipped over all passes, the first: "
+            "a.tfrecord: record 3: cut off\n");
+  fault->set_reason("a.tfrecord: record 3: cut off");
+  EXPECT_THAT(MixtureText(row),
+              HasSubstr("the first: a.tfrecord: record 3: cut off\n"));
+}
+
+TEST(MixtureRowTest, WhyARunFailedIsTold) {
+  Row row;
+  row.set_library("native");
+  row.set_run_index(1);
+  row.set_status("failed");
+  row.set_reason("data set \"x\": has no episode");
+  EXPECT_EQ(MixtureText(row),
+            "native, run 1: failed: data set \"x\": has no episode\n");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
@@ -88,8 +89,11 @@ absl::StatusOr<MixtureSettingsOfJob> ParseMixtureSettings(const Job& job) {
   RETURN_IF_ERROR(ReadWeights(job, &settings.weights));
   const absl::Status checked = CheckMixtureSpec(spec);
   if (checked.ok()) return settings;
+  // Jobs have one size for both sides.
   return absl::InvalidArgumentError(
-      absl::StrCat("job ", job.job_id(), ": ", checked.message()));
+      absl::StrCat("job ", job.job_id(), ": ",
+                   absl::StrReplaceAll(checked.message(),
+                                       {{"frame_height", "frame_size"}})));
 }
 
 }  // namespace feedrate

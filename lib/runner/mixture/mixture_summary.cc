@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,26 +17,28 @@
 namespace feedrate {
 namespace {
 
-// One setting of one library, in the order of their first rows.
+// One setting of one library.
 struct Point {
   std::string library;
   std::map<std::string, std::string> settings;
   std::map<int, double> runs;  // Samples a second by run index.
 };
 
-std::vector<Point> PointsOf(const std::vector<Row>& rows) {
-  std::vector<Point> points;
-  std::map<std::string, size_t> known;
+// Those that have a row, in the order of `job_ids`.
+std::vector<Point> PointsOf(const std::vector<Row>& rows,
+                            const std::vector<std::string>& job_ids) {
+  std::map<std::string, Point> by_job;
   for (const Row& row : rows) {
-    if (row.status() != "ok" || !row.has_mixture()) continue;
-    const auto [entry, is_new] = known.emplace(row.job_id(), points.size());
-    if (is_new) {
-      Point& point = points.emplace_back();
-      point.library = row.library();
-      point.settings = {row.settings().begin(), row.settings().end()};
-      point.settings["batch_size"] = absl::StrCat(row.batch_size());
-    }
-    points[entry->second].runs[row.run_index()] = row.throughput();
+    Point& point = by_job[row.job_id()];
+    point.library = row.library();
+    point.settings = {row.settings().begin(), row.settings().end()};
+    point.settings["batch_size"] = absl::StrCat(row.batch_size());
+    if (row.status() == "ok") point.runs[row.run_index()] = row.throughput();
+  }
+  std::vector<Point> points;
+  for (const std::string& job_id : job_ids) {
+    auto node = by_job.extract(job_id);
+    if (!node.empty()) points.push_back(std::move(node.mapped()));
   }
   return points;
 }
@@ -87,16 +90,21 @@ std::string ComparedText(const Point& point, const Point& first) {
 
 }  // namespace
 
-std::string MixtureSummary(const std::vector<Row>& rows) {
-  const std::vector<Point> points = PointsOf(rows);
+std::string MixtureSummary(const std::vector<Row>& rows,
+                           const std::vector<std::string>& job_ids) {
+  const std::vector<Point> points = PointsOf(rows, job_ids);
   if (points.size() < 2) return "";
   const std::set<std::string> varied = Varied(points);
   std::string text;
   for (const Point& point : points) {
+    const std::string name = NameOf(point, varied);
+    if (point.runs.empty()) {
+      absl::StrAppend(&text, name, ": no run is ok; its rows say why\n");
+      continue;
+    }
     std::vector<double> rates;
     for (const auto& run : point.runs) rates.push_back(run.second);
-    absl::StrAppendFormat(&text, "%s: %.0f samples/s", NameOf(point, varied),
-                          Median(rates));
+    absl::StrAppendFormat(&text, "%s: %.0f samples/s", name, Median(rates));
     if (&point != &points[0]) {
       absl::StrAppend(&text, ComparedText(point, points[0]));
     }

@@ -13,7 +13,11 @@ namespace feedrate {
 // compares with the first setting, run by run, with the 95% interval of the
 // median ratio. Says so where runs are too few for one: then nothing was shown.
 // Empty when there is nothing to compare.
-std::string MixtureSummary(const std::vector<Row>& rows);
+//
+// `job_ids` has the order of the settings. That of the rows is shuffled, so it
+// could not tell which one is the first.
+std::string MixtureSummary(const std::vector<Row>& rows,
+                           const std::vector<std::string>& job_ids);
 
 }  // namespace feedrate
 

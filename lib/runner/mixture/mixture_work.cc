@@ -13,8 +13,11 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/decode_limit.h"
+#include "lib/machine/process_tree.h"
+#include "lib/machine/root.h"
 #include "lib/media/parallel.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/cache_row.h"
 #include "lib/runner/child_subject.h"
 #include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/runner/mixture/mixture_row.h"
@@ -157,16 +160,23 @@ absl::Status MixtureWork::Measure(int run_index, Row* row) {
 }
 
 absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
-  TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
-                   static_cast<pid_t>(child_->pid()), kFirstLookS);
+  Cache cache;
+  RETURN_IF_ERROR(LookAtPages(input_->paths, context_.mixture.cold, &cache));
+  const pid_t pid = static_cast<pid_t>(child_->pid());
+  const std::optional<int64_t> read_before = TreeReadBytes(Root(), pid);
+  TreeWatch memory(static_cast<pid_t>(child_->server_pid()), pid, kFirstLookS);
   NoiseCounters before = subject_->Count();
   ASSIGN_OR_RETURN(const EpochReply reply,
                    RunEpoch(SeedOfRun(job_, run_index)));
   NoiseCounters after = subject_->Count();
   const std::optional<int64_t> peak_bytes = memory.Stop();
+  const std::optional<int64_t> read_after = TreeReadBytes(Root(), pid);
+  cache.set_bytes_read(
+      std::max<int64_t>(read_after.value_or(0) - read_before.value_or(0), 0));
   std::vector<Batch> batches =
       BatchesOf(reply, input_->sources, settings_.warmup);
   SetMixture(reply, batches, input_->sources, settings_, row);
+  SetCache(cache, context_.mixture.cold, row);
   row->mutable_mixture()->set_label(context_.mixture.label);
   row->mutable_mixture()->set_note(context_.mixture.note);
   // As for any loader: only what others did to it is known.

@@ -69,7 +69,7 @@ TEST(TrainProcessesTest, ErrorsAreToldApart) {
 }
 
 TEST(TrainProcessesTest, SilenceEnds) {
-  TrainCommand command = Script("sleep 100");
+  TrainCommand command = Script("sleep 600");
   command.silence = absl::Milliseconds(200);
   EXPECT_TRUE(absl::IsDeadlineExceeded(Failure(command)));
 }
@@ -84,18 +84,22 @@ TEST(TrainProcessesTest, ResultsComeByRank) {
 TEST(TrainProcessesTest, OneThatDiesEndsTheOthersAndIsNamed) {
   const absl::Time start = absl::Now();
   const absl::Status status =
-      Failure(Script("[ $1 = rank=1 ] && kill -KILL $$; sleep 100", 2));
+      Failure(Script("[ $1 = rank=1 ] && kill -KILL $$; sleep 600", 2));
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("process 1 of 2"));
-  EXPECT_LT(absl::Now() - start, absl::Seconds(10));
+  // Long for any machine, short against the sleep.
+  EXPECT_LT(absl::Now() - start, absl::Seconds(120));
 }
 
 // The survivor's error comes first, but the death is the cause.
 TEST(TrainProcessesTest, ADeathOutranksWhatFollowsFromIt) {
+  const std::string said = absl::StrCat(testing::TempDir(), "/said");
   const absl::Status status = Failure(
-      Script(absl::StrCat("[ $1 = rank=1 ] && { sleep 0.3; kill -KILL $$; };",
+      Script(absl::StrCat("[ $1 = rank=1 ] && { while [ ! -e ", said,
+                          " ]; do sleep 0.01; done; kill -KILL $$; };",
                           Say("{\"event\":\"error\",\"kind\":\"failed\","
-                              "\"error\":\"peer is gone\"}")),
+                              "\"error\":\"peer is gone\"}"),
+                          "touch ", said),
              2));
   EXPECT_THAT(std::string(status.message()), HasSubstr("process 1 of 2"));
   EXPECT_TRUE(absl::IsAborted(status)) << status;

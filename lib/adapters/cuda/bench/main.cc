@@ -1,6 +1,9 @@
 // cuda_bench: checks every kernel against the host, then times them.
 //
 //   cuda_bench [--batch=256] [--samples=41] [--seed=1] [--only=check|time]
+//       [--filter=TEXT]
+//
+// --filter times only what has TEXT in its name.
 //
 // Needs the driver and nothing else. Exit: 0 all right, 1 a wrong argument, 2 a
 // CUDA call failed, 3 a kernel is wrong.
@@ -20,6 +23,7 @@ struct Flags {
   int samples = 41;
   int seed = 1;
   std::string only;
+  std::string filter;
 };
 
 bool ReadNumber(const char* argument, const char* name, int* value) {
@@ -34,6 +38,10 @@ bool ReadFlag(const char* argument, Flags* flags) {
     flags->only = argument + 7;
     return flags->only == "check" || flags->only == "time";
   }
+  if (std::strncmp(argument, "--filter=", 9) == 0) {
+    flags->filter = argument + 9;
+    return true;
+  }
   return ReadNumber(argument, "--batch=", &flags->batch) ||
          ReadNumber(argument, "--samples=", &flags->samples) ||
          ReadNumber(argument, "--seed=", &flags->seed);
@@ -47,7 +55,7 @@ int main(int argc, char** argv) {
     if (ReadFlag(argv[i], &flags)) continue;
     std::fprintf(stderr,
                  "%s: not understood. Flags: --batch=N --samples=N --seed=N "
-                 "--only=check|time\n",
+                 "--only=check|time --filter=TEXT\n",
                  argv[i]);
     return 1;
   }
@@ -61,7 +69,7 @@ int main(int argc, char** argv) {
     std::printf("%d checks failed\n", failed);
   }
   if (flags.only != "check") {
-    feedrate::fused::RunTimings(flags.batch, flags.samples);
+    feedrate::fused::RunTimings(flags.batch, flags.samples, flags.filter);
   }
   return failed == 0 ? 0 : 3;
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/adapters/cuda/bench/samples.h"
@@ -16,9 +17,10 @@ constexpr ImageSize kPhoto = {375, 500};
 
 class Timings {
  public:
-  Timings(int batch, int samples)
+  Timings(int batch, int samples, std::string filter)
       : batch_(batch),
         samples_(samples),
+        filter_(std::move(filter)),
         random_(1),
         copy_(CopyBytesPerSecond()) {
     std::printf("copy %.3f TB/s, read and written\n", copy_ * 1e-12);
@@ -40,12 +42,14 @@ class Timings {
 
   int batch_;
   int samples_;
+  std::string filter_;
   std::mt19937 random_;
   double copy_;
 };
 
 void Timings::Time(const std::string& name, double bytes,
                    const std::function<cudaError_t()>& launch) {
+  if (name.find(filter_) == std::string::npos) return;
   const auto checked = [&] { CHECK_CUDA(launch()); };
   const Timing cold = TimeLaunch(checked, true, samples_);
   const Timing hot = TimeLaunch(checked, false, samples_);
@@ -261,8 +265,8 @@ void Timings::Bytes() {
 
 }  // namespace
 
-void RunTimings(int batch, int samples) {
-  Timings timings(batch, samples);
+void RunTimings(int batch, int samples, const std::string& filter) {
+  Timings timings(batch, samples, filter);
   timings.Recipes();
   timings.Planes();
   timings.Bytes();

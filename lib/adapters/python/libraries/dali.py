@@ -5,31 +5,19 @@ It has loaders only: its operators run in graphs, so micro has no rows of it.
 Nothing here computes; loaders/recipes/dali.py makes the graph.
 """
 
+import graph_library
 import nvidia.dali
 
 LOADER = "dali"
 
+use_threads = graph_library.use_threads
+threads = graph_library.threads
+input_of = graph_library.input_of
+make = graph_library.refuse("DALI has loaders only")
+
 
 def version():
     return nvidia.dali.__version__
-
-
-def use_threads(policy):
-    """A graph has as many threads as the loader has workers."""
-
-
-def threads():
-    return 1
-
-
-def input_of(array, layout):
-    if layout != "HWC":
-        raise ValueError(f"needs HWC, not {layout}")
-    return array
-
-
-def make(spec):
-    raise ValueError("DALI has loaders only")
 
 
 def array_of(output):

@@ -11,31 +11,19 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # A GPU would only be initialised, and wait for nothing.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
+import graph_library  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 MIXTURE = "tfdata"
 
+use_threads = graph_library.use_threads
+threads = graph_library.threads
+input_of = graph_library.input_of
+make = graph_library.refuse("tf.data has mixtures only")
+
 
 def version():
     return tf.__version__
-
-
-def use_threads(policy):
-    """A graph has as many threads as the mixture's settings say."""
-
-
-def threads():
-    return 1
-
-
-def input_of(array, layout):
-    if layout != "HWC":
-        raise ValueError(f"needs HWC, not {layout}")
-    return array
-
-
-def make(spec):
-    raise ValueError("tf.data has mixtures only")
 
 
 def array_of(output):

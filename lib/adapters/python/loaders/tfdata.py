@@ -15,7 +15,12 @@ import tensorflow as tf
 from loaders import processes
 from loaders.mixture_epoch import MixedBatch
 from loaders.source import ItemError
-from loaders.tfdata_episodes import faults_of, pairs_of, widths_of
+from loaders.tfdata_episodes import (
+    faults_of,
+    pairs_of,
+    plain_python,
+    widths_of,
+)
 
 
 class Mixture:
@@ -93,6 +98,7 @@ class Mixture:
             raise ItemError(text) from error
 
 
+@plain_python
 def build(sets, spec, widths, seed):
     """The endless data set of batches. widths: see widths_of."""
     sources = [

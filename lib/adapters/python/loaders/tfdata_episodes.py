@@ -10,6 +10,12 @@ STATE = "state"
 INSTRUCTION = "instruction"
 EPISODE = "episode_id"
 
+# For functions that make graphs. AutoGraph would rewrite what they map so that
+# Python's `if` and `while` could depend on tensors. None here does, and each
+# rewritten function is a file in the temporary folder, which nobody removes
+# when a process is killed or leaves by os._exit.
+plain_python = tf.autograph.experimental.do_not_convert
+
 
 def parse(record, spec):
     """The features that the metadata mode needs, by name."""
@@ -41,6 +47,7 @@ def pairs_of(record, draw, number, name, spec, widths):
     return samples | _metadata(episode, first, steps, name, spec, widths)
 
 
+@plain_python
 def widths_of(sets, spec):
     """Numbers a step in the widest action and state of all data sets, seen in
     the first episode of each: narrower ones get zeros, so that batches have a
@@ -77,6 +84,7 @@ def faults_of(sets, spec, most=None):
     return faults, usable
 
 
+@plain_python
 def _read_through(path, spec):
     def check(record):
         episode = parse(record, spec)

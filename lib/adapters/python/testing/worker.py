@@ -105,7 +105,7 @@ class Server:
         """Ends the connection; returns (exit status, standard error)."""
         self._lines.close()
         self.socket.close()
-        _, errors = self.process.communicate(timeout=60)
+        _, errors = self.process.communicate(timeout=300)
         return self.process.returncode, errors.decode()
 
     def receive(self):

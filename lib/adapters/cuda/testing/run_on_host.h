@@ -1,0 +1,32 @@
+// An entry of configs/transforms/ by the kernels' own arithmetic, without a
+// GPU.
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "lib/adapters/cuda/fused_op.h"
+#include "lib/adapters/cuda/host_kernels.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/config/transforms.pb.h"
+#include "lib/media/corpus.h"
+
+namespace feedrate {
+
+// REQUIRES: uint8 HWC of three channels.
+fused::HostImage HostImageOf(const ItemView& item);
+
+// Values 0..255, whole.
+fused::HostImage RunOnHost(const FusedOp& op, const fused::HostImage& image,
+                           uint64_t seed);
+
+std::string BytesOfImage(const fused::HostImage& image);
+
+// What a runner would send for the entry.
+TransformSpec CudaSpecOf(const Transform& transform,
+                         const Implementation& entry);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
