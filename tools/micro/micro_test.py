@@ -152,9 +152,10 @@ class MicroTest(unittest.TestCase):
                 job("ok"),
             ]
         )
-        self.assertEqual(
-            [row["status"] for row in run.rows], ["oom", "oom", "oom", "ok"]
-        )
+        statuses = [row["status"] for row in run.rows]
+        self.assertEqual(statuses[:3], ["oom"] * 3)
+        # More than one where the machine is noisy.
+        self.assertEqual(set(statuses[3:]), {"ok"})
         reason = run.rows[0]["reason"]
         self.assertIn("Tried to allocate 732.42 GiB", reason)
         self.assertIn("138.01 GiB is free", reason)
