@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A library in the place of one that is linked and never called.
+"""A library in the place of one that is linked and not used.
 
     dev/stand_in.py COMPILER OUTPUT REAL USER...
 
 Makes OUTPUT, with the name that REAL is loaded by: every symbol of REAL that a
-USER, a shared library, asks for is there under the same version, and ends the
-process when it is called. FFmpeg of a distribution is linked to 120 libraries,
-for codecs that a bundle has no use for.
+USER, a shared library, asks for is there under the same version, and a call of it
+gives zero: FFmpeg asks some of its codecs what they can do when it starts. That of
+a distribution is linked to 120 libraries that a bundle has no use for.
 """
 
 import collections
@@ -15,14 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-_FUNCTION = """extern "C" void {symbol}() {{ Absent(); }}
-"""
-_HEAD = """#include <cstdio>
-#include <cstdlib>
-static void Absent() {{
-  std::fputs("{name} is not in this bundle\\n", stderr);
-  std::abort();
-}}
+_FUNCTION = """extern "C" void* {symbol}() {{ return nullptr; }}
 """
 
 
@@ -72,8 +65,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder, "stand_in.cc")
         source.write_text(
-            _HEAD.format(name=output.name)
-            + "".join(_FUNCTION.format(symbol=name) for name, _ in found)
+            "".join(_FUNCTION.format(symbol=name) for name, _ in found)
         )
         command = [compiler, "-shared", "-fPIC", "-O1", "-w", "-fno-builtin"]
         command += [f"-Wl,-soname,{output.name}", "-s", "-o", str(output)]

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""A program whose library is a stand-in: it starts, and ends when it calls."""
+"""A program whose library is a stand-in: it starts, and calls give zero."""
 
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -51,7 +50,7 @@ class StandInTest(unittest.TestCase):
             check=False,
         )
 
-    def test_what_is_linked_is_there_and_ends_when_called(self):
+    def test_what_is_linked_is_there_and_gives_zero(self):
         versions = self.folder / "map"
         versions.write_text(MAP)
         here = f"-L{self.folder}"
@@ -80,8 +79,7 @@ class StandInTest(unittest.TestCase):
         started = self.run_program()
         self.assertEqual((started.returncode, started.stderr), (1, ""))
         called = self.run_program("call")
-        self.assertEqual(called.returncode, -signal.SIGABRT)
-        self.assertIn("libreal.so.1 is not in this bundle", called.stderr)
+        self.assertEqual((called.returncode, called.stderr), (0, ""))
 
 
 if __name__ == "__main__":

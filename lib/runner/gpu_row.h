@@ -1,4 +1,4 @@
-// What a row says about its GPU.
+// What a row says about its GPU, beside its times.
 #ifndef FEEDRATE_LIB_RUNNER_GPU_ROW_H_
 #define FEEDRATE_LIB_RUNNER_GPU_ROW_H_
 
