@@ -42,7 +42,8 @@ of_target+='|lib(torch|c10|cuda|nvidia-|cudart|cupti).*)$'
 
 # FFmpeg, and what of its libraries our videos need: zlib, and an encoder.
 ffmpeg='^lib(av(codec|format|util)|sw(scale|resample))\.so'
-of_ffmpeg='^lib(z|x264)\.so'
+# libgme is asked what every file is, and answers with a text.
+of_ffmpeg='^lib(z|x264|gme)\.so'
 
 # needed FILE: names of the libraries it is linked to.
 needed() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
