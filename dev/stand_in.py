@@ -4,9 +4,9 @@
     dev/stand_in.py COMPILER OUTPUT REAL USER...
 
 Makes OUTPUT, with the name that REAL is loaded by: every symbol of REAL that a
-USER, a shared library, asks for is there under the same version, and a call of it
-gives zero: FFmpeg asks some of its codecs what they can do when it starts. That of
-a distribution is linked to 120 libraries that a bundle has no use for.
+USER, a shared library, asks for is there under the same version, and a call of
+it gives zero: FFmpeg asks some of its codecs what they can do when it starts.
+That of a distribution is linked to 120 libraries that a bundle has no use for.
 """
 
 import collections

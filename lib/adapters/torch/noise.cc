@@ -31,16 +31,13 @@ TorchOp GaussianNoise(Params* params) {
 TorchOp SaltAndPepper(Params* params) {
   const Range amount = params->Draw("amount");
   const Range salt = params->Draw("salt_vs_pepper");
-  // Bytes, so that the result is of bytes.
-  const at::Tensor black = at::tensor(0, at::kByte);
-  const at::Tensor white_value = at::tensor(255, at::kByte);
   return [=](const at::Tensor& in, Random* random) {
     const double share = random->Uniform(amount);
     const double white = share * random->Uniform(salt);
     const at::Tensor drawn =
         at::rand({1, in.size(1), in.size(2)}, FloatsLike(in));
-    const at::Tensor peppered = at::where(drawn.lt(share), black, in);
-    return at::where(drawn.lt(white), white_value, peppered);
+    const at::Tensor peppered = at::where(drawn.lt(share), 0, in);
+    return at::where(drawn.lt(white), 255, peppered);
   };
 }
 

@@ -261,8 +261,11 @@ absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults) {
   samples_.resize(std::max<size_t>(samples_.size(), chunk.piece.samples()));
   absl::Status made = TryToMake(chunk, /*by_engine=*/decoder_ != nullptr);
   // The engine says of a batch that something in it is wrong, and not in which
-  // file. The CPU knows, and decodes the others.
-  if (decoder_ != nullptr && absl::IsDataLoss(made)) {
+  // file. The CPU knows, and decodes the others. It also says at times that it
+  // has no memory while there is plenty; where there is none, the second try
+  // finds that out.
+  if (decoder_ != nullptr &&
+      (absl::IsDataLoss(made) || absl::IsResourceExhausted(made))) {
     made = TryToMake(chunk, /*by_engine=*/false);
   }
   if (!made.ok()) return made;
