@@ -65,13 +65,10 @@ absl::Status Episode::Named(const absl::Status& status) const {
 }
 
 absl::StatusOr<absl::string_view> Episode::ReadRecord() {
-  // Not initialised: all of it is read.
-  bytes_.reset(new char[place_.bytes]);
-  RETURN_IF_ERROR(
-      place_.shard->Read(place_.offset, place_.bytes, bytes_.get()));
+  ASSIGN_OR_RETURN(bytes_, place_.shard->Map(place_.offset, place_.bytes));
   // The head was checked when the record was found.
-  const absl::string_view data(
-      bytes_.get() + kTfRecordHeadBytes,
+  const absl::string_view data = bytes_.bytes().substr(
+      kTfRecordHeadBytes,
       place_.bytes - kTfRecordHeadBytes - kTfRecordTailBytes);
   if (LittleEndian32(data.data() + data.size()) == MaskedCrc32c(data)) {
     return data;

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/loader/mixture/episode_order.h"
 #include "lib/loader/mixture/kept_frames.h"
+#include "lib/loader/mixture/mapped_shard.h"
 
 namespace feedrate {
 
@@ -26,7 +27,7 @@ struct EpisodeOptions {
   MetadataMode metadata = MetadataMode::kNone;
 };
 
-// Holds the bytes of its record. The shard outlives it.
+// Holds the bytes of its record, mapped. The shard outlives it.
 class Episode {
  public:
   // Reads the record, holds it against its checksum, finds its features and
@@ -73,7 +74,7 @@ class Episode {
   absl::Status Named(const absl::Status& status) const;
 
   const EpisodePlace place_;
-  std::unique_ptr<char[]> bytes_;
+  MappedPart bytes_;
   std::vector<absl::string_view> frames_;
   std::vector<int> pairs_;
   mutable KeptFrames kept_;

@@ -1,5 +1,7 @@
 #include "lib/loader/mixture/episode.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <set>
 #include <string>
@@ -57,6 +59,13 @@ TEST_F(EpisodeTest, HasItsFramesAndMetadata) {
   EXPECT_EQ((*episode)->action(3)[1], 7);
   EXPECT_EQ((*episode)->state(4)[0], 1);
   EXPECT_THAT((*episode)->pairs(), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(EpisodeTest, AShardThatWasCutOffMeanwhileIsDataLoss) {
+  ASSERT_EQ(truncate(shard_->path().c_str(), place_.offset + 20), 0);
+  const absl::Status status = Episode::Open(place_, {}, 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has become shorter"));
 }
 
 TEST_F(EpisodeTest, ReadsOnlyFramesWhereNothingElseIsWanted) {

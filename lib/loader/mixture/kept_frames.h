@@ -15,7 +15,7 @@ namespace feedrate {
 // frames are of one size. Thread-safe.
 class KeptFrames {
  public:
-  static constexpr size_t kMost = 2;
+  static constexpr size_t kMost = 4;
 
   // Copies `bytes` of `frame`, unless there are enough.
   void Keep(int step, const uint8_t* frame, size_t bytes);

@@ -5,15 +5,42 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace feedrate {
 
-// Mapped to find records by their heads; what is in them is read, since pages
-// of a map come by megabytes and nobody could say how much memory they take.
+// Bytes of a file, read and in memory. Whoever cuts the file while they are
+// looked at ends the process.
+class MappedPart {
+ public:
+  MappedPart() = default;
+  // `bytes` lie in `map`, which it owns.
+  MappedPart(absl::Span<char> map, absl::string_view bytes)
+      : map_(map), bytes_(bytes) {}
+  MappedPart(MappedPart&& other) noexcept
+      : map_(std::exchange(other.map_, {})), bytes_(other.bytes_) {}
+  MappedPart& operator=(MappedPart&& other) noexcept {
+    std::swap(map_, other.map_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~MappedPart();
+
+  absl::string_view bytes() const { return bytes_; }
+
+ private:
+  absl::Span<char> map_;
+  absl::string_view bytes_;
+};
+
+// Mapped to find records by their heads; what is in them has maps of its own,
+// since pages of a large map come by megabytes and nobody could say how much
+// memory they take.
 // Thread-safe once it is made.
 class MappedShard {
  public:
@@ -27,8 +54,9 @@ class MappedShard {
   const std::string& path() const { return path_; }
   absl::string_view bytes() const { return bytes_; }
 
-  // A part of the file into `data`. DataLoss names the path.
-  absl::Status Read(int64_t offset, int64_t length, char* data) const;
+  // A part of the file, in a map of its own: only its own pages are anybody's
+  // memory, and go with it. DataLoss names the path.
+  absl::StatusOr<MappedPart> Map(int64_t offset, int64_t length) const;
   // Lets the pages around `offset` go, once what is there was looked at.
   void Release(int64_t offset) const;
 
