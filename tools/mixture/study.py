@@ -49,6 +49,13 @@ class Setting:
     cpus: list = dataclasses.field(default_factory=list)
     rows: list = dataclasses.field(default_factory=list)
 
+    def failure(self):
+        """Why it is not compared: the reason of its first run that failed.
+        Empty: all were good."""
+        return next(
+            (row["reason"] for row in self.rows if row["status"] != "ok"), ""
+        )
+
     def speeds(self):
         return [row["mixture"]["samples_per_s"] for row in self.rows]
 
@@ -117,9 +124,13 @@ def compare_speeds(first, other):
 
 def takeaways(settings):
     """Lines about the settings of one study."""
-    first = settings[0]
+    good = [one for one in settings if not one.failure()]
+    first = good[0] if good else settings[0]
     lines = [f"{first.study}: against {first.name}"]
     for one in settings:
+        if one.failure():
+            lines.append(f"  {one.name}: failed: {one.failure()}")
+            continue
         speed = statistics.median(one.speeds())
         text = (
             f"  {one.name}: {speed:,.0f} samples/s, batch p50"
@@ -145,7 +156,7 @@ def takeaways(settings):
 def best_of(settings, count):
     """The fastest distinct settings that used all processors."""
     ranked = sorted(
-        (s for s in settings if s.study != CPUS),
+        (s for s in settings if s.study != CPUS and not s.failure()),
         key=lambda s: -statistics.median(s.speeds()),
     )
     best = []
@@ -210,7 +221,7 @@ def common_flags(config, flags):
 
 def run_mixture(arguments, output, cpus=None):
     """The rows that the program prints, by job; all it prints is appended to
-    the file `output`. Exits where it fails."""
+    the file `output`. Exits where it fails; rows tell of runs that did."""
     pin = (lambda: os.sched_setaffinity(0, cpus)) if cpus else None
     done = subprocess.run(
         [program("mixture"), *arguments, "--output=-"],
@@ -225,8 +236,6 @@ def run_mixture(arguments, output, cpus=None):
     rows = collections.defaultdict(list)
     for record in map(json.loads, done.stdout.splitlines()):
         if record["record"] == "row" and record["library"] != "null":
-            if record["status"] != "ok":
-                sys.exit(f"mixture: {record['reason']}")
             rows[record["job_id"]].append(record)
     return rows
 
@@ -302,7 +311,7 @@ def main():
     with open(flags.output / "best.jsonl", "w") as file:
         for one in best:
             file.write(json.dumps(one) + "\n")
-    return 0
+    return 3 if any(one.failure() for one in every) else 0
 
 
 if __name__ == "__main__":

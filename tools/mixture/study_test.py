@@ -11,6 +11,7 @@ import train_best
 def setting(name, speeds, labels=(), where="s", settings=None):
     rows = [
         {
+            "status": "ok",
             "labels": list(labels),
             "mixture": {
                 "samples_per_s": speed,
@@ -89,6 +90,19 @@ class TextTest(unittest.TestCase):
         self.assertIn("150 samples/s", lines[2])
         self.assertIn("1.500x (1.500 to 1.500): faster", lines[2])
         self.assertIn("indicative", lines[3])
+
+    def test_a_setting_that_failed_is_told_and_not_compared(self):
+        broken = setting("x 1", [200])
+        broken.rows.append(
+            {"status": "failed", "reason": "too short", "labels": []}
+        )
+        lines = study.takeaways(
+            [broken, setting("x 2", FIRST), setting("x 3", FIRST)]
+        )
+        self.assertEqual(lines[0], "s: against x 2")
+        self.assertEqual(lines[1], "  x 1: failed: too short")
+        self.assertIn("1.000x", lines[3])
+        self.assertEqual(len(study.best_of([broken], 3)), 0)
 
     def test_best(self):
         best = study.best_of(
