@@ -258,16 +258,27 @@ def run_study(study, flags, folder):
     return settings
 
 
+def said_of(text):
+    """Label and note of a config's text, as flags."""
+    return [
+        f"--{name}={value}"
+        for name, value in re.findall(r'(?m)^(label|note): "(.*)"$', text)
+    ]
+
+
 def run_on_processors(settings, flags, config, output):
     """A round at a time, in another order each: processors are the program's
     own, so it cannot take turns with them."""
     draw = random.Random(flags.seed)
     jobs = config.with_suffix(".jsonl")
+    # With --config all runs of the job would be done each time.
+    arguments = [f"--jobs={jobs}", *said_of(config.read_text())]
+    if flags.dataset:
+        arguments.append(f"--dataset={flags.dataset}")
     for number in range(flags.rounds):
         for setting in draw.sample(settings, len(settings)):
             job = setting.job | {"run_indexes": [number]}
             jobs.write_text(json.dumps(job) + "\n")
-            arguments = [*common_flags(config, flags), f"--jobs={jobs}"]
             rows = run_mixture(arguments, output, setting.cpus)
             setting.rows += rows[setting.job["job_id"]]
 

@@ -118,6 +118,12 @@ class TextTest(unittest.TestCase):
         names = [one["settings"]["name"] for one in best]
         self.assertEqual(names, ["fast", "middle"])
 
+    def test_label_and_note_are_those_of_the_config(self):
+        text = (study.STUDIES / "cpus.textproto").read_text()
+        label, note = study.said_of(text)
+        self.assertRegex(label, "^--label=.+")
+        self.assertRegex(note, "^--note=.+")
+
     def test_steps(self):
         text = 'mixture {\n  steps: 160\n  metadata: "full"\n}\n'
         self.assertEqual(
