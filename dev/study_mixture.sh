@@ -72,7 +72,10 @@ bazel-bin/tools/report/report "${rows[@]}" "--svg=$out" \
   "--output=$out/report.html" --title="Study of mixtures"
 say "figures and mixture_summary.txt are in $out"
 
-if [[ -n "$trains" ]]; then
+if [[ -n "$trains" && ! -s "$out/best.jsonl" ]]; then
+  say "no setting of the native loader on all processors among these studies:" \
+    "nothing is trained"
+elif [[ -n "$trains" ]]; then
   echo
   echo "the best settings, feeding a training:"
   tools/mixture/train_best.py "--dataset=$folder" \
