@@ -3,6 +3,7 @@
 // last 2R + 1 of them in registers for smoothing down, so that nothing is read
 // from memory twice but the rows between strips.
 #include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/blur_radius.h"
 #include "lib/adapters/cuda/blur_tiles.h"
 #include "lib/adapters/cuda/device_io.cuh"
 #include "lib/adapters/cuda/fused.h"
@@ -237,22 +238,9 @@ cudaError_t BlurPlanes(const Planes& in, const float* sigmas, int radius,
                        float* out, cudaStream_t stream) {
   if (in.count == 0) return cudaSuccess;
   if (in.width % 4 != 0) return cudaErrorInvalidValue;
-  switch (radius) {
-    case 1:
-      return LaunchPlanes<1>(in, sigmas, out, stream);
-    case 2:
-      return LaunchPlanes<2>(in, sigmas, out, stream);
-    case 3:
-      return LaunchPlanes<3>(in, sigmas, out, stream);
-    case 4:
-      return LaunchPlanes<4>(in, sigmas, out, stream);
-    case 5:
-      return LaunchPlanes<5>(in, sigmas, out, stream);
-    case 6:
-      return LaunchPlanes<6>(in, sigmas, out, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return ForRadius(radius, [&](auto known) {
+    return LaunchPlanes<decltype(known)::value>(in, sigmas, out, stream);
+  });
 }
 
 cudaError_t BlurBytes(const ByteImage* in, const float* sigmas, int count,
@@ -263,25 +251,10 @@ cudaError_t BlurBytes(const ByteImage* in, const float* sigmas, int count,
     return BlurTiles(in, sigmas, count, radius, out, max_height, max_width,
                      stream);
   }
-  const auto launch = [&](auto run) {
-    return run(in, sigmas, count, out, max_height, max_width, stream);
-  };
-  switch (radius) {
-    case 1:
-      return launch(LaunchBytes<1>);
-    case 2:
-      return launch(LaunchBytes<2>);
-    case 3:
-      return launch(LaunchBytes<3>);
-    case 4:
-      return launch(LaunchBytes<4>);
-    case 5:
-      return launch(LaunchBytes<5>);
-    case 6:
-      return launch(LaunchBytes<6>);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return ForRadius(radius, [&](auto known) {
+    return LaunchBytes<decltype(known)::value>(in, sigmas, count, out,
+                                               max_height, max_width, stream);
+  });
 }
 
 }  // namespace feedrate::fused

@@ -2,6 +2,7 @@
 // Beside the strips of blur.cu a thread keeps a third of the registers, and a
 // byte is turned into a float twice to four times instead of five to eleven.
 #include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/blur_radius.h"
 #include "lib/adapters/cuda/blur_tile.h"
 #include "lib/adapters/cuda/blur_tiles.h"
 #include "lib/adapters/cuda/device_io.cuh"
@@ -143,25 +144,10 @@ cudaError_t Launch(const ByteImage* in, const float* sigmas, int count,
 cudaError_t BlurTiles(const ByteImage* in, const float* sigmas, int count,
                       int radius, const ByteImage* out, int max_height,
                       int max_width, cudaStream_t stream) {
-  const auto launch = [&](auto run) {
-    return run(in, sigmas, count, out, max_height, max_width, stream);
-  };
-  switch (radius) {
-    case 1:
-      return launch(Launch<1>);
-    case 2:
-      return launch(Launch<2>);
-    case 3:
-      return launch(Launch<3>);
-    case 4:
-      return launch(Launch<4>);
-    case 5:
-      return launch(Launch<5>);
-    case 6:
-      return launch(Launch<6>);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return ForRadius(radius, [&](auto known) {
+    return Launch<decltype(known)::value>(in, sigmas, count, out, max_height,
+                                          max_width, stream);
+  });
 }
 
 }  // namespace feedrate::fused

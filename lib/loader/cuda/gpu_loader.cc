@@ -24,6 +24,7 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/limits_loader.h"
 #include "lib/loader/cuda/nvjpeg.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/fault_list.h"
 #include "lib/loader/item_order.h"
 #include "lib/worker/loader_message.h"
@@ -89,11 +90,7 @@ class GpuEpoch : public BatchStream {
       reply->gpu_allocated_bytes += maker->device_bytes();
     }
     reply->gpu_reserved_bytes = reply->gpu_allocated_bytes;
-    reply->errors_total = faults_.total();
-    for (ItemFault& fault : faults_.kept()) {
-      reply->errors.push_back(
-          {fault.item, std::move(fault.name), std::move(fault.reason)});
-    }
+    ReportFaults(faults_, reply);
     return absl::OkStatus();
   }
 

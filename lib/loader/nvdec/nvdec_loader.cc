@@ -20,6 +20,7 @@
 #include "lib/loader/cuda/batch_queue.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/fault_list.h"
 #include "lib/loader/nvdec/clip_maker.h"
 #include "lib/loader/nvdec/engine_rate.h"
@@ -112,11 +113,7 @@ class NvdecEpoch : public BatchStream {
     reply->stages = {decode, augment};
     reply->gpu_reserved_bytes =
         std::max(reply->gpu_allocated_bytes, taken_.Look());
-    reply->errors_total = faults_.total();
-    for (ItemFault& fault : faults_.kept()) {
-      reply->errors.push_back(
-          {fault.item, std::move(fault.name), std::move(fault.reason)});
-    }
+    ReportFaults(faults_, reply);
     return absl::OkStatus();
   }
 

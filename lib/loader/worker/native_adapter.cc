@@ -13,6 +13,7 @@
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/limits_loader.h"
 #include "lib/loader/epoch.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/remote_source.h"
 #include "lib/loader/worker/native_mixture.h"
@@ -24,22 +25,6 @@
 
 namespace feedrate {
 namespace {
-
-void ReportStages(const Epoch& epoch, EpochReply* reply) {
-  for (const StageReport& stage : epoch.stages()) {
-    reply->stages.push_back({stage.name, stage.busy_s, stage.wait_in_s,
-                             stage.wait_out_s, stage.queue_fill});
-  }
-}
-
-void ReportFaults(const Epoch& epoch, EpochReply* reply) {
-  reply->errors_total = epoch.faults().total();
-  for (ItemFault& fault : epoch.faults().kept()) {
-    if (reply->errors.size() == kMaxNamedErrors) return;
-    reply->errors.push_back(
-        {fault.item, std::move(fault.name), std::move(fault.reason)});
-  }
-}
 
 // What a store has done so far. Nothing without one.
 std::optional<StorageCounts> StorageOf(const Source& source) {
@@ -87,8 +72,8 @@ class NativeStream : public BatchStream {
 
   absl::Status Finish(EpochReply* reply) override {
     epoch_->Stop();
-    ReportStages(*epoch_, reply);
-    ReportFaults(*epoch_, reply);
+    ReportStages(epoch_->stages(), reply);
+    ReportFaults(epoch_->faults(), reply);
     if (before_.has_value()) {
       reply->storage = Since(*before_, *StorageOf(loader_.source()));
     }

@@ -17,6 +17,7 @@
 #include "lib/adapters/worker/time_epoch.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/worker/loader_message.h"
 
@@ -63,18 +64,9 @@ class MixtureStream : public BatchStream {
     reply->counts = std::move(counts_);
     reply->left_out = loader_->left_out();
     reply->memory_bound_bytes = loader_->memory_bound_bytes();
-    reply->errors_total = loader_->faults().total();
-    for (ItemFault& fault : loader_->faults().kept()) {
-      if (reply->errors.size() == kMaxNamedErrors) break;
-      reply->errors.push_back(
-          {fault.item, std::move(fault.name), std::move(fault.reason)});
-    }
+    ReportFaults(loader_->faults(), reply);
     // Threads that are still at work have not added up theirs.
-    if (left_ > 0) return absl::OkStatus();
-    for (const StageReport& stage : loader_->stages()) {
-      reply->stages.push_back({stage.name, stage.busy_s, stage.wait_in_s,
-                               stage.wait_out_s, stage.queue_fill});
-    }
+    if (left_ <= 0) ReportStages(loader_->stages(), reply);
     return absl::OkStatus();
   }
 
