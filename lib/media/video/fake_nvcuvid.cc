@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,8 +33,8 @@ bool IsReference(const std::string& packet) {
 
 }  // namespace
 
-// A picture is complete when the next packet comes, so that everything here
-// happens one packet late.
+// A picture is complete when the next one begins, so that everything here
+// happens late.
 struct FakeNvcuvid::Parser {
   explicit Parser(const CUVIDPARSERPARAMS& params) : params(params) {
     is_h264 = params.CodecType == cudaVideoCodec_H264;
@@ -58,15 +58,15 @@ struct FakeNvcuvid::Parser {
       header += bytes;
       return true;
     }
-    if (!Finish()) return false;
-    waiting = std::exchange(header, "") + bytes;
-    time = data.timestamp;
-    return true;
+    waiting.push_back({std::exchange(header, "") + bytes, data.timestamp});
+    return static_cast<int>(waiting.size()) <= current->late || Finish();
   }
 
   bool End() {
     ++current->ends;
-    if (!Finish()) return false;
+    while (!waiting.empty()) {
+      if (!Finish()) return false;
+    }
     avcodec_send_packet(decoder.get(), nullptr);
     if (!ShowReady() || !ShowSkipped(INT64_MAX)) return false;
     avcodec_flush_buffers(decoder.get());
@@ -75,10 +75,11 @@ struct FakeNvcuvid::Parser {
     return true;
   }
 
-  // Decodes the packet that waits.
+  // Decodes the packet that has waited longest.
   bool Finish() {
-    if (!waiting) return true;
-    const std::string bytes = *std::exchange(waiting, std::nullopt);
+    const std::string bytes = std::move(waiting.front().first);
+    time = waiting.front().second;
+    waiting.pop_front();
     av_new_packet(packet.get(), static_cast<int>(bytes.size()));
     std::memcpy(packet->data, bytes.data(), bytes.size());
     packet->pts = time;
@@ -107,8 +108,10 @@ struct FakeNvcuvid::Parser {
     format.chroma_format = is_h264 && sizes->format == AV_PIX_FMT_YUV444P
                                ? cudaVideoChromaFormat_444
                                : cudaVideoChromaFormat_420;
-    format.video_signal_description.video_format = 5;
-    format.video_signal_description.matrix_coefficients = 2;
+    auto& signal = format.video_signal_description;
+    signal.video_format = 5;
+    signal.video_full_range_flag = current->full_range;
+    signal.matrix_coefficients = static_cast<unsigned char>(current->matrix);
     surfaces = params.pfnSequenceCallback(params.pUserData, &format);
     return surfaces > 0;
   }
@@ -164,7 +167,8 @@ struct FakeNvcuvid::Parser {
   AvPtr<AVPacket> packet;
   AvPtr<AVFrame> frame;
   std::string header;
-  std::optional<std::string> waiting;
+  // With their times.
+  std::deque<std::pair<std::string, int64_t>> waiting;
   int64_t time = 0;
   int surfaces = 0;
   int next = 0;

@@ -24,9 +24,15 @@ class FakeNvcuvid {
 
   const Nvcuvid& library() const { return library_; }
 
-  // How it behaves. Pictures begin here in their surfaces.
+  // How it behaves. A picture is decoded so many packets after its own; the
+  // real one does either.
+  int late = 1;
+  // Pictures begin here in their surfaces.
   int left = 0;
   int top = 0;
+  // What streams say of their colours; 2: nothing.
+  int matrix = 2;
+  bool full_range = false;
   // Frames of these times have an error in them.
   std::set<int64_t> damaged;
   // Codes that calls come back with.

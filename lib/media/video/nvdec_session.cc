@@ -22,6 +22,10 @@ namespace {
 // Pictures that are decoded before one is looked at: to wait for it at once
 // would leave the engine idle. The library's header recommends 2 to 4.
 constexpr int kDelay = 4;
+// Packets back that a picture in the decode callback may be from. It is
+// complete when the next one begins, and that the parser sees when it has 256
+// bytes of it, or all of it where it is smaller.
+constexpr int kLate = 2;
 // Callbacks say so.
 constexpr int kFailed = 0;
 constexpr int kDone = 1;
@@ -69,11 +73,10 @@ struct NvdecSession::Callbacks {
   static int CUDAAPI Decode(void* session, CUVIDPICPARAMS* picture) {
     auto* const self = static_cast<NvdecSession*>(session);
     if (!self->failure_.ok()) return kFailed;
-    // A picture is complete when the next one begins, so this one is of the
-    // packet at hand or of the one before. In HEVC a picture that no other of
-    // its layer needs may be needed by a higher layer.
-    const bool skip = picture->ref_pic_flag == 0 && !self->wanted_ &&
-                      !self->wanted_before_ && self->codec_ == AV_CODEC_ID_H264;
+    // In HEVC a picture that no other of its layer needs may be needed by a
+    // higher layer.
+    const bool skip = picture->ref_pic_flag == 0 && self->unwanted_ > kLate &&
+                      self->codec_ == AV_CODEC_ID_H264;
     self->skipped_[picture->CurrPicIdx % self->skipped_.size()] = skip;
     if (skip) {
       self->engine_->Skip();
@@ -167,7 +170,7 @@ absl::Status NvdecSession::Begin(const AVCodecParameters& parameters) {
   full_range_ = parameters.color_range == AVCOL_RANGE_JPEG ||
                 parameters.format == AV_PIX_FMT_YUVJ420P;
   is_fresh_ = true;
-  wanted_ = wanted_before_ = false;
+  unwanted_ = kLate;
   ASSIGN_OR_RETURN(filter_, PacketFilter::Create(parameters));
   return CreateParser(codec);
 }
@@ -243,7 +246,7 @@ absl::Status NvdecSession::SendEnd() {
       [this](const AVPacket& plain) { return ParsePacket(plain); }));
   RETURN_IF_ERROR(ParseEnd());
   is_fresh_ = true;
-  wanted_ = wanted_before_ = false;
+  unwanted_ = kLate;
   return absl::OkStatus();
 }
 
@@ -262,7 +265,7 @@ absl::Status NvdecSession::Send(const AVPacket& packet, bool wanted,
     return absl::FailedPreconditionError("NVDEC: no file was begun");
   }
   sink_ = sink;
-  wanted_before_ = std::exchange(wanted_, wanted);
+  unwanted_ = wanted ? 0 : unwanted_ + 1;
   return Checked(SendPacket(packet));
 }
 

@@ -81,9 +81,8 @@ class NvdecSession : public FrameDecoder {
 
   // The next packet is the first of its row.
   bool is_fresh_ = true;
-  // Of the packet at hand, and of the one before it.
-  bool wanted_ = false;
-  bool wanted_before_ = false;
+  // Packets since the last one whose frame is wanted.
+  int unwanted_ = 0;
   // Pictures that were left out, by their index.
   std::array<bool, 64> skipped_ = {};
   // Of the call in progress: where frames go, and what failed in a callback.

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,9 +17,11 @@
 #include "lib/media/video/clip_walk.h"
 #include "lib/media/video/fake_nvcuvid.h"
 #include "lib/media/video/frame_decoder.h"
+#include "lib/media/video/frame_rgb.h"
 #include "lib/media/video/nv12_math.h"
 #include "lib/media/video/packet_list.h"
 #include "lib/media/video/synthetic_video.h"
+#include "lib/media/video/yuv_weights.h"
 
 namespace feedrate {
 namespace {
@@ -43,19 +44,23 @@ std::string Encode(const std::string& container, const std::string& codec,
   return EncodeVideo(options, 5).value();
 }
 
-// Frames of a file through a session. The walk is as in nvdec_reader.cc, and
-// the conversion the kernel's.
+// The walk is as in nvdec_reader.cc.
+absl::StatusOr<std::unique_ptr<ClipWalk>> OpenWalk(const std::string& file,
+                                                   NvdecSession* session) {
+  return ClipWalk::Open({"", file},
+                        [session](const AVCodecParameters& parameters)
+                            -> absl::StatusOr<FrameDecoder*> {
+                          const absl::Status begun = session->Begin(parameters);
+                          if (!begun.ok()) return begun;
+                          return session;
+                        });
+}
+
+// Frames of a file through a session. The conversion is the kernel's.
 absl::StatusOr<std::vector<uint8_t>> ReadBySession(
     const std::string& file, const std::vector<int64_t>& frames,
     NvdecSession* session) {
-  const auto walk =
-      ClipWalk::Open({"", file},
-                     [session](const AVCodecParameters& parameters)
-                         -> absl::StatusOr<FrameDecoder*> {
-                       const absl::Status begun = session->Begin(parameters);
-                       if (!begun.ok()) return begun;
-                       return session;
-                     });
+  const auto walk = OpenWalk(file, session);
   if (!walk.ok()) return walk.status();
   const int64_t bytes = FrameBytesOf((*walk)->info());
   std::vector<uint8_t> rgb(frames.size() * bytes);
@@ -144,6 +149,20 @@ TEST(NvdecSessionTest, TimesRiseWithinARow) {
   EXPECT_TRUE(nvcuvid.times_rise);
 }
 
+TEST(NvdecSessionTest, PicturesMayComeTwoPacketsLate) {
+  FakeNvcuvid nvcuvid;
+  nvcuvid.late = 2;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  for (int64_t i = 0; i + 5 < kFrames; ++i) {
+    const std::vector<int64_t> clip = {i, i + 5};
+    const auto rgb = ReadBySession(file, clip, &session);
+    ASSERT_TRUE(rgb.ok()) << rgb.status();
+    EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+  }
+  EXPECT_GT(session.counts().skipped, 0);
+}
+
 TEST(NvdecSessionTest, EachRowOfPacketsIsDrained) {
   FakeNvcuvid nvcuvid;
   NvdecSession session(nvcuvid.library(), nullptr);
@@ -212,6 +231,40 @@ TEST(NvdecSessionTest, DamageNamesItsFrame) {
   nvcuvid.damaged = {};
   EXPECT_TRUE(ReadBySession(file, {4, 5, 6}, &session).ok());
   EXPECT_EQ(session.counts().created, 2);
+}
+
+// What luma and chroma of a file's first frame are weighed by.
+YuvWeights ColoursOf(const std::string& file, const FakeNvcuvid& nvcuvid) {
+  NvdecSession session(nvcuvid.library(), nullptr);
+  YuvWeights weights = {};
+  const auto put = [&weights](const DecodedFrame& frame, size_t, size_t) {
+    weights = frame.on_device->weights;
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE((*OpenWalk(file, &session))->Read({0}, put).ok());
+  return weights;
+}
+
+bool IsSame(const YuvWeights& a, const YuvWeights& b) {
+  return a.black == b.black && a.y == b.y && a.red_v == b.red_v &&
+         a.green_u == b.green_u && a.green_v == b.green_v &&
+         a.blue_u == b.blue_u;
+}
+
+TEST(NvdecSessionTest, ColoursAreThoseThatTheStreamNames) {
+  FakeNvcuvid nvcuvid;
+  const std::string h264 = Encode("mp4", "libx264", 0);
+  const YuvWeights usual = WeightsOf(AVCOL_SPC_UNSPECIFIED, false);
+  EXPECT_TRUE(IsSame(ColoursOf(h264, nvcuvid), usual));
+  nvcuvid.matrix = 0;
+  EXPECT_TRUE(IsSame(ColoursOf(h264, nvcuvid), usual));
+  nvcuvid.matrix = AVCOL_SPC_BT709;
+  nvcuvid.full_range = true;
+  const YuvWeights bt709 = WeightsOf(AVCOL_SPC_BT709, true);
+  ASSERT_FALSE(IsSame(bt709, usual));
+  EXPECT_TRUE(IsSame(ColoursOf(h264, nvcuvid), bt709));
+  // There it may be a default.
+  EXPECT_TRUE(IsSame(ColoursOf(Encode("avi", "mpeg4", 0), nvcuvid), usual));
 }
 
 struct Failing {
