@@ -25,6 +25,12 @@ cluster_start() {
   local count="$2" number ports
   mkdir -p "$cluster"/{state,spool,munge}
   chmod 755 "$cluster" "$cluster/munge"
+  # Slurm's own way for a start to fail: fail_start makes it.
+  cat >"$cluster/prolog" <<END
+#!/bin/bash
+! rm "$cluster/fails_on.\$SLURMD_NODENAME" 2>/dev/null
+END
+  chmod 755 "$cluster/prolog"
   read -ra ports <<<"$(find_ports $((count + 1)))"
   {
     cat <<END
@@ -57,6 +63,7 @@ CompleteWait=0
 MaxArraySize=41
 MinJobAge=300
 JobRequeue=1
+Prolog=$cluster/prolog
 END
     for number in $(seq "$count"); do
       echo "NodeName=n$number NodeHostname=$(hostname) NodeAddr=127.0.0.1" \
@@ -86,6 +93,10 @@ END
   return 1
 }
 
+# fail_start NODE: the next task there is not started. Slurm holds it, and takes no
+# more on the node until it is resumed.
+fail_start() { touch "$cluster/fails_on.$1"; }
+resume_node() { scontrol update "nodename=$1" state=resume; }
 start_controller() { slurmctld; }
 start_node() { slurmd -N "$1"; }
 
