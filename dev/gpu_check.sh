@@ -338,9 +338,6 @@ dali() {
   loader_rows dali cuda rgb_pipeline_gpu --libraries=cuda,dali \
     --transforms=HorizontalFlip,RandomResizedCrop --skip_missing
   check "dali: rows of DALI" "$python" gpu_check.py rows rows/dali.jsonl dali
-  title "DALI with a decoder that crops, and with one that does not"
-  loader_rows dali_fused dali rgb_pipeline_gpu --libraries=dali \
-    --transforms=HorizontalFlip --sweep=fused_decode=true,false
   dali_duel
 }
 
