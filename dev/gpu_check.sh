@@ -368,17 +368,17 @@ dali_clips() {
 
 # Epochs in turns, with the interval of their ratio.
 dali_duel() {
-  local seconds="${DUEL_S:-0}" duel
-  duel=("$made" gpu_duel_dali.py --folder=jpegs_duel "--items=$images")
-  title "the loaders in turns: bin/write_synthetic --folder=jpegs_duel --n=$images," \
-    "then ${duel[*]} --seconds=120"
+  local seconds="${DUEL_S:-0}" folder="$dataset" duel
+  # Those of the rows before are in the cache.
+  if [[ ! -d "$folder" ]]; then folder=cache/feedrate/synthetic/seed1; fi
+  duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images")
+  title "the loaders in turns: ${duel[*]} --seconds=120"
   if ((seconds == 0)); then
     echo "left out; DUEL_S=N runs it for N seconds"
     return
   fi
-  if [[ ! -d jpegs_duel ]]; then
-    bin/write_synthetic --folder=jpegs_duel --n="$images" >/dev/null || return
-  fi
+  # Rounds of another build are not to be carried on.
+  rm -f rows/duel_dali.jsonl
   check duel timeout "$((seconds + 60))" "${duel[@]}" \
     --output=rows/duel_dali.jsonl --seconds="$seconds"
 }
