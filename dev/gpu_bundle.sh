@@ -8,7 +8,8 @@
 # bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh);
 # cuda_bench and the benches of peers are beside them, and gpu_duel_dali.py, which
 # is for a python3 with DALI. Kornia's wheels are there
-# where pip can fetch them; torchvision is the target's own. BUILT=1 takes what is
+# where pip can fetch them, and with PEERS="dali cvcuda" those of DALI and CV-CUDA
+# (some 260 and 130 MB); torchvision is the target's own. BUILT=1 takes what is
 # built already and leaves out the rest. FFmpeg is there for clips, with stand-ins
 # (dev/stand_in.py) for the codecs and protocols that it is linked to.
 set -euo pipefail
@@ -159,8 +160,17 @@ install -m 644 lib/adapters/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
 install -m 755 dev/gpu_duel_dali.py "$folder/gpu_duel_dali.py"
 mkdir -p "$folder/wheels"
-"$(dev/python_env.sh dev/requirements.lock)/bin/python" -m pip download --quiet --no-deps \
-  --only-binary=:all: --python-version=3.12 --platform=manylinux_2_28_x86_64 \
-  --platform=manylinux2014_x86_64 --dest="$folder/wheels" kornia==0.8.2 \
-  kornia_rs || say "no wheels of Kornia; its rows will be left out"
+# add_wheels PIN...: for the target's Python.
+add_wheels() {
+  "$(dev/python_env.sh dev/requirements.lock)/bin/python" -m pip download \
+    --quiet --no-deps --only-binary=:all: --python-version=3.12 \
+    --platform=manylinux_2_28_x86_64 --platform=manylinux2014_x86_64 \
+    --dest="$folder/wheels" "$@"
+}
+add_wheels kornia==0.8.2 kornia_rs ||
+  say "no wheels of Kornia; its rows will be left out"
+for peer in ${PEERS:-}; do
+  mapfile -t pins < <(python3 dev/gpu_check.py pins "$peer")
+  add_wheels "${pins[@]}" || say "no wheels of $peer; its rows will be left out"
+done
 du -sh "$folder"

@@ -5,9 +5,15 @@ gpu_check.py images FOLDER COUNT     PNG files of 256x256
 gpu_check.py table ROWS              what the rows say, a line each
 gpu_check.py rows ROWS LIBRARY       exit 3 unless LIBRARY's are all good
 gpu_check.py oom ROWS                exit 3 unless some are oom, others ok
-gpu_check.py environment GROUP WHEEL a Python environment that runners find:
-                                     this one's torch, and the wheel; 3 without
-gpu_check.py clips ROWS              exit 3 unless rows of clips are all good
+gpu_check.py environment GROUP FOLDER
+                                     a Python environment that runners find:
+                                     this one's torch, and the group's wheels of
+                                     the folder. Prints its Python; exit 3 where
+                                     a wheel is missing, 1 where it cannot be
+                                     imported
+gpu_check.py pins GROUP              what to fetch for such a folder
+gpu_check.py clips ROWS [LIBRARY...] exit 3 unless rows of clips are all good,
+                                     and each library has some
 """
 
 import hashlib
@@ -15,6 +21,8 @@ import json
 import os
 import pathlib
 import random
+import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -23,6 +31,21 @@ import zlib
 
 _SIDE = 256
 _WITHOUT_LIMIT = ("RandomResizedCrop", "RandomCrop224", "CenterCrop224")
+# What is imported of a group, and its wheels: the first must be there, others
+# may be packages of this Python.
+_WHEELS = {
+    "cvcuda": ("cvcuda", ["cvcuda_cu13"]),
+    "dali": (
+        "nvidia.dali",
+        [
+            *("nvidia_dali_cuda130", "nvidia_nvimgcodec_cu13"),
+            *("nvidia_libnvcomp_cu13", "nvidia_nvjpeg", "nvtx", "optree"),
+            *("gast", "astunparse", "six", "makefun", "libcst", "pyyaml"),
+            *("packaging", "typing_extensions", "wheel"),
+        ],
+    ),
+}
+_IMPORT_LIMIT_S = 60
 
 
 def make_images(folder, count):
@@ -143,8 +166,14 @@ def gaps_of_loader(row):
         yield "without a peak of GPU memory"
     if "busy" not in row["loader"].get("gpu", {}):
         yield "without the GPU's utilisation"
-    # Those that read other pixels than a crop of 224 have no limit.
-    if not row.get("limit") and row["transform"] not in _WITHOUT_LIMIT:
+    # Those that read other pixels than a crop of 224 have no limit, nor has
+    # DALI: what its mixed decoder could do at most is not known.
+    known = row["library"] != "dali"
+    if (
+        known
+        and not row.get("limit")
+        and row["transform"] not in _WITHOUT_LIMIT
+    ):
         yield "without a limit"
 
 
@@ -164,39 +193,101 @@ def check_oom(rows):
     return problems if rows else ["no rows"]
 
 
-def make_environment(group, wheel):
+def _lock_of(group):
+    return pathlib.Path(f"configs/requirements/paper/{group}.lock")
+
+
+def pins(group):
+    """name==version of the group's wheels, as its lock has them."""
+    locked = {
+        name.lower().replace("-", "_"): f"{name}=={version}"
+        for name, version in re.findall(
+            r"(?m)^([\w.-]+)==([^\s\\;]+)", _lock_of(group).read_text()
+        )
+    }
+    return [locked[name] for name in _WHEELS[group][1]]
+
+
+def find_wheels(group, folder):
+    """Files of the group's wheels, and what is not there."""
+    found, missing = [], []
+    for name in _WHEELS[group][1]:
+        files = sorted(pathlib.Path(folder).glob(f"{name}-*.whl"))
+        found += files[-1:]
+        if not files:
+            missing.append(name)
+    return found, missing
+
+
+def make_environment(group, folder):
     """As dev/python_env.sh names it, without a network."""
-    if not pathlib.Path(wheel).is_file():
+    found, missing = find_wheels(group, folder)
+    if _WHEELS[group][1][0] in missing:
+        print(f"{folder} has no {_WHEELS[group][1][0]}-*.whl")
         return 3
-    lock = pathlib.Path(f"configs/requirements/paper/{group}.lock").read_bytes()
-    name = f"{group}-{hashlib.sha256(lock).hexdigest()[:16]}-py3"
-    folder = pathlib.Path(os.environ["XDG_CACHE_HOME"], "feedrate/venvs", name)
-    if (folder / ".complete").exists():
-        return 0
+    lock = hashlib.sha256(_lock_of(group).read_bytes()).hexdigest()
+    name = f"{group}-{lock[:16]}-py3"
+    place = pathlib.Path(os.environ["XDG_CACHE_HOME"], "feedrate/venvs", name)
+    if not (place / ".complete").exists():
+        if missing:
+            print(f"{folder} has no {', '.join(missing)}: this Python's own")
+        # What was cut off.
+        shutil.rmtree(place, ignore_errors=True)
+        _fill(place, found)
+    python = place / "bin/python"
+    problem = _import_problem(python, _WHEELS[group][0])
+    if problem:
+        print(f"{python}: {problem}")
+        return 1
+    (place / ".complete").touch()
+    print(python)
+    return 0
+
+
+def _fill(place, wheels):
     import torch
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [
             *(sys.executable, "-m", "venv", "--system-site-packages"),
-            *("--without-pip", str(folder)),
+            *("--without-pip", str(place)),
         ],
         check=True,
     )
-    (packages,) = folder.glob("lib/python3*/site-packages")
+    (packages,) = place.glob("lib/python3*/site-packages")
     # An environment of another one does not see that one's packages.
     (packages / "torch.pth").write_text(
         f"{pathlib.Path(torch.__file__).parent.parent}\n"
     )
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(packages)
-    (folder / ".complete").touch()
-    return 0
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(packages)
 
 
-def check_clips(rows):
+def _import_problem(python, module):
+    """The last line of what an import says, if it fails."""
+    try:
+        done = subprocess.run(
+            [python, "-c", f"import {module}"],
+            capture_output=True,
+            text=True,
+            timeout=_IMPORT_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"import {module} takes more than {_IMPORT_LIMIT_S} s"
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return f"import {module}: {lines[-1] if lines else done.returncode}"
+
+
+def check_clips(rows, *libraries):
     """Problems of rows of clips; says what decoders differ by."""
     problems = [] if rows else ["no rows"]
+    there = {row["library"] for row in rows}
+    problems += [f"no rows of {one}" for one in libraries if one not in there]
     for row in rows:
         what = f"{row['library']} {row['mode']} {row['transform']}"
         if row["status"] not in ("ok", "unsupported"):
@@ -218,9 +309,11 @@ def _decode_problems(row):
         f"  {row['library']} {decode['clip_rule']}: {same['label']}, largest"
         f" difference {round(255 * same['max_abs_diff'])} of 255, PSNR"
         f" {same.get('psnr_db', 'infinite')}; {decode['frames_compared']}"
-        f" frames compared, {decode['cpu_frames']} decoded by the CPU"
+        f" frames compared, {decode.get('cpu_frames', 0)} decoded by the CPU"
     )
-    if same["label"] not in ("exact", "equivalent"):
+    # How others make RGB of what the engine gives is theirs; the row says so.
+    ours = row["library"] == "nvdec"
+    if ours and same["label"] not in ("exact", "equivalent"):
         yield f"{same['label']}: {same['reference']}"
     if decode.get("wrong_frames"):
         yield f"{decode['wrong_frames']} wrong frames"
@@ -234,6 +327,9 @@ def main(arguments):
     command, path, *rest = arguments
     if command == "environment":
         return make_environment(path, rest[0])
+    if command == "pins":
+        print("\n".join(pins(path)))
+        return 0
     if command == "images":
         make_images(path, int(rest[0]))
         return 0
@@ -243,7 +339,8 @@ def main(arguments):
         return 0
     checks = {"oom": check_oom, "clips": check_clips, "rows": check_rows}
     problems = checks[command](rows, *rest)
-    for problem in problems:
+    # Runs of a row fail alike.
+    for problem in dict.fromkeys(problems):
         print(f"  {problem}")
     return 3 if problems else 0
 

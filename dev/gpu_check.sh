@@ -7,12 +7,14 @@
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
 # loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all when
-# none is named. `blur` and `cvcuda` are run when asked for: kernels of which there are
-# two, and the rows of CV-CUDA where its wheel is in wheels/. The loader's parts take
-# less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that do every
-# transform), SOME (transforms in batches), TORCH (those of ATen), OOM (libraries), L2,
-# DATASET (of pipeline, copy and training), CLIPS, CLIP_TRANSFORMS, LIMIT (seconds of a
-# command) and PYTHON change what is run; rows are kept in rows/.
+# none is named. `blur`, `cvcuda` and `dali` are run when asked for: kernels of which
+# there are two, and the rows of CV-CUDA and DALI where their wheels are in WHEELS
+# (wheels/); with DUEL_S=N the last also runs gpu_duel_dali.py for N seconds. The
+# loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
+# (libraries that do every transform), SOME (transforms in batches), TORCH (those of
+# ATen), OOM (libraries), L2, DATASET (of pipeline, copy, training and dali), CLIPS,
+# CLIP_TRANSFORMS, LIMIT (seconds of a command) and PYTHON change what is run; rows are
+# kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -24,6 +26,7 @@ every="${EVERY:-cuda,torch,torchvision,kornia}"
 some="${SOME:-HorizontalFlip,ColorJitter,Rotate,GaussianBlur,Posterize,Equalize}"
 clips="${CLIPS:-16}"
 clip_transforms="${CLIP_TRANSFORMS:-HorizontalFlip,ColorJitter}"
+wheels="${WHEELS:-wheels}"
 failed=0
 
 title() { printf '\n== %s\n' "$*"; }
@@ -62,6 +65,8 @@ print(os.path.dirname(os.path.dirname(torch.__file__)))' \
       >"$(echo "$env"/lib/python3*/site-packages)/torch.pth"
     local wheel
     for wheel in wheels/*.whl; do
+      # Those of other environments, which are large.
+      case "$wheel" in */nvidia_* | */cvcuda*) continue ;; esac
       [[ -e "$wheel" ]] && "$python" -m zipfile -e "$wheel" \
         "$(echo "$env"/lib/python3*/site-packages)"
     done
@@ -160,11 +165,24 @@ torch() {
   check "torch: rows" "$python" gpu_check.py rows rows/torch.jsonl torch
 }
 
-cvcuda() {
-  if ! "$python" gpu_check.py environment cvcuda wheels/cvcuda*.whl; then
-    title "no wheel of CV-CUDA here: its rows are left out"
-    return
+# environment GROUP: sets `made` to its Python; says what is missing.
+environment() {
+  local said code
+  said="$("$python" gpu_check.py environment "$1" "$wheels" 2>&1)"
+  code=$?
+  echo "$said"
+  made="${said##*$'\n'}"
+  if ((code == 3)); then
+    title "no wheels of $1 here: its rows are left out"
+  elif ((code != 0)); then
+    check "environment of $1" false
   fi
+  return "$code"
+}
+
+cvcuda() {
+  local made=""
+  environment cvcuda || return
   "$python" gpu_check.py images square 256
   title "micro --device=cuda: CV-CUDA in batches of 256 images of 256x256"
   rows cvcuda bin/micro --config=configs/native/rgb_micro_gpu.textproto \
@@ -293,7 +311,7 @@ nvdec() {
   for container in mp4 avi; do
     title "video --device=cuda: decoding clips, $container"
     rows "nvdec_$container" bin/video --num_runs=1 --num_items="$clips" \
-      --config=configs/native/video_decode_gpu.textproto \
+      --config=configs/native/video_decode_gpu.textproto --libraries=nvdec \
       --dataset="synthetic:video,n=$clips,container=$container" \
       --sweep=clip_rule=uniform,consecutive
     check "nvdec_$container: rows" "$python" gpu_check.py clips \
@@ -307,6 +325,62 @@ nvdec() {
     --workers="$cores" --transforms=HorizontalFlip
   check "nvdec_pipeline: rows" "$python" gpu_check.py clips \
     rows/nvdec_pipeline.jsonl
+}
+
+# DALI beside ours, in the same run: decoders of clips, loaders of clips and of
+# images. Nothing takes longer than LIMIT, or a minute.
+dali() {
+  local LIMIT="${LIMIT:-60}" made=""
+  title "the environment of DALI"
+  environment dali || return
+  dali_clips
+  title "pipeline --device=cuda: JPEG files to batches beside DALI, $(cores) workers"
+  loader_rows dali cuda rgb_pipeline_gpu --libraries=cuda,dali \
+    --transforms=HorizontalFlip,RandomResizedCrop --skip_missing
+  check "dali: rows of DALI" "$python" gpu_check.py rows rows/dali.jsonl dali
+  dali_duel
+}
+
+dali_clips() {
+  local video="synthetic:video,n=$clips,container=mp4" workers
+  timeout 30 bin/nvdec_check --videos=1 >rows/dali_nvdec.txt 2>&1
+  if (($? == 4)); then
+    title "no engine here: clips are left out"
+    tail -1 rows/dali_nvdec.txt
+    return
+  fi
+  title "video --device=cuda: decoding clips beside DALI"
+  rows dali_decode bin/video --num_runs=2 --num_items="$clips" \
+    --config=configs/native/video_decode_gpu.textproto --dataset="$video" \
+    --sweep=clip_rule=uniform,consecutive --skip_missing
+  check "dali_decode: rows" "$python" gpu_check.py clips \
+    rows/dali_decode.jsonl nvdec dali
+  workers="$(($(nproc) < 8 ? $(nproc) : 8))"
+  video="synthetic:video,n=$((4 * clips)),container=mp4"
+  title "video --device=cuda: files to batches beside DALI, $workers workers"
+  rows dali_video bin/video --num_runs=2 --num_items="$((4 * clips))" \
+    --config=configs/native/video_pipeline_gpu.textproto \
+    --libraries=nvdec,dali --dataset="$video" --workers="$workers" \
+    --transforms=HorizontalFlip --skip_missing
+  check "dali_video: rows" "$python" gpu_check.py clips \
+    rows/dali_video.jsonl nvdec dali
+}
+
+# Epochs in turns, with the interval of their ratio.
+dali_duel() {
+  local seconds="${DUEL_S:-0}" folder="$dataset" duel
+  # Those of the rows before are in the cache.
+  if [[ ! -d "$folder" ]]; then folder=cache/feedrate/synthetic/seed1; fi
+  duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images")
+  title "the loaders in turns: ${duel[*]} --seconds=120"
+  if ((seconds == 0)); then
+    echo "left out; DUEL_S=N runs it for N seconds"
+    return
+  fi
+  # Rounds of another build are not to be carried on.
+  rm -f rows/duel_dali.jsonl
+  check duel timeout "$((seconds + 60))" "${duel[@]}" \
+    --output=rows/duel_dali.jsonl --seconds="$seconds"
 }
 
 prepare || { echo "no python3 with torch; name one with PYTHON"; exit 2; }

@@ -36,6 +36,7 @@ done
 if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
   "$dali/bin/python" -B "${cells[@]}" dali
   "$dali/bin/python" -B loader_dali_test.py
+  "$dali/bin/python" -B decoder_dali_test.py
   "$dali/bin/python" -B feed_test.py dali
 else
   echo 'no environment of DALI; make it with: make envs GROUPS=dali'

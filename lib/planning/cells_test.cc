@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
@@ -203,6 +204,21 @@ TEST(BuildCellsTest, OptionalCombinationsAreLabelled) {
   ASSERT_THAT(table->cells, SizeIs(2));
   EXPECT_EQ(table->cells[0].transform, "");
   EXPECT_EQ(table->cells[0].params_sha256, "");
+}
+
+TEST(BuildCellsTest, DaliDecodesClipsOnTheGpuAndHasNoTransformsAlone) {
+  const auto decoders = Cells("video-decode-16f", "decode", "cuda",
+                              "decode_only", "[\"nvdec\", \"dali\"]");
+  ASSERT_TRUE(decoders.ok()) << decoders.status();
+  EXPECT_EQ(decoders->libraries[1].env_group, "dali");
+  EXPECT_EQ(decoders->libraries[1].hardware_class, "gpu");
+  const std::string micro(
+      Micro("video-16f", "cuda", "\"dali\"").status().message());
+  EXPECT_THAT(micro, HasSubstr("\"dali\" has no video-16f micro on cuda in "
+                               "scope augmentation_only: DALI runs whole "
+                               "pipelines; it has no micro rows; it has "
+                               "pipeline on cuda"));
+  EXPECT_THAT(micro, Not(HasSubstr("\n")));
 }
 
 TEST(BuildCellsTest, WhatTheMatrixDoesNotGiveIsSaidWithWhatItGives) {

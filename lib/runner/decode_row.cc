@@ -37,6 +37,10 @@ double LimitOf(const RunContext& context, const std::vector<ClipFile>& files) {
 
 bool IsDecodeJob(const Job& job) { return job.mode() == "decode"; }
 
+bool OnEngine(const Job& job) {
+  return IsDecodeJob(job) && job.device() == "cuda";
+}
+
 absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
                                          const Job& job,
                                          const InputCorpora::Input& input,
@@ -66,9 +70,11 @@ void AddDecode(const RunContext& context, const InputCorpora::Input& input,
   *row->mutable_decode() = decode;
   row->mutable_decode()->set_frames_per_s(row->throughput() *
                                           decode.clip_length());
-  if (engine.clips_per_s > 0) {
+  if (engine.decodes) {
     row->mutable_decode()->set_cpu_frames(engine.cpu_frames);
     if (engine.cpu_frames > 0) row->add_labels(kCpuFallback);
+    // What a CPU decodes is no limit here.
+    if (engine.clips_per_s <= 0) return;
     return SetLimit(kEngineLimit, engine.clips_per_s, row);
   }
   if (context.clips.limit == nullptr) return;

@@ -26,15 +26,20 @@ absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
 
 // What an engine of a GPU has to do with a row.
 struct EngineUse {
-  // Clips a second that it decodes alone. 0: there is none.
+  // Whether it decodes at all.
+  bool decodes = false;
+  // Clips a second that it does alone. 0: nobody has measured it.
   double clips_per_s = 0;
   // Frames that the CPU decoded in its place.
   int64_t cpu_frames = 0;
 };
 
+// Whether clips are decoded on a GPU.
+bool OnEngine(const Job& job);
+
 // Adds `decode` to a row that has its timing, and the limit: what the engine
-// does, or FFmpeg where the program can tell it. Frames that an engine left to
-// the CPU are counted and labelled.
+// does, or FFmpeg on the CPU where the program can tell it. Frames that an
+// engine left to the CPU are counted and labelled.
 void AddDecode(const RunContext& context, const InputCorpora::Input& input,
                const Decode& decode, const EngineUse& engine, Row* row);
 

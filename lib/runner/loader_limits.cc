@@ -87,4 +87,13 @@ absl::StatusOr<DeviceLimits> LoaderLimits::OfDevice(
   return limits;
 }
 
+void LoaderLimits::NoteEngine(int fd, int sessions, double clips_per_s) {
+  if (clips_per_s > 0) known_engines_[{fd, sessions}] = clips_per_s;
+}
+
+double LoaderLimits::Engine(int fd, int sessions) const {
+  const auto known = known_engines_.find({fd, sessions});
+  return known == known_engines_.end() ? 0 : known->second;
+}
+
 }  // namespace feedrate

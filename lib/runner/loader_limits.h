@@ -36,6 +36,12 @@ class LoaderLimits {
       const std::string& key,
       const std::function<absl::StatusOr<DeviceLimits>()>& measure);
 
+  // Clips a second of the GPU's decoding engine, for the list of files in
+  // descriptor `fd` and so many sessions. A decoder that can measure it notes
+  // it, for others that decode there; 0: nobody has.
+  void NoteEngine(int fd, int sessions, double clips_per_s);
+  double Engine(int fd, int sessions) const;
+
  private:
   std::optional<Limit> MeasureClips(const std::vector<ClipFile>& files,
                                     int threads) const;
@@ -44,6 +50,8 @@ class LoaderLimits {
   // By descriptor of the input, threads, and what is measured.
   std::map<std::string, std::optional<Limit>> known_;
   std::map<std::string, DeviceLimits> known_devices_;
+  // By descriptor and sessions.
+  std::map<std::pair<int, int>, double> known_engines_;
 };
 
 }  // namespace feedrate

@@ -133,6 +133,8 @@ absl::Status LoaderWork::Prepare() {
   ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
   version_ = reply.version;
   engine_items_per_s_ = reply.engine_items_per_s;
+  context_.loader_limits->NoteEngine(input_.fd, spec_.workers,
+                                     engine_items_per_s_);
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
@@ -266,8 +268,11 @@ absl::Status LoaderWork::MeasureDevice() {
   }
   asked_for_limits_ = true;
   std::string key = absl::StrCat(job_.library(), " ", input_.fd);
-  const auto nvjpeg = spec_.settings.find("nvjpeg");
-  if (nvjpeg != spec_.settings.end()) absl::StrAppend(&key, nvjpeg->second);
+  for (const char* name : {"nvjpeg", "nvjpeg_threads"}) {
+    const auto setting = spec_.settings.find(name);
+    if (setting == spec_.settings.end()) continue;
+    absl::StrAppend(&key, " ", name, "=", setting->second);
+  }
   const absl::StatusOr<DeviceLimits> limits = context_.loader_limits->OfDevice(
       key, [this] { return AskForDeviceLimits(); });
   if (absl::IsCancelled(limits.status())) return limits.status();
@@ -373,6 +378,13 @@ std::optional<Limit> LoaderWork::LimitOfLoader() const {
   return LowestDeviceLimit(input);
 }
 
+double LoaderWork::EngineItemsPerSecond() const {
+  // DALI decodes clips on the same engine, and does not tell what it gives.
+  const bool is_peer = job_.library() == "dali" && job_.device() == "cuda";
+  if (engine_items_per_s_ > 0 || !is_peer) return engine_items_per_s_;
+  return context_.loader_limits->Engine(input_.fd, spec_.workers);
+}
+
 void LoaderWork::AddLimit(Row* row) const {
   if (device_limits_.has_value()) {
     LoaderGpu* const gpu = row->mutable_loader()->mutable_gpu();
@@ -384,9 +396,8 @@ void LoaderWork::AddLimit(Row* row) const {
   // They read or deliver other pixels than the crop that the limits are for.
   const bool is_other = std::find(partial.begin(), partial.end(),
                                   job_.transform()) != partial.end();
-  if (engine_items_per_s_ > 0) {
-    return SetLimit(kEngineLimit, engine_items_per_s_, row);
-  }
+  const double engine = EngineItemsPerSecond();
+  if (engine > 0) return SetLimit(kEngineLimit, engine, row);
   if (is_other || IsNullJob(job_)) return;
   const std::optional<Limit> limit = LimitOfLoader();
   if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);

@@ -60,6 +60,7 @@ class LoaderWork : public JobWork {
   // When half of an epoch will be done, roughly.
   double HalfOfEpoch() const;
   void AddLimit(Row* row) const;
+  double EngineItemsPerSecond() const;
   std::optional<Limit> LimitOfLoader() const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
 

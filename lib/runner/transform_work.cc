@@ -37,6 +37,9 @@ namespace {
 // So many times what is expected, before an answer is missing; as MeasureRun.
 constexpr double kPatience = 10;
 
+// Of an engine: a call is one clip.
+constexpr int kSessions = 1;
+
 }  // namespace
 
 absl::StatusOr<int64_t> TransformWork::OwnBytes() {
@@ -75,14 +78,15 @@ absl::Status TransformWork::Prepare() {
                    child_->Prepare(command, PrepareLimit(context_)));
   version_ = reply.version;
   device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
-  engine_items_per_s_ = reply.engine_items_per_s;
+  context_.loader_limits->NoteEngine(input_.fd, kSessions,
+                                     reply.engine_items_per_s);
   per_sample_loop_ = reply.per_sample_loop;
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Preflight> TransformWork::LookAhead() {
-  if (OnGpu(job_) || engine_items_per_s_ > 0) {
+  if (OnGpu(job_) || OnEngine(job_)) {
     // The first call loads kernels, for tenths of a second with some libraries;
     // the preflight is to see the transform.
     TimeRequest first;
@@ -182,7 +186,8 @@ void TransformWork::AddMeasured(const Timing& timing, Row* row) {
   if (OnGpu(job_) || IsNullJob(job_)) return;
   if (IsDecodeJob(job_)) {
     EngineUse engine;
-    engine.clips_per_s = engine_items_per_s_;
+    engine.decodes = OnEngine(job_);
+    engine.clips_per_s = context_.loader_limits->Engine(input_.fd, kSessions);
     if (timing.gpu.has_value()) engine.cpu_frames = timing.gpu->cpu_frames;
     return AddDecode(context_, input_, decode_, engine, row);
   }

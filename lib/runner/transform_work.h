@@ -52,8 +52,6 @@ class TransformWork : public JobWork {
   feedrate::WarmUp warm_up_;
   // Of the device, on a GPU.
   double device_copy_bytes_per_s_ = 0;
-  // Of its engine, where one decodes.
-  double engine_items_per_s_ = 0;
   bool per_sample_loop_ = false;
   // By the preflight.
   double per_item_s_ = 0;

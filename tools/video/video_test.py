@@ -194,6 +194,18 @@ class VideoTest(unittest.TestCase):
         self.assertEqual(run.returncode, 1)
         self.assertIn("use device cuda, or ffmpeg on the CPU", run.stderr)
 
+    def test_dali_decodes_and_loads_on_the_gpu_alone(self):
+        run, _ = video(
+            "--config=configs/native/video_micro_gpu.textproto",
+            "--libraries=dali",
+        )
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("DALI runs whole pipelines", run.stderr)
+        self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
+        run, _ = self.decode("--libraries=dali")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("it has decode on cuda (decode_only)", run.stderr)
+
     def test_jobs_of_images_are_for_others(self):
         run, _ = video("--config=configs/demo.textproto", "--libraries=opencv")
         self.assertEqual(run.returncode, 1)

@@ -75,7 +75,8 @@ class Child:
             "clock_pair_s": timing.clock_pair_s(),
             "threads": self._library.threads(),
         }
-        if self._device is not None:
+        # What is decoded is not copied from the device's own memory.
+        if self._device is not None and "decode" not in command:
             reply["device_copy_bytes_per_s"] = self._device.copy_bytes_per_s()
             if self._batch > 0 and self._operation.native is None:
                 reply["per_sample_loop"] = True
@@ -104,6 +105,8 @@ class Child:
 
     def _prepare_decoder(self, command):
         """An item is a video's path and the numbers of its clip's frames."""
+        self._device = self._find_device(command.get("device", "cpu"))
+        self._batch = 0
         self._inputs = clips.read_list(self._corpus_fd)
         self._operation = self._library.make_decoder(command)
 

@@ -42,6 +42,12 @@ class Matrix(NamedTuple):
     rows: tuple
 
 
+class Vector(NamedTuple):
+    """Numbers, one for each channel."""
+
+    numbers: tuple
+
+
 class Step(NamedTuple):
     function: str
     arguments: dict
@@ -52,6 +58,8 @@ _REFLECT = Name("Border.REFLECT101")
 _WARP = {
     "flags": Flags(("Interp.LINEAR", "Interp.WARP_INVERSE_MAP")),
     "border_mode": Name("Border.CONSTANT"),
+    # Not every warp has a default.
+    "border_value": Vector((0, 0, 0)),
 }
 
 
@@ -208,10 +216,10 @@ def _equalize(params):
     )
 
 
-def _one(function, parameter, argument=None):
-    """A function of one number."""
+def _one(function, parameter, argument=None, kind=float):
+    """A function of one number, or of what else `kind` makes."""
     return lambda params: _always(
-        function, **{argument or parameter: params.take_fixed(parameter)}
+        function, **{argument or parameter: kind(params.take_fixed(parameter))}
     )
 
 
@@ -229,9 +237,9 @@ _MAKERS = {
     "adjust_saturation": _one("adjust_saturation", "saturation"),
     "adjust_hue": _one("adjust_hue", "hue"),
     "adjust_sharpness": _one("adjust_sharpness", "factor", "sharpness_factor"),
-    "channelreorder": _one("channelreorder", "order"),
+    "channelreorder": _one("channelreorder", "order", kind=list),
     "gamma_contrast": _one("gamma_contrast", "gamma"),
-    "posterize": _one("posterize", "bits"),
+    "posterize": _one("posterize", "bits", kind=int),
     "solarize": _one("solarize", "threshold"),
     "autocontrast": lambda params: _always("autocontrast"),
     "invert": lambda params: _always("invert"),

@@ -1,9 +1,17 @@
 """What CV-CUDA is told to do, without it."""
 
+import inspect
+import pathlib
 import unittest
 
 import cvcuda_steps as cv
 from params import ParamError, Params
+from testing.textproto import all_of, one_of, parse
+
+TRANSFORMS = (
+    pathlib.Path(__file__).resolve().parents[3]
+    / "configs/transforms/rgb.textproto"
+)
 
 
 def steps(native_op, *params, size=(40, 60)):
@@ -17,6 +25,76 @@ def only(native_op, *params, size=(40, 60)):
 
 def through(rows, x, y):
     return tuple(a * x + b * y + c for a, b, c in rows)
+
+
+class Stub:
+    """Functions of CV-CUDA 0.19 for tensors, as its stub file has them."""
+
+    def flip(src, flipCode: int, *, stream): ...
+    def resize(src, shape: cv.Sides, interp: cv.Name, *, stream): ...
+    def customcrop(src, rect: cv.Rectangle, *, stream): ...
+    def copymakeborder(
+        src,
+        border_mode: cv.Name,
+        border_value: list,
+        *,
+        top: int,
+        bottom: int,
+        left: int,
+        right: int,
+        stream,
+    ): ...
+    def warp_affine(
+        src,
+        xform: cv.Matrix,
+        flags: cv.Flags,
+        *,
+        border_mode: cv.Name,
+        border_value: cv.Vector = None,
+        stream,
+    ): ...
+    def warp_perspective(
+        src,
+        xform: cv.Matrix,
+        flags: cv.Flags,
+        *,
+        border_mode: cv.Name,
+        border_value: cv.Vector,
+        stream,
+    ): ...
+    def gaussian(
+        src, kernel_size: tuple, sigma: tuple, border: cv.Name, *, stream
+    ): ...
+    def averageblur(
+        src, kernel_size: tuple, kernel_anchor=None, border=None, *, stream
+    ): ...
+    def brightness_contrast(
+        src,
+        brightness: float,
+        contrast: float,
+        brightness_shift: float,
+        contrast_center: float,
+        *,
+        stream,
+    ): ...
+    def histogrameq(src, dtype: cv.Name, *, method: cv.Name, stream): ...
+    def adjust_saturation(src, saturation: float, *, stream): ...
+    def adjust_hue(src, hue: float, *, stream): ...
+    def adjust_sharpness(src, sharpness_factor: float, *, stream): ...
+    def channelreorder(src, order: list, *, stream): ...
+    def gamma_contrast(src, gamma: float, gain=1.0, *, stream): ...
+    def posterize(src, bits: int, *, stream): ...
+    def solarize(src, threshold: float, *, stream): ...
+    def autocontrast(src, *, stream): ...
+    def invert(src, *, stream): ...
+
+
+def entries():
+    """(native_op, params) of every transform that CV-CUDA has."""
+    for transform in all_of(parse(TRANSFORMS.read_text()), "transforms"):
+        for one in all_of(transform, "implementations"):
+            if one_of(one, "library") == "cvcuda":
+                yield one_of(one, "native_op"), all_of(one, "params")
 
 
 class CvcudaStepsTest(unittest.TestCase):
@@ -98,6 +176,23 @@ class CvcudaStepsTest(unittest.TestCase):
         )
         self.assertEqual(made[0].arguments["brightness"], 0.5)
         self.assertEqual(made[1].arguments, {"saturation": 0.8})
+
+    def test_every_transform_calls_what_there_is(self):
+        called = set()
+        for native_op, params in entries():
+            for step in steps(native_op, *params, size=(200, 300)):
+                called.add(step.function)
+                with self.subTest(f"{native_op} {step}"):
+                    self.check_call(step)
+        self.assertEqual(called, {n for n in vars(Stub) if n[0] != "_"})
+
+    def check_call(self, step):
+        signature = inspect.signature(getattr(Stub, step.function))
+        signature.bind("image", stream=None, **step.arguments)
+        for name, value in step.arguments.items():
+            wanted = signature.parameters[name].annotation
+            if wanted is not inspect.Parameter.empty:
+                self.assertIs(type(value), wanted, name)
 
     def test_what_is_not_understood(self):
         with self.assertRaisesRegex(LookupError, "no function dance"):

@@ -7,34 +7,18 @@ that PyAV encodes: every frame must be the one asked for, repeats included, and
 what is no video must be an answer with its name.
 """
 
-import json
-import os
 import pathlib
 import sys
 import tempfile
 import unittest
 
 import av
-import numpy as np
-from testing import worker
+from testing import counting, worker
 
 DECODERS = ["opencv", "pyav", "torchcodec", "decord"]
 HEIGHT, WIDTH, COUNT = 96, 128, 60
 # Numbers of the frames to ask for; one comes twice.
 CLIPS = [[0, 7, 20, 20, 41, 59], list(range(30, 46))]
-
-
-def picture(number):
-    """Eight stripes, black or white: the bits of the number, the highest
-    first."""
-    bits = [number >> (7 - i) & 1 for i in range(8)]
-    row = np.repeat(np.array(bits, np.uint8) * 220 + 20, WIDTH // 8)
-    return np.broadcast_to(row[None, :, None], (HEIGHT, WIDTH, 3)).copy()
-
-
-def number_in(frame):
-    stripes = frame.mean(axis=(0, 2)).reshape(8, -1)[:, 4:-4].mean(axis=1)
-    return sum(int(s > 128) << (7 - i) for i, s in enumerate(stripes))
 
 
 def write_video(path, codec, container_format):
@@ -44,19 +28,13 @@ def write_video(path, codec, container_format):
         stream.pix_fmt = "yuv420p"
         stream.gop_size = 12
         for number in range(COUNT):
-            frame = av.VideoFrame.from_ndarray(picture(number), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(
+                counting.picture(number, HEIGHT, WIDTH), format="rgb24"
+            )
             for packet in stream.encode(frame):
                 video.mux(packet)
         for packet in stream.encode():
             video.mux(packet)
-
-
-def list_fd(files):
-    fd = os.memfd_create("list", os.MFD_CLOEXEC)
-    for path, frames in files:
-        line = {"path": str(path), "bytes": 1, "frames": frames}
-        os.write(fd, json.dumps(line).encode() + b"\n")
-    return fd
 
 
 def prepare(library):
@@ -95,7 +73,9 @@ class DecodersTest(unittest.TestCase):
         for (clip, layout), numbers in zip(outputs, CLIPS, strict=True):
             self.assertEqual(layout, "THWC")
             self.assertEqual(clip.shape, (len(numbers), HEIGHT, WIDTH, 3))
-            self.assertEqual([number_in(frame) for frame in clip], numbers)
+            self.assertEqual(
+                [counting.number_in(frame) for frame in clip], numbers
+            )
         timed = child.ask({"op": "time", "first": 0, "count": 2, "seed": 1})
         self.assertEqual(timed["items"], 2)
         reply = child.ask({"op": "output", "indexes": [2], "seed": 1})
@@ -109,7 +89,7 @@ class DecodersTest(unittest.TestCase):
                 files = list(zip(self.videos, CLIPS, strict=True))
                 files.append((self.broken, [0]))
                 with self.subTest(library):
-                    child = server.spawn(library, list_fd(files))
+                    child = server.spawn(library, counting.list_fd(files))
                     try:
                         self.check(child, library)
                     finally:

@@ -34,7 +34,8 @@ def time_on_device(device, calls, chunk, limit_s=0, cold=False):
             samples.append(device.end())
             del output
             items += sum(count for _, _, count in some)
-            bytes_in += sum(item.nbytes for _, item, _ in some)
+            # What a decoder is given is a path: nothing on the device.
+            bytes_in += sum(getattr(item, "nbytes", 0) for _, item, _ in some)
             bytes_out += written
             clock = device.read_clock()
             if clock is not None:

@@ -10,10 +10,12 @@ import pathlib
 import signal
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 from testing import loading, pictures, worker
 from testing.cells import photograph
+from testing.textproto import all_of, one_of, parse
 
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
 
@@ -214,6 +216,92 @@ class ClipTest(unittest.TestCase):
         )
         child.close()
         self.assertIn("decodes clips from files, on the GPU", reply["error"])
+
+
+class FilesOnly:
+    """A source of which no file is opened."""
+
+    decodes = True
+
+    def __len__(self):
+        return 2
+
+    def path(self, index):
+        return f"{index}.jpg"
+
+    def frames(self, index):
+        return list(range(16))
+
+
+class GpuGraphTest(unittest.TestCase):
+    """Graphs for a GPU, put together and not built: that needs one."""
+
+    # The matrix says so.
+    UNSUPPORTED = {("video-16f", "Brightness"), ("video-16f", "Contrast")}
+
+    def entries(self, scenario, file):
+        path = worker.PYTHON_FOLDER.parents[2] / "configs/transforms" / file
+        for transform in all_of(parse(path.read_text()), "transforms"):
+            name = one_of(transform, "name")
+            for entry in all_of(transform, "implementations"):
+                if one_of(entry, "library") == "dali":
+                    if (scenario, name) not in self.UNSUPPORTED:
+                        yield name, entry
+
+    def devices(self, scenario, name, entry, **settings):
+        from loaders import dali, spec
+        from loaders.recipes.dali import Recipe
+        from nvidia.dali import Pipeline
+
+        command = {
+            "scenario": scenario,
+            "native_op": one_of(entry, "native_op"),
+            "params": all_of(entry, "params"),
+        }
+        loader = loading.of_files(
+            is_crop=name in loading.CROPS, settings=settings
+        )
+        parsed = spec.parse(loader, "cuda")
+        recipe = Recipe(None, command, parsed)
+        made = dali.Loader(FilesOnly(), recipe, parsed, command)
+        with (
+            mock.patch.object(Pipeline, "build"),
+            mock.patch.object(Pipeline, "set_outputs") as outputs,
+        ):
+            made._build([0, 1], 2, 1)
+        return [output.device for output in outputs.call_args.args]
+
+    def test_images_end_on_the_gpu(self):
+        count = 0
+        for name, entry in self.entries("image-rgb", "rgb.textproto"):
+            for fused in ("true", "false"):
+                with self.subTest(name, fused_decode=fused):
+                    found = self.devices(
+                        "image-rgb", name, entry, fused_decode=fused
+                    )
+                    self.assertEqual(found, ["gpu"])
+                    count += 1
+        self.assertGreater(count, 50)
+
+    def test_clips_end_on_the_gpu(self):
+        found = {
+            name: self.devices("video-16f", name, entry)
+            for name, entry in self.entries("video-16f", "video.textproto")
+        }
+        self.assertGreater(len(found), 4)
+        self.assertEqual(set(map(tuple, found.values())), {("gpu",)})
+
+    def test_decoded_frames_stay_there(self):
+        import dali_clips
+        from nvidia.dali import Pipeline
+
+        with (
+            mock.patch.object(Pipeline, "build"),
+            mock.patch.object(Pipeline, "set_outputs") as outputs,
+        ):
+            dali_clips.Decoder(on_gpu=True)
+        (frames,) = outputs.call_args.args
+        self.assertEqual(frames.device, "gpu")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import importlib.metadata
 import math
 
 import cvcuda_steps
+import numpy as np
 import torch
 from operation import Operation
 from params import Params
@@ -134,10 +135,8 @@ def _resolve(module, value, shape):
         return module.RectI(*value)
     if isinstance(value, cvcuda_steps.Sides):
         return (*shape[:-3], value.height, value.width, shape[-1])
-    if isinstance(value, cvcuda_steps.Matrix):
-        import numpy as np
-
-        return np.array(value.rows, np.float32)
+    if isinstance(value, (cvcuda_steps.Matrix, cvcuda_steps.Vector)):
+        return np.array(value[0], np.float32)
     return value
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import sys
 
 import numpy as np
 import nvml
@@ -33,15 +34,15 @@ class _Peaks:
         self._cuda = self._memory = None
         if device != "cuda":
             return
-        try:
-            # Not at the top: a CPU's loaders, and DALI, need no torch.
-            from torch import cuda
-
-            self._cuda = cuda
-        except ImportError:
-            # Without it rows say nothing of memory.
-            with contextlib.suppress(OSError, AttributeError):
-                self._memory = nvml.Memory()
+        # Libraries on top of torch have imported it. That it could be imported
+        # says nothing: its allocator knows nothing of what others take.
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            self._cuda = torch.cuda
+            return
+        # Without NVML rows say nothing of memory.
+        with contextlib.suppress(OSError, AttributeError):
+            self._memory = nvml.Memory()
 
     def reset(self):
         if self._cuda is not None:
@@ -63,8 +64,8 @@ class _Peaks:
 class LoaderJob:
     def __init__(self, library, command, fd):
         self._spec = spec.parse(command["loader"], command.get("device", "cpu"))
-        self._peaks = _Peaks(self._spec.device)
         loaders, recipes = import_modules(library, command["library"])
+        self._peaks = _Peaks(self._spec.device)
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
         self._loader = loaders.Loader(

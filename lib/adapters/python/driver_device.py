@@ -1,0 +1,118 @@
+"""A CUDA device by its driver alone, to be timed: for libraries that come
+without torch.
+
+What torch_device.py is for those on top of it. Nothing here runs before a job
+asks for it: a process that has used CUDA cannot be forked.
+"""
+
+import ctypes
+
+import nvml
+
+_LIBRARY = "libcuda.so.1"
+_BUS_ID_BYTES = 32
+
+
+class Driver:
+    """Calls of the driver, whose answers are looked at."""
+
+    def __init__(self, library=None):
+        if library is None:
+            try:
+                library = ctypes.CDLL(_LIBRARY)
+            except OSError as error:
+                raise RuntimeError(
+                    f"no CUDA driver is here ({error}); use device cpu"
+                ) from None
+        self._library = library
+
+    def call(self, name, *arguments):
+        code = getattr(self._library, name)(*arguments)
+        if code == 0:
+            return
+        word = ctypes.c_char_p()
+        self._library.cuGetErrorName(code, ctypes.byref(word))
+        known = word.value.decode() if word.value else f"code {code}"
+        # As CUDA says it elsewhere: rows are told apart by these words.
+        if known == "CUDA_ERROR_OUT_OF_MEMORY":
+            known += ": out of memory"
+        raise RuntimeError(f"{name}: {known}")
+
+
+class DriverDevice:
+    """The first device. A library that waits for its work before it returns is
+    timed rightly whatever its streams are."""
+
+    def __init__(self, driver=None, clock=nvml.Clock):
+        self._driver = driver or Driver()
+        self._driver.call("cuInit", 0)
+        device = ctypes.c_int()
+        self._driver.call("cuDeviceGet", ctypes.byref(device), 0)
+        # The context that runtime libraries in this process use too.
+        context = ctypes.c_void_p()
+        self._driver.call(
+            "cuDevicePrimaryCtxRetain", ctypes.byref(context), device
+        )
+        self._driver.call("cuCtxSetCurrent", context)
+        self._begin = self._event()
+        self._end = self._event()
+        self._free_at_first, _ = self._memory()
+        try:
+            self._clock = clock(self._bus_id(device))
+        except (OSError, AttributeError):
+            # Rows say nothing of a clock then, and are rows all the same.
+            self._clock = None
+        self.max_clock_mhz = self._clock.max_mhz if self._clock else 0
+
+    def begin(self):
+        self._driver.call("cuEventRecord", self._begin, None)
+
+    def end(self):
+        self._driver.call("cuEventRecord", self._end, None)
+        self._driver.call("cuEventSynchronize", self._end)
+        milliseconds = ctypes.c_float()
+        self._driver.call(
+            "cuEventElapsedTime",
+            ctypes.byref(milliseconds),
+            self._begin,
+            self._end,
+        )
+        return milliseconds.value * 1e-3
+
+    def reset_peaks(self):
+        """Pools grow and stay, so the last look is the peak."""
+
+    def peaks(self):
+        """(allocated, reserved) bytes: what is gone from the device since this
+        was made. Pools are not told apart: all of it is both."""
+        free, _ = self._memory()
+        taken = max(self._free_at_first - free, 0)
+        return taken, taken
+
+    def free_memory(self):
+        """What is free, in words."""
+        try:
+            free, total = self._memory()
+        except RuntimeError as error:
+            return f"what is free is not known: {error}"
+        return f"{free / 2**30:.2f} GiB of {total / 2**30:.2f} GiB is free"
+
+    def read_clock(self):
+        return self._clock.read() if self._clock else None
+
+    def _event(self):
+        event = ctypes.c_void_p()
+        self._driver.call("cuEventCreate", ctypes.byref(event), 0)
+        return event
+
+    def _memory(self):
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self._driver.call(
+            "cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total)
+        )
+        return free.value, total.value
+
+    def _bus_id(self, device):
+        text = ctypes.create_string_buffer(_BUS_ID_BYTES)
+        self._driver.call("cuDeviceGetPCIBusId", text, _BUS_ID_BYTES, device)
+        return text.value.decode()

@@ -1,0 +1,50 @@
+#include "lib/runner/loader_limits.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+TEST(LoaderLimitsTest, AnEngineIsKnownToOthersOfTheSameFilesAndSessions) {
+  LoaderLimits limits(nullptr);
+  EXPECT_EQ(limits.Engine(7, 1), 0);
+  limits.NoteEngine(7, 1, 90);
+  limits.NoteEngine(7, 8, 500);
+  EXPECT_EQ(limits.Engine(7, 1), 90);
+  EXPECT_EQ(limits.Engine(7, 8), 500);
+  EXPECT_EQ(limits.Engine(8, 1), 0);
+  EXPECT_EQ(limits.Engine(7, 2), 0);
+}
+
+TEST(LoaderLimitsTest, ADecoderThatMeasuresNothingForgetsNothing) {
+  LoaderLimits limits(nullptr);
+  limits.NoteEngine(7, 1, 90);
+  limits.NoteEngine(7, 1, 0);
+  EXPECT_EQ(limits.Engine(7, 1), 90);
+}
+
+TEST(LoaderLimitsTest, ADeviceIsMeasuredOnceAndAFailureIsTriedAgain) {
+  LoaderLimits limits(nullptr);
+  int calls = 0;
+  const auto fails = [&]() -> absl::StatusOr<DeviceLimits> {
+    ++calls;
+    return absl::UnknownError("busy");
+  };
+  const auto works = [&]() -> absl::StatusOr<DeviceLimits> {
+    ++calls;
+    DeviceLimits measured;
+    measured.copy_bytes_per_s = 5;
+    return measured;
+  };
+  EXPECT_FALSE(limits.OfDevice("a", fails).ok());
+  ASSERT_TRUE(limits.OfDevice("a", works).ok());
+  EXPECT_EQ(limits.OfDevice("a", fails)->copy_bytes_per_s, 5);
+  EXPECT_EQ(calls, 2);
+}
+
+}  // namespace
+}  // namespace feedrate
