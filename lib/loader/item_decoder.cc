@@ -1,6 +1,8 @@
 #include "lib/loader/item_decoder.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
@@ -103,6 +105,21 @@ absl::StatusOr<PixelView> ItemDecoder::Decode(const DecodeWindow& window,
     }
   }
   return absl::InternalError("an item of no kind");
+}
+
+absl::Status ItemDecoder::DecodeInto(const DecodeWindow& window,
+                                     uint8_t* pixels) {
+  if (kind_ == Kind::kJpeg) {
+    return jpeg_.Decode({window.x, window.y, window.width, window.height},
+                        JpegRegionOptions(), pixels,
+                        static_cast<size_t>(window.width) * 3);
+  }
+  ASSIGN_OR_RETURN(const PixelView view, Decode(window));
+  const ptrdiff_t row = static_cast<ptrdiff_t>(view.width) * view.channels;
+  for (int y = 0; y < view.height; ++y) {
+    std::memcpy(pixels + y * row, view.data + y * view.stride, row);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace feedrate

@@ -36,6 +36,9 @@ class ItemDecoder {
   // REQUIRES: the window lies within the item.
   absl::StatusOr<PixelView> Decode(const DecodeWindow& window, int shrink = 1);
 
+  // The same in full size to the caller's memory, rows without gaps.
+  absl::Status DecodeInto(const DecodeWindow& window, uint8_t* pixels);
+
  private:
   enum class Kind { kJpeg, kPng, kArray };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -58,6 +59,31 @@ TEST(ItemDecoderTest, ArraysAreNotDecoded) {
   EXPECT_GE(reinterpret_cast<const char*>(pixels->data), file.data());
   EXPECT_LT(reinterpret_cast<const char*>(pixels->data),
             file.data() + file.size());
+}
+
+TEST(ItemDecoderTest, WritesToTheCallersMemory) {
+  ItemDecoder decoder;
+  const DecodeWindow window = {7, 5, 30, 20};
+  const std::string jpeg = TestJpeg(40, 50, 1);
+  for (const bool is_jpeg : {true, false}) {
+    const std::string file = is_jpeg ? jpeg : TestNpy(TestImage(40, 50, 1));
+    const Image whole = is_jpeg ? *DecodeImage(jpeg) : TestImage(40, 50, 1);
+    ASSERT_TRUE(decoder.Open(file).ok());
+    // One row more, which stays as it is.
+    std::vector<uint8_t> pixels(21 * 30 * 3, 77);
+    const absl::Status decoded = decoder.DecodeInto(window, pixels.data());
+    ASSERT_TRUE(decoded.ok()) << decoded;
+    PixelView view;
+    view.data = pixels.data();
+    view.stride = 30 * 3;
+    view.height = 20;
+    view.width = 30;
+    view.channels = 3;
+    ExpectWindow(whole.view(), window, view);
+    for (size_t i = 20 * 30 * 3; i < pixels.size(); ++i) {
+      ASSERT_EQ(pixels[i], 77);
+    }
+  }
 }
 
 TEST(ItemDecoderTest, AShrunkWindowCoversTheSamePlace) {

@@ -268,8 +268,11 @@ absl::Status LoaderWork::MeasureDevice() {
   }
   asked_for_limits_ = true;
   std::string key = absl::StrCat(job_.library(), " ", input_.fd);
-  const auto nvjpeg = spec_.settings.find("nvjpeg");
-  if (nvjpeg != spec_.settings.end()) absl::StrAppend(&key, nvjpeg->second);
+  for (const char* name : {"nvjpeg", "nvjpeg_threads"}) {
+    const auto setting = spec_.settings.find(name);
+    if (setting == spec_.settings.end()) continue;
+    absl::StrAppend(&key, " ", name, "=", setting->second);
+  }
   const absl::StatusOr<DeviceLimits> limits = context_.loader_limits->OfDevice(
       key, [this] { return AskForDeviceLimits(); });
   if (absl::IsCancelled(limits.status())) return limits.status();

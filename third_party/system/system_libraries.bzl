@@ -69,6 +69,11 @@ WITHOUT_PKG_CONFIG = {
 HEADERS = {
     # Of the gloo that is inside libtorch, whose wheel leaves them out.
     "gloo_headers": ("/usr/include/gloo/context.h", "libgloo-dev"),
+    # Of libnvcuvid.so.1, which is loaded at run time.
+    "nvcodec_headers": (
+        "/usr/include/ffnvcodec/dynlink_nvcuvid.h",
+        "libffmpeg-nvenc-dev",
+    ),
 }
 
 # Parts of libc that are libraries of their own only by name; zlib, which every
@@ -161,6 +166,7 @@ def _system_libraries_impl(ctx):
         else:
             text += _ABSENT.format(name = name, package = package)
     for name, (header, package) in sorted(HEADERS.items()):
+        header = ctx.os.environ.get("FEEDRATE_SYSROOT", "") + header
         if ctx.path(header).exists:
             text += _PRESENT.format(name = name, copts = [], linkopts = [])
         else:

@@ -12,6 +12,7 @@ struct RecipeArgs {
   const ByteImage* images;
   const Recipe* recipes;
   void* out;
+  const int* places;
   int height;
   int width;
   int quads_per_row;
@@ -24,6 +25,7 @@ inline RecipeArgs ArgsOf(const RecipeBatch& batch) {
   RecipeArgs args = {batch.images,
                      batch.recipes,
                      batch.out,
+                     batch.places,
                      batch.height,
                      batch.width,
                      (batch.width + 3) / 4,
@@ -84,14 +86,15 @@ __device__ __forceinline__ void CropQuad(const ByteImage& image,
   }
 }
 
-// Normalises, erases and stores four pixels of output `index`.
+// Stores four pixels of image `index` at its place in the output.
 template <typename T>
 __device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
                                              int y, int x,
                                              const float values[3][4]) {
   T* out = static_cast<T*>(args.out);
   const int64_t plane = static_cast<int64_t>(args.height) * args.width;
-  const int64_t start = index * 3 * plane + y * args.width + x;
+  const int64_t place = args.places == nullptr ? index : args.places[index];
+  const int64_t start = place * 3 * plane + y * args.width + x;
   if ((args.width & 3) == 0) {
 #pragma unroll
     for (int c = 0; c < 3; ++c) StoreFour(out + start + c * plane, values[c]);

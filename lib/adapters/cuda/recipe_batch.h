@@ -44,8 +44,10 @@ struct RecipeBatch {
   const ByteImage* images = nullptr;
   const Recipe* recipes = nullptr;
   int count = 0;
-  // Output: count x 3 x height x width elements, at a multiple of 16 bytes.
+  // Output: samples of 3 x height x width elements, at a multiple of 16 bytes.
   void* out = nullptr;
+  // Which sample of the output each image becomes. Null: 0, 1, …
+  const int* places = nullptr;
   Element element = Element::kFloat32;
   int height = 0;
   int width = 0;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,21 +14,19 @@
 namespace feedrate {
 
 int BatchQueue::Piece::PartnerOf(int i) const {
-  const int own = PlaceOf(i);
-  const int facing = size - 1 - own;
-  if (facing == own) return -1;
-  if (facing >= at && facing < at + count) return facing - at;
-  if (facing >= mirror_at && facing < mirror_at + mirror_count) {
-    return count + facing - mirror_at;
-  }
-  return -1;
+  if (!paired) return -1;
+  const int facing = size - 1 - places[i];
+  if (facing == places[i]) return -1;
+  return i > 0 && places[i - 1] == facing ? i - 1 : i + 1;
 }
 
-BatchQueue::BatchQueue(int64_t count, int batch_size, int slots, bool paired)
+BatchQueue::BatchQueue(int64_t count, int batch_size, int slots, bool paired,
+                       Cost cost)
     : count_(count),
       batch_size_(batch_size),
       slots_(slots),
       paired_(paired),
+      cost_(std::move(cost)),
       missing_(slots, 0) {
   for (int64_t batch = 0; batch < slots; ++batch) {
     missing_[batch] = SizeOf(batch);
@@ -37,7 +38,26 @@ int BatchQueue::SizeOf(int64_t batch) const {
   return static_cast<int>(std::clamp<int64_t>(left, 0, batch_size_));
 }
 
-std::optional<BatchQueue::Piece> BatchQueue::Take(int most) {
+// Puts what is in the batch into the order of its costs.
+void BatchQueue::OpenBatch() {
+  const int size = SizeOf(batch_);
+  // The middle of an odd number faces itself.
+  units_.resize(paired_ ? (size + 1) / 2 : size);
+  std::iota(units_.begin(), units_.end(), 0);
+  low_ = 0;
+  high_ = static_cast<int>(units_.size());
+  if (cost_ == nullptr) return;
+  const int64_t first = batch_ * batch_size_;
+  std::vector<double> costs;
+  for (const int unit : units_) {
+    costs.push_back(cost_(first + unit));
+    if (paired_) costs.back() += cost_(first + size - 1 - unit);
+  }
+  std::stable_sort(units_.begin(), units_.end(),
+                   [&](int a, int b) { return costs[a] < costs[b]; });
+}
+
+std::optional<BatchQueue::Piece> BatchQueue::Take(int most, End end) {
   std::unique_lock<std::mutex> lock(mutex_);
   // Batches before `free` have a slot; one in the consumer's hands keeps its.
   changed_.wait(lock, [&] {
@@ -45,24 +65,23 @@ std::optional<BatchQueue::Piece> BatchQueue::Take(int most) {
     return stopped_ || SizeOf(batch_) == 0 || batch_ < free;
   });
   if (stopped_ || SizeOf(batch_) == 0) return std::nullopt;
+  if (low_ == high_) OpenBatch();
   Piece piece;
   piece.batch = batch_;
   piece.slot = static_cast<int>(batch_ % slots_);
   piece.size = SizeOf(batch_);
-  piece.at = at_;
-  // The middle of an odd number faces itself and is in no mirror.
-  const int units = paired_ ? (piece.size + 1) / 2 : piece.size;
-  piece.count = std::min(paired_ ? std::max(1, most / 2) : most, units - at_);
-  at_ += piece.count;
-  if (paired_) {
-    const bool middle = piece.size % 2 == 1 && at_ == units;
-    piece.mirror_count = piece.count - (middle ? 1 : 0);
-    piece.mirror_at = piece.size - piece.at - piece.mirror_count;
+  piece.paired = paired_;
+  const int units =
+      std::min(paired_ ? std::max(1, most / 2) : most, high_ - low_);
+  if (end == End::kHigh) high_ -= units;
+  const int first = end == End::kHigh ? high_ : low_;
+  if (end == End::kLow) low_ += units;
+  for (int i = first; i < first + units; ++i) {
+    const int facing = piece.size - 1 - units_[i];
+    piece.places.push_back(units_[i]);
+    if (paired_ && facing != units_[i]) piece.places.push_back(facing);
   }
-  if (at_ == units) {
-    ++batch_;
-    at_ = 0;
-  }
+  if (low_ == high_) ++batch_;
   return piece;
 }
 

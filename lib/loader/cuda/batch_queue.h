@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -15,27 +16,22 @@ namespace feedrate {
 
 // Samples 0 … count-1 in batches of `batch_size`, of which `slots` exist at a
 // time. Makers take pieces of different sizes, so that a slow decoder and a
-// fast one work on the same batch. Thread-safe.
+// fast one work on the same batch, and each from its end of it. Thread-safe.
 class BatchQueue {
  public:
-  // Samples at … at+count-1 of a batch and, where samples are mixed in pairs,
-  // those that face them: mirror_at … mirror_at+mirror_count-1.
+  // Samples of a batch that one maker makes.
   struct Piece {
     int64_t batch = 0;
     int slot = 0;
     // Samples of the batch.
     int size = 0;
-    int at = 0;
-    int count = 0;
-    int mirror_at = 0;
-    int mirror_count = 0;
+    // Of the piece's samples, in the batch.
+    std::vector<int> places;
+    // Place p faces place size-1-p, and both are in the piece, side by side.
+    bool paired = false;
 
-    int samples() const { return count + mirror_count; }
-    // Place in the batch of the piece's own sample `i`.
-    int PlaceOf(int i) const {
-      return i < count ? at + i : mirror_at + i - count;
-    }
-    // Which of the piece's own samples faces sample `i`; -1: none but itself.
+    int samples() const { return static_cast<int>(places.size()); }
+    // Which of the piece's samples faces its sample `i`; -1: none but itself.
     int PartnerOf(int i) const;
   };
   struct Batch {
@@ -43,13 +39,20 @@ class BatchQueue {
     int count = 0;
     int slot = 0;
   };
+  // What sample `position` of the epoch is to those who take from the low end,
+  // against what it is to the others.
+  using Cost = std::function<double(int64_t position)>;
+  enum class End { kLow, kHigh };
 
-  // `paired`: sample i of n comes with sample n-1-i. REQUIRES: all at least 1.
-  BatchQueue(int64_t count, int batch_size, int slots, bool paired = false);
+  // `paired`: sample i of n comes with sample n-1-i. Without `cost` samples are
+  // taken in their order. REQUIRES: numbers are at least 1.
+  BatchQueue(int64_t count, int batch_size, int slots, bool paired = false,
+             Cost cost = nullptr);
 
   // Up to `most` samples of one batch (two where they are paired, at least), as
-  // soon as its slot is free. Absent: there is nothing left, or it was stopped.
-  std::optional<Piece> Take(int most);
+  // soon as its slot is free: those that cost least, or most. Absent: there is
+  // nothing left, or it was stopped.
+  std::optional<Piece> Take(int most, End end = End::kLow);
   void Done(const Piece& piece);
 
   // The next batch, in order, once it is whole. The one before is given back.
@@ -62,16 +65,21 @@ class BatchQueue {
 
  private:
   int SizeOf(int64_t batch) const;
+  void OpenBatch();
 
   const int64_t count_;
   const int batch_size_;
   const int slots_;
   const bool paired_;
+  const Cost cost_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // What is taken next: a batch, and a sample or pair of it.
+  // The batch that is given out, and what is left of it: samples, or the first
+  // of each pair, by cost, from low_ to before high_.
   int64_t batch_ = 0;
-  int at_ = 0;
+  std::vector<int> units_;
+  int low_ = 0;
+  int high_ = 0;
   // Batches that the consumer has had; the last of them may be in its hands.
   int64_t delivered_ = 0;
   bool holding_ = false;

@@ -32,6 +32,7 @@ DEFINE_string(work, "crop",
               "{crop|resized_crop|mixup|cutmix|three_augment}");
 DEFINE_string(nvjpeg, "auto",
               "WORD: what decodes beside the CPU {auto|hardware|gpu|both|off}");
+DEFINE_int32(nvjpeg_threads, 0, "N: threads that feed it; 0: as usual");
 DEFINE_int32(workers, 12, "N: threads that decode on the CPU");
 DEFINE_int32(prefetch, 2, "N: batches that are worked ahead");
 DEFINE_int64(batch_size, 256, "N: images of a batch");
@@ -97,6 +98,9 @@ TransformSpec SpecFromFlags() {
   loader.input_scale = 255;
   loader.on_error = "fail";
   if (FLAGS_nvjpeg != "auto") loader.settings["nvjpeg"] = FLAGS_nvjpeg;
+  if (FLAGS_nvjpeg_threads > 0) {
+    loader.settings["nvjpeg_threads"] = absl::StrCat(FLAGS_nvjpeg_threads);
+  }
   SetWork(&spec);
   return spec;
 }

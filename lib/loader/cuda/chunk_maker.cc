@@ -20,9 +20,9 @@
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/cuda/decode_cost.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/jpeg_head.h"
-#include "lib/loader/cuda/launch_plan.h"
 
 namespace feedrate {
 namespace {
@@ -32,6 +32,8 @@ using fused::Recipe;
 
 // Kernels read whole words around an image; nvJPEG likes more.
 constexpr int64_t kAlign = 256;
+// More than that is not taken before it is needed.
+constexpr int64_t kMostAhead = int64_t{32} << 20;
 // So many bad files in a row are no accident, but a data set of another kind.
 constexpr int64_t kMostTries = 100;
 
@@ -78,11 +80,22 @@ fused::Window Within(const fused::Window& window, FusedSize size) {
   return part;
 }
 
-// Of what a launch is told about its samples.
-int64_t HeadBytes(const Chunk& chunk) {
-  return Aligned(chunk.piece.samples() *
-                 static_cast<int64_t>(sizeof(ByteImage) + sizeof(Recipe)));
-}
+// What a launch is told about its samples, one after the other in memory.
+struct Head {
+  Head(uint8_t* at, int samples)
+      : images(reinterpret_cast<ByteImage*>(at)),
+        recipes(reinterpret_cast<Recipe*>(images + samples)),
+        places(reinterpret_cast<int*>(recipes + samples)) {}
+
+  static int64_t Bytes(int samples) {
+    constexpr size_t kOne = sizeof(ByteImage) + sizeof(Recipe) + sizeof(int);
+    return Aligned(samples * static_cast<int64_t>(kOne));
+  }
+
+  ByteImage* images;
+  Recipe* recipes;
+  int* places;
+};
 
 }  // namespace
 
@@ -108,9 +121,11 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
     RETURN_IF_ERROR(ReadWhole(context_.files[item], &sample->file));
   }
   const Stopwatch watch(&times_.decode_s);
-  const std::optional<JpegHead> head =
-      by_engine_ ? ReadJpegHead(sample->file) : std::nullopt;
-  sample->on_device = head.has_value() && EngineDecodes(*head);
+  const bool is_new = !context_.cost.Knows(item);
+  std::optional<JpegHead> head;
+  if (by_engine_ || is_new) head = ReadJpegHead(sample->file);
+  const bool engine_decodes = head.has_value() && EngineDecodes(*head);
+  sample->on_device = by_engine_ && engine_decodes;
   if (sample->on_device) {
     sample->size = {head->height, head->width};
   } else {
@@ -120,27 +135,37 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
     }
     sample->size = {info.height, info.width};
   }
+  if (is_new) context_.cost.Learn(item, sample->size, engine_decodes);
   Random random = ItemRandom(seed, item);
   sample->recipe = context_.recipe.Draw(sample->size, &random);
   return sample->on_device ? absl::OkStatus() : DecodeOnHost(sample);
 }
 
+// All that windows as large as the image would need at once: memory that grows
+// stops every stream, and chunks of small windows are followed by larger ones
+// for as long as an epoch lasts.
+absl::Status ChunkMaker::ReserveHost(int64_t bytes, FusedSize image) {
+  if (bytes <= host_.bytes()) return absl::OkStatus();
+  const int64_t whole = Aligned(int64_t{3} * image.height * image.width);
+  return host_.ReserveKeeping(
+      std::max(bytes, std::min(host_bytes_ + chunk() * whole, kMostAhead)),
+      host_bytes_);
+}
+
+// Behind what is there already to be copied.
 absl::Status ChunkMaker::DecodeOnHost(Sample* sample) {
   fused::Window& window = sample->recipe.window;
   const fused::Window part = Within(window, sample->size);
-  ASSIGN_OR_RETURN(
-      const PixelView pixels,
-      items_.Decode({part.left, part.top, part.width, part.height}));
+  const int64_t bytes = Aligned(int64_t{3} * part.height * part.width);
+  RETURN_IF_ERROR(ReserveHost(host_bytes_ + bytes, sample->size));
+  RETURN_IF_ERROR(
+      items_.DecodeInto({part.left, part.top, part.width, part.height},
+                        host_.data() + host_bytes_));
+  sample->offset = host_bytes_;
+  host_bytes_ += bytes;
   sample->size = {part.height, part.width};
   window.top -= part.top;
   window.left -= part.left;
-  const int64_t row = int64_t{3} * part.width;
-  // The file is no longer needed; its memory holds the pixels.
-  std::string packed(row * part.height, '\0');
-  for (int y = 0; y < part.height; ++y) {
-    std::memcpy(&packed[y * row], pixels.data + y * pixels.stride, row);
-  }
-  sample->file = std::move(packed);
   return absl::OkStatus();
 }
 
@@ -167,91 +192,78 @@ absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
                    " files behind it cannot be used"));
 }
 
-// Images and recipes of a launch, in its order.
-void ChunkMaker::Describe(const LaunchPlan& plan, const MixPlan& mix,
-                          uint8_t* to) const {
-  auto* const images = reinterpret_cast<ByteImage*>(to);
-  auto* const recipes = reinterpret_cast<Recipe*>(images + plan.samples.size());
-  for (size_t i = 0; i < plan.samples.size(); ++i) {
-    const Sample& sample = samples_[plan.samples[i]];
-    images[i] = sample.image;
-    recipes[i] = sample.recipe;
-    recipes[i].mix = MixOfPlan(mix, plan.partners[i]);
-  }
-}
-
-// Lays out pixels, decodes on the device what is to be decoded there, and sends
-// the rest with the descriptions in one copy.
-absl::Status ChunkMaker::Upload(const Chunk& chunk,
-                                const std::vector<LaunchPlan>& plans) {
-  const Stopwatch watch(&times_.augment_s);
-  const int count = chunk.piece.samples();
-  const int64_t head_bytes = HeadBytes(chunk);
-  int64_t host_bytes = head_bytes * static_cast<int64_t>(plans.size());
-  int64_t device_bytes = 0;
+// What the engine decodes, to memory of its own.
+absl::Status ChunkMaker::DecodeOnDevice(int count) {
+  int64_t bytes = 0;
   for (int i = 0; i < count; ++i) {
     Sample& sample = samples_[i];
-    int64_t* const bytes = sample.on_device ? &device_bytes : &host_bytes;
-    sample.offset = *bytes;
-    *bytes += Aligned(int64_t{3} * sample.size.height * sample.size.width);
+    if (!sample.on_device) continue;
+    sample.offset = bytes;
+    bytes += Aligned(int64_t{3} * sample.size.height * sample.size.width);
   }
-  RETURN_IF_ERROR(host_.Reserve(host_bytes));
-  RETURN_IF_ERROR(device_.Reserve(host_bytes + kAlign));
-  RETURN_IF_ERROR(decoded_.Reserve(device_bytes + kAlign));
+  RETURN_IF_ERROR(decoded_.Reserve(bytes + kAlign));
   files_.clear();
   images_.clear();
   for (int i = 0; i < count; ++i) {
-    Sample& sample = samples_[i];
+    const Sample& sample = samples_[i];
+    if (!sample.on_device) continue;
+    files_.push_back(sample.file);
+    images_.push_back({decoded_.data() + sample.offset, sample.size.height,
+                       sample.size.width, int64_t{3} * sample.size.width});
+  }
+  return decoder_->Decode(files_, images_, stream_);
+}
+
+// Images, recipes and places, as they will be on the device.
+void ChunkMaker::Describe(const Chunk& chunk) {
+  const int count = chunk.piece.samples();
+  const Head head(host_.data(), count);
+  for (int i = 0; i < count; ++i) {
+    const Sample& sample = samples_[i];
     uint8_t* const base = sample.on_device ? decoded_.data() : device_.data();
-    sample.image = {base + sample.offset, sample.size.height, sample.size.width,
-                    int64_t{3} * sample.size.width};
-    if (sample.on_device) {
-      files_.push_back(sample.file);
-      images_.push_back(sample.image);
-    } else {
-      std::memcpy(host_.data() + sample.offset, sample.file.data(),
-                  sample.file.size());
-    }
+    head.images[i] = {base + sample.offset, sample.size.height,
+                      sample.size.width, int64_t{3} * sample.size.width};
+    head.recipes[i] = sample.recipe;
+    head.recipes[i].mix = MixOfPlan(chunk.mix, chunk.piece.PartnerOf(i));
+    head.places[i] = chunk.piece.places[i];
   }
-  for (size_t i = 0; i < plans.size(); ++i) {
-    Describe(plans[i], chunk.mix, host_.data() + i * head_bytes);
-  }
-  if (by_engine_) {
-    RETURN_IF_ERROR(decoder_->Decode(files_, images_, stream_));
-  }
-  return CudaStatus(cudaMemcpyAsync(device_.data(), host_.data(), host_bytes,
+}
+
+// Decodes on the device what is to be decoded there, and sends the rest with
+// the descriptions in one copy.
+absl::Status ChunkMaker::Upload(const Chunk& chunk) {
+  const Stopwatch watch(&times_.augment_s);
+  RETURN_IF_ERROR(device_.ReserveExactly(host_.bytes() + kAlign));
+  if (by_engine_) RETURN_IF_ERROR(DecodeOnDevice(chunk.piece.samples()));
+  Describe(chunk);
+  return CudaStatus(cudaMemcpyAsync(device_.data(), host_.data(), host_bytes_,
                                     cudaMemcpyHostToDevice, stream_),
                     "cudaMemcpyAsync");
 }
 
-absl::Status ChunkMaker::Launch(const Chunk& chunk,
-                                const std::vector<LaunchPlan>& plans) {
+absl::Status ChunkMaker::Launch(const Chunk& chunk) {
   const Stopwatch watch(&times_.augment_s);
+  const Head head(device_.data(), chunk.piece.samples());
   fused::RecipeBatch batch = context_.recipe.batch();
-  const int64_t values = int64_t{3} * batch.height * batch.width;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    const LaunchPlan& plan = plans[i];
-    batch.images = reinterpret_cast<const ByteImage*>(device_.data() +
-                                                      i * HeadBytes(chunk));
-    batch.recipes =
-        reinterpret_cast<const Recipe*>(batch.images + plan.samples.size());
-    batch.count = plan.count;
-    batch.out = chunk.batch + plan.at * values;
-    RETURN_IF_ERROR(
-        CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
-  }
+  batch.images = head.images;
+  batch.recipes = head.recipes;
+  batch.places = head.places;
+  batch.count = chunk.piece.samples();
+  batch.out = chunk.batch;
+  RETURN_IF_ERROR(CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
   return CudaStatus(cudaStreamSynchronize(stream_), "the recipe");
 }
 
 absl::Status ChunkMaker::TryToMake(const Chunk& chunk, bool by_engine) {
   by_engine_ = by_engine;
   faults_.clear();
+  host_bytes_ = Head::Bytes(chunk.piece.samples());
+  RETURN_IF_ERROR(host_.Reserve(host_bytes_));
   for (int i = 0; i < chunk.piece.samples(); ++i) {
     RETURN_IF_ERROR(OpenUsable(chunk, i));
   }
-  const std::vector<LaunchPlan> plans = LaunchesOf(chunk.piece);
-  absl::Status made = Upload(chunk, plans);
-  if (made.ok()) made = Launch(chunk, plans);
+  absl::Status made = Upload(chunk);
+  if (made.ok()) made = Launch(chunk);
   // What was enqueued before it failed still reads our memory.
   if (!made.ok()) cudaStreamSynchronize(stream_);
   return made;

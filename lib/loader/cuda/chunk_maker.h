@@ -16,9 +16,9 @@
 #include "lib/adapters/cuda/recipe.h"
 #include "lib/loader/batch_mix.h"
 #include "lib/loader/cuda/batch_queue.h"
+#include "lib/loader/cuda/decode_cost.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/cuda/launch_plan.h"
 #include "lib/loader/cuda/nvjpeg.h"
 #include "lib/loader/fault_list.h"
 #include "lib/loader/item_decoder.h"
@@ -30,6 +30,8 @@ namespace feedrate {
 struct ChunkContext {
   const std::vector<SourceFile>& files;
   const GpuRecipe& recipe;
+  // Is told what the files are.
+  DecodeCost& cost;
   // Else a file that cannot be used ends the epoch.
   bool skip_faults = true;
 };
@@ -64,8 +66,12 @@ class ChunkMaker {
       const ChunkContext& context, std::unique_ptr<NvJpegDecoder> decoder);
   ~ChunkMaker();
 
-  // Items at a time that suit it.
-  int chunk() const { return decoder_ == nullptr ? 8 : 64; }
+  // Items at a time that suit it, and which of a batch.
+  int chunk() const { return by_cpu() ? 8 : 64; }
+  BatchQueue::End end() const {
+    return by_cpu() ? BatchQueue::End::kLow : BatchQueue::End::kHigh;
+  }
+  bool by_cpu() const { return decoder_ == nullptr; }
 
   // Makes the samples of a chunk and waits until they are in their batch.
   // Faults are added to `faults`; the next item that can be used takes the
@@ -81,19 +87,20 @@ class ChunkMaker {
     std::string file;
     FusedSize size;
     fused::Recipe recipe;
-    // Where its pixels, or those of the window, will be.
+    // Of its pixels: in what is copied, or in what the engine writes.
     int64_t offset = 0;
-    fused::ByteImage image;
     bool on_device = false;
   };
 
   explicit ChunkMaker(const ChunkContext& context) : context_(context) {}
   absl::Status Open(int64_t item, uint64_t seed, Sample* sample);
   absl::Status OpenUsable(const Chunk& chunk, int i);
+  absl::Status ReserveHost(int64_t bytes, FusedSize image);
   absl::Status DecodeOnHost(Sample* sample);
-  void Describe(const LaunchPlan& plan, const MixPlan& mix, uint8_t* to) const;
-  absl::Status Upload(const Chunk& chunk, const std::vector<LaunchPlan>& plans);
-  absl::Status Launch(const Chunk& chunk, const std::vector<LaunchPlan>& plans);
+  absl::Status DecodeOnDevice(int count);
+  void Describe(const Chunk& chunk);
+  absl::Status Upload(const Chunk& chunk);
+  absl::Status Launch(const Chunk& chunk);
   absl::Status TryToMake(const Chunk& chunk, bool by_engine);
 
   const ChunkContext& context_;
@@ -105,9 +112,10 @@ class ChunkMaker {
   // Of the chunk that is being made.
   std::vector<ItemFault> faults_;
   std::vector<Sample> samples_;
-  // Images and recipes of each launch, then pixels that the CPU decoded: one
-  // copy.
+  // Images, recipes and places of the launch, then pixels that the CPU
+  // decoded: one copy.
   PinnedBlock host_;
+  int64_t host_bytes_ = 0;
   DeviceBlock device_;
   // Of the engine.
   DeviceBlock decoded_;

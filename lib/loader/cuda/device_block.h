@@ -5,10 +5,13 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/cuda/device_memory.h"
+#include "lib/base/status_macros.h"
 
 namespace feedrate {
 
@@ -28,7 +31,18 @@ class CudaBlock {
     return bytes <= bytes_ ? absl::OkStatus()
                            : ReserveExactly(bytes + bytes / 2);
   }
-  // The same for what does not grow by and by.
+  // The same, but the first `kept` bytes are still there. For memory that the
+  // host sees.
+  absl::Status ReserveKeeping(int64_t bytes, int64_t kept) {
+    if (bytes <= bytes_) return absl::OkStatus();
+    CudaBlock larger;
+    RETURN_IF_ERROR(larger.Reserve(bytes));
+    if (kept > 0) std::memcpy(larger.data(), data(), kept);
+    std::swap(data_, larger.data_);
+    std::swap(bytes_, larger.bytes_);
+    return absl::OkStatus();
+  }
+  // The same as Reserve for what does not grow by and by.
   absl::Status ReserveExactly(int64_t bytes) {
     if (bytes <= bytes_) return absl::OkStatus();
     Give(data_);

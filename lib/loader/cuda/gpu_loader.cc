@@ -18,6 +18,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/batch_queue.h"
 #include "lib/loader/cuda/chunk_maker.h"
+#include "lib/loader/cuda/decode_cost.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_limits.h"
 #include "lib/loader/cuda/gpu_loader_options.h"
@@ -55,7 +56,8 @@ class GpuEpoch : public BatchStream {
         sample_values_(SampleValues(spec)),
         slots_(slots),
         queue_(command.count, static_cast<int>(spec.batch_size),
-               static_cast<int>(slots.size()), context.recipe.mixes()) {
+               static_cast<int>(slots.size()), context.recipe.mixes(),
+               CostOf(makers, context)) {
     for (const std::unique_ptr<ChunkMaker>& maker : makers) {
       started_.push_back(maker->times());
       threads_.emplace_back([this, made = maker.get()] { Work(made); });
@@ -95,9 +97,23 @@ class GpuEpoch : public BatchStream {
   }
 
  private:
+  // What is the CPU's and what the engines', where there are both.
+  BatchQueue::Cost CostOf(
+      const std::vector<std::unique_ptr<ChunkMaker>>& makers,
+      const ChunkContext& context) {
+    const auto by_cpu = [](const auto& maker) { return maker->by_cpu(); };
+    if (std::all_of(makers.begin(), makers.end(), by_cpu) ||
+        std::none_of(makers.begin(), makers.end(), by_cpu)) {
+      return nullptr;
+    }
+    return [this, &cost = context.cost](int64_t position) {
+      return cost.Of(order_.Item(position), command_.seed);
+    };
+  }
+
   void Work(ChunkMaker* maker) {
     while (const std::optional<BatchQueue::Piece> piece =
-               queue_.Take(maker->chunk())) {
+               queue_.Take(maker->chunk(), maker->end())) {
       const absl::Status made = maker->Make(ChunkOf(*piece), &faults_);
       if (!made.ok()) return queue_.Fail(made);
       queue_.Done(*piece);
@@ -107,8 +123,8 @@ class GpuEpoch : public BatchStream {
   Chunk ChunkOf(const BatchQueue::Piece& piece) const {
     Chunk chunk;
     chunk.piece = piece;
-    for (int i = 0; i < piece.samples(); ++i) {
-      chunk.positions.push_back(piece.batch * batch_size_ + piece.PlaceOf(i));
+    for (const int place : piece.places) {
+      chunk.positions.push_back(piece.batch * batch_size_ + place);
       chunk.items.push_back(order_.Item(chunk.positions.back()));
     }
     chunk.seed = command_.seed;
@@ -142,7 +158,8 @@ class GpuLoader : public PreparedLoader {
             const std::vector<SourceFile>& files)
       : spec_(spec),
         recipe_(std::move(recipe)),
-        context_{files, recipe_, spec.on_error != "fail"},
+        cost_(files, recipe_),
+        context_{files, recipe_, cost_, spec.on_error != "fail"},
         slots_(std::max(1, spec.prefetch) + kMoreSlots) {}
 
   absl::Status Load(const GpuLoaderOptions& options) {
@@ -180,7 +197,8 @@ class GpuLoader : public PreparedLoader {
     }
     FaultList faults;
     Chunk chunk;
-    chunk.piece.size = chunk.piece.count = 1;
+    chunk.piece.size = 1;
+    chunk.piece.places = {0};
     chunk.positions = {0};
     chunk.items = {item};
     chunk.seed = seed;
@@ -225,6 +243,7 @@ class GpuLoader : public PreparedLoader {
 
   const LoaderSpec spec_;
   const GpuRecipe recipe_;
+  DecodeCost cost_;
   const ChunkContext context_;
   // Before its decoders.
   std::unique_ptr<NvJpeg> nvjpeg_;

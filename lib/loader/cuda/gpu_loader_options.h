@@ -17,8 +17,9 @@ struct GpuLoaderOptions {
   bool nvjpeg_optional = false;
 };
 
-// Of a loader job: `workers`, and the setting `nvjpeg` (auto, hardware, gpu,
-// both or off). InvalidArgument names a setting that is not known.
+// Of a loader job: `workers`, and the settings `nvjpeg` (auto, hardware, gpu,
+// both or off) and `nvjpeg_threads`, which feed each of these. InvalidArgument
+// names a setting that is not known.
 absl::StatusOr<GpuLoaderOptions> GpuLoaderOptionsOf(const LoaderSpec& spec);
 
 }  // namespace feedrate

@@ -32,6 +32,21 @@ TEST(GpuLoaderOptionsTest, WhoDecodes) {
   EXPECT_FALSE(GpuLoaderOptionsOf(Spec("hardware"))->nvjpeg_optional);
 }
 
+TEST(GpuLoaderOptionsTest, HowManyFeedTheEngines) {
+  LoaderSpec spec = Spec("both");
+  spec.settings["nvjpeg_threads"] = "7";
+  EXPECT_EQ(GpuLoaderOptionsOf(spec)->hardware_threads, 7);
+  EXPECT_EQ(GpuLoaderOptionsOf(spec)->gpu_threads, 7);
+  spec.settings["nvjpeg"] = "off";
+  EXPECT_EQ(GpuLoaderOptionsOf(spec)->hardware_threads, 0);
+  for (const char* wrong : {"0", "65", "-1", "two", ""}) {
+    spec.settings["nvjpeg_threads"] = wrong;
+    EXPECT_THAT(std::string(GpuLoaderOptionsOf(spec).status().message()),
+                HasSubstr("use 1 to 64"))
+        << wrong;
+  }
+}
+
 TEST(GpuLoaderOptionsTest, MistakesAreNamed) {
   EXPECT_THAT(std::string(GpuLoaderOptionsOf(Spec("maybe")).status().message()),
               HasSubstr("nvjpeg=maybe"));

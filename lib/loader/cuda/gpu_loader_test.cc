@@ -22,6 +22,7 @@
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/cuda_loader_adapter.h"
+#include "lib/loader/cuda/decode_cost.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/nvjpeg.h"
@@ -64,23 +65,29 @@ std::vector<SourceFile> FilesOf(const std::string& folder) {
   return files;
 }
 
-// Pieces of six, so that a batch is of more than one.
+// Small pieces, so that a batch is of more than one.
 TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
                        std::unique_ptr<NvJpegDecoder> decoder) {
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
   const std::vector<SourceFile> files = FilesOf(folder);
-  const ChunkContext context = {files, recipe, false};
+  DecodeCost cost(files, recipe);
+  const ChunkContext context = {files, recipe, cost, false};
   const auto maker = ChunkMaker::Create(context, std::move(decoder)).value();
   const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
   DeviceBlock blocks[2];
   TestBatches batches(2);
   FaultList faults;
-  BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes());
-  while (const auto piece = queue.Take(6)) {
+  // From both ends, in the order of what they cost.
+  BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes(),
+                   [&](int64_t item) { return cost.Of(item, kTestSeed); });
+  auto end = BatchQueue::End::kLow;
+  while (const auto piece = queue.Take(3, end)) {
+    end = end == BatchQueue::End::kLow ? BatchQueue::End::kHigh
+                                       : BatchQueue::End::kLow;
     Chunk chunk;
     chunk.piece = *piece;
-    for (int i = 0; i < piece->samples(); ++i) {
-      chunk.positions.push_back(piece->batch * kTestBatch + piece->PlaceOf(i));
+    for (const int place : piece->places) {
+      chunk.positions.push_back(piece->batch * kTestBatch + place);
     }
     chunk.items = chunk.positions;
     chunk.seed = kTestSeed;

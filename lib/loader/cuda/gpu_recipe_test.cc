@@ -16,7 +16,6 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/batch_mix.h"
 #include "lib/loader/cuda/batch_queue.h"
-#include "lib/loader/cuda/launch_plan.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
 #include "lib/loader/file_source.h"
 #include "lib/loader/item_order.h"
@@ -49,28 +48,30 @@ TestBatches ByLaunches(const TransformSpec& spec, const std::string& folder,
   const auto source = FolderSource(folder).value();
   const ItemOrder order(0, kTestFiles, kTestFiles, false, kTestSeed, 0);
   const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
-  BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes());
+  // In an order that has nothing to do with their places.
+  BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes(),
+                   [](int64_t item) { return item * 5 % 7; });
   TestBatches batches(2);
-  while (const auto piece = queue.Take(most)) {
+  while (const auto piece = queue.Take(most, BatchQueue::End::kHigh)) {
     std::vector<float>& out = batches[piece->batch];
     out.resize(piece->size * values);
     const MixPlan mix = recipe.DrawPlan(kTestSeed, piece->batch);
-    for (const LaunchPlan& plan : LaunchesOf(*piece)) {
-      std::vector<HostImage> images;
-      std::vector<fused::Recipe> recipes;
-      for (size_t i = 0; i < plan.samples.size(); ++i) {
-        const int64_t item = order.Item(piece->batch * kTestBatch +
-                                        piece->PlaceOf(plan.samples[i]));
-        images.push_back(ReadTestImage(*source, item));
-        Random random = ItemRandom(kTestSeed, item);
-        recipes.push_back(
-            recipe.Draw({images.back().height, images.back().width}, &random));
-        recipes.back().mix = MixOfPlan(mix, plan.partners[i]);
-      }
-      const std::vector<float> made =
-          fused::HostRecipe(images, recipes, recipe.batch());
-      std::copy_n(made.begin(), plan.count * values,
-                  out.begin() + plan.at * values);
+    std::vector<HostImage> images;
+    std::vector<fused::Recipe> recipes;
+    for (int i = 0; i < piece->samples(); ++i) {
+      const int64_t item =
+          order.Item(piece->batch * kTestBatch + piece->places[i]);
+      images.push_back(ReadTestImage(*source, item));
+      Random random = ItemRandom(kTestSeed, item);
+      recipes.push_back(
+          recipe.Draw({images.back().height, images.back().width}, &random));
+      recipes.back().mix = MixOfPlan(mix, piece->PartnerOf(i));
+    }
+    const std::vector<float> made =
+        fused::HostRecipe(images, recipes, recipe.batch());
+    for (int i = 0; i < piece->samples(); ++i) {
+      std::copy_n(made.begin() + i * values, values,
+                  out.begin() + piece->places[i] * values);
     }
   }
   return batches;

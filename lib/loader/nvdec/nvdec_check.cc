@@ -1,8 +1,9 @@
 // Holds frames that NVDEC decodes against those of the CPU's decoder, for every
-// kind of video that this FFmpeg encodes. For gpu_check.sh, and for sanitizers,
+// kind of video that this FFmpeg encodes, and tells how fast it was and how
+// many decoders of the engine that took. For gpu_check.sh, and for sanitizers,
 // which want one process.
 //
-//   nvdec_check [--videos=N]
+//   nvdec_check [--videos=N] [--timed=N]
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "absl/strings/str_format.h"
 #include "gflags/gflags.h"
 #include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
@@ -29,10 +31,12 @@
 #include "lib/loader/nvdec/cuda_stream.h"
 #include "lib/media/video/clip_reader.h"
 #include "lib/media/video/clip_rule.h"
+#include "lib/media/video/nvdec_counts.h"
 #include "lib/media/video/nvdec_reader.h"
 #include "lib/media/video/synthetic_video.h"
 
 DEFINE_int32(videos, 2, "N: of each kind");
+DEFINE_int32(timed, 20, "N: clips of each kind and rule that are timed");
 
 namespace feedrate {
 namespace {
@@ -65,16 +69,35 @@ std::vector<Kind> Kinds() {
   Kind fallback = h264;
   fallback.name = "h264 mp4, 4:4:4";
   fallback.options.pixel_format = "yuv444p";
-  std::vector<Kind> kinds = {mpeg4, h264, odd, fallback};
+  // Fits into the decoder of the one before.
+  Kind again = h264;
+  again.name = "h264 mp4, again";
+  std::vector<Kind> kinds = {mpeg4, h264, odd, again, fallback};
   for (Kind& kind : kinds) kind.options.frames = 60;
   return kinds;
 }
 
 struct Difference {
   int64_t clips = 0;
+  // Frames with any difference, and the first of them.
+  int64_t frames = 0;
+  int64_t first_frame = -1;
   int most = 0;
   double squares = 0;
   int64_t values = 0;
+
+  void Add(int64_t number, const uint8_t* got, const uint8_t* wanted,
+           int64_t bytes) {
+    bool differs = false;
+    for (int64_t i = 0; i < bytes; ++i) {
+      const int d = std::abs(int{got[i]} - int{wanted[i]});
+      differs |= d != 0;
+      most = std::max(most, d);
+      squares += d * d;
+    }
+    values += bytes;
+    if (differs && frames++ == 0) first_frame = number;
+  }
 
   double psnr_db() const {
     if (squares == 0) return INFINITY;
@@ -101,14 +124,36 @@ absl::Status Compare(const std::string& path, ClipRule rule,
   RETURN_IF_ERROR(CudaStatus(
       cudaMemcpy(got.data(), device->data(), bytes, cudaMemcpyDeviceToHost),
       "cudaMemcpy"));
-  for (int64_t i = 0; i < bytes; ++i) {
-    const int d = std::abs(int{got[i]} - int{wanted[i]});
-    difference->most = std::max(difference->most, d);
-    difference->squares += d * d;
+  for (int i = 0; i < kClipLength; ++i) {
+    const int64_t at = i * cpu->FrameBytes();
+    difference->Add(frames[i], got.data() + at, wanted.data() + at,
+                    cpu->FrameBytes());
   }
-  difference->values += bytes;
   ++difference->clips;
   return absl::OkStatus();
+}
+
+// Clips of a file a second, with opening it and converting its frames.
+absl::StatusOr<double> RateOf(const std::string& path, ClipRule rule,
+                              NvdecReader* reader, DeviceBlock* device) {
+  const int64_t start = MonotonicNs();
+  for (int item = 0; item < FLAGS_timed; ++item) {
+    ASSIGN_OR_RETURN(const VideoInfo info, reader->Open(path));
+    RETURN_IF_ERROR(reader->Read(
+        ClipFrames(rule, info.frames, kClipLength, /*seed=*/1, item),
+        device->data()));
+  }
+  const double seconds = static_cast<double>(MonotonicNs() - start) * 1e-9;
+  return FLAGS_timed / std::max(seconds, 1e-9);
+}
+
+// What the engine has done since `before`.
+void PrintCounts(const NvdecCounts& before, const NvdecCounts& now) {
+  absl::PrintF(
+      "       engine: %d decoders made, %d given another size; %d pictures "
+      "decoded, %d left out\n",
+      now.created - before.created, now.reconfigured - before.reconfigured,
+      now.decoded - before.decoded, now.skipped - before.skipped);
 }
 
 // False: the frames are not those of the CPU.
@@ -116,6 +161,7 @@ absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
   const std::string path = absl::StrCat("nvdec_check.", kind.options.container);
   DeviceBlock device;
   Difference difference;
+  const NvdecCounts counts = reader->counts();
   const int64_t engine = reader->engine_frames();
   const int64_t cpu = reader->cpu_frames();
   for (int video = 0; video < FLAGS_videos; ++video) {
@@ -125,15 +171,27 @@ absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
       RETURN_IF_ERROR(Compare(path, rule, reader, &device, &difference));
     }
   }
+  const int64_t engine_frames = reader->engine_frames() - engine;
+  const int64_t cpu_frames = reader->cpu_frames() - cpu;
+  ASSIGN_OR_RETURN(const double uniform,
+                   RateOf(path, ClipRule::kUniform, reader, &device));
+  ASSIGN_OR_RETURN(const double consecutive,
+                   RateOf(path, ClipRule::kConsecutive, reader, &device));
   std::remove(path.c_str());
   const bool good =
       kind.exact ? difference.most == 0 : difference.psnr_db() >= kMinPsnrDb;
   absl::PrintF(
       "%-6s %-18s %d clips, %d frames by the engine, %d by the CPU; largest "
-      "difference %d, PSNR %.1f dB\n",
-      good ? "ok" : "FAILED", kind.name, difference.clips,
-      reader->engine_frames() - engine, reader->cpu_frames() - cpu,
-      difference.most, difference.psnr_db());
+      "difference %d, PSNR %.1f dB",
+      good ? "ok" : "FAILED", kind.name, difference.clips, engine_frames,
+      cpu_frames, difference.most, difference.psnr_db());
+  if (difference.frames > 0) {
+    absl::PrintF("; %d frames differ, frame %d first", difference.frames,
+                 difference.first_frame);
+  }
+  absl::PrintF("\n       clips a second: %.0f uniform, %.0f consecutive\n",
+               uniform, consecutive);
+  PrintCounts(counts, reader->counts());
   return good;
 }
 
@@ -141,11 +199,12 @@ ToolInfo Info() {
   ToolInfo info;
   info.name = "nvdec_check";
   info.summary = "hold NVDEC's frames against the CPU's";
-  info.usage = "[--videos=N]";
+  info.usage = "[--videos=N] [--timed=N]";
   info.description =
       "Encodes videos, decodes clips of them on the GPU and on the CPU, and\n"
-      "prints how much they differ. Exit 3 when they are not the same frames,\n"
-      "4 with the reason where there is no engine.";
+      "prints how much they differ, clips a second, and how many decoders of\n"
+      "the engine were made. Exit 3 when they are not the same frames, 4 with\n"
+      "the reason where there is no engine.";
   info.examples = {"nvdec_check --videos=1"};
   info.flag_files = {"lib/loader/nvdec/nvdec_check.cc"};
   return info;
@@ -161,8 +220,12 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   }
   bool good = true;
   for (const Kind& kind : Kinds()) {
-    ASSIGN_OR_RETURN(const bool same, CheckKind(kind, reader->get()));
-    good &= same;
+    const absl::StatusOr<bool> same = CheckKind(kind, reader->get());
+    if (!same.ok()) {
+      absl::PrintF("FAILED %-18s %s\n", kind.name, same.status().ToString());
+    }
+    std::fflush(stdout);
+    good &= same.value_or(false);
   }
   return good ? ExitCode::kDone : ExitCode::kCheckSaidNo;
 }

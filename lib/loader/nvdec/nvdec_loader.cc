@@ -121,10 +121,11 @@ class NvdecEpoch : public BatchStream {
   void Work(ClipMaker* maker) {
     const auto count = static_cast<int64_t>(context_.files.size());
     while (const std::optional<BatchQueue::Piece> piece = queue_.Take(1)) {
+      const int64_t place = piece->places[0];
       auto* const out = reinterpret_cast<float*>(slots_[piece->slot].data()) +
-                        piece->at * context_.values;
-      const int64_t place = piece->batch * batch_size_ + piece->at;
-      const int64_t item = (command_.first + place) % count;
+                        place * context_.values;
+      const int64_t position = piece->batch * batch_size_ + place;
+      const int64_t item = (command_.first + position) % count;
       const absl::Status made =
           MakeUsable(context_, item, command_.seed, maker, out, &faults_);
       if (!made.ok()) return queue_.Fail(made);

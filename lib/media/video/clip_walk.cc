@@ -2,57 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/video/av.h"
+#include "lib/media/video/frame_decoder.h"
 #include "lib/media/video/packet_list.h"
 
 namespace feedrate {
-namespace {
-
-// As with images.
-constexpr int64_t kMaxPixels = int64_t{1} << 28;
-
-absl::Status Failed(absl::string_view what, int result) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": ", AvErrorText(result)));
-}
-
-}  // namespace
-
-absl::StatusOr<AvPtr<AVCodecContext>> OpenDecoder(
-    const AVCodecParameters& parameters,
-    const std::function<void(AVCodecContext*)>& configure) {
-  const AVCodec* codec = avcodec_find_decoder(parameters.codec_id);
-  if (codec == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no decoder for its codec, ",
-                     avcodec_get_name(parameters.codec_id)));
-  }
-  if (int64_t{parameters.width} * parameters.height > kMaxPixels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frames of ", parameters.width, "x", parameters.height,
-                     " are too large"));
-  }
-  AvPtr<AVCodecContext> decoder(avcodec_alloc_context3(codec));
-  int result = avcodec_parameters_to_context(decoder.get(), &parameters);
-  if (result < 0) return Failed("its codec's parameters are wrong", result);
-  decoder->thread_count = 1;
-  decoder->err_recognition = AV_EF_EXPLODE;
-  configure(decoder.get());
-  result = avcodec_open2(decoder.get(), codec, nullptr);
-  if (result < 0) return Failed("its decoder cannot be opened", result);
-  return decoder;
-}
 
 absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
     const VideoPlace& place, const FindDecoder& find_decoder) {
@@ -61,18 +23,12 @@ absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
   const PacketList& packets = *walk->packets_;
   const AVCodecParameters& parameters = packets.parameters();
   ASSIGN_OR_RETURN(walk->decoder_, find_decoder(parameters));
-  walk->frame_.reset(av_frame_alloc());
   walk->info_ = {parameters.height, parameters.width, packets.size(),
-                 walk->decoder_->codec->name};
-  if (!packets.ordered()) return walk;
-  walk->shown_as_.resize(packets.size());
-  for (int64_t i = 0; i < packets.size(); ++i) {
-    walk->shown_as_[packets.PacketOf(i)] = i;
-  }
+                 walk->decoder_->name()};
   return walk;
 }
 
-bool ClipWalk::Wants(int64_t number) const {
+bool ClipWalk::IsWanted(int64_t number) const {
   return std::binary_search(wanted_.begin(), wanted_.end(), number);
 }
 
@@ -89,10 +45,10 @@ absl::Status ClipWalk::CheckNumbers(const std::vector<int64_t>& frames) const {
 }
 
 absl::Status ClipWalk::Read(const std::vector<int64_t>& frames,
-                            const Take& take) {
+                            const Put& put) {
   RETURN_IF_ERROR(CheckNumbers(frames));
   wanted_ = frames;
-  take_ = &take;
+  put_ = &put;
   missing_ = static_cast<int64_t>(frames.size());
   got_.assign(frames.size(), false);
   RETURN_IF_ERROR(packets_->ordered() ? ReadOrdered() : ReadCounting());
@@ -102,68 +58,40 @@ absl::Status ClipWalk::Read(const std::vector<int64_t>& frames,
       "frame ", wanted_[at], " of ", info_.frames, " could not be decoded"));
 }
 
-absl::Status ClipWalk::Offer(const AVFrame& frame, int64_t number) {
-  const auto [first, last] =
-      std::equal_range(wanted_.begin(), wanted_.end(), number);
-  if (first == last) return absl::OkStatus();
-  if (frame.flags & AV_FRAME_FLAG_CORRUPT || frame.decode_error_flags != 0) {
+bool ClipWalk::Wants(int64_t pts) {
+  number_ = packets_->ordered() ? pts : counted_++;
+  return IsWanted(number_);
+}
+
+absl::Status ClipWalk::Take(const DecodedFrame& frame) {
+  if (frame.is_damaged) {
     return absl::InvalidArgumentError(
-        absl::StrCat("frame ", number, " is damaged"));
+        absl::StrCat("frame ", number_, " is damaged"));
   }
   if (frame.width != info_.width || frame.height != info_.height) {
     return absl::InvalidArgumentError(
-        absl::StrCat("frame ", number, " is ", frame.width, "x", frame.height,
+        absl::StrCat("frame ", number_, " is ", frame.width, "x", frame.height,
                      ", not ", info_.width, "x", info_.height));
   }
+  const auto [first, last] =
+      std::equal_range(wanted_.begin(), wanted_.end(), number_);
   const size_t at = first - wanted_.begin();
   const size_t count = last - first;
   if (got_[at]) return absl::OkStatus();
-  RETURN_IF_ERROR((*take_)(frame, at, count));
+  RETURN_IF_ERROR((*put_)(frame, at, count));
   std::fill_n(got_.begin() + at, count, true);
   missing_ -= static_cast<int64_t>(count);
   return absl::OkStatus();
 }
 
-absl::Status ClipWalk::Feed(const AVPacket* packet) {
-  const int sent = avcodec_send_packet(decoder_, packet);
-  if (sent < 0 && sent != AVERROR_EOF) {
-    return Failed(packet == nullptr
-                      ? "its last frames are damaged"
-                      : absl::StrCat("packet ", packet->pts, " is damaged"),
-                  sent);
-  }
-  while (true) {
-    const int received = avcodec_receive_frame(decoder_, frame_.get());
-    if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) {
-      return absl::OkStatus();
-    }
-    if (received < 0) return Failed("a frame is damaged", received);
-    const int64_t number = packets_->ordered()
-                               ? (frame_->pts >= 0 && frame_->pts < info_.frames
-                                      ? shown_as_[frame_->pts]
-                                      : -1)
-                               : counted_++;
-    const absl::Status taken = Offer(*frame_, number);
-    av_frame_unref(frame_.get());
-    RETURN_IF_ERROR(taken);
-  }
-}
-
 absl::Status ClipWalk::Decode(const Segment& segment) {
   for (int64_t i = segment.first; i <= segment.last; ++i) {
-    ASSIGN_OR_RETURN(AVPacket* const packet, packets_->Get(i));
-    // Nothing depends on such a frame, so one that is not wanted is not decoded
-    // at all.
-    decoder_->skip_frame =
-        Wants(shown_as_[i]) ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
-    RETURN_IF_ERROR(Feed(packet));
+    ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(i));
+    RETURN_IF_ERROR(decoder_->Send(*packet, IsWanted(packet->pts), this));
   }
   // The decoder holds frames back until it has seen what comes between them;
   // all that are wanted are in it, so it may as well let them go.
-  decoder_->skip_frame = AVDISCARD_DEFAULT;
-  RETURN_IF_ERROR(Feed(nullptr));
-  avcodec_flush_buffers(decoder_);
-  return absl::OkStatus();
+  return decoder_->Drain(this);
 }
 
 absl::Status ClipWalk::ReadOrdered() {
@@ -185,12 +113,11 @@ absl::Status ClipWalk::ReadOrdered() {
 absl::Status ClipWalk::ReadCounting() {
   counted_ = 0;
   for (int64_t i = 0; i < packets_->size() && missing_ > 0; ++i) {
-    ASSIGN_OR_RETURN(AVPacket* const packet, packets_->Get(i));
-    RETURN_IF_ERROR(Feed(packet));
+    ASSIGN_OR_RETURN(const AVPacket* const packet, packets_->Get(i));
+    // Left out, a frame would not be counted.
+    RETURN_IF_ERROR(decoder_->Send(*packet, /*wanted=*/true, this));
   }
-  if (missing_ > 0) RETURN_IF_ERROR(Feed(nullptr));
-  avcodec_flush_buffers(decoder_);
-  return absl::OkStatus();
+  return decoder_->Drain(missing_ > 0 ? this : nullptr);
 }
 
 }  // namespace feedrate

@@ -11,39 +11,37 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/media/video/av.h"
+#include "lib/media/video/frame_decoder.h"
 #include "lib/media/video/packet_list.h"
 #include "lib/media/video/video_info.h"
 
 namespace feedrate {
 
-// An open decoder for such a stream, on one thread unless `configure` says
-// otherwise. Damage is an error: what a lenient decoder would make of it is no
-// frame of the video. InvalidArgument with the reason.
-absl::StatusOr<AvPtr<AVCodecContext>> OpenDecoder(
-    const AVCodecParameters& parameters,
-    const std::function<void(AVCodecContext*)>& configure);
-
 // Not thread-safe.
-class ClipWalk {
+class ClipWalk : private FrameSink {
  public:
-  // Who decodes such a stream. The decoder is fresh or flushed, and lives as
-  // long as the walk.
-  using FindDecoder = std::function<absl::StatusOr<AVCodecContext*>(
+  // Who decodes such a stream. The decoder is fresh, and lives as long as the
+  // walk or until another takes its place.
+  using FindDecoder = std::function<absl::StatusOr<FrameDecoder*>(
       const AVCodecParameters& parameters)>;
-  // Takes a frame; it is number first … first+count-1 of the clip. The frame
-  // is gone when it returns.
-  using Take = std::function<absl::Status(const AVFrame& frame, size_t first,
-                                          size_t count)>;
+  // Puts a frame where it belongs: it is number first … first+count-1 of the
+  // clip. The frame is gone when it returns.
+  using Put = std::function<absl::Status(const DecodedFrame& frame,
+                                         size_t first, size_t count)>;
 
   static absl::StatusOr<std::unique_ptr<ClipWalk>> Open(
       const VideoPlace& place, const FindDecoder& find_decoder);
 
   const VideoInfo& info() const { return info_; }
+  const AVCodecParameters& parameters() const { return packets_->parameters(); }
+
+  // Another decoder from here on, as fresh as the first.
+  void UseDecoder(FrameDecoder* decoder) { decoder_ = decoder; }
 
   // Decodes from the key frame before each frame that is wanted, skips what
-  // nothing depends on, and ends with a flushed decoder. As ClipReader::Read;
+  // nothing depends on, and ends with a drained decoder. As ClipReader::Read;
   // after a failure the decoder is good for nothing.
-  absl::Status Read(const std::vector<int64_t>& frames, const Take& take);
+  absl::Status Read(const std::vector<int64_t>& frames, const Put& put);
 
  private:
   // Packets that are decoded in a row, from a key frame on.
@@ -57,25 +55,23 @@ class ClipWalk {
   absl::Status ReadOrdered();
   absl::Status ReadCounting();
   absl::Status Decode(const Segment& segment);
-  // Lets the decoder have a packet, or null for the end, and takes its frames.
-  absl::Status Feed(const AVPacket* packet);
-  // A frame that is shown as number `number`.
-  absl::Status Offer(const AVFrame& frame, int64_t number);
-  bool Wants(int64_t number) const;
+  bool IsWanted(int64_t number) const;
+
+  bool Wants(int64_t pts) override;
+  absl::Status Take(const DecodedFrame& frame) override;
 
   std::unique_ptr<PacketList> packets_;
   VideoInfo info_;
-  AVCodecContext* decoder_ = nullptr;
-  AvPtr<AVFrame> frame_;
-  // Numbers of the frames whose packets are 0, 1, …
-  std::vector<int64_t> shown_as_;
+  FrameDecoder* decoder_ = nullptr;
 
   // Of the call in progress.
   std::vector<int64_t> wanted_;
   std::vector<bool> got_;
   int64_t missing_ = 0;
   int64_t counted_ = 0;
-  const Take* take_ = nullptr;
+  // Of the frame that came last.
+  int64_t number_ = 0;
+  const Put* put_ = nullptr;
 };
 
 }  // namespace feedrate

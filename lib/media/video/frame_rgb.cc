@@ -20,9 +20,9 @@ bool IsFullRange(const AVFrame& frame) {
          frame.format == AV_PIX_FMT_YUVJ420P;
 }
 
-// What swscale calls the matrix of the frame.
-int MatrixOf(const AVFrame& frame) {
-  switch (frame.colorspace) {
+// What swscale calls the matrix.
+int MatrixOf(AVColorSpace matrix) {
+  switch (matrix) {
     case AVCOL_SPC_BT709:
       return SWS_CS_ITU709;
     case AVCOL_SPC_BT2020_NCL:
@@ -39,11 +39,11 @@ int MatrixOf(const AVFrame& frame) {
 
 }  // namespace
 
-YuvWeights WeightsOf(const AVFrame& frame) {
+YuvWeights WeightsOf(AVColorSpace matrix, bool full_range) {
   // Of red and blue in luma.
   double kr = 0.299;
   double kb = 0.114;
-  switch (MatrixOf(frame)) {
+  switch (MatrixOf(matrix)) {
     case SWS_CS_ITU709:
       kr = 0.2126, kb = 0.0722;
       break;
@@ -59,7 +59,11 @@ YuvWeights WeightsOf(const AVFrame& frame) {
     default:
       break;
   }
-  return MakeYuvWeights(kr, kb, IsFullRange(frame));
+  return MakeYuvWeights(kr, kb, full_range);
+}
+
+YuvWeights WeightsOf(const AVFrame& frame) {
+  return WeightsOf(frame.colorspace, IsFullRange(frame));
 }
 
 namespace {
@@ -128,7 +132,7 @@ absl::Status FrameRgb::Scale(const AVFrame& frame, uint8_t* rgb) {
         absl::StrCat("frames of pixel format ", name == nullptr ? "?" : name,
                      " cannot be converted to RGB"));
   }
-  const int* table = sws_getCoefficients(MatrixOf(frame));
+  const int* table = sws_getCoefficients(MatrixOf(frame.colorspace));
   sws_setColorspaceDetails(scaler_.get(), table, IsFullRange(frame), table,
                            /*dstRange=*/1, 0, 1 << 16, 1 << 16);
   uint8_t* const planes[4] = {rgb, nullptr, nullptr, nullptr};

@@ -26,7 +26,8 @@ class FrameRgb {
   AvPtr<SwsContext> scaler_;
 };
 
-// By matrix and range of the frame, as above.
+// By matrix and range, as above.
+YuvWeights WeightsOf(AVColorSpace matrix, bool full_range);
 YuvWeights WeightsOf(const AVFrame& frame);
 
 // The fast one. REQUIRES: a frame of 8-bit 4:2:0.

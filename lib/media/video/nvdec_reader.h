@@ -12,13 +12,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/media/video/nvdec_counts.h"
 #include "lib/media/video/video_info.h"
 
 namespace feedrate {
 
-// One thread's decoder, which goes from file to file: an engine's session costs
-// more than a clip, so it is kept for the next file of the same kind. Not
-// thread-safe; different ones may be used at once.
+// One thread's decoder, which goes from file to file with one session of the
+// engine: to make a session takes longer than a clip. Not thread-safe;
+// different ones may be used at once.
 //
 //   ASSIGN_OR_RETURN(auto reader, NvdecReader::Create(stream));
 //   ASSIGN_OR_RETURN(const VideoInfo info, reader->Open(path));
@@ -35,8 +36,8 @@ class NvdecReader {
   virtual absl::StatusOr<VideoInfo> Open(const std::string& path) = 0;
 
   // Writes frames of the open file to device memory, as ClipReader::Read does
-  // on the host, and is done when it returns. A frame that the engine does not
-  // decode (10 bits, 4:4:4, a codec that it lacks) is decoded by the CPU and
+  // on the host, and is done when it returns. Frames of a file that is not the
+  // engine's (10 bits, 4:4:4, a codec that it lacks) are decoded by the CPU and
   // copied. `rgb` null: frames are decoded and dropped, which is what the
   // engine costs alone.
   virtual absl::Status Read(const std::vector<int64_t>& frames,
@@ -45,6 +46,7 @@ class NvdecReader {
   // Frames of clips so far that an engine decoded, and that the CPU did.
   virtual int64_t engine_frames() const = 0;
   virtual int64_t cpu_frames() const = 0;
+  virtual const NvdecCounts& counts() const = 0;
 };
 
 }  // namespace feedrate

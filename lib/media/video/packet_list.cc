@@ -215,6 +215,15 @@ void PacketList::Order() {
   }
 }
 
+void PacketList::NumberFrames() {
+  for (int64_t i = 0; i < size(); ++i) {
+    packets_[ordered_ ? by_time_[i] : i].frame = i;
+  }
+  for (const Entry& entry : packets_) {
+    if (entry.packet != nullptr) entry.packet->pts = entry.frame;
+  }
+}
+
 void PacketList::FindKeys() {
   key_before_.resize(packets_.size());
   int64_t key = 0;
@@ -237,6 +246,7 @@ absl::StatusOr<std::unique_ptr<PacketList>> PacketList::Open(
   RETURN_IF_ERROR(list->OpenStream());
   RETURN_IF_ERROR(list->Scan());
   list->Order();
+  list->NumberFrames();
   list->FindKeys();
   return list;
 }
@@ -254,7 +264,8 @@ absl::Status PacketList::ReadAgain(int64_t packet) {
       return absl::InvalidArgumentError("became shorter while it was read");
     }
   }
-  current_->pts = current_->dts = packet;
+  current_->pts = packets_[packet].frame;
+  current_->dts = packet;
   return absl::OkStatus();
 }
 

@@ -45,12 +45,15 @@ class PacketList {
   // ordered().
   int64_t KeyBefore(int64_t packet) const { return key_before_[packet]; }
 
-  // The packet, valid until the next call. Its pts is its number.
+  // The packet, valid until the next call. Its dts is its number, and its pts
+  // that of its frame; where the order is not known, of the packet again.
   absl::StatusOr<AVPacket*> Get(int64_t packet);
 
  private:
   struct Entry {
     int64_t pts = 0;
+    // That its frame is shown as.
+    int64_t frame = 0;
     bool is_key = false;
     AvPtr<AVPacket> packet;  // Null when not held.
   };
@@ -64,6 +67,7 @@ class PacketList {
   absl::StatusOr<bool> ReadNext(AVPacket* packet);
   absl::Status ReadAgain(int64_t packet);
   void Order();
+  void NumberFrames();
   bool ShownAsStored() const;
   void FindKeys();
 

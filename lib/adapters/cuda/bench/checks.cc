@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -387,6 +389,18 @@ std::vector<float> Run(RecipeBatch batch) {
   return values;
 }
 
+// Samples as they lie in the output: number i at places[i].
+std::vector<float> Scattered(const std::vector<float>& samples,
+                             const std::vector<int>& places) {
+  const size_t values = samples.size() / places.size();
+  std::vector<float> scattered(samples.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    std::copy_n(samples.begin() + i * values, values,
+                scattered.begin() + places[i] * values);
+  }
+  return scattered;
+}
+
 void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
                        ImageSize to) {
   ByteBatch in(sizes_, true);
@@ -411,7 +425,16 @@ void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
   const float std[3] = {0.229f, 0.224f, 0.225f};
   std::copy(mean, mean + 3, batch.mean);
   std::copy(std, std + 3, batch.std);
-  const std::vector<float> expected = HostRecipe(images, recipes, batch);
+  std::vector<float> expected = HostRecipe(images, recipes, batch);
+  std::vector<int> places(batch.count);
+  std::iota(places.begin(), places.end(), 0);
+  std::shuffle(places.begin(), places.end(), random_);
+  const Buffer<int> places_d(places);
+  // With and without.
+  if (batch.mixes || batch.element == Element::kFloat16) {
+    batch.places = places_d.data();
+    expected = Scattered(expected, places);
+  }
   // A byte's step, amplified by jitter; a blur may be one step off more often.
   const bool bytes_again =
       batch.sampling != Sampling::kCrop || batch.colours || batch.thirds;

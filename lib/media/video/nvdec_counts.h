@@ -1,0 +1,21 @@
+// What an engine has done so far.
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_COUNTS_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_COUNTS_H_
+
+#include <cstdint>
+
+namespace feedrate {
+
+struct NvdecCounts {
+  // Decoders made, which is what takes long, and those given another size.
+  int64_t created = 0;
+  int64_t reconfigured = 0;
+  // Pictures decoded, whether wanted or for others that need them, and left
+  // out.
+  int64_t decoded = 0;
+  int64_t skipped = 0;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_COUNTS_H_

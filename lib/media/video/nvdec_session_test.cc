@@ -1,0 +1,261 @@
+#include "lib/media/video/nvdec_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/media/video/av.h"
+#include "lib/media/video/clip_reader.h"
+#include "lib/media/video/clip_rule.h"
+#include "lib/media/video/clip_walk.h"
+#include "lib/media/video/fake_nvcuvid.h"
+#include "lib/media/video/frame_decoder.h"
+#include "lib/media/video/nv12_math.h"
+#include "lib/media/video/packet_list.h"
+#include "lib/media/video/synthetic_video.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kFrames = 40;
+
+std::string Encode(const std::string& container, const std::string& codec,
+                   int b_frames, const std::string& pixel_format = "yuv420p") {
+  EncodeOptions options;
+  options.container = container;
+  options.codec = codec;
+  options.b_frames = b_frames;
+  options.pixel_format = pixel_format;
+  options.width = 162;
+  options.height = 122;
+  options.frames = kFrames;
+  return EncodeVideo(options, 5).value();
+}
+
+// Frames of a file through a session. The walk is as in nvdec_reader.cc, and
+// the conversion the kernel's.
+absl::StatusOr<std::vector<uint8_t>> ReadBySession(
+    const std::string& file, const std::vector<int64_t>& frames,
+    NvdecSession* session) {
+  const auto walk =
+      ClipWalk::Open({"", file},
+                     [session](const AVCodecParameters& parameters)
+                         -> absl::StatusOr<FrameDecoder*> {
+                       const absl::Status begun = session->Begin(parameters);
+                       if (!begun.ok()) return begun;
+                       return session;
+                     });
+  if (!walk.ok()) return walk.status();
+  const int64_t bytes = FrameBytesOf((*walk)->info());
+  std::vector<uint8_t> rgb(frames.size() * bytes);
+  const auto put = [&](const DecodedFrame& frame, size_t first, size_t count) {
+    const Nv12Frame& nv12 = *frame.on_device;
+    for (size_t i = first; i < first + count; ++i) {
+      uint8_t* const out = rgb.data() + i * bytes;
+      for (int y = 0; y < nv12.height; ++y) {
+        for (int x = 0; x < nv12.width; x += kNv12Pixels) {
+          Nv12Quad(nv12, x, y, out + 3 * (int64_t{y} * nv12.width + x));
+        }
+      }
+    }
+    return absl::OkStatus();
+  };
+  const absl::Status read = (*walk)->Read(frames, put);
+  if (!read.ok()) return read;
+  return rgb;
+}
+
+std::vector<uint8_t> ReadByCpu(const std::string& file,
+                               const std::vector<int64_t>& frames) {
+  const auto reader = ClipReader::OpenBytes(file, 1);
+  std::vector<uint8_t> rgb(frames.size() * (*reader)->FrameBytes());
+  EXPECT_TRUE((*reader)->Read(frames, rgb.data()).ok());
+  return rgb;
+}
+
+std::vector<std::vector<int64_t>> Clips() {
+  std::vector<std::vector<int64_t>> clips = {
+      {0}, {kFrames - 1}, {7, 7, 8}, {1, kFrames / 2, kFrames - 1}};
+  for (const ClipRule rule : {ClipRule::kUniform, ClipRule::kConsecutive}) {
+    clips.push_back(ClipFrames(rule, kFrames, 16, 3, 0));
+  }
+  return clips;
+}
+
+struct Kind {
+  const char* container;
+  const char* codec;
+  int b_frames;
+};
+
+class NvdecSessionKindTest : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(NvdecSessionKindTest, FramesAreThoseOfTheCpu) {
+  const Kind& kind = GetParam();
+  FakeNvcuvid nvcuvid;
+  {
+    NvdecSession session(nvcuvid.library(), nullptr);
+    const std::string file = Encode(kind.container, kind.codec, kind.b_frames);
+    for (const std::vector<int64_t>& clip : Clips()) {
+      const auto rgb = ReadBySession(file, clip, &session);
+      ASSERT_TRUE(rgb.ok()) << rgb.status();
+      EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+    }
+    // One decoder for all, a parser for each.
+    EXPECT_EQ(session.counts().created, 1);
+    EXPECT_EQ(nvcuvid.created_parsers, static_cast<int>(Clips().size()));
+    EXPECT_EQ(nvcuvid.parsers, 1);
+    EXPECT_EQ(nvcuvid.mapped, 0);
+  }
+  EXPECT_EQ(nvcuvid.parsers, 0);
+  EXPECT_EQ(nvcuvid.decoders, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, NvdecSessionKindTest,
+    ::testing::Values(Kind{"mp4", "libx264", 3}, Kind{"mov", "libx264", 0},
+                      Kind{"mkv", "libx264", 2},
+                      // Frames are told by counting.
+                      Kind{"avi", "libx264", 2}, Kind{"avi", "mpeg4", 2},
+                      Kind{"avi", "mpeg4", 0}, Kind{"mp4", "mpeg4", 2}),
+    [](const ::testing::TestParamInfo<Kind>& info) {
+      return absl::StrCat(info.param.container, info.param.codec,
+                          info.param.b_frames);
+    });
+
+TEST(NvdecSessionTest, TimesRiseWithinARow) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  for (const std::vector<int64_t>& clip : Clips()) {
+    ASSERT_TRUE(ReadBySession(file, clip, &session).ok());
+  }
+  EXPECT_TRUE(nvcuvid.times_rise);
+}
+
+TEST(NvdecSessionTest, EachRowOfPacketsIsDrained) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  // Key frames are 0, 12, 24, 36: three rows.
+  ASSERT_TRUE(
+      ReadBySession(Encode("mp4", "libx264", 0), {1, 13, 37}, &session).ok());
+  EXPECT_EQ(nvcuvid.ends, 3);
+  EXPECT_EQ(session.counts().created, 1);
+}
+
+TEST(NvdecSessionTest, WhatNothingNeedsIsLeftOut) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  ASSERT_TRUE(ReadBySession(file, {11}, &session).ok());
+  EXPECT_GT(session.counts().skipped, 0);
+  EXPECT_LT(session.counts().decoded, 12);
+  // They are shown to us all the same, and nobody takes them.
+  EXPECT_EQ(session.counts().skipped + session.counts().decoded, nvcuvid.shown);
+  std::vector<int64_t> all(kFrames);
+  for (int64_t i = 0; i < kFrames; ++i) all[i] = i;
+  const int64_t skipped = session.counts().skipped;
+  ASSERT_TRUE(ReadBySession(file, all, &session).ok());
+  EXPECT_EQ(session.counts().skipped, skipped);
+}
+
+TEST(NvdecSessionTest, PicturesMayBeginInsideTheirSurface) {
+  FakeNvcuvid nvcuvid;
+  nvcuvid.left = 16;
+  nvcuvid.top = 6;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 2);
+  const auto rgb = ReadBySession(file, {3, 30}, &session);
+  ASSERT_TRUE(rgb.ok()) << rgb.status();
+  EXPECT_TRUE(*rgb == ReadByCpu(file, {3, 30}));
+}
+
+TEST(NvdecSessionTest, OtherStreamsAreNotItsOwn) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string good = Encode("mp4", "libx264", 0);
+  ASSERT_TRUE(ReadBySession(good, {3}, &session).ok());
+  for (const std::string& file : {Encode("mp4", "libx264", 2, "yuv444p"),
+                                  Encode("avi", "mjpeg", 0, "yuvj420p")}) {
+    const auto rgb = ReadBySession(file, {3}, &session);
+    EXPECT_TRUE(absl::IsUnimplemented(rgb.status())) << rgb.status();
+  }
+  // The decoder is still there.
+  ASSERT_TRUE(ReadBySession(good, {3}, &session).ok());
+  EXPECT_EQ(session.counts().created, 1);
+}
+
+TEST(NvdecSessionTest, DamageNamesItsFrame) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 2);
+  nvcuvid.damaged = {5};
+  // Nobody looks at it.
+  EXPECT_TRUE(ReadBySession(file, {4, 6}, &session).ok());
+  const auto rgb = ReadBySession(file, {4, 5, 6}, &session);
+  EXPECT_TRUE(absl::IsInvalidArgument(rgb.status()));
+  EXPECT_EQ(rgb.status().message(), "frame 5 is damaged");
+  EXPECT_EQ(nvcuvid.mapped, 0);
+  EXPECT_EQ(nvcuvid.decoders, 0);
+  // It starts anew.
+  nvcuvid.damaged = {};
+  EXPECT_TRUE(ReadBySession(file, {4, 5, 6}, &session).ok());
+  EXPECT_EQ(session.counts().created, 2);
+}
+
+struct Failing {
+  int FakeNvcuvid::*code;
+  int value;
+  const char* call;
+  absl::StatusCode status;
+};
+
+TEST(NvdecSessionTest, FailuresNameTheirCall) {
+  const std::string file = Encode("mp4", "libx264", 2);
+  for (const Failing& failing :
+       {Failing{&FakeNvcuvid::create_result, 2, "cuvidCreateDecoder",
+                absl::StatusCode::kResourceExhausted},
+        Failing{&FakeNvcuvid::decode_result, 700, "cuvidDecodePicture",
+                absl::StatusCode::kInternal},
+        Failing{&FakeNvcuvid::map_result, 400, "cuvidMapVideoFrame64",
+                absl::StatusCode::kInternal},
+        Failing{&FakeNvcuvid::create_parser_result, 801,
+                "cuvidCreateVideoParser", absl::StatusCode::kInternal},
+        Failing{&FakeNvcuvid::parse_result, 1, "cuvidParseVideoData",
+                absl::StatusCode::kInvalidArgument}}) {
+    SCOPED_TRACE(failing.call);
+    FakeNvcuvid nvcuvid;
+    NvdecSession session(nvcuvid.library(), nullptr);
+    nvcuvid.*failing.code = failing.value;
+    const auto rgb = ReadBySession(file, {4}, &session);
+    EXPECT_EQ(rgb.status().code(), failing.status);
+    EXPECT_THAT(std::string(rgb.status().message()),
+                AllOf(HasSubstr(failing.call),
+                      HasSubstr(absl::StrCat("error ", failing.value))));
+    EXPECT_EQ(nvcuvid.decoders, 0);
+    EXPECT_EQ(nvcuvid.parsers, 0);
+    EXPECT_EQ(nvcuvid.mapped, 0);
+    nvcuvid.*failing.code = 0;
+    EXPECT_TRUE(ReadBySession(file, {4}, &session).ok());
+  }
+}
+
+TEST(NvdecSessionTest, AfterAFailureAFileIsBegunAnew) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  EXPECT_TRUE(absl::IsFailedPrecondition(session.Drain(nullptr)));
+}
+
+}  // namespace
+}  // namespace feedrate
