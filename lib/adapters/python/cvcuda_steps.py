@@ -7,6 +7,7 @@ depends on the size of the image, so steps are made for each size.
 """
 
 import math
+import types
 from typing import NamedTuple
 
 
@@ -61,6 +62,17 @@ _WARP = {
     # Not every warp has a default.
     "border_value": Vector((0, 0, 0)),
 }
+
+
+def exported(tensor):
+    """A tensor of torch for CV-CUDA to wrap, which need not wait for it: both
+    work on one stream. Torch names none that CV-CUDA would know, and it would
+    wait for the whole device in each call."""
+    interface = {**tensor.__cuda_array_interface__, "version": 3, "stream": -1}
+    # The tensor comes along, so that its memory stays.
+    return types.SimpleNamespace(
+        tensor=tensor, __cuda_array_interface__=interface
+    )
 
 
 def make(native_op, params):

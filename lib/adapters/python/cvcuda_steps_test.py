@@ -177,6 +177,19 @@ class CvcudaStepsTest(unittest.TestCase):
         self.assertEqual(made[0].arguments["brightness"], 0.5)
         self.assertEqual(made[1].arguments, {"saturation": 0.8})
 
+    def test_nobody_waits_for_a_tensor_of_the_same_stream(self):
+        class Tensor:
+            __cuda_array_interface__ = {"data": (16, False), "version": 2}
+
+        tensor = Tensor()
+        shared = cv.exported(tensor)
+        self.assertIs(shared.tensor, tensor)
+        self.assertEqual(
+            shared.__cuda_array_interface__,
+            {"data": (16, False), "version": 3, "stream": -1},
+        )
+        self.assertNotIn("stream", tensor.__cuda_array_interface__)
+
     def test_every_transform_calls_what_there_is(self):
         called = set()
         for native_op, params in entries():

@@ -42,7 +42,7 @@ class _Held:
 
         self.tensor = tensor
         layout = "NHWC" if tensor.ndim == 4 else "HWC"
-        self.wrapped = cvcuda.as_tensor(tensor, layout)
+        self.wrapped = cvcuda.as_tensor(cvcuda_steps.exported(tensor), layout)
         self.nbytes = tensor.nbytes
 
 
