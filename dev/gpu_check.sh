@@ -291,7 +291,7 @@ nvdec_sanitizer() {
     title "compute-sanitizer $tool, NVDEC"
     # 4: it has said that there is no engine.
     check "$tool nvdec" bash -c "compute-sanitizer --tool $tool \
-      --error-exitcode 9 bin/nvdec_check --videos=1 --timed=1 | tail -22
+      --error-exitcode 9 bin/nvdec_check --videos=1 --timed=1 | tail -24
       code=\${PIPESTATUS[0]}; exit \$((code == 4 ? 0 : code))"
   done
 }
