@@ -43,7 +43,7 @@ class DriverDevice:
     """The first device. A library that waits for its work before it returns is
     timed rightly whatever its streams are."""
 
-    def __init__(self, driver=None, clock=nvml.Clock):
+    def __init__(self, driver=None, clock=nvml.Clock, memory=nvml.Memory):
         self._driver = driver or Driver()
         self._driver.call("cuInit", 0)
         device = ctypes.c_int()
@@ -57,6 +57,11 @@ class DriverDevice:
         self._begin = self._event()
         self._end = self._event()
         self._free_at_first, _ = self._memory()
+        try:
+            self._of_process = memory()
+        except (OSError, AttributeError):
+            self._of_process = None
+        self._own_at_first = self._own()
         try:
             self._clock = clock(self._bus_id(device))
         except (OSError, AttributeError):
@@ -83,11 +88,16 @@ class DriverDevice:
         """Pools grow and stay, so the last look is the peak."""
 
     def peaks(self):
-        """(allocated, reserved) bytes: what is gone from the device since this
-        was made. Pools are not told apart: all of it is both."""
-        free, _ = self._memory()
-        taken = max(self._free_at_first - free, 0)
-        return taken, taken
+        """(allocated, reserved) bytes that this process has taken since this
+        was made; where that is not known, everybody. Pools are not told apart:
+        all of it is both."""
+        own = self._own()
+        if own is not None and self._own_at_first is not None:
+            taken = own - self._own_at_first
+        else:
+            free, _ = self._memory()
+            taken = self._free_at_first - free
+        return max(taken, 0), max(taken, 0)
 
     def free_memory(self):
         """What is free, in words."""
@@ -104,6 +114,9 @@ class DriverDevice:
         event = ctypes.c_void_p()
         self._driver.call("cuEventCreate", ctypes.byref(event), 0)
         return event
+
+    def _own(self):
+        return self._of_process.own() if self._of_process else None
 
     def _memory(self):
         free, total = ctypes.c_size_t(), ctypes.c_size_t()

@@ -59,13 +59,20 @@ class FakeClock:
         return 1900, 4
 
 
+class FakeMemory:
+    used = None
+
+    def own(self):
+        return self.used
+
+
 class DriverDeviceTest(unittest.TestCase):
     def setUp(self):
         self.library = FakeLibrary()
 
-    def device(self, clock=FakeClock):
+    def device(self, clock=FakeClock, memory=FakeMemory):
         return driver_device.DriverDevice(
-            driver_device.Driver(self.library), clock
+            driver_device.Driver(self.library), clock, memory
         )
 
     def test_a_sample_lies_between_two_events(self):
@@ -91,6 +98,21 @@ class DriverDeviceTest(unittest.TestCase):
         self.assertEqual(
             device.free_memory(), "100.01 GiB of 140.00 GiB is free"
         )
+
+    def test_memory_of_the_process_where_it_is_known(self):
+        memory = FakeMemory()
+        memory.used = 500 << 20  # The context.
+        device = self.device(memory=lambda: memory)
+        memory.used += 7 << 20
+        self.library.free += 9 << 20  # Somebody else's.
+        self.assertEqual(device.peaks(), (7 << 20, 7 << 20))
+
+        def none():
+            raise OSError("no NVML")
+
+        device = self.device(memory=none)
+        self.library.free -= 2 << 20
+        self.assertEqual(device.peaks(), (2 << 20, 2 << 20))
 
     def test_clocks_where_they_can_be_read(self):
         device = self.device()

@@ -4,6 +4,7 @@ lib/machine/gpu_clock.h is the same in C++.
 """
 
 import ctypes
+import os
 
 _LIBRARIES = (
     "libnvidia-ml.so.1",
@@ -11,6 +12,8 @@ _LIBRARIES = (
     "/usr/lib/wsl/lib/libnvidia-ml.so.1",
 )
 _PROCESSORS = 1
+_MOST_PROCESSES = 64
+_NOT_KNOWN = 2**64 - 1
 
 
 class Clock:
@@ -53,12 +56,22 @@ class _MemoryInfo(ctypes.Structure):
     ]
 
 
-class Memory:
-    """What has been taken of the first GPU since this was made: everybody's, so
-    right where nobody else uses it."""
+class _ProcessInfo(ctypes.Structure):
+    _fields_ = [
+        ("pid", ctypes.c_uint),
+        ("used", ctypes.c_ulonglong),
+        ("gpu_instance", ctypes.c_uint),
+        ("compute_instance", ctypes.c_uint),
+    ]
 
-    def __init__(self, libraries=_LIBRARIES):
-        self._nvml = _load(libraries)
+
+class Memory:
+    """What this process has of the first GPU, its context included. Where the
+    driver does not tell processes apart: what everybody has taken since this
+    was made, which is right where nobody else uses it."""
+
+    def __init__(self, library=None):
+        self._nvml = library or _load(_LIBRARIES)
         _check(self._nvml.nvmlInit_v2(), "nvmlInit")
         self._device = ctypes.c_void_p()
         _check(
@@ -70,7 +83,25 @@ class Memory:
         self._before = self._used()
 
     def taken(self):
-        return max(self._used() - self._before, 0)
+        own = self.own()
+        return max(self._used() - self._before, 0) if own is None else own
+
+    def own(self):
+        """Of this process alone; None where it is not known."""
+        processes = (_ProcessInfo * _MOST_PROCESSES)()
+        count = ctypes.c_uint(_MOST_PROCESSES)
+        try:
+            code = self._nvml.nvmlDeviceGetComputeRunningProcesses_v3(
+                self._device, ctypes.byref(count), processes
+            )
+        except AttributeError:  # An older driver.
+            return None
+        if code != 0:
+            return None
+        for process in processes[: count.value]:
+            if process.pid == os.getpid() and process.used != _NOT_KNOWN:
+                return process.used
+        return None
 
     def _used(self):
         info = _MemoryInfo()

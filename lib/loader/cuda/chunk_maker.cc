@@ -178,7 +178,8 @@ absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
     const absl::Status opened = Open(at, chunk.seed, &samples_[i]);
     if (opened.ok()) return opened;
     const SourceFile& file = context_.files[at];
-    if (!context_.skip_faults) {
+    // No memory is no fault of the file.
+    if (!context_.skip_faults || absl::IsResourceExhausted(opened)) {
       return absl::Status(opened.code(),
                           absl::StrCat(file.path, ": ", opened.message()));
     }
@@ -192,26 +193,37 @@ absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
                    " files behind it cannot be used"));
 }
 
-// What the engine decodes, to memory of its own.
-absl::Status ChunkMaker::DecodeOnDevice(int count) {
+// What the engine decodes, to memory of its own; what it refuses is the CPU's,
+// which also knows what is wrong with a file.
+absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
+  engine_samples_.clear();
   int64_t bytes = 0;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < chunk.piece.samples(); ++i) {
     Sample& sample = samples_[i];
     if (!sample.on_device) continue;
+    engine_samples_.push_back(i);
     sample.offset = bytes;
     bytes += Aligned(int64_t{3} * sample.size.height * sample.size.width);
   }
   RETURN_IF_ERROR(decoded_.Reserve(bytes + kAlign));
   files_.clear();
   images_.clear();
-  for (int i = 0; i < count; ++i) {
+  for (const int i : engine_samples_) {
     const Sample& sample = samples_[i];
-    if (!sample.on_device) continue;
     files_.push_back(sample.file);
     images_.push_back({decoded_.data() + sample.offset, sample.size.height,
                        sample.size.width, int64_t{3} * sample.size.width});
   }
-  return decoder_->Decode(files_, images_, stream_);
+  ASSIGN_OR_RETURN(const std::vector<int> refused,
+                   decoder_->Decode(files_, images_, stream_));
+  if (refused.empty()) return absl::OkStatus();
+  // It may have begun with one before it refused it.
+  RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream_), "the engine"));
+  by_engine_ = false;
+  for (const int i : refused) {
+    RETURN_IF_ERROR(OpenUsable(chunk, engine_samples_[i]));
+  }
+  return absl::OkStatus();
 }
 
 // Images, recipes and places, as they will be on the device.
@@ -229,12 +241,10 @@ void ChunkMaker::Describe(const Chunk& chunk) {
   }
 }
 
-// Decodes on the device what is to be decoded there, and sends the rest with
-// the descriptions in one copy.
+// What the CPU decoded and the descriptions, in one copy.
 absl::Status ChunkMaker::Upload(const Chunk& chunk) {
   const Stopwatch watch(&times_.augment_s);
   RETURN_IF_ERROR(device_.ReserveExactly(host_.bytes() + kAlign));
-  if (by_engine_) RETURN_IF_ERROR(DecodeOnDevice(chunk.piece.samples()));
   Describe(chunk);
   return CudaStatus(cudaMemcpyAsync(device_.data(), host_.data(), host_bytes_,
                                     cudaMemcpyHostToDevice, stream_),
@@ -254,33 +264,30 @@ absl::Status ChunkMaker::Launch(const Chunk& chunk) {
   return CudaStatus(cudaStreamSynchronize(stream_), "the recipe");
 }
 
-absl::Status ChunkMaker::TryToMake(const Chunk& chunk, bool by_engine) {
-  by_engine_ = by_engine;
+absl::Status ChunkMaker::TryToMake(const Chunk& chunk) {
+  by_engine_ = !by_cpu();
   faults_.clear();
   host_bytes_ = Head::Bytes(chunk.piece.samples());
   RETURN_IF_ERROR(host_.Reserve(host_bytes_));
   for (int i = 0; i < chunk.piece.samples(); ++i) {
     RETURN_IF_ERROR(OpenUsable(chunk, i));
   }
-  absl::Status made = Upload(chunk);
-  if (made.ok()) made = Launch(chunk);
-  // What was enqueued before it failed still reads our memory.
-  if (!made.ok()) cudaStreamSynchronize(stream_);
-  return made;
+  if (by_engine_) {
+    const Stopwatch watch(&times_.decode_s);
+    RETURN_IF_ERROR(DecodeOnDevice(chunk));
+  }
+  RETURN_IF_ERROR(Upload(chunk));
+  return Launch(chunk);
 }
 
 absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults) {
   samples_.resize(std::max<size_t>(samples_.size(), chunk.piece.samples()));
-  absl::Status made = TryToMake(chunk, /*by_engine=*/decoder_ != nullptr);
-  // The engine says of a batch that something in it is wrong, and not in which
-  // file. The CPU knows, and decodes the others. It also says at times that it
-  // has no memory while there is plenty; where there is none, the second try
-  // finds that out.
-  if (decoder_ != nullptr &&
-      (absl::IsDataLoss(made) || absl::IsResourceExhausted(made))) {
-    made = TryToMake(chunk, /*by_engine=*/false);
+  const absl::Status made = TryToMake(chunk);
+  if (!made.ok()) {
+    // What was enqueued before it failed still reads our memory.
+    cudaStreamSynchronize(stream_);
+    return made;
   }
-  if (!made.ok()) return made;
   for (ItemFault& fault : faults_) faults->Add(std::move(fault));
   return absl::OkStatus();
 }

@@ -97,11 +97,11 @@ class ChunkMaker {
   absl::Status OpenUsable(const Chunk& chunk, int i);
   absl::Status ReserveHost(int64_t bytes, FusedSize image);
   absl::Status DecodeOnHost(Sample* sample);
-  absl::Status DecodeOnDevice(int count);
+  absl::Status DecodeOnDevice(const Chunk& chunk);
   void Describe(const Chunk& chunk);
   absl::Status Upload(const Chunk& chunk);
   absl::Status Launch(const Chunk& chunk);
-  absl::Status TryToMake(const Chunk& chunk, bool by_engine);
+  absl::Status TryToMake(const Chunk& chunk);
 
   const ChunkContext& context_;
   std::unique_ptr<NvJpegDecoder> decoder_;
@@ -119,8 +119,10 @@ class ChunkMaker {
   DeviceBlock device_;
   // Of the engine.
   DeviceBlock decoded_;
+  // What it decodes: files, their images, and which samples they are.
   std::vector<absl::string_view> files_;
   std::vector<fused::ByteImage> images_;
+  std::vector<int> engine_samples_;
   ChunkTimes times_;
 };
 

@@ -91,7 +91,11 @@ class Decoding {
 
   // Decodes them all once, and waits.
   absl::Status Run() {
-    RETURN_IF_ERROR(decoder_->Decode(files_, images_, stream_));
+    ASSIGN_OR_RETURN(const std::vector<int> refused,
+                     decoder_->Decode(files_, images_, stream_));
+    if (!refused.empty()) {
+      return absl::DataLossError("an engine does not decode all files");
+    }
     return CudaStatus(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   }
   int64_t count() const { return static_cast<int64_t>(files_.size()); }

@@ -12,7 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/adapters/cuda/device_memory.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/cuda/decode_parts.h"
 
 namespace feedrate {
 namespace {
@@ -97,17 +99,10 @@ NvJpegDecoder::~NvJpegDecoder() {
   if (handle_ != nullptr) library_.destroy(handle_);
 }
 
-absl::Status NvJpegDecoder::Decode(const std::vector<absl::string_view>& files,
-                                   const std::vector<fused::ByteImage>& images,
-                                   cudaStream_t stream) {
+absl::StatusOr<std::vector<int>> NvJpegDecoder::Decode(
+    const std::vector<absl::string_view>& files,
+    const std::vector<fused::ByteImage>& images, cudaStream_t stream) {
   const int count = static_cast<int>(files.size());
-  if (count == 0) return absl::OkStatus();
-  if (count != batch_size_) {
-    RETURN_IF_ERROR(Check(library_.batched_initialize(handle_, state_, count, 1,
-                                                      kNvjpegInterleavedRgb),
-                          "nvjpegDecodeBatchedInitialize"));
-    batch_size_ = count;
-  }
   data_.resize(count);
   lengths_.resize(count);
   destinations_.assign(count, NvjpegImage());
@@ -117,14 +112,37 @@ absl::Status NvJpegDecoder::Decode(const std::vector<absl::string_view>& files,
     destinations_[i].channel[0] = images[i].data;
     destinations_[i].pitch[0] = static_cast<size_t>(images[i].stride);
   }
-  const absl::Status decoded = Check(
-      library_.decode_batched(handle_, state_, data_.data(), lengths_.data(),
-                              destinations_.data(), stream),
-      "nvjpegDecodeBatched");
-  if (decoded.ok() || absl::IsResourceExhausted(decoded)) return decoded;
+  bool is_first = true;
+  return DecodeInParts(count, [&](int first, int size) -> absl::Status {
+    // Parts share the state's memory.
+    if (!is_first) {
+      RETURN_IF_ERROR(
+          CudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
+    }
+    is_first = false;
+    return DecodeSome(first, size, stream);
+  });
+}
+
+absl::Status NvJpegDecoder::DecodeSome(int first, int count,
+                                       cudaStream_t stream) {
+  if (count != batch_size_) {
+    RETURN_IF_ERROR(Check(library_.batched_initialize(handle_, state_, count, 1,
+                                                      kNvjpegInterleavedRgb),
+                          "nvjpegDecodeBatchedInitialize"));
+    batch_size_ = count;
+  }
+  const absl::Status decoded =
+      Check(library_.decode_batched(handle_, state_, data_.data() + first,
+                                    lengths_.data() + first,
+                                    destinations_.data() + first, stream),
+            "nvjpegDecodeBatched");
+  if (decoded.ok()) return decoded;
   // A file is broken, cut off, or of a kind or size that the engine does not
-  // know. The state begins anew.
+  // know; or, with status 5, all of them are more than it has room for, with
+  // memory left on the device. The state begins anew.
   batch_size_ = 0;
+  if (absl::IsResourceExhausted(decoded)) return decoded;
   return absl::DataLossError(decoded.message());
 }
 

@@ -50,15 +50,16 @@ class NvJpegDecoder {
   int engines() const { return engines_; }
 
   // Enqueues the decoding of whole files, which stay as they are until the
-  // stream is done, to images of RGB of their sizes. DataLoss: one of them is
-  // not to be decoded by it, and it does not say which. REQUIRES: baseline
-  // files of one or three components.
-  absl::Status Decode(const std::vector<absl::string_view>& files,
-                      const std::vector<fused::ByteImage>& images,
-                      cudaStream_t stream);
+  // stream is done, to images of RGB of their sizes. Returns the numbers of
+  // those that it does not decode: broken, cut off, or more than it has memory
+  // for. REQUIRES: baseline files of one or three components.
+  absl::StatusOr<std::vector<int>> Decode(
+      const std::vector<absl::string_view>& files,
+      const std::vector<fused::ByteImage>& images, cudaStream_t stream);
 
  private:
   explicit NvJpegDecoder(const NvJpeg& library) : library_(library) {}
+  absl::Status DecodeSome(int first, int count, cudaStream_t stream);
 
   const NvJpeg& library_;
   NvjpegHandle handle_ = nullptr;

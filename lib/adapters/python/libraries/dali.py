@@ -6,6 +6,8 @@ micro has no rows of it. Nothing here computes; loaders/recipes/dali.py makes
 the graph of a loader, dali_clips.py that of the decoder.
 """
 
+import functools
+
 import dali_clips
 import graph_library
 import nvidia.dali
@@ -24,8 +26,10 @@ def version():
     return nvidia.dali.__version__
 
 
+@functools.cache
 def device_of(name):
-    """What times the device of that name."""
+    """What times the device of that name. One in a process: what DALI keeps
+    from job to job counts in each."""
     if name != "cuda":
         raise ValueError(f"no device {name!r} in this worker")
     # Not at the top: the server imports this file, and must stay off CUDA.
