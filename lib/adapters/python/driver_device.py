@@ -39,21 +39,32 @@ class Driver:
         raise RuntimeError(f"{name}: {known}")
 
 
+def use_first_device(driver):
+    """Its context, which runtime libraries in this process use too, becomes
+    this thread's. Returns the device."""
+    driver.call("cuInit", 0)
+    device = ctypes.c_int()
+    driver.call("cuDeviceGet", ctypes.byref(device), 0)
+    context = ctypes.c_void_p()
+    driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    driver.call("cuCtxSetCurrent", context)
+    return device
+
+
+def wait_for_device(driver=None):
+    """Until all that this process has begun on the first device is done."""
+    driver = driver or Driver()
+    use_first_device(driver)
+    driver.call("cuCtxSynchronize")
+
+
 class DriverDevice:
     """The first device. A library that waits for its work before it returns is
     timed rightly whatever its streams are."""
 
     def __init__(self, driver=None, clock=nvml.Clock, memory=nvml.Memory):
         self._driver = driver or Driver()
-        self._driver.call("cuInit", 0)
-        device = ctypes.c_int()
-        self._driver.call("cuDeviceGet", ctypes.byref(device), 0)
-        # The context that runtime libraries in this process use too.
-        context = ctypes.c_void_p()
-        self._driver.call(
-            "cuDevicePrimaryCtxRetain", ctypes.byref(context), device
-        )
-        self._driver.call("cuCtxSetCurrent", context)
+        device = use_first_device(self._driver)
         self._begin = self._event()
         self._end = self._event()
         self._free_at_first, _ = self._memory()

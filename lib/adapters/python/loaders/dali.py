@@ -5,6 +5,7 @@ items, as its users do: building takes 0.2 s, which an epoch of a thousand
 images would show.
 """
 
+import driver_device
 import numpy as np
 from loaders import processes
 from loaders.epoch import Batch
@@ -105,6 +106,9 @@ class Loader:
             if waiting:
                 self._pipeline.schedule_run()
                 waiting -= 1
+        if self._gpu:
+            # A batch is handed out while the device still works on it.
+            driver_device.wait_for_device()
         self._finished = True
 
     def _take(self, number):
