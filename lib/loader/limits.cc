@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
+#include "lib/loader/resized_crop.h"
 #include "lib/media/image_info.h"
 #include "lib/media/jpeg_region_options.h"
 #include "lib/media/jpeg_region_turbo.h"
@@ -75,8 +76,13 @@ bool LoadItem(const std::string& path, const LimitOptions& options,
   const absl::StatusOr<ImageInfo> info = decoder.Open(item->bytes);
   if (!info.ok()) return false;
   JpegRegion& region = item->region;
-  std::tie(region.x, region.width) = Place(info->width, options, random);
-  std::tie(region.y, region.height) = Place(info->height, options, random);
+  if (options.resized.has_value()) {
+    region =
+        DrawResizedCrop(*options.resized, info->height, info->width, random);
+  } else {
+    std::tie(region.x, region.width) = Place(info->width, options, random);
+    std::tie(region.y, region.height) = Place(info->height, options, random);
+  }
   std::vector<uint8_t> rgb(size_t{3} * region.width * region.height);
   return decoder.Decode(region, {}, rgb.data(), size_t{3} * region.width).ok();
 }
@@ -110,7 +116,10 @@ absl::StatusOr<double> DecodeLimit(const std::vector<std::string>& paths,
     std::vector<uint8_t> rgb;
   };
   std::vector<Thread> threads(Threads(options));
-  const size_t most = size_t{3} * options.crop * options.crop;
+  size_t most = 0;
+  for (const EncodedItem& item : items) {
+    most = std::max(most, size_t{3} * item.region.width * item.region.height);
+  }
   for (Thread& thread : threads) thread.rgb.resize(most);
   return BestRate(options, [&](int number, int64_t i) {
     Thread& thread = threads[number];

@@ -4,10 +4,12 @@
 #define FEEDRATE_LIB_LOADER_LIMITS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/loader/resized_crop.h"
 
 namespace feedrate {
 
@@ -20,6 +22,8 @@ struct LimitOptions {
   // centre.
   int crop = 224;
   bool centred = false;
+  // In the place of the crop: windows as a random-resized-crop draws them.
+  std::optional<ResizedCrop> resized;
   uint64_t seed = 1;
 };
 

@@ -42,6 +42,10 @@ TEST(LimitsTest, DecodesWhatCanBeDecoded) {
   LimitOptions centred = Short();
   centred.centred = true;
   EXPECT_GT(DecodeLimit(paths, centred).value(), 0);
+  LimitOptions resized = Short();
+  resized.crop = 8;  // Smaller than any of the windows.
+  resized.resized = {0.5, 1, 0.75, 4.0 / 3};
+  EXPECT_GT(DecodeLimit(paths, resized).value(), 0);
 }
 
 TEST(LimitsTest, NothingToDecode) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/limits.h"
+#include "lib/loader/resized_crop.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
 #include "lib/worker/loader_message.h"
@@ -56,17 +57,22 @@ std::optional<Limit> LoaderLimits::MeasureClips(
   return limit;
 }
 
-std::optional<Limit> LoaderLimits::Of(const LoaderSpec& spec,
-                                      const LoaderInputs::Input& input,
-                                      int processors) {
+std::optional<Limit> LoaderLimits::Of(
+    const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
+    const std::optional<ResizedCrop>& resized) {
   const bool in_memory = input.source == "corpus";
   LimitOptions options;
   options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
   options.crop = spec.crop;
   options.centred = spec.crop_position == "center";
-  const std::string key = absl::StrCat(
+  options.resized = resized;
+  std::string key = absl::StrCat(
       in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop, " ",
       options.centred, " ", spec.channels, " ", spec.batch_size);
+  if (resized.has_value()) {
+    absl::StrAppend(&key, " ", resized->least_area, " ", resized->most_area,
+                    " ", resized->least_ratio, " ", resized->most_ratio);
+  }
   const auto [entry, is_new] = known_.emplace(key, std::nullopt);
   if (is_new) {
     const std::vector<ClipFile>* const clips = input.decoded.files;
@@ -85,6 +91,14 @@ absl::StatusOr<DeviceLimits> LoaderLimits::OfDevice(
   ASSIGN_OR_RETURN(const DeviceLimits limits, measure());
   known_devices_.emplace(key, limits);
   return limits;
+}
+
+double LoaderLimits::CopyBytesPerSecond() const {
+  double fastest = 0;
+  for (const auto& [key, limits] : known_devices_) {
+    fastest = std::max(fastest, limits.copy_bytes_per_s);
+  }
+  return fastest;
 }
 
 void LoaderLimits::NoteEngine(int fd, int sessions, double clips_per_s) {

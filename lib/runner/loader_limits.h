@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/loader/resized_crop.h"
 #include "lib/media/video/clip_set.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
@@ -26,15 +27,19 @@ class LoaderLimits {
   // Of a scope that decodes: pure decoding of the pixels that the crop needs,
   // or of the clips' frames, on as many processors as there are workers. Of the
   // memory scope: a copy of the batch's bytes. Nothing where the data is no
-  // JPEG, or the recipe needs other pixels than the crop.
-  std::optional<Limit> Of(const LoaderSpec& spec,
-                          const LoaderInputs::Input& input, int processors);
+  // JPEG. `resized`: the recipe's own crop, where it is one that resizes.
+  std::optional<Limit> Of(
+      const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
+      const std::optional<ResizedCrop>& resized = std::nullopt);
 
   // What a GPU could do at most, by `key`: measured by `measure` the first
   // time.
   absl::StatusOr<DeviceLimits> OfDevice(
       const std::string& key,
       const std::function<absl::StatusOr<DeviceLimits>()>& measure);
+
+  // The fastest copy to a device that OfDevice has measured; 0: none.
+  double CopyBytesPerSecond() const;
 
   // Clips a second of the GPU's decoding engine, for the list of files in
   // descriptor `fd` and so many sessions. A decoder that can measure it notes

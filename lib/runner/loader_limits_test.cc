@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -44,6 +45,22 @@ TEST(LoaderLimitsTest, ADeviceIsMeasuredOnceAndAFailureIsTriedAgain) {
   ASSERT_TRUE(limits.OfDevice("a", works).ok());
   EXPECT_EQ(limits.OfDevice("a", fails)->copy_bytes_per_s, 5);
   EXPECT_EQ(calls, 2);
+}
+
+TEST(LoaderLimitsTest, TheFastestCopyIsForPeers) {
+  LoaderLimits limits(nullptr);
+  EXPECT_EQ(limits.CopyBytesPerSecond(), 0);
+  for (const double speed : {7.0, 5.0}) {
+    ASSERT_TRUE(limits
+                    .OfDevice(absl::StrCat(speed),
+                              [&]() -> absl::StatusOr<DeviceLimits> {
+                                DeviceLimits measured;
+                                measured.copy_bytes_per_s = speed;
+                                return measured;
+                              })
+                    .ok());
+  }
+  EXPECT_EQ(limits.CopyBytesPerSecond(), 7);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/loader/resized_crop.h"
 #include "lib/machine/gpu.h"
 #include "lib/machine/gpu_watch.h"
 #include "lib/machine/process_tree.h"
@@ -352,15 +353,28 @@ double LoaderWork::HalfOfEpoch() const {
   return per_item_s_ * static_cast<double>(input_.items) / hands / 2;
 }
 
+std::optional<ResizedCrop> LoaderWork::OwnResizedCrop() const {
+  if (!spec_.is_crop) return std::nullopt;
+  const absl::StatusOr<PrepareCommand> command =
+      PrepareCommandOfJob(context_.catalogue, job_);
+  return command.ok() ? ResizedCropOf(command->params) : std::nullopt;
+}
+
 std::optional<Limit> LoaderWork::LimitOfLoader() const {
+  const std::optional<ResizedCrop> resized = OwnResizedCrop();
+  // Decoded at a fraction of their size, images are other work.
+  const auto scaled = spec_.settings.find("scaled_decode");
+  if (resized.has_value() && scaled != spec_.settings.end() &&
+      scaled->second == "true") {
+    return std::nullopt;
+  }
   const std::optional<Limit> decode =
-      context_.loader_limits->Of(spec_, input_, UsableProcessors());
+      context_.loader_limits->Of(spec_, input_, UsableProcessors(), resized);
   if (!device_limits_.has_value()) {
+    const bool is_dali = job_.library() == "dali" && job_.device() == "cuda";
+    if (is_dali && !resized.has_value()) return LimitOfPeer();
     // What the CPU decodes is no limit where engines decode as well.
-    const bool has_engines =
-        job_.library() == "cuda" ||
-        (job_.library() == "dali" && job_.device() == "cuda");
-    return has_engines ? std::nullopt : decode;
+    return is_dali || job_.library() == "cuda" ? std::nullopt : decode;
   }
   DeviceLimitInput input;
   input.device = *device_limits_;
@@ -370,11 +384,30 @@ std::optional<Limit> LoaderWork::LimitOfLoader() const {
   } else if (decode.has_value()) {
     input.cpu_items_per_s = decode->throughput();
   }
-  const double files = static_cast<double>(input_.dataset.files());
-  input.item_bytes = LeastItemBytes(
-      spec_, /*copies_samples=*/spec_.scope == kCopyScope,
-      files > 0 ? static_cast<double>(input_.dataset.bytes()) / files : 0,
-      input.device);
+  const bool copies_samples = spec_.scope == kCopyScope;
+  // How many pixels its windows have is a matter of the draw.
+  if (!resized.has_value() || copies_samples) {
+    input.item_bytes =
+        LeastItemBytes(spec_, copies_samples, BytesOfFile(), input.device);
+  }
+  return LowestDeviceLimit(input);
+}
+
+double LoaderWork::BytesOfFile() const {
+  const auto files = static_cast<double>(input_.dataset.files());
+  return files > 0 ? static_cast<double>(input_.dataset.bytes()) / files : 0;
+}
+
+// What its decoder could do at most nobody knows, but files or pixels must get
+// to the device; how fast they can, one of our loaders has measured, if one ran
+// before.
+std::optional<Limit> LoaderWork::LimitOfPeer() const {
+  DeviceLimitInput input;
+  input.device.copy_bytes_per_s = context_.loader_limits->CopyBytesPerSecond();
+  DeviceLimits with_engines;
+  with_engines.engine_items_per_s = 1;
+  input.item_bytes = LeastItemBytes(spec_, /*copies_samples=*/false,
+                                    BytesOfFile(), with_engines);
   return LowestDeviceLimit(input);
 }
 
@@ -391,14 +424,9 @@ void LoaderWork::AddLimit(Row* row) const {
     gpu->set_engine_items_per_s(device_limits_->engine_items_per_s);
     gpu->set_copy_bytes_per_s(device_limits_->copy_bytes_per_s);
   }
-  const auto& partial =
-      context_.catalogue.policy().coverage().partial_transforms();
-  // They read or deliver other pixels than the crop that the limits are for.
-  const bool is_other = std::find(partial.begin(), partial.end(),
-                                  job_.transform()) != partial.end();
   const double engine = EngineItemsPerSecond();
   if (engine > 0) return SetLimit(kEngineLimit, engine, row);
-  if (is_other || IsNullJob(job_)) return;
+  if (IsNullJob(job_)) return;
   const std::optional<Limit> limit = LimitOfLoader();
   if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);
 }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/loader/resized_crop.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/child_subject.h"
 #include "lib/runner/job_work.h"
@@ -61,7 +62,11 @@ class LoaderWork : public JobWork {
   double HalfOfEpoch() const;
   void AddLimit(Row* row) const;
   double EngineItemsPerSecond() const;
+  // Of a transform that is itself a crop which resizes.
+  std::optional<ResizedCrop> OwnResizedCrop() const;
   std::optional<Limit> LimitOfLoader() const;
+  std::optional<Limit> LimitOfPeer() const;
+  double BytesOfFile() const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
 
   const RunContext& context_;

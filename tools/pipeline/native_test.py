@@ -119,6 +119,18 @@ class NativeTest(unittest.TestCase):
         )
         self.assertIn("twice as fast would give", run.stderr)
 
+    def test_crops_of_the_recipes_own_have_limits(self):
+        run = Run(
+            RGB,
+            "--num_items=24",
+            "--batch_size=8",
+            "--num_runs=1",
+            "--transforms=RandomResizedCrop,RandomCrop224",
+        )
+        for row in self.check_rows(run, 2)[-2:]:
+            self.assertEqual(row["limit"]["name"], "jpeg_decode", row)
+            self.assertGreater(row["of_limit"], 0)
+
     def test_a_sweep_ends_with_advice(self):
         run = Run(
             RGB,
