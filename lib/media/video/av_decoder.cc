@@ -14,9 +14,6 @@
 namespace feedrate {
 namespace {
 
-// As with images.
-constexpr int64_t kMaxPixels = int64_t{1} << 28;
-
 absl::Status Failed(absl::string_view what, int result) {
   return absl::InvalidArgumentError(
       absl::StrCat(what, ": ", AvErrorText(result)));
@@ -31,11 +28,6 @@ absl::StatusOr<std::unique_ptr<AvDecoder>> AvDecoder::Open(
     return absl::InvalidArgumentError(
         absl::StrCat("there is no decoder for its codec, ",
                      avcodec_get_name(parameters.codec_id)));
-  }
-  if (int64_t{parameters.width} * parameters.height > kMaxPixels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frames of ", parameters.width, "x", parameters.height,
-                     " are too large"));
   }
   std::unique_ptr<AvDecoder> decoder = absl::WrapUnique(new AvDecoder());
   AVCodecContext* const context = avcodec_alloc_context3(codec);

@@ -15,6 +15,12 @@
 #include "lib/media/video/packet_list.h"
 
 namespace feedrate {
+namespace {
+
+// As with images.
+constexpr int64_t kMaxPixels = int64_t{1} << 28;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
     const VideoPlace& place, const FindDecoder& find_decoder) {
@@ -22,6 +28,11 @@ absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
   ASSIGN_OR_RETURN(walk->packets_, PacketList::Open(place));
   const PacketList& packets = *walk->packets_;
   const AVCodecParameters& parameters = packets.parameters();
+  if (int64_t{parameters.width} * parameters.height > kMaxPixels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frames of ", parameters.width, "x", parameters.height,
+                     " are too large"));
+  }
   ASSIGN_OR_RETURN(walk->decoder_, find_decoder(parameters));
   walk->info_ = {parameters.height, parameters.width, packets.size(),
                  walk->decoder_->name()};

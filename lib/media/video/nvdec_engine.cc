@@ -39,6 +39,13 @@ absl::Status NvdecEngine::CheckKind(const CUVIDEOFORMAT& format) {
       format.display_area.left % 2 != 0 || format.display_area.top % 2 != 0) {
     return absl::UnimplementedError("has an odd size or an odd margin");
   }
+  const auto& area = format.display_area;
+  if (area.left < 0 || area.left >= area.right ||
+      static_cast<unsigned>(area.right) > format.coded_width || area.top < 0 ||
+      area.top >= area.bottom ||
+      static_cast<unsigned>(area.bottom) > format.coded_height) {
+    return absl::UnimplementedError("shows more than it codes");
+  }
   if (caps_.eCodecType != format.codec || caps_.bIsSupported == 0) {
     caps_ = {};
     caps_.eCodecType = format.codec;

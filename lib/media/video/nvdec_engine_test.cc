@@ -169,7 +169,7 @@ TEST_F(NvdecEngineTest, WhatCannotBeReconfiguredIsMadeAnew) {
 }
 
 TEST_F(NvdecEngineTest, SaysWhatIsNotForIt) {
-  std::vector<CUVIDEOFORMAT> formats(7, Format(320, 240));
+  std::vector<CUVIDEOFORMAT> formats(9, Format(320, 240));
   formats[0].bit_depth_luma_minus8 = 2;
   formats[1].chroma_format = cudaVideoChromaFormat_444;
   formats[2].coded_width = 321;
@@ -177,6 +177,8 @@ TEST_F(NvdecEngineTest, SaysWhatIsNotForIt) {
   formats[4].coded_width = 32;
   formats[5].coded_height = 4098;
   formats[6].coded_width = formats[6].coded_height = 4096;
+  formats[7].display_area.right = 322;
+  formats[8].display_area.top = 240;
   for (const CUVIDEOFORMAT& format : formats) {
     EXPECT_TRUE(absl::IsUnimplemented(engine_.Fit(format, kDelay).status()));
   }

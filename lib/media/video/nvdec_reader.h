@@ -37,9 +37,9 @@ class NvdecReader {
 
   // Writes frames of the open file to device memory, as ClipReader::Read does
   // on the host, and is done when it returns. Frames of a file that is not the
-  // engine's (10 bits, 4:4:4, a codec that it lacks) are decoded by the CPU and
-  // copied. `rgb` null: frames are decoded and dropped, which is what the
-  // engine costs alone.
+  // engine's (10 bits, 4:4:4, odd sizes, VP9 that does not say its colours, a
+  // codec that it lacks) are decoded by the CPU and copied. `rgb` null: frames
+  // are decoded and dropped, which is what the engine costs alone.
   virtual absl::Status Read(const std::vector<int64_t>& frames,
                             uint8_t* rgb) = 0;
 

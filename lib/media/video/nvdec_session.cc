@@ -77,7 +77,7 @@ struct NvdecSession::Callbacks {
     // higher layer.
     const bool skip = picture->ref_pic_flag == 0 && self->unwanted_ > kLate &&
                       self->codec_ == AV_CODEC_ID_H264;
-    self->skipped_[picture->CurrPicIdx % self->skipped_.size()] = skip;
+    self->missing_[picture->CurrPicIdx % self->missing_.size()] = skip;
     if (skip) {
       self->engine_->Skip();
       return kDone;
@@ -120,9 +120,10 @@ struct NvdecSession::Callbacks {
 
   static absl::Status Show(const CUVIDPARSERDISPINFO& shown,
                            NvdecSession* self) {
-    if (self->skipped_[shown.picture_index % self->skipped_.size()]) {
-      return absl::InternalError(absl::StrCat("NVDEC: frame ", shown.timestamp,
-                                              " is wanted and was left out"));
+    // It was left out by mistake, or damaged: the parser shows it all the same.
+    if (self->missing_[shown.picture_index % self->missing_.size()]) {
+      return absl::UnimplementedError(absl::StrCat(
+          "NVDEC: frame ", shown.timestamp, " is wanted and was not decoded"));
     }
     NvdecEngine& engine = *self->engine_;
     ASSIGN_OR_RETURN(const NvdecEngine::Surface surface,
@@ -169,8 +170,12 @@ absl::Status NvdecSession::Begin(const AVCodecParameters& parameters) {
   matrix_ = parameters.color_space;
   full_range_ = parameters.color_range == AVCOL_RANGE_JPEG ||
                 parameters.format == AV_PIX_FMT_YUVJ420P;
-  is_fresh_ = true;
-  unwanted_ = kLate;
+  // Numbers of its own that nobody has written down here; what the container
+  // says is good enough, where it says something.
+  if (codec == cudaVideoCodec_VP9 && matrix_ == AVCOL_SPC_UNSPECIFIED) {
+    return absl::UnimplementedError("does not say what its colours are");
+  }
+  BeginRow();
   ASSIGN_OR_RETURN(filter_, PacketFilter::Create(parameters));
   return CreateParser(codec);
 }
@@ -187,13 +192,15 @@ absl::Status NvdecSession::CreateParser(int codec) {
   params.pfnSequenceCallback = Callbacks::Sequence;
   params.pfnDecodePicture = Callbacks::Decode;
   params.pfnDisplayPicture = Callbacks::Display;
-  CUVIDEOFORMATEX known = {};
+  const auto known = std::make_shared<CUVIDEOFORMATEX>();
   const absl::string_view header = filter_->header();
-  if (!header.empty() && header.size() <= sizeof(known.raw_seqhdr_data)) {
-    known.format.seqhdr_data_length = static_cast<unsigned>(header.size());
-    std::memcpy(known.raw_seqhdr_data, header.data(), header.size());
-    params.pExtVideoInfo = &known;
+  if (!header.empty() && header.size() <= sizeof(known->raw_seqhdr_data)) {
+    known->format.seqhdr_data_length = static_cast<unsigned>(header.size());
+    std::memcpy(known->raw_seqhdr_data, header.data(), header.size());
+    params.pExtVideoInfo = known.get();
   }
+  // Nothing says that it is copied.
+  known_ = known;
   const absl::Status created = NvcuvidStatus(
       library_.create_parser(&parser_, &params), "cuvidCreateVideoParser");
   if (!created.ok()) parser_ = nullptr;
@@ -245,9 +252,14 @@ absl::Status NvdecSession::SendEnd() {
   RETURN_IF_ERROR(filter_->Drain(
       [this](const AVPacket& plain) { return ParsePacket(plain); }));
   RETURN_IF_ERROR(ParseEnd());
+  BeginRow();
+  return absl::OkStatus();
+}
+
+void NvdecSession::BeginRow() {
   is_fresh_ = true;
   unwanted_ = kLate;
-  return absl::OkStatus();
+  missing_.fill(true);
 }
 
 absl::Status NvdecSession::Checked(absl::Status status) {

@@ -37,9 +37,9 @@ class NvdecSession : public FrameDecoder {
   ~NvdecSession() override;
 
   // Gets ready for the stream of another file. Unimplemented: the engine does
-  // not decode such streams, and another decoder has to. Send may say so too,
-  // since it is the stream itself that tells what it is; it says so before any
-  // frame.
+  // not decode such streams, and another decoder has to. Send and Drain may say
+  // so too, since it is the stream itself that tells what it is, and where a
+  // frame that is wanted comes undecoded.
   absl::Status Begin(const AVCodecParameters& parameters);
 
   const char* name() const override { return avcodec_get_name(codec_); }
@@ -56,6 +56,8 @@ class NvdecSession : public FrameDecoder {
   absl::Status CreateParser(int codec);
   absl::Status SendPacket(const AVPacket& packet);
   absl::Status SendEnd();
+  // Packets from a key frame on follow.
+  void BeginRow();
   // A piece of the stream for the parser.
   absl::Status ParsePacket(const AVPacket& packet);
   absl::Status ParseHeader();
@@ -69,6 +71,8 @@ class NvdecSession : public FrameDecoder {
   const std::unique_ptr<NvdecEngine> engine_;
   std::unique_ptr<PacketFilter> filter_;
   void* parser_ = nullptr;
+  // What the parser was told of the stream.
+  std::shared_ptr<void> known_;
 
   // Of the file.
   AVCodecID codec_ = AV_CODEC_ID_NONE;
@@ -83,8 +87,8 @@ class NvdecSession : public FrameDecoder {
   bool is_fresh_ = true;
   // Packets since the last one whose frame is wanted.
   int unwanted_ = 0;
-  // Pictures that were left out, by their index.
-  std::array<bool, 64> skipped_ = {};
+  // Pictures of this row that were not decoded, by their index.
+  std::array<bool, 64> missing_ = {};
   // Of the call in progress: where frames go, and what failed in a callback.
   FrameSink* sink_ = nullptr;
   absl::Status failure_;

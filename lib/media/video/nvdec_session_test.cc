@@ -163,6 +163,27 @@ TEST(NvdecSessionTest, PicturesMayComeTwoPacketsLate) {
   EXPECT_GT(session.counts().skipped, 0);
 }
 
+TEST(NvdecSessionTest, WhatComesLaterIsForAnotherDecoder) {
+  FakeNvcuvid nvcuvid;
+  nvcuvid.late = 5;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  bool was_left_out = false;
+  for (int64_t i = 0; i + 9 < kFrames; ++i) {
+    const std::vector<int64_t> clip = {i, i + 9};
+    const auto rgb = ReadBySession(file, clip, &session);
+    if (rgb.ok()) {
+      EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+      continue;
+    }
+    EXPECT_TRUE(absl::IsUnimplemented(rgb.status())) << rgb.status();
+    EXPECT_THAT(std::string(rgb.status().message()),
+                HasSubstr("is wanted and was not decoded"));
+    was_left_out = true;
+  }
+  EXPECT_TRUE(was_left_out);
+}
+
 TEST(NvdecSessionTest, EachRowOfPacketsIsDrained) {
   FakeNvcuvid nvcuvid;
   NvdecSession session(nvcuvid.library(), nullptr);
