@@ -147,8 +147,11 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
 absl::Status ChunkMaker::ReserveHost(int64_t bytes, FusedSize image) {
   if (bytes <= host_.bytes()) return absl::OkStatus();
   const int64_t whole = Aligned(int64_t{3} * image.height * image.width);
+  // Beside an engine few are the CPU's.
+  const int64_t windows = by_cpu() ? chunk() : 1;
   return host_.ReserveKeeping(
-      std::max(bytes, std::min(host_bytes_ + chunk() * whole, kMostAhead)),
+      std::max(bytes + bytes / 2,
+               std::min(host_bytes_ + windows * whole, kMostAhead)),
       host_bytes_);
 }
 
@@ -205,7 +208,9 @@ absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
     sample.offset = bytes;
     bytes += Aligned(int64_t{3} * sample.size.height * sample.size.width);
   }
-  RETURN_IF_ERROR(decoded_.Reserve(bytes + kAlign));
+  const absl::Status room = decoded_.Reserve(bytes + kAlign);
+  if (absl::IsResourceExhausted(room)) return UseCpu(chunk, engine_samples_);
+  RETURN_IF_ERROR(room);
   files_.clear();
   images_.clear();
   for (const int i : engine_samples_) {
@@ -214,14 +219,30 @@ absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
     images_.push_back({decoded_.data() + sample.offset, sample.size.height,
                        sample.size.width, int64_t{3} * sample.size.width});
   }
-  ASSIGN_OR_RETURN(const std::vector<int> refused,
+  const int64_t start = MonotonicNs();
+  ASSIGN_OR_RETURN(std::vector<int> refused,
                    decoder_->Decode(files_, images_, stream_));
+  times_.decode_s += static_cast<double>(MonotonicNs() - start) * 1e-9;
   if (refused.empty()) return absl::OkStatus();
   // It may have begun with one before it refused it.
   RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream_), "the engine"));
+  for (int& i : refused) i = engine_samples_[i];
+  return UseCpu(chunk, refused);
+}
+
+// Decodes samples of the chunk again, on the host.
+absl::Status ChunkMaker::UseCpu(const Chunk& chunk,
+                                const std::vector<int>& samples) {
   by_engine_ = false;
-  for (const int i : refused) {
-    RETURN_IF_ERROR(OpenUsable(chunk, engine_samples_[i]));
+  for (const int i : samples) {
+    // What was wrong before is found again.
+    const int64_t position = chunk.positions[i];
+    faults_.erase(std::remove_if(faults_.begin(), faults_.end(),
+                                 [&](const ItemFault& fault) {
+                                   return fault.position == position;
+                                 }),
+                  faults_.end());
+    RETURN_IF_ERROR(OpenUsable(chunk, i));
   }
   return absl::OkStatus();
 }
@@ -272,10 +293,7 @@ absl::Status ChunkMaker::TryToMake(const Chunk& chunk) {
   for (int i = 0; i < chunk.piece.samples(); ++i) {
     RETURN_IF_ERROR(OpenUsable(chunk, i));
   }
-  if (by_engine_) {
-    const Stopwatch watch(&times_.decode_s);
-    RETURN_IF_ERROR(DecodeOnDevice(chunk));
-  }
+  if (by_engine_) RETURN_IF_ERROR(DecodeOnDevice(chunk));
   RETURN_IF_ERROR(Upload(chunk));
   return Launch(chunk);
 }

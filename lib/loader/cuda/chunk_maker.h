@@ -98,6 +98,7 @@ class ChunkMaker {
   absl::Status ReserveHost(int64_t bytes, FusedSize image);
   absl::Status DecodeOnHost(Sample* sample);
   absl::Status DecodeOnDevice(const Chunk& chunk);
+  absl::Status UseCpu(const Chunk& chunk, const std::vector<int>& samples);
   void Describe(const Chunk& chunk);
   absl::Status Upload(const Chunk& chunk);
   absl::Status Launch(const Chunk& chunk);

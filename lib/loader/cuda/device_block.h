@@ -31,12 +31,12 @@ class CudaBlock {
     return bytes <= bytes_ ? absl::OkStatus()
                            : ReserveExactly(bytes + bytes / 2);
   }
-  // The same, but the first `kept` bytes are still there. For memory that the
-  // host sees.
+  // Exactly so many if it has fewer, and the first `kept` bytes are still
+  // there. For memory that the host sees.
   absl::Status ReserveKeeping(int64_t bytes, int64_t kept) {
     if (bytes <= bytes_) return absl::OkStatus();
     CudaBlock larger;
-    RETURN_IF_ERROR(larger.Reserve(bytes));
+    RETURN_IF_ERROR(larger.ReserveExactly(bytes));
     if (kept > 0) std::memcpy(larger.data(), data(), kept);
     std::swap(data_, larger.data_);
     std::swap(bytes_, larger.bytes_);

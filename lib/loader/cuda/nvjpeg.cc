@@ -127,6 +127,8 @@ absl::StatusOr<std::vector<int>> NvJpegDecoder::Decode(
 absl::Status NvJpegDecoder::DecodeSome(int first, int count,
                                        cudaStream_t stream) {
   if (count != batch_size_) {
+    // A state that could not be made ready is ready for nothing.
+    batch_size_ = 0;
     RETURN_IF_ERROR(Check(library_.batched_initialize(handle_, state_, count, 1,
                                                       kNvjpegInterleavedRgb),
                           "nvjpegDecodeBatchedInitialize"));

@@ -47,9 +47,11 @@ struct ClipContext {
   bool skip_faults = true;
 };
 
-// Makes `item`, or the next one that can be used; faults are told.
-absl::Status MakeUsable(const ClipContext& context, int64_t item, uint64_t seed,
-                        ClipMaker* maker, float* out, FaultList* faults) {
+// Makes the item for `position` of the epoch, or the next one that can be used;
+// a fault is told.
+absl::Status MakeUsable(const ClipContext& context, int64_t position,
+                        int64_t item, uint64_t seed, ClipMaker* maker,
+                        float* out, FaultList* faults) {
   const auto count = static_cast<int64_t>(context.files.size());
   for (int i = 0; i < kMostFaults; ++i) {
     const int64_t at = (item + i) % count;
@@ -61,7 +63,9 @@ absl::Status MakeUsable(const ClipContext& context, int64_t item, uint64_t seed,
       return absl::Status(made.code(),
                           absl::StrCat(file.path, ": ", made.message()));
     }
-    faults->Add({item, at, file.path, std::string(made.message())});
+    // Those behind it are told at their own places.
+    if (i > 0) continue;
+    faults->Add({position, at, file.path, std::string(made.message())});
   }
   return absl::InvalidArgumentError(
       absl::StrCat(context.files[item % count].path, ": it and the ",
@@ -126,8 +130,8 @@ class NvdecEpoch : public BatchStream {
                         place * context_.values;
       const int64_t position = piece->batch * batch_size_ + place;
       const int64_t item = (command_.first + position) % count;
-      const absl::Status made =
-          MakeUsable(context_, item, command_.seed, maker, out, &faults_);
+      const absl::Status made = MakeUsable(context_, position, item,
+                                           command_.seed, maker, out, &faults_);
       if (!made.ok()) return queue_.Fail(made);
       queue_.Done(*piece);
     }
