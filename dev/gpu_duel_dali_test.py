@@ -1,5 +1,6 @@
 """gpu_duel_dali.py with two processes that only say they worked."""
 
+import importlib.util
 import json
 import pathlib
 import subprocess
@@ -15,6 +16,42 @@ for number, _ in enumerate(sys.stdin):
     print(json.dumps({"items": items, "elapsed_s": seconds * (1 + number / 100)
                       }), flush=True)
 """
+
+
+class Graph:
+    """Counts runs as DALI's pipelines do: the first call fills the queue."""
+
+    def __init__(self, depth):
+        self.runs = self.waiting = 0
+        self._depth = depth
+
+    def schedule_run(self):
+        runs = 1 if self.runs else self._depth
+        self.runs += runs
+        self.waiting += runs
+
+    def share_outputs(self):
+        if not self.waiting:
+            raise AssertionError("nothing was scheduled")
+        self.waiting -= 1
+        return ([0] * 4,)
+
+    def release_outputs(self):
+        pass
+
+
+class DaliEpochTest(unittest.TestCase):
+    def test_no_run_is_left_for_the_next_epoch(self):
+        spec = importlib.util.spec_from_file_location("duel", _DUEL)
+        duel = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(duel)
+        for batches in (2, 3, 16):
+            graph = Graph(depth=2)
+            for number in range(3):
+                items = duel.dali_epoch(graph, batches, is_first=number == 0)
+                self.assertEqual(items, 4 * batches)
+                self.assertEqual(graph.waiting, 0)
+                self.assertEqual(graph.runs, (number + 1) * batches)
 
 
 class GpuDuelDaliTest(unittest.TestCase):

@@ -51,13 +51,6 @@ def use_first_device(driver):
     return device
 
 
-def wait_for_device(driver=None):
-    """Until all that this process has begun on the first device is done."""
-    driver = driver or Driver()
-    use_first_device(driver)
-    driver.call("cuCtxSynchronize")
-
-
 class DriverDevice:
     """The first device. A library that waits for its work before it returns is
     timed rightly whatever its streams are."""

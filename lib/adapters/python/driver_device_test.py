@@ -126,19 +126,6 @@ class DriverDeviceTest(unittest.TestCase):
         self.assertEqual(device.max_clock_mhz, 0)
         self.assertIsNone(device.read_clock())
 
-    def test_waits_in_the_context_of_the_process(self):
-        driver_device.wait_for_device(driver_device.Driver(self.library))
-        self.assertEqual(
-            self.library.log[-3:],
-            [
-                *("cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"),
-                "cuCtxSynchronize",
-            ],
-        )
-        self.library.fails = {"cuCtxSynchronize": 2}
-        with self.assertRaisesRegex(RuntimeError, "cuCtxSynchronize: CUDA"):
-            driver_device.wait_for_device(driver_device.Driver(self.library))
-
     def test_errors_name_the_call(self):
         for code, words in (
             (100, "cuInit: CUDA_ERROR_NO_DEVICE$"),

@@ -9,15 +9,45 @@ import os
 import pathlib
 import signal
 import tempfile
+import types
 import unittest
 from unittest import mock
 
 import numpy as np
+from loaders import dali
 from testing import loading, pictures, worker
 from testing.cells import photograph
 from testing.textproto import all_of, one_of, parse
 
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
+
+
+class Graph:
+    """Counts runs as DALI's pipelines do: the first call fills the queue."""
+
+    def __init__(self, depth):
+        self.runs = self.waiting = 0
+        self._depth = depth
+
+    def schedule_run(self):
+        runs = 1 if self.runs else self._depth
+        self.runs += runs
+        self.waiting += runs
+
+    def share_outputs(self):
+        if not self.waiting:
+            raise AssertionError("nothing was scheduled")
+        self.waiting -= 1
+        return (self,)
+
+    def as_tensor(self):
+        return self
+
+    def shape(self):
+        return (4, 2, 2)
+
+    def release_outputs(self):
+        pass
 
 
 class DaliTest(unittest.TestCase):
@@ -101,6 +131,25 @@ class DaliTest(unittest.TestCase):
         )
         self.check_outputs(child)
         child.close()
+
+    def test_no_run_is_left_for_the_next_epoch(self):
+        recipe = types.SimpleNamespace(is_clip=False, starts_with_crop=False)
+        spec = types.SimpleNamespace(
+            ablation="", shuffle=False, settings={}, device="cpu", prefetch=3
+        )
+        source = types.SimpleNamespace(decodes=False)
+        loader = dali.Loader(source, recipe, spec, {})
+        for counts, kept in (([4] * 5, True), ([4] * 3, True), ([4], False)):
+            loader._pipeline = Graph(depth=3)
+            loader._counts, loader._is_new = counts, True
+            for number in range(2 if kept else 1):
+                batches = list(loader.start())
+                self.assertEqual([b.items for b in batches], counts)
+                runs = loader._pipeline.runs
+                loader.stop()
+                if kept:
+                    self.assertEqual(runs, (number + 1) * len(counts))
+            self.assertEqual(loader._pipeline is not None, kept)
 
     def test_the_last_batch_may_be_dropped(self):
         child = self.child(drop_last=True)

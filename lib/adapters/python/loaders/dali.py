@@ -5,7 +5,6 @@ items, as its users do: building takes 0.2 s, which an epoch of a thousand
 images would show.
 """
 
-import driver_device
 import numpy as np
 from loaders import processes
 from loaders.epoch import Batch
@@ -41,6 +40,7 @@ class Loader:
         self._fused = self._fuses(recipe, spec)
         self._pipeline = None
         self._items = None
+        self._is_new = True
         self._finished = True
 
     def set_epoch(self, seed, first, count):
@@ -55,6 +55,7 @@ class Loader:
         if rest and not self._spec.drop_last:
             self._counts.append(rest)
         self._pipeline = self._build(items, batch_size, seed)
+        self._is_new = True
         self._items = items
 
     def start(self):
@@ -93,9 +94,15 @@ class Loader:
         # Exactly as many runs as the epoch has batches: what run() would work
         # ahead belongs to nobody.
         waiting = len(self._counts)
-        for _ in range(min(self._spec.prefetch, waiting)):
+        if self._is_new:
+            # The first call fills the queue by itself.
             self._pipeline.schedule_run()
-            waiting -= 1
+            self._is_new = False
+            waiting -= self._spec.prefetch
+        else:
+            for _ in range(min(self._spec.prefetch, waiting)):
+                self._pipeline.schedule_run()
+                waiting -= 1
         for number, count in enumerate(self._counts):
             batch = self._take(number)
             tensor = batch.as_tensor()
@@ -103,13 +110,11 @@ class Loader:
             yield Batch(count, int(nbytes), [])
             del tensor, batch
             self._pipeline.release_outputs()
-            if waiting:
+            if waiting > 0:
                 self._pipeline.schedule_run()
                 waiting -= 1
-        if self._gpu:
-            # A batch is handed out while the device still works on it.
-            driver_device.wait_for_device()
-        self._finished = True
+        # Runs that nobody will take would be the first of the next epoch.
+        self._finished = waiting == 0
 
     def _take(self, number):
         try:

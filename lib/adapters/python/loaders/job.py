@@ -28,7 +28,7 @@ def import_modules(library, name):
 
 class _Peaks:
     """Of torch's allocator since reset(), on a GPU. DALI has neither torch nor
-    a way to tell: what the driver has given away since this was made."""
+    a way to tell: what the driver has given to this process."""
 
     def __init__(self, device):
         self._cuda = self._memory = None
