@@ -1,11 +1,16 @@
 #include "lib/loader/testing/test_files.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -46,11 +51,36 @@ std::string TestNpy(const Image& image) {
   return file;
 }
 
+namespace {
+
+// Bazel takes away what tests leave; of benchmarks nobody does, and theirs are
+// large. Children that were forked do not.
+class OwnFolders {
+ public:
+  ~OwnFolders() {
+    if (getpid() != owner_) return;
+    std::error_code ignored;
+    for (const std::string& folder : folders_) {
+      std::filesystem::remove_all(folder, ignored);
+    }
+  }
+  void Add(const std::string& folder) { folders_.push_back(folder); }
+
+ private:
+  const pid_t owner_ = getpid();
+  std::vector<std::string> folders_;
+};
+
+}  // namespace
+
 std::string NewTestFolder() {
+  static OwnFolders own;
   const char* const root = getenv("TEST_TMPDIR");
   std::string folder =
       absl::StrCat(root == nullptr ? "/tmp" : root, "/loader_XXXXXX");
-  return mkdtemp(folder.data());
+  folder = mkdtemp(folder.data());
+  if (root == nullptr) own.Add(folder);
+  return folder;
 }
 
 std::string WriteTestFile(const std::string& folder, const std::string& name,
