@@ -64,9 +64,8 @@ print(os.path.join(os.path.dirname(torch.__file__), "lib"))')" || return 1
 print(os.path.dirname(os.path.dirname(torch.__file__)))' \
       >"$(echo "$env"/lib/python3*/site-packages)/torch.pth"
     local wheel
-    for wheel in wheels/*.whl; do
-      # Those of other environments, which are large.
-      case "$wheel" in */nvidia_* | */cvcuda*) continue ;; esac
+    # Others are of environments of their own.
+    for wheel in wheels/kornia*.whl; do
       [[ -e "$wheel" ]] && "$python" -m zipfile -e "$wheel" \
         "$(echo "$env"/lib/python3*/site-packages)"
     done
@@ -224,7 +223,7 @@ loader_sanitizer() {
   done
 }
 
-# Four are left to the threads that feed the engines.
+# Three feed the engines, one is left to the runner.
 cores() { echo "$(($(nproc) > 5 ? $(nproc) - 4 : 1))"; }
 
 # loader_rows NAME LIBRARY CONFIG FLAG...: rows of pipeline, all of them good.
