@@ -32,8 +32,12 @@ TEST(DecodeCostTest, SmallWindowsHighUpAreTheCpus) {
     const bool small = window.height * window.width < 50000 && bottom < 250;
     const bool large = window.height * window.width > 150000 && bottom > 350;
     const double own = cost.Of(i, 7);
-    if (small) EXPECT_LT(own, 0.51);
-    if (large) EXPECT_GT(own, 1.02);
+    if (small) {
+      EXPECT_LT(own, 0.51);
+    }
+    if (large) {
+      EXPECT_GT(own, 1.02);
+    }
     cheap += small ? 1 : 0;
     dear += large ? 1 : 0;
   }
