@@ -20,7 +20,7 @@ TEST(RowBuilderTest, ARowSaysWhatItsJobAndRunAre) {
   job.set_dataset("val");
   job.add_labels("optional");
   (*job.mutable_settings())["prefetch"] = "2";
-  const Row row = RowOf(job, {"run", "env", "profile", "Xeon"}, "image");
+  const Row row = RowOf(job, {"run", "env", "profile", "Xeon", ""}, "image");
   EXPECT_EQ(row.job_id(), job.job_id());
   EXPECT_EQ(row.library(), "pillow");
   EXPECT_EQ(row.dataset().id(), "val");

@@ -60,7 +60,9 @@ TEST(SignFlipTest, StopsEarlyOnlyAboveTheLimit) {
     const double exact = SignFlipPValue(values);
     const double quick = SignFlipPValue(values, 1e-3);
     EXPECT_EQ(quick > 1e-3, exact > 1e-3);
-    if (quick <= 1e-3) EXPECT_DOUBLE_EQ(quick, exact);
+    if (quick <= 1e-3) {
+      EXPECT_DOUBLE_EQ(quick, exact);
+    }
   }
 }
 
