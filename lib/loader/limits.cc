@@ -4,14 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <random>
 #include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/resized_window.h"
 #include "lib/base/files.h"
-#include "lib/loader/resized_crop.h"
 #include "lib/media/image_info.h"
 #include "lib/media/jpeg_region_options.h"
 #include "lib/media/jpeg_region_turbo.h"
@@ -59,16 +59,16 @@ struct EncodedItem {
 // A crop's place along one side, and its length, which images smaller than the
 // crop shorten.
 std::pair<int, int> Place(int size, const LimitOptions& options,
-                          std::mt19937_64* random) {
+                          Random* random) {
   const int length = std::min(size, options.crop);
   const int room = size - length;
   if (options.centred) return {room / 2, length};
-  return {static_cast<int>((*random)() % (room + 1)), length};
+  return {static_cast<int>(random->Below(room + 1)), length};
 }
 
 // False for what cannot be decoded.
 bool LoadItem(const std::string& path, const LimitOptions& options,
-              std::mt19937_64* random, EncodedItem* item) {
+              Random* random, EncodedItem* item) {
   absl::StatusOr<std::string> bytes = ReadFile(path);
   if (!bytes.ok()) return false;
   item->bytes = *std::move(bytes);
@@ -77,8 +77,12 @@ bool LoadItem(const std::string& path, const LimitOptions& options,
   if (!info.ok()) return false;
   JpegRegion& region = item->region;
   if (options.resized.has_value()) {
-    region =
-        DrawResizedCrop(*options.resized, info->height, info->width, random);
+    const DrawnWindow window =
+        DrawResizedWindow(*options.resized, info->height, info->width, random);
+    region.x = window.x;
+    region.y = window.y;
+    region.width = window.width;
+    region.height = window.height;
   } else {
     std::tie(region.x, region.width) = Place(info->width, options, random);
     std::tie(region.y, region.height) = Place(info->height, options, random);
@@ -89,7 +93,7 @@ bool LoadItem(const std::string& path, const LimitOptions& options,
 
 std::vector<EncodedItem> LoadItems(const std::vector<std::string>& paths,
                                    const LimitOptions& options) {
-  std::mt19937_64 random(options.seed);
+  Random random(options.seed);
   std::vector<EncodedItem> items;
   const size_t count = std::min(paths.size(), kMostFiles);
   for (size_t i = 0; i < count; ++i) {

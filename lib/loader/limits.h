@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/loader/resized_crop.h"
+#include "lib/adapters/worker/resized_window.h"
 
 namespace feedrate {
 
@@ -23,7 +23,7 @@ struct LimitOptions {
   int crop = 224;
   bool centred = false;
   // In the place of the crop: windows as a random-resized-crop draws them.
-  std::optional<ResizedCrop> resized;
+  std::optional<WindowShape> resized;
   uint64_t seed = 1;
 };
 

@@ -44,7 +44,7 @@ TEST(LimitsTest, DecodesWhatCanBeDecoded) {
   EXPECT_GT(DecodeLimit(paths, centred).value(), 0);
   LimitOptions resized = Short();
   resized.crop = 8;  // Smaller than any of the windows.
-  resized.resized = {0.5, 1, 0.75, 4.0 / 3};
+  resized.resized = WindowShape{{0.5, 1}, {0.75, 4.0 / 3}, 10};
   EXPECT_GT(DecodeLimit(paths, resized).value(), 0);
 }
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/resized_window.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/limits.h"
-#include "lib/loader/resized_crop.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
 #include "lib/worker/loader_message.h"
@@ -59,7 +59,7 @@ std::optional<Limit> LoaderLimits::MeasureClips(
 
 std::optional<Limit> LoaderLimits::Of(
     const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
-    const std::optional<ResizedCrop>& resized) {
+    const std::optional<WindowShape>& resized) {
   const bool in_memory = input.source == "corpus";
   LimitOptions options;
   options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
@@ -70,8 +70,8 @@ std::optional<Limit> LoaderLimits::Of(
       in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop, " ",
       options.centred, " ", spec.channels, " ", spec.batch_size);
   if (resized.has_value()) {
-    absl::StrAppend(&key, " ", resized->least_area, " ", resized->most_area,
-                    " ", resized->least_ratio, " ", resized->most_ratio);
+    absl::StrAppend(&key, " ", resized->area.low, " ", resized->area.high, " ",
+                    resized->ratio.low, " ", resized->ratio.high);
   }
   const auto [entry, is_new] = known_.emplace(key, std::nullopt);
   if (is_new) {

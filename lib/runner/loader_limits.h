@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/loader/resized_crop.h"
+#include "lib/adapters/worker/resized_window.h"
 #include "lib/media/video/clip_set.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
@@ -30,7 +30,7 @@ class LoaderLimits {
   // JPEG. `resized`: the recipe's own crop, where it is one that resizes.
   std::optional<Limit> Of(
       const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
-      const std::optional<ResizedCrop>& resized = std::nullopt);
+      const std::optional<WindowShape>& resized = std::nullopt);
 
   // What a GPU could do at most, by `key`: measured by `measure` the first
   // time.

@@ -17,9 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "lib/adapters/worker/resized_window.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
-#include "lib/loader/resized_crop.h"
 #include "lib/machine/gpu.h"
 #include "lib/machine/gpu_watch.h"
 #include "lib/machine/process_tree.h"
@@ -353,15 +353,15 @@ double LoaderWork::HalfOfEpoch() const {
   return per_item_s_ * static_cast<double>(input_.items) / hands / 2;
 }
 
-std::optional<ResizedCrop> LoaderWork::OwnResizedCrop() const {
+std::optional<WindowShape> LoaderWork::OwnWindowShape() const {
   if (!spec_.is_crop) return std::nullopt;
   const absl::StatusOr<PrepareCommand> command =
       PrepareCommandOfJob(context_.catalogue, job_);
-  return command.ok() ? ResizedCropOf(command->params) : std::nullopt;
+  return command.ok() ? WindowShapeOf(command->params) : std::nullopt;
 }
 
 std::optional<Limit> LoaderWork::LimitOfLoader() const {
-  const std::optional<ResizedCrop> resized = OwnResizedCrop();
+  const std::optional<WindowShape> resized = OwnWindowShape();
   // Decoded at a fraction of their size, images are other work.
   const auto scaled = spec_.settings.find("scaled_decode");
   if (resized.has_value() && scaled != spec_.settings.end() &&

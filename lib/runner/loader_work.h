@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/loader/resized_crop.h"
+#include "lib/adapters/worker/resized_window.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/child_subject.h"
 #include "lib/runner/job_work.h"
@@ -63,7 +63,7 @@ class LoaderWork : public JobWork {
   void AddLimit(Row* row) const;
   double EngineItemsPerSecond() const;
   // Of a transform that is itself a crop which resizes.
-  std::optional<ResizedCrop> OwnResizedCrop() const;
+  std::optional<WindowShape> OwnWindowShape() const;
   std::optional<Limit> LimitOfLoader() const;
   std::optional<Limit> LimitOfPeer() const;
   double BytesOfFile() const;

@@ -14,6 +14,7 @@
 #include "lib/adapters/cuda/blur_math.h"
 #include "lib/adapters/cuda/solve_perspective.h"
 #include "lib/adapters/worker/params.h"
+#include "lib/adapters/worker/resized_window.h"
 
 namespace feedrate {
 namespace {
@@ -111,55 +112,24 @@ FusedOp ResizeSide(Params* params) {
   return op;
 }
 
-struct Part {
-  int top = 0;
-  int left = 0;
-  FusedSize size;
-};
-
-// Up to ten draws of area and log-uniform aspect, then the largest centred
-// window of an aspect in the range: as torchvision does.
-Part DrawWindow(FusedSize in, const std::vector<double>& scale,
-                const std::vector<double>& ratio, Random* random) {
-  const double area = static_cast<double>(in.height) * in.width;
-  for (int i = 0; i < 10; ++i) {
-    const double target = area * random->Uniform(scale[0], scale[1]);
-    const double aspect =
-        std::exp(random->Uniform(std::log(ratio[0]), std::log(ratio[1])));
-    const int width = static_cast<int>(std::lround(std::sqrt(target * aspect)));
-    const int height =
-        static_cast<int>(std::lround(std::sqrt(target / aspect)));
-    if (width < 1 || height < 1 || width > in.width || height > in.height) {
-      continue;
-    }
-    return {static_cast<int>(random->Below(in.height - height + 1)),
-            static_cast<int>(random->Below(in.width - width + 1)),
-            {height, width}};
-  }
-  FusedSize size = in;
-  const double aspect = static_cast<double>(in.width) / in.height;
-  if (aspect < ratio[0]) {
-    size.height = static_cast<int>(std::lround(in.width / ratio[0]));
-  } else if (aspect > ratio[1]) {
-    size.width = static_cast<int>(std::lround(in.height * ratio[1]));
-  }
-  return {(in.height - size.height) / 2, (in.width - size.width) / 2, size};
-}
-
 FusedOp ResizedCrop(Params* params) {
   const FusedSize size = ReadSize(params);
   std::vector<double> scale = params->Tuple("scale", 2);
   std::vector<double> ratio = params->Tuple("ratio", 2);
   scale.resize(2, 1);
   ratio.resize(2, 1);
+  WindowShape shape;
+  shape.area = {scale[0], scale[1]};
+  shape.ratio = {ratio[0], ratio[1]};
   // Pixels beyond the window's border are read between the last two, which is
   // what a crop that is stored first does not do: half a pixel at the rim.
   FusedOp op = Warp(
       [=](FusedSize in, Random* random) {
-        const Part part = DrawWindow(in, scale, ratio, random);
-        Projection p = Stretch(part.size, size);
-        p.h[2] += static_cast<float>(part.left);
-        p.h[5] += static_cast<float>(part.top);
+        const DrawnWindow window =
+            DrawResizedWindow(shape, in.height, in.width, random);
+        Projection p = Stretch({window.height, window.width}, size);
+        p.h[2] += static_cast<float>(window.x);
+        p.h[5] += static_cast<float>(window.y);
         return p;
       },
       Edge::kReplicate);

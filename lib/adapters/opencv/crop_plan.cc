@@ -1,12 +1,12 @@
 #include "lib/adapters/opencv/crop_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "lib/adapters/opencv/words.h"
+#include "lib/adapters/worker/resized_window.h"
 #include "opencv2/core.hpp"
 #include "opencv2/imgproc.hpp"
 
@@ -72,52 +72,15 @@ class FixedCrop : public CropPlan {
   cv::Scalar fill_;
 };
 
-struct Shape {
-  Range area;   // of the image
-  Range ratio;  // width to height
-  int tries = 0;
-};
-
-// The largest window in the middle whose ratio is in range.
-cv::Rect CentralWindow(const Shape& shape, const cv::Size& image) {
-  const double ratio = static_cast<double>(image.width) / image.height;
-  cv::Size size = image;
-  if (ratio < shape.ratio.low) {
-    size.height = cvRound(image.width / shape.ratio.low);
-  } else if (ratio > shape.ratio.high) {
-    size.width = cvRound(image.height * shape.ratio.high);
-  }
-  return cv::Rect((image.width - size.width) / 2,
-                  (image.height - size.height) / 2, size.width, size.height);
-}
-
-cv::Rect DrawWindow(const Shape& shape, const cv::Size& image, Random* random) {
-  const Range log_ratio = {std::log(shape.ratio.low),
-                           std::log(shape.ratio.high)};
-  for (int i = 0; i < shape.tries; ++i) {
-    const double area = static_cast<double>(image.width) * image.height *
-                        random->Uniform(shape.area);
-    const double ratio = std::exp(random->Uniform(log_ratio));
-    const int width = cvRound(std::sqrt(area * ratio));
-    const int height = cvRound(std::sqrt(area / ratio));
-    if (width < 1 || height < 1 || width > image.width ||
-        height > image.height) {
-      continue;
-    }
-    const int y = static_cast<int>(random->Below(image.height - height + 1));
-    const int x = static_cast<int>(random->Below(image.width - width + 1));
-    return cv::Rect(x, y, width, height);
-  }
-  return CentralWindow(shape, image);
-}
-
 class ResizedCrop : public CropPlan {
  public:
-  ResizedCrop(cv::Size size, int interpolation, Shape shape)
+  ResizedCrop(cv::Size size, int interpolation, WindowShape shape)
       : size_(size), interpolation_(interpolation), shape_(shape) {}
 
   cv::Rect Window(const cv::Size& image, Random* random) const override {
-    return DrawWindow(shape_, image, random);
+    const DrawnWindow window =
+        DrawResizedWindow(shape_, image.height, image.width, random);
+    return cv::Rect(window.x, window.y, window.width, window.height);
   }
   void Finish(const cv::Mat& window, cv::Mat* out) const override {
     cv::resize(window, *out, size_, 0, 0, interpolation_);
@@ -128,7 +91,7 @@ class ResizedCrop : public CropPlan {
  private:
   cv::Size size_;
   int interpolation_;
-  Shape shape_;
+  WindowShape shape_;
 };
 
 }  // namespace
@@ -157,7 +120,7 @@ std::unique_ptr<CropPlan> MakeFixedCrop(Params* params) {
 std::unique_ptr<CropPlan> MakeResizedCrop(Params* params) {
   const cv::Size size = ReadSize(params);
   const int interpolation = ReadInterpolation(params);
-  Shape shape;
+  WindowShape shape;
   const std::vector<double> scale = params->Tuple("scale", 2);
   const std::vector<double> ratio = params->Tuple("ratio", 2);
   shape.area = {scale[0], scale[1]};

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "lib/adapters/worker/resized_window.h"
+
 namespace feedrate {
 namespace {
 
@@ -153,50 +155,12 @@ TorchOp MakeCropOfBatch(Params* params) {
   return crop;
 }
 
-// Of a window that is drawn.
-struct Shape {
-  Range area;   // Of the image's.
-  Range ratio;  // Width to height.
-  int tries = 0;
-};
-
-// The largest window in the middle whose ratio is in range.
-Window CentralWindow(const Shape& shape, int64_t height, int64_t width) {
-  const double ratio = static_cast<double>(width) / static_cast<double>(height);
-  Window window{0, 0, height, width};
-  if (ratio < shape.ratio.low) {
-    window.height = std::lround(static_cast<double>(width) / shape.ratio.low);
-  } else if (ratio > shape.ratio.high) {
-    window.width = std::lround(static_cast<double>(height) * shape.ratio.high);
-  }
-  window.y = (height - window.height) / 2;
-  window.x = (width - window.width) / 2;
-  return window;
-}
-
-Window DrawWindow(const Shape& shape, int64_t height, int64_t width,
-                  Random* random) {
-  const Range log_ratio = {std::log(shape.ratio.low),
-                           std::log(shape.ratio.high)};
-  for (int i = 0; i < shape.tries; ++i) {
-    const double area =
-        static_cast<double>(width * height) * random->Uniform(shape.area);
-    const double ratio = std::exp(random->Uniform(log_ratio));
-    const int64_t w = std::lround(std::sqrt(area * ratio));
-    const int64_t h = std::lround(std::sqrt(area / ratio));
-    if (w < 1 || h < 1 || w > width || h > height) continue;
-    const int64_t y = random->Below(height - h + 1);
-    return {y, random->Below(width - w + 1), h, w};
-  }
-  return CentralWindow(shape, height, width);
-}
-
 TorchOp CropAndResize(Params* params) {
   const Size size = ReadSize(params);
   const bool align_corners = ReadAlignCorners(params);
   const std::vector<double> scale = params->Tuple("scale", 2);
   const std::vector<double> ratio = params->Tuple("ratio", 2);
-  Shape shape;
+  WindowShape shape;
   shape.tries = params->Integer("tries");
   params->Word("fallback", {{"center", 0}});
   if (!(ratio[0] > 0 && ratio[0] <= ratio[1])) {
@@ -208,7 +172,10 @@ TorchOp CropAndResize(Params* params) {
   shape.area = {scale[0], scale[1]};
   shape.ratio = {ratio[0], ratio[1]};
   return [=](const at::Tensor& in, Random* random) {
-    const Window window = DrawWindow(shape, HeightOf(in), WidthOf(in), random);
+    const DrawnWindow drawn =
+        DrawResizedWindow(shape, static_cast<int>(HeightOf(in)),
+                          static_cast<int>(WidthOf(in)), random);
+    const Window window = {drawn.y, drawn.x, drawn.height, drawn.width};
     return Upsample(window.Of(in), size, align_corners);
   };
 }
