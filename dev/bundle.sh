@@ -35,14 +35,18 @@ all_tools() {
   done
 }
 
+# needed FILE: names of the shared libraries that it asks for. Read to the end: a
+# grep that stops at the first match ends readelf, and with it the pipe, by chance.
+needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
 # needs_torch BINARY
-needs_torch() { readelf -d "$1" | grep -q 'NEEDED.*libtorch'; }
+needs_torch() { [[ "$(needed "$1")" == *libtorch* ]]; }
 
 # set_rpath FILE PATH: strip first, because strip may undo what patchelf did. A
 # static program looks for no library, so it has no path to set.
 set_rpath() {
   strip --strip-unneeded "$1"
-  if readelf -d "$1" | grep -q NEEDED; then patchelf --set-rpath "$2" "$1"; fi
+  if [[ -n "$(needed "$1")" ]]; then patchelf --set-rpath "$2" "$1"; fi
 }
 
 # Copies the program $1 into the bundle $2.

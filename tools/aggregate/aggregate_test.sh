@@ -91,7 +91,7 @@ refuses 1 "cannot open" "$tmp/none.jsonl"
 refuses 5 "no row in the input" /dev/null
 echo "[]" >"$tmp/bad.json"
 refuses 1 "not a result file" --import=albumentations "$tmp/bad.json"
-"$TOOL" --help | grep -q -- "--relative_to=LIBRARY" || fail "--help"
+[[ "$("$TOOL" --help)" == *"--relative_to=LIBRARY"* ]] || fail "--help"
 
 [[ $failures -eq 0 ]] || exit 1
 echo "all good"
