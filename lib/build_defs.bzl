@@ -1,0 +1,46 @@
+"""One rule for a library and its test."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+
+def feedrate_library(
+        name,
+        deps = [],
+        srcs = None,
+        hdrs = None,
+        test_deps = [],
+        test_data = [],
+        test_size = "small",
+        test_tags = [],
+        **kwargs):
+    """A cc_library of NAME.h and NAME.cc, and a cc_test of NAME_test.cc.
+
+    Each file is optional: a library may be only a header, and without
+    NAME_test.cc there is no test.
+
+    Args:
+      name: of the library; the test is NAME_test.
+      deps: of the library.
+      srcs: instead of NAME.cc.
+      hdrs: instead of NAME.h.
+      test_deps: of the test, beside the library and gtest_main.
+      test_data: files that the test reads.
+      test_size: Bazel's size of the test, for its time limit.
+      test_tags: Bazel's tags of the test.
+      **kwargs: anything else that cc_library takes.
+    """
+    cc_library(
+        name = name,
+        srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
+        hdrs = native.glob([name + ".h"], allow_empty = True) if hdrs == None else hdrs,
+        deps = deps,
+        **kwargs
+    )
+    if native.glob([name + "_test.cc"], allow_empty = True):
+        cc_test(
+            name = name + "_test",
+            size = test_size,
+            srcs = [name + "_test.cc"],
+            data = test_data,
+            tags = test_tags,
+            deps = [":" + name, "@system//:gtest_main"] + test_deps,
+        )
