@@ -16,7 +16,6 @@
 #include "docs/generator/words.h"
 #include "google/protobuf/descriptor.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"

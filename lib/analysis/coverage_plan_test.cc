@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/planned_jobs.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"

@@ -18,7 +18,6 @@
 #include "lib/analysis/planned_jobs.h"
 #include "lib/analysis/synthetic_rows.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"

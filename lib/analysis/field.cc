@@ -12,8 +12,8 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "lib/analysis/value.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -16,7 +16,7 @@
 #include "lib/analysis/aggregate_result.h"
 #include "lib/analysis/compare_groups.h"
 #include "lib/analysis/value.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/text.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"
 

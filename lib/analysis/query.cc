@@ -15,8 +15,8 @@
 #include "lib/analysis/filter.h"
 #include "lib/analysis/run_identity.h"
 #include "lib/analysis/value.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {

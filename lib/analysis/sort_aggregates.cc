@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/value.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

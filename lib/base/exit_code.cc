@@ -1,5 +1,12 @@
 #include "lib/base/exit_code.h"
 
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
 #include "absl/status/status.h"
 
 namespace feedrate {
@@ -19,6 +26,47 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     default:
       return ExitCode::kRunFailed;
   }
+}
+
+namespace {
+
+// The only state that the signal handler uses.
+volatile sig_atomic_t caught_signal = 0;
+volatile sig_atomic_t event_fd = -1;
+
+extern "C" void NoteSignal(int number) {
+  const int saved_errno = errno;
+  caught_signal = number;
+  // The next signal ends the process.
+  signal(number, SIG_DFL);
+  const uint64_t one = 1;
+  if (write(event_fd, &one, sizeof(one)) < 0) errno = saved_errno;
+  errno = saved_errno;
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  caught_signal = 0;
+  event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  signal(SIGINT, NoteSignal);
+  signal(SIGTERM, NoteSignal);
+}
+
+Interrupt::~Interrupt() {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  close(event_fd);
+  event_fd = -1;
+}
+
+int Interrupt::fd() const { return event_fd; }
+
+bool Interrupt::happened() const { return caught_signal != 0; }
+
+ExitCode Interrupt::exit_code() const {
+  return caught_signal == SIGINT ? ExitCode::kInterrupted
+                                 : ExitCode::kRunFailed;
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// What a program's exit means to the shell, make and CI that called it.
+// Exit codes, and a clean end after Ctrl-C or SIGTERM.
 #ifndef FEEDRATE_LIB_BASE_EXIT_CODE_H_
 #define FEEDRATE_LIB_BASE_EXIT_CODE_H_
 
@@ -8,21 +8,38 @@ namespace feedrate {
 
 enum class ExitCode : int {
   kDone = 0,
-  // A flag, config or file that the caller has to mend.
+  // A flag, config or file that the caller has to fix.
   kCallersMistake = 1,
-  // The call was right; the run failed.
+  // The call was correct, but the run failed.
   kRunFailed = 2,
   kCheckSaidNo = 3,
   kCannotTell = 4,
-  // Nothing comparable, or invalid.
+  // Nothing to compare, or invalid results.
   kInvalid = 5,
   kInterrupted = 130,
 };
 
-// The code for a body that ended in an error: what was asked is wrong
-// (InvalidArgument, NotFound, FailedPrecondition, AlreadyExists, OutOfRange)
-// or it could not be done.
+// Returns the exit code for a status: kCallersMistake for InvalidArgument,
+// NotFound, FailedPrecondition, AlreadyExists and OutOfRange, kInterrupted for
+// Cancelled, kRunFailed for other errors.
 ExitCode ExitCodeOf(const absl::Status& status);
+
+// While an Interrupt exists, the first SIGINT or SIGTERM does not end the
+// process: the run polls this object, writes its last line and ends by itself.
+// A second signal ends the process. At most one may exist at a time.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  // Becomes readable at the first signal.
+  int fd() const;
+  bool happened() const;
+  // 130 for Ctrl-C, 2 for SIGTERM. REQUIRES: happened().
+  ExitCode exit_code() const;
+};
 
 }  // namespace feedrate
 

@@ -1,7 +1,14 @@
 #include "lib/base/exit_code.h"
 
+#include <poll.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "lib/base/injected_slowdown.h"
 
 namespace feedrate {
 namespace {
@@ -34,6 +41,58 @@ TEST(ExitCodeTest, WhatTheCallerCanMendIsTheCallersMistake) {
         << code;
   }
   EXPECT_EQ(ExitCodeOf(absl::CancelledError("x")), ExitCode::kInterrupted);
+}
+
+bool Readable(int fd) {
+  pollfd wait = {fd, POLLIN, 0};
+  return poll(&wait, 1, 0) == 1;
+}
+
+TEST(InterruptTest, CtrlCIsNotedAndEndsNothing) {
+  const Interrupt interrupt;
+  EXPECT_FALSE(interrupt.happened());
+  EXPECT_FALSE(Readable(interrupt.fd()));
+  raise(SIGINT);
+  EXPECT_TRUE(interrupt.happened());
+  EXPECT_TRUE(Readable(interrupt.fd()));
+  EXPECT_EQ(interrupt.exit_code(), ExitCode::kInterrupted);
+}
+
+TEST(InterruptTest, ATerminatedRunFailed) {
+  const Interrupt interrupt;
+  EXPECT_FALSE(interrupt.happened());
+  raise(SIGTERM);
+  EXPECT_EQ(interrupt.exit_code(), ExitCode::kRunFailed);
+}
+
+TEST(InterruptDeathTest, ASecondSignalEndsIt) {
+  EXPECT_EXIT(
+      {
+        const Interrupt interrupt;
+        raise(SIGINT);
+        raise(SIGINT);
+      },
+      ::testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(InjectedSlowdownTest, ReadsTheEnvironment) {
+  unsetenv(kSlowdownVariable);
+  EXPECT_FALSE(InjectedSlowdown().is_active());
+  setenv(kSlowdownVariable, "3.5", 1);
+  EXPECT_DOUBLE_EQ(InjectedSlowdown().percent(), 3.5);
+  for (const char* odd : {"", "x", "-1", "nan", "inf"}) {
+    setenv(kSlowdownVariable, odd, 1);
+    EXPECT_FALSE(InjectedSlowdown().is_active()) << odd;
+  }
+  unsetenv(kSlowdownVariable);
+}
+
+TEST(InjectedSlowdownTest, BurnsAtLeastItsShare) {
+  const auto start = std::chrono::steady_clock::now();
+  InjectedSlowdown(50).Burn(0.02);
+  const std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - start;
+  EXPECT_GE(took.count(), 0.01);
 }
 
 }  // namespace

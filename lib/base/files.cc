@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -17,53 +19,40 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status ErrnoStatus(absl::string_view what, const std::string& path) {
+absl::Status Failed(absl::string_view what, const std::string& path) {
   const int error = errno;
   const std::string text =
-      absl::StrCat(path, ": ", what, ": ", std::strerror(error));
+      absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
   if (error == EISDIR) return absl::InvalidArgumentError(text);
   return absl::UnavailableError(text);
 }
 
-// Closes on every way out.
-class File {
- public:
-  explicit File(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const File file(path);
-  if (file.fd() < 0) return ErrnoStatus("cannot open", path);
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return Failed("open", path);
   std::string content;
   struct stat info;
-  if (fstat(file.fd(), &info) == 0 && info.st_size > 0) {
+  if (fstat(file.get(), &info) == 0 && info.st_size > 0) {
     content.reserve(static_cast<size_t>(info.st_size) + 1);
   }
-  // The size may be 0 (pipes, /proc) or change under us: read to the end.
+  // The size may be 0 (pipes, /proc) or change while we read, so read to the
+  // end.
   char buffer[1 << 16];
   for (;;) {
-    const ssize_t got = read(file.fd(), buffer, sizeof(buffer));
+    const ssize_t got = read(file.get(), buffer, sizeof(buffer));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus("cannot read", path);
+    if (got < 0) return Failed("read", path);
     if (got == 0) return content;
     content.append(buffer, static_cast<size_t>(got));
   }
@@ -82,7 +71,8 @@ bool IsFolder(const std::string& path) {
 absl::Status MakeFolder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  // A trailing slash makes create_directories stumble over its own success.
+  // With a trailing slash create_directories reports an error although it
+  // succeeded.
   if (!error || IsFolder(folder)) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat(folder, ": cannot make this folder: ", error.message()));
@@ -141,6 +131,71 @@ absl::StatusOr<std::string> ProgramPath() {
         absl::StrCat("/proc/self/exe: cannot read: ", error.message()));
   }
   return path.string();
+}
+
+namespace {
+
+// Whether `path` is a device, pipe or socket. Folders are not special; writing
+// to them fails later.
+bool IsSpecial(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) &&
+         !S_ISDIR(info.st_mode);
+}
+
+absl::Status WriteAll(int fd, absl::string_view content,
+                      const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return Failed("write", path);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(
+    const std::string& path) {
+  if (IsSpecial(path)) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return Failed("open", path);
+    return std::unique_ptr<NewFile>(new NewFile(path, "", fd));
+  }
+  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  const int fd =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return Failed("create", path);
+  return std::unique_ptr<NewFile>(new NewFile(path, temporary, fd));
+}
+
+NewFile::~NewFile() {
+  close(fd_);
+  if (!committed_ && !temporary_.empty()) unlink(temporary_.c_str());
+}
+
+absl::Status NewFile::Commit() {
+  if (temporary_.empty()) return absl::OkStatus();
+  if (fsync(fd_) != 0) return Failed("sync", path_);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return Failed("replace", path_);
+  }
+  committed_ = true;
+  const std::string folder = ParentFolder(path_);
+  const int folder_fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  const bool synced = folder_fd >= 0 && fsync(folder_fd) == 0;
+  const absl::Status status =
+      synced ? absl::OkStatus() : Failed("sync", folder);
+  if (folder_fd >= 0) close(folder_fd);
+  return status;
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view content) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<NewFile> file, NewFile::Create(path));
+  RETURN_IF_ERROR(WriteAll(file->fd(), content, path));
+  return file->Commit();
 }
 
 }  // namespace feedrate

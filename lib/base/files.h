@@ -1,7 +1,9 @@
-// Whole files, folders and paths.
+// Files, folders and paths: whole files read at once, new files that appear
+// only when complete.
 #ifndef FEEDRATE_LIB_BASE_FILES_H_
 #define FEEDRATE_LIB_BASE_FILES_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,31 +13,69 @@
 
 namespace feedrate {
 
-// The content of `path`. NotFound, with the path, when it does not exist;
-// InvalidArgument when it is a folder.
+// Returns the contents of a file. NotFound if it does not exist,
+// InvalidArgument if it is a folder; both messages contain the path.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 bool IsFile(const std::string& path);
 bool IsFolder(const std::string& path);
 
-// Makes `folder` and those above it, where they are missing.
+// Creates `folder` and its parents where they are missing.
 absl::Status MakeFolder(const std::string& folder);
 
-// Paths of the files in `folder` whose names end in `ending`, sorted;
-// with `recursive` also below its sub-folders. NotFound when there is no such
-// folder.
+// Returns the sorted paths of the files in `folder` whose names end in
+// `ending`, including those in subfolders if `recursive`. NotFound if there is
+// no such folder.
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
                                                    absl::string_view ending,
                                                    bool recursive);
 
-// `name` below `folder`; `name` alone when it is absolute or `folder` empty.
+// Returns `folder/name`, or just `name` if it is absolute or `folder` is empty.
 std::string JoinPath(absl::string_view folder, absl::string_view name);
 // "a/b/c" -> "a/b"; "c" -> "."; "/" -> "/".
 std::string ParentFolder(absl::string_view path);
 // "a/b/c.tar" -> "c.tar".
 std::string BaseName(absl::string_view path);
-// Path of the running program, links resolved.
+// Returns the path of the running program, with symbolic links resolved.
 absl::StatusOr<std::string> ProgramPath();
+
+// A file that appears under its name only when it is complete, for output too
+// large to hold in memory. Data is written to a temporary file next to the
+// target; Commit renames it to the target in one step. Without Commit the
+// temporary file is removed and an older target stays unchanged.
+//
+// A target that exists and is not a regular file, such as /dev/null or a named
+// pipe, is never replaced: data is written straight to it.
+class NewFile {
+ public:
+  static absl::StatusOr<std::unique_ptr<NewFile>> Create(
+      const std::string& path);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  // The descriptor to write to. Owned by this object.
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+
+  // Call once, after the last write.
+  absl::Status Commit();
+
+ private:
+  NewFile(std::string path, std::string temporary, int fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+
+  const std::string path_;
+  // Empty if data is written straight to the target.
+  const std::string temporary_;
+  const int fd_;
+  bool committed_ = false;
+};
+
+// Replaces the file `path` by `content` in one step: a reader sees either the
+// old file or the new one, also after a crash.
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view content);
 
 }  // namespace feedrate
 

@@ -1,19 +1,26 @@
 #include "lib/base/files.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/new_file.h"
+#include "lib/base/memory_file.h"
+#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string Folder(const std::string& name) {
   const std::string folder = ::testing::TempDir() + "/files_test_" + name;
@@ -76,6 +83,96 @@ TEST(FilesTest, SplitsAndJoinsPaths) {
   EXPECT_EQ(ParentFolder("a"), ".");
   EXPECT_EQ(BaseName("a/b.tar"), "b.tar");
   EXPECT_EQ(BaseName("b.tar"), "b.tar");
+}
+
+TEST(NewFileTest, AppearsWithCommit) {
+  const std::string path = Folder("commit") + "/a";
+  auto file = NewFile::Create(path);
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(write((*file)->fd(), "new", 3), 3);
+  EXPECT_FALSE(IsFile(path));
+  ASSERT_TRUE((*file)->Commit().ok());
+  EXPECT_EQ(*ReadFile(path), "new");
+}
+
+TEST(NewFileTest, WithoutCommitTheOldFileStays) {
+  const std::string folder = Folder("drop");
+  const std::string path = folder + "/a";
+  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
+  {
+    auto file = NewFile::Create(path);
+    ASSERT_TRUE(file.ok());
+    ASSERT_EQ(write((*file)->fd(), "new", 3), 3);
+  }
+  EXPECT_EQ(*ReadFile(path), "old");
+  EXPECT_THAT(*ListFiles(folder, "", true), ElementsAre(path));
+}
+
+TEST(NewFileTest, FailedReplaceLeavesNoRubbish) {
+  const std::string folder = Folder("failed");
+  // A folder cannot be replaced by a file.
+  mkdir((folder + "/target").c_str(), 0755);
+  EXPECT_FALSE(WriteFileAtomically(folder + "/target", "new").ok());
+  EXPECT_TRUE(IsFolder(folder + "/target"));
+  EXPECT_THAT(*ListFiles(folder, "", true), IsEmpty());
+}
+
+TEST(NewFileTest, MissingFolderIsTheCallersMistake) {
+  EXPECT_EQ(NewFile::Create("/no/such/folder/a").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+// A rename would replace /dev/null by a file, for everybody.
+TEST(NewFileTest, WhatIsNoPlainFileIsWrittenInPlace) {
+  const std::string folder = Folder("pipe");
+  const std::string pipe = folder + "/p";
+  unlink(pipe.c_str());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(WriteFileAtomically(pipe, "through").ok());
+  char buffer[16];
+  EXPECT_EQ(read(reader, buffer, sizeof(buffer)), 7);
+  close(reader);
+  struct stat info;
+  ASSERT_EQ(stat(pipe.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISFIFO(info.st_mode));
+  EXPECT_THAT(*ListFiles(folder, "", false), ElementsAre(pipe));
+}
+
+constexpr size_t kBytes = 4096;
+
+UniqueFd MakeFile(unsigned flags) {
+  UniqueFd fd(memfd_create("test", flags));
+  EXPECT_EQ(ftruncate(fd.get(), kBytes), 0);
+  return fd;
+}
+
+TEST(SealMemoryTest, NothingIsWrittenAnyMore) {
+  const UniqueFd fd = MakeFile(MFD_ALLOW_SEALING);
+  ASSERT_TRUE(SealMemory(fd.get()));
+  EXPECT_EQ(write(fd.get(), "x", 1), -1);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(ftruncate(fd.get(), 1), 0);
+}
+
+// The kernel returns EBUSY while there is a writable mapping.
+TEST(SealMemoryTest, WaitsForWhoeverStillHoldsIt) {
+  const UniqueFd fd = MakeFile(MFD_ALLOW_SEALING);
+  void* const map = mmap(nullptr, kBytes, PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  ASSERT_NE(map, MAP_FAILED);
+  std::thread holder([map] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    munmap(map, kBytes);
+  });
+  EXPECT_TRUE(SealMemory(fd.get()));
+  holder.join();
+}
+
+TEST(SealMemoryTest, WhatCannotBeSealedIsSaidAtOnce) {
+  const UniqueFd fd = MakeFile(0);
+  EXPECT_FALSE(SealMemory(fd.get()));
+  EXPECT_EQ(errno, EPERM);
 }
 
 }  // namespace

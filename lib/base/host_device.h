@@ -1,12 +1,13 @@
-// What lets one function be compiled for the host and for a GPU.
+// Macros to compile one function for both the host and a GPU.
 #ifndef FEEDRATE_LIB_BASE_HOST_DEVICE_H_
 #define FEEDRATE_LIB_BASE_HOST_DEVICE_H_
 
-// Kernels are thin loops around functions marked with this, so that their index
-// arithmetic is tested on machines without a GPU.
+// Kernels are thin loops around functions marked with this, so that index
+// arithmetic can be tested on machines without a GPU.
 #ifdef __CUDACC__
 #define FEEDRATE_HD __host__ __device__ __forceinline__
-// Arrays whose indexes all become constants lie in registers.
+// Unrolling turns array indexes into constants, so that the arrays stay in
+// registers.
 #define FEEDRATE_UNROLL _Pragma("unroll")
 #else
 #define FEEDRATE_HD inline

@@ -1,8 +1,8 @@
-// Slowness on purpose, so that a gate can be tried on a real one.
+// A deliberate slowdown, to test that a gate detects a real one.
 //
 // A program that times work calls Burn inside the timed part, after each piece
-// of work: with FEEDRATE_SLOWDOWN_PERCENT=3 in its environment it then takes 3%
-// longer, by a busy loop. Without the variable Burn returns at once.
+// of work. With FEEDRATE_SLOWDOWN_PERCENT=3 in the environment a busy loop
+// makes it take 3% longer. Without the variable Burn returns at once.
 //
 //   static const InjectedSlowdown slowdown;
 //   const double start = Now(); Work(); slowdown.Burn(Now() - start);
@@ -15,7 +15,8 @@ inline constexpr char kSlowdownVariable[] = "FEEDRATE_SLOWDOWN_PERCENT";
 
 class InjectedSlowdown {
  public:
-  // By the environment. What is no number above 0 is none.
+  // Reads the environment variable. Anything but a number above 0 means no
+  // slowdown.
   InjectedSlowdown();
   explicit InjectedSlowdown(double percent) : percent_(percent) {}
 

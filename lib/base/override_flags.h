@@ -1,4 +1,5 @@
-// The flags that change a run config, the same in `plan` and in every runner.
+// Flags that override fields of a run config, the same in `plan` and in every
+// runner.
 #ifndef FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
 #define FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
 
@@ -10,8 +11,8 @@
 
 namespace feedrate {
 
-// What the caller gave on the command line; absent: as the config has it.
-// Lists are split at commas. Nothing is checked here.
+// The values given on the command line. Absent means that the config's value
+// holds. Lists are split at commas. Values are not checked here.
 struct Overrides {
   absl::optional<int64_t> num_items;
   absl::optional<int32_t> num_runs;
@@ -35,10 +36,11 @@ struct Overrides {
   absl::optional<std::string> output;
 };
 
-// For ToolInfo::flag_files of a program that takes the overrides.
+// Add this to ToolInfo::flag_files in a program that takes the overrides.
 inline constexpr char kOverrideFlagsFile[] = "lib/base/override_flags.cc";
 
-// Those flags that the command line set. REQUIRES: flags are parsed.
+// Returns the flags that were set on the command line. REQUIRES: flags are
+// parsed.
 Overrides OverridesFromFlags();
 
 }  // namespace feedrate

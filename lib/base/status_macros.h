@@ -1,4 +1,5 @@
-// Passing errors up: the two macros that this Abseil release does not have.
+// RETURN_IF_ERROR and ASSIGN_OR_RETURN, which this Abseil release does not
+// have.
 #ifndef FEEDRATE_LIB_BASE_STATUS_MACROS_H_
 #define FEEDRATE_LIB_BASE_STATUS_MACROS_H_
 

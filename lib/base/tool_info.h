@@ -1,51 +1,67 @@
-// What a program says of itself: the one source of --help and completions.
+// The description of a program, from which --help and shell completions are
+// generated.
 #ifndef FEEDRATE_LIB_BASE_TOOL_INFO_H_
 #define FEEDRATE_LIB_BASE_TOOL_INFO_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
 namespace feedrate {
 
-// The release. One place; MODULE.bazel and the bundle's name follow it.
+// The release. MODULE.bazel (checked by dev/module_test.py) and the bundle's
+// name have the same.
 inline constexpr char kVersion[] = "0.1.0";
 
 struct ToolInfo {
   // The program's name, such as "plan".
   std::string name;
-  // What it does, in one line without a full stop.
+  // What it does, in one line without a period.
   std::string summary;
-  // What follows the name in the usage line, such as "--config=FILE [flags]".
+  // The part of the usage line after the name, such as "--config=FILE [flags]".
   std::string usage;
-  // A few lines on what goes in, what comes out and what to know.
+  // A few lines about input, output and what else to know.
   std::string description;
-  // Command lines that work when pasted.
+  // Complete command lines that can be pasted into a shell.
   std::vector<std::string> examples;
-  // True: arguments that are not flags are handed to the body.
+  // If true, arguments that are not flags are passed to the body; otherwise
+  // they are an error.
   bool takes_arguments = false;
-  // Source files whose flags belong to the program, matched at their end.
-  // Flags of other libraries appear in --helpfull alone.
+  // Suffixes of the paths of the source files whose flags belong to the
+  // program. Other flags appear only in --helpfull.
   std::vector<std::string> flag_files;
 };
 
-// A flag as help and completions show it.
+// A flag as shown in help and completions.
 struct ShownFlag {
   std::string name;
-  // Stands for the value, such as "FILE". Empty for booleans.
+  // Placeholder for the value, such as "FILE". Empty for booleans.
   std::string placeholder;
   std::string description;
-  // Values to choose from. Empty: free.
+  // The values it can take. Empty means any.
   std::vector<std::string> choices;
   std::string default_value;
-  // Defined in the file of the shared overrides.
+  // True if defined in override_flags.cc.
   bool shared = false;
 };
 
-// The program's own flags by name; with `all`, those of every library too.
+// Returns the program's own flags, sorted by name; with `all`, also those of
+// every library.
 //
-// A flag's description has the form "FILE: what it is {a|b|c}". The word in
-// capitals before the colon is the placeholder, the braces give the choices.
+// A flag's description has the form "FILE: what it is {a|b|c}". The capitalized
+// word before the colon is the placeholder; the braces list the choices.
 std::vector<ShownFlag> FlagsOf(const ToolInfo& info, bool all);
+
+// Returns the text of --help: what the program does, its flags, exit codes and
+// examples. With `all`, also the flags of the libraries it uses.
+std::string HelpText(const ToolInfo& info, bool all);
+
+// Returns a shell script that completes the program's flags and their values.
+// `shell` is `bash`, `zsh` or `fish`; others are InvalidArgument.
+absl::StatusOr<std::string> CompletionScript(const ToolInfo& info,
+                                             absl::string_view shell);
 
 }  // namespace feedrate
 

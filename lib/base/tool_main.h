@@ -1,4 +1,4 @@
-// The frame of every program: flags, help, errors, exit code.
+// The main function shared by all programs: flags, help, errors, exit code.
 #ifndef FEEDRATE_LIB_BASE_TOOL_MAIN_H_
 #define FEEDRATE_LIB_BASE_TOOL_MAIN_H_
 
@@ -12,15 +12,26 @@
 
 namespace feedrate {
 
-// What a program does once its flags are parsed. Gets the arguments that are
-// not flags (none unless `takes_arguments`).
+// Sets gflags from `args` (without the program's name) and returns the
+// arguments that are not flags. `-` alone is not a flag, nor is anything after
+// `--`. Unlike gflags' own parser this never ends the process.
+//
+// Names may be written with hyphens or underscores, with one or two leading
+// hyphens, as `--name=value`, `--name value`, and for booleans `--name`,
+// `--noname` or `--no-name`. For an unknown name or a value of the wrong type,
+// returns InvalidArgument with the nearest known name or the expected type.
+absl::StatusOr<std::vector<std::string>> ParseFlags(
+    const std::vector<std::string>& args);
+
+// What a program does once its flags are parsed. The parameter is the list of
+// arguments that are not flags (empty unless `takes_arguments`).
 using ToolBody =
     std::function<absl::StatusOr<ExitCode>(const std::vector<std::string>&)>;
 
-// Runs a program: answers --help, --version and --completion, parses flags,
-// calls `body`, prints a failing status once as `name: message` on standard
-// error, and returns the exit code for main. What was written to standard
-// output and did not arrive is a failed run.
+// Runs a program: parses flags, handles --help, --version and --completion,
+// calls `body`, prints an error as `name: message` to standard error, and
+// returns the exit code for main. If standard output cannot be written (a full
+// disk, for example), the run fails.
 //
 //   int main(int argc, char** argv) {
 //     return feedrate::ToolMain(argc, argv, Info(), Run);

@@ -15,14 +15,23 @@
 #include "gtest/gtest.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
+#include "lib/base/override_flags.h"
 #include "lib/base/tool_info.h"
+#include "lib/base/writer_main.h"
 
-DEFINE_int32(num_runs, 1, "N: how often");
+DEFINE_int32(test_runs, 1, "N: how often");
+DEFINE_int64(test_items, 7, "N: for this test");
+DEFINE_bool(test_dry, false, "for this test");
+DEFINE_bool(test_on, true, "for this test");
+DEFINE_string(test_name, "", "for this test");
 
 namespace feedrate {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::ExitedWithCode;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -41,7 +50,8 @@ void Redirect(int fd, const std::string& path) {
   open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
 }
 
-// Runs the frame in a child: it sets flags and logging for the whole process.
+// Runs ToolMain in a child process, because it sets flags and logging for the
+// whole process.
 Outcome RunTool(std::vector<std::string> args, const ToolBody& body,
                 const std::string& out_path = Path("out"),
                 bool takes_arguments = false) {
@@ -69,12 +79,12 @@ Outcome RunTool(std::vector<std::string> args, const ToolBody& body,
 }
 
 absl::StatusOr<ExitCode> PrintRuns(const std::vector<std::string>& rest) {
-  std::cout << FLAGS_num_runs << " runs of " << rest.size() << "\n";
+  std::cout << FLAGS_test_runs << " runs of " << rest.size() << "\n";
   return ExitCode::kDone;
 }
 
 TEST(ToolMainTest, RunsTheBodyWithFlags) {
-  const Outcome outcome = RunTool({"--num-runs=3"}, PrintRuns);
+  const Outcome outcome = RunTool({"--test-runs=3"}, PrintRuns);
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "3 runs of 0\n");
   EXPECT_EQ(outcome.err, "");
@@ -103,7 +113,7 @@ TEST(ToolMainTest, HelpAndVersionAndCompletionExitWithZero) {
     const Outcome help = RunTool({flag}, PrintRuns);
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, StartsWith("tool: does a thing\n"));
-    EXPECT_THAT(help.out, HasSubstr("--num_runs=N"));
+    EXPECT_THAT(help.out, HasSubstr("--test_runs=N"));
     EXPECT_THAT(help.out, Not(HasSubstr("logtostderr")));
   }
   EXPECT_THAT(RunTool({"--helpfull"}, PrintRuns).out,
@@ -115,10 +125,10 @@ TEST(ToolMainTest, HelpAndVersionAndCompletionExitWithZero) {
 }
 
 TEST(ToolMainTest, MistakesOnTheCommandLine) {
-  Outcome outcome = RunTool({"--num_rnus=3"}, PrintRuns);
+  Outcome outcome = RunTool({"--test_rnus=3"}, PrintRuns);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.err,
-            "tool: unknown flag --num_rnus=3; did you mean --num_runs?\n");
+            "tool: unknown flag --test_rnus=3; did you mean --test_runs?\n");
   outcome = RunTool({"stray"}, PrintRuns);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("unexpected argument \"stray\""));
@@ -137,6 +147,118 @@ TEST(ToolMainTest, OutputThatDoesNotArriveIsAFailedRun) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("cannot write to standard output"));
   EXPECT_EQ(RunTool({"--help"}, PrintRuns, "/dev/full").code, 2);
+}
+
+class FlagParserTest : public ::testing::Test {
+ private:
+  gflags::FlagSaver saver_;
+};
+
+std::string ErrorOf(const std::vector<std::string>& args) {
+  return std::string(ParseFlags(args).status().message());
+}
+
+TEST_F(FlagParserTest, HyphensAndUnderscoresAreAlike) {
+  EXPECT_THAT(*ParseFlags({"--test-items=3"}), IsEmpty());
+  EXPECT_EQ(FLAGS_test_items, 3);
+  EXPECT_THAT(*ParseFlags({"--test_items", "4"}), IsEmpty());
+  EXPECT_EQ(FLAGS_test_items, 4);
+  EXPECT_THAT(*ParseFlags({"-test_items=-5"}), IsEmpty());
+  EXPECT_EQ(FLAGS_test_items, -5);
+}
+
+TEST_F(FlagParserTest, HyphensInValuesStay) {
+  ASSERT_TRUE(ParseFlags({"--test-name=a-b=c"}).ok());
+  EXPECT_EQ(FLAGS_test_name, "a-b=c");
+}
+
+TEST_F(FlagParserTest, BooleansSwitchOnAndOff) {
+  EXPECT_THAT(*ParseFlags({"--test-dry", "--no-test-on", "x"}),
+              ElementsAre("x"));
+  EXPECT_TRUE(FLAGS_test_dry);
+  EXPECT_FALSE(FLAGS_test_on);
+  ASSERT_TRUE(ParseFlags({"--notest_dry", "--test_on=true"}).ok());
+  EXPECT_FALSE(FLAGS_test_dry);
+  EXPECT_TRUE(FLAGS_test_on);
+}
+
+TEST_F(FlagParserTest, WhatIsNotAFlagIsReturned) {
+  EXPECT_THAT(*ParseFlags({"a", "-", "-3", "--test-dry", "--", "--b"}),
+              ElementsAre("a", "-", "-3", "--b"));
+}
+
+TEST_F(FlagParserTest, UnknownFlagNamesTheNearest) {
+  EXPECT_EQ(ErrorOf({"--test-itmes=3"}),
+            "unknown flag --test-itmes=3; did you mean --test_items?");
+  EXPECT_EQ(ErrorOf({"--qqqqqqqqqq"}),
+            "unknown flag --qqqqqqqqqq; --help lists the flags");
+}
+
+TEST_F(FlagParserTest, WrongValueSaysWhatWouldBeRight) {
+  EXPECT_EQ(ErrorOf({"--test-items=three"}),
+            "--test_items: \"three\" is not a whole number");
+  EXPECT_EQ(ErrorOf({"--test-items=99999999999999999999"}),
+            "--test_items: \"99999999999999999999\" is not a whole number");
+  EXPECT_EQ(ErrorOf({"--test-dry=maybe"}),
+            "--test_dry: \"maybe\" is not true or false");
+  EXPECT_EQ(FLAGS_test_items, 7);
+}
+
+TEST_F(FlagParserTest, MissingValueIsAnError) {
+  EXPECT_THAT(ErrorOf({"--test-items"}), HasSubstr("a value is missing"));
+  EXPECT_THAT(ErrorOf({"--no-test-dry=1"}), HasSubstr("takes no value"));
+}
+
+class OverrideFlagsTest : public ::testing::Test {
+ private:
+  gflags::FlagSaver saver_;
+};
+
+TEST_F(OverrideFlagsTest, NothingGivenIsNothingSet) {
+  const Overrides set = OverridesFromFlags();
+  EXPECT_FALSE(set.num_items.has_value());
+  EXPECT_FALSE(set.libraries.has_value());
+  EXPECT_FALSE(set.output.has_value());
+}
+
+// Zero is the default of most flags, but giving it on the command line counts.
+TEST_F(OverrideFlagsTest, AZeroThatIsGivenCounts) {
+  ASSERT_TRUE(ParseFlags({"--workers=0", "--num-items=5"}).ok());
+  const Overrides set = OverridesFromFlags();
+  EXPECT_EQ(set.num_items, 5);
+  EXPECT_EQ(set.workers, 0);
+  EXPECT_FALSE(set.batch_size.has_value());
+}
+
+TEST_F(OverrideFlagsTest, ListsSplitAtCommas) {
+  ASSERT_TRUE(ParseFlags({"--libraries=kornia, pillow,"}).ok());
+  EXPECT_THAT(*OverridesFromFlags().libraries, ElementsAre("kornia", "pillow"));
+}
+
+// Ends the process, because flags and logging can be initialized only once.
+void EndAsWriter(std::vector<std::string> words, const absl::Status& outcome) {
+  words.insert(words.begin(), "write_things");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  WriterInfo info;
+  info.name = "write_things";
+  _exit(WriterMain(static_cast<int>(argv.size()), argv.data(), info,
+                   [&](const std::string& folder) {
+                     std::cerr << "into " << folder << "\n";
+                     return outcome;
+                   }));
+}
+
+TEST(WriterMainTest, WritesIntoTheFolderThatIsNamed) {
+  EXPECT_EXIT(EndAsWriter({"--folder=a b"}, absl::OkStatus()),
+              ExitedWithCode(0), "into a b");
+}
+
+TEST(WriterMainTest, MistakesAndFailures) {
+  EXPECT_EXIT(EndAsWriter({}, absl::OkStatus()), ExitedWithCode(1),
+              "--folder is missing");
+  EXPECT_EXIT(EndAsWriter({"--folder=c"}, absl::InternalError("full")),
+              ExitedWithCode(2), "write_things: full");
 }
 
 }  // namespace

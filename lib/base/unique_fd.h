@@ -1,4 +1,4 @@
-// A file descriptor with an owner.
+// A file descriptor that is closed by its owner.
 #ifndef FEEDRATE_LIB_BASE_UNIQUE_FD_H_
 #define FEEDRATE_LIB_BASE_UNIQUE_FD_H_
 
@@ -8,7 +8,7 @@
 
 namespace feedrate {
 
-// Closes its descriptor when it goes. -1: holds none.
+// Closes its descriptor when destroyed. -1 means that it holds none.
 class UniqueFd {
  public:
   explicit UniqueFd(int fd = -1) : fd_(fd) {}
@@ -21,7 +21,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
-  // Gives it away.
+  // Returns the descriptor and gives up ownership.
   int Release() { return std::exchange(fd_, -1); }
   void Reset(int fd = -1) {
     if (fd_ >= 0) close(fd_);

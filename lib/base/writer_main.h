@@ -1,4 +1,5 @@
-// The frame of small programs that write a made-up data set into a folder.
+// The main function of small programs that write a synthetic data set into a
+// folder.
 #ifndef FEEDRATE_LIB_BASE_WRITER_MAIN_H_
 #define FEEDRATE_LIB_BASE_WRITER_MAIN_H_
 
@@ -12,20 +13,20 @@ namespace feedrate {
 struct WriterInfo {
   // The program's name, such as "write_episodes".
   std::string name;
-  // What it writes, in a few words: "synthetic robot episodes".
+  // What it writes, such as "synthetic robot episodes".
   std::string what;
-  // A few lines on what lies in the folder afterwards.
+  // A few lines about what the folder contains afterwards.
   std::string description;
-  // What an example says beside the folder. May be empty.
+  // Flags of the example besides --folder. May be empty.
   std::string example_flags;
-  // A name for the example's folder.
+  // The folder in the example.
   std::string example_folder;
-  // The source file with the program's own flags.
+  // The source file that defines the program's own flags.
   std::string flag_file;
 };
 
-// ToolMain with --folder, which must be there. `write` gets the folder once all
-// flags are parsed, and makes it if it is missing.
+// ToolMain with a required flag --folder. Calls `write` with the folder after
+// all flags are parsed; `write` creates the folder if it is missing.
 int WriterMain(int argc, char** argv, const WriterInfo& info,
                const std::function<absl::Status(const std::string&)>& write);
 

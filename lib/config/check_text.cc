@@ -10,7 +10,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 #include "lib/config/places.h"
 
 namespace feedrate {

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/gate/codes.h"
 #include "lib/gate/tolerances.h"
 #include "lib/records/json_writer.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/records/json_writer.h"
 
 namespace feedrate {

@@ -4,9 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/command.h"
 #include "lib/machine/git_state.h"
 #include "lib/records/json_writer.h"
 

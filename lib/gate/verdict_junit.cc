@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {

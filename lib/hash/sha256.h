@@ -1,8 +1,8 @@
 // SHA-256 (FIPS 180-4), for ids and checksums.
 //
 // Uses the processor's SHA instructions where it has them (x86 SHA extensions,
-// ARMv8 SHA-2), found at run time, and portable code elsewhere; the digest is
-// the same. Needs nothing but libc, so that a static program can link it.
+// ARMv8 SHA-2), detected at run time, and portable code elsewhere; the digest
+// is the same. Depends only on libc, so that static programs can link it.
 #ifndef FEEDRATE_LIB_HASH_SHA256_H_
 #define FEEDRATE_LIB_HASH_SHA256_H_
 
@@ -12,7 +12,7 @@
 
 namespace feedrate {
 
-// Digest of a message that arrives in pieces. Not thread-safe.
+// Computes the digest of a message that arrives in pieces. Not thread-safe.
 //
 //   Sha256 hash;
 //   hash.Update(a, a_size);
@@ -30,11 +30,11 @@ class Sha256 {
   // Appends `size` bytes to the message. `data` may be null when `size` is 0.
   void Update(const void* data, size_t size);
 
-  // Writes the digest of all that was appended. The object may be used only
-  // for assignment or destruction afterwards.
+  // Writes the digest of everything appended so far. Afterwards the object can
+  // only be assigned to or destroyed.
   void Finish(uint8_t digest[kDigestSize]);
 
-  // As Finish, in lower-case hexadecimal with a terminating zero.
+  // Like Finish, but as lower-case hexadecimal with a terminating zero.
   void FinishHex(char hex[kHexSize + 1]);
 
  private:
@@ -43,8 +43,8 @@ class Sha256 {
   uint64_t size_ = 0;          // Of the whole message, in bytes.
 };
 
-// Digest of one message in lower-case hexadecimal. Inline, so that only those
-// who call it need std::string.
+// Returns the digest of one message in lower-case hexadecimal. Inline, so that
+// only callers need std::string.
 inline std::string Sha256Hex(const void* data, size_t size) {
   Sha256 hash;
   hash.Update(data, size);
@@ -56,6 +56,19 @@ inline std::string Sha256Hex(const void* data, size_t size) {
 inline std::string Sha256Hex(const std::string& message) {
   return Sha256Hex(message.data(), message.size());
 }
+
+// Internal: the compression function, declared here for the test.
+
+// Folds `blocks` blocks of 64 bytes at `data` (any alignment) into `state`.
+using Sha256BlocksFn = void (*)(uint32_t state[8], const uint8_t* data,
+                                size_t blocks);
+
+void Sha256BlocksPortable(uint32_t state[8], const uint8_t* data,
+                          size_t blocks);
+
+// Returns the version that uses this processor's SHA instructions, or null if
+// it has none.
+Sha256BlocksFn Sha256BlocksHardware();
 
 }  // namespace feedrate
 

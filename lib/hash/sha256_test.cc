@@ -1,12 +1,11 @@
 #include "lib/hash/sha256.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "lib/hash/sha256_blocks.h"
+#include "gtest/gtest.h"
+#include "lib/hash/store_hashes.h"
 
 namespace feedrate {
 namespace {
@@ -16,8 +15,8 @@ struct Vector {
   std::string hex;
 };
 
-// FIPS 180-4 examples, and lengths around the padding's edges (55, 56, 63, 64,
-// 65, 119, 120 bytes) as sha256sum gives them.
+// Examples of FIPS 180-4, and lengths around the limits of the padding (55, 56,
+// 63, 64, 65, 119, 120 bytes) with digests from sha256sum.
 const Vector kVectors[] = {
     {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
     {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
@@ -90,6 +89,74 @@ TEST(Sha256Test, HardwareAgreesWithPortableCode) {
     Sha256BlocksPortable(b.data(), data, kBlocks);
     EXPECT_EQ(a, b) << "data at offset " << offset;
   }
+}
+
+std::string Hex(const std::string& bytes) {
+  std::string hex;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    hex += "0123456789abcdef"[byte >> 4];
+    hex += "0123456789abcdef"[byte & 15];
+  }
+  return hex;
+}
+
+std::string Hex(Md5 hash) {
+  uint8_t digest[Md5::kDigestSize];
+  hash.Finish(digest);
+  return Hex(std::string(digest, digest + sizeof(digest)));
+}
+
+std::string HexOf(const std::string& message) {
+  Md5 hash;
+  hash.Update(message.data(), message.size());
+  return Hex(hash);
+}
+
+// The test suite of RFC 1321.
+TEST(Md5Test, MatchesTheStandard) {
+  EXPECT_EQ(HexOf(""), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(HexOf("a"), "0cc175b9c0f1b6a831c399e269772661");
+  EXPECT_EQ(HexOf("abc"), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(HexOf("message digest"), "f96b697d7cb7938d525a2f31aaf161d0");
+  EXPECT_EQ(HexOf("abcdefghijklmnopqrstuvwxyz"),
+            "c3fcd3d76192e4007dfb496cca67e13b");
+  EXPECT_EQ(
+      HexOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"),
+      "d174ab98d277d9f5a5611c2c9f419d9f");
+  EXPECT_EQ(HexOf("123456789012345678901234567890123456789012345678901234567890"
+                  "12345678901234567890"),
+            "57edf4a22be3c955ac49da2e2107b67a");
+}
+
+TEST(Md5Test, HowItIsCutMakesNoDifference) {
+  std::string message;
+  for (int i = 0; i < 300; ++i) message += static_cast<char>(i * 7);
+  for (size_t size = 0; size <= message.size(); ++size) {
+    const std::string expected = HexOf(message.substr(0, size));
+    for (const size_t piece : {1, 5, 63, 64, 65, 130}) {
+      Md5 hash;
+      for (size_t at = 0; at < size; at += piece) {
+        hash.Update(message.data() + at, std::min(piece, size - at));
+      }
+      ASSERT_EQ(Hex(hash), expected) << size << " in pieces of " << piece;
+    }
+  }
+}
+
+// RFC 4231, cases 1, 2 and 6 (a key longer than a block).
+TEST(HmacSha256Test, MatchesTheStandard) {
+  EXPECT_EQ(Hex(HmacSha256(std::string(20, '\x0b'), "Hi There")),
+            "b0344c61d8db38535ca8afceaf0bf12b"
+            "881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(Hex(HmacSha256("Jefe", "what do ya want for nothing?")),
+            "5bdcc146bf60754e6a042426089575c7"
+            "5a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(
+      Hex(HmacSha256(std::string(131, '\xaa'),
+                     "Test Using Larger Than Block-Size Key - Hash Key First")),
+      "60e431591ee0b67f0d8a26aacbf5b77f"
+      "8e0bc6213728c5140546040f0ee37f54");
 }
 
 }  // namespace

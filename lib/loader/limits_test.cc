@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/media/jpeg_test_files.h"
 
 namespace feedrate {

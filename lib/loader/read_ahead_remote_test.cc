@@ -17,7 +17,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/loader/item_order.h"
 #include "lib/loader/open_remote_source.h"
 #include "lib/loader/read_ahead.h"

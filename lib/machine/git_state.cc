@@ -1,25 +1,118 @@
 #include "lib/machine/git_state.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
-#include "lib/machine/command.h"
+#include "lib/base/status_macros.h"
 #include "lib/machine/root.h"
 
 namespace feedrate {
 namespace {
 
-// Milliseconds are usual; a checkout on a slow network disk must not hold up
-// a measurement for longer than this.
+// Starts `argv` in its own process group, so that its children can be killed
+// with it.
+absl::StatusOr<pid_t> Start(const std::vector<std::string>& argv, int out_fd) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, out_fd, 1);
+  posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::vector<char*> pointers;
+  for (const std::string& arg : argv) {
+    pointers.push_back(const_cast<char*>(arg.c_str()));
+  }
+  pointers.push_back(nullptr);
+  pid_t pid;
+  const int error = posix_spawnp(&pid, pointers[0], &files, &attributes,
+                                 pointers.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (error == 0) return pid;
+  return absl::NotFoundError(
+      absl::StrCat("cannot start ", argv[0], ": ", std::strerror(error)));
+}
+
+// Reads until the other side closes. Returns false at the deadline.
+bool ReadUntilClosed(int fd, absl::Time deadline, std::string* output) {
+  while (true) {
+    const int64_t left_ms = absl::ToInt64Milliseconds(deadline - absl::Now());
+    if (left_ms <= 0) return false;
+    pollfd wanted = {fd, POLLIN, 0};
+    const int ready = poll(&wanted, 1, std::min<int64_t>(left_ms, 60000));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    char buffer[4096];
+    const ssize_t got = read(fd, buffer, sizeof(buffer));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    output->append(buffer, got);
+  }
+}
+
+// Waits for the process to end. Returns false at the deadline. A program that
+// has closed its output is about to end, so polling with short sleeps is cheap.
+bool WaitUntil(pid_t pid, absl::Time deadline, int* wait_status) {
+  while (waitpid(pid, wait_status, WNOHANG) == 0) {
+    if (absl::Now() >= deadline) return false;
+    absl::SleepFor(absl::Microseconds(200));
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& argv,
+                                       absl::Duration time_limit) {
+  const absl::Time deadline = absl::Now() + time_limit;
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
+  }
+  const absl::StatusOr<pid_t> pid = Start(argv, fds[1]);
+  close(fds[1]);
+  std::string output;
+  int wait_status = 0;
+  const bool in_time = pid.ok() && ReadUntilClosed(fds[0], deadline, &output) &&
+                       WaitUntil(*pid, deadline, &wait_status);
+  close(fds[0]);
+  RETURN_IF_ERROR(pid.status());
+  if (!in_time) {
+    kill(-*pid, SIGKILL);
+    while (waitpid(*pid, nullptr, 0) < 0 && errno == EINTR) continue;
+    return absl::DeadlineExceededError(absl::StrCat(
+        argv[0], " took longer than ", absl::FormatDuration(time_limit)));
+  }
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return output;
+  return absl::AbortedError(absl::StrCat(argv[0], " failed"));
+}
+
+namespace {
+
+// It usually takes milliseconds; a checkout on a slow network disk must not
+// delay a measurement for longer than this.
 constexpr absl::Duration kTimeLimit = absl::Seconds(2);
 
 bool IsHash(absl::string_view text) {
@@ -27,7 +120,8 @@ bool IsHash(absl::string_view text) {
          std::all_of(text.begin(), text.end(), absl::ascii_isxdigit);
 }
 
-// The folder at or above `folder` that has `.git`. Empty: none.
+// Returns `folder` or the nearest parent that contains `.git`. Empty if there
+// is none.
 std::string FindTop(const std::string& folder) {
   char* const real = realpath(folder.c_str(), nullptr);
   if (real == nullptr) return "";
@@ -40,7 +134,7 @@ std::string FindTop(const std::string& folder) {
   return top;
 }
 
-// Hash of a branch that git has packed away with others.
+// Finds the hash of a branch in git's packed-refs file.
 std::string FindPackedRef(const std::string& git, absl::string_view ref) {
   const std::string packed = Root().Read(git + "/packed-refs").value_or("");
   for (absl::string_view line : absl::StrSplit(packed, '\n')) {
@@ -70,8 +164,9 @@ GitState ParseGitStatus(absl::string_view output) {
 
 std::string ReadRevisionFiles(const std::string& top) {
   const Root files;
-  // In a worktree or submodule `.git` is a file that says where the rest is,
-  // and what all worktrees share is named there in turn.
+  // In a worktree or submodule `.git` is a file with the path of the git
+  // folder, and `commondir` in that folder has the path of what all worktrees
+  // share.
   std::string git = absl::StrCat(top, "/.git");
   const std::string link = files.ReadText(git);
   absl::string_view target = link;
@@ -94,8 +189,8 @@ std::string ReadRevisionFiles(const std::string& top) {
 GitState ReadGitState(const std::string& folder) {
   const std::string top = FindTop(folder);
   if (top.empty()) return {};
-  // One call gives revision and changes. Optional locks off: looking at a
-  // checkout must not disturb a commit that is being made in it.
+  // One call returns both revision and changes. Optional locks are off, so that
+  // reading a checkout cannot disturb a commit in progress.
   const absl::StatusOr<std::string> output = RunCommand(
       {"git", "--no-optional-locks", "-C", top, "status", "--porcelain=v2",
        "--branch", "--untracked-files=no", "--ignore-submodules=untracked"},

@@ -5,11 +5,50 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "lib/machine/command.h"
 #include "lib/machine/testing/fake_root.h"
 
 namespace feedrate {
 namespace {
+
+constexpr absl::Duration kLong = absl::Seconds(60);
+
+TEST(CommandTest, GivesTheOutput) {
+  const absl::StatusOr<std::string> output =
+      RunCommand({"printf", "%s|%s", "a b", "$HOME; *"}, kLong);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(*output, "a b|$HOME; *") << "arguments must pass through no shell";
+}
+
+TEST(CommandTest, LongOutput) {
+  const absl::StatusOr<std::string> output =
+      RunCommand({"head", "-c", "300000", "/dev/zero"}, kLong);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->size(), 300000);
+}
+
+TEST(CommandTest, StandardInputIsEmpty) {
+  const absl::StatusOr<std::string> output = RunCommand({"cat"}, kLong);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(*output, "");
+}
+
+TEST(CommandTest, Failures) {
+  EXPECT_TRUE(absl::IsNotFound(
+      RunCommand({"feedrate-no-such-program"}, kLong).status()));
+  EXPECT_TRUE(absl::IsAborted(RunCommand({"false"}, kLong).status()));
+}
+
+TEST(CommandTest, TimeLimitEndsAProgramAndItsChildren) {
+  // The shell's child holds the pipe open, so it must be killed too for the
+  // test to end in time.
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      RunCommand({"sh", "-c", "sleep 600 & wait"}, absl::Milliseconds(50))
+          .status()));
+  // A program that closes its output early and keeps running.
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      RunCommand({"sh", "-c", "exec >&-; sleep 600"}, absl::Milliseconds(50))
+          .status()));
+}
 
 constexpr char kHash[] = "0123456789abcdef0123456789abcdef01234567";
 
@@ -66,7 +105,7 @@ TEST(GitStateTest, RevisionOfAWorktree) {
   EXPECT_EQ(ReadRevisionFiles(absl::StrCat(files.folder(), "/tree")), kHash);
 }
 
-// With the real git, where there is one.
+// Uses the real git, if it is installed.
 class RealGitTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,18 +1,174 @@
 #include "lib/machine/gpu.h"
 
-#include <memory>
-#include <utility>
+#include <dlfcn.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/nvml.h"
+#include "lib/machine/nvml_abi.h"
 
 namespace feedrate {
+
+// The loaded and initialized library. Thread-safe, as NVML itself is.
+class Nvml {
+ public:
+  // Loads `library`, a file name or path. NotFound if there is no such library;
+  // FailedPrecondition if it lacks a function or does not start, for example
+  // because its version differs from the kernel driver's.
+  static absl::StatusOr<std::unique_ptr<Nvml>> Load(const std::string& library);
+
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  // Returns the library's text for an error code.
+  std::string ErrorText(NvmlReturn code) const;
+
+  // Never null.
+  NvmlSystemGetDriverVersionFn system_get_driver_version = nullptr;
+  NvmlSystemGetCudaDriverVersionFn system_get_cuda_driver_version = nullptr;
+  NvmlDeviceGetCountFn device_get_count = nullptr;
+  NvmlDeviceGetHandleByIndexFn device_get_handle_by_index = nullptr;
+  NvmlDeviceGetNameFn device_get_name = nullptr;
+  NvmlDeviceGetMemoryInfoFn device_get_memory_info = nullptr;
+  NvmlDeviceGetCudaComputeCapabilityFn device_get_cuda_compute_capability =
+      nullptr;
+  // Null in libraries before 2014.
+  NvmlDeviceGetEnforcedPowerLimitFn device_get_enforced_power_limit = nullptr;
+  // The following may be null too.
+  NvmlDeviceGetHandleByPciBusIdFn device_get_handle_by_pci_bus_id = nullptr;
+  NvmlDeviceGetClockInfoFn device_get_clock_info = nullptr;
+  NvmlDeviceGetClockInfoFn device_get_max_clock_info = nullptr;
+  NvmlDeviceGetThrottleReasonsFn device_get_throttle_reasons = nullptr;
+  NvmlDeviceGetUtilizationRatesFn device_get_utilization_rates = nullptr;
+  NvmlDeviceGetEngineUtilizationFn device_get_decoder_utilization = nullptr;
+  // Since CUDA 12.
+  NvmlDeviceGetEngineUtilizationFn device_get_jpg_utilization = nullptr;
+
+ private:
+  explicit Nvml(void* handle) : handle_(handle) {}
+
+  // Looks up all functions. Call Init before calling any of them.
+  absl::Status Resolve();
+  absl::Status Init();
+
+  void* const handle_;
+  bool initialized_ = false;
+  NvmlInitFn init_ = nullptr;
+  NvmlShutdownFn shutdown_ = nullptr;
+  NvmlErrorStringFn error_string_ = nullptr;
+};
+
 namespace {
 
-constexpr unsigned kTextSize = 96;  // NVML's own bound for names and versions.
+template <typename Fn>
+absl::Status Find(void* handle, const char* name, Fn* function) {
+  *function = reinterpret_cast<Fn>(dlsym(handle, name));
+  if (*function != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("NVIDIA's management library has no function ", name,
+                   "; install a driver of release 450 or later"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Nvml>> Nvml::Load(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* why = dlerror();
+    return absl::NotFoundError(
+        why != nullptr ? why : absl::StrCat("cannot load ", library));
+  }
+  std::unique_ptr<Nvml> nvml = absl::WrapUnique(new Nvml(handle));
+  RETURN_IF_ERROR(nvml->Resolve());
+  RETURN_IF_ERROR(nvml->Init());
+  return nvml;
+}
+
+absl::Status Nvml::Resolve() {
+  RETURN_IF_ERROR(Find(handle_, "nvmlInit_v2", &init_));
+  RETURN_IF_ERROR(Find(handle_, "nvmlShutdown", &shutdown_));
+  RETURN_IF_ERROR(Find(handle_, "nvmlErrorString", &error_string_));
+  RETURN_IF_ERROR(
+      Find(handle_, "nvmlSystemGetDriverVersion", &system_get_driver_version));
+  RETURN_IF_ERROR(Find(handle_, "nvmlSystemGetCudaDriverVersion_v2",
+                       &system_get_cuda_driver_version));
+  RETURN_IF_ERROR(Find(handle_, "nvmlDeviceGetCount_v2", &device_get_count));
+  RETURN_IF_ERROR(Find(handle_, "nvmlDeviceGetHandleByIndex_v2",
+                       &device_get_handle_by_index));
+  RETURN_IF_ERROR(Find(handle_, "nvmlDeviceGetName", &device_get_name));
+  RETURN_IF_ERROR(
+      Find(handle_, "nvmlDeviceGetMemoryInfo", &device_get_memory_info));
+  RETURN_IF_ERROR(Find(handle_, "nvmlDeviceGetCudaComputeCapability",
+                       &device_get_cuda_compute_capability));
+  Find(handle_, "nvmlDeviceGetEnforcedPowerLimit",
+       &device_get_enforced_power_limit)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetHandleByPciBusId_v2",
+       &device_get_handle_by_pci_bus_id)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetClockInfo", &device_get_clock_info).IgnoreError();
+  Find(handle_, "nvmlDeviceGetMaxClockInfo", &device_get_max_clock_info)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetCurrentClocksThrottleReasons",
+       &device_get_throttle_reasons)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetUtilizationRates", &device_get_utilization_rates)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetDecoderUtilization",
+       &device_get_decoder_utilization)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetJpgUtilization", &device_get_jpg_utilization)
+      .IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::Status Nvml::Init() {
+  const NvmlReturn code = init_();
+  initialized_ = code == 0;
+  if (initialized_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "NVIDIA's management library does not start: ", ErrorText(code),
+      " (code ", code, ")"));
+}
+
+Nvml::~Nvml() {
+  if (initialized_) shutdown_();
+  dlclose(handle_);
+}
+
+std::string Nvml::ErrorText(NvmlReturn code) const {
+  const char* text = error_string_(code);
+  return text != nullptr ? text : "unknown error";
+}
+
+namespace {
+
+// Loads the first of `libraries` that exists.
+absl::StatusOr<std::unique_ptr<Nvml>> LoadFirst(
+    const std::vector<std::string>& libraries) {
+  for (const std::string& library : libraries) {
+    absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Load(library);
+    if (!absl::IsNotFound(nvml.status())) return nvml;
+  }
+  return absl::NotFoundError("NVIDIA's management library is not here");
+}
+
+constexpr unsigned kTextSize = 96;  // NVML's limit for names and versions.
 
 absl::Status Check(const Nvml& nvml, NvmlReturn code, absl::string_view what) {
   if (code == 0) return absl::OkStatus();
@@ -32,7 +188,7 @@ absl::StatusOr<GpuInfo> ReadGpu(const Nvml& nvml, unsigned index) {
   GpuInfo gpu;
   gpu.name = name;
   NvmlMemory memory = {};
-  // Machines that share memory with the processor do not support this.
+  // GPUs that share memory with the processor do not support this.
   if (nvml.device_get_memory_info(device, &memory) == 0) {
     gpu.memory_bytes = memory.total;
   }
@@ -76,15 +232,186 @@ std::vector<std::string> NvmlLibraries() {
 
 GpuSystem ReadGpus(const std::vector<std::string>& libraries) {
   GpuSystem system;
-  for (const std::string& library : libraries) {
-    const absl::StatusOr<std::unique_ptr<Nvml>> nvml = Nvml::Load(library);
-    if (absl::IsNotFound(nvml.status())) continue;
-    const absl::Status status =
-        nvml.ok() ? ReadSystem(**nvml, &system) : nvml.status();
-    system.problem = std::string(status.message());
-    break;
-  }
+  const absl::StatusOr<std::unique_ptr<Nvml>> nvml = LoadFirst(libraries);
+  if (absl::IsNotFound(nvml.status())) return system;
+  const absl::Status status =
+      nvml.ok() ? ReadSystem(**nvml, &system) : nvml.status();
+  system.problem = std::string(status.message());
   return system;
+}
+
+namespace {
+
+constexpr int kProcessorClock = 1;
+
+struct Bit {
+  uint64_t bit;
+  const char* word;
+};
+// Bits 0 (idle), 1 (requested clocks) and 4 (in sync with another GPU) are not
+// throttling.
+constexpr Bit kBits[] = {
+    {0x4, "sw_power_cap"}, {0x8, "hw_slowdown"},     {0x20, "sw_thermal"},
+    {0x40, "hw_thermal"},  {0x80, "hw_power_brake"}, {0x100, "display_clocks"},
+};
+
+absl::StatusOr<NvmlDevice> FindDevice(const Nvml& nvml,
+                                      const std::string& pci_bus_id) {
+  NvmlDevice device = nullptr;
+  const bool by_bus =
+      !pci_bus_id.empty() && nvml.device_get_handle_by_pci_bus_id != nullptr;
+  const NvmlReturn code =
+      by_bus ? nvml.device_get_handle_by_pci_bus_id(pci_bus_id.c_str(), &device)
+             : nvml.device_get_handle_by_index(0, &device);
+  if (code == 0) return device;
+  return absl::NotFoundError(
+      absl::StrCat("NVIDIA's management library finds no GPU ", pci_bus_id,
+                   ": ", nvml.ErrorText(code)));
+}
+
+}  // namespace
+
+GpuClock::GpuClock(std::unique_ptr<Nvml> nvml, NvmlDevice device)
+    : nvml_(std::move(nvml)), device_(device) {
+  unsigned mhz = 0;
+  if (nvml_->device_get_max_clock_info != nullptr &&
+      nvml_->device_get_max_clock_info(device_, kProcessorClock, &mhz) == 0) {
+    max_mhz_ = mhz;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<GpuClock>> GpuClock::Open(
+    const std::vector<std::string>& libraries, const std::string& pci_bus_id) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
+  ASSIGN_OR_RETURN(const NvmlDevice device, FindDevice(*nvml, pci_bus_id));
+  return absl::WrapUnique(new GpuClock(std::move(nvml), device));
+}
+
+GpuClock::~GpuClock() = default;
+
+std::optional<GpuClock::Reading> GpuClock::Read() const {
+  Reading reading;
+  unsigned mhz = 0;
+  if (nvml_->device_get_clock_info == nullptr ||
+      nvml_->device_get_clock_info(device_, kProcessorClock, &mhz) != 0) {
+    return std::nullopt;
+  }
+  reading.mhz = mhz;
+  unsigned long long reasons = 0;
+  if (nvml_->device_get_throttle_reasons != nullptr &&
+      nvml_->device_get_throttle_reasons(device_, &reasons) == 0) {
+    reading.throttle_reasons = reasons;
+  }
+  return reading;
+}
+
+std::vector<std::string> ThrottleWords(uint64_t reasons) {
+  std::vector<std::string> words;
+  for (const Bit& bit : kBits) {
+    if ((reasons & bit.bit) != 0) words.push_back(bit.word);
+  }
+  return words;
+}
+
+void GpuWatch::Mean::Add(double value) {
+  sum += value;
+  most = std::max(most, value);
+  ++count;
+}
+
+std::optional<double> GpuWatch::Mean::value() const {
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
+GpuWatch::GpuWatch(std::unique_ptr<Nvml> nvml, NvmlDevice device,
+                   std::chrono::milliseconds interval)
+    : nvml_(std::move(nvml)),
+      device_(device),
+      interval_(interval),
+      thread_([this] { Run(); }) {}
+
+GpuWatch::~GpuWatch() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<GpuWatch>> GpuWatch::Start(
+    const std::vector<std::string>& libraries, unsigned index,
+    std::chrono::milliseconds interval) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
+  NvmlDevice device = nullptr;
+  const NvmlReturn code = nvml->device_get_handle_by_index(index, &device);
+  if (code != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("NVIDIA's management library finds no GPU ", index, ": ",
+                     nvml->ErrorText(code)));
+  }
+  return absl::WrapUnique(new GpuWatch(std::move(nvml), device, interval));
+}
+
+void GpuWatch::ReadEngine(NvmlDeviceGetEngineUtilizationFn read, Mean* mean) {
+  unsigned percent = 0;
+  unsigned period_us = 0;
+  if (read == nullptr || read(device_, &percent, &period_us) != 0) return;
+  mean->Add(percent / 100.0);
+}
+
+void GpuWatch::Read() {
+  NvmlUtilization rates = {};
+  if (nvml_->device_get_utilization_rates != nullptr &&
+      nvml_->device_get_utilization_rates(device_, &rates) == 0) {
+    busy_.Add(rates.gpu / 100.0);
+    memory_busy_.Add(rates.memory / 100.0);
+  }
+  ReadEngine(nvml_->device_get_decoder_utilization, &decoder_busy_);
+  ReadEngine(nvml_->device_get_jpg_utilization, &jpeg_busy_);
+  NvmlMemory memory = {};
+  if (nvml_->device_get_memory_info(device_, &memory) == 0) {
+    memory_peak_bytes_ = std::max(memory_peak_bytes_.value_or(0),
+                                  static_cast<int64_t>(memory.used));
+  }
+  ++samples_;
+}
+
+// The first reading comes after one interval, because the driver reports about
+// the time before it.
+void GpuWatch::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stopped_.wait_for(lock, interval_, [this] { return stop_; })) {
+    lock.unlock();
+    Read();
+    lock.lock();
+  }
+}
+
+GpuUsage GpuWatch::Stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+    // The watch ended before the first reading.
+    if (samples_ == 0) Read();
+  }
+  GpuUsage use;
+  use.samples = samples_;
+  use.busy = busy_.value();
+  if (busy_.count > 0) use.busy_peak = busy_.most;
+  use.memory_busy = memory_busy_.value();
+  use.decoder_busy = decoder_busy_.value();
+  use.jpeg_busy = jpeg_busy_.value();
+  use.memory_peak_bytes = memory_peak_bytes_;
+  return use;
+}
+
+std::optional<unsigned> FirstVisibleGpu(const char* visible_devices) {
+  if (visible_devices == nullptr) return 0;
+  const absl::string_view all = visible_devices;
+  unsigned index = 0;
+  if (!absl::SimpleAtoi(all.substr(0, all.find(',')), &index)) {
+    return std::nullopt;
+  }
+  return index;
 }
 
 }  // namespace feedrate

@@ -1,44 +1,162 @@
-// The NVIDIA GPUs of a machine.
+// The NVIDIA GPUs of a machine: what they are, how fast they run and how busy
+// they are.
 #ifndef FEEDRATE_LIB_MACHINE_GPU_H_
 #define FEEDRATE_LIB_MACHINE_GPU_H_
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "lib/machine/nvml_abi.h"
+
 namespace feedrate {
+
+// NVIDIA's management library, loaded at run time. Private to gpu.cc.
+class Nvml;
 
 struct GpuInfo {
   // Such as `NVIDIA H200`.
   std::string name;
   int64_t memory_bytes = 0;
-  // Compute capability, such as `9.0`. Empty: not readable.
+  // Compute capability, such as `9.0`. Empty if not readable.
   std::string compute_capability;
-  // Absent: not readable.
+  // Absent if not readable.
   std::optional<double> power_limit_w;
 };
 
 struct GpuSystem {
-  // All of the machine's, in NVML's order, which is that of the PCI bus;
-  // CUDA_VISIBLE_DEVICES is not looked at.
+  // All GPUs of the machine in NVML's order, which is that of the PCI bus.
+  // Ignores CUDA_VISIBLE_DEVICES.
   std::vector<GpuInfo> gpus;
-  // Version of the kernel driver, such as `580.65.06`. Empty: none.
+  // Version of the kernel driver, such as `580.65.06`. Empty if there is none.
   std::string driver;
-  // Highest CUDA version of the driver, such as `13.0`. Empty: none.
+  // Highest CUDA version that the driver supports, such as `13.0`. Empty if
+  // there is none.
   std::string cuda;
-  // Why GPUs that should be there cannot be described. Empty: all is well,
-  // and so it is on a machine without NVIDIA's library.
+  // Why GPUs that should exist cannot be described. Empty if all is well, or if
+  // the machine does not have NVIDIA's library.
   std::string problem;
 };
 
-// Where NVIDIA's management library is looked for when no place is given: what
-// the loader finds, then where containers and WSL mount the driver.
+// Returns the default places of NVIDIA's management library: what the dynamic
+// loader finds, then where containers and WSL mount the driver.
 std::vector<std::string> NvmlLibraries();
 
-// Asks the first of `libraries` that can be loaded. Takes some milliseconds
-// where there is a GPU.
+// Reads all GPUs through the first of `libraries` that can be loaded. Takes a
+// few milliseconds if there is a GPU.
 GpuSystem ReadGpus(const std::vector<std::string>& libraries);
+
+// The current clock of one GPU, and what limits it. A reading takes a few
+// microseconds, none of them on the GPU.
+class GpuClock {
+ public:
+  struct Reading {
+    // Clock of the GPU's processors.
+    int64_t mhz = 0;
+    // Why the clock is not higher, see ThrottleWords.
+    uint64_t throttle_reasons = 0;
+  };
+
+  // Opens the GPU at `pci_bus_id` (in CUDA's format), or the first GPU if it is
+  // empty, through the first of `libraries` (see NvmlLibraries) that can be
+  // loaded.
+  static absl::StatusOr<std::unique_ptr<GpuClock>> Open(
+      const std::vector<std::string>& libraries, const std::string& pci_bus_id);
+  ~GpuClock();
+
+  // The highest clock that it may run at; 0 if the driver does not say.
+  int64_t max_mhz() const { return max_mhz_; }
+  // Returns nullopt if it cannot be read.
+  std::optional<Reading> Read() const;
+
+ private:
+  GpuClock(std::unique_ptr<Nvml> nvml, NvmlDevice device);
+
+  const std::unique_ptr<Nvml> nvml_;
+  const NvmlDevice device_;
+  int64_t max_mhz_ = 0;
+};
+
+// Names of NVML's throttle bits, such as `sw_power_cap`, lowest bit first. A
+// GPU that is idle, or runs at a requested clock, is not throttled: those bits
+// have no names.
+std::vector<std::string> ThrottleWords(uint64_t reasons);
+
+// How busy a GPU and its engines were. Means over readings; absent if the
+// driver does not say. Fractions are 0 to 1; the driver averages each over the
+// 20 ms to 1 s before a reading.
+struct GpuUsage {
+  int samples = 0;
+  // Fraction of time in which a kernel ran: mean and maximum.
+  std::optional<double> busy;
+  std::optional<double> busy_peak;
+  // Fraction of time in which device memory was read or written.
+  std::optional<double> memory_busy;
+  // Fraction of time in which the video decoder and the JPEG engines worked.
+  std::optional<double> decoder_busy;
+  std::optional<double> jpeg_busy;
+  // Peak memory allocated by all programs together.
+  std::optional<int64_t> memory_peak_bytes;
+};
+
+// Samples GpuUsage in a background thread from Start to Stop.
+class GpuWatch {
+ public:
+  // Watches GPU number `index` of the machine through the first of `libraries`
+  // (see NvmlLibraries) that can be loaded.
+  static absl::StatusOr<std::unique_ptr<GpuWatch>> Start(
+      const std::vector<std::string>& libraries, unsigned index,
+      std::chrono::milliseconds interval = std::chrono::milliseconds(50));
+  ~GpuWatch();
+  GpuWatch(const GpuWatch&) = delete;
+  GpuWatch& operator=(const GpuWatch&) = delete;
+
+  // Stops the thread. The result has at least one reading.
+  GpuUsage Stop();
+
+ private:
+  // Mean and maximum of one kind of reading.
+  struct Mean {
+    double sum = 0;
+    double most = 0;
+    int count = 0;
+    void Add(double value);
+    std::optional<double> value() const;
+  };
+
+  GpuWatch(std::unique_ptr<Nvml> nvml, NvmlDevice device,
+           std::chrono::milliseconds interval);
+  void Run();
+  void Read();
+  void ReadEngine(NvmlDeviceGetEngineUtilizationFn read, Mean* mean);
+
+  const std::unique_ptr<Nvml> nvml_;
+  const NvmlDevice device_;
+  const std::chrono::milliseconds interval_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  // Used only by the thread until it has ended.
+  int samples_ = 0;
+  Mean busy_;
+  Mean memory_busy_;
+  Mean decoder_busy_;
+  Mean jpeg_busy_;
+  std::optional<int64_t> memory_peak_bytes_;
+  std::thread thread_;
+};
+
+// Returns the number of the first GPU that is visible to a program, given the
+// value of CUDA_VISIBLE_DEVICES: 0 if it is null. Returns nullopt if it names
+// no GPU, or names one other than by number.
+std::optional<unsigned> FirstVisibleGpu(const char* visible_devices);
 
 }  // namespace feedrate
 

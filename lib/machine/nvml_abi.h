@@ -1,6 +1,6 @@
-// The part of the NVIDIA management library's binary interface that feedrate
-// calls. Declared here, because the library is loaded at run time and its
-// header is not needed to build.
+// The part of the binary interface of NVIDIA's management library (NVML) that
+// feedrate calls. Declared here because the library is loaded at run time, so
+// that its header is not needed to build.
 #ifndef FEEDRATE_LIB_MACHINE_NVML_ABI_H_
 #define FEEDRATE_LIB_MACHINE_NVML_ABI_H_
 
@@ -15,7 +15,7 @@ struct NvmlMemory {
   unsigned long long used;
 };
 
-// Percent of the time.
+// Percentage of the time.
 struct NvmlUtilization {
   unsigned gpu;
   unsigned memory;
@@ -43,12 +43,12 @@ using NvmlDeviceGetHandleByPciBusIdFn = NvmlReturn (*)(const char* bus_id,
 // MHz. `clock` is 1 for the processors (SM).
 using NvmlDeviceGetClockInfoFn = NvmlReturn (*)(NvmlDevice device, int clock,
                                                 unsigned* mhz);
-// A set of bits, see gpu_clock.cc.
+// A set of bits, see gpu.cc.
 using NvmlDeviceGetThrottleReasonsFn =
     NvmlReturn (*)(NvmlDevice device, unsigned long long* reasons);
 using NvmlDeviceGetUtilizationRatesFn = NvmlReturn (*)(NvmlDevice device,
                                                        NvmlUtilization* rates);
-// Of the decoder of videos, or of the engines for JPEG.
+// Utilization of the video decoder or the JPEG engines.
 using NvmlDeviceGetEngineUtilizationFn = NvmlReturn (*)(NvmlDevice device,
                                                         unsigned* percent,
                                                         unsigned* period_us);

@@ -1,13 +1,18 @@
 #include "lib/machine/process_counters.h"
 
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -19,7 +24,7 @@
 namespace feedrate {
 namespace {
 
-// The first whole number after `name` in a text of such lines.
+// Returns the first whole number after `name` in `text`.
 std::optional<int64_t> NumberAfter(absl::string_view text,
                                    absl::string_view name) {
   const size_t at = text.find(name);
@@ -42,15 +47,16 @@ std::optional<int64_t> KilobytesAfter(absl::string_view text,
   return *number * 1024;
 }
 
-// The fields of /proc/PID/stat from the third on; the second may hold spaces.
+// Returns the fields of /proc/PID/stat from the third on; the second may
+// contain spaces.
 std::vector<std::string> StatFields(const std::string& stat) {
   const size_t end = stat.rfind(") ");
   if (end == std::string::npos) return {};
   return absl::StrSplit(stat.substr(end + 2), ' ');
 }
 
-// Processor time by its clock, which counts nanoseconds where /proc counts
-// ticks of 10 ms.
+// Reads CPU time from the process's clock, which counts nanoseconds; /proc
+// counts ticks of 10 ms.
 std::optional<double> CpuSeconds(const Root& root, pid_t pid,
                                  const std::vector<std::string>& stat) {
   clockid_t clock;
@@ -121,6 +127,133 @@ ProcessorCounters ReadProcessorCounters(const Root& root) {
         tick_s * (ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]);
   }
   return counters;
+}
+
+namespace {
+
+// No loader has more. The limit ends the walk if the tree grows while it is
+// read.
+constexpr size_t kMaxProcesses = 1024;
+// Enough for a process with thousands of libraries and threads.
+constexpr size_t kMaxMapsBytes = size_t{64} << 20;
+
+// Threads start processes too, and each thread has its own list.
+void AddChildren(const Root& root, pid_t pid, std::vector<pid_t>* tree) {
+  const std::string tasks = absl::StrCat("/proc/", pid, "/task");
+  for (const std::string& task : root.List(tasks)) {
+    for (const absl::string_view word : absl::StrSplit(
+             root.ReadText(absl::StrCat(tasks, "/", task, "/children")), ' ',
+             absl::SkipEmpty())) {
+      int child = 0;
+      if (absl::SimpleAtoi(word, &child) && tree->size() < kMaxProcesses) {
+        tree->push_back(child);
+      }
+    }
+  }
+}
+
+// A mapping begins with a line such as `7f00-7f08 r--p 0000 fd:01 77
+// /lib/x.so`; lines with counts have a colon in their first word.
+bool BeginsMap(absl::string_view line) {
+  const absl::string_view word = line.substr(0, line.find(' '));
+  return absl::StrContains(word, '-') && !absl::EndsWith(word, ":");
+}
+
+// Parses a number of kilobytes after `name`.
+bool Kilobytes(absl::string_view line, absl::string_view name,
+               int64_t* number) {
+  return absl::ConsumePrefix(&line, name) &&
+         absl::SimpleAtoi(
+             absl::StripSuffix(absl::StripAsciiWhitespace(line), " kB"),
+             number);
+}
+
+struct MapBytes {
+  int64_t pss = 0;
+  int64_t own = 0;  // The part that no other process maps.
+};
+
+MapBytes BytesOfMaps(absl::string_view maps, absl::string_view left_out) {
+  MapBytes bytes;
+  bool counts = true;
+  for (const absl::string_view line : absl::StrSplit(maps, '\n')) {
+    if (BeginsMap(line)) {
+      counts = left_out.empty() || !absl::StrContains(line, left_out);
+    }
+    int64_t number = 0;
+    if (!counts) continue;
+    if (Kilobytes(line, "Pss:", &number)) bytes.pss += number * 1024;
+    if (Kilobytes(line, "Private_Clean:", &number) ||
+        Kilobytes(line, "Private_Dirty:", &number)) {
+      bytes.own += number * 1024;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<pid_t> ProcessTree(const Root& root, pid_t pid) {
+  std::vector<pid_t> tree = {pid};
+  for (size_t at = 0; at < tree.size(); ++at)
+    AddChildren(root, tree[at], &tree);
+  return tree;
+}
+
+std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
+                                    absl::string_view left_out) {
+  std::vector<pid_t> ours = ProcessTree(root, pid);
+  ours.push_back(parent);
+  std::optional<int64_t> total;
+  for (const pid_t member : ProcessTree(root, parent)) {
+    const std::optional<std::string> maps =
+        root.Read(absl::StrCat("/proc/", member, "/smaps"), kMaxMapsBytes);
+    // A process that has ended since has no memory.
+    if (!maps.has_value() || maps->empty()) continue;
+    const MapBytes bytes = BytesOfMaps(*maps, left_out);
+    const bool is_ours =
+        std::find(ours.begin(), ours.end(), member) != ours.end();
+    total = total.value_or(0) + bytes.pss - (is_ours ? 0 : bytes.own);
+  }
+  return total;
+}
+
+std::optional<int64_t> TreeReadBytes(const Root& root, pid_t pid) {
+  std::optional<int64_t> total;
+  for (const pid_t member : ProcessTree(root, pid)) {
+    const std::string io = root.ReadText(absl::StrCat("/proc/", member, "/io"));
+    for (absl::string_view line : absl::StrSplit(io, '\n')) {
+      int64_t bytes = 0;
+      if (absl::ConsumePrefix(&line, "read_bytes: ") &&
+          absl::SimpleAtoi(line, &bytes)) {
+        total = total.value_or(0) + bytes;
+      }
+    }
+  }
+  return total;
+}
+
+CycleCounter::CycleCounter(pid_t pid) {
+  perf_event_attr attributes = {};
+  attributes.size = sizeof(attributes);
+  attributes.type = PERF_TYPE_HARDWARE;
+  attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  attributes.inherit = 1;
+  // Counting kernel cycles needs privileges, and transforms run mostly in user
+  // space.
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  counter_.Reset(static_cast<int>(syscall(SYS_perf_event_open, &attributes, pid,
+                                          -1, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+std::optional<int64_t> CycleCounter::Read() const {
+  int64_t cycles = 0;
+  if (!counter_.valid() ||
+      read(counter_.get(), &cycles, sizeof(cycles)) != sizeof(cycles)) {
+    return std::nullopt;
+  }
+  return cycles;
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// What a kernel counts about one process.
+// The kernel's counters for a process, its descendants, and all processors.
 #ifndef FEEDRATE_LIB_MACHINE_PROCESS_COUNTERS_H_
 #define FEEDRATE_LIB_MACHINE_PROCESS_COUNTERS_H_
 
@@ -6,40 +6,72 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "absl/strings/string_view.h"
+#include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
 
 namespace feedrate {
 
-// Since the process started. Absent: not readable here.
+// Counts since the process started. Values that cannot be read are absent.
 struct ProcessCounters {
-  // Processor time of all its threads.
+  // CPU time of all its threads.
   std::optional<double> cpu_s;
-  // Time that its first thread could have run and had no processor.
+  // Time in which its main thread was runnable but had no processor.
   std::optional<double> run_delay_s;
-  // How often its first thread was made to give up its processor.
+  // How often its main thread was preempted.
   std::optional<int64_t> involuntary_switches;
-  // How often its first thread moved to another processor.
+  // How often its main thread moved to another processor.
   std::optional<int64_t> migrations;
-  // Faults that needed the disk.
+  // Page faults that needed the disk.
   std::optional<int64_t> major_faults;
-  // Largest resident memory, without shared memory as it is now.
+  // Peak resident memory, minus the shared memory it has now.
   std::optional<int64_t> rss_peak_bytes;
 };
 
-// What is not readable, or of a process that is gone, is absent.
+// Values that cannot be read, or of a process that is gone, are absent.
 ProcessCounters ReadProcessCounters(const Root& root, pid_t pid);
 
-// What a kernel counts about all processors together, since it started.
+// Counts for all processors together, since the machine started.
 struct ProcessorCounters {
   int processors = 0;
-  // Time that the hypervisor gave to others.
+  // Time that the hypervisor gave to other guests.
   std::optional<double> steal_s;
-  // Time in which a processor did something.
+  // Time in which processors were busy.
   std::optional<double> busy_s;
 };
 
 ProcessorCounters ReadProcessorCounters(const Root& root);
+
+// Returns `pid` and all its living descendants, parents first.
+std::vector<pid_t> ProcessTree(const Root& root, pid_t pid);
+
+// Returns the memory of the process tree of `pid` plus that of `parent`, which
+// forked `pid` with its libraries loaded. Shared pages count once (PSS),
+// including the shares of other children of `parent`; private pages of those
+// children do not count. Mappings whose name contains `left_out` do not count.
+// Takes milliseconds for a large process. Returns nullopt if it cannot be read.
+std::optional<int64_t> TreePssBytes(const Root& root, pid_t parent, pid_t pid,
+                                    absl::string_view left_out);
+
+// Returns the bytes that the process tree has caused to be read from storage
+// devices, including by processes that have ended and been waited for. Returns
+// nullopt if it cannot be read.
+std::optional<int64_t> TreeReadBytes(const Root& root, pid_t pid);
+
+// Counts the user-space processor cycles of another process from construction
+// on, including threads started later. Virtual machines often have no such
+// counters, and kernels may deny access to them; then Read always returns
+// nullopt.
+class CycleCounter {
+ public:
+  explicit CycleCounter(pid_t pid);
+  std::optional<int64_t> Read() const;
+
+ private:
+  UniqueFd counter_;
+};
 
 }  // namespace feedrate
 

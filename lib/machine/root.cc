@@ -7,18 +7,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
 namespace feedrate {
 namespace {
 
-// Files in /proc and /sys have no size: read until nothing more comes.
+// Files in /proc and /sys report no size, so read to the end.
 std::optional<std::string> ReadToEnd(int fd, size_t limit) {
   std::string contents;
   char buffer[4096];
@@ -33,7 +36,7 @@ std::optional<std::string> ReadToEnd(int fd, size_t limit) {
   return contents;
 }
 
-// Empty when it leads nowhere.
+// Empty if `path` leads nowhere.
 std::string RealPath(const std::string& path) {
   char* const real = realpath(path.c_str(), nullptr);
   if (real == nullptr) return "";
@@ -58,7 +61,7 @@ bool Root::Exists(absl::string_view path) const {
 
 std::optional<std::string> Root::Read(absl::string_view path,
                                       size_t limit) const {
-  // Non-blocking, so that a pipe in the file's place cannot stop us.
+  // Non-blocking, so that a pipe in place of the file cannot block us.
   const int fd =
       open(PathOf(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return std::nullopt;
@@ -100,6 +103,34 @@ std::vector<std::string> Root::List(absl::string_view folder) const {
   closedir(dir);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+namespace {
+
+// Higher than any kernel supports (CONFIG_NR_CPUS is at most 8192); keeps a
+// garbled file from making us allocate gigabytes.
+constexpr int kMaxCpu = 65535;
+
+bool ParseRange(absl::string_view text, int* first, int* last) {
+  const std::vector<absl::string_view> ends = absl::StrSplit(text, '-');
+  if (ends.size() > 2) return false;
+  return absl::SimpleAtoi(ends.front(), first) &&
+         absl::SimpleAtoi(ends.back(), last) && *first >= 0 &&
+         *first <= *last && *last <= kMaxCpu;
+}
+
+}  // namespace
+
+std::vector<int> ParseCpuList(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (text.empty()) return {};
+  std::set<int> cpus;
+  for (absl::string_view range : absl::StrSplit(text, ',')) {
+    int first, last;
+    if (!ParseRange(range, &first, &last)) return {};
+    for (int cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
+  }
+  return std::vector<int>(cpus.begin(), cpus.end());
 }
 
 }  // namespace feedrate

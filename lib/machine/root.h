@@ -1,4 +1,4 @@
-// Reading the small text files with which a kernel describes itself.
+// Reads the small text files in which a kernel describes the machine.
 #ifndef FEEDRATE_LIB_MACHINE_ROOT_H_
 #define FEEDRATE_LIB_MACHINE_ROOT_H_
 
@@ -12,47 +12,54 @@
 
 namespace feedrate {
 
-// A file system to look at: this machine's, or a folder that holds a copy of
+// The file system of a machine: this machine's, or a folder with a copy of
 // another machine's /proc, /sys and /etc. Paths are absolute inside it.
 //
-// A file that is absent, unreadable or garbled is no error: what a kernel
-// shows differs from machine to machine, so each reader has an answer for
-// "not known". Thread-safe; holds no open file.
+// A missing, unreadable or garbled file is not an error: what a kernel shows
+// differs from machine to machine, so each reader has a value for "not known".
+// Thread-safe; holds no open file.
 class Root {
  public:
-  // More than any file read here has on a machine of a thousand processors.
+  // More than any file read here has, even on a machine with a thousand
+  // processors.
   static constexpr size_t kMaxFileSize = size_t{4} << 20;
 
   explicit Root(std::string folder = "/");
 
-  // True when this is the machine itself, so that system calls may be asked.
+  // True if this is the running machine, so that system calls can be used too.
   bool is_live() const { return folder_.empty(); }
 
-  // Where `path` lies in the file system of this process.
+  // Returns the path of `path` in the file system of this process.
   std::string PathOf(absl::string_view path) const;
 
   bool Exists(absl::string_view path) const;
 
-  // Contents of a file, at most `limit` bytes of it.
+  // Returns the contents of a file, at most `limit` bytes.
   std::optional<std::string> Read(absl::string_view path,
                                   size_t limit = kMaxFileSize) const;
 
-  // Contents without white space at the ends. Empty when it cannot be read.
+  // Returns the contents without leading and trailing white space. Empty if the
+  // file cannot be read.
   std::string ReadText(absl::string_view path) const;
 
-  // A file that holds one decimal number and nothing else.
+  // Reads a file that contains one decimal number and nothing else.
   std::optional<int64_t> ReadInt(absl::string_view path) const;
 
-  // Where `path` leads once links are followed, as a path inside this root.
-  // `path` itself when it leads nowhere, or out of the root.
+  // Resolves symbolic links and returns a path inside this root. Returns `path`
+  // itself if it leads nowhere or out of the root.
   std::string Resolve(absl::string_view path) const;
 
-  // Names in a folder, sorted. Empty when it cannot be read.
+  // Returns the sorted names in a folder. Empty if it cannot be read.
   std::vector<std::string> List(absl::string_view folder) const;
 
  private:
-  std::string folder_;  // Without a slash at the end.
+  std::string folder_;  // Without a trailing slash.
 };
+
+// Parses the kernel's notation for sets of processors, such as `0-3,8-11`, into
+// increasing numbers without duplicates. Returns an empty list if `text` is
+// empty or malformed: part of a set would be worse than none.
+std::vector<int> ParseCpuList(absl::string_view text);
 
 }  // namespace feedrate
 

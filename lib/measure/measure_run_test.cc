@@ -1,17 +1,269 @@
 #include "lib/measure/measure_run.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/measure/fake_subject.h"
-#include "lib/measure/noise.h"
+#include "lib/measure/subject.h"
 
 namespace feedrate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A subject with simulated times.
+class FakeSubject : public Subject {
+ public:
+  // Returns the seconds that call number `call`, counted over all requests,
+  // takes.
+  using CallTime = std::function<double(int64_t call)>;
+
+  explicit FakeSubject(CallTime call_time) : call_time_(std::move(call_time)) {}
+
+  absl::StatusOr<Timing> Time(const TimeRequest& request) override {
+    requests.push_back(request);
+    if (!error.ok()) return error;
+    Timing timing;
+    double elapsed_s = 0;
+    while (timing.items < request.count &&
+           (request.limit_s == 0 || elapsed_s <= request.limit_s)) {
+      double sample_s = clock_s;
+      const int64_t calls =
+          std::min(request.chunk, request.count - timing.items);
+      for (int64_t i = 0; i < calls; ++i) sample_s += call_time_(calls_made++);
+      timing.items += calls;
+      timing.samples_s.push_back(sample_s);
+      elapsed_s += sample_s;
+    }
+    if (gpu != nullptr) timing.gpu = gpu();
+    return timing;
+  }
+  NoiseCounters Count() override {
+    return counts.empty() ? NoiseCounters() : counts[counted++ % counts.size()];
+  }
+  double clock_pair_s() const override { return clock_s; }
+
+  // What a GPU reports with each answer. Null means that it is not a GPU.
+  std::function<GpuTiming()> gpu;
+  double clock_s = 0;
+  absl::Status error;
+  std::vector<NoiseCounters> counts;
+  std::vector<TimeRequest> requests;
+  int64_t calls_made = 0;
+  size_t counted = 0;
+
+ private:
+  const CallTime call_time_;
+};
+
+constexpr double kClock = 80e-9;
+
+TEST(ChunkTest, LongCallsAreTimedOneByOne) {
+  const ChunkChoice choice = ChooseChunk(ChunkPolicy(), 10e-6, kClock, 1000);
+  EXPECT_EQ(choice.chunk, 1);
+  EXPECT_EQ(choice.count, 1000);
+}
+
+TEST(ChunkTest, TheClockStaysUnderOnePercent) {
+  for (const double call_s : {13e-9, 130e-9, 1.3e-6, 5.3e-6, 9.7e-6}) {
+    const ChunkChoice choice =
+        ChooseChunk(ChunkPolicy(), call_s + kClock, kClock, 1000);
+    EXPECT_LE(kClock / (choice.chunk * call_s), 0.01) << call_s;
+    // But not by much: more samples are better.
+    EXPECT_GE(kClock / ((choice.chunk - 1) * call_s), 0.01) << call_s;
+  }
+}
+
+TEST(ChunkTest, FewItemsArePassedOverAgain) {
+  const ChunkChoice choice =
+      ChooseChunk(ChunkPolicy(), 100e-9 + kClock, kClock, 20);
+  EXPECT_EQ(choice.chunk, 80);
+  EXPECT_EQ(choice.count, 80);
+}
+
+TEST(ChunkTest, ACallThatTakesNothingHasABound) {
+  const ChunkChoice choice = ChooseChunk(ChunkPolicy(), kClock, kClock, 100);
+  EXPECT_EQ(choice.chunk, 8000);
+  EXPECT_EQ(choice.count, 8000);
+}
+
+TEST(ChunkTest, NoChunksWhenNotWanted) {
+  ChunkPolicy policy;
+  policy.chunk_below_s = 0;
+  EXPECT_EQ(ChooseChunk(policy, 1e-9, kClock, 20).chunk, 1);
+}
+
+TEST(ChunkTest, AGpuHasItsOwn) {
+  ChunkPolicy policy;
+  policy.fixed = 64;
+  policy.min_samples = 20;
+  ChunkChoice choice = ChooseChunk(policy, 1e-3, 1e-7, 1000);
+  EXPECT_EQ(choice.chunk, 64);
+  // Two passes: 32 samples.
+  EXPECT_EQ(choice.count, 2000);
+  choice = ChooseChunk(policy, 1e-3, 1e-7, 5000);
+  EXPECT_EQ(choice.count, 5000);
+}
+
+Preflight Look(const PreflightPolicy& policy, double per_item_s,
+               int64_t num_items = 1000) {
+  FakeSubject subject([=](int64_t) { return per_item_s; });
+  const auto seen = RunPreflight(policy, num_items, 1, "image", &subject);
+  EXPECT_TRUE(seen.ok()) << seen.status();
+  return *seen;
+}
+
+TEST(PreflightTest, AQuickTransformGoesOn) {
+  const Preflight seen = Look(PreflightPolicy(), 0.001);
+  EXPECT_FALSE(seen.stops_early);
+  EXPECT_EQ(seen.items, 10);
+  EXPECT_DOUBLE_EQ(seen.per_item_s, 0.001);
+}
+
+// 20 images per second is the threshold of slow.
+TEST(PreflightTest, TheThresholdIsInclusive) {
+  PreflightPolicy policy;
+  policy.slow_threshold_s = 0.0625;  // Exact in binary, as are its sums.
+  EXPECT_TRUE(Look(policy, 0.0625).stops_early);
+  EXPECT_FALSE(Look(policy, 0.0624).stops_early);
+  EXPECT_THAT(Look(policy, 0.0625).reason,
+              HasSubstr("0.0625 s per image over 10 in the preflight"));
+}
+
+TEST(PreflightTest, FirstCallCostCounts) {
+  FakeSubject subject([](int64_t call) { return call == 0 ? 1.0 : 0.001; });
+  const auto seen = RunPreflight(PreflightPolicy(), 1000, 1, "image", &subject);
+  ASSERT_TRUE(seen.ok());
+  EXPECT_TRUE(seen->stops_early);
+}
+
+TEST(PreflightTest, SmallDataSetsHaveFewerItems) {
+  EXPECT_EQ(Look(PreflightPolicy(), 0.001, 3).items, 3);
+}
+
+TEST(PreflightTest, TooLongStopsWhateverTheThreshold) {
+  PreflightPolicy policy;
+  policy.slow_threshold_s = 100;
+  const Preflight seen = Look(policy, 30);
+  EXPECT_TRUE(seen.stops_early);
+  EXPECT_EQ(seen.items, 3);
+  EXPECT_THAT(seen.reason, HasSubstr("more than 60 s"));
+}
+
+TEST(PreflightTest, SlowOnesRunWhenAskedTo) {
+  PreflightPolicy policy;
+  policy.slow_skip = false;
+  EXPECT_FALSE(Look(policy, 1).stops_early);
+}
+
+TEST(PreflightTest, AFailureIsPassedOn) {
+  FakeSubject subject([](int64_t) { return 0.0; });
+  subject.error = absl::AbortedError("killed by SIGSEGV");
+  EXPECT_EQ(RunPreflight(PreflightPolicy(), 10, 1, "image", &subject).status(),
+            subject.error);
+}
+
+TEST(WarmUpTest, EndsAfterThreeWindowsWhenNothingChanges) {
+  FakeSubject subject([](int64_t) { return 0.001; });
+  const auto warm_up = RunWarmUp(WarmUpPolicy(), 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_TRUE(warm_up->stable);
+  EXPECT_EQ(warm_up->passes, 15);
+  EXPECT_EQ(subject.requests[0].count, 10);
+  EXPECT_DOUBLE_EQ(warm_up->per_item_s, 0.001);
+}
+
+TEST(WarmUpTest, ASlowFirstCallDoesNotKeepItBusy) {
+  FakeSubject subject([](int64_t call) { return call == 0 ? 0.5 : 0.001; });
+  const auto warm_up = RunWarmUp(WarmUpPolicy(), 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_EQ(warm_up->passes, 15);
+}
+
+TEST(WarmUpTest, GoesOnWhileItGetsFaster) {
+  // Halves every 50 calls until call 300.
+  FakeSubject subject([](int64_t call) {
+    double time_s = 0.0064;
+    for (int64_t at = 50; at <= call && at <= 300; at += 50) time_s /= 2;
+    return time_s;
+  });
+  const auto warm_up = RunWarmUp(WarmUpPolicy(), 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_GT(warm_up->passes, 35);
+  EXPECT_NEAR(warm_up->per_item_s, 0.0001, 1e-9);
+}
+
+TEST(WarmUpTest, WaitsForTheClockOfAGpu) {
+  // The times are constant, as for a short transform that is limited by the
+  // host; the clock rises for 30 passes.
+  FakeSubject subject([](int64_t) { return 0.0001; });
+  int reads = 0;
+  subject.gpu = [&reads] {
+    GpuTiming gpu;
+    gpu.max_clock_mhz = 1980;
+    gpu.clocks_mhz = {std::min<int64_t>(1980, 345 + 55 * ++reads)};
+    return gpu;
+  };
+  WarmUpPolicy policy;
+  policy.chunk = 10;
+  policy.clock_within = 0.02;
+  auto warm_up = RunWarmUp(policy, 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_TRUE(warm_up->stable);
+  EXPECT_GE(warm_up->passes, 33);
+  EXPECT_LT(warm_up->passes, 40);
+  EXPECT_EQ(subject.requests[0].chunk, 10);
+  // A clock that never settles ends at the limit, and is reported as unstable.
+  subject.gpu = [&reads] {
+    GpuTiming gpu;
+    gpu.clocks_mhz = {++reads % 2 == 0 ? 1980 : 1000};
+    return gpu;
+  };
+  policy.max_passes = 50;
+  warm_up = RunWarmUp(policy, 1000, 1, &subject);
+  ASSERT_TRUE(warm_up.ok());
+  EXPECT_FALSE(warm_up->stable);
+  EXPECT_EQ(warm_up->passes, 50);
+}
+
+TEST(WarmUpTest, EndsAtItsLimits) {
+  FakeSubject slow([](int64_t) { return 0.045; });
+  EXPECT_EQ(RunWarmUp(WarmUpPolicy(), 1000, 1, &slow)->passes, 5);
+  WarmUpPolicy policy;
+  policy.max_s = 1e9;
+  policy.max_passes = 40;
+  FakeSubject restless([](int64_t call) { return 1e-6 * (call + 1); });
+  const auto warm_up = RunWarmUp(policy, 1000, 1, &restless);
+  EXPECT_EQ(warm_up->passes, 40);
+  EXPECT_FALSE(warm_up->stable);
+}
+
+TEST(WarmUpTest, EndsWithAPassOverAllItems) {
+  FakeSubject subject([](int64_t) { return 0.001; });
+  ASSERT_TRUE(RunWarmUp(WarmUpPolicy(), 1000, 1, &subject).ok());
+  ASSERT_EQ(subject.requests.size(), 16);
+  EXPECT_EQ(subject.requests.back().count, 1000);
+  EXPECT_EQ(subject.requests.back().limit_s, 2);
+}
+
+TEST(WarmUpTest, SmallDataSetsWarmUpOnAllOfIt) {
+  FakeSubject subject([](int64_t) { return 0.001; });
+  ASSERT_TRUE(RunWarmUp(WarmUpPolicy(), 2, 1, &subject).ok());
+  EXPECT_EQ(subject.requests[0].count, 2);
+  EXPECT_EQ(subject.requests.size(), 15);
+}
+
+TEST(WarmUpTest, AFailureIsPassedOn) {
+  FakeSubject subject([](int64_t) { return 0.0; });
+  subject.error = absl::UnknownError("TypeError");
+  EXPECT_EQ(RunWarmUp(WarmUpPolicy(), 10, 1, &subject).status(), subject.error);
+}
 
 TEST(MeasureRunTest, TimesEachItemOnce) {
   FakeSubject subject([](int64_t call) { return 0.001 * (call + 1); });
@@ -81,6 +333,103 @@ TEST(MeasureRunTest, AHangIsJudgedByWhatWasPredicted) {
   request.hang_s = 30;
   EXPECT_EQ(MeasureRun(request, &subject, &noise).status(), subject.error);
   EXPECT_DOUBLE_EQ(subject.requests[0].hang_s, 230);
+}
+
+// The counters of one second of a quiet run on four processors.
+class NoiseTest : public testing::Test {
+ protected:
+  NoiseTest() {
+    before_.process.cpu_s = 5.0;
+    before_.process.run_delay_s = 1.0;
+    before_.process.migrations = 3;
+    before_.process.major_faults = 2;
+    before_.processors.processors = 4;
+    before_.processors.steal_s = 10.0;
+    before_.processors.busy_s = 100.0;
+    before_.cycles = 1000;
+    after_ = before_;
+    after_.now_s = 1;
+    *after_.process.cpu_s += 1;
+    *after_.processors.busy_s += 1;
+    *after_.cycles += 3000000000;
+  }
+
+  std::vector<std::string> Judge(double elapsed_s = 1,
+                                 bool single_thread = true) {
+    NoiseWatch watch{NoisePolicy(), single_thread};
+    return watch.Judge(before_, after_, elapsed_s);
+  }
+
+  NoiseCounters before_, after_;
+};
+
+TEST_F(NoiseTest, AQuietRunHasNoWarning) { EXPECT_THAT(Judge(), IsEmpty()); }
+
+TEST_F(NoiseTest, WaitingForAProcessor) {
+  *after_.process.run_delay_s += 0.03;
+  EXPECT_THAT(Judge(), ElementsAre("contended"));
+  *after_.process.run_delay_s += 0.03;
+  EXPECT_THAT(Judge(), ElementsAre("contended", "noisy"));
+}
+
+// Waking up a process that runs for microseconds takes longer than its run.
+TEST_F(NoiseTest, ShortWaitsAreTheSchedulersOwn) {
+  after_.now_s = 0.001;
+  *after_.process.run_delay_s += 0.0002;
+  EXPECT_THAT(Judge(1e-6), IsEmpty());
+}
+
+TEST_F(NoiseTest, StealTime) {
+  *after_.processors.steal_s += 0.3;
+  EXPECT_THAT(Judge(), ElementsAre("contended", "noisy"));
+}
+
+TEST_F(NoiseTest, LoadOfOthers) {
+  *after_.processors.busy_s += 2.5;
+  EXPECT_THAT(Judge(), ElementsAre("contended"));
+}
+
+TEST_F(NoiseTest, MovesBetweenProcessors) {
+  *after_.process.migrations += 4;
+  EXPECT_THAT(Judge(), IsEmpty());
+  *after_.process.migrations += 1;
+  EXPECT_THAT(Judge(), ElementsAre("migrated"));
+}
+
+TEST_F(NoiseTest, MoreThanOneThread) {
+  *after_.process.cpu_s += 0.2;
+  *after_.cycles += 600000000;
+  EXPECT_THAT(Judge(), ElementsAre("multithreaded"));
+  EXPECT_THAT(Judge(1, /*single_thread=*/false), IsEmpty());
+}
+
+TEST_F(NoiseTest, FaultsThatNeedTheDisk) {
+  *after_.process.major_faults += 1;
+  EXPECT_THAT(Judge(), ElementsAre("noisy"));
+}
+
+TEST_F(NoiseTest, AClockBelowTheBestSeen) {
+  NoiseWatch watch{NoisePolicy(), true};
+  EXPECT_THAT(watch.Judge(before_, after_, 1), IsEmpty());
+  *after_.cycles -= 400000000;
+  EXPECT_THAT(watch.Judge(before_, after_, 1), ElementsAre("throttled"));
+}
+
+TEST_F(NoiseTest, AQuotaThatStoppedTheGroup) {
+  after_.throttled_periods = 1;
+  EXPECT_THAT(Judge(), ElementsAre("throttled"));
+}
+
+TEST_F(NoiseTest, NothingIsSaidWhereNothingIsKnown) {
+  before_ = NoiseCounters();
+  after_ = NoiseCounters();
+  EXPECT_THAT(Judge(), IsEmpty());
+}
+
+TEST_F(NoiseTest, ShortRunsAreNotJudgedByCoarseCounters) {
+  *after_.processors.steal_s += 1;
+  *after_.process.cpu_s += 5;
+  EXPECT_THAT(Judge(0.01), IsEmpty());
 }
 
 }  // namespace

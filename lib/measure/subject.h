@@ -1,9 +1,10 @@
-// What is measured, as the measuring sees it.
+// The interface to what is measured, and the detection of what disturbed a run.
 #ifndef FEEDRATE_LIB_MEASURE_SUBJECT_H_
 #define FEEDRATE_LIB_MEASURE_SUBJECT_H_
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -11,73 +12,116 @@
 
 namespace feedrate {
 
-// One stretch of timed calls.
+// A request for timed calls.
 struct TimeRequest {
   // Items first … first+count-1, modulo their number.
   int64_t first = 0;
   int64_t count = 0;
-  // Calls that one sample covers.
+  // Calls per sample.
   int64_t chunk = 1;
-  // No new chunk starts after this many seconds. 0: no limit.
+  // No new chunk starts after this many seconds. 0 means no limit.
   double limit_s = 0;
   uint64_t seed = 0;
-  // On a GPU: its L2 is filled with other data before each sample.
+  // On a GPU: fill the L2 cache with other data before each sample.
   bool cold = false;
-  // Without an answer after this many seconds it counts as hanging.
+  // If there is no answer after this many seconds, it counts as hanging.
   double hang_s = 0;
 };
 
-// What a GPU tells beside the times.
+// What a GPU reports besides the times.
 struct GpuTiming {
-  // Clock of its processors after each sample; empty where it is not known.
+  // Clock of its processors after each sample; empty if unknown.
   std::vector<int64_t> clocks_mhz;
-  // What they may run at, 0: not known.
+  // The highest clock they may run at; 0 if unknown.
   int64_t max_clock_mhz = 0;
-  // NVML's bits, of all samples together.
+  // NVML's bits, combined over all samples.
   uint64_t throttle_reasons = 0;
   int64_t peak_allocated_bytes = 0;
   int64_t peak_reserved_bytes = 0;
-  // Of all items together.
+  // Summed over all items.
   int64_t bytes_in = 0;
   int64_t bytes_out = 0;
-  // Frames of clips that the CPU decoded in place of an engine.
+  // Frames of clips that the CPU decoded instead of an engine.
   int64_t cpu_frames = 0;
 };
 
 struct Timing {
-  // In order, one a chunk; the last chunk may be shorter.
+  // In order, one per chunk; the last chunk may be shorter.
   std::vector<double> samples_s;
-  // Items that the calls went through.
+  // Items processed.
   int64_t items = 0;
   // Absent on the CPU.
   std::optional<GpuTiming> gpu;
 };
 
-// Sum of the samples: wall time of the calls and of nothing else.
+// Sum of the samples: the wall time of the calls alone.
 double ElapsedOf(const Timing& timing);
 
-// What disturbs a timing, counted from some start on.
+// Counters of what disturbs a timing. Only differences between two readings
+// matter.
 struct NoiseCounters {
   ProcessCounters process;
   ProcessorCounters processors;
-  // Absent where the machine does not tell.
+  // Absent if the machine does not count them.
   std::optional<int64_t> cycles;
-  // Periods in which a quota stopped this process's group.
+  // Periods in which a quota stopped this process's control group.
   int64_t throttled_periods = 0;
   // Wall clock.
   double now_s = 0;
 };
 
-// A transform that is ready to run, in a process that may die of it. Tests have
-// one whose time is made up.
+// A transform that is ready to run, in a process that it may crash. Tests use
+// one with simulated times.
 class Subject {
  public:
   virtual ~Subject() = default;
-  // Fails as lib/worker's MeasuredChild does.
+  // Returns the errors of MeasuredChild (lib/worker/child.h).
   virtual absl::StatusOr<Timing> Time(const TimeRequest& request) = 0;
   virtual NoiseCounters Count() = 0;
-  // What two readings of its clock cost.
+  // The cost of two readings of its clock.
   virtual double clock_pair_s() const = 0;
+};
+
+struct NoisePolicy {
+  // Fraction of the run in which the process waited for a processor or the
+  // hypervisor ran others. At the first threshold the run is `contended`, at
+  // the second also `noisy`.
+  double contended_share = 0.02;
+  double noisy_share = 0.05;
+  // Waits that add up to less than this are normal scheduling.
+  double min_wait_s = 0.3e-3;
+  // Fraction of all processors' time that others used, at which it is
+  // `contended`.
+  double others_share = 0.5;
+  // CPU time divided by wall time above which a single-threaded run is
+  // `multithreaded`.
+  double multithreaded_cores = 1.1;
+  // Fraction of the best clock seen, below which it is `throttled`.
+  double throttled_clock = 0.9;
+  // Moves between processors per second at which it is `migrated`; fewer than
+  // two moves never are.
+  double migrations_per_s = 5;
+  // Counters that tick every 10 ms are ignored for shorter runs.
+  double min_s = 0.1;
+};
+
+// Detects what disturbed runs, from the kernel's counters before and after.
+// Remembers the best clock seen. Not thread-safe.
+class NoiseWatch {
+ public:
+  // `single_thread`: warn about more than one thread.
+  NoiseWatch(const NoisePolicy& policy, bool single_thread)
+      : policy_(policy), single_thread_(single_thread) {}
+
+  // Returns sorted warnings for a run whose calls took `elapsed_s` between the
+  // two readings.
+  std::vector<std::string> Judge(const NoiseCounters& before,
+                                 const NoiseCounters& after, double elapsed_s);
+
+ private:
+  const NoisePolicy policy_;
+  const bool single_thread_;
+  double best_clock_hz_ = 0;
 };
 
 }  // namespace feedrate

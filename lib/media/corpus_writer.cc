@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/seal_memory.h"
+#include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {

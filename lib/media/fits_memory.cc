@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
-#include "lib/machine/available_memory.h"
+#include "lib/machine/resources.h"
 #include "lib/machine/root.h"
 
 namespace feedrate {

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/dataset_id.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/hash/sha256.h"
 #include "lib/media/corpus_writer.h"
 #include "lib/media/fits_memory.h"

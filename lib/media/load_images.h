@@ -36,7 +36,7 @@ struct SkippedFile {
 struct LoadedImages {
   // uint8, HWC, 3 channels, in the order of names.
   Corpus corpus;
-  // Short name of the data set (see lib/base/dataset_id.h).
+  // Short name of the data set (see lib/base/text.h).
   std::string id;
   // Of the encoded files that are in the corpus.
   int64_t files = 0;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lib/base/dataset_id.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/media/synthetic.h"
 
 namespace feedrate {

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/writer_main.h"
 #include "lib/media/parallel.h"

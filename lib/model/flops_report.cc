@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/draw/line_chart.h"
 #include "lib/draw/number_text.h"
 #include "lib/draw/table.h"

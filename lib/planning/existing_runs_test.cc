@@ -5,7 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/records/json_writer.h"
 #include "lib/records/records.pb.h"
 

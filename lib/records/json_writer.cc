@@ -16,7 +16,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/map_field.h"
 #include "google/protobuf/message.h"
-#include "lib/base/utf8.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

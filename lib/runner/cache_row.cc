@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/page_cache.h"
+#include "lib/machine/resources.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

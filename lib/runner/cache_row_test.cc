@@ -5,7 +5,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

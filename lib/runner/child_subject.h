@@ -3,7 +3,7 @@
 #define FEEDRATE_LIB_RUNNER_CHILD_SUBJECT_H_
 
 #include "absl/status/statusor.h"
-#include "lib/machine/cycle_counter.h"
+#include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
 #include "lib/worker/child.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/machine/gpu_clock.h"
+#include "lib/machine/gpu.h"
 #include "lib/measure/subject.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/row_builder.h"

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/available_memory.h"
+#include "lib/machine/resources.h"
 #include "lib/machine/root.h"
 #include "lib/records/job_id.h"
 #include "lib/records/records.pb.h"

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "lib/measure/preflight.h"
+#include "lib/measure/measure_run.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/job_work.h"
 #include "lib/runner/measure_policy.h"

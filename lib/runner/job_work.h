@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/measure/preflight.h"
+#include "lib/measure/measure_run.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

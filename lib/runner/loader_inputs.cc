@@ -15,7 +15,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/machine/page_cache.h"
+#include "lib/machine/resources.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
 #include "lib/records/records.pb.h"

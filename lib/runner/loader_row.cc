@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/machine/gpu_watch.h"
+#include "lib/machine/gpu.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/row_builder.h"
 #include "lib/worker/loader_message.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "lib/machine/gpu_watch.h"
+#include "lib/machine/gpu.h"
 #include "lib/records/records.pb.h"
 #include "lib/worker/loader_message.h"
 

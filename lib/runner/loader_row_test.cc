@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/machine/gpu_watch.h"
+#include "lib/machine/gpu.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

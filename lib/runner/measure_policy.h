@@ -8,10 +8,8 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/measure/chunk.h"
-#include "lib/measure/noise.h"
-#include "lib/measure/preflight.h"
-#include "lib/measure/warm_up.h"
+#include "lib/measure/measure_run.h"
+#include "lib/measure/subject.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/gpu_settings.h"
 

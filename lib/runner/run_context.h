@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/measure/noise.h"
+#include "lib/measure/subject.h"
 #include "lib/media/video/clip_set.h"
 #include "lib/runner/copy_limit.h"
 #include "lib/runner/done_runs.h"

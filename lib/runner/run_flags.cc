@@ -8,11 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
-#include "lib/base/choice.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/sizes.h"
+#include "lib/base/text.h"
 #include "lib/runner/run.h"
 
 DEFINE_string(config, "", "FILE: run config to plan from");

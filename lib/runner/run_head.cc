@@ -5,7 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "lib/base/without_query.h"
+#include "lib/base/text.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/environment/env_record.h"

@@ -10,7 +10,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/storage/file_store.h"
 #include "lib/storage/shards/make_shards.h"
 #include "lib/tar/builder.h"

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/sizes.h"
+#include "lib/base/text.h"
 #include "lib/runner/store_data.h"
 
 DEFINE_string(cache_dir, "",

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/measure/measure_run.h"
 #include "lib/measure/subject.h"
-#include "lib/measure/warm_up.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/child_subject.h"
 #include "lib/runner/job_work.h"

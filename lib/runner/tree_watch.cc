@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "lib/machine/process_tree.h"
+#include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 
 namespace feedrate {

@@ -6,7 +6,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/storage/store_spec.h"
 
 namespace feedrate {

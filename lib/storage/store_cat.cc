@@ -30,7 +30,7 @@
 #include "gflags/gflags.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
-#include "lib/hash/md5.h"
+#include "lib/hash/store_hashes.h"
 #include "lib/storage/latch.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"

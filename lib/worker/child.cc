@@ -1,5 +1,6 @@
 #include "lib/worker/child.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -26,26 +27,126 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
-#include "lib/worker/child_outputs.h"
-#include "lib/worker/exit_text.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/message.h"
+#include "lib/worker/process.h"
 #include "lib/worker/server.h"
 
 namespace feedrate {
 namespace {
 
-// What an answer may take besides its samples.
+// Larger than any image; keeps a wrong number from using up our own memory.
+constexpr int64_t kMaxOutputBytes = int64_t{4} << 30;
+
+bool IsSound(const OutputItem& item) {
+  int64_t bytes = item.dtype == "uint8" ? 1 : item.dtype == "float32" ? 4 : 0;
+  const bool is_image = item.layout == "HWC" || item.layout == "CHW";
+  const bool is_clip = item.layout == "THWC" || item.layout == "TCHW";
+  if (bytes == 0 || item.offset < 0 || (!is_image && !is_clip) ||
+      item.shape.size() != item.layout.size()) {
+    return false;
+  }
+  for (const int64_t size : item.shape) {
+    if (size <= 0 || size > kMaxOutputBytes / bytes) return false;
+    bytes *= size;
+  }
+  return bytes == item.bytes;
+}
+
+bool ReadAll(int fd, int64_t offset, std::string* bytes) {
+  size_t done = 0;
+  while (done < bytes->size()) {
+    const ssize_t got =
+        pread(fd, &(*bytes)[done], bytes->size() - done, offset + done);
+    if (got <= 0) return false;
+    done += got;
+  }
+  return true;
+}
+
+// Returns `reply`, or DataLoss if it does not have one sample for each chunk of
+// the calls that it reports.
+absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
+                                         absl::StatusOr<TimeReply> reply) {
+  if (!reply.ok()) return reply;
+  const int64_t chunks = (reply->items + command.chunk - 1) / command.chunk;
+  const bool all = reply->items == command.count;
+  if (reply->items < 0 || reply->items > command.count ||
+      (!all && command.limit_s <= 0) ||
+      chunks != static_cast<int64_t>(reply->samples_s.size())) {
+    return absl::DataLossError(
+        absl::StrCat("answered with ", reply->samples_s.size(), " timings of ",
+                     reply->items, " items when asked for ", command.count,
+                     " in chunks of ", command.chunk));
+  }
+  return reply;
+}
+
+// Returns `reply`, or DataLoss if its numbers contradict each other or the
+// command: there must be one sample per batch, no more items than requested,
+// and no time longer than the epoch.
+absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
+                                           absl::StatusOr<EpochReply> reply) {
+  if (!reply.ok()) return reply;
+  const int64_t samples = static_cast<int64_t>(reply->samples_s.size());
+  if (reply->items > command.count || reply->batches != samples ||
+      (reply->items > 0) != (reply->batches > 0)) {
+    return absl::DataLossError(
+        absl::StrCat("answered with ", samples, " timings of ", reply->batches,
+                     " batches and ", reply->items, " items when asked for ",
+                     command.count, " items"));
+  }
+  // Allow for differences between the clocks of two processes.
+  const double most = reply->elapsed_s + 1e-3;
+  if (reply->startup_s > most || reply->first_batch_s > most ||
+      reply->teardown_s > most) {
+    return absl::DataLossError(absl::StrCat(
+        "answered with a part of the epoch that is longer than its ",
+        reply->elapsed_s, " s"));
+  }
+  return reply;
+}
+
+// Copies `wanted` outputs from the memory file of process `pid`. DataLoss if
+// they are missing, or their shapes do not match their sizes.
+absl::StatusOr<std::vector<ChildOutput>> CopyOutputs(int64_t pid, size_t wanted,
+                                                     const OutputReply& reply) {
+  const UniqueFd file(
+      open(absl::StrCat("/proc/", pid, "/fd/", reply.fd).c_str(),
+           O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || reply.outputs.size() != wanted) {
+    return absl::DataLossError(absl::StrCat("gave ", reply.outputs.size(),
+                                            " outputs of ", wanted,
+                                            ", or no file with them"));
+  }
+  std::vector<ChildOutput> outputs;
+  for (const OutputItem& item : reply.outputs) {
+    if (!IsSound(item)) {
+      return absl::DataLossError(
+          absl::StrCat("described an output that cannot be: ", item.bytes,
+                       " bytes of ", item.dtype, " ", item.layout));
+    }
+    ChildOutput& output = outputs.emplace_back();
+    output.info = item;
+    output.bytes.resize(item.bytes);
+    if (!ReadAll(file.get(), item.offset, &output.bytes)) {
+      return absl::DataLossError("gave an output that ends too early");
+    }
+  }
+  return outputs;
+}
+
+// Maximum size of an answer without its samples.
 constexpr size_t kMaxReplyBytes = size_t{1} << 20;
-// A double in its longest shortest form, with its comma, and some to spare.
+// The longest shortest-form double with its comma, and some margin.
 constexpr size_t kBytesPerSample = 32;
-// Two whole numbers and their commas.
+// Two whole numbers with commas.
 constexpr size_t kBytesPerCount = 24;
 constexpr int64_t kLongestPollMs = 60000;
-// How long one that closed its pipe has to end.
+// Time for a child that closed its pipe to end.
 constexpr int kEndMs = 200;
 
-// How often the kernel has killed a process for want of memory.
+// Returns the kernel's count of out-of-memory kills.
 int64_t KernelKills() {
   for (const absl::string_view line :
        absl::StrSplit(Root().ReadText("/proc/vmstat"), '\n')) {
@@ -148,7 +249,8 @@ absl::StatusOr<std::string> MeasuredChild::Wait(absl::Duration limit,
     if (wanted[1].revents != 0) last_words_.Drain();
     if ((wanted[0].revents | wanted[2].revents) == 0) continue;
     replies_.Fill();
-    // It ended; what it wrote before is here now. Others may hold its pipe.
+    // The child ended; everything it wrote has been read. Do not wait for the
+    // pipe to close, because other processes may hold it open.
     if (wanted[2].revents != 0) {
       if (absl::optional<std::string> line = replies_.TakeLine()) return *line;
       return Bury(absl::OkStatus());
@@ -171,7 +273,7 @@ absl::Status MeasuredChild::EndOf(const absl::StatusOr<ChildInfo>& child) {
 }
 
 absl::Status MeasuredChild::BuryClosed() {
-  // It may be about to end by itself, and how it does is worth knowing.
+  // The child may be about to end by itself; wait to learn how.
   pollfd ended = {pid_fd_.get(), POLLIN, 0};
   const bool lives_on = pid_fd_.valid() && poll(&ended, 1, kEndMs) == 0;
   return Bury(lives_on
@@ -201,8 +303,8 @@ absl::Status MeasuredChild::Bury(absl::Status why) {
 
 template <typename Reply>
 absl::StatusOr<Reply> MeasuredChild::Judge(absl::StatusOr<Reply> reply) {
-  // What has run out of memory gives back all of it at once, so that others
-  // find a device as it was.
+  // A child that ran out of memory is killed, so that its device memory is free
+  // for others.
   if (reply.status().code() == absl::StatusCode::kDataLoss ||
       reply.status().code() == absl::StatusCode::kResourceExhausted) {
     return Bury(reply.status());
@@ -232,7 +334,7 @@ absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
                                                 absl::Duration limit,
                                                 int64_t datasets) {
   const size_t batches = command.count / std::max<int64_t>(batch_size, 1) + 1;
-  // A mixture has a second time and at most two numbers a data set.
+  // A mixture has a second time and at most two numbers per data set.
   const size_t per_batch = datasets > 0
                                ? 2 * kBytesPerSample + datasets * kBytesPerCount
                                : kBytesPerSample;

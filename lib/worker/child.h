@@ -11,16 +11,21 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/base/unique_fd.h"
-#include "lib/worker/child_outputs.h"
-#include "lib/worker/last_words.h"
-#include "lib/worker/line_inbox.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/message.h"
+#include "lib/worker/process.h"
 #include "lib/worker/server.h"
 
 namespace feedrate {
 
-// Not thread-safe. Whatever the measured code does ends in a status:
+// An output of the transform, copied from the child.
+struct ChildOutput {
+  OutputItem info;
+  std::string bytes;
+};
+
+// Controls one measured process. Not thread-safe. Whatever the measured code
+// does ends in a status:
 //   Unknown            the library says that it cannot; the child lives
 //   DataLoss           garbage, or a closed pipe, instead of an answer
 //   Aborted            it died; the message has the signal and its last words
@@ -29,14 +34,14 @@ namespace feedrate {
 //   Cancelled          the run is to end
 //   Unavailable        its server is gone
 // After all but the first the child is dead and reaped, and every further
-// command answers the same.
+// command returns the same status.
 class MeasuredChild {
  public:
-  // Forks one. `server` outlives it. 0 bytes: no limit.
+  // Forks a child. `server` must outlive it. A limit of 0 bytes means no limit.
   static absl::StatusOr<std::unique_ptr<MeasuredChild>> Spawn(
       LibraryServer* server, const std::string& library, int corpus_fd,
       int64_t memory_limit_bytes);
-  // Kills and reaps it, when it is not dead.
+  // Kills and reaps the child if it is alive.
   ~MeasuredChild();
   MeasuredChild(const MeasuredChild&) = delete;
   MeasuredChild& operator=(const MeasuredChild&) = delete;
@@ -45,18 +50,18 @@ class MeasuredChild {
                                        absl::Duration limit);
   absl::StatusOr<TimeReply> Time(const TimeCommand& command,
                                  absl::Duration limit);
-  // `batch_size` is what the loader was prepared with, `datasets` how many a
-  // mixture has.
+  // `batch_size` is what the loader was prepared with, `datasets` the number of
+  // data sets in a mixture.
   absl::StatusOr<EpochReply> Epoch(const EpochCommand& command,
                                    int64_t batch_size, absl::Duration limit,
                                    int64_t datasets = 0);
-  // Ends what the last epoch of a mixture has left running.
+  // Stops what the last epoch of a mixture left running.
   absl::StatusOr<StopReply> Stop(absl::Duration limit);
   absl::StatusOr<std::vector<ChildOutput>> Outputs(const OutputCommand& command,
                                                    absl::Duration limit);
 
   int64_t pid() const { return pid_; }
-  // The process that forked it.
+  // The process that forked the child.
   int64_t server_pid() const { return server_->pid(); }
   bool alive() const { return end_.ok(); }
 
@@ -69,10 +74,11 @@ class MeasuredChild {
   absl::StatusOr<std::string> Wait(absl::Duration limit,
                                    size_t max_reply_bytes);
   bool Send(const std::string& line);
-  // Kills and reaps it; remembers and returns how it ended. `why` is what was
-  // seen; OK: only that it is gone, the exit tells the rest.
+  // Kills and reaps the child; stores and returns how it ended. `why` is the
+  // observed cause; OK means that only its end was observed and the exit status
+  // tells the cause.
   absl::Status Bury(absl::Status why);
-  // The same for one whose pipe is closed.
+  // The same for a child that has closed its pipe.
   absl::Status BuryClosed();
   absl::Status EndOf(const absl::StatusOr<ChildInfo>& child);
   template <typename Reply>
@@ -83,11 +89,11 @@ class MeasuredChild {
   UniqueFd commands_;
   LineInbox replies_;
   LastWords last_words_;
-  // Readable when the process has ended. -1: this kernel has none.
+  // Readable when the process has ended. -1 if this kernel does not support it.
   UniqueFd pid_fd_;
   const int64_t memory_limit_bytes_;
   std::unique_ptr<MemoryGuard> guard_;
-  // How often the kernel had killed for want of memory at the start.
+  // The kernel's count of out-of-memory kills at the start.
   const int64_t kernel_kills_;
   absl::Status end_;
 };

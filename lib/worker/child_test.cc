@@ -23,7 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// What no test waits for, except where waiting is the point.
+// A limit that no test reaches, except those that test it.
 constexpr absl::Duration kLong = absl::Seconds(60);
 
 ServerOptions FakeServer(const std::vector<std::string>& flags = {}) {
@@ -60,7 +60,7 @@ class ChildTest : public testing::Test {
     return *std::move(child);
   }
 
-  // What timing ten items of `transform` ends in.
+  // Returns the status of timing ten items of `transform`.
   absl::Status Time(MeasuredChild* child, absl::Duration limit = kLong) {
     TimeCommand command;
     command.count = 10;
@@ -148,8 +148,8 @@ TEST_F(ChildTest, MemoryBeyondTheLimitIsSeen) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("(64 MB above"));
 }
 
-// A helper that the dead process started holds its pipe, so there is no end of
-// file; the death must be seen all the same.
+// A helper that the dead process started holds its pipe open, so there is no
+// end of file; the death must be detected anyway.
 TEST_F(ChildTest, ADeathIsSeenThoughAnotherHoldsThePipe) {
   const absl::Status status = Time(Spawn("orphan").get());
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);

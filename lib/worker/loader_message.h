@@ -1,5 +1,6 @@
-// What is said about a loader: the part of message.h that has epochs instead of
-// calls. docs/adapters.md describes the conversation.
+// Messages for jobs that measure loaders and mixtures of data sets: the part of
+// message.h that has epochs instead of calls. docs/adapters.md describes the
+// protocol.
 #ifndef FEEDRATE_LIB_WORKER_LOADER_MESSAGE_H_
 #define FEEDRATE_LIB_WORKER_LOADER_MESSAGE_H_
 
@@ -12,62 +13,66 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/unique_fd.h"
 
 namespace feedrate {
+
+class JsonFields;  // lib/worker/json_line.h
 
 // Scopes of a loader job.
 inline constexpr char kMemoryScope[] = "memory_dataloader_augment";
 inline constexpr char kDecodeScope[] = "decode_dataloader_augment";
 inline constexpr char kCopyScope[] = "decode_dataloader_augment_batch_copy";
 
-// See `ablation`.
+// A value of `ablation`, see below.
 inline constexpr char kDeviceLimits[] = "device_limits";
 
-// The object `loader` of a prepare: what the batches are, and how they come
-// about. A batch is float32 CHW, contiguous: crop, transform, normalisation.
+// The object `loader` in a prepare command: what the batches contain and how
+// they are made. A batch is contiguous float32 CHW after crop, transform and
+// normalization.
 struct LoaderSpec {
   std::string scope;
-  // What the spawn's fourth descriptor is: `corpus`, a corpus as ever; `files`
-  // or `shards`, a memory file with a list (source_list.h); `objects`, such a
-  // list of parts of objects in the store that `store` tells how to reach.
+  // What the spawn request's fourth descriptor is: `corpus`, a corpus as in
+  // other jobs; `files` or `shards`, a memory file with a list (source_list.h);
+  // `objects`, a list of parts of objects in the store described by `store`.
   std::string source;
   int64_t batch_size = 0;
   int workers = 0;
-  // Batches that each worker works ahead.
+  // Batches that each worker prepares ahead.
   int prefetch = 0;
-  // Workers outlive an epoch.
+  // Whether workers outlive an epoch.
   bool persistent = false;
   bool pin_memory = false;
-  // A last batch that is not full is left out.
+  // Whether an incomplete last batch is dropped.
   bool drop_last = false;
   bool shuffle = false;
   int channels = 0;
   // Height and width of an item of a batch.
   int crop = 0;
-  // The transform is itself the crop.
+  // Whether the transform is itself the crop.
   bool is_crop = false;
   // `random`, or `center` so that outputs can be compared.
   std::string crop_position;
-  // For the first channels; the rest repeats them.
+  // For the first channels; further channels repeat them.
   std::vector<double> mean;
   std::vector<double> std;
-  // What pixels are divided by before that.
+  // Pixels are divided by this before normalization.
   double input_scale = 0;
-  // After the batch is made: nothing, `mixup` or `cutmix`.
+  // Applied to the complete batch: empty for none, `mixup` or `cutmix`.
   std::string batch_transform;
-  // A file that cannot be used: `skip` or `fail`.
+  // What to do with a file that cannot be used: `skip` or `fail`.
   std::string on_error;
-  // What is left out, to learn what it costs: nothing, `no_augment`,
-  // `no_decode` or `cached_batch`. With kDeviceLimits everything is: an epoch
-  // measures what the device could do at best, and says so.
+  // What is left out, to measure its cost: empty for nothing, `no_augment`,
+  // `no_decode` or `cached_batch`. kDeviceLimits leaves out everything: an
+  // epoch measures the device's upper limits and reports them.
   std::string ablation;
-  // What else the job says, for loaders that know more than others.
+  // Further settings of the job, for loaders that have their own.
   std::map<std::string, std::string> settings;
-  // Of `objects`: lib/storage/store_spec.h.
+  // For `objects`: see lib/storage/store_spec.h.
   std::map<std::string, std::string> store;
 };
 
-// InvalidArgument names a field that cannot be meant.
+// Returns InvalidArgument, which names the field, if a value makes no sense.
 absl::Status CheckLoaderSpec(const LoaderSpec& spec);
 
 // Runs one epoch over items first … first+count-1, modulo their number.
@@ -75,41 +80,41 @@ struct EpochCommand {
   uint64_t seed = 0;
   int64_t first = 0;
   int64_t count = 0;
-  // No further batch is asked for after this many seconds. 0: no limit.
+  // No further batch is requested after this many seconds. 0 means no limit.
   double limit_s = 0;
-  // How long the training step that is played after each batch takes.
+  // Duration of the simulated training step after each batch.
   double consumer_s = 0;
 };
 
-// One stage of a loader over an epoch; seconds are summed over its threads.
+// One stage of a loader during an epoch; seconds are summed over its threads.
 struct StageTimes {
   std::string name;  // `read`, `decode`, `augment`, `collate` or `copy`.
   double busy_s = 0;
-  double wait_in_s = 0;   // For something to do.
-  double wait_out_s = 0;  // For room to put it.
-  // Mean share of the queue behind it that was in use.
+  double wait_in_s = 0;   // Waiting for input.
+  double wait_out_s = 0;  // Waiting for room in the output queue.
+  // Mean fill level of its output queue, 0 to 1.
   double queue_fill = 0;
 };
 
-// What was moved to read the items of an epoch from a store.
+// Requests and bytes for the items of an epoch that are read from a store.
 struct StorageCounts {
   int64_t requests = 0;
   int64_t bytes = 0;
   int64_t retries = 0;
   int64_t checksum_faults = 0;
-  double busy_s = 0;  // At least one request was under way.
-  // All 0 without a cache.
+  double busy_s = 0;  // Time with at least one request under way.
+  // All 0 if there is no cache.
   int64_t cache_hits = 0;
   int64_t cache_misses = 0;
   int64_t cache_bad_entries = 0;
   int64_t cache_write_failures = 0;
 };
 
-// What a GPU could do at best, with nothing else under way.
+// A GPU's upper limits, with nothing else running.
 struct DeviceLimits {
-  // Whole files that its engines decode. 0: there are none, or they are off.
+  // Whole files decoded by its engines. 0 if there are none, or they are off.
   double engine_items_per_s = 0;
-  // Of a copy from pinned memory of the host.
+  // Rate of copies from pinned host memory.
   double copy_bytes_per_s = 0;
 };
 
@@ -122,56 +127,121 @@ struct LoaderError {
 struct EpochReply {
   int64_t items = 0;
   int64_t batches = 0;
-  // From before the workers start to after they are gone, consumer included.
+  // From before the workers start until after they are gone, including the
+  // consumer.
   double elapsed_s = 0;
-  // Until the workers run and batches can be asked for.
+  // Until the workers run and batches can be requested.
   double startup_s = 0;
   // From the start of the epoch to the first batch.
   double first_batch_s = 0;
   // From the last batch until all workers are gone.
   double teardown_s = 0;
-  // For each batch: from asking for it to having it.
+  // For each batch, the time from requesting it to receiving it.
   std::vector<double> samples_s;
-  // Spent in training steps.
+  // Time spent in training steps.
   double consumer_s = 0;
-  // Processor time of the child and its workers.
+  // CPU time of the child and its workers.
   double cpu_s = 0;
-  // Empty: not known.
+  // Empty if unknown.
   std::vector<StageTimes> stages;
   // The first few of `errors_total`.
   std::vector<LoaderError> errors;
   int64_t errors_total = 0;
-  // Of all batches.
+  // Size of all batches.
   int64_t bytes_out = 0;
-  // Of a loader that reads from a store.
+  // Present if the loader reads from a store.
   std::optional<StorageCounts> storage;
 
-  // Of a mixture; empty for other loaders. Seconds from the start of the epoch
-  // until each batch was there.
+  // The next four fields are for mixtures; empty for other loaders. Seconds
+  // from the start of the epoch until each batch was complete.
   std::vector<double> times_s;
-  // What each batch has of which data set: number in the list of sources,
-  // samples, number, samples, and so on.
+  // For each batch, how many samples are from which data set: index in the list
+  // of sources, samples, index, samples, and so on.
   std::vector<std::vector<int64_t>> counts;
-  // Data sets that had nothing that could be used.
+  // Data sets without a usable item.
   std::vector<std::string> left_out;
-  // Bytes that it needs at most, beside code. 0: it does not tell.
+  // Upper bound of the memory it needs, besides code. 0 if it does not say.
   int64_t memory_bound_bytes = 0;
-  // On a GPU: most memory in use, and most that was taken from it. 0: not
-  // known.
+  // On a GPU: peak memory in use, and peak memory reserved. 0 if unknown.
   int64_t gpu_allocated_bytes = 0;
   int64_t gpu_reserved_bytes = 0;
-  // Frames of clips that the CPU decoded in place of an engine.
+  // Frames of clips that the CPU decoded instead of an engine.
   int64_t cpu_frames = 0;
-  // Of the ablation kDeviceLimits.
+  // Present with the ablation kDeviceLimits.
   std::optional<DeviceLimits> device_limits;
 };
 
-// So many errors are named.
+// At most this many errors are listed.
 inline constexpr int kMaxNamedErrors = 20;
 
 std::string EpochLine(const EpochCommand& command);
 std::string EpochReplyLine(const EpochReply& reply);
 absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line);
+
+// Mixtures of data sets: the prepare command has one more object, epochs count
+// the samples of each batch by data set, and there is a separate stop command.
+// docs/mixture.md describes the protocol.
+
+// The object `mixture` in a prepare command. The fields are those of
+// MixtureConfig (lib/config/run_config.proto), all of them set.
+struct MixtureSpec {
+  int64_t batch_size = 64;
+  int read_interleave = 2;
+  int decode_parallelism = 0;
+  int pipeline_interleave = 2;
+  int mix_block_length = 4;
+  int shuffle_buffer = 16;
+  int queue_depth = 4;
+  int samples_per_episode = 5;
+  int pair_offset = 1;
+  // `none`, `dataset_only` or `full`.
+  std::string metadata = "none";
+  int prime_each_dataset_samples = 0;
+  // Size of a frame in a batch. Equal today; two fields, so that non-square
+  // frames need no new message.
+  int frame_height = 224;
+  int frame_width = 224;
+  // What to do with an item that cannot be used: `fail`, or `skip`, which
+  // counts it.
+  std::string on_error = "fail";
+};
+
+// InvalidArgument names a field that cannot be meant.
+absl::Status CheckMixtureSpec(const MixtureSpec& spec);
+
+// One data set of a mixture.
+struct MixtureSource {
+  std::string name;
+  // Relative to the other data sets, above 0.
+  double weight = 1;
+  // Paths of its TFRecord files.
+  std::vector<std::string> shards;
+};
+
+// Writes a sealed memory file with one line per data set: the spawn request's
+// fourth descriptor.
+absl::StatusOr<UniqueFd> WriteMixtureSources(
+    const std::vector<MixtureSource>& sources);
+// Reads the whole list, whatever the current offset of `fd`. InvalidArgument if
+// a line is malformed (it is named) or the list is empty.
+absl::StatusOr<std::vector<MixtureSource>> ReadMixtureSources(int fd);
+
+// The answer to `stop`.
+struct StopReply {
+  // Time until all threads and files of the last epoch were gone.
+  double teardown_s = 0;
+};
+std::string StopLine();
+std::string StopReplyLine(const StopReply& reply);
+absl::StatusOr<StopReply> ParseStopReply(absl::string_view line);
+
+// Internal: parts of lines, for message.cc. The first two return JSON objects
+// without a newline.
+std::string LoaderSpecJson(const LoaderSpec& spec);
+std::string MixtureSpecJson(const MixtureSpec& spec);
+absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec);
+absl::Status ReadMixtureSpec(const JsonFields& json, MixtureSpec* spec);
+absl::Status ReadEpoch(const JsonFields& json, EpochCommand* command);
 
 }  // namespace feedrate
 

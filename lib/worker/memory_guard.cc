@@ -1,30 +1,35 @@
 #include "lib/worker/memory_guard.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/base/files.h"
 #include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
-#include "lib/worker/memory_cgroup.h"
 
 namespace feedrate {
 namespace {
 
-// At 10 GB/s, the fastest that pages are filled, 5 ms let 50 MB slip.
+// At 10 GB/s, the fastest rate at which pages are filled, a process can exceed
+// its limit by 50 MB in 5 ms.
 constexpr absl::Duration kInterval = absl::Milliseconds(5);
-// Deeper trees than a library that starts a helper are none of ours.
+// More than any library that starts helper processes has.
 constexpr int kMaxProcesses = 64;
 
-// The number of kilobytes in a line of /proc/PID/status, in bytes.
+// Returns the kilobytes in a line of /proc/PID/status, in bytes.
 int64_t Field(absl::string_view status, absl::string_view name) {
   const size_t at = status.find(name);
   if (at == absl::string_view::npos) return 0;
@@ -39,7 +44,7 @@ int64_t Field(absl::string_view status, absl::string_view name) {
   return kilobytes * 1024;
 }
 
-// Private and file pages. Shared memory, which is where the corpus is, is in
+// Private and file pages. Shared memory, which contains the corpus, is in
 // neither.
 int64_t Resident(absl::string_view status) {
   return Field(status, "RssAnon:") + Field(status, "RssFile:");
@@ -50,7 +55,7 @@ class PollingGuard : public MemoryGuard {
   PollingGuard(const Root& root, pid_t pid, int64_t limit_bytes)
       : root_(root),
         pid_(pid),
-        // Kept open: finding the file takes longer than reading it.
+        // Kept open, because opening the file takes longer than reading it.
         status_(
             open(root.PathOf(absl::StrCat("/proc/", pid, "/status")).c_str(),
                  O_RDONLY | O_CLOEXEC)),
@@ -106,6 +111,80 @@ std::unique_ptr<MemoryGuard> GuardMemory(const Root& root, pid_t pid,
       GuardMemoryByCgroup(root, pid, limit_bytes);
   if (guard != nullptr) return guard;
   return GuardMemoryByPolling(root, pid, limit_bytes);
+}
+
+namespace {
+
+constexpr char kMount[] = "/sys/fs/cgroup";
+
+// Control files take a single write and must exist already.
+bool WriteControl(const std::string& path, absl::string_view text) {
+  const UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file.valid() && write(file.get(), text.data(), text.size()) ==
+                             static_cast<ssize_t>(text.size());
+}
+
+// Returns the path of this process's group below the mount. Empty if it is not
+// version 2.
+std::string OwnGroup(const Root& root) {
+  for (const absl::string_view line :
+       absl::StrSplit(root.ReadText("/proc/self/cgroup"), '\n')) {
+    if (absl::StartsWith(line, "0::")) return std::string(line.substr(3));
+  }
+  return "";
+}
+
+class CgroupGuard : public MemoryGuard {
+ public:
+  CgroupGuard(const Root& root, std::string group)
+      : root_(root), group_(std::move(group)) {}
+  // rmdir fails while the process lives; the owner makes sure that it does not.
+  ~CgroupGuard() override { rmdir(root_.PathOf(group_).c_str()); }
+
+  absl::Duration interval() const override { return absl::InfiniteDuration(); }
+
+  bool Exceeded() override {
+    for (const absl::string_view line : absl::StrSplit(
+             root_.ReadText(absl::StrCat(group_, "/memory.events")), '\n')) {
+      const std::pair<absl::string_view, absl::string_view> entry =
+          absl::StrSplit(line, ' ');
+      int64_t count = 0;
+      if (entry.first == "oom_kill" && absl::SimpleAtoi(entry.second, &count)) {
+        return count > 0;
+      }
+    }
+    return false;
+  }
+
+ private:
+  const Root root_;
+  const std::string group_;
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryGuard> GuardMemoryByCgroup(const Root& root, pid_t pid,
+                                                 int64_t limit_bytes) {
+  const std::string own = OwnGroup(root);
+  if (own.empty() || own == "/") return nullptr;
+  const std::string parent = ParentFolder(absl::StrCat(kMount, own));
+  const std::vector<std::string> controllers = absl::StrSplit(
+      root.ReadText(absl::StrCat(parent, "/cgroup.subtree_control")), ' ');
+  bool has_memory = false;
+  for (const std::string& name : controllers) has_memory |= name == "memory";
+  if (!has_memory) return nullptr;
+  const std::string group = absl::StrCat(parent, "/feedrate-", pid);
+  const std::string path = root.PathOf(group);
+  if (mkdir(path.c_str(), 0755) != 0) return nullptr;
+  auto guard = std::make_unique<CgroupGuard>(root, group);
+  // With swap, exceeding the limit would only make the row slow.
+  WriteControl(path + "/memory.swap.max", "0");
+  WriteControl(path + "/memory.oom.group", "1");
+  if (!WriteControl(path + "/memory.max", absl::StrCat(limit_bytes)) ||
+      !WriteControl(path + "/cgroup.procs", absl::StrCat(pid))) {
+    return nullptr;
+  }
+  return guard;
 }
 
 }  // namespace feedrate

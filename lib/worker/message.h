@@ -1,11 +1,11 @@
-// What the runner and a measured process say to each other: JSON, one object
-// a line, both directions. docs/micro.md describes the conversation.
+// The messages between the runner and a measured process: one JSON object per
+// line in both directions. docs/micro.md describes the protocol.
 //
-// Each message is a struct with a function that prints it as a line (newline
-// included) and one that parses it (newline left out). What does not parse is
-// DataLoss with the beginning of what was there. An answer of the form
-// {"error":"…"} is Unknown, or ResourceExhausted when the text says that
-// memory ran out, with that text.
+// Each message is a struct with a function that prints it as a line (including
+// the newline) and one that parses it (without the newline). Lines that do not
+// parse are DataLoss; the message quotes their beginning. An answer of the form
+// {"error":"…"} is Unknown with that text, or ResourceExhausted if the text
+// says that memory ran out.
 #ifndef FEEDRATE_LIB_WORKER_MESSAGE_H_
 #define FEEDRATE_LIB_WORKER_MESSAGE_H_
 
@@ -19,24 +19,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/mixture_message.h"
 
 namespace feedrate {
 
-// Control socket.
+// Messages on the control socket.
 
-// First line of a server: its library is loaded.
+// First line from a server: its library is loaded.
 struct Hello {
   int64_t pid = 0;
-  // Version of each library that it serves.
+  // Versions of the libraries that it serves.
   std::map<std::string, std::string> versions;
-  // Seconds that loading them took.
+  // Seconds spent loading them.
   double import_s = 0;
 };
 std::string HelloLine(const Hello& hello);
 absl::StatusOr<Hello> ParseHello(absl::string_view line);
 
-// What the runner asks of a server.
+// A request from the runner to a server.
 struct ControlRequest {
   enum class Op { kSpawn, kReap };
   Op op = Op::kSpawn;
@@ -46,7 +45,7 @@ struct ControlRequest {
 std::string ControlRequestLine(const ControlRequest& request);
 absl::StatusOr<ControlRequest> ParseControlRequest(absl::string_view line);
 
-// Answer to kSpawn: only `pid`.  Answer to kReap: all of it.
+// Answer to kSpawn: only `pid`. Answer to kReap: all fields.
 struct ChildInfo {
   int64_t pid = 0;
   int status = 0;       // As waitpid gives it.
@@ -56,94 +55,96 @@ std::string SpawnedLine(int64_t pid);
 std::string ReapedLine(const ChildInfo& child);
 absl::StatusOr<ChildInfo> ParseChildInfo(absl::string_view line);
 
-// Child.
+// Messages on the pipes of a child.
 
-// The object `decode` of a prepare: the job measures a decoder. The spawn's
-// fourth descriptor is a list of videos (source_list.h), and an item is the
-// clip of one of them: opened, decoded, and put together as uint8 THWC in RGB.
+// The object `decode` in a prepare command: the job measures a decoder. The
+// spawn request's fourth descriptor is a list of videos (source_list.h), and an
+// item is a clip of one of them: opened, decoded, and assembled as uint8 THWC
+// in RGB.
 struct DecodeSpec {
-  // Of the decoder itself. 0: as many as it likes.
+  // Threads of the decoder itself. 0 lets the decoder choose.
   int threads = 1;
 };
 
-// Makes the transform ready.
+// Prepares the transform.
 struct PrepareCommand {
   std::string library;
   std::string transform;
-  // As in the catalogue.
+  // As in the catalog.
   std::string native_op;
   std::vector<std::string> params;
   std::string wrap;
   std::string scenario;
   std::string device;
   int64_t seed = 0;
-  // What the thread policy tells the libraries; -1: nothing is set.
+  // Thread counts of the thread policy; -1 means not set.
   int opencv_threads = -1;
   bool opencv_opencl = true;
   int torch_intra_op = -1;
   int torch_inter_op = -1;
-  // On a GPU: items of one call, 0 when each is called by itself.
+  // On a GPU: items per call, 0 if each call takes one item.
   int64_t batch = 0;
-  // Of a job that measures a loader.
+  // Present if the job measures a loader.
   std::optional<LoaderSpec> loader;
-  // Of a job that measures a decoder.
+  // Present if the job measures a decoder.
   std::optional<DecodeSpec> decode;
-  // Of a job that measures a mixture.
+  // Present if the job measures a mixture.
   std::optional<MixtureSpec> mixture;
 };
 struct PrepareReply {
   std::string version;
-  // What two readings of the clock cost.
+  // The cost of two clock readings.
   double clock_pair_s = 0;
-  // Threads that the library says it uses.
+  // Number of threads that the library reports.
   int threads = 1;
-  // Bytes read plus bytes written a second by a copy within the memory of the
-  // device. 0 on the CPU.
+  // Bytes read plus bytes written per second by a copy within device memory. 0
+  // on the CPU.
   double device_copy_bytes_per_s = 0;
-  // Items a second that engines of the device decode when nothing else is done.
-  // 0: none does.
+  // Items per second that the device's engines decode when nothing else runs. 0
+  // if no engine decodes.
   double engine_items_per_s = 0;
-  // Whether a batch was asked for, and its items go one by one.
+  // Whether a batch was requested but its items are processed one by one.
   bool per_sample_loop = false;
 };
 std::string PrepareReplyLine(const PrepareReply& reply);
 absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line);
 
-// Calls the transform on items first … first+count-1, modulo their number,
-// and times each `chunk` of calls.
+// Calls the transform on items first … first+count-1, modulo their number, and
+// times each chunk of `chunk` calls.
 struct TimeCommand {
   int64_t first = 0;
   int64_t count = 0;
   int64_t chunk = 1;
-  // No new chunk starts after this many seconds. 0: no limit.
+  // No new chunk starts after this many seconds. 0 means no limit.
   double limit_s = 0;
   uint64_t seed = 0;
-  // On a GPU: its L2 is filled with other data before each sample.
+  // On a GPU: fill the L2 cache with other data before each sample.
   bool cold = false;
 };
 
-// What a GPU tells beside the times.
+// What a GPU reports besides the times.
 struct DeviceReply {
-  // Of its processors, read after each sample; empty where it cannot be read.
+  // Clock of its processors, read after each sample; empty if it cannot be
+  // read.
   std::vector<int64_t> clocks_mhz;
-  // What they may run at, 0: not known.
+  // The highest clock they may run at; 0 if unknown.
   int64_t max_clock_mhz = 0;
-  // Why the clock was lower than that: NVML's bits, of all readings together.
+  // Why the clock was lower than that: NVML's bits, combined over all readings.
   uint64_t throttle_reasons = 0;
-  // Most memory in use, and most that was taken from the device.
+  // Peak memory in use, and peak memory reserved from the device.
   int64_t peak_allocated_bytes = 0;
   int64_t peak_reserved_bytes = 0;
-  // Inputs that were read and outputs that were written, all items together.
+  // Size of inputs read and of outputs written, summed over all items.
   int64_t bytes_in = 0;
   int64_t bytes_out = 0;
-  // Frames of clips that the CPU decoded in place of an engine.
+  // Frames of clips that the CPU decoded instead of an engine.
   int64_t cpu_frames = 0;
 };
 
 struct TimeReply {
-  // One a chunk; the last may be shorter.
+  // One per chunk; the last chunk may be shorter.
   std::vector<double> samples_s;
-  // Items that the calls went through.
+  // Items processed.
   int64_t items = 0;
   // Absent on the CPU.
   std::optional<DeviceReply> device;
@@ -151,7 +152,7 @@ struct TimeReply {
 std::string TimeReplyLine(const TimeReply& reply);
 absl::StatusOr<TimeReply> ParseTimeReply(absl::string_view line);
 
-// Wants the outputs for some items.
+// Requests the outputs for some items.
 struct OutputCommand {
   std::vector<int64_t> indexes;
   uint64_t seed = 0;
@@ -164,7 +165,7 @@ struct OutputItem {
   std::vector<int64_t> shape;
 };
 struct OutputReply {
-  // Descriptor in the child of a memory file that holds them, valid until the
+  // The child's descriptor of a memory file with the outputs, valid until the
   // next command.
   int fd = -1;
   std::vector<OutputItem> outputs;
@@ -172,7 +173,7 @@ struct OutputReply {
 std::string OutputReplyLine(const OutputReply& reply);
 absl::StatusOr<OutputReply> ParseOutputReply(absl::string_view line);
 
-// Any command, as the child sees it.
+// Any command to a child.
 struct ChildCommand {
   enum class Op { kPrepare, kTime, kEpoch, kOutput, kStop };
   Op op = Op::kPrepare;
@@ -186,7 +187,8 @@ std::string TimeLine(const TimeCommand& command);
 std::string OutputLine(const OutputCommand& command);
 absl::StatusOr<ChildCommand> ParseChildCommand(absl::string_view line);
 
-// {"error":"…"}: what a server or a child says when it cannot.
+// {"error":"…"}: the answer of a server or a child that cannot do what was
+// asked.
 std::string ErrorLine(absl::string_view error,
                       absl::string_view traceback = "");
 

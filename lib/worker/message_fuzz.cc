@@ -1,5 +1,5 @@
-// Any bytes as a line from a measured process, which may write what it likes.
-// What parses is printed and parsed again to the same.
+// Parses any bytes as a line from a measured process, which may write anything.
+// What parses must give the same result after printing and parsing again.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace feedrate {
 namespace {
 
-// `line` without its newline.
+// Returns `line` without its newline.
 absl::string_view Inside(const std::string& line) {
   return absl::string_view(line).substr(0, line.size() - 1);
 }

@@ -1,10 +1,18 @@
 #include "lib/worker/message.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/unique_fd.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
@@ -265,7 +273,7 @@ TEST(MessageTest, MemoryThatRanOutIsToldApart) {
        R"({"error":"c10::OutOfMemoryError: CUDA out"})",
        R"({"error":"CUDA: cudaMalloc: out of memory"})",
        R"({"error":"CUDA out of memory: 183.11 GiB"})",
-       // As torch 2.11 says what its allocator did not see.
+       // The text of torch 2.11 for a failure outside its allocator.
        R"({"error":"AcceleratorError: CUDA error: out of memory\nSearch for"})",
        R"({"error":"c10::AcceleratorError: CUDA error: out of memory"})",
        R"({"error":"RuntimeError: CUDA error: out of memory"})",
@@ -283,7 +291,7 @@ TEST(MessageTest, MemoryThatRanOutIsToldApart) {
       absl::StatusCode::kUnknown);
   for (const char* line :
        {R"({"error":"AcceleratorError: CUDA error: an illegal memory access"})",
-        // Words of somebody else's.
+        // Texts that mention memory but come from other errors.
         R"({"error":"ValueError: the page ran out of memory of its own"})",
         R"({"error":"RuntimeError: CUDA error: no\nis out of memory"})"}) {
     EXPECT_EQ(ParseTimeReply(line).status().code(), absl::StatusCode::kUnknown)
@@ -306,6 +314,142 @@ TEST(MessageTest, AMissingOrWrongFieldIsNamed) {
     EXPECT_EQ(ParseTimeReply(line).status().code(), absl::StatusCode::kDataLoss)
         << line;
   }
+}
+
+TEST(MixtureMessageTest, PrepareRoundTrip) {
+  PrepareCommand command;
+  command.library = "native";
+  command.mixture.emplace();
+  command.mixture->metadata = "full";
+  command.mixture->frame_height = 128;
+  command.mixture->samples_per_episode = 0;
+  const std::string line = PrepareLine(command);
+  const auto parsed = ParseChildCommand(WithoutNewline(line));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_TRUE(parsed->prepare.mixture.has_value());
+  EXPECT_EQ(parsed->prepare.mixture->frame_height, 128);
+  EXPECT_EQ(PrepareLine(parsed->prepare), line);
+}
+
+TEST(MixtureMessageTest, StopRoundTrip) {
+  const auto parsed = ParseChildCommand(WithoutNewline(StopLine()));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->op, ChildCommand::Op::kStop);
+  const std::string reply = StopReplyLine({0.25});
+  EXPECT_EQ(ParseStopReply(WithoutNewline(reply))->teardown_s, 0.25);
+  EXPECT_FALSE(ParseStopReply("{\"teardown_s\":-1}").ok());
+}
+
+TEST(MixtureMessageTest, AWrongFieldIsNamed) {
+  MixtureSpec spec;
+  EXPECT_TRUE(CheckMixtureSpec(spec).ok());
+  spec.queue_depth = 0;
+  EXPECT_THAT(std::string(CheckMixtureSpec(spec).message()),
+              HasSubstr("queue_depth is 0; use at least 1"));
+  spec = MixtureSpec();
+  spec.frame_width = 225;
+  EXPECT_THAT(std::string(CheckMixtureSpec(spec).message()),
+              HasSubstr("frame_width is 225"));
+  spec = MixtureSpec();
+  spec.metadata = "some";
+  EXPECT_THAT(std::string(CheckMixtureSpec(spec).message()),
+              HasSubstr("use none, dataset_only or full"));
+}
+
+TEST(MixtureMessageTest, SourcesPassThroughAMemoryFile) {
+  const std::vector<MixtureSource> sources = {{"a", 1.5, {"/x/1", "/x/2"}},
+                                              {"b", 0.25, {}}};
+  const auto fd = WriteMixtureSources(sources);
+  ASSERT_TRUE(fd.ok()) << fd.status();
+  const auto read = ReadMixtureSources(fd->get());
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->size(), 2);
+  EXPECT_EQ((*read)[0].name, "a");
+  EXPECT_EQ((*read)[0].weight, 1.5);
+  EXPECT_THAT((*read)[0].shards, ElementsAre("/x/1", "/x/2"));
+  EXPECT_TRUE((*read)[1].shards.empty());
+}
+
+TEST(MixtureMessageTest, AListWithoutDataSetsIsRefused) {
+  const auto fd = WriteMixtureSources({});
+  ASSERT_TRUE(fd.ok()) << fd.status();
+  EXPECT_THAT(std::string(ReadMixtureSources(fd->get()).status().message()),
+              HasSubstr("list of data sets is empty"));
+}
+
+TEST(MixtureMessageTest, CountsOfBatchesRoundTrip) {
+  EpochReply reply;
+  reply.items = 8;
+  reply.batches = 2;
+  reply.samples_s = {0.5, 0.25};
+  reply.times_s = {0.5, 0.75};
+  reply.counts = {{0, 3, 2, 1}, {1, 4}};
+  reply.left_out = {"empty"};
+  const std::string line = EpochReplyLine(reply);
+  const auto parsed = ParseEpochReply(WithoutNewline(line));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(parsed->counts,
+              ElementsAre(ElementsAre(0, 3, 2, 1), ElementsAre(1, 4)));
+  EXPECT_THAT(parsed->left_out, ElementsAre("empty"));
+  EXPECT_EQ(EpochReplyLine(*parsed), line);
+}
+
+TEST(MixtureMessageTest, CountsThatAreNoPairsAreRefused) {
+  EpochReply reply;
+  reply.times_s = {0.5};
+  reply.counts = {{0, 3, 2}};
+  EXPECT_THAT(std::string(ParseEpochReply(WithoutNewline(EpochReplyLine(reply)))
+                              .status()
+                              .message()),
+              HasSubstr("counts"));
+}
+
+UniqueFd FileWith(const std::string& text) {
+  UniqueFd fd(memfd_create("list", MFD_CLOEXEC));
+  EXPECT_EQ(write(fd.get(), text.data(), text.size()), text.size());
+  return fd;
+}
+
+TEST(SourceListTest, RoundTripKeepsOddNames) {
+  const auto fd = WriteSourceList({{"/data/a \"b\".jpg", 12}, {"/x\ty", 0}});
+  ASSERT_TRUE(fd.ok()) << fd.status();
+  const auto files = ReadSourceList(fd->get());
+  ASSERT_TRUE(files.ok()) << files.status();
+  ASSERT_EQ(files->size(), 2);
+  EXPECT_EQ((*files)[0].path, "/data/a \"b\".jpg");
+  EXPECT_EQ((*files)[0].bytes, 12);
+  EXPECT_EQ((*files)[1].path, "/x\ty");
+  EXPECT_EQ(write(fd->get(), "x", 1), -1) << "it is sealed";
+}
+
+TEST(SourceListTest, RoundTripOfParts) {
+  SourceFile file = {"shard.tar", 12, {}};
+  file.part = ObjectPart{512, "\"etag\"", "md5:00", "a/ü.jpg", 0xfffffff0u};
+  SourceFile plain = {"a.jpg", 3, {}};
+  plain.part.emplace();
+  const auto fd = WriteSourceList({file, plain, {"/local.jpg", 1}});
+  const auto files = ReadSourceList(fd->get());
+  ASSERT_TRUE(files.ok()) << files.status();
+  const ObjectPart& part = *(*files)[0].part;
+  EXPECT_EQ(part.offset, 512);
+  EXPECT_EQ(part.version, "\"etag\"");
+  EXPECT_EQ(part.checksum, "md5:00");
+  EXPECT_EQ(part.member, "a/ü.jpg");
+  EXPECT_EQ(part.crc32c, 0xfffffff0u);
+  EXPECT_TRUE((*files)[1].part.has_value());
+  EXPECT_FALSE((*files)[1].part->crc32c.has_value());
+  EXPECT_FALSE((*files)[2].part.has_value());
+}
+
+TEST(SourceListTest, ABrokenLineIsNamed) {
+  const UniqueFd fd = FileWith("{\"path\":\"/a\",\"bytes\":1}\n{\"path\":3}\n");
+  const auto files = ReadSourceList(fd.get());
+  ASSERT_FALSE(files.ok());
+  EXPECT_THAT(std::string(files.status().message()), HasSubstr("line 2"));
+}
+
+TEST(SourceListTest, AnEmptyListIsRefused) {
+  EXPECT_FALSE(ReadSourceList(FileWith("").get()).ok());
 }
 
 }  // namespace

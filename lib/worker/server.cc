@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,24 +14,66 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
-#include "lib/worker/exit_text.h"
 #include "lib/worker/message.h"
-#include "lib/worker/send_fds.h"
-#include "lib/worker/start_process.h"
+#include "lib/worker/process.h"
 
 namespace feedrate {
 namespace {
 
-// A fork of a process with a large library takes milliseconds; a machine that
-// swaps takes its time.
+constexpr size_t kMaxFds = 8;
+
+// Writes all of `text` to a socket and sends `fds` (at most 8) with its first
+// byte. Unavailable if the other side is gone. REQUIRES: `text` is not empty.
+absl::Status SendWithFds(int socket, absl::string_view text,
+                         const std::vector<int>& fds) {
+  if (fds.size() > kMaxFds) {
+    return absl::InvalidArgumentError("too many descriptors for one message");
+  }
+  size_t to_attach = fds.size();
+  while (!text.empty()) {
+    iovec part = {const_cast<char*>(text.data()), text.size()};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))] = {};
+    if (to_attach > 0) {
+      message.msg_control = control;
+      message.msg_controllen = CMSG_SPACE(to_attach * sizeof(int));
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(to_attach * sizeof(int));
+      memcpy(CMSG_DATA(header), fds.data(), to_attach * sizeof(int));
+    }
+    const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) {
+      pollfd wanted = {socket, POLLOUT, 0};
+      poll(&wanted, 1, 1000);
+      continue;
+    }
+    if (sent < 0) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot send: ", strerror(errno)));
+    }
+    to_attach = 0;
+    text.remove_prefix(sent);
+  }
+  return absl::OkStatus();
+}
+
+// Forking a process with a large library takes milliseconds, but much longer on
+// a machine that swaps.
 constexpr absl::Duration kControlLimit = absl::Seconds(30);
 
 struct Pipe {
@@ -46,8 +90,7 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// One that closed its socket is about to end, and how it does is worth a
-// moment.
+// A server that closed its socket is about to end; wait a moment to learn how.
 int WaitOrKill(pid_t pid) {
   int status = 0;
   for (int i = 0; i < 100; ++i) {

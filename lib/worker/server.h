@@ -1,4 +1,5 @@
-// The process that has loaded a library and forks a child for each job.
+// The server process, which has loaded a library and forks a child for each
+// job.
 #ifndef FEEDRATE_LIB_WORKER_SERVER_H_
 #define FEEDRATE_LIB_WORKER_SERVER_H_
 
@@ -14,24 +15,23 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/base/unique_fd.h"
-#include "lib/worker/last_words.h"
-#include "lib/worker/line_inbox.h"
 #include "lib/worker/message.h"
+#include "lib/worker/process.h"
 
 namespace feedrate {
 
 struct ServerOptions {
-  // For messages, such as `opencv`.
+  // The name in messages, such as `opencv`.
   std::string name;
-  // The program, by its full path, and its arguments.
+  // The full path of the program, and its arguments.
   std::vector<std::string> argv;
-  // Set in its environment besides, or instead of, what this process has.
+  // Environment variables that are added to, or replace, those of this process.
   std::map<std::string, std::string> environment;
-  // Readable once the run is to end. -1: never.
+  // Becomes readable when the run should end. -1 means never.
   int interrupt_fd = -1;
 };
 
-// What a child is reached by.
+// The pipes to a child.
 struct ChildPipes {
   int64_t pid = 0;
   UniqueFd commands;  // To write to.
@@ -39,26 +39,28 @@ struct ChildPipes {
   UniqueFd stderr_end;
 };
 
-// Not thread-safe. To be started by a thread that lives as long as it: the
-// kernel kills it when that thread ends, and with it its children.
+// Controls a server process. Not thread-safe. Start it from a thread that lives
+// as long as the server: the kernel kills the server and its children when that
+// thread ends.
 //
-// Errors: Unavailable when the server cannot be started, is gone or does not
-// answer; Cancelled when interrupted; Unknown with the library's own text.
+// Errors: Unavailable if the server cannot be started, is gone or does not
+// answer; Cancelled if interrupted; Unknown with the library's own text.
 class LibraryServer {
  public:
-  // Starts it and does not wait, so that several can load at once.
+  // Starts the server without waiting, so that several can load at once.
   static absl::StatusOr<std::unique_ptr<LibraryServer>> Start(
       const ServerOptions& options);
-  // Kills it.
+  // Kills the server.
   ~LibraryServer();
   LibraryServer(const LibraryServer&) = delete;
   LibraryServer& operator=(const LibraryServer&) = delete;
 
-  // Waits until the library is loaded. Answers at once when it is.
+  // Waits until the library is loaded. Returns at once if it is.
   absl::StatusOr<Hello> WaitReady(absl::Duration limit);
-  // Forks a child that gets `corpus_fd`. REQUIRES: WaitReady was OK.
+  // Forks a child and passes it `corpus_fd`. REQUIRES: WaitReady returned OK.
   absl::StatusOr<ChildPipes> Spawn(const std::string& library, int corpus_fd);
-  // Waits for a child that has ended or was killed.
+  // Waits for a child that has ended or was killed, and returns its exit
+  // status.
   absl::StatusOr<ChildInfo> Reap(int64_t pid);
 
   const std::string& name() const { return options_.name; }

@@ -8,11 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/worker/json_line.h"
-#include "lib/worker/json_object.h"
-#include "lib/worker/memory_file.h"
 
 namespace feedrate {
 namespace {

@@ -1,6 +1,6 @@
 // The list of files that a loader or a decoder reads, as a memory file of JSON
-// lines: {"path":"/data/a.jpg","bytes":4711}, of a video with "frames":[0,11],
-// of a part of an object in a store with "offset":512 and what else is known.
+// lines: {"path":"/data/a.jpg","bytes":4711}, with "frames":[0,11] for a video,
+// with "offset":512 and more for part of an object in a store.
 #ifndef FEEDRATE_LIB_WORKER_SOURCE_LIST_H_
 #define FEEDRATE_LIB_WORKER_SOURCE_LIST_H_
 
@@ -14,29 +14,30 @@
 
 namespace feedrate {
 
-// Where in an object an item lies, and how to know that it is the same.
+// The position of an item in an object, and how to verify that it has not
+// changed.
 struct ObjectPart {
   int64_t offset = 0;
-  std::string version;             // Of the object; empty: not known.
-  std::string checksum;            // Of the whole object; empty: not known.
-  std::string member;              // Of a shard: what the item is called there.
+  std::string version;             // Of the object; empty if unknown.
+  std::string checksum;            // Of the whole object; empty if unknown.
+  std::string member;              // In a shard: the item's name.
   std::optional<uint32_t> crc32c;  // Of the item.
 };
 
 struct SourceFile {
-  std::string path;  // Absolute; of an object its name.
+  std::string path;  // Absolute path, or the name of an object.
   int64_t bytes = 0;
-  // Of a video: numbers of its clip's frames, in display order from 0.
+  // For a video: frame numbers of its clip, in display order from 0.
   std::vector<int64_t> frames = {};
-  // Of an object.
+  // Present for an object.
   std::optional<ObjectPart> part = std::nullopt;
 };
 
-// A memory file with the list, sealed. To hand to a worker.
+// Writes the list to a sealed memory file, to pass to a worker.
 absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files);
 
-// Reads the whole list, wherever `fd` stands. InvalidArgument names a line that
-// is none, and a list without files.
+// Reads the whole list, whatever the current offset of `fd`. InvalidArgument if
+// a line is malformed (it is named) or the list is empty.
 absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd);
 
 }  // namespace feedrate

@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
 #include "lib/analysis/run_aggregate.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
 #include "lib/records/record_writer.h"

@@ -1,4 +1,4 @@
-// Findings on a machine for a person to read.
+// The results of the timing checks as text for people.
 #ifndef FEEDRATE_TOOLS_COLLECT_ENV_CHECK_REPORT_H_
 #define FEEDRATE_TOOLS_COLLECT_ENV_CHECK_REPORT_H_
 
@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "lib/base/exit_code.h"
-#include "lib/machine/check.h"
+#include "lib/machine/timing_checks.h"
 
 namespace feedrate {
 
-// A table of all checks, then what is wrong and what to do about it, then one
-// line that sums up.
+// Returns a table of all checks, then each problem with its remedy, then a
+// one-line summary.
 std::string CheckReport(const std::vector<Check>& checks);
 
-// kCheckSaidNo when a check warns; else kCannotTell when one is unknown; else
-// kDone. Notes change nothing.
+// Returns kCheckSaidNo if a check warns, else kCannotTell if one is unknown,
+// else kDone. Notes do not count.
 ExitCode CheckExitCode(const std::vector<Check>& checks);
 
 }  // namespace feedrate

@@ -33,11 +33,17 @@ for key in sys.argv[1].split("."):
 print(value)' "$1"
 }
 
-copy_of() { # machine: a writable copy; runfiles are links
-  local folder="$TEST_TMPDIR/$1.$RANDOM"
-  cp -rL "$MACHINES/$1" "$folder"
-  chmod -R u+w "$folder"
-  echo "$folder"
+unpack() { # machine: its files in a new folder, whose path is printed
+  python3 - "$MACHINES/$1.txt" "$(mktemp -d -p "$TEST_TMPDIR")" <<'PY'
+import pathlib, re, sys
+recording, folder = sys.argv[1:]
+for section in re.split("^=== ", open(recording).read(), flags=re.M)[1:]:
+    name, _, contents = section.partition("\n")
+    path = pathlib.Path(folder, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(contents)
+print(folder)
+PY
 }
 
 test_this_machine_is_the_same_twice() {
@@ -71,15 +77,15 @@ test_record_is_json_and_agrees_with_print() {
 
 test_recorded_machines() {
   local profile
-  profile="$("$TOOL" --root="$MACHINES/xeon_vm_16" --print=profile)"
+  profile="$("$TOOL" --root="$(unpack xeon_vm_16)" --print=profile)"
   expect_eq xeon "$profile" xeon-8481c_16c_x86-64
-  profile="$("$TOOL" --root="$MACHINES/graviton_vm" --print=profile)"
+  profile="$("$TOOL" --root="$(unpack graviton_vm)" --print=profile)"
   expect_eq graviton "$profile" neoverse-v2_4c_aarch64
 }
 
 test_gpu_machine() {
   local root profile record
-  root="$(copy_of xeon_vm_16)"
+  root="$(unpack xeon_vm_16)"
   profile="$("$TOOL" --root="$root" --nvml_library="$NVML" --print=profile)"
   expect_eq "GPU without torch" "$profile" h200x1_driver580_cuda13.0_sm90
   mkdir -p "$root/usr/bin" "$root/usr/local/lib/python3.11/dist-packages/torch"
@@ -102,7 +108,7 @@ test_gpu_machine() {
 
 test_clocks_and_load_change_nothing() {
   local root before after
-  root="$(copy_of laptop)"
+  root="$(unpack laptop)"
   before="$("$TOOL" --root="$root" --print=env_id)"
   sed -i 's/^cpu MHz.*/cpu MHz\t\t: 4987.001/' "$root/proc/cpuinfo"
   echo 4987001 \
@@ -116,16 +122,18 @@ test_clocks_and_load_change_nothing() {
 }
 
 test_check() {
-  expect_exit 0 --check --sample_s=0 --root="$MACHINES/epyc_server"
+  local laptop
+  laptop="$(unpack laptop)"
+  expect_exit 0 --check --sample_s=0 --root="$(unpack epyc_server)"
   grep -q "^Nothing found" "$TEST_TMPDIR/out" || fail "no summary"
-  expect_exit 3 --check --sample_s=0 --root="$MACHINES/laptop"
+  expect_exit 3 --check --sample_s=0 --root="$laptop"
   for finding in governor turbo swap run_queue aslr transparent_huge_pages; do
     grep -q "^warn: $finding: " "$TEST_TMPDIR/out" || fail "no $finding"
   done
   mkdir -p "$TEST_TMPDIR/empty"
   expect_exit 4 --check --sample_s=0 --root="$TEST_TMPDIR/empty"
 
-  expect_exit 3 --check --sample_s=0 --format=jsonl --root="$MACHINES/laptop"
+  expect_exit 3 --check --sample_s=0 --format=jsonl --root="$laptop"
   python3 - "$TEST_TMPDIR/out" <<'PY' || fail "records of --check"
 import json, sys
 records = [json.loads(line) for line in open(sys.argv[1])]

@@ -1,4 +1,4 @@
-// Says what this machine is, and what makes timings unreliable on it.
+// Describes this machine, and what makes timings unreliable on it.
 //
 //   bazel run //tools/collect_env -- --print=profile
 //   bazel run //tools/collect_env -- --check
@@ -13,15 +13,13 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gflags/gflags.h"
-#include "lib/base/choice.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
 #include "lib/environment/env_record.h"
-#include "lib/machine/check.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/timing_checks.h"
 #include "lib/records/json_writer.h"
@@ -49,7 +47,7 @@ DEFINE_double(sample_s, 0.5,
 namespace feedrate {
 namespace {
 
-// More would be a mistyped unit.
+// A larger value is probably a mistyped unit.
 constexpr double kMaxSampleS = 600;
 
 ToolInfo Info() {
@@ -103,7 +101,8 @@ MachineSource Source() {
   } else if (!FLAGS_nvml_library.empty()) {
     source.nvml_libraries = {FLAGS_nvml_library};
   }
-  // Neither string has it, and git takes longer than all else.
+  // Neither string contains the git state, and git takes longer than everything
+  // else.
   if (FLAGS_print != "record") source.git_folder.clear();
   return source;
 }

@@ -15,7 +15,6 @@
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"

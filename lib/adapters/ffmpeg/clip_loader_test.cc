@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/media/video/synthetic_video.h"
 #include "lib/worker/loader_message.h"
 

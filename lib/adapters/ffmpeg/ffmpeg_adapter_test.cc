@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/child_session.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/base/unique_fd.h"
 #include "lib/media/video/index_pattern.h"
 #include "lib/media/video/synthetic_video.h"

@@ -1,6 +1,6 @@
 """Clock of a GPU by NVIDIA's management library, which comes with the driver.
 
-lib/machine/gpu_clock.h is the same in C++.
+lib/machine/gpu.h is the same in C++.
 """
 
 import ctypes

@@ -20,7 +20,6 @@
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/gpu.h"
-#include "lib/machine/gpu_clock.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/output_file.h"
-#include "lib/machine/gpu_clock.h"
+#include "lib/machine/gpu.h"
 #include "lib/media/corpus.h"
 #include "lib/worker/message.h"
 

@@ -12,7 +12,7 @@
 
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/timing_loop.h"
-#include "lib/machine/gpu_clock.h"
+#include "lib/machine/gpu.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

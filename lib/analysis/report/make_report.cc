@@ -22,7 +22,6 @@
 #include "lib/analysis/report/targets.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/targets.pb.h"
 #include "lib/draw/document.h"

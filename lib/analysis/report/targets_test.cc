@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/report/testing/rows.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/config/targets.pb.h"
 
 namespace feedrate {

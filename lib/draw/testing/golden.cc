@@ -9,7 +9,6 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 
 namespace feedrate {
 

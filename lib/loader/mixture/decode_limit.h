@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

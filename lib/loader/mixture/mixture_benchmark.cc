@@ -18,7 +18,7 @@
 #include "lib/loader/stage_report.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/parallel.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -12,7 +12,7 @@
 #include "lib/loader/testing/test_files.h"
 #include "lib/storage/example.h"
 #include "lib/storage/tfrecord.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -30,7 +30,7 @@
 #include "lib/loader/mixture/sample_metadata.h"
 #include "lib/loader/stage_report.h"
 #include "lib/loader/worker_team.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

@@ -14,7 +14,7 @@
 #include "lib/loader/mixture/frame_decoder.h"
 #include "lib/loader/mixture/testing.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

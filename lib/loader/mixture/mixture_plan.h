@@ -9,7 +9,7 @@
 
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/mix_order.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/loader/mixture/mixture_loader.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

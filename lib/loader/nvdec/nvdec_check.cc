@@ -23,7 +23,7 @@
 #include "lib/adapters/cuda/device_memory.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/exit_code.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"

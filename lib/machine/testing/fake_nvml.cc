@@ -1,11 +1,11 @@
-// A management library for tests. FEEDRATE_FAKE_NVML says what it reports:
-// `h200` (the default), `two` (an H200 and an L4), `none` (a driver without a
-// GPU), `init` (does not start), `lost` (the second GPU fell off the bus) or
-// `sparse` (a GPU of which only the name can be read). Clocks are of 1980 MHz
-// at most; FEEDRATE_FAKE_CLOCK_MHZ is what they run at, 1980 without.
-// FEEDRATE_FAKE_UTILISATION has percent of processors, memory, video decoder
-// and JPEG engines, as 80,30,10,95; 50 each without. 3 GiB of memory are in
-// use.
+// A fake of NVIDIA's management library for tests. FEEDRATE_FAKE_NVML selects
+// what it reports: `h200` (the default), `two` (an H200 and an L4), `none` (a
+// driver without a GPU), `init` (does not start), `lost` (the second GPU fell
+// off the bus) or `sparse` (a GPU of which only the name can be read). The
+// maximum clock is 1980 MHz; FEEDRATE_FAKE_CLOCK_MHZ is the current clock
+// (default 1980). FEEDRATE_FAKE_UTILIZATION lists the utilization of
+// processors, memory, video decoder and JPEG engines in percent, such as
+// 80,30,10,95 (default 50 each). 3 GiB of memory are in use.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -29,9 +29,9 @@ std::string Mode() {
 
 bool IsL4(NvmlDevice device) { return reinterpret_cast<intptr_t>(device) == 2; }
 
-// The entry number `index` of FEEDRATE_FAKE_UTILISATION.
+// Returns entry number `index` of FEEDRATE_FAKE_UTILIZATION.
 unsigned Percent(int index) {
-  const char* at = std::getenv("FEEDRATE_FAKE_UTILISATION");
+  const char* at = std::getenv("FEEDRATE_FAKE_UTILIZATION");
   if (at == nullptr) return 50;
   for (; index > 0 && at != nullptr; --index) {
     at = std::strchr(at, ',');
@@ -162,7 +162,7 @@ NvmlReturn nvmlDeviceGetJpgUtilization(NvmlDevice, unsigned* percent,
 NvmlReturn nvmlDeviceGetCurrentClocksThrottleReasons(
     NvmlDevice, unsigned long long* reasons) {
   if (Mode() == "sparse") return kNotSupported;
-  // Its software for power, and a thermal one, when it is slow.
+  // When slow: the software power cap and software thermal bits.
   *reasons = std::getenv("FEEDRATE_FAKE_CLOCK_MHZ") != nullptr ? 0x24 : 0;
   return kSuccess;
 }

@@ -5,20 +5,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace feedrate {
 namespace fs = std::filesystem;
-namespace {
-
-std::string TestdataFolder(absl::string_view name) {
-  const std::string folder = absl::StrCat("lib/machine/testdata/", name);
-  CHECK(fs::is_directory(folder)) << folder << " is not in the test's data";
-  return folder;
-}
-
-}  // namespace
 
 FakeRoot::FakeRoot() {
   const char* parent = getenv("TEST_TMPDIR");
@@ -41,21 +34,29 @@ void FakeRoot::Write(absl::string_view path, absl::string_view contents) const {
 }
 
 void FakeRoot::CopyMachine(absl::string_view name) const {
-  const fs::path from = TestdataFolder(name);
-  for (const fs::directory_entry& entry :
-       fs::recursive_directory_iterator(from)) {
-    // Runfiles are links: copy what they point to.
-    if (entry.is_directory()) continue;
-    const fs::path to =
-        fs::path(folder_) / entry.path().lexically_relative(from);
-    fs::create_directories(to.parent_path());
-    fs::copy_file(fs::canonical(entry.path()), to);
-    fs::permissions(to, fs::perms::owner_write, fs::perm_options::add);
+  const std::string recording =
+      absl::StrCat("lib/machine/testdata/", name, ".txt");
+  std::ifstream in(recording);
+  CHECK(in.good()) << recording << " is not in the test's data";
+  std::map<std::string, std::string> files;
+  std::string* contents = nullptr;
+  for (std::string line; std::getline(in, line);) {
+    absl::string_view path = line;
+    if (absl::ConsumePrefix(&path, "=== ")) {
+      contents = &files[std::string(path)];
+      continue;
+    }
+    CHECK(contents != nullptr) << recording << " starts without a path";
+    absl::StrAppend(contents, line, "\n");
   }
+  for (const auto& [path, text] : files) Write(path, text);
 }
 
 Root RecordedMachine(absl::string_view name) {
-  return Root(TestdataFolder(name));
+  static std::map<std::string, FakeRoot> machines;
+  const auto [machine, added] = machines.try_emplace(std::string(name));
+  if (added) machine->second.CopyMachine(name);
+  return machine->second.root();
 }
 
 }  // namespace feedrate

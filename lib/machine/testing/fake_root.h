@@ -9,7 +9,8 @@
 
 namespace feedrate {
 
-// Owns a new empty folder below the test's own; failures end the test program.
+// Owns a new, empty folder in the test's temporary folder. A failure ends the
+// test program.
 class FakeRoot {
  public:
   FakeRoot();
@@ -17,10 +18,11 @@ class FakeRoot {
   FakeRoot(const FakeRoot&) = delete;
   FakeRoot& operator=(const FakeRoot&) = delete;
 
-  // Writes a file, and the folders it needs.
+  // Writes a file, and creates the folders above it.
   void Write(absl::string_view path, absl::string_view contents) const;
 
-  // Copies a machine of lib/machine/testdata into this folder.
+  // Writes the files of a machine recorded in lib/machine/testdata, such as
+  // "xeon_vm_16", into this folder.
   void CopyMachine(absl::string_view name) const;
 
   Root root() const { return Root(folder_); }
@@ -30,7 +32,9 @@ class FakeRoot {
   std::string folder_;
 };
 
-// A recorded machine of lib/machine/testdata, such as "xeon_vm_16".
+// A machine recorded in lib/machine/testdata, for tests that do not change it.
+// Its files are written to disk once and removed when the test program ends.
+// Not thread-safe.
 Root RecordedMachine(absl::string_view name);
 
 }  // namespace feedrate

@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/media/video/clip_set.h"
 #include "lib/media/video/synthetic_video.h"
 

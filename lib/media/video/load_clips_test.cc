@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/media/corpus.h"
 #include "lib/media/video/index_pattern.h"
 #include "lib/media/video/synthetic_video.h"

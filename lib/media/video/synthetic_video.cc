@@ -11,10 +11,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lib/base/dataset_id.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic_random.h"
 

@@ -20,10 +20,8 @@
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/unique_fd.h"
-#include "lib/worker/last_words.h"
-#include "lib/worker/line_inbox.h"
+#include "lib/worker/process.h"
 #include "lib/worker/source_list.h"
-#include "lib/worker/start_process.h"
 
 namespace feedrate {
 namespace {

@@ -11,7 +11,7 @@
 #include <map>
 
 #include "lib/loader/file_source.h"
-#include "lib/machine/page_cache.h"
+#include "lib/machine/resources.h"
 
 namespace feedrate {
 namespace {

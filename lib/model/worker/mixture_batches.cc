@@ -24,7 +24,7 @@
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/worker/image_files.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

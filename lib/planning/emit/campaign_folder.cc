@@ -18,7 +18,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/config/policy.pb.h"

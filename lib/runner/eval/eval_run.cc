@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/load.h"
 #include "lib/hash/sha256.h"

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/did_you_mean.h"
+#include "lib/base/text.h"
 #include "lib/records/json_writer.h"
 #include "simdjson.h"
 

@@ -14,17 +14,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/hash/sha256.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/synthetic_episodes.h"
-#include "lib/machine/page_cache.h"
+#include "lib/machine/resources.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/cache_folder.h"
 #include "lib/runner/mixture/mixture_settings.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

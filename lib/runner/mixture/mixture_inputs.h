@@ -13,7 +13,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/mixture/mixture_settings.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

@@ -15,7 +15,6 @@
 #include "lib/records/records.pb.h"
 #include "lib/runner/row_builder.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/mixture_message.h"
 
 namespace feedrate {
 namespace {

@@ -10,7 +10,6 @@
 #include "lib/records/records.pb.h"
 #include "lib/runner/mixture/mixture_settings.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/mixture_message.h"
 
 namespace feedrate {
 

@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/records.pb.h"
-#include "lib/worker/mixture_message.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

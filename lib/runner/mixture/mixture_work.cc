@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/decode_limit.h"
-#include "lib/machine/process_tree.h"
+#include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/media/parallel.h"
 #include "lib/records/records.pb.h"

@@ -13,7 +13,7 @@
 #include "absl/types/optional.h"
 #include "lib/base/unique_fd.h"
 #include "lib/runner/train/slurm_step.h"
-#include "lib/worker/line_inbox.h"
+#include "lib/worker/process.h"
 
 namespace feedrate {
 

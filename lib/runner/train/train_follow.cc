@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/interrupt.h"
+#include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/load.h"
 #include "lib/runner/train/rank_link.h"

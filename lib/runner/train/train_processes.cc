@@ -15,11 +15,8 @@
 #include "absl/types/optional.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/root.h"
-#include "lib/worker/exit_text.h"
-#include "lib/worker/last_words.h"
-#include "lib/worker/line_inbox.h"
 #include "lib/worker/memory_guard.h"
-#include "lib/worker/start_process.h"
+#include "lib/worker/process.h"
 
 namespace feedrate {
 namespace {

@@ -6,9 +6,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "lib/base/choice.h"
-#include "lib/base/did_you_mean.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {

@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/crc32c.h"
 

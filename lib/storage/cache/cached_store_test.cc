@@ -14,7 +14,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/new_file.h"
 #include "lib/storage/cache/local_set.h"
 #include "lib/storage/file_store.h"
 

@@ -11,8 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lib/hash/md5.h"
 #include "lib/hash/sha256.h"
+#include "lib/hash/store_hashes.h"
 #include "lib/storage/crc32c.h"
 
 namespace feedrate {

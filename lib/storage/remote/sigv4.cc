@@ -2,8 +2,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "lib/hash/hmac_sha256.h"
 #include "lib/hash/sha256.h"
+#include "lib/hash/store_hashes.h"
 
 namespace feedrate {
 namespace {

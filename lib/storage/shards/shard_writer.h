@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/new_file.h"
+#include "lib/base/files.h"
 #include "lib/storage/shards/shard_index.h"
 
 namespace feedrate {

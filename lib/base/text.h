@@ -1,0 +1,87 @@
+// Text that people type or read: suggestions for mistyped names, UTF-8, sizes,
+// data set ids, and URLs without credentials.
+#ifndef FEEDRATE_LIB_BASE_TEXT_H_
+#define FEEDRATE_LIB_BASE_TEXT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace feedrate {
+
+// Number of single-character insertions, deletions, replacements and swaps of
+// neighbors that turn `a` into `b`. Letter case and `-` versus `_` do not
+// count.
+int EditDistance(absl::string_view a, absl::string_view b);
+
+// Returns the candidate nearest to `name`, or "" if none is close enough: at
+// most a third of the name may differ.
+std::string Nearest(absl::string_view name,
+                    const std::vector<std::string>& candidates);
+
+// Returns `; did you mean "X"?` for the nearest candidate, else `; use one of
+// A, B` if there are few candidates, else "". Meant to be appended to an error
+// message.
+std::string DidYouMean(absl::string_view name,
+                       const std::vector<std::string>& candidates);
+
+// Checks the value of a flag that takes one of a few words. Returns
+// InvalidArgument, with the nearest of `known` or all of them, if `value` is
+// not one of them. `flag` is spelled as the user types it, such as `--format`.
+absl::Status CheckChoice(absl::string_view flag, const std::string& value,
+                         const std::vector<std::string>& known);
+
+// Returns the length in bytes of the UTF-8 character at the start of `text`, or
+// 0 if there is no valid one (stray or overlong sequences, surrogates, code
+// points above U+10FFFF). REQUIRES: `text` is not empty.
+inline size_t Utf8Length(absl::string_view text) {
+  const unsigned char c = text[0];
+  if (c < 0x80) return 1;
+  const size_t length = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
+  if (c < 0xC2 || c > 0xF4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((text[i] & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = text[1];
+  if (c == 0xE0 && second < 0xA0) return 0;
+  if (c == 0xED && second > 0x9F) return 0;
+  if (c == 0xF0 && second < 0x90) return 0;
+  if (c == 0xF4 && second > 0x8F) return 0;
+  return length;
+}
+
+// Replaces the query of each http(s) URL in `text` by "?...". In a signed URL
+// the query is the credential, so use this for everything that is logged or
+// recorded.
+std::string WithoutQueries(absl::string_view text);
+
+// Returns the short name of a data set, which job ids contain instead of its
+// path: `/data/imagenet/val` and `gs://bucket/imagenet/val.tar` give `val`.
+// Synthetic data sets keep their parameters, sorted:
+// `synthetic:rgb,seed=1,n=20` gives `synthetic:rgb,n=20,seed=1`. The error, if
+// no name is left, does not say where the data set was named; the caller adds
+// that.
+absl::StatusOr<std::string> DatasetId(absl::string_view dataset);
+
+// Whether `dataset` is a URL: s3://, gs://, http://, https:// or file://.
+bool IsRemoteDataset(absl::string_view dataset);
+
+// Parses a size such as `48K`, `105M`, `263842304 kB` or `4096` into bytes;
+// units are powers of 1024. Returns nullopt if `text` is not a size, is
+// negative, or does not fit.
+std::optional<int64_t> ParseSize(absl::string_view text);
+
+// Parses the size given to a flag. Returns InvalidArgument, which names `flag`
+// (such as "--memory_limit"), if it is not a size or is below `least`.
+absl::StatusOr<int64_t> SizeOfFlag(absl::string_view flag,
+                                   absl::string_view text, int64_t least);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_BASE_TEXT_H_
