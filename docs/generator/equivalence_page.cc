@@ -19,9 +19,9 @@
 #include "lib/catalogue/transform_set.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/draw/table.h"
-#include "lib/records/json_reader.h"
-#include "lib/records/record_reader.h"
+#include "lib/draw/text.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

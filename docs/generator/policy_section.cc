@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "docs/generator/words.h"
 #include "lib/config/policy.pb.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

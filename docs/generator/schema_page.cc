@@ -16,7 +16,7 @@
 #include "google/protobuf/descriptor.pb.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

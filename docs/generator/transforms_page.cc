@@ -16,7 +16,7 @@
 #include "lib/catalogue/transform_set.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

@@ -27,7 +27,7 @@
 #include "lib/analysis/row_paths.h"
 #include "lib/analysis/row_steps.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -13,7 +13,6 @@
 #include "lib/analysis/row_groups.h"
 #include "lib/analysis/value.h"
 #include "lib/records/records.pb.h"
-#include "lib/stats/median_interval.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

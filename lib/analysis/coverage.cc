@@ -19,7 +19,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -25,8 +25,8 @@
 #include "lib/planning/cost.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
-#include "lib/records/job_id.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -10,7 +10,7 @@
 #include "lib/analysis/planned_jobs.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -19,7 +19,7 @@
 #include "lib/analysis/synthetic_rows.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

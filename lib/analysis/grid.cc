@@ -17,7 +17,7 @@
 #include "lib/analysis/compare_groups.h"
 #include "lib/analysis/value.h"
 #include "lib/base/text.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

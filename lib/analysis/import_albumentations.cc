@@ -13,8 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/job_fields.h"
-#include "lib/records/job_id.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 #include "simdjson.h"
 

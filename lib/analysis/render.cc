@@ -11,8 +11,8 @@
 #include "google/protobuf/message.h"
 #include "lib/analysis/aggregate_result.h"
 #include "lib/analysis/grid.h"
-#include "lib/draw/table.h"
-#include "lib/records/json_writer.h"
+#include "lib/draw/text.h"
+#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {

@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "lib/analysis/planned_jobs.h"
 #include "lib/analysis/synthetic_rows.h"
-#include "lib/records/job_id.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

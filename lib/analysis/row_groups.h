@@ -14,7 +14,7 @@
 #include "lib/analysis/query.h"
 #include "lib/analysis/row_log.h"
 #include "lib/analysis/value.h"
-#include "lib/stats/sample_quantiles.h"
+#include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

@@ -19,7 +19,7 @@
 #include "lib/analysis/value.h"
 #include "lib/analysis/words.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {

@@ -25,10 +25,10 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/records/json_writer.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
-#include "lib/stats/median_interval.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {

@@ -17,11 +17,9 @@
 #include "lib/analysis/filter.h"
 #include "lib/analysis/value.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/job_fields.h"
-#include "lib/records/output_names.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
-#include "lib/stats/median_interval.h"
-#include "lib/stats/student_t.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate.h"
-#include "lib/records/job_id.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

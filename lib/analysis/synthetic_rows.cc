@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/analysis/fingerprint.h"
-#include "lib/records/job_fields.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

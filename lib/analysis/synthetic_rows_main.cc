@@ -17,8 +17,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
-#include "lib/records/record_reader.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 DEFINE_uint64(seed, 1, "N: other seeds, other numbers");

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "simdjson.h"
 
 namespace feedrate {

@@ -1,14 +1,55 @@
-// What charts have in common: axes, grid, legend.
+// Scales, axes, grids and legends that all charts share.
 #ifndef FEEDRATE_LIB_DRAW_AXES_H_
 #define FEEDRATE_LIB_DRAW_AXES_H_
 
 #include <string>
 #include <vector>
 
-#include "lib/draw/scale.h"
 #include "lib/draw/svg.h"
 
 namespace feedrate {
+
+enum class ScaleType { kLinear, kLog };
+
+struct Tick {
+  double value;
+  // Empty for a minor tick.
+  std::string label;
+};
+
+// Maps values to coordinates on an axis whose ends are round numbers.
+class Scale {
+ public:
+  // Covers at least [low, high]. A linear scale includes 0 if `from_zero`. A
+  // log scale has positive ends: values at or below 0 are placed at its low
+  // end. Any input gives a usable scale, even equal or absurd ends.
+  Scale(ScaleType type, double low, double high, bool from_zero);
+
+  // Coordinates of the two ends. `start` > `end` for axes that grow upwards.
+  void SetRange(double start, double end);
+
+  // The coordinate of `value`. Values beyond an end are placed at that end.
+  double Map(double value) const;
+
+  // About `wanted` labeled ticks at 1, 2 or 5 times a power of ten. On a log
+  // scale over many decades, labels are at powers of ten and the rest are minor
+  // ticks.
+  std::vector<Tick> Ticks(int wanted) const;
+
+  ScaleType type() const { return type_; }
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+ private:
+  std::vector<Tick> LinearTicks(int wanted) const;
+  std::vector<Tick> LogTicks(int wanted) const;
+
+  const ScaleType type_;
+  double low_;
+  double high_;
+  double start_ = 0;
+  double end_ = 1;
+};
 
 // The area of a chart inside its axes.
 struct Area {
@@ -18,33 +59,34 @@ struct Area {
   double bottom = 0;
 };
 
-// Height that DrawXAxis takes below the area.
+// Height that DrawXAxis needs below the area.
 inline constexpr double kXAxisHeight = 38;
 
-// Grid lines through the area, numbers below it, `title` below them. `scale`
-// has the area's left and right as its range.
+// Draws grid lines through the area, numbers below it, and `title` below them.
+// The range of `scale` must be the area's left and right.
 void DrawXAxis(Svg* svg, const Scale& scale, const Area& area,
                const std::string& title);
-// The same with numbers to the left; `title` stands upright beside them.
+// The same with numbers to the left and a vertical `title` next to them.
 void DrawYAxis(Svg* svg, const Scale& scale, const Area& area,
                const std::string& title);
 
-// Width that a column of labels needs, at most `limit`.
+// Width of a column of labels, at most `limit`.
 double LabelWidth(const std::vector<std::string>& labels, double limit);
 
-// Swatches and names of series in as many lines as `width` needs. `colors` are
-// their numbers for FillClass; where it is too short a series has its own.
+// A legend: color swatches and names of series, in as many lines as `width`
+// needs. `colors` holds the color number of each series for FillClass; series
+// beyond its end use their own number.
 double LegendHeight(const std::vector<std::string>& names, double width);
 void DrawLegend(Svg* svg, const std::vector<std::string>& names,
                 const std::vector<int>& colors, double left, double top,
                 double width);
 int ColorOf(const std::vector<int>& colors, size_t series);
 
-// "f3" and "k3" for series 3; they repeat after kSeriesColors.
+// CSS classes: "f3" and "k3" for series 3. They repeat after kSeriesColors.
 std::string FillClass(int series);
 std::string StrokeClass(int series);
 
-// Whiskers from x1 to x2 at height y.
+// Draws a horizontal whisker from x1 to x2 at height y.
 void DrawWhisker(Svg* svg, double x1, double x2, double y, double cap);
 
 }  // namespace feedrate

@@ -1,4 +1,5 @@
-// A report before it is HTML or Markdown: sections of text, tables, figures.
+// A report as sections of text, tables and figures, and its form as HTML and
+// Markdown.
 #ifndef FEEDRATE_LIB_DRAW_DOCUMENT_H_
 #define FEEDRATE_LIB_DRAW_DOCUMENT_H_
 
@@ -9,20 +10,20 @@
 
 #include "absl/types/optional.h"
 #include "absl/types/variant.h"
-#include "lib/draw/scale.h"
+#include "lib/draw/axes.h"
 #include "lib/draw/svg.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 
-// Plain text. Words between two ` are code.
+// Plain text. Text between back quotes is code.
 struct Paragraph {
   std::string text;
-  // True: the reader must not miss it.
+  // Shown as a warning.
   bool is_warning = false;
 };
 
-// A number to see first, such as "3" "machines".
+// A headline number, such as "3" "machines".
 struct KeyNumber {
   std::string value;
   std::string label;
@@ -39,15 +40,15 @@ struct DocumentCell {
   DocumentCell(const char* cell_text) : text(cell_text) {}  // NOLINT
 
   std::string text;
-  // What the column is sorted by. Absent: by the text.
+  // The column is sorted by this. Absent: by the text.
   absl::optional<double> value;
-  // Under the text, small.
+  // Small print below the text.
   std::string detail;
-  // Shown over it.
+  // Shown when the pointer is over the cell.
   std::string hover;
-  // The best of its row.
+  // The best cell of its row.
   bool is_best = false;
-  // Not a result: unsupported, failed.
+  // Not a result, such as unsupported or failed.
   bool is_muted = false;
 };
 
@@ -60,21 +61,22 @@ struct DocumentTable {
 
 // A figure with its caption.
 struct Figure {
-  // Name of the file under --svg, and of the place in the page.
+  // Name of the file under --svg, and anchor in the page.
   std::string id;
   std::string caption;
-  // Draws it so wide. Drawn anew for narrow screens and for logarithmic axes,
-  // because a picture that is only scaled down cannot be read.
+  // Draws the figure with this width. Called again for narrow screens and for
+  // logarithmic axes, because a figure that is only scaled down is not legible.
   std::function<Svg(ScaleType, double width)> draw;
-  // False: there is no other scale to switch to, and `draw` gets kLinear.
+  // Whether the page offers a logarithmic axis. If false, `draw` only gets
+  // kLinear.
   bool has_log = false;
 };
 
-// Widths that figures are drawn at for pages and files, and for telephones.
+// Widths of figures in pages and files, and on phones.
 inline constexpr double kWideFigure = 820;
 inline constexpr double kNarrowFigure = 326;
 
-// Text as it is, such as commands and configs. With a `summary` it is folded.
+// Verbatim text such as commands and configs. Collapsed if it has a `summary`.
 struct CodeBlock {
   std::string summary;
   std::string text;
@@ -84,20 +86,32 @@ using Block =
     absl::variant<Paragraph, KeyNumbers, DocumentTable, Figure, CodeBlock>;
 
 struct Section {
-  // Unique in the document; letters, digits and hyphens.
+  // Unique in the document. Letters, digits and hyphens only.
   std::string id;
   std::string title;
-  // 1 is a section, 2 a part of the one before it.
+  // 1 is a section, 2 a subsection of the section before it.
   int level = 1;
   std::vector<Block> blocks;
 };
 
 struct Document {
   std::string title;
-  // Under the title, one line.
+  // One line below the title.
   std::string subtitle;
   std::vector<Section> sections;
 };
+
+// The document as one HTML page, with style sheet and script inside; it loads
+// nothing else. Without JavaScript everything can be read, and axes switch
+// between linear and logarithmic. With JavaScript tables sort and filter, marks
+// show details under the pointer, and the reader can choose light or dark (by
+// default the system's choice).
+std::string ToHtml(const Document& document);
+
+// The document in GitHub's Markdown. Figures become image links to `<id>.svg`
+// in `figures_folder`, or are left out if it is empty.
+std::string ToMarkdown(const Document& document,
+                       const std::string& figures_folder);
 
 }  // namespace feedrate
 

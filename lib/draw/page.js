@@ -86,7 +86,7 @@
     holder.querySelector(".scroll").before(field);
   }
 
-  // Hover: titles of marks and cells at once and in our own colours.
+  // Hover: shows titles of marks and cells at once and in our own colors.
   const tip = make("div", { id: "tip", hidden: true });
   document.body.append(tip);
   for (const title of document.querySelectorAll("svg g > title")) {

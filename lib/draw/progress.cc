@@ -14,7 +14,8 @@ namespace {
 constexpr absl::Duration kRedraw = absl::Milliseconds(100);
 constexpr absl::Duration kNextLine = absl::Seconds(10);
 constexpr int64_t kBarWidth = 20;
-// Lines longer than a terminal would wrap and could not be drawn over.
+// Lines that are wider than the terminal would wrap and could not be
+// overwritten.
 constexpr size_t kMaxLine = 78;
 
 }  // namespace
@@ -50,7 +51,7 @@ void Progress::Show(const std::string& name, int64_t done, int64_t total,
     name_ = name;
     start_ = now;
     start_done_ = done;
-    // What is over at once needs no line in a log.
+    // Short tasks need no line in a log.
     next_ = is_terminal_ ? now : now + kNextLine;
   }
   if (now < next_) return;

@@ -1,4 +1,4 @@
-// What a long run is doing, and how much is left, for whoever watches.
+// Progress bars for long runs.
 #ifndef FEEDRATE_LIB_DRAW_PROGRESS_H_
 #define FEEDRATE_LIB_DRAW_PROGRESS_H_
 
@@ -13,9 +13,9 @@
 
 namespace feedrate {
 
-// One named bar at a time. A terminal gets a line that is drawn over, at most
-// some times a second; anything else a line of its own now and then, so that a
-// log stays readable:
+// One named bar at a time. On a terminal the line is redrawn at most a few
+// times per second; elsewhere a new line is printed now and then, so that logs
+// stay readable:
 //
 //   transforms [#####.....] 12/58  Resize pillow  1m20s left
 //   transforms 12/58, Resize pillow, 1m20s left
@@ -25,16 +25,17 @@ class Progress {
  public:
   using Clock = std::function<absl::Time()>;
 
-  // `out` outlives it.
+  // `out` must outlive this object.
   Progress(std::ostream& out, bool is_terminal, Clock clock = absl::Now)
       : out_(out), is_terminal_(is_terminal), clock_(std::move(clock)) {}
   ~Progress() { Finish(); }
 
-  // `done` of `total` of what `name` says; `what` is being done now. A new name
-  // starts a new bar. A total of 0 is not known: the line says only `what`.
+  // Shows that `done` of `total` steps of `name` are done and `what` is being
+  // done now. A new name starts a new bar. A `total` of 0 means unknown: the
+  // line shows only `what`.
   void Show(const std::string& name, int64_t done, int64_t total,
             absl::string_view what);
-  // Takes the bar away, so that something else can be printed.
+  // Removes the bar, so that something else can be printed.
   void Finish();
 
  private:

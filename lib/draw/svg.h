@@ -1,4 +1,5 @@
-// Figures as SVG: for a page, and as files of their own for a paper.
+// SVG drawings, inline in a page or as files, with their colors and text
+// widths.
 #ifndef FEEDRATE_LIB_DRAW_SVG_H_
 #define FEEDRATE_LIB_DRAW_SVG_H_
 
@@ -7,32 +8,33 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "lib/draw/true_type.h"
 
 namespace feedrate {
 
-// `text` for XML and HTML, between tags and inside quotes. Characters that XML
-// does not allow become U+FFFD.
+class TrueTypeFont;
+
+// Escapes `text` for XML and HTML, between tags and inside quotes. Characters
+// that XML does not allow become U+FFFD.
 std::string EscapeXml(absl::string_view text);
 
-// The rules that drawings rely on, with $names of lib/draw/palette.h. Classes:
-// t (tick text), l (label), v (value), h (heading), grid, axis, band, f0 … f7
-// (fill of a series), k0 … k7 (stroke of it), whisker, ref (a reference line),
-// none (hatched: nothing was measured).
+// The style sheet for drawings, with $names for WithColors or WithVariables.
+// Classes: t (tick text), l (label), v (value), h (heading), grid, axis, band,
+// f0 … f7 (fill of a series), k0 … k7 (stroke of a series), whisker, ref (a
+// reference line), none (hatched: nothing was measured).
 const char* ChartCss();
 
 // A drawing, filled from back to front. Coordinates are pixels at 96 dpi, y
-// grows downwards. What is drawn has classes, not colours: a page gives them
-// by its own rules, so the same drawing serves light and dark.
+// grows downwards. Shapes have classes, not colors: the page's style sheet sets
+// the colors, so the same drawing works on light and dark pages.
 class Svg {
  public:
   enum class Anchor { kStart, kMiddle, kEnd };
 
-  // `title` is what a screen reader says.
+  // `title` is for screen readers.
   Svg(double width, double height, std::string title);
 
-  // Shapes drawn until EndGroup share a class; `hover`, where not empty, is
-  // shown over them.
+  // Shapes drawn until EndGroup share a class. A non-empty `hover` is shown
+  // when the pointer is over them.
   void BeginGroup(absl::string_view css_class, absl::string_view hover = "");
   void EndGroup();
 
@@ -43,7 +45,8 @@ class Svg {
   void Circle(double x, double y, double radius, absl::string_view css_class);
   // `data` is an SVG path; see PathData.
   void Path(absl::string_view data, absl::string_view css_class);
-  // `y` is the base line. `angle` turns about the anchor, degrees clockwise.
+  // `y` is the baseline. `angle` rotates about the anchor, in degrees
+  // clockwise.
   void Text(double x, double y, absl::string_view text, Anchor anchor,
             absl::string_view css_class, double angle = 0,
             absl::string_view style = "");
@@ -51,16 +54,16 @@ class Svg {
   double width() const { return width_; }
   double height() const { return height_; }
 
-  // For a page whose rules hold ChartCss.
+  // For a page whose style sheet includes ChartCss.
   std::string ToInline() const;
-  // A file of its own: XML header, size, rules with the light colours. Text
-  // stays text, in Helvetica or what the reader has like it; with a `font` it
-  // becomes its outlines and looks the same everywhere.
+  // A standalone file with XML header, size, and style sheet in the light
+  // colors. Text stays text, in Helvetica or a similar font; with a `font` it
+  // is drawn as outlines and looks the same everywhere.
   std::string ToFile(const TrueTypeFont* font = nullptr) const;
 
  private:
   struct TextMark {
-    // Where in `body_` it belongs.
+    // Position in `body_`.
     size_t place;
     double x;
     double y;
@@ -82,7 +85,7 @@ class Svg {
   std::vector<TextMark> texts_;
 };
 
-// Grows the `d` of a path.
+// Builds the `d` attribute of a path.
 class PathData {
  public:
   PathData& MoveTo(double x, double y) { return Add('M', x, y); }
@@ -94,6 +97,39 @@ class PathData {
   PathData& Add(char command, double x, double y);
   std::string text_;
 };
+
+// Number of colors for series: the palette of Okabe and Ito, which people with
+// any common form of color blindness can distinguish. Its black is gray here,
+// and its yellow, which is hard to see on white, comes last.
+inline constexpr int kSeriesColors = 8;
+
+// The background of a chart.
+enum class Theme { kLight, kDark };
+
+// Replaces $ink, $muted, $grid, $paper and $s0 … $s7 in `css` by the colors of
+// `theme`, or by var(--ink) and so on for a page that defines them.
+std::string WithColors(const std::string& css, Theme theme);
+std::string WithVariables(const std::string& css);
+
+// The definitions for WithVariables, such as `--ink:#1a1a1a;…`.
+std::string ColorVariables(Theme theme);
+
+// A fill color for `share` in [0, 1] and a legible text color on it. The scale
+// is cividis, which is even in lightness and safe for color blindness.
+struct HeatColor {
+  std::string fill;
+  std::string ink;
+};
+HeatColor HeatColorOf(double share);
+
+// Estimated width of `text` in a sans-serif font of `size`, from the widths
+// that Helvetica, Arial and Liberation Sans share. Rounded up a little, because
+// other fonts may be wider.
+double TextWidth(absl::string_view text, double size);
+
+// Returns `text`, shortened with an ellipsis in the middle if it is wider than
+// `width`.
+std::string TextToFit(absl::string_view text, double size, double width);
 
 }  // namespace feedrate
 

@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/draw/number_text.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {
 
-// Parts within parts; real fonts have two levels.
+// Limits on nested composite glyphs; real fonts have two levels.
 constexpr int kMaxDepth = 6;
 constexpr int kMaxParts = 64;
 constexpr uint32_t kMaxPoints = 20000;
@@ -24,22 +24,6 @@ constexpr uint32_t kMaxPoints = 20000;
 absl::Status NotAFont(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(
       "not a TrueType font: ", what, "; take a .ttf such as DejaVuSans.ttf"));
-}
-
-// Takes one character off valid or invalid UTF-8.
-char32_t NextCharacter(absl::string_view* text) {
-  const unsigned char first = (*text)[0];
-  const size_t length = first < 0xC0   ? 1
-                        : first < 0xE0 ? 2
-                        : first < 0xF0 ? 3
-                                       : 4;
-  char32_t c = length == 1 ? first : first & (0xFF >> (length + 1));
-  size_t used = 1;
-  for (; used < length && used < text->size(); ++used) {
-    c = c << 6 | ((*text)[used] & 0x3F);
-  }
-  text->remove_prefix(used);
-  return c;
 }
 
 std::string At(double x, double y) {
@@ -181,7 +165,8 @@ std::vector<TrueTypeFont::Contour> TrueTypeFont::SimpleContours(
   }
   if (flags.size() < points) return {};
   Contour all(points);
-  // One byte with a sign bit, or two bytes unless the same as before.
+  // Each is one byte with a sign flag, or two bytes, or absent when the value
+  // repeats.
   const auto read = [&](uint32_t is_short, uint32_t same, double Point::*axis) {
     int32_t value = 0;
     for (uint32_t i = 0; i < points; ++i) {
@@ -252,7 +237,7 @@ std::vector<TrueTypeFont::Contour> TrueTypeFont::CompositeContours(
 
 double TrueTypeFont::Width(absl::string_view text, double size) const {
   double width = 0;
-  while (!text.empty()) width += Advance(Glyph(NextCharacter(&text)));
+  while (!text.empty()) width += Advance(Glyph(TakeUtf8Character(&text)));
   return width * size / units_per_em_;
 }
 
@@ -261,7 +246,7 @@ std::string TrueTypeFont::PathOf(absl::string_view text, double x, double y,
   const double scale = size / units_per_em_;
   std::string path;
   while (!text.empty()) {
-    const uint32_t glyph = Glyph(NextCharacter(&text));
+    const uint32_t glyph = Glyph(TakeUtf8Character(&text));
     const auto place = [&](const Point& point) {
       return At(x + scale * point.x, y - scale * point.y);
     };
@@ -271,7 +256,7 @@ std::string TrueTypeFont::PathOf(absl::string_view text, double x, double y,
     for (const Contour& contour : Contours(glyph, 0)) {
       const size_t n = contour.size();
       if (n < 2) continue;
-      // Starts on the curve, or half way between two points beside it.
+      // Starts on the curve, or halfway between two control points.
       const Point& first = contour[0];
       const Point start = first.on_curve ? first
                           : contour[n - 1].on_curve

@@ -1,4 +1,4 @@
-// Outlines of letters, so that a figure looks the same without its font.
+// TrueType fonts, for drawing text as outlines.
 #ifndef FEEDRATE_LIB_DRAW_TRUE_TYPE_H_
 #define FEEDRATE_LIB_DRAW_TRUE_TYPE_H_
 
@@ -11,19 +11,21 @@
 
 namespace feedrate {
 
-// A TrueType font (.ttf with quadratic outlines). Knows what plain text needs:
-// which glyph a character has, how wide it is, its outline, parts of accented
-// letters. No kerning, no hinting, no ligatures. Any bytes are safe to parse.
+// A TrueType font (.ttf with quadratic outlines). Supports what plain text
+// needs: the glyph of a character, its width, its outline, and composite glyphs
+// of accented letters. No kerning, hinting or ligatures. Any bytes are safe to
+// parse.
 class TrueTypeFont {
  public:
-  // InvalidArgument when `bytes` are no such font.
+  // InvalidArgument if `bytes` is not such a font.
   static absl::StatusOr<TrueTypeFont> Parse(std::string bytes);
 
   // Width of UTF-8 `text` at `size`, in the units of `size`.
   double Width(absl::string_view text, double size) const;
 
-  // The outline of `text` as the `d` of an SVG path, its base line starting at
-  // (x, y). Characters that the font lacks show its box for them.
+  // The outline of `text` as the `d` attribute of an SVG path, with the
+  // baseline starting at (x, y). Characters that the font lacks are drawn as
+  // its missing-glyph box.
   std::string PathOf(absl::string_view text, double x, double y,
                      double size) const;
 
@@ -53,7 +55,7 @@ class TrueTypeFont {
   std::vector<Contour> SimpleContours(const Table& place, int count) const;
   std::vector<Contour> CompositeContours(const Table& place, int depth) const;
 
-  // Beyond the end of the file every byte is 0.
+  // Bytes beyond the end of the file read as 0.
   uint32_t U8(uint64_t at) const;
   uint32_t U16(uint64_t at) const { return U8(at) << 8 | U8(at + 1); }
   int32_t I16(uint64_t at) const { return static_cast<int16_t>(U16(at)); }

@@ -11,7 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "lib/machine/testing/fake_root.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {

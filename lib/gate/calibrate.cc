@@ -8,16 +8,16 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
 
-// Share of the duels that have to find a slowdown for it to count as seen.
+// Share of the duels that must detect a slowdown.
 constexpr double kFound = 0.9;
-// Of an injected slowdown, what has to be seen of it for the program to have
-// slowed down at all.
+// Share of an injected slowdown that must be measured for the program to count
+// as slowed down at all.
 constexpr double kHonoured = 0.3;
 
 Calibration* CalibrationOf(const Verdict& verdict,
@@ -100,7 +100,7 @@ absl::StatusOr<CalibrationResult> Calibrate(const CalibrationOptions& options) {
   slowdowns.insert(slowdowns.end(), options.slowdowns_percent.begin(),
                    options.slowdowns_percent.end());
   std::map<std::pair<std::string, double>, std::vector<double>> effects;
-  // Round by round, so that a slow hour of the machine hits all alike.
+  // In rounds, so that slow phases of the machine affect all slowdowns equally.
   for (int round = 0; round < options.duels; ++round) {
     for (const double slowdown : slowdowns) {
       DuelOptions duel = options.duel;

@@ -1,4 +1,5 @@
-// What this machine can show: A against A, and against slowdowns on purpose.
+// Calibration: which slowdowns a machine can detect, by duels of a command
+// against itself and against a slowed-down copy.
 #ifndef FEEDRATE_LIB_GATE_CALIBRATE_H_
 #define FEEDRATE_LIB_GATE_CALIBRATE_H_
 
@@ -13,34 +14,35 @@
 namespace feedrate {
 
 struct CalibrationOptions {
-  // `a` is the command; `b`, `slow_b_percent`, `seed` and `write` are set here.
+  // `a` is the command. Calibrate sets `b`, `slow_b_percent`, `seed` and
+  // `write`.
   DuelOptions duel;
-  // Duels of each kind.
+  // Number of duels per slowdown, and without one.
   int duels = 10;
   std::vector<double> slowdowns_percent = {1, 2, 3, 5, 10};
-  // RFC 3339; goes into the records.
+  // RFC 3339, for the records.
   std::string calibrated_at;
 };
 
 struct CalibrationResult {
   ExitCode exit_code = ExitCode::kDone;
-  // One a job.
+  // One per job.
   std::vector<Calibration> calibrations;
   std::string failure;
 };
 
-// Runs `duels` duels of the command against itself and as many against each
+// Runs `duels` duels of the command against itself, and as many against each
 // slowdown. FailedPrecondition when a program that prints rows does not slow
-// down when asked: its figures would say nothing.
+// down when asked, because its figures would mean nothing.
 absl::StatusOr<CalibrationResult> Calibrate(const CalibrationOptions& options);
 
-// Adds the verdicts of one duel with `slowdown_percent` (0: clean) to the
+// Adds the verdicts of one duel with `slowdown_percent` (0 for none) to the
 // calibrations of their jobs.
 void AddVerdicts(const std::vector<Verdict>& verdicts, double slowdown_percent,
                  std::vector<Calibration>* calibrations);
 
-// Sets the floor from the points: the smallest slowdown that was found, as were
-// all larger ones, in nine of ten duels.
+// Sets the floor: the smallest slowdown that, like all larger ones, was
+// detected in nine of ten duels.
 void SetFloor(Calibration* calibration);
 
 // A table for people.

@@ -1,4 +1,4 @@
-// Two commands in turns on one machine.
+// A duel: two commands run alternately on one machine, and their verdicts.
 #ifndef FEEDRATE_LIB_GATE_DUEL_H_
 #define FEEDRATE_LIB_GATE_DUEL_H_
 
@@ -11,15 +11,16 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/exit_code.h"
-#include "lib/gate/child.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/timed_command.h"
+#include "lib/records/records.pb.h"
 #include "lib/stats/paired_design.h"
 
 namespace feedrate {
 
-// Where times come from.
+// The source of times.
 enum class DuelTiming {
-  // Rows where the command prints them, else wall time.
+  // Rows if the command prints any, otherwise wall time.
   kAuto,
   // Rows that the command prints.
   kRows,
@@ -31,7 +32,7 @@ struct DuelOptions {
   // The baseline and the candidate.
   std::string a;
   std::string b;
-  // Pairs at each look. One number: no early end.
+  // Number of pairs at each look. A single number means no early end.
   std::vector<int> looks = DefaultLooks(kMaxPairs);
   double interest_percent = kInterestPercent;
   uint64_t seed = 1;
@@ -39,49 +40,70 @@ struct DuelOptions {
   std::string shell = "/bin/sh";
   std::vector<int> cpus;
   double timeout_s = 0;
-  // Runs of each side before the first pair, not recorded. Of commands that
-  // print rows none, because those warm up themselves.
+  // Unrecorded runs of each side before the first pair. Commands that print
+  // rows get none, because they warm up themselves.
   int warmup = 1;
-  // Name of the job that a plain command is. Empty: A's command.
+  // Job name of a plain command. Empty: A's command.
   std::string name;
-  // Only jobs that this means (see IsWantedJob). Empty: all.
+  // Restricts the duel to these jobs (see IsWantedJob). Empty: all.
   std::string only;
-  // True: later stages run the whole commands and use only what they need;
-  // false: `--jobs=FILE` is put behind the commands.
+  // If true, later stages run the whole commands and use only the rows they
+  // need. If false, `--jobs=FILE` is appended to the commands.
   bool rerun_all = false;
-  // Exit codes other than 0 do not matter; signals still do.
+  // Ignores exit codes other than 0, but not signals.
   bool ignore_failure = false;
-  // Makes B slower on purpose: plain commands by a busy loop behind them,
-  // programs that print rows by asking them (lib/base/injected_slowdown.h).
+  // Slows B down on purpose: plain commands by a busy loop after them, programs
+  // that print rows by asking them (lib/base/injected_slowdown.h).
   double slow_b_percent = 0;
   std::string machine_profile;
   std::string env_id;
 
   RunStatistic statistic = RunStatistic::kTypical;
-  // Gets each record as soon as it is there.
+  // Called with each record as soon as it exists.
   std::function<absl::Status(const google::protobuf::Message&)> write;
-  // Gets what is being done, for a person; called before each run.
+  // Called before each run with a description of it, for people.
   std::function<void(const std::string&)> progress;
   std::function<void(const std::string&)> warn;
-  // Asked now and then; true ends the duel.
+  // Called regularly; true ends the duel.
   std::function<bool()> is_stopped;
 };
 
 struct DuelResult {
-  // 0 done, 2 a side did not run to its end, 130 stopped.
+  // 0: done; 2: a side did not run to completion; 130: stopped.
   ExitCode exit_code = ExitCode::kDone;
   PairedRows rows{RunStatistic::kTypical};
-  // One a job, as compare_baseline would give them.
+  // One per job, the same as compare_baseline's.
   std::vector<Verdict> verdicts;
-  // Why the exit code is 2.
+  // The reason for exit code 2.
   std::string failure;
   int64_t runs = 0;
 };
 
-// Runs pairs in an order by coin, look by look. After each look only jobs that
-// are neither cleared nor convicted go on. Writes a `duel` record, then each
-// row with its `pair`. A command that dies is a row of its own, and ends it.
+// Runs pairs in random order, look by look. After each look only jobs without a
+// verdict go on. Writes a `duel` record, then each row with its `pair`. A
+// command that fails gets a row of its own and ends the duel.
 absl::StatusOr<DuelResult> RunDuel(const DuelOptions& options);
+
+// The rows in a command's output. Ignores lines that are not records, because a
+// plain command may print anything. `broken` counts lines that look like
+// records but are not.
+std::vector<Row> RowsIn(const std::string& output, int* broken);
+
+// `command` restricted to the jobs in `jobs_file`: replaces `{jobs}` by
+// `--jobs=FILE`, or appends that if there is no `{jobs}`. Without a file,
+// removes `{jobs}`.
+std::string CommandWithJobs(const std::string& command,
+                            const std::string& jobs_file);
+
+// The row of a plain command's run, with its wall time as the only sample.
+Row WallRow(const std::string& name, const TimedCommandResult& result);
+
+// The row of a command that did not run to completion.
+Row FailureRow(const std::string& name, const TimedCommandResult& result);
+
+// A summary for people. One job: both times with spread and range, then how
+// they compare. Several jobs: those that are not the same, and counts.
+std::string DuelSummary(const DuelOptions& options, const DuelResult& result);
 
 }  // namespace feedrate
 

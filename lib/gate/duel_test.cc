@@ -1,18 +1,158 @@
 #include "lib/gate/duel.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <map>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/gate/duel_summary.h"
+#include "lib/gate/calibrate.h"
+#include "lib/gate/timed_command.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {
 
-// A shell that prints rows of two jobs; `two` takes `seconds`, and only `two`
-// when it is told which jobs to run.
+TimedCommandResult RunIt(const TimedCommand& spec) {
+  const absl::StatusOr<TimedCommandResult> result = RunTimedCommand(spec);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *result;
+}
+
+TimedCommandResult RunIt(const std::string& command) {
+  TimedCommand spec;
+  spec.command = command;
+  return RunIt(spec);
+}
+
+TEST(TimedCommandTest, GivesOutputTimeAndMemory) {
+  const TimedCommandResult result = RunIt("echo one; echo two; sleep 0.02");
+  EXPECT_TRUE(result.ok());
+  EXPECT_EQ(result.output, "one\ntwo\n");
+  EXPECT_EQ(result.Status(), "ok");
+  EXPECT_EQ(result.Reason(), "");
+  EXPECT_GE(result.wall_s, 0.02);
+  EXPECT_GT(result.rss_peak_bytes, 100000);
+}
+
+TEST(TimedCommandTest, LargeOutputArrivesWhole) {
+  EXPECT_EQ(RunIt("head -c 3000000 /dev/zero").output.size(), 3000000);
+}
+
+TEST(TimedCommandTest, TellsHowItEnded) {
+  EXPECT_EQ(RunIt("echo bad >&2; exit 3").Reason(), "exit code 3: bad");
+  EXPECT_EQ(RunIt("exit 3").Status(), "failed");
+  const TimedCommandResult crashed = RunIt("kill -SEGV $$");
+  EXPECT_EQ(crashed.Status(), "crashed");
+  EXPECT_EQ(crashed.Reason(), "killed by signal 11 (Segmentation fault)");
+}
+
+TEST(TimedCommandTest, SeesThroughAShellThatReportsASignal) {
+  const TimedCommandResult result = RunIt("sh -c 'kill -ABRT $$'; exit $?");
+  EXPECT_EQ(result.Status(), "crashed");
+  EXPECT_EQ(result.Reason().substr(0, 28), "killed by signal 6 (Aborted)");
+}
+
+// Long for any machine, but short compared with the sleeps that are cut off.
+constexpr double kSoonS = 120;
+
+TEST(TimedCommandTest, KillsWhatTakesTooLong) {
+  TimedCommand spec;
+  spec.command = "sleep 600";
+  spec.timeout_s = 0.1;
+  const TimedCommandResult result = RunIt(spec);
+  EXPECT_EQ(result.Status(), "timeout");
+  EXPECT_LT(result.wall_s, kSoonS);
+}
+
+TEST(TimedCommandTest, StopsWhenAsked) {
+  TimedCommand spec;
+  spec.command = "sleep 600";
+  spec.is_stopped = [] { return true; };
+  EXPECT_TRUE(RunIt(spec).stopped);
+}
+
+TEST(TimedCommandTest, DoesNotWaitForWhatIsLeftBehind) {
+  const TimedCommandResult result = RunIt("sleep 600 & echo started");
+  EXPECT_EQ(result.output, "started\n");
+  EXPECT_LT(result.wall_s, kSoonS);
+}
+
+TEST(TimedCommandTest, PinsAndSetsVariables) {
+  TimedCommand spec;
+  spec.command = "grep Cpus_allowed_list /proc/self/status; echo $FEED_X";
+  spec.cpus = {0};
+  spec.variables = {"FEED_X=7"};
+  EXPECT_EQ(RunIt(spec).output, "Cpus_allowed_list:\t0\n7\n");
+}
+
+TEST(TimedCommandTest, BurnsAfterTheCommandAndKeepsItsStatus) {
+  TimedCommand spec;
+  spec.command = "sleep 0.05; exit 4";
+  spec.burn_percent = 100;
+  const TimedCommandResult result = RunIt(spec);
+  EXPECT_GE(result.wall_s, 0.1);
+  EXPECT_EQ(result.Reason(), "exit code 4");
+  spec.command = "kill -ABRT $$";
+  EXPECT_EQ(RunIt(spec).Status(), "crashed");
+}
+
+TEST(TimedCommandTest, RunsWithoutAShell) {
+  TimedCommand spec;
+  spec.shell = "";
+  spec.command = "echo 'a  b' c\\ d";
+  EXPECT_EQ(RunIt(spec).output, "a  b c d\n");
+  spec.command = "/no/such/program";
+  EXPECT_EQ(RunIt(spec).Reason(), "exit code 127: cannot start the command");
+  spec.command = "echo 'x";
+  EXPECT_FALSE(RunTimedCommand(spec).ok());
+  spec.command = "  ";
+  EXPECT_FALSE(RunTimedCommand(spec).ok());
+}
+
+TEST(SplitCommandTest, Words) {
+  EXPECT_EQ(*SplitCommand("a \"b 'c\" '' d\"e\"f"),
+            (std::vector<std::string>{"a", "b 'c", "", "def"}));
+}
+
+TEST(DuelSideTest, FindsRowsAmongOtherThings) {
+  int broken = 0;
+  const std::vector<Row> rows = RowsIn(
+      "hello\n{\"schema\":1,\"record\":\"env\"}\n"
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"x\",\"status\":\"ok\"}\n"
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"y\",\"sta",
+      &broken);
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].job_id(), "x");
+  EXPECT_EQ(broken, 1);
+}
+
+TEST(DuelSideTest, JobsGoBehindOrWhereTheyAreWanted) {
+  EXPECT_EQ(CommandWithJobs("micro", ""), "micro");
+  EXPECT_EQ(CommandWithJobs("micro", "f"), "micro --jobs=f");
+  EXPECT_EQ(CommandWithJobs("micro {jobs} | tee x", "f"),
+            "micro --jobs=f | tee x");
+  EXPECT_EQ(CommandWithJobs("micro {jobs}", ""), "micro ");
+}
+
+TEST(DuelSideTest, APlainRunIsOneSample) {
+  TimedCommandResult result;
+  result.wall_s = 0.5;
+  result.rss_peak_bytes = 4096;
+  const Row row = WallRow("sleep", result);
+  EXPECT_EQ(row.status(), "ok");
+  EXPECT_EQ(row.unit(), "sample");
+  EXPECT_DOUBLE_EQ(row.throughput(), 2);
+  ASSERT_EQ(row.samples_s_size(), 1);
+  EXPECT_EQ(row.job_id().size(), 16);
+  EXPECT_EQ(row.job_id(), FailureRow("sleep", result).job_id());
+  EXPECT_NE(row.job_id(), WallRow("sleep 1", result).job_id());
+}
+
+// A shell command that prints rows of two jobs. `two` takes `seconds`. Prints
+// only `two` when told which jobs to run.
 std::string RowPrinter(const std::string& seconds) {
   return "print_row() { echo '{\"schema\":1,\"record\":\"row\",\"job_id\":\"'$1"
          "'\",\"mode\":\"micro\",\"transform\":\"'$1'\",\"status\":\"ok\","
@@ -166,6 +306,76 @@ TEST(SecondsTextTest, Units) {
   EXPECT_EQ(SecondsText(2), "2.000 s");
   EXPECT_EQ(SecondsText(0.1023), "102.3 ms");
   EXPECT_EQ(SecondsText(3e-6), "3.0 µs");
+}
+
+std::vector<Verdict> One(const std::string& word) {
+  std::vector<Verdict> verdicts(1);
+  verdicts[0].set_job_id("j");
+  verdicts[0].set_verdict(word);
+  return verdicts;
+}
+
+TEST(CalibrateTest, CountsAlarmsAndFinds) {
+  std::vector<Calibration> calibrations;
+  AddVerdicts(One("same"), 0, &calibrations);
+  AddVerdicts(One("slower"), 0, &calibrations);
+  AddVerdicts(One("cannot_tell"), 2, &calibrations);
+  AddVerdicts(One("same"), 2, &calibrations);
+  AddVerdicts(One("slower"), 5, &calibrations);
+  AddVerdicts(One("invalid"), 5, &calibrations);
+  ASSERT_EQ(calibrations.size(), 1);
+  EXPECT_EQ(calibrations[0].clean_duels(), 2);
+  EXPECT_EQ(calibrations[0].false_alarms(), 1);
+  ASSERT_EQ(calibrations[0].points_size(), 2);
+  EXPECT_EQ(calibrations[0].points(0).missed(), 1);
+  EXPECT_EQ(calibrations[0].points(1).duels(), 1);
+  SetFloor(&calibrations[0]);
+  EXPECT_EQ(calibrations[0].floor_percent(), 5);
+  EXPECT_NE(CalibrationText(calibrations).find("sees changes from 5%"),
+            std::string::npos);
+}
+
+TEST(CalibrateTest, AFloorNeedsAllThatIsLarger) {
+  Calibration calibration;
+  for (const int found : {10, 3, 9}) {
+    CalibrationPoint* point = calibration.add_points();
+    point->set_slowdown_percent(calibration.points_size());
+    point->set_duels(10);
+    point->set_found(found);
+  }
+  SetFloor(&calibration);
+  EXPECT_EQ(calibration.floor_percent(), 3);
+  calibration.mutable_points(2)->set_found(8);
+  SetFloor(&calibration);
+  EXPECT_FALSE(calibration.has_floor_percent());
+}
+
+TEST(CalibrateTest, RunsRealDuelsAndSlowsThemDown) {
+  CalibrationOptions options;
+  options.duel.a = "sleep 0.004";
+  // A few pairs may be disturbed.
+  options.duel.looks = {30};
+  options.duel.timing = DuelTiming::kWall;
+  options.duel.warmup = 0;
+  options.duels = 1;
+  // Large enough to be detected on a busy machine.
+  options.slowdowns_percent = {900};
+  const auto result = Calibrate(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->calibrations.size(), 1);
+  EXPECT_EQ(result->calibrations[0].clean_duels(), 1);
+  EXPECT_EQ(result->calibrations[0].points(0).found(), 1);
+  EXPECT_EQ(result->calibrations[0].floor_percent(), 900);
+}
+
+TEST(CalibrateTest, ACommandThatFailsIsToldAsSuch) {
+  CalibrationOptions options;
+  options.duel.a = "exit 3";
+  options.duels = 1;
+  const auto result = Calibrate(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->exit_code, ExitCode::kRunFailed);
+  EXPECT_EQ(result->failure, "A failed: exit code 3");
 }
 
 }  // namespace

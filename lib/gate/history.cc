@@ -9,10 +9,10 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/draw/sparkline.h"
-#include "lib/gate/job_words.h"
-#include "lib/records/record_reader.h"
-#include "lib/stats/trimmed_mean.h"
+#include "lib/draw/text.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/records/record_io.h"
+#include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 // One job on one machine over time.
 struct Series {
   std::string job_id;
-  std::string words;
+  std::string label;
   std::string machine_profile;
   std::vector<std::string> revisions;
   std::vector<double> logs;
@@ -77,7 +77,7 @@ std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
   std::vector<Series> series;
   std::map<std::pair<std::string, std::string>, size_t> index;
   for (const HistoryEntry& entry : entries) {
-    // In the order of rows, each job once.
+    // Each job once, in the order of rows.
     std::vector<std::pair<const Row*, std::vector<double>>> jobs;
     std::map<std::pair<std::string, std::string>, size_t> here;
     for (const Row& row : entry.rows) {
@@ -94,7 +94,7 @@ std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
       const auto added = index.emplace(key, series.size());
       if (added.second) {
         series.push_back(
-            {row.job_id(), JobWords(row), row.machine_profile(), {}, {}});
+            {row.job_id(), JobLabel(row), row.machine_profile(), {}, {}});
       }
       Series& one = series[added.first->second];
       one.revisions.push_back(entry.revision);
@@ -104,7 +104,7 @@ std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
   return series;
 }
 
-// Entries of the same revision that follow each other are one point.
+// Consecutive entries of the same revision are one point.
 void JoinRevisions(Series* series) {
   std::vector<std::string> revisions;
   std::vector<std::vector<double>> logs;
@@ -172,7 +172,7 @@ std::vector<ChangePoint> FindChangePoints(
     for (const Step& step : FindSteps(series.logs, options.change_points)) {
       ChangePoint point;
       point.set_job_id(series.job_id);
-      point.set_job(series.words);
+      point.set_job(series.label);
       point.set_metric("time");
       point.set_machine_profile(series.machine_profile);
       point.set_before(series.revisions[step.index - 1]);
@@ -201,7 +201,7 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
         continue;
       }
       if (!any) {
-        absl::StrAppend(&text, series.words, " on ", series.machine_profile,
+        absl::StrAppend(&text, series.label, " on ", series.machine_profile,
                         "  ", Sparkline(series.logs, 60), "\n");
       }
       any = true;

@@ -1,4 +1,4 @@
-// Lasting changes over many commits.
+// Finds lasting changes in the results of many commits.
 #ifndef FEEDRATE_LIB_GATE_HISTORY_H_
 #define FEEDRATE_LIB_GATE_HISTORY_H_
 
@@ -7,25 +7,25 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/gate/run_time.h"
+#include "lib/gate/paired_rows.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/change_points.h"
 
 namespace feedrate {
 
-// What one start of a runner left: its revision and rows.
+// The revision and rows of one start of a runner.
 struct HistoryEntry {
-  // Of the `env` record before the rows; else the file's name.
+  // From the `env` record before the rows, otherwise the file's name.
   std::string revision;
   std::string machine_profile;
-  // Of the earliest row. Empty: unknown.
+  // Start of the earliest row. Empty: unknown.
   std::string started_at;
   std::vector<Row> rows;
 };
 
-// Reads files of records; each `env` record starts a new entry. Broken lines
-// are told to `warn` and passed over. Entries come in the order of their rows'
-// times where all have them, else as given.
+// Reads files of records. Each `env` record starts a new entry. Skips broken
+// lines and calls `warn` for each. Entries are sorted by the times of their
+// rows if all have times, otherwise they stay in the given order.
 absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
     const std::vector<std::string>& paths,
     const std::function<void(const std::string&)>& warn);
@@ -35,13 +35,14 @@ struct HistoryOptions {
   RunStatistic statistic = RunStatistic::kTypical;
 };
 
-// The steps of every job, machine by machine, in the order of jobs. Runs of one
-// job at one revision count with the middle of their times.
+// The steps of every job, machine by machine, in the order of jobs. Several
+// runs of a job at one revision count as one, with the trimmed mean of their
+// times.
 std::vector<ChangePoint> FindChangePoints(
     const std::vector<HistoryEntry>& entries, const HistoryOptions& options);
 
-// For people: one line a change, with the commits to look at, and a sparkline
-// of the job's whole history.
+// A text for people: one line per change, with the commits to look at and a
+// sparkline of the job's whole history.
 std::string HistoryText(const std::vector<ChangePoint>& points,
                         const std::vector<HistoryEntry>& entries,
                         const HistoryOptions& options);

@@ -2,10 +2,109 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <vector>
 
-#include "lib/gate/job_words.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/stats/quantiles.h"
 
 namespace feedrate {
+
+std::string JobLabel(const Row& row) {
+  std::vector<std::string> words;
+  const auto add = [&words](const std::string& word) {
+    if (!word.empty()) words.push_back(word);
+  };
+  if (row.mode() == "command") {
+    const auto name = row.settings().find("name");
+    if (name != row.settings().end()) return name->second;
+  }
+  if (row.mode() != "micro") add(row.mode());
+  add(row.library());
+  add(row.transform());
+  if (row.device() != "cpu") add(row.device());
+  if (row.batch_size() > 1) {
+    add(absl::StrCat("batch_size=", row.batch_size()));
+  }
+  if (row.workers() > 0) add(absl::StrCat("workers=", row.workers()));
+  const std::map<std::string, std::string> settings(row.settings().begin(),
+                                                    row.settings().end());
+  for (const auto& setting : settings) {
+    add(absl::StrCat(setting.first, "=", setting.second));
+  }
+  return words.empty() ? row.job_id() : absl::StrJoin(words, " ");
+}
+
+bool GlobMatches(absl::string_view pattern, absl::string_view text) {
+  size_t p = 0;
+  size_t t = 0;
+  size_t star = absl::string_view::npos;
+  size_t after_star = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after_star = t;
+    } else if (p < pattern.size() &&
+               (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != absl::string_view::npos) {
+      p = star + 1;
+      t = ++after_star;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool IsWantedJob(absl::string_view wanted, absl::string_view job_id,
+                 absl::string_view label) {
+  if (wanted.empty() || wanted == job_id) return true;
+  if (wanted.size() >= 4 && absl::StartsWith(job_id, wanted)) return true;
+  return GlobMatches(wanted, label);
+}
+
+std::string SecondsText(double seconds) {
+  if (seconds >= 1) return absl::StrFormat("%.3f s", seconds);
+  if (seconds >= 1e-3) return absl::StrFormat("%.1f ms", seconds * 1e3);
+  return absl::StrFormat("%.1f µs", seconds * 1e6);
+}
+
+absl::optional<RunStatistic> ParseRunStatistic(const std::string& name) {
+  if (name == "typical") return RunStatistic::kTypical;
+  if (name == "total") return RunStatistic::kTotal;
+  if (name == "p90") return RunStatistic::kP90;
+  return absl::nullopt;
+}
+
+const std::vector<std::string>& RunStatisticNames() {
+  static const auto* names =
+      new std::vector<std::string>{"typical", "total", "p90"};
+  return *names;
+}
+
+absl::optional<double> RunLog(const Row& row, RunStatistic statistic) {
+  if (row.status() != "ok") return absl::nullopt;
+  std::vector<double> samples(row.samples_s().begin(), row.samples_s().end());
+  const bool are_times =
+      !samples.empty() &&
+      std::all_of(samples.begin(), samples.end(),
+                  [](double s) { return std::isfinite(s) && s > 0; });
+  if (statistic != RunStatistic::kTotal && are_times) {
+    return statistic == RunStatistic::kP90 ? std::log(Quantile(samples, 0.9))
+                                           : TypicalLog(samples);
+  }
+  if (row.elapsed_s() > 0 && row.items() > 0) {
+    return std::log(row.elapsed_s() / static_cast<double>(row.items()));
+  }
+  if (row.throughput() > 0) return -std::log(row.throughput());
+  return absl::nullopt;
+}
 
 std::vector<double> PairedJob::Differences() const {
   std::vector<double> differences;
@@ -36,17 +135,12 @@ double PairedJob::TypicalSeconds(bool side_b) const {
 }
 
 void PairedRows::Add(const Row& row) {
-  if (!row.has_pair()) {
-    ++unpaired_rows_;
-    return;
-  }
-  // What the harness itself costs; nobody's regression.
-  if (row.library() == "null") return;
+  if (!row.has_pair() || row.library() == "null") return;
   const auto added = index_.emplace(row.job_id(), jobs_.size());
   if (added.second) {
     jobs_.emplace_back();
     jobs_.back().job_id = row.job_id();
-    jobs_.back().words = JobWords(row);
+    jobs_.back().label = JobLabel(row);
     jobs_.back().machine_profile = row.machine_profile();
     jobs_.back().row = row;
   }

@@ -1,4 +1,4 @@
-// Rows of a duel, sorted into pairs.
+// The rows of a duel, sorted into pairs, with the time and the label of each.
 #ifndef FEEDRATE_LIB_GATE_PAIRED_ROWS_H_
 #define FEEDRATE_LIB_GATE_PAIRED_ROWS_H_
 
@@ -7,13 +7,48 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
-#include "lib/gate/run_time.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
 
-// One side of one pair. A run with several rows counts with their mean.
+// A label for people, such as `opencv HorizontalFlip` or `kornia Resize cuda
+// batch_size=256`, that distinguishes the jobs of a suite. The label of a plain
+// command is its name.
+std::string JobLabel(const Row& row);
+
+// Whether `pattern` matches all of `text`. `*` stands for any characters, `?`
+// for one.
+bool GlobMatches(absl::string_view pattern, absl::string_view text);
+
+// Whether `wanted` selects this job: its id or a prefix of at least 4
+// characters, or a pattern for its label. Empty selects every job.
+bool IsWantedJob(absl::string_view wanted, absl::string_view job_id,
+                 absl::string_view label);
+
+// 0.1023 -> "102.3 ms".
+std::string SecondsText(double seconds);
+
+// Which number of a run is compared.
+enum class RunStatistic {
+  // The trimmed mean of the samples: what most of the work takes. The default.
+  kTypical,
+  // Total time divided by items.
+  kTotal,
+  // The 90th percentile of the samples: the tail.
+  kP90,
+};
+
+// Parses "typical", "total" or "p90". Absent for any other name.
+absl::optional<RunStatistic> ParseRunStatistic(const std::string& name);
+const std::vector<std::string>& RunStatisticNames();
+
+// Logarithm of the run's time in seconds. Uses the total if there are no
+// samples. Absent when the row is not `ok` or has no time above 0.
+absl::optional<double> RunLog(const Row& row, RunStatistic statistic);
+
+// One side of a pair. Several rows of a run count with their mean.
 struct PairSide {
   double log_sum = 0;
   int rows = 0;
@@ -28,26 +63,28 @@ struct RunPair {
   bool IsWhole() const { return a.rows > 0 && b.rows > 0; }
 };
 
-// All that a duel says about one job.
+// All rows of a duel about one job.
 struct PairedJob {
   std::string job_id;
-  std::string words;
+  std::string label;
   std::string machine_profile;
-  // By the number of the pair.
+  // By pair number.
   std::map<int, RunPair> pairs;
-  // Statuses other than `ok`, by side, with the reason of the first.
+  // Statuses other than `ok` of each side, with the first reason of each
+  // status.
   std::map<std::string, std::string> a_problems;
   std::map<std::string, std::string> b_problems;
-  // Machine profiles that rows came from; more than one is no comparison.
+  // Machine profiles of the rows. More than one makes the job incomparable.
   std::set<std::string> profiles;
-  // A row, for its identity.
+  // One of the rows, for the job's identity.
   Row row;
 
-  // Logarithms of B over A of whole pairs, in order.
+  // Logarithms of B's time over A's, for complete pairs, in order.
   std::vector<double> Differences() const;
-  // Last stage of a whole pair.
+  // Last stage that has a complete pair.
   int LastStage() const;
-  // exp of the mean logarithm of one side over whole pairs. 0 without one.
+  // Geometric mean of one side's times over complete pairs. 0 if there are
+  // none.
   double TypicalSeconds(bool side_b) const;
 };
 
@@ -55,22 +92,20 @@ class PairedRows {
  public:
   explicit PairedRows(RunStatistic statistic) : statistic_(statistic) {}
 
-  // Rows without `pair` are counted and passed over, those of library `null`
-  // (what the harness itself costs) just passed over.
+  // Ignores rows without `pair`, and rows of the library `null`, which measure
+  // the harness itself.
   void Add(const Row& row);
   void Add(const Duel& duel) { duel_ = duel; }
 
   // In the order of their first rows.
   const std::vector<PairedJob>& jobs() const { return jobs_; }
   const absl::optional<Duel>& duel() const { return duel_; }
-  int64_t unpaired_rows() const { return unpaired_rows_; }
 
  private:
   RunStatistic statistic_;
   std::vector<PairedJob> jobs_;
   std::map<std::string, size_t> index_;
   absl::optional<Duel> duel_;
-  int64_t unpaired_rows_ = 0;
 };
 
 }  // namespace feedrate

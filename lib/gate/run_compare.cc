@@ -2,14 +2,19 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/exit_code.h"
@@ -18,29 +23,121 @@
 #include "lib/config/load.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
-#include "lib/gate/baseline_store.h"
+#include "lib/gate/baselines.h"
 #include "lib/gate/calibrate.h"
-#include "lib/gate/compare_rules.h"
-#include "lib/gate/explain.h"
-#include "lib/gate/gate_input.h"
 #include "lib/gate/history.h"
-#include "lib/gate/job_words.h"
-#include "lib/gate/judge_pairs.h"
-#include "lib/gate/suite.h"
-#include "lib/gate/tolerances.h"
-#include "lib/gate/update_baseline.h"
-#include "lib/gate/verdict_github.h"
-#include "lib/gate/verdict_junit.h"
-#include "lib/gate/verdict_sarif.h"
-#include "lib/gate/verdict_table.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/gate/rule_verdicts.h"
+#include "lib/gate/verdict_formats.h"
+#include "lib/gate/verdicts.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
-#include "lib/records/json_writer.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
 
 namespace feedrate {
 namespace {
+
+absl::StatusOr<std::string> ReadStandardInput() {
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (got == 0) return text;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return absl::InternalError(
+          absl::StrCat("standard input: ", std::strerror(errno)));
+    }
+    text.append(buffer, got);
+  }
+}
+
+// Metrics files may have one key per line; records have `record` in their first
+// line.
+bool IsMetrics(absl::string_view text) {
+  const absl::string_view trimmed = absl::StripLeadingAsciiWhitespace(text);
+  if (!absl::StartsWith(trimmed, "{")) return false;
+  JsonReader reader;
+  const size_t end = trimmed.find('\n');
+  const absl::string_view line = trimmed.substr(0, end);
+  return !reader.Open(line).ok() && !absl::StrContains(line, "\"record\"");
+}
+
+}  // namespace
+
+absl::StatusOr<GateInput> ParseGateInput(
+    const std::string& text, const std::string& name, RunStatistic statistic,
+    const std::function<void(const std::string&)>& warn) {
+  GateInput input;
+  input.paired = PairedRows(statistic);
+  if (IsMetrics(text)) {
+    ASSIGN_OR_RETURN(input.metrics, ParseMetrics(text, name));
+    input.metrics_text = text;
+    return input;
+  }
+  RecordReader reader(
+      [&input](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record == "row") {
+          Row row;
+          RETURN_IF_ERROR(json.Read(&row));
+          if (row.has_pair()) {
+            ++input.paired_rows;
+            input.paired.Add(row);
+          } else {
+            input.rows.push_back(std::move(row));
+          }
+        } else if (record == "duel") {
+          Duel duel;
+          RETURN_IF_ERROR(json.Read(&duel));
+          input.paired.Add(duel);
+        } else if (record == "verdict") {
+          Verdict verdict;
+          RETURN_IF_ERROR(json.Read(&verdict));
+          if (verdict.scope() == "job") {
+            input.verdicts.push_back(std::move(verdict));
+          }
+        }
+        return absl::OkStatus();
+      },
+      warn);
+  size_t start = 0;
+  int64_t number = 0;
+  while (start < text.size()) {
+    const size_t end = text.find('\n', start);
+    const bool is_unfinished = end == std::string::npos;
+    const absl::string_view line = absl::string_view(text).substr(
+        start, is_unfinished ? absl::string_view::npos : end - start);
+    ++number;
+    if (!line.empty()) {
+      reader.ReadLine(line, absl::StrCat(name, ":", number), is_unfinished);
+    }
+    start = is_unfinished ? text.size() : end + 1;
+  }
+  const bool has_any = input.paired_rows > 0 || !input.rows.empty() ||
+                       !input.verdicts.empty() || input.paired.duel();
+  if (reader.broken_lines() > 0 && !has_any) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": holds neither records nor a metrics file"));
+  }
+  return input;
+}
+
+namespace {
+
+// `-` is standard input.
+absl::StatusOr<std::string> ReadAll(const std::string& path) {
+  return path == "-" ? ReadStandardInput() : ReadFile(path);
+}
+
+absl::StatusOr<GateInput> ReadGateInput(
+    const std::string& path, RunStatistic statistic,
+    const std::function<void(const std::string&)>& warn) {
+  ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
+  return ParseGateInput(text, path == "-" ? "standard input" : path, statistic,
+                        warn);
+}
 
 constexpr char kTolerancesFile[] = "gate/tolerances.textproto";
 
@@ -84,7 +181,7 @@ absl::StatusOr<RuleOptions> LoadRules(const CompareOptions& options) {
   return rules;
 }
 
-// Calibrated floors of every machine that the duel's rows came from.
+// Calibrated floors of all machines in the duel's rows.
 absl::StatusOr<PairedOptions> LoadPairedOptions(const CompareOptions& options,
                                                 const PairedRows& rows) {
   PairedOptions paired;
@@ -177,7 +274,7 @@ const std::vector<std::string>& VerdictFormats() {
 }
 
 absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
-  // With --eval alone nobody waits for standard input.
+  // Does not read standard input when only --eval is given.
   const bool only_eval = options.current == "-" && !options.eval.empty();
   GateInput input;
   if (!only_eval) {
@@ -242,12 +339,12 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
         if (row.status() != "ok" && row.status() != "unsupported" &&
             row.status() != "early_stopped") {
           return absl::InvalidArgumentError(absl::StrCat(
-              options.current, ": ", JobWords(row), " ", row.status(),
+              options.current, ": ", JobLabel(row), " ", row.status(),
               "; a baseline has no such runs, so run it again"));
         }
         if (row.machine_profile().empty()) {
           return absl::InvalidArgumentError(
-              absl::StrCat(options.current, ": ", JobWords(row),
+              absl::StrCat(options.current, ": ", JobLabel(row),
                            " does not say which machine it is of"));
         }
         AppendRecord(row, &texts[row.machine_profile()]);

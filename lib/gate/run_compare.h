@@ -1,4 +1,4 @@
-// compare_baseline: what its flags ask for, from input to exit code.
+// The modes of compare_baseline, from input to exit code.
 #ifndef FEEDRATE_LIB_GATE_RUN_COMPARE_H_
 #define FEEDRATE_LIB_GATE_RUN_COMPARE_H_
 
@@ -8,10 +8,34 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "lib/base/exit_code.h"
-#include "lib/gate/run_time.h"
+#include "lib/gate/baselines.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/records/records.pb.h"
 
 namespace feedrate {
+
+// The input of compare_baseline: rows, a metrics file, or earlier verdicts.
+struct GateInput {
+  // Rows with `pair`, and the record of their duel.
+  PairedRows paired{RunStatistic::kTypical};
+  int64_t paired_rows = 0;
+  // Rows without `pair`.
+  std::vector<Row> rows;
+  absl::optional<MetricsFile> metrics;
+  // The text of the metrics file.
+  std::string metrics_text;
+  // Verdicts on jobs, to be printed in another format.
+  std::vector<Verdict> verdicts;
+};
+
+// Parses `text`: either records, one per line, or one JSON object of metrics.
+// Calls `warn` for each torn or broken line. InvalidArgument, with `name`, when
+// it is neither.
+absl::StatusOr<GateInput> ParseGateInput(
+    const std::string& text, const std::string& name, RunStatistic statistic,
+    const std::function<void(const std::string&)>& warn);
 
 // The flags of the same names; see compare_baseline --help.
 struct CompareOptions {
@@ -39,7 +63,7 @@ struct CompareOptions {
   int calibrate_max_pairs = 30;
   int64_t calibrate_seed = 1;
   std::vector<double> calibrate_slowdowns;
-  // Gets each problem as one line for a person.
+  // Called with each problem as one line of text for people.
   std::function<void(const std::string&)> warn;
 };
 
@@ -47,11 +71,12 @@ const std::vector<std::string>& VerdictFormats();
 
 // Judges and writes verdicts, or explains one.
 absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options);
-// Replaces baselines by what is given.
+// Replaces baselines by the input.
 absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options);
-// Measures what can be seen here and stores it beside the baselines.
+// Measures which changes can be detected on this machine and stores the result
+// next to the baselines.
 absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options);
-// Finds change points. Exit 3 when a slowdown is still there.
+// Finds change points. Exit code 3 when a slowdown still persists.
 absl::StatusOr<ExitCode> RunHistory(const CompareOptions& options);
 
 }  // namespace feedrate

@@ -1,20 +1,20 @@
-// How well change points are found in simulated histories.
+// Measures how well change points are found in simulated histories.
 //
 //   bazel run //lib/gate:simulate_history -- 5000 2
 //
-// Arguments: histories of each kind, and the seed. The limits in
-// lib/stats/change_points were chosen on seed 1; use others to judge them. Each
-// history has 100 commits and a step of 5% at a
-// random one, at least ten from either end. Prints the table of
-// docs/compare_baseline.md and exits with 3 when a promise is not kept.
+// Arguments: number of histories per kind, and the seed. The limits in
+// lib/stats/change_points.cc were chosen on seed 1; use other seeds to judge
+// them. Each history has 100 commits and a step of 5% at a random commit, at
+// least ten from either end. Prints the table of docs/compare_baseline.md and
+// exits with 3 when a promise is not kept.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
-#include "lib/gate/fast_random.h"
+#include "lib/gate/xoshiro.h"
 #include "lib/stats/change_points.h"
-#include "lib/stats/trimmed_mean.h"
+#include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
@@ -24,8 +24,8 @@ constexpr int kMargin = 10;
 constexpr double kCv = 0.02;
 constexpr int kSpikeRange = 28;
 
-// Runs of one commit, reduced as RunHistory does it.
-double Commit(int runs, double shift, FastRandom* random) {
+// The runs of one commit, combined as in RunHistory.
+double Commit(int runs, double shift, Xoshiro256* random) {
   std::vector<double> logs;
   for (int i = 0; i < runs; ++i) {
     logs.push_back(shift + kCv * random->Normal());
@@ -33,8 +33,8 @@ double Commit(int runs, double shift, FastRandom* random) {
   return TrimmedMean(absl::MakeSpan(logs));
 }
 
-// Where least squares put the step when they are told that there is one: what
-// nobody can beat by much.
+// Where least squares puts the step, knowing that there is one: hardly any
+// method can do better.
 int BestPossible(const std::vector<double>& values) {
   int best = 0;
   double most = -1;
@@ -61,7 +61,7 @@ struct Tally {
   int extra = 0;
 };
 
-Tally Steps(int runs, int histories, FastRandom* random) {
+Tally Steps(int runs, int histories, Xoshiro256* random) {
   Tally tally;
   for (int h = 0; h < histories; ++h) {
     const int at =
@@ -88,13 +88,13 @@ Tally Steps(int runs, int histories, FastRandom* random) {
 }
 
 struct AlarmTally {
-  // Histories without a step that something was reported in.
+  // Histories without a step in which one was reported.
   int histories = 0;
-  // Steps reported at a spike or right beside it.
+  // Steps reported at a spike or next to it.
   int at_spikes = 0;
 };
 
-AlarmTally Alarms(int runs, int histories, int spikes, FastRandom* random) {
+AlarmTally Alarms(int runs, int histories, int spikes, Xoshiro256* random) {
   AlarmTally alarms;
   for (int h = 0; h < histories; ++h) {
     std::vector<double> values;
@@ -103,7 +103,8 @@ AlarmTally Alarms(int runs, int histories, int spikes, FastRandom* random) {
       values.push_back(Commit(runs, 0, random));
     }
     for (int i = 0; i < spikes; ++i) {
-      // Apart: three in a row would be no spikes but a change for three days.
+      // Spread out: three in a row would be a change for three days, not
+      // spikes.
       const size_t at = i * kCommits / spikes + random->Below(kSpikeRange);
       values[at] += 0.05 + 0.5 * random->Uniform();
       places.push_back(at);
@@ -121,7 +122,7 @@ AlarmTally Alarms(int runs, int histories, int spikes, FastRandom* random) {
 
 int Main(int argc, char** argv) {
   const int histories = argc > 1 ? std::atoi(argv[1]) : 2000;
-  FastRandom random(argc > 2 ? std::atoll(argv[2]) : 2);
+  Xoshiro256 random(argc > 2 ? std::atoll(argv[2]) : 2);
   bool kept = true;
   std::printf(
       "| runs a commit | steps found %% | within one commit %% | best possible "

@@ -1,10 +1,11 @@
-// How often the gate is wrong, and what it sees, on simulated machines.
+// Measures how often the gate is wrong, and what it detects, on simulated
+// machines.
 //
 //   bazel run //lib/gate:simulate -- 10000 2
 //
-// Arguments: suites (of 500 rows), threads and the seed. The limit of scores in
-// lib/stats/sign_flip was chosen on seed 1. Prints the tables of
-// docs/duel.md and exits with 3 when a promise is not kept.
+// Arguments: number of suites (of 500 rows), threads and the seed. The score
+// limit in lib/stats/paired_design.cc was chosen on seed 1. Prints the tables
+// of docs/duel.md and exits with 3 when a promise is not kept.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -81,7 +82,7 @@ int Main(int argc, char** argv) {
       if (slowdown == 3) at_three = r.slower >= 0.99 * r.rows;
     }
   }
-  // Plain commands: one sample a run.
+  // Plain commands have one sample per run.
   suites.noise = NoiseModel();
   suites.noise.samples = 1;
   for (const double slowdown : {0.0, 2.0, 3.0, 4.0, 5.0}) {

@@ -1,11 +1,43 @@
 #include "lib/gate/simulation.h"
 
 #include "gtest/gtest.h"
+#include "lib/gate/xoshiro.h"
 
 namespace feedrate {
 namespace {
 
-// A few hundred jobs of what lib/gate/simulate does with five million.
+TEST(Xoshiro256Test, TheSameEverywhere) {
+  Xoshiro256 a(7);
+  Xoshiro256 b(7);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(a.Bits(), b.Bits());
+  EXPECT_NE(Xoshiro256(8).Bits(), Xoshiro256(7).Bits());
+}
+
+TEST(Xoshiro256Test, MomentsAreRight) {
+  Xoshiro256 random(1);
+  constexpr int kCount = 200000;
+  double sum = 0, squares = 0, fourth = 0, uniform = 0, exponential = 0;
+  int heads = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const double x = random.Normal();
+    sum += x;
+    squares += x * x;
+    fourth += x * x * x * x;
+    uniform += random.Uniform();
+    exponential += random.Exponential();
+    heads += random.Coin();
+    EXPECT_LT(random.Below(3), 3);
+  }
+  EXPECT_NEAR(sum / kCount, 0, 0.01);
+  EXPECT_NEAR(squares / kCount, 1, 0.02);
+  EXPECT_NEAR(fourth / kCount, 3, 0.15);
+  EXPECT_NEAR(uniform / kCount, 0.5, 0.005);
+  EXPECT_NEAR(exponential / kCount, 1, 0.02);
+  EXPECT_NEAR(heads, kCount / 2, 1500);
+}
+
+// Like //lib/gate:simulate, but with a few thousand jobs instead of five
+// million.
 SimulationResult Small(NoiseFamily family, double slowdown, int64_t suites) {
   SimulatedSuites s;
   s.noise.family = family;

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <string>
 
-#include "lib/gate/fast_random.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/xoshiro.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
 
-// An `ok` row of one side of a pair that took `seconds`.
+// An `ok` row of one side of a pair, with a time of `seconds`.
 inline Row PairRow(const std::string& job, int index, const std::string& side,
                    double seconds, int stage = 0) {
   Row row;
@@ -30,11 +30,11 @@ inline Row PairRow(const std::string& job, int index, const std::string& side,
   return row;
 }
 
-// `pairs` pairs of a job whose B takes exp(`shift`) times as long, with noise
-// of deviation `noise`. Stages are cut at 10 and 20.
+// Adds `pairs` pairs of a job whose B takes exp(`shift`) times as long, with
+// noise of standard deviation `noise`. Stages start at 0, 10 and 20.
 inline void AddPairs(const std::string& job, int pairs, double shift,
                      double noise, uint64_t seed, PairedRows* rows) {
-  FastRandom random(seed);
+  Xoshiro256 random(seed);
   for (int i = 0; i < pairs; ++i) {
     const int stage = i < 10 ? 0 : i < 20 ? 1 : 2;
     rows->Add(PairRow(job, i, "a", std::exp(noise * random.Normal()), stage));

@@ -14,8 +14,7 @@
 #include "lib/config/field_checker.h"
 #include "lib/planning/cells.h"
 #include "lib/planning/variants.h"
-#include "lib/records/job_id.h"
-#include "lib/records/output_names.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

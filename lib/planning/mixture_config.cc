@@ -13,7 +13,7 @@
 #include "lib/config/field_checker.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/resolve_context.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {

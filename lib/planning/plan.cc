@@ -20,7 +20,7 @@
 #include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/waves.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

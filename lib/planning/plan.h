@@ -8,7 +8,7 @@
 #include "lib/planning/emit/campaign_folder.h"
 #include "lib/planning/emit/gce.h"
 #include "lib/planning/plan_session.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/record_io.h"
 
 namespace feedrate {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/planning/cells.h"
 #include "lib/records/records.pb.h"
 

@@ -6,7 +6,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/axis.h"
 #include "lib/planning/mixture_config.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {

@@ -16,7 +16,7 @@
 #include "lib/base/files.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/quota.pb.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/quota_use.h"
 #include "lib/records/records.pb.h"

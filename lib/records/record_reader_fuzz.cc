@@ -1,5 +1,5 @@
-// Any bytes as a file of records. Whatever can be read of them is a record
-// that reads back the same, also behind the torn start of another.
+// Reads arbitrary bytes as a file of records. Every record that is read must
+// read back the same, also after the torn start of another record.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/json_writer.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
@@ -68,14 +68,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<std::string> records = feedrate::ReadAll(content);
   // A line break would end the torn line.
   const std::string torn = absl::StrReplaceAll(content, {{"\n", " "}});
-  // One record is enough, and keeps long inputs quick.
+  // One record is enough and keeps long inputs fast.
   if (!records.empty()) {
     const std::string& record = records.back();
     feedrate::CheckNotLost("", record);
     feedrate::CheckNotLost(torn, record);
     const size_t cut = size % record.size();
     feedrate::CheckNotLost(record.substr(0, cut), record);
-    // All but the line break was written.
+    // Everything but the line break was written.
     const std::string both =
         absl::StrCat(record.substr(0, record.size() - 1), record);
     CHECK_EQ(feedrate::ReadAll(both).size(), 2u) << both;

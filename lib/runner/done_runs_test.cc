@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

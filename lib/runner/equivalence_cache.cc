@@ -12,8 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/unique_fd.h"
-#include "lib/records/json_reader.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -14,7 +14,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"
-#include "lib/records/job_id.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/fits_together.h"
 #include "lib/runner/job_run.h"

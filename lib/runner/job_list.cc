@@ -20,7 +20,7 @@
 #include "lib/planning/cost.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

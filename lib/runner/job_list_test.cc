@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

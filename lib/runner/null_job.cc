@@ -1,7 +1,6 @@
 #include "lib/runner/null_job.h"
 
-#include "lib/records/job_id.h"
-#include "lib/records/output_names.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

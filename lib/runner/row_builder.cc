@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "lib/measure/measure_run.h"
-#include "lib/records/job_fields.h"
+#include "lib/records/job_identity.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/quantiles.h"
 

@@ -19,10 +19,9 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
-#include "lib/records/json_reader.h"
-#include "lib/records/json_writer.h"
-#include "lib/records/output_names.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -26,7 +26,7 @@
 #include "lib/draw/progress.h"
 #include "lib/machine/machine.h"
 #include "lib/measure/subject.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/copy_limit.h"
 #include "lib/runner/copy_speed.h"

@@ -6,28 +6,29 @@
 #include <set>
 
 #include "lib/stats/quantiles.h"
-#include "lib/stats/student_t.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
 
-// A candidate is worth keeping for the second pass below this.
+// Candidates with a p-value below this go to the second pass.
 constexpr double kWeakPValue = 0.05;
-// Points in a window, and how far windows are apart. A step that is undone
-// again hides in the whole history but not in a window around it.
+// Points per window, and the distance between windows. A step that is later
+// undone is hidden in the whole history but not in a window around it.
 constexpr size_t kWindow = 30;
 constexpr size_t kWindowStride = 10;
-// Of the shorter stretch, so many points must lie beyond the middle.
+// At least this share of the shorter stretch must lie beyond the middle between
+// the two means.
 constexpr double kMajority = 0.68;
-// Points on each side that say how far out a point may be.
-constexpr size_t kNeighbours = 2;
-// How far beyond them, in deviations of the noise, a point is a spike. Nearer
-// ones are noise, and holding those too would make noise look smaller than it
-// is.
+// Number of neighbors on each side that a point is compared with.
+constexpr size_t kNeighbors = 2;
+// A point further than this beyond its neighbors, in standard deviations of the
+// noise, is a spike. Closer points are noise; limiting those too would make the
+// noise look smaller than it is.
 constexpr double kSpikeDeviations = 4;
 
-// Standard deviation of the noise, by the median distance of neighbours: a
-// few steps and spikes do not move it.
+// Standard deviation of the noise, from the median distance between neighbors,
+// which a few steps and spikes do not move.
 double NoiseOf(absl::Span<const double> values) {
   std::vector<double> distances;
   for (size_t i = 1; i < values.size(); ++i) {
@@ -36,23 +37,23 @@ double NoiseOf(absl::Span<const double> values) {
   return 1.4826 / std::sqrt(2.0) * Median(distances);
 }
 
-// Values that stick out of their neighbours on both sides, held to them.
+// Returns `values` with spikes limited to the range of their neighbors.
 std::vector<double> WithoutSpikes(absl::Span<const double> values) {
   const size_t n = values.size();
   std::vector<double> held(values.begin(), values.end());
-  if (n < 2 * kNeighbours + 1) return held;
+  if (n < 2 * kNeighbors + 1) return held;
   const double slack = kSpikeDeviations * NoiseOf(values);
   for (size_t i = 0; i < n; ++i) {
-    const size_t from = i < kNeighbours ? 0 : i - kNeighbours;
-    const size_t to = std::min(n - 1, i + kNeighbours);
+    const size_t from = i < kNeighbors ? 0 : i - kNeighbors;
+    const size_t to = std::min(n - 1, i + kNeighbors);
     std::vector<double> near;
     for (size_t j = from; j <= to; ++j) {
       if (j != i) near.push_back(values[j]);
     }
     std::sort(near.begin(), near.end());
-    // Not the outermost, where there are enough: two spikes must not vouch for
-    // each other.
-    const size_t cut = near.size() == 2 * kNeighbours ? 1 : 0;
+    // Not the outermost neighbor where there are enough: two spikes must not
+    // confirm each other.
+    const size_t cut = near.size() == 2 * kNeighbors ? 1 : 0;
     const double low = near[cut];
     const double high = near[near.size() - 1 - cut];
     if (values[i] > high + slack) held[i] = high;
@@ -123,8 +124,8 @@ class Finder {
     return std::min(1.0, p);
   }
 
-  // The split with the largest energy distance, by sums of distances that are
-  // updated from split to split. `to` when the stretch is too short.
+  // The split with the largest energy distance. The sums of distances are
+  // updated from split to split. Returns `to` when the stretch is too short.
   size_t BestSplit(size_t from, size_t to) const {
     const size_t least = options_.min_length;
     if (to - from < 2 * least) return to;
@@ -172,7 +173,7 @@ class Finder {
     Split(split, to);
   }
 
-  // Whether most points of the shorter stretch take part.
+  // Whether most points of the shorter stretch share the step.
   bool HasMajority(size_t from, size_t split, size_t to) const {
     const auto before = values_.subspan(from, split - from);
     const auto after = values_.subspan(split, to - split);
@@ -187,8 +188,8 @@ class Finder {
     return taking_part >= kMajority * shorter.size();
   }
 
-  // The shift without the point of the shorter stretch that speaks most for
-  // it: one point that was not far enough out to be held must not decide.
+  // The shift without the point of the shorter stretch that contributes most to
+  // it: one point just below the limit for spikes must not decide.
   double ShiftWithoutExtreme(size_t from, size_t split, size_t to) const {
     const auto before = values_.subspan(from, split - from);
     const auto after = values_.subspan(split, to - split);
@@ -203,7 +204,7 @@ class Finder {
     return (own.mean * own.n - extreme) / (own.n - 1) - other;
   }
 
-  // How far a candidate is from being reported; at most 1: it is.
+  // How far a candidate is from being reported. It is reported at 1 or below.
   double Weakness(size_t from, size_t split, size_t to) const {
     const size_t least = options_.min_length;
     if (split - from < least || to - split < least) return 1e300;
@@ -234,7 +235,7 @@ class Finder {
     }
   }
 
-  // Moves each step to where the squares on both sides are least.
+  // Moves each step to where the sum of squared deviations is smallest.
   void Refine() {
     std::set<size_t> refined;
     for (auto it = candidates_.begin(); it != candidates_.end(); ++it) {
@@ -269,7 +270,7 @@ class Finder {
   std::set<size_t> candidates_;
 };
 
-// Levels of stretches, and when one is back where it was.
+// Sets gone_at of the steps whose level comes back to what it was before.
 void FindReturns(std::vector<Step>* steps) {
   for (size_t i = 0; i < steps->size(); ++i) {
     Step& step = (*steps)[i];

@@ -1,9 +1,11 @@
-// The sequential design of a duel: when to look, and what a look may say.
+// Statistics of a duel: the sequential design (when to look at the pairs, and
+// what a look may conclude), the sign-flip test and the estimate behind it.
 //
-// The promise: a job whose two sides are the same program is called slower or
-// faster with a chance of at most `level`, over all looks together and whatever
-// the noise (see sign_flip.h). Each look has a share of the level; shares add
-// up to it, so nothing has to be known about how looks depend on each other.
+// The guarantee: if both sides of a job are the same program, the chance of
+// calling it slower or faster is at most `level`, over all looks together and
+// for any noise (see SignFlipPValue). Each look gets a share of the level and
+// the shares add up to it, so the guarantee holds however the looks depend on
+// each other.
 #ifndef FEEDRATE_LIB_STATS_PAIRED_DESIGN_H_
 #define FEEDRATE_LIB_STATS_PAIRED_DESIGN_H_
 
@@ -13,30 +15,31 @@
 
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
-#include "lib/stats/median_interval.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 
 // Pairs before the first look.
 inline constexpr int kFirstPairs = 10;
-// The default most.
+// Default largest number of pairs.
 inline constexpr int kMaxPairs = 30;
-// Smallest change of interest in percent.
+// Default smallest change of interest, in percent.
 inline constexpr double kInterestPercent = 2;
-// Of the interval that a `same` needs and that is printed. A real change of
-// just the size of interest is then called `same` once in 200 looks.
+// Confidence of the interval that is printed and that a `same` needs. A real
+// change of exactly the size of interest is then called `same` in one of 200
+// looks.
 inline constexpr double kConfidence = 0.99;
-// What `floor` and PairsNeeded ask for.
+// The chance of detection that FloorOf and LooksFor aim for.
 inline constexpr double kPower = 0.95;
 
-// The level of a job in a suite of `jobs`: the smaller of 2e-5 and 0.01/jobs,
-// so that one clean suite in a hundred has a false alarm at most.
+// The level for each job in a suite of `jobs`: the smaller of 2e-5 and 0.01 /
+// jobs. At most one clean suite in a hundred then has a false alarm.
 double LevelFor(int64_t jobs);
 
 struct PairedDesign {
-  // Pairs at each look, rising.
+  // Number of pairs at each look, increasing.
   std::vector<int> looks;
-  // Chance of a false alarm in either direction, over all looks.
+  // Chance of a false alarm, in either direction and over all looks.
   double level = 0;
   double interest_percent = kInterestPercent;
 };
@@ -44,53 +47,109 @@ struct PairedDesign {
 // Looks after 10 pairs, after `max_pairs`, and half way between.
 std::vector<int> DefaultLooks(int max_pairs);
 
-// Looks for a wanted power: as few pairs as see a change of
-// `interest_percent` with chance kPower when differences of pairs scatter by
-// `spread` (standard deviation of logarithms), but at most `max_pairs`.
+// The looks of a design with the fewest pairs, at most `max_pairs`, that
+// detects a change of `interest_percent` with chance kPower when the
+// differences between pairs have a standard deviation of `spread` (in
+// logarithms).
 std::vector<int> LooksFor(double spread, double level, double interest_percent,
                           int max_pairs);
 
-// What look number `look` may spend on each direction. 0 for a look with so
-// few pairs that not even equal signs throughout would be enough.
+// The share of the level that look number `look` may spend on each direction. 0
+// for a look with so few pairs that even equal signs throughout would not be
+// enough.
 double ShareOfLook(const PairedDesign& design, int look);
 
 enum class PairedVerdict { kSame, kFaster, kSlower, kCannotTell };
 
 struct PairedLook {
-  // kCannotTell before the last look: go on.
+  // kCannotTell before the last look means go on.
   PairedVerdict verdict = PairedVerdict::kCannotTell;
-  // True: a change is proved, but it is less than half of what is of interest.
+  // True when a change is proved but is less than half the change of interest.
   bool is_small_change = false;
-  // Logarithms of B over A.
+  // Logarithm of B's time over A's.
   double estimate = 0;
   absl::optional<Interval> interval;
-  // Two-sided; may be some larger value where it is far above the level, as
-  // long as it was not asked to be exact.
+  // Two-sided. May be too large, but only where it is far above the level and
+  // the caller did not ask for the exact value.
   double p_value = 1;
-  // Standard deviation of the differences, not moved by a few wild ones.
+  // Standard deviation of the differences, robust against outliers.
   double spread = 0;
-  // Smallest change (logarithm) that the design sees with chance kPower.
+  // Smallest change (logarithm) that the design detects with chance kPower.
   double floor = 0;
 };
 
-// Looks at `differences` (logarithm of B's time over A's, pair by pair):
-// - slower: the sign-flip test rejects "no change" at the look's share, and
-//   the estimate is at least half of the change of interest;
+// Judges `differences` (logarithm of B's time over A's, one per pair):
+// - slower: the sign-flip test rejects "no change" at the look's share, and the
+//   estimate is at least half the change of interest;
 // - faster: the same in the other direction;
 // - same: the interval lies within the change of interest on both sides;
-// - else cannot tell.
-// `look` indexes design.looks. REQUIRES: `differences` not empty.
+// - otherwise cannot tell.
+// `look` indexes design.looks. REQUIRES: `differences` is not empty.
 PairedLook LookAt(absl::Span<const double> differences,
                   const PairedDesign& design, int look,
                   bool exact_p_value = false);
 
-// Smallest change (logarithm) seen with chance kPower by `pairs` pairs at
-// `share`, when differences scatter by `spread`. Infinite when so few pairs
-// cannot reach the share at all.
+// Smallest change (logarithm) that `pairs` pairs detect with chance kPower at
+// `share`, when differences have a standard deviation of `spread`. Infinite
+// when so few pairs cannot reach the share at all.
 double FloorOf(double spread, int pairs, double share);
 
 // "same", "faster", "slower", "cannot_tell".
 std::string PairedVerdictName(PairedVerdict verdict);
+
+// The sign-flip test: an exact test of paired differences that assumes nothing
+// about the noise.
+
+// The test enumerates all sign patterns up to this many values.
+inline constexpr int kMaxExactFlips = 36;
+
+// The share of the 2^n sign patterns whose sum is at least that of `values`.
+//
+// When both sides are the same program and a coin decides which side of a pair
+// runs first, each difference has either sign with equal chance, whatever the
+// machine does: drift, other processes, heavy tails, runs that depend on
+// earlier runs. So this is an exact p-value of "nothing changed" against "the
+// sum is larger". It follows from the design of the experiment, not from a
+// model of its noise. It is never below 2^-n.
+//
+// Above kMaxExactFlips values the result is an upper bound of that share: 3.18
+// times the normal tail (Bentkus and Dzindzalieta 2015; it holds for all
+// weights).
+//
+// When the result is certain to be above `enough`, any other value above
+// `enough` may be returned instead, in less time.
+double SignFlipPValue(absl::Span<const double> values, double enough = 1);
+
+// The smallest p-value that `n` pairs can give.
+double SmallestSignFlipPValue(int n);
+
+// Returns `values` with each limited to 1.25 times the median of their absolute
+// values. The result is an odd function of each value and the limit does not
+// depend on signs, so the sign-flip test stays exact; but one outlier can no
+// longer hide what all other pairs show.
+std::vector<double> LimitedScores(absl::Span<const double> values);
+
+// The location of paired differences: the Hodges-Lehmann estimate and its
+// interval.
+
+struct Location {
+  // The median of the means of all pairs of values (each value with itself
+  // included). Outliers do not move it. For normal noise it is 5% less
+  // efficient than the mean.
+  double estimate = 0;
+  // Contains the center of a symmetric distribution in at least `confidence` of
+  // all experiments, by the ranks of Wilcoxon's test. Student's interval where
+  // there are too few values for that (below 8 at 99%). Absent for one value.
+  absl::optional<Interval> interval;
+};
+
+// REQUIRES: `values` is not empty, 0.5 < confidence < 1.
+Location LocationOf(absl::Span<const double> values, double confidence);
+
+// For `n` values, the number of sorted means below the interval's lower end,
+// which is also the number above its upper end. -1 when there are too few
+// values.
+int64_t MeansOutside(int n, double confidence);
 
 }  // namespace feedrate
 

@@ -1,13 +1,152 @@
 #include "lib/stats/paired_design.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/stats/change_points.h"
 
 namespace feedrate {
 namespace {
+
+// Computes the p-value by trying all patterns.
+double Brute(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  int count = 0;
+  const int patterns = 1 << values.size();
+  for (int pattern = 0; pattern < patterns; ++pattern) {
+    double flipped = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double size = std::abs(values[i]);
+      flipped += (pattern >> i) & 1 ? size : -size;
+    }
+    if (flipped >= sum - 1e-9) ++count;
+  }
+  return static_cast<double>(count) / patterns;
+}
+
+TEST(SignFlipTest, CountsAsBruteForceDoes) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal;
+  for (int n = 1; n <= 14; ++n) {
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      std::vector<double> values;
+      for (int i = 0; i < n; ++i) values.push_back(normal(random) + 0.5);
+      EXPECT_DOUBLE_EQ(SignFlipPValue(values), Brute(values)) << n;
+    }
+  }
+}
+
+TEST(SignFlipTest, TiesCount) {
+  EXPECT_DOUBLE_EQ(SignFlipPValue({1, 1, 1, -1}), Brute({1, 1, 1, -1}));
+  EXPECT_DOUBLE_EQ(SignFlipPValue({0.1, 0.2, -0.3}), Brute({.1, .2, -.3}));
+  EXPECT_DOUBLE_EQ(SignFlipPValue({0, 0, 0}), 1);
+}
+
+TEST(SignFlipTest, AllOfOneSignIsTheSmallest) {
+  const std::vector<double> values(30, 0.01);
+  EXPECT_DOUBLE_EQ(SignFlipPValue(values), std::ldexp(1, -30));
+  EXPECT_DOUBLE_EQ(SmallestSignFlipPValue(30), std::ldexp(1, -30));
+  EXPECT_DOUBLE_EQ(SignFlipPValue(std::vector<double>(30, -0.01)), 1);
+}
+
+TEST(SignFlipTest, StopsEarlyOnlyAboveTheLimit) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::vector<double> values;
+    for (int i = 0; i < 16; ++i) values.push_back(normal(random) + 0.6);
+    const double exact = SignFlipPValue(values);
+    const double quick = SignFlipPValue(values, 1e-3);
+    EXPECT_EQ(quick > 1e-3, exact > 1e-3);
+    if (quick <= 1e-3) {
+      EXPECT_DOUBLE_EQ(quick, exact);
+    }
+  }
+}
+
+TEST(SignFlipTest, TheBoundForManyPairsIsAboveTheExactValue) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::vector<double> values;
+    for (int i = 0; i < kMaxExactFlips; ++i) {
+      values.push_back(normal(random) + 0.6);
+    }
+    const double exact = SignFlipPValue(values);
+    // A pair without a difference changes only the method.
+    values.push_back(0);
+    EXPECT_GE(SignFlipPValue(values), exact);
+    EXPECT_LE(SignFlipPValue(values), 200 * exact);
+  }
+  EXPECT_LT(SmallestSignFlipPValue(100), 1e-20);
+}
+
+// False alarms are as rare as the test says, even in the worst noise.
+TEST(SignFlipTest, KeepsItsLevelOnCauchyNoise) {
+  std::mt19937 random(4);
+  std::cauchy_distribution<double> cauchy;
+  int alarms = 0;
+  constexpr int kTrials = 4000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> values;
+    for (int i = 0; i < 12; ++i) values.push_back(cauchy(random));
+    alarms += SignFlipPValue(LimitedScores(values)) <= 0.05;
+  }
+  EXPECT_LE(alarms, kTrials * 0.05 + 4 * std::sqrt(kTrials * 0.05));
+  EXPECT_GE(alarms, kTrials * 0.03);
+}
+
+TEST(LimitedScoresTest, CutsOnlyWhatIsFarOut) {
+  const std::vector<double> scores = LimitedScores({1, -1, 1.2, 0.9, -50, 1});
+  EXPECT_DOUBLE_EQ(scores[2], 1.2);
+  EXPECT_DOUBLE_EQ(scores[4], -1.25);
+  EXPECT_TRUE(LimitedScores({}).empty());
+}
+
+TEST(SignedRankTest, EstimateIsTheMedianOfMeans) {
+  EXPECT_DOUBLE_EQ(LocationOf({3}, 0.99).estimate, 3);
+  // Means: 1, 1.5, 2, 5.5, 6, 10.
+  EXPECT_DOUBLE_EQ(LocationOf({1, 2, 10}, 0.99).estimate, 3.75);
+  EXPECT_FALSE(LocationOf({3}, 0.99).interval.has_value());
+}
+
+// Published critical values of the signed-rank test, two-sided 1%: T <= 3 at n
+// = 10, 37 at 20, 109 at 30.
+TEST(SignedRankTest, AgreesWithPublishedTables) {
+  EXPECT_EQ(MeansOutside(7, 0.99), -1);
+  EXPECT_EQ(MeansOutside(8, 0.99), 0);
+  EXPECT_EQ(MeansOutside(10, 0.99), 3);
+  EXPECT_EQ(MeansOutside(20, 0.99), 37);
+  EXPECT_EQ(MeansOutside(30, 0.99), 109);
+  EXPECT_EQ(MeansOutside(20, 0.95), 52);
+}
+
+TEST(SignedRankTest, ManyValuesUseTheNormalLimit) {
+  EXPECT_NEAR(MeansOutside(101, 0.99), MeansOutside(100, 0.99), 60);
+}
+
+TEST(SignedRankTest, CoversAsPromised) {
+  std::mt19937 random(5);
+  std::student_t_distribution<double> noise(3);
+  for (const int n : {4, 10, 25}) {
+    int held = 0;
+    constexpr int kTrials = 2000;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      std::vector<double> values;
+      for (int i = 0; i < n; ++i) values.push_back(7 + noise(random));
+      const Location location = LocationOf(values, 0.95);
+      ASSERT_TRUE(location.interval.has_value());
+      EXPECT_LE(location.interval->low, location.estimate);
+      EXPECT_GE(location.interval->high, location.estimate);
+      held += location.interval->low <= 7 && 7 <= location.interval->high;
+    }
+    EXPECT_GE(held, 0.95 * kTrials - 4 * std::sqrt(0.05 * kTrials)) << n;
+  }
+}
 
 PairedDesign Default(int max_pairs = 30, double level = 2e-5) {
   return {DefaultLooks(max_pairs), level, 2};
@@ -86,7 +225,7 @@ TEST(PairedDesignTest, PValueIsTwoSided) {
                    std::ldexp(1, -29));
 }
 
-// The floor is what it says: seen about 95 times in 100.
+// A change of the size of the floor is detected about 95 times in 100.
 TEST(PairedDesignTest, FloorIsSeenNineteenTimesOfTwenty) {
   const PairedDesign design{{30}, 2e-5, 2};
   const double floor = FloorOf(0.02, 30, ShareOfLook(design, 0));
@@ -115,6 +254,67 @@ TEST(PairedDesignTest, Names) {
   EXPECT_EQ(PairedVerdictName(PairedVerdict::kFaster), "faster");
   EXPECT_EQ(PairedVerdictName(PairedVerdict::kSlower), "slower");
   EXPECT_EQ(PairedVerdictName(PairedVerdict::kCannotTell), "cannot_tell");
+}
+
+std::vector<double> Noise(int n, double sd, int seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal(0, sd);
+  std::vector<double> values;
+  for (int i = 0; i < n; ++i) values.push_back(normal(random));
+  return values;
+}
+
+TEST(ChangePointsTest, FindsAStepWhereItIs) {
+  std::vector<double> values = Noise(60, 0.005, 1);
+  for (int i = 25; i < 60; ++i) values[i] += std::log(1.05);
+  const std::vector<Step> steps = FindSteps(values);
+  ASSERT_EQ(steps.size(), 1);
+  EXPECT_EQ(steps[0].index, 25);
+  EXPECT_NEAR(steps[0].shift, std::log(1.05), 0.005);
+  EXPECT_LT(steps[0].p_value, 1e-6);
+  EXPECT_EQ(steps[0].gone_at, 0);
+}
+
+TEST(ChangePointsTest, SaysWhenItWentAway) {
+  std::vector<double> values = Noise(80, 0.005, 2);
+  for (int i = 30; i < 45; ++i) values[i] += std::log(1.08);
+  const std::vector<Step> steps = FindSteps(values);
+  ASSERT_EQ(steps.size(), 2);
+  EXPECT_EQ(steps[0].index, 30);
+  EXPECT_EQ(steps[0].gone_at, 45);
+  EXPECT_LT(steps[1].shift, 0);
+  EXPECT_EQ(steps[1].gone_at, 0);
+}
+
+TEST(ChangePointsTest, PassesOverSpikesAndTooShortHistories) {
+  for (int seed = 0; seed < 100; ++seed) {
+    std::vector<double> values = Noise(50, 0.01, seed);
+    values[10] += 0.5;
+    values[11 + seed % 20] -= 0.4;
+    values[49] += 0.5;
+    EXPECT_TRUE(FindSteps(values).empty()) << seed;
+  }
+  EXPECT_TRUE(FindSteps({}).empty());
+  EXPECT_TRUE(FindSteps({1}).empty());
+  EXPECT_TRUE(FindSteps({0, 0, 0, 1, 1}).empty());
+}
+
+TEST(ChangePointsTest, ExactStepsWithoutAnyNoise) {
+  std::vector<double> values(20, 0.0);
+  for (int i = 10; i < 20; ++i) values[i] = 0.05;
+  const std::vector<Step> steps = FindSteps(values);
+  ASSERT_EQ(steps.size(), 1);
+  EXPECT_EQ(steps[0].index, 10);
+  EXPECT_TRUE(FindSteps(std::vector<double>(20, 1.5)).empty());
+}
+
+TEST(ChangePointsTest, IgnoresWhatIsNotOfInterest) {
+  std::vector<double> values = Noise(100, 0.001, 3);
+  for (int i = 50; i < 100; ++i) values[i] += 0.01;
+  EXPECT_TRUE(FindSteps(values).empty());
+  ChangePointOptions options;
+  options.min_shift = 0.005;
+  EXPECT_EQ(FindSteps(values, options).size(), 1);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "lib/base/text.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 DEFINE_string(coverage, "",

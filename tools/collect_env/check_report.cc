@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

@@ -22,7 +22,7 @@
 #include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/timing_checks.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "tools/collect_env/check_report.h"
 
 DEFINE_bool(check, false,

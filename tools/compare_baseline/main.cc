@@ -1,4 +1,4 @@
-// Better, worse, the same, or cannot tell.
+// Compares a run with a baseline: faster, slower, the same, or cannot tell.
 //
 //   bazel run //tools/duel -- --a=./old --b=./new |
 //     bazel run //tools/compare_baseline -- --paired --format=text
@@ -17,8 +17,8 @@
 #include "lib/base/text.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
+#include "lib/gate/paired_rows.h"
 #include "lib/gate/run_compare.h"
-#include "lib/gate/run_time.h"
 
 DEFINE_string(current, "-",
               "FILE: rows, paired rows, or a metrics file; - is standard "

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How often the gate is wrong, and what it sees, on this very machine.
+"""Measures how often the gate is wrong, and what it detects, on this machine.
 
     bazel build //tools/duel/... //tools/compare_baseline
     tools/duel/bench_real.py
@@ -8,10 +8,10 @@ Runs 200 duels of A against A and 50 against B made 3% and 5% slower by a busy
 loop, for a plain command of about 0.1 s and for a program that prints rows
 (--rows names another, such as `micro --config=...`), and prints the table of
 docs/duel.md. Exits with 3 when there is more than one false alarm, or when a
-slowdown is missed: called the same or faster. "Cannot tell" is no mistake; the
-table shows it and the floor that the gate stated.
+slowdown is missed: called the same or faster. "Cannot tell" is not an error;
+the table shows it and the floor that the gate stated.
 
---aa, --slow, --only and --max_pairs make it shorter. A quiet machine matters.
+--aa, --slow, --only and --max_pairs make it shorter. Use an idle machine.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-// Runs two commands in turns, so that the machine's mood cancels.
+// Runs two commands alternately, so that slow drift in machine speed affects
+// both equally.
 //
 //   bazel run //tools/duel -- --a='sleep 0.1' --b='sleep 0.103'
 #include <unistd.h>
@@ -22,11 +23,10 @@
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/gate/duel.h"
-#include "lib/gate/duel_summary.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/record_io.h"
 #include "lib/stats/paired_design.h"
 
 DEFINE_string(a, "", "COMMAND: the baseline");
@@ -180,7 +180,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   int64_t runs = 0;
   if (!FLAGS_quiet) {
     options.progress = [&](const std::string& what) {
-      // Jobs in doubt get more pairs than the first look has.
+      // Undecided jobs get more pairs than the first look has.
       progress.Show("duel", runs,
                     std::max<int64_t>(runs, 2 * options.looks[0] + 1), what);
       ++runs;

@@ -22,7 +22,7 @@
 #include "lib/base/tool_main.h"
 #include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/runner/eval/eval_run.h"
 #include "lib/runner/eval/expectation.h"
 

@@ -20,7 +20,7 @@
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
 #include "lib/model/flops_report.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 
 DEFINE_string(model, "vit5_small",
               "NAMES: vit5_base, vit5_small, vit5_tiny, byte_lm_small, "

@@ -19,8 +19,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
 #include "lib/planning/plan.h"
-#include "lib/records/output_names.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/record_io.h"
 
 DEFINE_string(config, "",
               "FILE: run config, several separated by commas, or a folder of "

@@ -30,7 +30,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/transform_set.h"
-#include "lib/stats/median_interval.h"
+#include "lib/stats/summary.h"
 #include "lib/worker/message.h"
 #include "opencv2/core.hpp"
 #include "opencv2/imgproc.hpp"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/analysis/mixture/mixture_run.h"
 #include "lib/analysis/mixture/mixture_stalls.h"
-#include "lib/draw/number_text.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

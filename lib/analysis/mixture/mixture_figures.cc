@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/analysis/mixture/mixture_run.h"
-#include "lib/draw/palette.h"
-#include "lib/draw/stacked_columns.h"
+#include "lib/draw/charts.h"
+#include "lib/draw/svg.h"
 
 namespace feedrate {
 namespace {

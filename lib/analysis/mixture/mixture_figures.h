@@ -3,7 +3,7 @@
 #define FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_FIGURES_H_
 
 #include "lib/analysis/mixture/mixture_run.h"
-#include "lib/draw/stacked_columns.h"
+#include "lib/draw/charts.h"
 
 namespace feedrate {
 

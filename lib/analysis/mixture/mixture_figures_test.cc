@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "lib/analysis/mixture/mixture_run.h"
 #include "lib/analysis/mixture/testing/batches.h"
-#include "lib/draw/stacked_columns.h"
+#include "lib/draw/charts.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -12,8 +12,7 @@
 #include "lib/analysis/mixture/mixture_run.h"
 #include "lib/analysis/mixture/mixture_stalls.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -10,11 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
-#include "lib/draw/estimate.h"
-#include "lib/draw/number_text.h"
+#include "lib/draw/charts.h"
+#include "lib/draw/text.h"
 #include "lib/planning/existing_runs.h"
 #include "lib/records/records.pb.h"
-#include "lib/stats/median_interval.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
 

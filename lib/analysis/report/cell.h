@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/optional.h"
-#include "lib/draw/estimate.h"
+#include "lib/draw/charts.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/summary.h"
 

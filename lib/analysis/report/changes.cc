@@ -9,8 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/analysis/report/cell.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

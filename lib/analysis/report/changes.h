@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/analysis/report/cell.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/estimate.h"
 
 namespace feedrate {
 

@@ -8,8 +8,7 @@
 #include "lib/analysis/report/input.h"
 #include "lib/analysis/report/side_sections.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

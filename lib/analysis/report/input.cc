@@ -15,7 +15,7 @@
 #include "lib/analysis/row_paths.h"
 #include "lib/analysis/run_identity.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

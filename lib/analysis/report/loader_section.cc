@@ -9,7 +9,7 @@
 #include "lib/analysis/report/cell.h"
 #include "lib/analysis/report/side_sections.h"
 #include "lib/draw/document.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -24,10 +24,8 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/targets.pb.h"
+#include "lib/draw/axes.h"
 #include "lib/draw/document.h"
-#include "lib/draw/html.h"
-#include "lib/draw/markdown.h"
-#include "lib/draw/scale.h"
 #include "lib/draw/true_type.h"
 
 namespace feedrate {

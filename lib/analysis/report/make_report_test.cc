@@ -11,7 +11,7 @@
 #include "lib/analysis/report/testing/rows.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -8,10 +8,9 @@
 #include "absl/types/optional.h"
 #include "lib/analysis/report/cell.h"
 #include "lib/analysis/report/side_sections.h"
-#include "lib/draw/bar_chart.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

@@ -11,9 +11,9 @@
 #include "lib/analysis/mixture/mixture_summary.h"
 #include "lib/analysis/report/input.h"
 #include "lib/analysis/report/side_sections.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/scale.h"
-#include "lib/draw/stacked_columns.h"
 
 namespace feedrate {
 namespace {

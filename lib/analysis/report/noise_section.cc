@@ -10,10 +10,9 @@
 #include "absl/types/optional.h"
 #include "lib/analysis/report/cell.h"
 #include "lib/analysis/report/side_sections.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/strip_plot.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

@@ -10,7 +10,7 @@
 #include "lib/analysis/report/setting.h"
 #include "lib/analysis/report/speedups.h"
 #include "lib/analysis/report/testing/rows.h"
-#include "lib/draw/markdown.h"
+#include "lib/draw/document.h"
 
 namespace feedrate {
 namespace {

@@ -15,12 +15,10 @@
 #include "absl/types/optional.h"
 #include "lib/analysis/report/cell.h"
 #include "lib/analysis/report/setting.h"
-#include "lib/draw/bar_chart.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/heat_map.h"
-#include "lib/draw/line_chart.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/scale.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

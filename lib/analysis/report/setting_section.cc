@@ -11,8 +11,7 @@
 #include "lib/analysis/report/setting_figures.h"
 #include "lib/analysis/report/speedups.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

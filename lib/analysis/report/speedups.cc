@@ -9,9 +9,8 @@
 #include "absl/types/optional.h"
 #include "lib/analysis/report/cell.h"
 #include "lib/analysis/report/setting.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/estimate.h"
-#include "lib/draw/forest_plot.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

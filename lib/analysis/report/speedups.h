@@ -7,8 +7,8 @@
 
 #include "absl/types/optional.h"
 #include "lib/analysis/report/setting.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/estimate.h"
 
 namespace feedrate {
 

@@ -16,8 +16,7 @@
 #include "lib/analysis/report/setting_section.h"
 #include "lib/analysis/report/speedups.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {

@@ -16,8 +16,7 @@
 #include "lib/config/targets.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/draw/document.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -12,12 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/draw/estimate.h"
-#include "lib/draw/forest_plot.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/scale.h"
-#include "lib/draw/table.h"
+#include "lib/draw/text.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -7,7 +7,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/draw/document.h"
-#include "lib/draw/markdown.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

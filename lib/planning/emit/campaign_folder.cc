@@ -27,8 +27,8 @@
 #include "lib/planning/emit/shell_quote.h"
 #include "lib/planning/emit/templates.h"
 #include "lib/planning/plan_session.h"
-#include "lib/records/output_names.h"
-#include "lib/records/record_writer.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

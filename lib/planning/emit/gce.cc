@@ -25,7 +25,7 @@
 #include "lib/planning/emit/templates.h"
 #include "lib/planning/plan_session.h"
 #include "lib/planning/quota_use.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

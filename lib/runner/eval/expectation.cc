@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/text.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/json.h"
 #include "simdjson.h"
 
 namespace feedrate {

@@ -11,8 +11,8 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "lib/records/records.pb.h"
-#include "lib/stats/median_interval.h"
 #include "lib/stats/quantiles.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {

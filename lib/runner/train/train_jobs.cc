@@ -11,8 +11,8 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/config/sweep.h"
 #include "lib/machine/machine.h"
-#include "lib/records/job_id.h"
-#include "lib/records/record_reader.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/record_io.h"
 #include "lib/runner/train/train_settings.h"
 
 namespace feedrate {

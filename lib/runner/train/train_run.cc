@@ -19,7 +19,7 @@
 #include "lib/config/load.h"
 #include "lib/draw/progress.h"
 #include "lib/machine/machine.h"
-#include "lib/records/job_id.h"
+#include "lib/records/job_identity.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/row_builder.h"
 #include "lib/runner/row_output.h"

@@ -5,9 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/draw/number_text.h"
-#include "lib/draw/table.h"
-#include "lib/records/json_writer.h"
+#include "lib/draw/text.h"
+#include "lib/records/json.h"
 #include "lib/runner/train/train_result.h"
 
 namespace feedrate {

@@ -3,7 +3,7 @@
 //   row_program [--jobs=FILE] [--slow=NAME:PERCENT] [--crash=NAME]
 //               [--names=one,two] [--samples=5] [--work_us=300]
 //
-// Each job adds numbers for a while. It honours FEEDRATE_SLOWDOWN_PERCENT.
+// Each job adds numbers for a while. Honors FEEDRATE_SLOWDOWN_PERCENT.
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -17,9 +17,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/injected_slowdown.h"
-#include "lib/records/job_id.h"
-#include "lib/records/json_reader.h"
-#include "lib/records/json_writer.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/json.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
@@ -73,8 +72,8 @@ void Work(int64_t rounds) {
   sink = sum;
 }
 
-// Rounds that took `work_us` on the machine where this was written: the work
-// is the same on both sides, which rounds calibrated at run time are not.
+// Rounds that took `work_us` on the machine where this was written. Fixed,
+// because rounds calibrated at run time would differ between the two sides.
 int64_t RoundsFor(int work_us) { return static_cast<int64_t>(work_us) * 120; }
 
 Row Measure(const std::string& name, const Options& options) {

@@ -1,0 +1,277 @@
+#include "lib/draw/document.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/variant.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/svg.h"
+#include "lib/draw/text.h"
+
+namespace feedrate {
+
+// The contents of page.css, with the $names of WithVariables, and of page.js.
+// Defined in a generated file.
+extern const char kPageCss[];
+extern const char kPageJs[];
+
+namespace {
+
+// Tables with at least this many rows get a filter field.
+constexpr size_t kRowsToFilter = 8;
+constexpr size_t kSentence = 30;
+
+// Escapes `text` and formats text between back quotes as code.
+std::string Prose(const std::string& text) {
+  std::string out;
+  bool is_code = false;
+  for (const auto& part : absl::StrSplit(text, '`')) {
+    if (is_code) {
+      absl::StrAppend(&out, "<code>", EscapeXml(part), "</code>");
+    } else {
+      out += EscapeXml(part);
+    }
+    is_code = !is_code;
+  }
+  return out;
+}
+
+std::string CellHtml(const DocumentCell& cell, Align align, bool is_name) {
+  std::string classes;
+  if (align == Align::kRight) classes += "n";
+  if (cell.is_best) classes += " best";
+  if (cell.is_muted) classes += " muted";
+  // A column of sentences must not shrink to one word per line.
+  if (cell.text.size() > kSentence) classes += " long";
+  std::string out = is_name ? "<th scope=\"row\"" : "<td";
+  if (!classes.empty()) absl::StrAppend(&out, " class=\"", classes, "\"");
+  if (cell.value.has_value()) {
+    absl::StrAppend(&out, " data-v=\"", *cell.value, "\"");
+  }
+  if (!cell.hover.empty()) {
+    absl::StrAppend(&out, " title=\"", EscapeXml(cell.hover), "\"");
+  }
+  absl::StrAppend(&out, ">", Prose(cell.text));
+  if (!cell.detail.empty()) {
+    absl::StrAppend(&out, " <small>", EscapeXml(cell.detail), "</small>");
+  }
+  return out + (is_name ? "</th>" : "</td>");
+}
+
+class HtmlWriter {
+ public:
+  explicit HtmlWriter(std::string* out) : out_(*out) {}
+
+  void operator()(const Paragraph& paragraph) const {
+    absl::StrAppend(&out_, paragraph.is_warning ? "<p class=\"note\">" : "<p>",
+                    Prose(paragraph.text), "</p>\n");
+  }
+
+  void operator()(const KeyNumbers& numbers) const {
+    out_ += "<dl class=\"key\">\n";
+    for (const KeyNumber& number : numbers.numbers) {
+      absl::StrAppend(&out_, "<div><dt>", EscapeXml(number.label), "</dt><dd>",
+                      EscapeXml(number.value), "</dd></div>\n");
+    }
+    out_ += "</dl>\n";
+  }
+
+  void operator()(const DocumentTable& table) const {
+    absl::StrAppend(&out_, "<div class=\"table\"",
+                    table.rows.size() >= kRowsToFilter ? " data-filter" : "",
+                    ">");
+    // Not a <caption>, which would scroll away with a wide table.
+    if (!table.caption.empty()) {
+      absl::StrAppend(&out_, "<p class=\"caption\">", Prose(table.caption),
+                      "</p>\n");
+    }
+    out_ += "<div class=\"scroll\" tabindex=\"0\"><table>\n";
+    out_ += "<thead><tr>";
+    for (size_t i = 0; i < table.header.size(); ++i) {
+      absl::StrAppend(&out_, "<th scope=\"col\"",
+                      table.align[i] == Align::kRight ? " class=\"n\"" : "",
+                      ">", EscapeXml(table.header[i]), "</th>");
+    }
+    out_ += "</tr></thead>\n<tbody>\n";
+    for (const std::vector<DocumentCell>& row : table.rows) {
+      out_ += "<tr>";
+      for (size_t i = 0; i < row.size(); ++i) {
+        out_ += CellHtml(row[i], table.align[i], i == 0);
+      }
+      out_ += "</tr>\n";
+    }
+    out_ += "</tbody></table></div></div>\n";
+  }
+
+  void operator()(const Figure& figure) const {
+    absl::StrAppend(&out_, "<figure id=\"", EscapeXml(figure.id), "\">\n");
+    if (figure.has_log) {
+      absl::StrAppend(&out_,
+                      "<label class=\"log\"><input type=\"checkbox\" "
+                      "autocomplete=\"off\"> log scale</label>\n");
+      Drawings(figure, ScaleType::kLog, "logarithmic");
+    }
+    Drawings(figure, ScaleType::kLinear, "linear");
+    absl::StrAppend(&out_, "<figcaption>", Prose(figure.caption),
+                    "</figcaption>\n</figure>\n");
+  }
+
+  void operator()(const CodeBlock& code) const {
+    const std::string body = absl::StrCat(
+        "<pre tabindex=\"0\"><code>", EscapeXml(code.text), "</code></pre>\n");
+    if (code.summary.empty()) {
+      out_ += body;
+    } else {
+      absl::StrAppend(&out_, "<details><summary>", Prose(code.summary),
+                      "</summary>\n", body, "</details>\n");
+    }
+  }
+
+ private:
+  void Drawings(const Figure& figure, ScaleType scale,
+                const std::string& name) const {
+    for (const bool wide : {true, false}) {
+      absl::StrAppend(
+          &out_, "<div class=\"drawing scroll ", name,
+          wide ? " wide" : " narrow", "\">",
+          figure.draw(scale, wide ? kWideFigure : kNarrowFigure).ToInline(),
+          "</div>\n");
+    }
+  }
+
+  std::string& out_;
+};
+
+std::string Rules() {
+  const std::string dark = ColorVariables(Theme::kDark);
+  return absl::StrCat(
+      ":root{", ColorVariables(Theme::kLight), "color-scheme:light}\n",
+      "@media screen and (prefers-color-scheme:dark){",
+      ":root:not([data-theme=light]){", dark, "color-scheme:dark}}\n",
+      "@media screen{:root[data-theme=dark]{", dark, "color-scheme:dark}}\n",
+      WithVariables(kPageCss), WithVariables(ChartCss()));
+}
+
+std::string Navigation(const Document& document) {
+  std::string out = "<nav aria-label=\"Contents\"><ul>\n";
+  for (const Section& section : document.sections) {
+    absl::StrAppend(&out, "<li", section.level > 1 ? " class=\"sub\"" : "",
+                    "><a href=\"#", EscapeXml(section.id), "\">",
+                    Prose(section.title), "</a></li>\n");
+  }
+  return out + "</ul></nav>\n";
+}
+
+}  // namespace
+
+std::string ToHtml(const Document& document) {
+  std::string out = absl::StrCat(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, "
+      "initial-scale=1\">\n<title>",
+      EscapeXml(document.title), "</title>\n",
+      // Otherwise browsers request an icon from the server or the disk.
+      "<link rel=\"icon\" href=\"data:,\">\n<style>\n", Rules(),
+      "</style>\n</head>\n<body>\n<header><div><h1>", EscapeXml(document.title),
+      "</h1><p>", Prose(document.subtitle),
+      "</p></div></header>\n<div class=\"page\">\n", Navigation(document),
+      "<main>\n");
+  for (const Section& section : document.sections) {
+    const std::string tag = section.level > 1 ? "h3" : "h2";
+    absl::StrAppend(&out, "<section id=\"", EscapeXml(section.id), "\"><", tag,
+                    ">", Prose(section.title), "</", tag, ">\n");
+    for (const Block& block : section.blocks) {
+      absl::visit(HtmlWriter(&out), block);
+    }
+    out += "</section>\n";
+  }
+  absl::StrAppend(&out, "</main>\n</div>\n<script>\n", kPageJs,
+                  "</script>\n</body>\n</html>\n");
+  return out;
+}
+
+namespace {
+
+// A table cell must be one line and must not start a tag.
+std::string OneLine(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"\n", " "}, {"<", "&lt;"}});
+}
+
+class MarkdownWriter {
+ public:
+  MarkdownWriter(std::string figures_folder, std::string* out)
+      : figures_folder_(std::move(figures_folder)), out_(*out) {}
+
+  void operator()(const Paragraph& paragraph) const {
+    absl::StrAppend(&out_, paragraph.is_warning ? "> **Note.** " : "",
+                    paragraph.text, "\n\n");
+  }
+
+  void operator()(const KeyNumbers& numbers) const {
+    for (const KeyNumber& number : numbers.numbers) {
+      absl::StrAppend(&out_, "- ", number.label, ": **", number.value, "**\n");
+    }
+    out_ += "\n";
+  }
+
+  void operator()(const DocumentTable& table) const {
+    Table text(table.header, table.align);
+    for (const std::vector<DocumentCell>& row : table.rows) {
+      std::vector<std::string> cells;
+      for (const DocumentCell& cell : row) cells.push_back(CellText(cell));
+      text.AddRow(std::move(cells));
+    }
+    if (!table.caption.empty()) absl::StrAppend(&out_, table.caption, "\n\n");
+    absl::StrAppend(&out_, text.ToMarkdown(), "\n");
+  }
+
+  void operator()(const Figure& figure) const {
+    if (figures_folder_.empty()) return;
+    absl::StrAppend(&out_, "![", figure.caption, "](", figures_folder_, "/",
+                    figure.id, ".svg)\n\n");
+  }
+
+  void operator()(const CodeBlock& code) const {
+    if (!code.summary.empty()) absl::StrAppend(&out_, code.summary, ":\n\n");
+    absl::StrAppend(&out_, "```\n", code.text,
+                    code.text.empty() || code.text.back() == '\n' ? "" : "\n",
+                    "```\n\n");
+  }
+
+ private:
+  static std::string CellText(const DocumentCell& cell) {
+    std::string text = OneLine(cell.text);
+    if (cell.is_best) text = absl::StrCat("**", text, "**");
+    if (!cell.detail.empty()) absl::StrAppend(&text, " ", OneLine(cell.detail));
+    return text;
+  }
+
+  const std::string figures_folder_;
+  std::string& out_;
+};
+
+}  // namespace
+
+std::string ToMarkdown(const Document& document,
+                       const std::string& figures_folder) {
+  std::string out = absl::StrCat("# ", document.title, "\n\n");
+  if (!document.subtitle.empty()) {
+    absl::StrAppend(&out, document.subtitle, "\n\n");
+  }
+  for (const Section& section : document.sections) {
+    absl::StrAppend(&out, std::string(section.level + 1, '#'), " ",
+                    section.title, "\n\n");
+    for (const Block& block : section.blocks) {
+      absl::visit(MarkdownWriter(figures_folder, &out), block);
+    }
+  }
+  while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
+  return out;
+}
+
+}  // namespace feedrate

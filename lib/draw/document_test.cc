@@ -1,0 +1,78 @@
+#include "lib/draw/document.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/draw/testing/output_checks.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Document Example() {
+  DocumentTable table;
+  table.caption = "A table of `things`";
+  table.header = {"name", "value"};
+  table.align = {Align::kLeft, Align::kRight};
+  DocumentCell best("12 <b>");
+  best.value = 12;
+  best.detail = "[11, 13]";
+  best.hover = "all \"about\" it";
+  best.is_best = true;
+  table.rows = {{"a|b", best}, {"c", "unsupported"}};
+  Figure figure;
+  figure.id = "figure-one";
+  figure.caption = "A figure";
+  figure.has_log = true;
+  figure.draw = [](ScaleType, double width) {
+    Svg svg(width, 20, "figure");
+    svg.Rect(0, 0, 10, 10, "f0");
+    return svg;
+  };
+  Document document;
+  document.title = "Title <&>";
+  document.subtitle = "on `machine`";
+  document.sections = {
+      {"one",
+       "One",
+       1,
+       {Paragraph{"Some `code` & text", true}, KeyNumbers{{{"3", "libraries"}}},
+        table}},
+      {"two", "Two", 2, {figure, CodeBlock{"Config", "a: \"<b>\"\n"}}}};
+  return document;
+}
+
+TEST(MarkdownTest, IsAsBefore) {
+  EXPECT_TRUE(MatchesGolden(ToMarkdown(Example(), "figures"),
+                            "lib/draw/testdata/document.golden.md"));
+}
+
+TEST(HtmlTest, EscapesWhatItIsGiven) {
+  const std::string page = ToHtml(Example());
+  EXPECT_THAT(page, HasSubstr("<h1>Title &lt;&amp;&gt;</h1>"));
+  EXPECT_THAT(page, HasSubstr("Some <code>code</code> &amp; text"));
+  EXPECT_THAT(page, HasSubstr("12 &lt;b&gt;"));
+  EXPECT_THAT(page, HasSubstr("data-v=\"12\""));
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+}
+
+TEST(HtmlTest, FetchesNothing) {
+  const std::string page = ToHtml(Example());
+  for (const char* word : {"http:", "https:", "src=", "@import", "url("}) {
+    EXPECT_THAT(page, Not(HasSubstr(word)));
+  }
+}
+
+TEST(HtmlTest, DrawsEachFigureForEveryScreenAndScale) {
+  const std::string page = ToHtml(Example());
+  for (const char* kind : {"linear wide", "linear narrow", "logarithmic wide",
+                           "logarithmic narrow"}) {
+    EXPECT_THAT(page, HasSubstr(kind));
+  }
+}
+
+}  // namespace
+}  // namespace feedrate

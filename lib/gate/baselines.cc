@@ -1,0 +1,412 @@
+#include "lib/gate/baselines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/optional.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/machine/git_state.h"
+#include "lib/records/json.h"
+#include "lib/stats/quantiles.h"
+#include "simdjson.h"
+
+namespace feedrate {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
+                       const std::string& name, Metrics* metrics) {
+  for (const auto field : object) {
+    const std::string key = absl::StrCat(prefix, std::string(field.key));
+    simdjson::dom::object inner;
+    double number = 0;
+    if (field.value.get(inner) == simdjson::SUCCESS) {
+      RETURN_IF_ERROR(AddObject(inner, key + ".", name, metrics));
+    } else if (field.value.get(number) == simdjson::SUCCESS) {
+      if (!std::isfinite(number)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, ": ", key, " is no finite number"));
+      }
+      (*metrics)[key] = number;
+    } else if (field.value.is_null()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": ", key, " is null; it has to be a number"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::optional<double> NumberOf(const Message& message,
+                                const FieldDescriptor& field) {
+  const google::protobuf::Reflection& r = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return r.GetInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return static_cast<double>(r.GetInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return r.GetUInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return static_cast<double>(r.GetUInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return r.GetFloat(message, &field);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return r.GetDouble(message, &field);
+    default:
+      return absl::nullopt;
+  }
+}
+
+void AddMessage(const Message& message, const std::string& prefix,
+                std::map<std::string, std::vector<double>>* values) {
+  const google::protobuf::Descriptor& type = *message.GetDescriptor();
+  const google::protobuf::Reflection& r = *message.GetReflection();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.is_repeated()) continue;
+    if (field.has_presence() && !r.HasField(message, &field)) continue;
+    const std::string name = absl::StrCat(prefix, field.name());
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      AddMessage(r.GetMessage(message, &field), name + ".", values);
+      continue;
+    }
+    const absl::optional<double> number = NumberOf(message, field);
+    if (number && std::isfinite(*number)) (*values)[name].push_back(*number);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
+                                         const std::string& name) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  const auto error =
+      parser.parse(simdjson::padded_string(text.data(), text.size()))
+          .get(object);
+  if (error != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ": is no whole JSON object (", simdjson::error_message(error),
+        "); it may be half-written"));
+  }
+  MetricsFile file;
+  std::string_view profile;
+  if (object["machine_profile"].get(profile) != simdjson::SUCCESS ||
+      profile.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     ": has no `machine_profile`, so nobody knows what "
+                     "it may be compared with"));
+  }
+  file.machine_profile = std::string(profile);
+  RETURN_IF_ERROR(AddObject(object, "", name, &file.metrics));
+  if (file.metrics.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": has no number in it"));
+  }
+  return file;
+}
+
+Metrics MetricsOfRows(const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<double>> values;
+  for (const Row& row : rows) {
+    if (row.status() == "ok") AddMessage(row, "", &values);
+  }
+  Metrics metrics;
+  for (auto& value : values) {
+    metrics[value.first] = SelectQuantile(absl::MakeSpan(value.second), 0.5);
+  }
+  return metrics;
+}
+
+namespace {
+
+constexpr const char* kKinds[] = {"metrics.json", "eval.json", "rows.jsonl"};
+// In percent; far above any change that a gate is asked about.
+constexpr double kNothingSeen = 1000;
+
+absl::Status BrokenAt(const std::string& name, size_t line,
+                      absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, ":", line, ": ", what,
+      "; it is torn or was changed by hand, so restore or update it"));
+}
+
+// Calls `use` for each record. Any other line is an error.
+template <typename Use>
+absl::Status ForEachRecord(const std::string& text, const std::string& name,
+                           const Use& use) {
+  if (!text.empty() && text.back() != '\n') {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ends in the middle of a line; it is torn"));
+  }
+  JsonReader reader;
+  size_t number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    if (line.empty()) continue;
+    const absl::StatusOr<std::string> record = reader.Open(line);
+    if (!record.ok()) {
+      return BrokenAt(name, number, record.status().message());
+    }
+    const absl::Status used = use(*record, &reader);
+    if (!used.ok()) return BrokenAt(name, number, used.message());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WrongProfile(const std::string& path, const std::string& inside,
+                          const std::string& profile) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": is of machine \"", inside, "\", but its name says \"", profile,
+      "\"; baselines of other machines are not used"));
+}
+
+// A broken or torn line is an error that names the line, because a baseline
+// with missing rows would let a regression pass.
+absl::StatusOr<std::vector<Row>> ParseRowsStrictly(const std::string& text,
+                                                   const std::string& name) {
+  std::vector<Row> rows;
+  RETURN_IF_ERROR(ForEachRecord(
+      text, name,
+      [&rows](const std::string& record, JsonReader* reader) -> absl::Status {
+        if (record != "row") return absl::OkStatus();
+        Row row;
+        RETURN_IF_ERROR(reader->Read(&row));
+        if (row.job_id().empty()) {
+          return absl::InvalidArgumentError("a row has no job_id");
+        }
+        rows.push_back(std::move(row));
+        return absl::OkStatus();
+      }));
+  return rows;
+}
+
+}  // namespace
+
+RowsByJob LastAttempts(const std::vector<Row>& rows) {
+  std::map<std::pair<std::string, int>, const Row*> last;
+  for (const Row& row : rows) {
+    const Row*& kept = last[{row.job_id(), row.run_index()}];
+    if (kept == nullptr || row.attempt() >= kept->attempt()) kept = &row;
+  }
+  RowsByJob by_job;
+  for (const auto& entry : last) {
+    by_job[entry.first.first].push_back(*entry.second);
+  }
+  return by_job;
+}
+
+std::string BaselineStore::PathOf(const std::string& profile,
+                                  const std::string& kind) const {
+  return JoinPath(folder_, absl::StrCat(profile, ".", kind));
+}
+
+absl::StatusOr<std::vector<std::string>> BaselineStore::Profiles() const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   ListFiles(folder_, "", false));
+  std::set<std::string> profiles;
+  for (const std::string& path : paths) {
+    absl::string_view name = path;
+    name.remove_prefix(path.size() - BaseName(path).size());
+    for (const char* kind : kKinds) {
+      if (absl::ConsumeSuffix(&name, absl::StrCat(".", kind))) {
+        profiles.insert(std::string(name));
+        break;
+      }
+    }
+  }
+  return std::vector<std::string>(profiles.begin(), profiles.end());
+}
+
+absl::StatusOr<absl::optional<MetricsFile>> BaselineStore::ReadFlat(
+    const std::string& profile, const std::string& kind) const {
+  const std::string path = PathOf(profile, kind);
+  if (!IsFile(path)) return absl::optional<MetricsFile>();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  ASSIGN_OR_RETURN(MetricsFile file, ParseMetrics(text, path));
+  if (file.machine_profile != profile) {
+    return WrongProfile(path, file.machine_profile, profile);
+  }
+  return absl::optional<MetricsFile>(std::move(file));
+}
+
+absl::StatusOr<absl::optional<MetricsFile>> BaselineStore::ReadMetrics(
+    const std::string& profile) const {
+  return ReadFlat(profile, "metrics.json");
+}
+
+absl::StatusOr<absl::optional<MetricsFile>> BaselineStore::ReadEval(
+    const std::string& profile) const {
+  return ReadFlat(profile, "eval.json");
+}
+
+absl::StatusOr<absl::optional<RowsByJob>> BaselineStore::ReadRows(
+    const std::string& profile) const {
+  const std::string path = PathOf(profile, "rows.jsonl");
+  if (!IsFile(path)) return absl::optional<RowsByJob>();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::vector<Row> rows, ParseRowsStrictly(text, path));
+  if (rows.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": has no row"));
+  }
+  for (const Row& row : rows) {
+    if (row.machine_profile() != profile) {
+      return WrongProfile(path, row.machine_profile(), profile);
+    }
+  }
+  return absl::optional<RowsByJob>(LastAttempts(rows));
+}
+
+absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(
+    const std::string& profile) const {
+  std::vector<Calibration> calibrations;
+  const std::string path = PathOf(profile, "calibration.jsonl");
+  if (!IsFile(path)) return calibrations;
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  RETURN_IF_ERROR(ForEachRecord(
+      text, path,
+      [&](const std::string& record, JsonReader* reader) -> absl::Status {
+        if (record != "calibration") return absl::OkStatus();
+        Calibration calibration;
+        RETURN_IF_ERROR(reader->Read(&calibration));
+        if (calibration.machine_profile() != profile) {
+          return absl::InvalidArgumentError("a calibration of another machine");
+        }
+        calibrations.push_back(std::move(calibration));
+        return absl::OkStatus();
+      }));
+  return calibrations;
+}
+
+std::map<std::string, double> FloorsOf(
+    const std::vector<Calibration>& calibrations) {
+  std::map<std::string, double> floors;
+  for (const Calibration& calibration : calibrations) {
+    floors[calibration.job_id()] = calibration.has_floor_percent()
+                                       ? calibration.floor_percent()
+                                       : kNothingSeen;
+  }
+  return floors;
+}
+
+namespace {
+
+// Git takes milliseconds; a broken network mount must not hang the gate.
+constexpr absl::Duration kGitLimit = absl::Seconds(10);
+
+// "metrics.json" at a time -> "metrics.20260102T030405.678Z.json".
+std::string Stamped(const std::string& kind, absl::Time now) {
+  const size_t dot = kind.rfind('.');
+  return absl::StrCat(
+      kind.substr(0, dot), ".",
+      absl::FormatTime("%Y%m%dT%H%M%E3SZ", now, absl::UTCTimeZone()),
+      kind.substr(dot));
+}
+
+absl::Status AppendUpdate(const std::string& path,
+                          const BaselineUpdate& update) {
+  std::string text;
+  if (IsFile(path)) {
+    ASSIGN_OR_RETURN(text, ReadFile(path));
+    if (!text.empty() && text.back() != '\n') text += '\n';
+  }
+  AppendRecord(update, &text);
+  return WriteFileAtomically(path, text);
+}
+
+}  // namespace
+
+Checkout ReadCheckout(const std::string& folder) {
+  std::string existing = folder.empty() ? "." : folder;
+  while (!IsFolder(existing) && existing != "." && existing != "/") {
+    existing = ParentFolder(existing);
+  }
+  const GitState state = ReadGitState(existing);
+  Checkout checkout;
+  checkout.git.set_revision(state.revision);
+  if (state.dirty.has_value()) checkout.git.set_dirty(*state.dirty);
+  const absl::StatusOr<std::string> branch = RunCommand(
+      {"git", "-C", existing, "symbolic-ref", "--short", "-q", "HEAD"},
+      kGitLimit);
+  if (branch.ok()) {
+    checkout.branch = std::string(absl::StripAsciiWhitespace(*branch));
+  }
+  return checkout;
+}
+
+absl::Status MayUpdate(const Checkout& checkout,
+                       const std::string& maintainer_reason) {
+  if (!maintainer_reason.empty()) return absl::OkStatus();
+  constexpr char kRemedy[] =
+      "; baselines are updated on branch main of a clean checkout, or with "
+      "--i-am-a-maintainer=REASON";
+  if (checkout.git.revision().empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--update-baseline: the folder is in no git checkout", kRemedy));
+  }
+  if (checkout.branch != "main") {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--update-baseline: the checkout is on ",
+        checkout.branch.empty() ? std::string("no branch")
+                                : absl::StrCat("branch ", checkout.branch),
+        kRemedy));
+  }
+  if (!checkout.git.has_dirty() || checkout.git.dirty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--update-baseline: the checkout has changes that are not committed",
+        kRemedy));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<BaselineUpdate>> UpdateBaselines(
+    const std::string& folder, const std::vector<NewBaseline>& baselines,
+    const Checkout& checkout, const std::string& maintainer_reason,
+    absl::Time now) {
+  RETURN_IF_ERROR(MakeFolder(folder));
+  std::vector<BaselineUpdate> updates;
+  for (const NewBaseline& baseline : baselines) {
+    const std::string name =
+        absl::StrCat(baseline.machine_profile, ".", baseline.kind);
+    const std::string path = JoinPath(folder, name);
+    BaselineUpdate update;
+    update.set_machine_profile(baseline.machine_profile);
+    update.set_file(name);
+    update.set_updated_at(
+        absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", now, absl::UTCTimeZone()));
+    *update.mutable_git() = checkout.git;
+    update.set_branch(checkout.branch);
+    update.set_maintainer_reason(maintainer_reason);
+    if (IsFile(path)) {
+      ASSIGN_OR_RETURN(const std::string old, ReadFile(path));
+      RETURN_IF_ERROR(MakeFolder(JoinPath(folder, "history")));
+      update.set_replaced(absl::StrCat("history/", baseline.machine_profile,
+                                       ".", Stamped(baseline.kind, now)));
+      RETURN_IF_ERROR(
+          WriteFileAtomically(JoinPath(folder, update.replaced()), old));
+    }
+    RETURN_IF_ERROR(WriteFileAtomically(path, baseline.content));
+    RETURN_IF_ERROR(AppendUpdate(
+        JoinPath(folder,
+                 absl::StrCat(baseline.machine_profile, ".updates.jsonl")),
+        update));
+    updates.push_back(update);
+  }
+  return updates;
+}
+
+}  // namespace feedrate

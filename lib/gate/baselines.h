@@ -1,0 +1,116 @@
+// Metrics files, and the stored baselines of machines: reading and replacing
+// them.
+#ifndef FEEDRATE_LIB_GATE_BASELINES_H_
+#define FEEDRATE_LIB_GATE_BASELINES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+// Numbers by name. Names of nested fields are joined with dots, as in
+// `loader.startup_s`.
+using Metrics = std::map<std::string, double>;
+
+// A file such as `<machine_profile>.metrics.json`.
+struct MetricsFile {
+  std::string machine_profile;
+  Metrics metrics;
+};
+
+// Parses one JSON object with `machine_profile` and numbers, also in nested
+// objects. Ignores other values (strings, booleans). InvalidArgument, with
+// `name` and the reason: not an object, no profile, truncated, an invalid
+// number, or no number at all.
+absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
+                                         const std::string& name);
+
+// Every numeric field of the rows: the median over the `ok` rows that have it.
+Metrics MetricsOfRows(const std::vector<Row>& rows);
+
+// Rows by job id, with only the last attempt of each run.
+using RowsByJob = std::map<std::string, std::vector<Row>>;
+
+RowsByJob LastAttempts(const std::vector<Row>& rows);
+
+// A folder with `<machine_profile>.metrics.json`, `.eval.json`, `.rows.jsonl`
+// and `.calibration.jsonl`. Reading changes nothing. A file that is corrupt,
+// truncated, empty, or of another machine than its name says is an
+// InvalidArgument error with the reason.
+class BaselineStore {
+ public:
+  explicit BaselineStore(std::string folder) : folder_(std::move(folder)) {}
+
+  // Machines that have any baseline, sorted. NotFound if the folder does not
+  // exist.
+  absl::StatusOr<std::vector<std::string>> Profiles() const;
+
+  // Absent if there is no such file.
+  absl::StatusOr<absl::optional<MetricsFile>> ReadMetrics(
+      const std::string& profile) const;
+  absl::StatusOr<absl::optional<MetricsFile>> ReadEval(
+      const std::string& profile) const;
+  absl::StatusOr<absl::optional<RowsByJob>> ReadRows(
+      const std::string& profile) const;
+  // Empty if there is no such file.
+  absl::StatusOr<std::vector<Calibration>> ReadCalibrations(
+      const std::string& profile) const;
+
+  // `FOLDER/<profile>.<kind>`, such as kind "metrics.json".
+  std::string PathOf(const std::string& profile, const std::string& kind) const;
+  const std::string& folder() const { return folder_; }
+
+ private:
+  absl::StatusOr<absl::optional<MetricsFile>> ReadFlat(
+      const std::string& profile, const std::string& kind) const;
+
+  const std::string folder_;
+};
+
+// Smallest detectable change in percent, by job id. A job whose calibration
+// detected nothing has a floor that no change exceeds.
+std::map<std::string, double> FloorsOf(
+    const std::vector<Calibration>& calibrations);
+
+// The git checkout of a baseline folder, which decides whether it may be
+// updated.
+struct Checkout {
+  std::string branch;
+  Git git;
+};
+
+// Reads the checkout that contains `folder` or, if that does not exist yet, its
+// nearest existing parent. All fields are empty outside of a checkout.
+Checkout ReadCheckout(const std::string& folder);
+
+// OK on branch main of a clean checkout, or if a reason is given. Otherwise
+// FailedPrecondition says why not.
+absl::Status MayUpdate(const Checkout& checkout,
+                       const std::string& maintainer_reason);
+
+struct NewBaseline {
+  std::string machine_profile;
+  // Such as "metrics.json".
+  std::string kind;
+  std::string content;
+};
+
+// Writes each baseline atomically. Keeps the replaced files in
+// `FOLDER/history/`, and appends a line to `<profile>.updates.jsonl`. Returns
+// these lines. REQUIRES: MayUpdate is OK.
+absl::StatusOr<std::vector<BaselineUpdate>> UpdateBaselines(
+    const std::string& folder, const std::vector<NewBaseline>& baselines,
+    const Checkout& checkout, const std::string& maintainer_reason,
+    absl::Time now);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_BASELINES_H_

@@ -1,0 +1,313 @@
+#include "lib/gate/run_compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/gate/baselines.h"
+#include "lib/gate/history.h"
+#include "lib/records/json.h"
+
+namespace feedrate {
+namespace {
+
+class GateInputTest : public testing::Test {
+ protected:
+  absl::StatusOr<GateInput> Parse(const std::string& text) {
+    return ParseGateInput(
+        text, "in", RunStatistic::kTypical,
+        [this](const std::string& line) { warnings_.push_back(line); });
+  }
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(GateInputTest, KnowsRowsFromMetrics) {
+  const auto rows = Parse(
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\"}\n"
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\",\"pair\":{\"index\":0,"
+      "\"side\":\"a\"}}\n"
+      "{\"schema\":1,\"record\":\"verdict\",\"scope\":\"job\"}\n"
+      "{\"schema\":1,\"record\":\"verdict\",\"scope\":\"suite\"}\n");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->rows.size(), 1);
+  EXPECT_EQ(rows->paired_rows, 1);
+  EXPECT_EQ(rows->verdicts.size(), 1);
+  EXPECT_FALSE(rows->metrics.has_value());
+  const auto metrics =
+      Parse("{\n  \"machine_profile\": \"m\",\n \"x\": 1\n}\n");
+  ASSERT_TRUE(metrics.ok()) << metrics.status();
+  ASSERT_TRUE(metrics->metrics.has_value());
+  EXPECT_EQ(metrics->metrics->metrics.at("x"), 1);
+}
+
+TEST_F(GateInputTest, EmptyIsEmptyAndRubbishIsRefused) {
+  ASSERT_TRUE(Parse("").ok());
+  EXPECT_TRUE(Parse("")->rows.empty());
+  EXPECT_FALSE(Parse("hello\nworld\n").ok());
+  EXPECT_FALSE(Parse("{\"machine_profile\": \"m\",").ok());
+  EXPECT_FALSE(Parse("[1]\n[2]\n").ok());
+}
+
+TEST_F(GateInputTest, ATornLineIsToldAndPassedOver) {
+  const auto rows = Parse(
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\"}\n{\"schema\":1,"
+      "\"rec");
+  ASSERT_TRUE(rows.ok());
+  EXPECT_EQ(rows->rows.size(), 1);
+  EXPECT_EQ(warnings_.size(), 1);
+}
+
+TEST(MetricsTest, ReadsNumbersAtAnyDepth) {
+  const auto file = ParseMetrics(
+      R"({"machine_profile":"m","schema":1,"tokens_per_sec_p50":12.5,)"
+      R"("note":"x","ok":true,"probes":{"copy":80}})",
+      "f");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->machine_profile, "m");
+  EXPECT_EQ(file->metrics.at("tokens_per_sec_p50"), 12.5);
+  EXPECT_EQ(file->metrics.at("probes.copy"), 80);
+  EXPECT_EQ(file->metrics.count("note"), 0);
+}
+
+TEST(MetricsTest, RefusesWhatIsNotWhole) {
+  for (const char* text :
+       {"", "{", "[]", "3", "{\"machine_profile\":\"m\"", "\xff\xfe",
+        "{\"machine_profile\":\"m\"}", "{\"machine_profile\":3,\"x\":1}",
+        "{\"machine_profile\":\"\",\"x\":1}", "{\"x\":1}",
+        "{\"machine_profile\":\"m\",\"x\":null}",
+        "{\"machine_profile\":\"m\",\"x\":NaN}",
+        "{\"machine_profile\":\"m\",\"x\":1e999}"}) {
+    const auto file = ParseMetrics(text, "f.json");
+    EXPECT_FALSE(file.ok()) << text;
+    EXPECT_EQ(file.status().message().substr(0, 7), "f.json:") << text;
+  }
+}
+
+TEST(MetricsTest, RowsGiveMedians) {
+  std::vector<Row> rows(4);
+  for (int i = 0; i < 3; ++i) {
+    rows[i].set_status("ok");
+    rows[i].set_throughput(10 + i);
+    rows[i].mutable_cache()->set_resident_fraction(0.5);
+  }
+  rows[0].set_p90_s(3);
+  rows[3].set_status("failed");
+  rows[3].set_throughput(1);
+  const Metrics metrics = MetricsOfRows(rows);
+  EXPECT_EQ(metrics.at("throughput"), 11);
+  EXPECT_EQ(metrics.at("p90_s"), 3);
+  EXPECT_EQ(metrics.at("cache.resident_fraction"), 0.5);
+  EXPECT_EQ(metrics.count("p99_s"), 0);
+}
+
+class BaselineStoreTest : public testing::Test {
+ protected:
+  BaselineStoreTest()
+      : folder_(absl::StrCat(
+            testing::TempDir(), "/",
+            testing::UnitTest::GetInstance()->current_test_info()->name())),
+        store_(folder_) {
+    EXPECT_TRUE(MakeFolder(folder_).ok());
+  }
+  void Write(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(WriteFileAtomically(folder_ + "/" + name, text).ok());
+  }
+  static std::string RowText(const std::string& profile) {
+    Row row;
+    row.set_job_id("j");
+    row.set_status("ok");
+    row.set_machine_profile(profile);
+    std::string text;
+    AppendRecord(row, &text);
+    return text;
+  }
+  const std::string folder_;
+  const BaselineStore store_;
+};
+
+TEST_F(BaselineStoreTest, ListsMachines) {
+  Write("a.metrics.json", "x");
+  Write("b_2c.rows.jsonl", "x");
+  Write("a.eval.json", "x");
+  Write("c.calibration.jsonl", "x");
+  EXPECT_EQ(*store_.Profiles(), (std::vector<std::string>{"a", "b_2c"}));
+  EXPECT_FALSE(BaselineStore(folder_ + "/none").Profiles().ok());
+}
+
+TEST_F(BaselineStoreTest, WhatIsNotThereIsNone) {
+  EXPECT_FALSE(store_.ReadMetrics("a")->has_value());
+  EXPECT_FALSE(store_.ReadEval("a")->has_value());
+  EXPECT_FALSE(store_.ReadRows("a")->has_value());
+  EXPECT_TRUE(store_.ReadCalibrations("a")->empty());
+}
+
+TEST_F(BaselineStoreTest, RefusesFilesOfAnotherMachine) {
+  Write("a.metrics.json", "{\"machine_profile\":\"b\",\"x\":1}");
+  Write("a.rows.jsonl", RowText("b"));
+  EXPECT_FALSE(store_.ReadMetrics("a").ok());
+  EXPECT_FALSE(store_.ReadRows("a").ok());
+  EXPECT_NE(store_.ReadRows("a").status().message().find("machine \"b\""),
+            std::string::npos);
+}
+
+TEST_F(BaselineStoreTest, RefusesTornTamperedAndEmptyRows) {
+  const std::string good = RowText("a");
+  for (const std::string& text :
+       {std::string(), good.substr(0, good.size() - 5),
+        good + "{\"x\":", good + "rubbish\n", good + good.substr(0, 30) + "\n",
+        std::string("{\"schema\":1,\"record\":\"row\"}\n"),
+        std::string("{\"schema\":99,\"record\":\"row\",\"job_id\":\"j\"}\n"),
+        std::string("{\"schema\":1,\"record\":\"row\",\"job_id\":3}\n")}) {
+    Write("a.rows.jsonl", text);
+    const auto rows = store_.ReadRows("a");
+    EXPECT_FALSE(rows.ok()) << text;
+    EXPECT_EQ(rows.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(*ReadFile(folder_ + "/a.rows.jsonl"), text);
+  }
+  Write("a.rows.jsonl", good);
+  EXPECT_TRUE(store_.ReadRows("a").ok());
+}
+
+TEST_F(BaselineStoreTest, ReadsFloors) {
+  Calibration calibration;
+  calibration.set_job_id("j");
+  calibration.set_machine_profile("a");
+  std::string text;
+  AppendRecord(calibration, &text);
+  calibration.set_job_id("k");
+  calibration.set_floor_percent(3);
+  AppendRecord(calibration, &text);
+  Write("a.calibration.jsonl", text);
+  const auto read = store_.ReadCalibrations("a");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(FloorsOf(*read).at("k"), 3);
+  EXPECT_GE(FloorsOf(*read).at("j"), 1000);
+  Write("b.calibration.jsonl", text);
+  EXPECT_FALSE(store_.ReadCalibrations("b").ok());
+}
+
+TEST(LastAttemptsTest, TheLastAttemptCounts) {
+  std::vector<Row> rows(3);
+  for (Row& row : rows) row.set_job_id("j");
+  rows[0].set_attempt(1);
+  rows[0].set_throughput(5);
+  rows[2].set_run_index(1);
+  const RowsByJob by_job = LastAttempts(rows);
+  ASSERT_EQ(by_job.at("j").size(), 2);
+  EXPECT_EQ(by_job.at("j")[0].throughput(), 5);
+}
+
+Checkout On(const std::string& branch, bool dirty) {
+  Checkout checkout;
+  checkout.branch = branch;
+  checkout.git.set_revision("abc");
+  checkout.git.set_dirty(dirty);
+  return checkout;
+}
+
+TEST(UpdateBaselineTest, OnlyOnMainOfACleanCheckout) {
+  EXPECT_TRUE(MayUpdate(On("main", false), "").ok());
+  EXPECT_FALSE(MayUpdate(On("main", true), "").ok());
+  EXPECT_FALSE(MayUpdate(On("feature", false), "").ok());
+  EXPECT_FALSE(MayUpdate(On("", false), "").ok());
+  EXPECT_FALSE(MayUpdate(Checkout(), "").ok());
+  Checkout unknown = On("main", false);
+  unknown.git.clear_dirty();
+  EXPECT_FALSE(MayUpdate(unknown, "").ok());
+  EXPECT_TRUE(MayUpdate(Checkout(), "new machine").ok());
+}
+
+TEST(UpdateBaselineTest, KeepsWhatItReplaced) {
+  const std::string folder = absl::StrCat(testing::TempDir(), "/baselines");
+  const absl::Time now = absl::FromUnixSeconds(1767323045);
+  const std::vector<NewBaseline> first = {{"m", "metrics.json", "one\n"}};
+  auto updates = UpdateBaselines(folder, first, On("main", false), "", now);
+  ASSERT_TRUE(updates.ok()) << updates.status();
+  EXPECT_EQ((*updates)[0].replaced(), "");
+  const std::vector<NewBaseline> second = {{"m", "metrics.json", "two\n"}};
+  updates = UpdateBaselines(folder, second, On("x", true), "why", now);
+  ASSERT_TRUE(updates.ok()) << updates.status();
+  EXPECT_EQ((*updates)[0].maintainer_reason(), "why");
+  EXPECT_EQ((*updates)[0].replaced(),
+            "history/m.metrics.20260102T030405.000Z.json");
+  EXPECT_EQ(*ReadFile(folder + "/m.metrics.json"), "two\n");
+  EXPECT_EQ(*ReadFile(folder + "/" + (*updates)[0].replaced()), "one\n");
+  const std::string log = *ReadFile(folder + "/m.updates.jsonl");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2);
+}
+
+HistoryEntry Entry(int number, double seconds, int runs, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(0, 0.01);
+  HistoryEntry entry;
+  entry.revision = absl::StrCat("rev", number);
+  for (int run = 0; run < runs; ++run) {
+    Row row;
+    row.set_job_id("job");
+    row.set_transform("Flip");
+    row.set_library("opencv");
+    row.set_mode("micro");
+    row.set_device("cpu");
+    row.set_status("ok");
+    row.set_machine_profile("m");
+    row.add_samples_s(seconds * std::exp(noise(random)));
+    entry.rows.push_back(row);
+  }
+  return entry;
+}
+
+TEST(HistoryTest, NamesTheCommitsAroundAStep) {
+  std::vector<HistoryEntry> entries;
+  for (int i = 0; i < 40; ++i) {
+    entries.push_back(Entry(i, i < 20 || i >= 32 ? 1 : 1.06, 3, i));
+  }
+  entries[7].rows[0].set_samples_s(0, 9);
+  const std::vector<ChangePoint> points = FindChangePoints(entries, {});
+  ASSERT_EQ(points.size(), 2);
+  EXPECT_EQ(points[0].before(), "rev19");
+  EXPECT_EQ(points[0].after(), "rev20");
+  EXPECT_NEAR(points[0].percent(), 6, 1);
+  EXPECT_EQ(points[0].gone_at(), "rev32");
+  EXPECT_EQ(points[0].job(), "opencv Flip");
+  const std::string text = HistoryText(points, entries, {});
+  EXPECT_NE(text.find("after rev19, at the latest in rev20"),
+            std::string::npos);
+  EXPECT_NE(text.find("went away in rev32"), std::string::npos);
+  EXPECT_NE(text.find("2 changes in 1 job"), std::string::npos);
+}
+
+TEST(HistoryTest, ReadsFilesInTheOrderOfTheirTimes) {
+  const std::string folder = testing::TempDir();
+  std::vector<std::string> paths;
+  for (const int number : {2, 1}) {
+    Env env;
+    env.mutable_git()->set_revision(absl::StrCat("r", number));
+    Row row;
+    row.set_job_id("j");
+    row.set_status("ok");
+    row.set_started_at(absl::StrCat("2026-01-0", number, "T00:00:00Z"));
+    std::string text;
+    AppendRecord(env, &text);
+    AppendRecord(row, &text);
+    paths.push_back(absl::StrCat(folder, "/h", number, ".jsonl"));
+    ASSERT_TRUE(WriteFileAtomically(paths.back(), text + "broken\n").ok());
+  }
+  std::vector<std::string> warnings;
+  const auto entries = ReadHistory(
+      paths, [&](const std::string& text) { warnings.push_back(text); });
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  ASSERT_EQ(entries->size(), 2);
+  EXPECT_EQ((*entries)[0].revision, "r1");
+  EXPECT_EQ((*entries)[1].revision, "r2");
+  EXPECT_EQ(warnings.size(), 2);
+  EXPECT_FALSE(
+      ReadHistory({folder + "/none.jsonl"}, [](const std::string&) {}).ok());
+}
+
+}  // namespace
+}  // namespace feedrate

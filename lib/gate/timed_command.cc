@@ -1,0 +1,280 @@
+#include "lib/gate/timed_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lib/base/injected_slowdown.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kErrorTail = 4096;
+// Exit code of a child that could not start its program, as in shells.
+constexpr int kCannotStart = 127;
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+absl::Status SystemError(const char* what) {
+  return absl::InternalError(
+      absl::StrCat("cannot ", what, ": ", std::strerror(errno)));
+}
+
+// All that exec needs, prepared before fork, because nothing may be allocated
+// after it.
+struct Image {
+  std::vector<std::string> words;
+  std::vector<char*> argv;
+  std::vector<std::string> variables;
+  std::vector<char*> env;
+};
+
+absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
+  Image image;
+  if (spec.shell.empty()) {
+    ASSIGN_OR_RETURN(image.words, SplitCommand(spec.command));
+    if (image.words.empty()) {
+      return absl::InvalidArgumentError("the command is empty");
+    }
+  } else {
+    image.words = {spec.shell, "-c", spec.command};
+  }
+  for (std::string& word : image.words) image.argv.push_back(&word[0]);
+  image.argv.push_back(nullptr);
+  image.variables = spec.variables;
+  for (std::string& text : image.variables) image.env.push_back(&text[0]);
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string name(
+        *variable, std::find(*variable, *variable + strlen(*variable), '='));
+    const bool is_replaced =
+        std::any_of(spec.variables.begin(), spec.variables.end(),
+                    [&name](const std::string& text) {
+                      return text.compare(0, name.size() + 1, name + "=") == 0;
+                    });
+    if (!is_replaced) image.env.push_back(*variable);
+  }
+  image.env.push_back(nullptr);
+  return image;
+}
+
+[[noreturn]] void Exec(const Image& image) {
+  execvpe(image.argv[0], image.argv.data(), image.env.data());
+  const char text[] = "cannot start the command\n";
+  [[maybe_unused]] const ssize_t written = write(2, text, sizeof(text) - 1);
+  _exit(kCannotStart);
+}
+
+// Runs the command as a child of this process and adds the busy loop.
+[[noreturn]] void ExecAndBurn(const Image& image, double percent) {
+  const Clock::time_point start = Clock::now();
+  const pid_t pid = fork();
+  if (pid == 0) Exec(image);
+  int status = 0;
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  InjectedSlowdown(percent).Burn(Since(start));
+  if (pid > 0 && WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+  }
+  _exit(pid < 0 ? kCannotStart : WEXITSTATUS(status));
+}
+
+[[noreturn]] void BeTheChild(const TimedCommand& spec, const Image& image,
+                             int out_fd, int error_fd) {
+  setpgid(0, 0);
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) signal(number, SIG_DFL);
+  const int null = open("/dev/null", O_RDWR);
+  dup2(null, 0);
+  dup2(out_fd >= 0 ? out_fd : null, 1);
+  dup2(error_fd, 2);
+  if (!spec.cpus.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : spec.cpus) CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof(set), &set);
+  }
+  if (spec.burn_percent > 0) ExecAndBurn(image, spec.burn_percent);
+  Exec(image);
+}
+
+// Appends what can be read. False at the end of the stream.
+bool ReadSome(int fd, std::string* text) {
+  char buffer[65536];
+  const ssize_t got = read(fd, buffer, sizeof(buffer));
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  text->append(buffer, got);
+  return got > 0;
+}
+
+void CutToTail(std::string* text) {
+  if (text->size() > 2 * kErrorTail) {
+    text->erase(0, text->size() - kErrorTail);
+  }
+}
+
+// Reads both pipes until the process ends, its time is up, or it is stopped.
+void Attend(const TimedCommand& spec, pid_t pid, int pid_fd, int out_fd,
+            int error_fd, Clock::time_point start, TimedCommandResult* result) {
+  bool is_killed = false;
+  while (true) {
+    pollfd wanted[3] = {
+        {pid_fd, POLLIN, 0}, {out_fd, POLLIN, 0}, {error_fd, POLLIN, 0}};
+    poll(wanted, 3, 50);
+    if (wanted[0].revents != 0) return;
+    if (wanted[1].revents != 0 && !ReadSome(out_fd, &result->output)) {
+      out_fd = -1;
+    }
+    if (wanted[2].revents != 0 && !ReadSome(error_fd, &result->error_tail)) {
+      error_fd = -1;
+    }
+    CutToTail(&result->error_tail);
+    if (is_killed) continue;
+    result->stopped = spec.is_stopped && spec.is_stopped();
+    result->timed_out = spec.timeout_s > 0 && Since(start) > spec.timeout_s;
+    if (result->stopped || result->timed_out) {
+      kill(-pid, SIGKILL);
+      is_killed = true;
+    }
+  }
+}
+
+// The signal that ended the process or, as shells report it, the command that
+// the shell ran.
+int SignalOf(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return WTERMSIG(wait_status);
+  const int code = WEXITSTATUS(wait_status);
+  return code > 128 && code < 128 + 32 ? code - 128 : 0;
+}
+
+// Reads what was still in a pipe when the process ended.
+void Drain(int fd, std::string* text) {
+  if (fd < 0) return;
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  size_t before;
+  do {
+    before = text->size();
+    ReadSome(fd, text);
+  } while (text->size() > before);
+}
+
+}  // namespace
+
+std::string TimedCommandResult::Status() const {
+  if (timed_out) return "timeout";
+  if (SignalOf(wait_status) != 0) return "crashed";
+  return wait_status == 0 ? "ok" : "failed";
+}
+
+std::string TimedCommandResult::Reason() const {
+  if (ok()) return "";
+  std::string reason;
+  if (timed_out) {
+    reason = absl::StrCat("killed after ", wall_s, " s");
+  } else if (const int number = SignalOf(wait_status); number != 0) {
+    reason =
+        absl::StrCat("killed by signal ", number, " (", strsignal(number), ")");
+  } else {
+    reason = absl::StrCat("exit code ", WEXITSTATUS(wait_status));
+  }
+  const std::vector<std::string> lines =
+      absl::StrSplit(error_tail, '\n', absl::SkipWhitespace());
+  if (!lines.empty()) absl::StrAppend(&reason, ": ", lines.back());
+  return reason;
+}
+
+absl::StatusOr<std::vector<std::string>> SplitCommand(
+    const std::string& command) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
+      word += command[++i];
+      in_word = true;
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (in_word) words.push_back(word);
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a quote is not closed in: ", command));
+  }
+  if (in_word) words.push_back(word);
+  return words;
+}
+
+absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
+  ASSIGN_OR_RETURN(const Image image, ImageOf(spec));
+  int out[2] = {-1, -1};
+  int error[2] = {-1, -1};
+  if (spec.capture_output && pipe2(out, O_CLOEXEC) != 0) {
+    return SystemError("make a pipe");
+  }
+  if (pipe2(error, O_CLOEXEC) != 0) return SystemError("make a pipe");
+  const Clock::time_point start = Clock::now();
+  const pid_t pid = fork();
+  if (pid == 0) BeTheChild(spec, image, out[1], error[1]);
+  if (out[1] >= 0) close(out[1]);
+  close(error[1]);
+  if (pid < 0) return SystemError("start a process");
+  setpgid(pid, pid);
+  const int pid_fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (pid_fd < 0) {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    return SystemError("watch a process (Linux 5.3 or newer is needed)");
+  }
+  TimedCommandResult result;
+  Attend(spec, pid, pid_fd, out[0], error[0], start, &result);
+  result.wall_s = Since(start);
+  rusage usage = {};
+  while (wait4(pid, &result.wait_status, 0, &usage) < 0 && errno == EINTR) {
+    continue;
+  }
+  result.rss_peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  // Processes that it left behind would disturb the next run.
+  kill(-pid, SIGKILL);
+  Drain(out[0], &result.output);
+  Drain(error[0], &result.error_tail);
+  close(pid_fd);
+  if (out[0] >= 0) close(out[0]);
+  close(error[0]);
+  return result;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,66 @@
+// Runs a command in a process of its own: pinned to processors, timed, with a
+// time limit.
+#ifndef FEEDRATE_LIB_GATE_TIMED_COMMAND_H_
+#define FEEDRATE_LIB_GATE_TIMED_COMMAND_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace feedrate {
+
+struct TimedCommand {
+  std::string command;
+  // Runs the command as `shell -c command`. Empty: no shell; the command is
+  // split into words at spaces outside of quotes (see SplitCommand).
+  std::string shell = "/bin/sh";
+  // Processors that the command may use. Empty: the same as this process.
+  std::vector<int> cpus;
+  // Kills the command after this many seconds. 0: never.
+  double timeout_s = 0;
+  // If false, standard output goes to /dev/null, so that this process need not
+  // read it.
+  bool capture_output = true;
+  // Runs a busy loop for this share of the command's time, after its end and
+  // before the clock stops.
+  double burn_percent = 0;
+  // Additional environment variables, as `NAME=value`.
+  std::vector<std::string> variables;
+  // Called regularly; true kills the command.
+  std::function<bool()> is_stopped;
+};
+
+struct TimedCommandResult {
+  double wall_s = 0;
+  std::string output;
+  // The end of its standard error.
+  std::string error_tail;
+  // The status from wait(2).
+  int wait_status = 0;
+  bool timed_out = false;
+  bool stopped = false;
+  int64_t rss_peak_bytes = 0;
+
+  bool ok() const { return wait_status == 0 && !timed_out && !stopped; }
+  // `failed` (exit code), `crashed` (signal), `timeout`, or `ok`.
+  std::string Status() const;
+  // Such as "exit code 3" or "killed by signal 11 (Segmentation fault)", with
+  // the last line of standard error. Empty when ok.
+  std::string Reason() const;
+};
+
+// Runs the command in its own process group, and kills what it leaves behind.
+// Standard input is empty. Fails only when the command cannot be started.
+absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec);
+
+// Splits a command line into words. Supports single and double quotes and
+// backslashes as in a shell, nothing else. InvalidArgument on an open quote.
+absl::StatusOr<std::vector<std::string>> SplitCommand(
+    const std::string& command);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_TIMED_COMMAND_H_

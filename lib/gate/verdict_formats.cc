@@ -1,0 +1,520 @@
+#include "lib/gate/verdict_formats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "lib/base/text.h"
+#include "lib/base/tool_info.h"
+#include "lib/draw/text.h"
+#include "lib/records/json.h"
+#include "lib/stats/paired_design.h"
+
+namespace feedrate {
+namespace {
+
+int Rank(const std::string& verdict) {
+  const char* order[] = {"slower", "cannot_tell", "invalid", "faster", "same"};
+  for (int i = 0; i < 5; ++i) {
+    if (verdict == order[i]) return i;
+  }
+  return 5;
+}
+
+std::string Words(const std::string& verdict) {
+  return verdict == "cannot_tell" ? "cannot tell" : verdict;
+}
+
+// Such as "+3.12%" or, for rules, "1.2 → 1.5". Empty without an effect.
+std::string ChangeText(const Verdict& verdict) {
+  if (!verdict.has_effect()) return "";
+  const Effect& effect = verdict.effect();
+  if (verdict.mode() == "paired") {
+    return absl::StrFormat("%+.2f%%", effect.percent());
+  }
+  return absl::StrFormat("%.4g → %.4g", effect.a(), effect.b());
+}
+
+std::string IntervalText(const Verdict& verdict) {
+  if (!verdict.has_effect() || verdict.effect().confidence() == 0) return "";
+  return absl::StrFormat("%+.2f%% … %+.2f%%", verdict.effect().low_percent(),
+                         verdict.effect().high_percent());
+}
+
+std::string SureText(const Verdict& verdict) {
+  return verdict.has_p_value() ? absl::StrFormat("%.1g", verdict.p_value())
+                               : "";
+}
+
+std::string PairsLine(const Verdict& verdict) {
+  return Sparkline(std::vector<double>(verdict.pair_percent().begin(),
+                                       verdict.pair_percent().end()));
+}
+
+std::string FloorText(const Verdict& verdict) {
+  return verdict.has_floor_percent()
+             ? absl::StrFormat("%.1f%%", verdict.floor_percent())
+             : "";
+}
+
+Table JobTable(const std::vector<Verdict>& jobs) {
+  Table table(
+      {"job", "verdict", "change", "99% interval", "p", "sees", "pairs", "",
+       "why"},
+      {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft, Align::kRight,
+       Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
+  for (const Verdict& job : jobs) {
+    table.AddRow({job.job(), Words(job.verdict()), ChangeText(job),
+                  IntervalText(job), SureText(job), FloorText(job),
+                  absl::StrCat(job.pairs()), PairsLine(job),
+                  absl::StrJoin(job.codes(), ", ")});
+  }
+  return table;
+}
+
+std::vector<Verdict> Only(const std::vector<Verdict>& jobs, bool same) {
+  std::vector<Verdict> kept;
+  for (const Verdict& job : jobs) {
+    // Warnings are shown even though nothing got slower.
+    const bool is_plain = job.verdict() == "same" && job.codes().empty();
+    if (is_plain == same) kept.push_back(job);
+  }
+  return kept;
+}
+
+std::string Details(const std::vector<Verdict>& jobs, bool markdown) {
+  std::string text;
+  for (const Verdict& job : jobs) {
+    if (job.verdict() == "same" && job.codes().empty()) continue;
+    if (markdown) {
+      absl::StrAppend(&text, "- **", job.job(), "** ", Words(job.verdict()),
+                      ": ", job.reason(), "\n");
+      if (!job.command().empty()) {
+        absl::StrAppend(&text, "  ```\n  ", job.command(), "\n  ```\n");
+      }
+    } else {
+      absl::StrAppend(&text, job.job(), ": ", job.reason(), "\n");
+      if (!job.command().empty()) {
+        absl::StrAppend(&text, "  again: ", job.command(), "\n");
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string CountsText(const VerdictCounts& counts) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](int64_t count, const char* word) {
+    if (count > 0) parts.push_back(absl::StrCat(count, " ", word));
+  };
+  add(counts.slower(), "slower");
+  add(counts.cannot_tell(), "cannot tell");
+  add(counts.invalid(), "invalid");
+  add(counts.faster(), "faster");
+  add(counts.same(), "same");
+  return parts.empty() ? "no jobs" : absl::StrJoin(parts, ", ");
+}
+
+std::vector<Verdict> WorstFirst(std::vector<Verdict> jobs) {
+  std::stable_sort(
+      jobs.begin(), jobs.end(), [](const Verdict& a, const Verdict& b) {
+        const int rank_a = Rank(a.verdict());
+        const int rank_b = Rank(b.verdict());
+        if (rank_a != rank_b) return rank_a < rank_b;
+        return std::abs(a.effect().percent()) > std::abs(b.effect().percent());
+      });
+  return jobs;
+}
+
+std::string VerdictText(const std::vector<Verdict>& jobs, const Verdict& suite,
+                        int limit) {
+  const std::vector<Verdict> sorted = WorstFirst(jobs);
+  std::vector<Verdict> shown = Only(sorted, false);
+  const std::vector<Verdict> same = Only(sorted, true);
+  const size_t most = limit == 0 ? same.size() : limit;
+  for (size_t i = 0; i < std::min(most, same.size()); ++i) {
+    shown.push_back(same[i]);
+  }
+  std::string text = shown.empty() ? "" : JobTable(shown).ToText();
+  if (same.size() > most) {
+    absl::StrAppend(&text, "… and ", same.size() - most,
+                    " more are the same\n");
+  }
+  absl::StrAppend(&text, "\n", CountsText(suite.counts()), ": ", suite.reason(),
+                  "\n");
+  if (suite.has_level()) {
+    absl::StrAppendFormat(&text,
+                          "Each job is called wrongly at most once in %.0f "
+                          "clean runs.\n",
+                          1 / suite.level());
+  }
+  const std::string details = Details(sorted, false);
+  if (!details.empty()) absl::StrAppend(&text, "\n", details);
+  return text;
+}
+
+std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
+                            const Verdict& suite) {
+  const std::vector<Verdict> sorted = WorstFirst(jobs);
+  const std::vector<Verdict> shown = Only(sorted, false);
+  const std::vector<Verdict> same = Only(sorted, true);
+  const bool good = suite.exit_code() == 0;
+  std::string text = absl::StrCat(
+      "### ", good ? "✅" : "❌", " Performance: ", CountsText(suite.counts()),
+      "\n\n", suite.reason(), suite.machine_profile().empty() ? "" : " on `",
+      suite.machine_profile(), suite.machine_profile().empty() ? "" : "`",
+      ".\n");
+  if (!shown.empty()) {
+    absl::StrAppend(&text, "\n", JobTable(shown).ToMarkdown(), "\n",
+                    Details(sorted, true));
+  }
+  if (!same.empty()) {
+    absl::StrAppend(&text, "\n<details><summary>", same.size(),
+                    same.size() == 1 ? " job is" : " jobs are",
+                    " the same</summary>\n\n", JobTable(same).ToMarkdown(),
+                    "\n</details>\n");
+  }
+  return text;
+}
+
+namespace {
+
+double Percent(double log) { return 100 * std::expm1(log); }
+
+std::string PairsText(const PairedJob& job) {
+  Table table({"pair", "stage", "first", "A", "B", "change"},
+              {Align::kRight, Align::kRight, Align::kLeft, Align::kRight,
+               Align::kRight, Align::kRight});
+  for (const auto& entry : job.pairs) {
+    const RunPair& pair = entry.second;
+    const bool whole = pair.IsWhole();
+    table.AddRow({absl::StrCat(entry.first), absl::StrCat(pair.stage),
+                  pair.a.rows > 0 && pair.a.position == 0 ? "A" : "B",
+                  pair.a.rows > 0 ? SecondsText(std::exp(pair.a.Log())) : "–",
+                  pair.b.rows > 0 ? SecondsText(std::exp(pair.b.Log())) : "–",
+                  whole ? absl::StrFormat("%+.2f%%",
+                                          Percent(pair.b.Log() - pair.a.Log()))
+                        : "not whole"});
+  }
+  return table.ToText();
+}
+
+std::string LookText(const std::vector<double>& differences,
+                     const PairedDesign& design, int number) {
+  const PairedLook look = LookAt(differences, design, number, true);
+  const double share = ShareOfLook(design, number);
+  std::string text =
+      absl::StrFormat("Look %d, after %d pairs: estimate %+.3f%%", number + 1,
+                      differences.size(), Percent(look.estimate));
+  if (look.interval) {
+    absl::StrAppendFormat(&text, ", 99%% interval %+.3f%% to %+.3f%%",
+                          Percent(look.interval->low),
+                          Percent(look.interval->high));
+  }
+  absl::StrAppendFormat(&text, ", spread of pairs %.2f%%.\n",
+                        100 * look.spread);
+  if (share > 0) {
+    absl::StrAppendFormat(
+        &text,
+        "  Sign-flip test: of all 2^%d ways to swap A and B in these pairs a "
+        "share of %.2g is as far out on this side; the look may spend %.2g.\n",
+        differences.size(), look.p_value / 2, share);
+  } else {
+    absl::StrAppendFormat(
+        &text,
+        "  So few pairs cannot prove a change: not even equal signs "
+        "throughout (a share of %.2g) would be enough. It can only clear.\n",
+        SmallestSignFlipPValue(static_cast<int>(differences.size())));
+  }
+  absl::StrAppendFormat(&text, "  -> %s%s\n", PairedVerdictName(look.verdict),
+                        look.is_small_change
+                            ? " (proved, but less than half of what is of "
+                              "interest)"
+                            : "");
+  return text;
+}
+
+}  // namespace
+
+std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
+                         const PairedOptions& options, const Verdict& verdict) {
+  std::string text =
+      absl::StrCat(job.label, " (", job.job_id, ") on ", job.machine_profile,
+                   "\n\n", PairsText(job), "\n");
+  const std::vector<double> differences = job.Differences();
+  const PairedDesign design = DesignOf(rows, options);
+  absl::StrAppendFormat(
+      &text,
+      "Level: the smaller of 2e-5 and 0.01 / %d jobs, %.2g for this job in "
+      "either direction and over all looks.\n",
+      JudgedJobs(rows), design.level);
+  const auto floor = options.floor_percent.find(job.job_id);
+  if (floor != options.floor_percent.end()) {
+    absl::StrAppendFormat(&text,
+                          "Calibration: the smallest change seen here is "
+                          "%.1f%%; less is not judged.\n",
+                          floor->second);
+  }
+  absl::StrAppendFormat(
+      &text,
+      "Rule: slower or faster when the test is at most the look's share and "
+      "the estimate at least %g%%; same when the interval is within ±%g%%; "
+      "else go on, and after the last look cannot tell.\n\n",
+      design.interest_percent / 2, design.interest_percent);
+  for (int i = 0; i < static_cast<int>(design.looks.size()); ++i) {
+    const bool is_last = job.LastStage() == i;
+    const size_t count =
+        is_last ? differences.size()
+                : std::min<size_t>(design.looks[i], differences.size());
+    if (count == 0) break;
+    text +=
+        LookText({differences.begin(), differences.begin() + count}, design, i);
+    if (is_last) break;
+  }
+  absl::StrAppend(&text, "\nVerdict: ", verdict.verdict(), ": ",
+                  verdict.reason(), "\n");
+  if (!verdict.command().empty()) {
+    absl::StrAppend(&text, "Again: ", verdict.command(), "\n");
+  }
+  return text;
+}
+
+std::string ExplainRules(const Verdict& verdict) {
+  Table table({"metric", "baseline", "now", "worse by", "allowed", "result"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight, Align::kLeft});
+  for (const RuleCheck& check : verdict.checks()) {
+    const std::string unit = check.unit() == "%" ? "%" : "";
+    table.AddRow(
+        {check.metric(),
+         check.has_baseline() ? absl::StrFormat("%g", check.baseline()) : "–",
+         check.has_current() ? absl::StrFormat("%g", check.current()) : "–",
+         check.has_worse_by()
+             ? absl::StrFormat("%.4g%s", check.worse_by(), unit)
+             : "–",
+         absl::StrFormat("%g%s", check.allowed(), unit), check.result()});
+  }
+  std::string text =
+      absl::StrCat(verdict.job(), " on ", verdict.machine_profile(), "\n\n",
+                   table.ToText(), "\n");
+  if (verdict.has_floor_percent()) {
+    absl::StrAppendFormat(&text,
+                          "Calibration: the smallest change seen here is "
+                          "%.1f%%; breaches below it are not judged.\n",
+                          verdict.floor_percent());
+  }
+  return absl::StrCat(text, "Verdict: ", verdict.verdict(), ": ",
+                      verdict.reason(), "\n");
+}
+
+namespace {
+
+std::string Message(const std::string& text) {
+  return absl::StrReplaceAll(text,
+                             {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}});
+}
+
+std::string Property(const std::string& text) {
+  return absl::StrReplaceAll(
+      text,
+      {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}, {":", "%3A"}, {",", "%2C"}});
+}
+
+const char* CommandOf(const Verdict& verdict) {
+  if (verdict.verdict() == "slower" || verdict.verdict() == "invalid") {
+    return "error";
+  }
+  return verdict.verdict() == "faster" ? "notice" : "warning";
+}
+
+std::string Line(const char* command, const std::string& title,
+                 const std::string& text) {
+  return absl::StrCat("::", command, " title=", Property(title),
+                      "::", Message(text), "\n");
+}
+
+}  // namespace
+
+std::string VerdictGithub(const std::vector<Verdict>& jobs,
+                          const Verdict& suite) {
+  std::string text;
+  for (const Verdict& job : WorstFirst(jobs)) {
+    if (job.verdict() == "same" && job.codes().empty()) continue;
+    std::string body = absl::StrCat(job.reason());
+    if (!job.command().empty()) {
+      absl::StrAppend(&body, "\nagain: ", job.command());
+    }
+    text +=
+        Line(CommandOf(job), absl::StrCat(job.job(), " ", job.verdict()), body);
+  }
+  const char* command = suite.exit_code() == 0   ? "notice"
+                        : suite.exit_code() == 4 ? "warning"
+                                                 : "error";
+  return text +
+         Line(command, "feedrate",
+              absl::StrCat(CountsText(suite.counts()), ": ", suite.reason()));
+}
+
+namespace {
+
+struct Rule {
+  const char* id;
+  const char* text;
+};
+
+constexpr Rule kRules[] = {
+    {"slower", "The candidate is slower, or a metric is past its tolerance."},
+    {"cannot_tell", "The measurement cannot tell."},
+    {"invalid", "A side did not run, or there is nothing to compare with."},
+    {"faster", "The candidate is faster."},
+    {"warning", "A metric is past a tolerance that only warns."},
+};
+
+std::string RuleOf(const Verdict& job) {
+  return job.verdict() == "same" ? "warning" : job.verdict();
+}
+
+const char* LevelOf(const Verdict& job) {
+  if (job.verdict() == "slower" || job.verdict() == "invalid") return "error";
+  return job.verdict() == "faster" ? "note" : "warning";
+}
+
+std::string Quoted(const std::string& text) {
+  std::string out;
+  AppendJsonString(text, &out);
+  return out;
+}
+
+std::string ResultOf(const Verdict& job) {
+  const std::string text =
+      absl::StrCat(job.job(), ": ", job.verdict(), ": ", job.reason());
+  std::string out = absl::StrCat(
+      "{\"ruleId\":", Quoted(RuleOf(job)), ",\"level\":\"", LevelOf(job),
+      "\",\"message\":{\"text\":", Quoted(text),
+      "},\"locations\":[{\"logicalLocations\":[{\"name\":", Quoted(job.job()),
+      ",\"fullyQualifiedName\":",
+      Quoted(absl::StrCat(job.mode(), "/", job.job_id(), "/", job.job())),
+      ",\"kind\":\"member\"}]}],\"partialFingerprints\":{\"job/v1\":",
+      Quoted(job.job_id().empty() ? job.job() : job.job_id()),
+      "},\"properties\":{\"codes\":[");
+  std::vector<std::string> codes;
+  for (const std::string& code : job.codes()) codes.push_back(Quoted(code));
+  absl::StrAppend(&out, absl::StrJoin(codes, ","), "]");
+  if (job.has_effect()) {
+    absl::StrAppend(&out, ",\"change_percent\":");
+    AppendJsonDouble(job.effect().percent(), &out);
+  }
+  if (!job.command().empty()) {
+    absl::StrAppend(&out, ",\"command\":", Quoted(job.command()));
+  }
+  return absl::StrCat(out, "}}");
+}
+
+}  // namespace
+
+std::string VerdictSarif(const std::vector<Verdict>& jobs,
+                         const Verdict& suite) {
+  std::vector<std::string> rules;
+  for (const Rule& rule : kRules) {
+    rules.push_back(absl::StrCat(
+        "{\"id\":\"", rule.id,
+        "\",\"shortDescription\":{\"text\":", Quoted(rule.text), "}}"));
+  }
+  std::vector<std::string> results;
+  for (const Verdict& job : jobs) {
+    if (job.verdict() == "same" && job.codes().empty()) continue;
+    results.push_back(ResultOf(job));
+  }
+  return absl::StrCat(
+      "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\","
+      "\"version\":\"2.1.0\",\"runs\":[{\"tool\":{\"driver\":{\"name\":"
+      "\"feedrate compare_baseline\",\"version\":\"",
+      kVersion, "\",\"rules\":[", absl::StrJoin(rules, ","),
+      "]}},\"results\":[\n", absl::StrJoin(results, ",\n"),
+      "\n],\"properties\":{\"verdict\":", Quoted(suite.verdict()),
+      ",\"reason\":", Quoted(suite.reason()), "}}]}\n");
+}
+
+namespace {
+
+std::string Element(const char* name, const Verdict& job) {
+  return absl::StrCat("      <", name, " message=\"", XmlText(job.reason()),
+                      "\" type=\"", XmlText(absl::StrJoin(job.codes(), " ")),
+                      "\">", XmlText(job.command()), "</", name, ">\n");
+}
+
+std::string TestCase(const Verdict& job) {
+  // The candidate's seconds, if the verdict is about seconds.
+  const double seconds = job.mode() == "paired" ? job.effect().b() : 0;
+  std::string text = absl::StrFormat(
+      "    <testcase name=\"%s\" classname=\"feedrate.%s\" time=\"%.9f\"",
+      XmlText(job.job()), XmlText(job.mode()), seconds);
+  std::string inner;
+  if (job.verdict() == "slower") inner = Element("failure", job);
+  if (job.verdict() == "invalid") inner = Element("error", job);
+  if (job.verdict() == "cannot_tell") {
+    inner = absl::StrCat("      <skipped message=\"", XmlText(job.reason()),
+                         "\"/>\n");
+  }
+  return inner.empty() ? absl::StrCat(text, "/>\n")
+                       : absl::StrCat(text, ">\n", inner, "    </testcase>\n");
+}
+
+}  // namespace
+
+std::string XmlText(const std::string& text) {
+  std::string out;
+  absl::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t length = Utf8Length(rest);
+    const unsigned char c = rest[0];
+    if (length == 0 || (c < 0x20 && c != '\t' && c != '\n')) {
+      out += "\xEF\xBF\xBD";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\n') {
+      out += "&#10;";
+    } else {
+      absl::StrAppend(&out, rest.substr(0, length));
+    }
+    rest.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out;
+}
+
+std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
+                         const std::string& timestamp) {
+  const VerdictCounts& counts = suite.counts();
+  const std::string numbers =
+      absl::StrCat("tests=\"", jobs.size(), "\" failures=\"", counts.slower(),
+                   "\" errors=\"", counts.invalid(), "\"");
+  std::string text = absl::StrCat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\""
+      "feedrate\" ",
+      numbers, " time=\"0\">\n  <testsuite name=\"compare_baseline\" ", numbers,
+      " skipped=\"", counts.cannot_tell(), "\" time=\"0\" timestamp=\"",
+      timestamp, "\" hostname=\"",
+      XmlText(suite.machine_profile().empty() ? "unknown"
+                                              : suite.machine_profile()),
+      "\">\n    <properties>\n      <property name=\"verdict\" value=\"",
+      XmlText(suite.verdict()),
+      "\"/>\n      <property name=\"reason\" value=\"", XmlText(suite.reason()),
+      "\"/>\n    </properties>\n");
+  for (const Verdict& job : jobs) text += TestCase(job);
+  return absl::StrCat(text, "  </testsuite>\n</testsuites>\n");
+}
+
+}  // namespace feedrate

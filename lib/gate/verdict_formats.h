@@ -1,0 +1,63 @@
+// Verdicts in all output formats: text, Markdown, GitHub annotations, SARIF and
+// JUnit, and explanations of single verdicts.
+#ifndef FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_
+#define FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_
+
+#include <string>
+#include <vector>
+
+#include "lib/gate/paired_rows.h"
+#include "lib/gate/verdicts.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+// Text for people, worst first: a table with the change, its p-value, a
+// sparkline of the pairs, and the reason; then the suite, and the command to
+// run each job again. Shows at most `limit` jobs that are the same; 0: all.
+std::string VerdictText(const std::vector<Verdict>& jobs, const Verdict& suite,
+                        int limit);
+// The same for a comment on a pull request. Jobs that are the same are
+// collapsed.
+std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
+                            const Verdict& suite);
+
+// Sorts verdicts: slower, cannot tell, invalid, faster, same; within each the
+// largest change first. Stable otherwise.
+std::vector<Verdict> WorstFirst(std::vector<Verdict> jobs);
+
+// "3 slower, 1 cannot tell, 20 same".
+std::string CountsText(const VerdictCounts& counts);
+
+// Explains the verdict on a job of a duel: its pairs, each look, what the look
+// could spend, the estimate, the test, and the rule that decided.
+std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
+                         const PairedOptions& options, const Verdict& verdict);
+
+// The same for tolerances: every check with its numbers.
+std::string ExplainRules(const Verdict& verdict);
+
+// Workflow commands of GitHub Actions: an `::error`, `::warning` or `::notice`
+// for each job that is not plainly the same, then one for the suite. Text is
+// escaped, so a job's name cannot start a command.
+std::string VerdictGithub(const std::vector<Verdict>& jobs,
+                          const Verdict& suite);
+
+// SARIF 2.1.0 for code scanning: a result for each job that is not plainly the
+// same. Slower and invalid are errors, cannot tell and warnings of rules are
+// warnings, faster is a note.
+std::string VerdictSarif(const std::vector<Verdict>& jobs,
+                         const Verdict& suite);
+
+// JUnit XML, which CI servers show as tests: a test case per job. Slower is a
+// failure, invalid an error, cannot tell skipped. `timestamp` is RFC 3339
+// without a zone, as the schema requires.
+std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
+                         const std::string& timestamp);
+
+// Escapes text for XML. Characters that XML does not allow become U+FFFD.
+std::string XmlText(const std::string& text);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_

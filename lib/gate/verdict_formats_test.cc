@@ -1,0 +1,181 @@
+#include "lib/gate/verdict_formats.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lib/gate/testing_rows.h"
+#include "lib/gate/verdicts.h"
+#include "simdjson.h"
+
+namespace feedrate {
+namespace {
+
+Verdict Job(const std::string& name, const std::string& word, double percent) {
+  Verdict job;
+  job.set_scope("job");
+  job.set_job(name);
+  job.set_verdict(word);
+  job.set_mode("paired");
+  job.set_reason(name + " reason");
+  job.set_level(2e-5);
+  job.set_p_value(0.25);
+  job.mutable_effect()->set_percent(percent);
+  job.mutable_effect()->set_low_percent(percent - 1);
+  job.mutable_effect()->set_high_percent(percent + 1);
+  job.mutable_effect()->set_confidence(0.99);
+  job.set_command("duel " + name);
+  if (word != "same") job.add_codes("time");
+  return job;
+}
+
+TEST(VerdictTableTest, TheWorstComesFirst) {
+  const std::vector<Verdict> jobs = {
+      Job("a", "same", 0), Job("b", "slower", 3), Job("c", "faster", -4),
+      Job("d", "slower", 9), Job("e", "cannot_tell", 1)};
+  std::string order;
+  for (const Verdict& job : WorstFirst(jobs)) order += job.job();
+  EXPECT_EQ(order, "dbeca");
+}
+
+TEST(VerdictTableTest, TextSaysWhatHowMuchHowSureAndHowToRepeat) {
+  const std::vector<Verdict> jobs = {Job("a", "same", 0),
+                                     Job("b", "slower", 3)};
+  const std::string text = VerdictText(jobs, SuiteVerdict(jobs, {}), 0);
+  for (const char* part :
+       {"slower", "+3.00%", "+2.00% … +4.00%", "0.2", "1 slower, 1 same",
+        "b reason", "again: duel b", "once in 50000"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(text.find("again: duel a"), std::string::npos);
+}
+
+TEST(VerdictTableTest, ManyThatAreTheSameAreCounted) {
+  std::vector<Verdict> jobs;
+  for (int i = 0; i < 9; ++i) jobs.push_back(Job("j", "same", 0));
+  const std::string text = VerdictText(jobs, SuiteVerdict(jobs, {}), 4);
+  EXPECT_NE(text.find("… and 5 more are the same"), std::string::npos) << text;
+}
+
+TEST(VerdictTableTest, MarkdownFoldsWhatIsTheSame) {
+  const std::vector<Verdict> jobs = {Job("a", "same", 0),
+                                     Job("b", "slower", 3)};
+  const std::string text = VerdictMarkdown(jobs, SuiteVerdict(jobs, {}));
+  EXPECT_EQ(text.find("### ❌ Performance: 1 slower, 1 same"), 0) << text;
+  EXPECT_NE(text.find("<details><summary>1 job is the same"),
+            std::string::npos);
+  EXPECT_NE(text.find("duel b"), std::string::npos);
+  const std::vector<Verdict> good = {Job("a", "same", 0)};
+  EXPECT_EQ(VerdictMarkdown(good, SuiteVerdict(good, {})).find("### ✅"), 0);
+}
+
+TEST(VerdictTableTest, Counts) {
+  EXPECT_EQ(CountsText(VerdictCounts()), "no jobs");
+}
+
+TEST(ExplainTest, WalksThroughEachLook) {
+  PairedRows rows(RunStatistic::kTypical);
+  Duel duel;
+  for (const int look : {10, 20, 30}) duel.add_stages(look);
+  rows.Add(duel);
+  AddPairs("x", 20, 0.05, 0.005, 1, &rows);
+  const Verdict verdict = JudgePairs(rows, {})[0];
+  const std::string text = ExplainPairs(rows.jobs()[0], rows, {}, verdict);
+  for (const char* part : {"Look 1, after 10 pairs", "cannot prove a change",
+                           "Look 2, after 20", "the look may spend 2e-06",
+                           "-> slower", "Verdict: slower", "0.01 / 1 jobs"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_EQ(text.find("Look 3"), std::string::npos);
+}
+
+TEST(ExplainTest, ListsEveryRule) {
+  Verdict verdict;
+  verdict.set_job("metrics");
+  verdict.set_verdict("slower");
+  RuleCheck* check = verdict.add_checks();
+  check->set_metric("perplexity");
+  check->set_baseline(20);
+  check->set_current(21);
+  check->set_worse_by(5);
+  check->set_allowed(1.5);
+  check->set_unit("%");
+  check->set_result("fail");
+  const std::string text = ExplainRules(verdict);
+  EXPECT_NE(text.find("perplexity        20   21        5%     1.5%  fail"),
+            std::string::npos)
+      << text;
+}
+
+TEST(VerdictGithubTest, CommandsAreEscaped) {
+  std::vector<Verdict> jobs(2);
+  jobs[0].set_job("a: b, c");
+  jobs[0].set_verdict("slower");
+  jobs[0].set_reason("5% more\n::error::forged");
+  jobs[1].set_job("same");
+  jobs[1].set_verdict("same");
+  EXPECT_EQ(VerdictGithub(jobs, SuiteVerdict(jobs, {})),
+            "::error title=a%3A b%2C c slower::5%25 more%0A::error::forged\n"
+            "::error title=feedrate::1 slower, 1 same: 1 job got worse\n");
+}
+
+TEST(VerdictGithubTest, TheSuiteAloneWhenAllIsWell) {
+  std::vector<Verdict> jobs(1);
+  jobs[0].set_verdict("same");
+  EXPECT_EQ(VerdictGithub(jobs, SuiteVerdict(jobs, {})),
+            "::notice title=feedrate::1 same: nothing got slower\n");
+}
+
+TEST(VerdictSarifTest, OneResultForWhatIsNotPlainlyTheSame) {
+  std::vector<Verdict> jobs(5);
+  const char* words[] = {"same", "slower", "cannot_tell", "faster", "same"};
+  for (int i = 0; i < 5; ++i) {
+    jobs[i].set_job("job \"" + std::to_string(i));
+    jobs[i].set_verdict(words[i]);
+    if (i > 0) jobs[i].add_codes("memory_peak_bytes");
+  }
+  jobs[1].mutable_effect()->set_percent(3);
+  const std::string text = VerdictSarif(jobs, SuiteVerdict(jobs, {}));
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  ASSERT_EQ(parser.parse(text).get(root), simdjson::SUCCESS) << text;
+  EXPECT_EQ(std::string_view(root["version"]), "2.1.0");
+  const simdjson::dom::array results =
+      root["runs"].at(0)["results"].get_array();
+  std::vector<std::string> levels;
+  for (const auto result : results) {
+    levels.emplace_back(std::string_view(result["level"]));
+  }
+  EXPECT_EQ(levels,
+            (std::vector<std::string>{"error", "warning", "note", "warning"}));
+  EXPECT_EQ(double(results.at(0)["properties"]["change_percent"]), 3);
+}
+
+TEST(VerdictJunitTest, OneCaseAJob) {
+  std::vector<Verdict> jobs(4);
+  const char* words[] = {"same", "slower", "cannot_tell", "invalid"};
+  for (int i = 0; i < 4; ++i) {
+    jobs[i].set_job("j<" + std::to_string(i));
+    jobs[i].set_verdict(words[i]);
+    jobs[i].set_mode("paired");
+    jobs[i].set_reason("a & b");
+  }
+  const std::string xml =
+      VerdictJunit(jobs, SuiteVerdict(jobs, {}), "2026-01-02T03:04:05");
+  for (const char* part :
+       {"tests=\"4\" failures=\"1\" errors=\"1\"", "skipped=\"1\"",
+        "name=\"j&lt;0\" classname=\"feedrate.paired\" time=\"0.000000000\"/>",
+        "<failure message=\"a &amp; b\"", "<skipped message=\"a &amp; b\"/>",
+        "<error message", "timestamp=\"2026-01-02T03:04:05\""}) {
+    EXPECT_NE(xml.find(part), std::string::npos) << part << "\n" << xml;
+  }
+}
+
+TEST(XmlTextTest, NothingGetsOut) {
+  EXPECT_EQ(XmlText("<a href=\"x\">&\n\x01\xff"),
+            "&lt;a href=&quot;x&quot;&gt;&amp;&#10;\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(XmlText("é"), "é");
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,374 @@
+#include "lib/gate/verdicts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/stats/paired_design.h"
+
+namespace feedrate {
+namespace {
+
+double Percent(double log) { return 100 * std::expm1(log); }
+
+bool DidNotEnd(const std::string& status) {
+  return status == kCodeCrashed || status == kCodeFailed ||
+         status == kCodeTimeout || status == kCodeOom;
+}
+
+std::string SideText(const char* side, const std::string& status,
+                     const std::string& reason) {
+  return absl::StrCat(side, " ", status, reason.empty() ? "" : ": ", reason);
+}
+
+// Handles a side that crashed, is unsupported or stopped early, before any time
+// is looked at. True if the verdict is final.
+bool JudgeProblems(const PairedJob& job, Verdict* verdict) {
+  std::set<std::string> codes;
+  std::vector<std::string> reasons;
+  for (const auto& problem : job.a_problems) {
+    codes.insert(problem.first);
+    reasons.push_back(SideText("A", problem.first, problem.second));
+  }
+  for (const auto& problem : job.b_problems) {
+    codes.insert(problem.first);
+    reasons.push_back(SideText("B", problem.first, problem.second));
+  }
+  if (codes.empty()) return false;
+  const bool died = std::any_of(codes.begin(), codes.end(), DidNotEnd);
+  const bool one_sided = job.a_problems.empty() != job.b_problems.empty();
+  verdict->set_verdict(!died && one_sided ? "cannot_tell" : "invalid");
+  for (const std::string& code : codes) verdict->add_codes(code);
+  verdict->set_reason(absl::StrJoin(reasons, "; "));
+  return true;
+}
+
+bool JudgeComparable(const PairedJob& job, Verdict* verdict) {
+  if (job.profiles.size() > 1) {
+    verdict->set_verdict("invalid");
+    verdict->add_codes(kCodeMixedProfiles);
+    verdict->set_reason(absl::StrCat("rows of different machines: ",
+                                     absl::StrJoin(job.profiles, ", ")));
+    return true;
+  }
+  if (job.Differences().empty()) {
+    verdict->set_verdict("invalid");
+    verdict->add_codes(kCodeOneSideOnly);
+    verdict->set_reason("no pair has both sides");
+    return true;
+  }
+  return false;
+}
+
+void SetEffect(const PairedJob& job, const PairedLook& look, Verdict* verdict) {
+  Effect* effect = verdict->mutable_effect();
+  effect->set_percent(Percent(look.estimate));
+  const Interval interval =
+      look.interval.value_or(Interval{look.estimate, look.estimate});
+  effect->set_low_percent(Percent(interval.low));
+  effect->set_high_percent(Percent(interval.high));
+  effect->set_confidence(look.interval ? kConfidence : 0);
+  effect->set_a(job.TypicalSeconds(false));
+  effect->set_b(job.TypicalSeconds(true));
+  verdict->set_p_value(look.p_value);
+}
+
+std::string RangeText(const Effect& effect) {
+  return absl::StrFormat("%+.2f%% [%+.2f%%, %+.2f%%]", effect.percent(),
+                         effect.low_percent(), effect.high_percent());
+}
+
+// Fewest pairs that can prove a change at `share`.
+int LeastPairs(double share) {
+  int pairs = 2;
+  while (SmallestSignFlipPValue(pairs) > share && pairs < 1000) ++pairs;
+  return pairs;
+}
+
+void SayCannotTell(const PairedDesign& design, int pairs, double share,
+                   Verdict* verdict) {
+  const double last =
+      ShareOfLook(design, static_cast<int>(design.looks.size()) - 1);
+  const int least = LeastPairs(share > 0 ? share : last);
+  if (pairs < least) {
+    verdict->add_codes(kCodeFewPairs);
+    verdict->set_reason(absl::StrFormat(
+        "%s; %d pairs cannot prove a change at this level, which takes %d",
+        RangeText(verdict->effect()), pairs, least));
+    return;
+  }
+  verdict->add_codes(kCodeNoisy);
+  std::string text = absl::StrFormat("%s is neither within ±%g%% nor proved",
+                                     RangeText(verdict->effect()),
+                                     verdict->interest_percent());
+  if (verdict->has_floor_percent()) {
+    absl::StrAppendFormat(&text, "; such noise hides less than %.1f%%",
+                          verdict->floor_percent());
+  }
+  verdict->set_reason(text);
+}
+
+void SayVerdict(const PairedLook& look, const PairedDesign& design, int pairs,
+                double share, Verdict* verdict) {
+  const std::string range = RangeText(verdict->effect());
+  switch (look.verdict) {
+    case PairedVerdict::kSlower:
+    case PairedVerdict::kFaster:
+      verdict->add_codes(kCodeTime);
+      verdict->set_reason(absl::StrFormat("%s in %d pairs, p = %.1g", range,
+                                          pairs, look.p_value));
+      return;
+    case PairedVerdict::kSame:
+      if (look.is_small_change) verdict->add_codes(kCodeSmallChange);
+      verdict->set_reason(absl::StrFormat(
+          "%s is within ±%g%%%s", range, verdict->interest_percent(),
+          look.is_small_change ? "; the change is real but small" : ""));
+      return;
+    case PairedVerdict::kCannotTell:
+      SayCannotTell(design, pairs, share, verdict);
+      return;
+  }
+}
+
+// Applies the calibrated floor. A change below it is not judged, whether proved
+// or only likely; without any sign of a change, `same` means no change of at
+// least that size.
+void ApplyCalibratedFloor(double floor_percent, Verdict* verdict) {
+  const Effect& effect = verdict->effect();
+  const bool is_within = effect.confidence() > 0 &&
+                         effect.low_percent() > -floor_percent &&
+                         effect.high_percent() < floor_percent;
+  const bool has_zero = effect.low_percent() <= 0 && effect.high_percent() >= 0;
+  const bool is_small = std::abs(effect.percent()) < floor_percent;
+  const bool is_changed =
+      verdict->verdict() == "slower" || verdict->verdict() == "faster";
+  const bool is_open = verdict->verdict() == "cannot_tell";
+  if (is_open && is_within && has_zero) {
+    verdict->set_verdict("same");
+    verdict->clear_codes();
+    verdict->set_interest_percent(floor_percent);
+    verdict->set_reason(absl::StrFormat(
+        "%s is within ±%g%%, the smallest change that the calibration could "
+        "see",
+        RangeText(effect), floor_percent));
+  } else if (is_small && (is_changed || (is_open && is_within))) {
+    verdict->set_verdict("cannot_tell");
+    verdict->clear_codes();
+    verdict->add_codes(kCodeBelowFloor);
+    verdict->set_reason(absl::StrFormat(
+        "%s; below %.1f%%, the smallest change that the calibration could see",
+        RangeText(effect), floor_percent));
+  }
+}
+
+void JudgeTimes(const PairedJob& job, const PairedDesign& design,
+                const PairedOptions& options, Verdict* verdict) {
+  const std::vector<double> differences = job.Differences();
+  const int pairs = static_cast<int>(differences.size());
+  const int last = static_cast<int>(design.looks.size()) - 1;
+  const int number = std::min(job.LastStage(), last);
+  const double share = ShareOfLook(design, number);
+  const PairedLook look = LookAt(differences, design, number, true);
+  verdict->set_verdict(PairedVerdictName(look.verdict));
+  verdict->set_pairs(pairs);
+  verdict->set_level(design.level);
+  verdict->set_interest_percent(design.interest_percent);
+  SetEffect(job, look, verdict);
+  for (const double d : differences) verdict->add_pair_percent(Percent(d));
+  const auto floor = options.floor_percent.find(job.job_id);
+  const bool is_calibrated = floor != options.floor_percent.end();
+  if (is_calibrated) {
+    verdict->set_floor_percent(floor->second);
+    verdict->set_floor_source("calibrated");
+  } else if (std::isfinite(look.floor) && look.spread > 0) {
+    // Less than half the change of interest is never called a change.
+    verdict->set_floor_percent(
+        std::max(Percent(look.floor), design.interest_percent / 2));
+    verdict->set_floor_source("estimated");
+  }
+  SayVerdict(look, design, pairs, share, verdict);
+  if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
+  std::string command =
+      absl::StrCat("duel --a=", Quoted(duel.a()), " --b=", Quoted(duel.b()));
+  if (job.row.mode() != "command") {
+    absl::StrAppend(&command, " --only=", job.job_id);
+  }
+  return absl::StrCat(command, " | compare_baseline --paired");
+}
+
+}  // namespace
+
+int64_t JudgedJobs(const PairedRows& rows) {
+  int64_t judged = 0;
+  for (const PairedJob& job : rows.jobs()) {
+    if (!job.Differences().empty()) ++judged;
+  }
+  return std::max<int64_t>(1, judged);
+}
+
+PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options) {
+  PairedDesign design;
+  design.level = LevelFor(JudgedJobs(rows));
+  design.interest_percent = options.interest_percent;
+  if (rows.duel() && rows.duel()->stages_size() > 0) {
+    design.looks.assign(rows.duel()->stages().begin(),
+                        rows.duel()->stages().end());
+    return design;
+  }
+  // Without the record, uses the largest number of pairs per job after each
+  // stage.
+  std::map<int, int> most;
+  for (const PairedJob& job : rows.jobs()) {
+    std::map<int, int> here;
+    for (const auto& pair : job.pairs) {
+      if (pair.second.IsWhole()) ++here[pair.second.stage];
+    }
+    int sum = 0;
+    for (const auto& stage : here) {
+      sum += stage.second;
+      most[stage.first] = std::max(most[stage.first], sum);
+    }
+  }
+  for (const auto& stage : most) design.looks.push_back(stage.second);
+  if (design.looks.empty()) design.looks.push_back(kMaxPairs);
+  return design;
+}
+
+std::vector<Verdict> JudgePairs(const PairedRows& rows,
+                                const PairedOptions& options) {
+  const PairedDesign design = DesignOf(rows, options);
+  std::vector<Verdict> verdicts;
+  for (const PairedJob& job : rows.jobs()) {
+    Verdict verdict;
+    verdict.set_scope("job");
+    verdict.set_job_id(job.job_id);
+    verdict.set_job(job.label);
+    verdict.set_mode("paired");
+    verdict.set_metric("time");
+    verdict.set_machine_profile(job.machine_profile);
+    if (rows.duel()) verdict.set_command(RepeatCommand(*rows.duel(), job));
+    if (!JudgeProblems(job, &verdict) && !JudgeComparable(job, &verdict)) {
+      JudgeTimes(job, design, options, &verdict);
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+namespace {
+
+bool SideDied(const Verdict& job) {
+  for (const std::string& code : job.codes()) {
+    if (code == kCodeCrashed || code == kCodeFailed || code == kCodeTimeout ||
+        code == kCodeOom) {
+      return job.verdict() == "invalid";
+    }
+  }
+  return false;
+}
+
+VerdictCounts CountsOf(const std::vector<Verdict>& jobs) {
+  VerdictCounts counts;
+  for (const Verdict& job : jobs) {
+    if (job.verdict() == "same") counts.set_same(counts.same() + 1);
+    if (job.verdict() == "faster") counts.set_faster(counts.faster() + 1);
+    if (job.verdict() == "slower") counts.set_slower(counts.slower() + 1);
+    if (job.verdict() == "cannot_tell") {
+      counts.set_cannot_tell(counts.cannot_tell() + 1);
+    }
+    if (job.verdict() == "invalid") counts.set_invalid(counts.invalid() + 1);
+  }
+  return counts;
+}
+
+std::string CountText(int64_t count, const char* what) {
+  return absl::StrCat(count, count == 1 ? " job " : " jobs ", what);
+}
+
+void Decide(ExitCode code, const char* verdict, const std::string& reason,
+            Verdict* suite) {
+  suite->set_exit_code(static_cast<int>(code));
+  suite->set_verdict(verdict);
+  suite->set_reason(reason);
+}
+
+}  // namespace
+
+Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
+                     const SuiteOptions& options) {
+  Verdict suite;
+  suite.set_scope("suite");
+  if (!jobs.empty()) {
+    suite.set_mode(jobs[0].mode());
+    suite.set_machine_profile(jobs[0].machine_profile());
+    if (jobs[0].has_level()) suite.set_level(jobs[0].level());
+  }
+  const VerdictCounts counts = CountsOf(jobs);
+  *suite.mutable_counts() = counts;
+  const int64_t judged =
+      counts.same() + counts.faster() + counts.slower() + counts.cannot_tell();
+  const int64_t died = std::count_if(jobs.begin(), jobs.end(), SideDied);
+  std::set<std::string> codes;
+  if (died > 0) {
+    for (const Verdict& job : jobs) {
+      if (SideDied(job)) codes.insert(job.codes().begin(), job.codes().end());
+    }
+    Decide(ExitCode::kRunFailed, "invalid",
+           CountText(died,
+                     "did not run to the end on one side; that is no "
+                     "regression, but nothing else either"),
+           &suite);
+  } else if (counts.slower() > 0) {
+    for (const Verdict& job : jobs) {
+      if (job.verdict() != "slower") continue;
+      codes.insert(job.codes().begin(), job.codes().end());
+    }
+    Decide(ExitCode::kCheckSaidNo, "slower",
+           CountText(counts.slower(), "got worse"), &suite);
+  } else if (judged == 0) {
+    codes.insert(kCodeNothingComparable);
+    Decide(ExitCode::kInvalid, "invalid",
+           absl::StrCat("nothing is comparable",
+                        jobs.empty() ? ": there are no rows"
+                                     : absl::StrCat(": ", jobs[0].reason())),
+           &suite);
+  } else if (counts.cannot_tell() > 0 &&
+             (judged == 1 || 100.0 * counts.cannot_tell() >
+                                 options.max_cannot_tell_percent * judged)) {
+    codes.insert(kCodeTooManyCannotTell);
+    Decide(ExitCode::kCannotTell, "cannot_tell",
+           absl::StrCat(counts.cannot_tell(), " of ", judged,
+                        judged == 1 ? " job" : " jobs", " cannot be told"),
+           &suite);
+  } else {
+    Decide(ExitCode::kDone, counts.faster() > 0 ? "faster" : "same",
+           counts.faster() > 0
+               ? CountText(counts.faster(), "got faster, none slower")
+               : "nothing got slower",
+           &suite);
+  }
+  for (const std::string& code : codes) suite.add_codes(code);
+  return suite;
+}
+
+ExitCode ExitCodeOfSuite(const Verdict& suite) {
+  return static_cast<ExitCode>(suite.exit_code());
+}
+
+}  // namespace feedrate

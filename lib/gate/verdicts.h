@@ -1,0 +1,79 @@
+// Verdicts on the jobs of a duel and on the whole suite, with their reason
+// codes. docs/compare_baseline.md explains each code.
+#ifndef FEEDRATE_LIB_GATE_VERDICTS_H_
+#define FEEDRATE_LIB_GATE_VERDICTS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/base/exit_code.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/paired_design.h"
+
+namespace feedrate {
+
+// Codes of paired comparisons.
+inline constexpr char kCodeTime[] = "time";
+inline constexpr char kCodeSmallChange[] = "small_change";
+inline constexpr char kCodeNoisy[] = "noisy";
+inline constexpr char kCodeFewPairs[] = "few_pairs";
+inline constexpr char kCodeBelowFloor[] = "below_floor";
+inline constexpr char kCodeOneSideOnly[] = "one_side_only";
+inline constexpr char kCodeMixedProfiles[] = "mixed_profiles";
+inline constexpr char kCodeEarlyStopped[] = "early_stopped";
+inline constexpr char kCodeUnsupported[] = "unsupported";
+inline constexpr char kCodeNoTime[] = "no_time";
+// Row statuses of a side that did not run to completion.
+inline constexpr char kCodeCrashed[] = "crashed";
+inline constexpr char kCodeFailed[] = "failed";
+inline constexpr char kCodeTimeout[] = "timeout";
+inline constexpr char kCodeOom[] = "oom";
+// Codes of tolerance rules. A metric beyond its tolerance has its own name as a
+// code.
+inline constexpr char kCodeMissing[] = "missing";
+inline constexpr char kCodeNoBaseline[] = "no_baseline";
+inline constexpr char kCodeNotRun[] = "not_run";
+inline constexpr char kCodeNoRule[] = "no_rule";
+// Codes of the suite.
+inline constexpr char kCodeTooManyCannotTell[] = "too_many_cannot_tell";
+inline constexpr char kCodeNothingComparable[] = "nothing_comparable";
+
+struct PairedOptions {
+  // Smallest change of interest, in percent.
+  double interest_percent = kInterestPercent;
+  // Smallest change that a calibration could detect, in percent, by job id.
+  // Smaller changes are not judged.
+  std::map<std::string, double> floor_percent;
+};
+
+// The design that a duel followed, from its own record or, without one, from
+// the stages of its rows. The level depends on the number of jobs.
+PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options);
+
+// Number of jobs that share the level: those with a complete pair, at least 1.
+int64_t JudgedJobs(const PairedRows& rows);
+
+// One verdict per job, in the order of the jobs.
+std::vector<Verdict> JudgePairs(const PairedRows& rows,
+                                const PairedOptions& options);
+
+struct SuiteOptions {
+  // Jobs that may be `cannot_tell`, in percent of the judged jobs. A single job
+  // may never be.
+  double max_cannot_tell_percent = 5;
+};
+
+// The verdict on all jobs together. The first that applies sets the exit code,
+// which is in the record: 2 when a side crashed, failed, or ran out of time or
+// memory (never a regression); 3 for any `slower`; 5 when nothing was
+// comparable; 4 when too many jobs are `cannot_tell`; otherwise 0.
+Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
+                     const SuiteOptions& options);
+
+ExitCode ExitCodeOfSuite(const Verdict& suite);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_VERDICTS_H_

@@ -1,0 +1,382 @@
+#include "lib/gate/verdicts.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/gate/testing_rows.h"
+
+namespace feedrate {
+namespace {
+
+TEST(JobLabelTest, NamesWhatTellsJobsApart) {
+  Row row;
+  row.set_job_id("0123456789abcdef");
+  EXPECT_EQ(JobLabel(row), "0123456789abcdef");
+  row.set_mode("micro");
+  row.set_library("opencv");
+  row.set_transform("Resize");
+  row.set_device("cpu");
+  EXPECT_EQ(JobLabel(row), "opencv Resize");
+  row.set_mode("pipeline");
+  row.set_device("cuda");
+  row.set_batch_size(64);
+  row.set_workers(2);
+  (*row.mutable_settings())["prefetch"] = "4";
+  EXPECT_EQ(JobLabel(row),
+            "pipeline opencv Resize cuda batch_size=64 workers=2 prefetch=4");
+}
+
+TEST(JobLabelTest, APlainCommandIsItsName) {
+  Row row;
+  row.set_mode("command");
+  (*row.mutable_settings())["name"] = "sleep 1";
+  EXPECT_EQ(JobLabel(row), "sleep 1");
+}
+
+TEST(GlobMatchesTest, Cases) {
+  EXPECT_TRUE(GlobMatches("", ""));
+  EXPECT_TRUE(GlobMatches("*", ""));
+  EXPECT_TRUE(GlobMatches("opencv *", "opencv Resize"));
+  EXPECT_TRUE(GlobMatches("*Re?ize*", "opencv Resize cuda"));
+  EXPECT_TRUE(GlobMatches("a*b*c", "a--b-b--c"));
+  EXPECT_FALSE(GlobMatches("opencv", "opencv Resize"));
+  EXPECT_FALSE(GlobMatches("?", ""));
+  EXPECT_FALSE(GlobMatches("a*b", "a-c"));
+}
+
+TEST(IsWantedJobTest, IdsAndWords) {
+  EXPECT_TRUE(IsWantedJob("", "0123456789abcdef", "x"));
+  EXPECT_TRUE(IsWantedJob("0123", "0123456789abcdef", "x"));
+  EXPECT_FALSE(IsWantedJob("012", "0123456789abcdef", "x"));
+  EXPECT_TRUE(IsWantedJob("x*", "0123456789abcdef", "xy"));
+}
+
+Row OkRow() {
+  Row row;
+  row.set_status("ok");
+  row.set_elapsed_s(2);
+  row.set_items(4);
+  for (const double s : {1.0, 1.0, 1.0, 1.0, 9.0}) row.add_samples_s(s);
+  return row;
+}
+
+TEST(RunTimeTest, Statistics) {
+  EXPECT_NEAR(*RunLog(OkRow(), RunStatistic::kTypical), 0, 1e-12);
+  EXPECT_NEAR(*RunLog(OkRow(), RunStatistic::kTotal), std::log(0.5), 1e-12);
+  EXPECT_NEAR(*RunLog(OkRow(), RunStatistic::kP90), std::log(5.8), 1e-12);
+}
+
+TEST(RunTimeTest, FallsBackWithoutSamples) {
+  Row row = OkRow();
+  row.clear_samples_s();
+  EXPECT_NEAR(*RunLog(row, RunStatistic::kTypical), std::log(0.5), 1e-12);
+  row.clear_elapsed_s();
+  EXPECT_FALSE(RunLog(row, RunStatistic::kTypical).has_value());
+  row.set_throughput(10);
+  EXPECT_NEAR(*RunLog(row, RunStatistic::kTotal), -std::log(10), 1e-12);
+}
+
+TEST(RunTimeTest, OnlyOkRowsAndTimesAboveZeroCount) {
+  Row row = OkRow();
+  row.set_status("crashed");
+  EXPECT_FALSE(RunLog(row, RunStatistic::kTypical).has_value());
+  row = OkRow();
+  row.set_samples_s(0, 0);
+  EXPECT_NEAR(*RunLog(row, RunStatistic::kTypical), std::log(0.5), 1e-12);
+}
+
+TEST(RunTimeTest, Names) {
+  for (const std::string& name : RunStatisticNames()) {
+    EXPECT_TRUE(ParseRunStatistic(name).has_value());
+  }
+  EXPECT_FALSE(ParseRunStatistic("mean").has_value());
+}
+
+TEST(PairedRowsTest, SortsRowsIntoPairs) {
+  PairedRows rows(RunStatistic::kTypical);
+  rows.Add(PairRow("x", 1, "b", 4, 1));
+  rows.Add(PairRow("x", 0, "a", 1));
+  rows.Add(PairRow("x", 0, "b", 2));
+  rows.Add(PairRow("x", 1, "a", 1, 1));
+  rows.Add(PairRow("x", 2, "a", 1, 2));
+  rows.Add(PairRow("y", 0, "a", 1));
+  rows.Add(Row());
+  Row harness = PairRow("z", 0, "a", 1);
+  harness.set_library("null");
+  rows.Add(harness);
+  ASSERT_EQ(rows.jobs().size(), 2);
+  const PairedJob& job = rows.jobs()[0];
+  ASSERT_EQ(job.Differences().size(), 2);
+  EXPECT_NEAR(job.Differences()[0], std::log(2), 1e-12);
+  EXPECT_NEAR(job.Differences()[1], std::log(4), 1e-12);
+  EXPECT_EQ(job.LastStage(), 1);
+  EXPECT_NEAR(job.TypicalSeconds(true), std::sqrt(8), 1e-9);
+  EXPECT_TRUE(rows.jobs()[1].Differences().empty());
+  EXPECT_EQ(rows.jobs()[1].TypicalSeconds(false), 0);
+}
+
+TEST(PairedRowsTest, SeveralRowsOfARunCountWithTheirMean) {
+  PairedRows rows(RunStatistic::kTypical);
+  rows.Add(PairRow("x", 0, "a", 1));
+  rows.Add(PairRow("x", 0, "a", 4));
+  rows.Add(PairRow("x", 0, "b", 2));
+  EXPECT_NEAR(rows.jobs()[0].Differences()[0], 0, 1e-12);
+}
+
+TEST(PairedRowsTest, RemembersWhatWentWrong) {
+  PairedRows rows(RunStatistic::kTypical);
+  Row row = PairRow("x", 0, "b", 1);
+  row.set_status("oom");
+  row.set_reason("killed");
+  rows.Add(row);
+  row = PairRow("x", 0, "a", 1);
+  row.clear_samples_s();
+  rows.Add(row);
+  EXPECT_EQ(rows.jobs()[0].b_problems.at("oom"), "killed");
+  EXPECT_EQ(rows.jobs()[0].a_problems.count("no_time"), 1);
+}
+
+// A job with `pairs` pairs and B slower by `percent`, and its expected verdict.
+struct PairsCase {
+  int pairs;
+  double percent;
+  double noise;
+  const char* verdict;
+  const char* codes;
+  double interest = 2;
+  double floor = 0;
+};
+
+class JudgePairsTest : public testing::TestWithParam<PairsCase> {};
+
+TEST_P(JudgePairsTest, Verdict) {
+  const PairsCase& c = GetParam();
+  PairedRows rows(RunStatistic::kTypical);
+  Duel duel;
+  for (const int look : {10, 20, 30}) duel.add_stages(look);
+  rows.Add(duel);
+  AddPairs("x", c.pairs, std::log1p(c.percent / 100), c.noise, 1, &rows);
+  PairedOptions options;
+  options.interest_percent = c.interest;
+  if (c.floor > 0) options.floor_percent["x"] = c.floor;
+  const std::vector<Verdict> verdicts = JudgePairs(rows, options);
+  ASSERT_EQ(verdicts.size(), 1);
+  EXPECT_EQ(verdicts[0].verdict(), c.verdict) << verdicts[0].reason();
+  EXPECT_EQ(absl::StrJoin(verdicts[0].codes(), ","), c.codes);
+  EXPECT_FALSE(verdicts[0].reason().empty());
+  EXPECT_EQ(verdicts[0].pairs(), c.pairs);
+  EXPECT_NEAR(verdicts[0].effect().percent(), c.percent,
+              800 * c.noise / std::sqrt(c.pairs) + 1e-6);
+  EXPECT_EQ(verdicts[0].level(), 2e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, JudgePairsTest,
+    testing::Values(
+        // Little noise: ten pairs prove `same`, twenty prove `slower`.
+        PairsCase{10, 0, 0.002, "same", ""},
+        PairsCase{10, 1, 0.002, "same", ""},
+        PairsCase{10, 5, 0.002, "cannot_tell", "few_pairs"},
+        PairsCase{10, -5, 0.002, "cannot_tell", "few_pairs"},
+        PairsCase{20, 5, 0.002, "slower", "time"},
+        PairsCase{20, -5, 0.002, "faster", "time"},
+        PairsCase{20, 50, 0.01, "slower", "time"},
+        PairsCase{30, 3, 0.005, "slower", "time"},
+        PairsCase{30, 2, 0.005, "slower", "time"},
+        PairsCase{30, -3, 0.005, "faster", "time"},
+        // A real change, but smaller than what is of interest.
+        PairsCase{30, 0.6, 0.0005, "same", "small_change"},
+        PairsCase{30, -0.6, 0.0005, "same", "small_change"},
+        PairsCase{30, 3, 0.002, "same", "small_change", 10},
+        PairsCase{30, 6, 0.002, "slower", "time", 10},
+        PairsCase{30, 0.6, 0.0005, "slower", "time", 1},
+        // Too noisy for the change of interest.
+        PairsCase{30, 0, 0.05, "cannot_tell", "noisy"},
+        PairsCase{30, 0, 0.05, "same", "", 20},
+        PairsCase{30, 1, 0.1, "cannot_tell", "noisy"},
+        PairsCase{1, 0, 0.002, "cannot_tell", "few_pairs"},
+        PairsCase{2, 100, 0.002, "cannot_tell", "few_pairs"},
+        // Changes below a stored floor are not judged.
+        PairsCase{30, 3, 0.002, "cannot_tell", "below_floor", 2, 5},
+        PairsCase{30, -3, 0.002, "cannot_tell", "below_floor", 2, 5},
+        PairsCase{30, 6, 0.002, "slower", "time", 2, 5},
+        PairsCase{30, 0, 0.01, "same", "", 2, 5},
+        PairsCase{30, 0, 0.05, "same", "", 2, 10},
+        PairsCase{30, 0, 0.05, "cannot_tell", "noisy", 2, 3},
+        PairsCase{20, 100, 0.01, "cannot_tell", "below_floor", 2, 900},
+        PairsCase{10, 100, 0.01, "cannot_tell", "below_floor", 2, 900},
+        PairsCase{30, 3, 0.002, "slower", "time", 2, 1}));
+
+struct ProblemCase {
+  const char* a_status;
+  const char* b_status;
+  const char* verdict;
+  const char* codes;
+};
+
+class ProblemTest : public testing::TestWithParam<ProblemCase> {};
+
+// Two good pairs, then one whose sides ended with these statuses.
+TEST_P(ProblemTest, IsToldBeforeAnyTime) {
+  PairedRows rows(RunStatistic::kTypical);
+  AddPairs("x", 2, 0.5, 0.001, 1, &rows);
+  Row a = PairRow("x", 2, "a", 1);
+  a.set_status(GetParam().a_status);
+  Row b = PairRow("x", 2, "b", 1);
+  b.set_status(GetParam().b_status);
+  rows.Add(a);
+  rows.Add(b);
+  const Verdict verdict = JudgePairs(rows, {})[0];
+  EXPECT_EQ(verdict.verdict(), GetParam().verdict);
+  EXPECT_EQ(absl::StrJoin(verdict.codes(), ","), GetParam().codes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ProblemTest,
+    testing::Values(
+        ProblemCase{"ok", "crashed", "invalid", "crashed"},
+        ProblemCase{"crashed", "ok", "invalid", "crashed"},
+        ProblemCase{"ok", "failed", "invalid", "failed"},
+        ProblemCase{"ok", "timeout", "invalid", "timeout"},
+        ProblemCase{"ok", "oom", "invalid", "oom"},
+        ProblemCase{"crashed", "oom", "invalid", "crashed,oom"},
+        ProblemCase{"unsupported", "unsupported", "invalid", "unsupported"},
+        ProblemCase{"ok", "unsupported", "cannot_tell", "unsupported"},
+        ProblemCase{"early_stopped", "early_stopped", "invalid",
+                    "early_stopped"},
+        ProblemCase{"ok", "early_stopped", "cannot_tell", "early_stopped"},
+        ProblemCase{"early_stopped", "ok", "cannot_tell", "early_stopped"}));
+
+TEST(JudgePairsMoreTest, OneSideAloneAndMixedMachinesAreInvalid) {
+  PairedRows rows(RunStatistic::kTypical);
+  rows.Add(PairRow("alone", 0, "a", 1));
+  rows.Add(PairRow("mixed", 0, "a", 1));
+  Row other = PairRow("mixed", 0, "b", 1);
+  other.set_machine_profile("n");
+  rows.Add(other);
+  const std::vector<Verdict> verdicts = JudgePairs(rows, {});
+  EXPECT_EQ(verdicts[0].codes(0), kCodeOneSideOnly);
+  EXPECT_EQ(verdicts[1].codes(0), kCodeMixedProfiles);
+  EXPECT_EQ(verdicts[1].verdict(), "invalid");
+}
+
+TEST(JudgePairsMoreTest, TheLevelShrinksWithTheSuite) {
+  PairedRows rows(RunStatistic::kTypical);
+  for (int i = 0; i < 2000; ++i) {
+    AddPairs(absl::StrCat("job", i), 1, 0, 0.001, i, &rows);
+  }
+  EXPECT_EQ(JudgedJobs(rows), 2000);
+  EXPECT_DOUBLE_EQ(DesignOf(rows, {}).level, 5e-6);
+}
+
+TEST(JudgePairsMoreTest, StagesAreReadFromRowsWithoutARecord) {
+  PairedRows rows(RunStatistic::kTypical);
+  AddPairs("x", 20, 0, 0.01, 1, &rows);
+  AddPairs("y", 10, 0, 0.01, 1, &rows);
+  EXPECT_EQ(DesignOf(rows, {}).looks, (std::vector<int>{10, 20}));
+  EXPECT_EQ(DesignOf(PairedRows(RunStatistic::kTypical), {}).looks,
+            (std::vector<int>{30}));
+}
+
+TEST(JudgePairsMoreTest, SaysHowToRepeatIt) {
+  PairedRows rows(RunStatistic::kTypical);
+  Duel duel;
+  duel.set_a("./old 'x'");
+  duel.set_b("./new");
+  rows.Add(duel);
+  AddPairs("x", 10, 0, 0.001, 1, &rows);
+  EXPECT_EQ(JudgePairs(rows, {})[0].command(),
+            "duel --a='./old '\\''x'\\''' --b='./new' --only=x | "
+            "compare_baseline --paired");
+}
+
+// One letter per job: S slower, F faster, = same, ? cannot tell, ! crashed, x
+// invalid for another reason.
+std::vector<Verdict> Jobs(const std::string& letters) {
+  std::vector<Verdict> jobs;
+  for (const char letter : letters) {
+    Verdict job;
+    job.set_scope("job");
+    job.set_verdict(letter == 'S'   ? "slower"
+                    : letter == 'F' ? "faster"
+                    : letter == '=' ? "same"
+                    : letter == '?' ? "cannot_tell"
+                                    : "invalid");
+    if (letter == '!') job.add_codes(kCodeCrashed);
+    if (letter == 'x') job.add_codes(kCodeNoBaseline);
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
+struct SuiteCase {
+  std::string jobs;
+  int exit_code;
+  const char* verdict;
+  double max_cannot_tell = 5;
+};
+
+class SuiteTest : public testing::TestWithParam<SuiteCase> {};
+
+TEST_P(SuiteTest, ExitCode) {
+  SuiteOptions options;
+  options.max_cannot_tell_percent = GetParam().max_cannot_tell;
+  const Verdict suite = SuiteVerdict(Jobs(GetParam().jobs), options);
+  EXPECT_EQ(suite.exit_code(), GetParam().exit_code);
+  EXPECT_EQ(suite.verdict(), GetParam().verdict);
+  EXPECT_FALSE(suite.reason().empty());
+  EXPECT_EQ(static_cast<int>(ExitCodeOfSuite(suite)), GetParam().exit_code);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, SuiteTest,
+    testing::Values(
+        SuiteCase{"", 5, "invalid"}, SuiteCase{"=", 0, "same"},
+        SuiteCase{"F", 0, "faster"}, SuiteCase{"S", 3, "slower"},
+        SuiteCase{"?", 4, "cannot_tell"}, SuiteCase{"x", 5, "invalid"},
+        SuiteCase{"!", 2, "invalid"}, SuiteCase{"xx", 5, "invalid"},
+        // A crash is never a regression, whatever the other jobs are.
+        SuiteCase{"!S", 2, "invalid"}, SuiteCase{"S!", 2, "invalid"},
+        SuiteCase{"!=?", 2, "invalid"}, SuiteCase{"!x", 2, "invalid"},
+        // Slower comes before everything but a crash.
+        SuiteCase{"S=", 3, "slower"}, SuiteCase{"S?", 3, "slower"},
+        SuiteCase{"SFx", 3, "slower"}, SuiteCase{"S???", 3, "slower"},
+        // The limit is 5%: one of 20 is fine, one of 19 is not.
+        SuiteCase{"?===================", 0, "same"},
+        SuiteCase{"?==================", 4, "cannot_tell"},
+        SuiteCase{"?=", 4, "cannot_tell"}, SuiteCase{"?=", 0, "same", 50},
+        SuiteCase{"??=", 4, "cannot_tell", 50},
+        SuiteCase{"?===================x", 0, "same"},
+        // A single job may never be `cannot_tell`.
+        SuiteCase{"?", 4, "cannot_tell", 100},
+        SuiteCase{"?x", 4, "cannot_tell", 100}, SuiteCase{"??", 0, "same", 100},
+        SuiteCase{"?=", 4, "cannot_tell", 0}, SuiteCase{"=F", 0, "faster"},
+        SuiteCase{"=x", 0, "same"},
+        SuiteCase{"F=================?==", 0, "faster"}));
+
+TEST(SuiteCountsTest, CountsAndCodes) {
+  const Verdict suite = SuiteVerdict(Jobs("S=F?x!"), {});
+  EXPECT_EQ(suite.counts().slower(), 1);
+  EXPECT_EQ(suite.counts().same(), 1);
+  EXPECT_EQ(suite.counts().faster(), 1);
+  EXPECT_EQ(suite.counts().cannot_tell(), 1);
+  EXPECT_EQ(suite.counts().invalid(), 2);
+  ASSERT_EQ(suite.codes_size(), 1);
+  EXPECT_EQ(suite.codes(0), kCodeCrashed);
+}
+
+// An early stop on one side is not a crash.
+TEST(SuiteCountsTest, OnlyInvalidJobsDied) {
+  std::vector<Verdict> jobs = Jobs("=====================");
+  jobs[0].set_verdict("cannot_tell");
+  jobs[0].add_codes(kCodeEarlyStopped);
+  EXPECT_EQ(SuiteVerdict(jobs, {}).exit_code(), 0);
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,63 @@
+// Writes messages as JSON, in the form of all feedrate records, and reads them
+// back.
+//
+// Differs from protobuf's own printer on purpose: field names stay as in the
+// schema, 64-bit integers are numbers, zero values are printed, doubles take
+// their shortest exact form, and it is about ten times as fast.
+#ifndef FEEDRATE_LIB_RECORDS_JSON_H_
+#define FEEDRATE_LIB_RECORDS_JSON_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+
+namespace feedrate {
+
+// The schema version in every record.
+inline constexpr int kSchemaVersion = 1;
+
+// The record name of a message type: its name in snake case.
+std::string RecordName(const google::protobuf::Descriptor& type);
+
+// Appends `message` as one record with its newline:
+// {"schema":1,"record":"job","job_id":…}
+void AppendRecord(const google::protobuf::Message& message, std::string* out);
+
+// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8
+// become U+FFFD, so that the line always parses.
+void AppendJsonString(absl::string_view text, std::string* out);
+
+// Appends the shortest form that reads back as `value`, or `null` for a value
+// that JSON has no number for.
+void AppendJsonDouble(double value, std::string* out);
+
+// Reads JSON lines back into messages. Reuses its buffers from line to line.
+// Not thread-safe.
+class JsonReader {
+ public:
+  JsonReader();
+  ~JsonReader();
+
+  // Parses one line and returns its record name, such as "job". InvalidArgument
+  // (without file and line number) when it is not a JSON object, has no
+  // `record`, or has an unknown `schema`.
+  absl::StatusOr<std::string> Open(absl::string_view line);
+
+  // Fills `message` from the line that Open accepted. Ignores fields that the
+  // schema does not have, so that older programs can read newer rows. `null`
+  // means absent, or NaN in a list of numbers. InvalidArgument names a field of
+  // the wrong type.
+  absl::Status Read(google::protobuf::Message* message);
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RECORDS_JSON_H_
