@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/remote_source.h"
-#include "lib/storage/open_cached.h"
+#include "lib/storage/open_store.h"
 
 namespace feedrate {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/loader/source.h"
-#include "lib/storage/store_spec.h"
+#include "lib/storage/object_store.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

@@ -24,10 +24,9 @@
 #include "lib/loader/source.h"
 #include "lib/storage/cache/cache_dir.h"
 #include "lib/storage/cache/cached_store.h"
-#include "lib/storage/crc32c.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/open_cached.h"
-#include "lib/storage/store_spec.h"
+#include "lib/storage/open_store.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

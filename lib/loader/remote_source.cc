@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "lib/base/status_macros.h"
-#include "lib/storage/crc32c.h"
+#include "lib/storage/checksum.h"
 
 namespace feedrate {
 namespace {

@@ -15,7 +15,7 @@
 #include "lib/loader/source.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/open_cached.h"
+#include "lib/storage/open_store.h"
 
 namespace feedrate {
 

@@ -14,9 +14,8 @@
 #include "lib/base/unique_fd.h"
 #include "lib/loader/file_source.h"
 #include "lib/loader/read_place.h"
-#include "lib/tar/entry.h"
-#include "lib/tar/error.h"
 #include "lib/tar/reader.h"
+#include "lib/tar/status.h"
 
 namespace feedrate {
 namespace {

@@ -11,9 +11,8 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/file_source.h"
-#include "lib/storage/read_many.h"
-#include "lib/storage/shards/shard_index.h"
-#include "lib/storage/shards/shard_members.h"
+#include "lib/storage/object_store.h"
+#include "lib/storage/shards.h"
 
 namespace feedrate {
 namespace {

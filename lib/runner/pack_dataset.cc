@@ -11,8 +11,8 @@
 #include "lib/loader/file_source.h"
 #include "lib/loader/store_items.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/open_cached.h"
-#include "lib/storage/shards/make_shards.h"
+#include "lib/storage/open_store.h"
+#include "lib/storage/shards.h"
 
 namespace feedrate {
 

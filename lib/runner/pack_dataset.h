@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "lib/storage/store_spec.h"
+#include "lib/storage/object_store.h"
 
 namespace feedrate {
 

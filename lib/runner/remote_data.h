@@ -39,7 +39,7 @@ class RemoteData {
   // The bytes of an item of Objects.
   virtual absl::StatusOr<std::string> Read(const SourceFile& item) = 0;
 
-  // How another process reaches the store (lib/storage/store_spec.h).
+  // How another process reaches the store (lib/storage/object_store.h).
   virtual std::map<std::string, std::string> Fields() const = 0;
 };
 

@@ -11,9 +11,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/store_items.h"
 #include "lib/runner/cache_folder.h"
-#include "lib/storage/cache/local_set.h"
+#include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/open_cached.h"
+#include "lib/storage/open_store.h"
 
 namespace feedrate {
 namespace {

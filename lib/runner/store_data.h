@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/runner/remote_data.h"
-#include "lib/storage/store_spec.h"
+#include "lib/storage/object_store.h"
 
 namespace feedrate {
 

@@ -10,8 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/storage/file_store.h"
-#include "lib/storage/shards/make_shards.h"
+#include "lib/storage/object_store.h"
+#include "lib/storage/shards.h"
 #include "lib/tar/builder.h"
 
 namespace feedrate {

@@ -1,11 +1,11 @@
-// Whatever the bytes, reading ends, and what it finds lies inside of them.
+// For any bytes, reading ends, and everything it finds is within the bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "lib/storage/example.h"
+#include "lib/storage/tfrecord.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -5,10 +5,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "lib/base/status_macros.h"
-#include "lib/storage/file_store.h"
+#include "lib/storage/cache/cache_dir.h"
+#include "lib/storage/object_store.h"
 #include "lib/storage/remote/aws_settings.h"
 #include "lib/storage/remote/dialect.h"
 #include "lib/storage/remote/gcs_dialect.h"
@@ -57,6 +59,26 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(
   }
   ASSIGN_OR_RETURN(auto dialect, NewDialect(scheme, url, known));
   return NewRemoteStore(std::move(dialect), known);
+}
+
+absl::StatusOr<OpenedStore> OpenCachedStore(const StoreSpec& spec) {
+  OpenedStore opened;
+  ASSIGN_OR_RETURN(std::unique_ptr<ObjectStore> store,
+                   OpenObjectStore(spec.url, spec.options));
+  opened.is_local = absl::StartsWith(store->url(), "file://");
+  if (spec.cache_folder.empty()) {
+    opened.store = std::move(store);
+    return opened;
+  }
+  CacheOptions options;
+  options.folder = spec.cache_folder;
+  options.max_bytes = spec.cache_bytes;
+  ASSIGN_OR_RETURN(std::unique_ptr<CacheDir> cache, CacheDir::Open(options));
+  auto cached =
+      std::make_shared<CachedStore>(std::move(store), std::move(cache));
+  opened.cached = cached.get();
+  opened.store = std::move(cached);
+  return opened;
 }
 
 }  // namespace feedrate

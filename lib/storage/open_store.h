@@ -1,4 +1,4 @@
-// The store that an address names.
+// Opens the store for a URL, with or without a cache.
 #ifndef FEEDRATE_LIB_STORAGE_OPEN_STORE_H_
 #define FEEDRATE_LIB_STORAGE_OPEN_STORE_H_
 
@@ -6,16 +6,30 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/store_options.h"
 
 namespace feedrate {
 
-// Takes s3://bucket/prefix, gs://bucket/prefix, http(s)://host/path (a list of
-// objects where it holds {000..099}), file:///folder or a folder. Asks no
-// server; a wrong address or incomplete credentials are INVALID_ARGUMENT.
+// `url` is s3://bucket/prefix, gs://bucket/prefix, http(s)://host/path (a list
+// of objects if it contains {000..099}), file:///folder or a folder. Does not
+// contact the server. INVALID_ARGUMENT for a wrong address or incomplete
+// credentials.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenObjectStore(
     const std::string& url, const StoreOptions& options);
+
+// A store and its cache.
+struct OpenedStore {
+  std::shared_ptr<ObjectStore> store;
+  // The same object if the store has a cache, otherwise null.
+  CachedStore* cached = nullptr;
+  // Whether its bytes are on this machine.
+  bool is_local = false;
+};
+
+// Does not contact the server. InvalidArgument names a wrong address,
+// incomplete credentials, or a cache folder that is not a cache.
+absl::StatusOr<OpenedStore> OpenCachedStore(const StoreSpec& spec);
 
 }  // namespace feedrate
 

@@ -4,12 +4,11 @@
 //   store_cat s3://bucket/prefix name >file
 //   store_cat --digest --range_bytes=8388608 https://host/big.bin
 //
-// --list prints name, bytes, version and checksum, a tab between; --digest
-// reads every object (or those named) and prints MD5, bytes and name of each;
-// else the bytes go to stdout.
-// Each object is one read, so that its checksum is verified. --stream reads
-// range by range and drops the bytes. What was transferred goes to stderr
-// as JSON.
+// --list prints name, bytes, version and checksum, separated by tabs. --digest
+// reads every object (or the named ones) and prints MD5, bytes and name of
+// each. Otherwise the bytes go to stdout. Each object is one read, so that its
+// checksum is verified. --stream reads range by range and drops the bytes.
+// Transfer statistics go to stderr as JSON.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -31,7 +30,6 @@
 #include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/store_hashes.h"
-#include "lib/storage/latch.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
 
@@ -68,7 +66,7 @@ double NowS() {
       .count();
 }
 
-// One for each slice of the object.
+// One read per slice of the object.
 std::vector<ReadRequest> RequestsFor(const ObjectInfo& info, std::string* out) {
   out->resize(info.bytes);
   const int64_t slices = std::max(1, FLAGS_slices);
@@ -98,7 +96,7 @@ absl::StatusOr<std::vector<ObjectInfo>> Chosen(
   return infos;
 }
 
-// As many objects at once as there are connections, in order.
+// Reads as many objects at once as there are connections, in order.
 absl::Status PrintAll(ObjectStore* store,
                       const std::vector<ObjectInfo>& infos) {
   const size_t window = std::max(1, FLAGS_connections);
@@ -143,7 +141,7 @@ struct Freed {
 };
 using Slot = std::unique_ptr<char, Freed>;
 
-// In large pages, and not set to zero: it is written over at once.
+// Memory in large pages, not zeroed because it is overwritten immediately.
 Slot NewSlot(int64_t bytes) {
   constexpr int64_t kPage = int64_t{2} << 20;
   const size_t rounded = (bytes + kPage - 1) / kPage * kPage;
@@ -152,8 +150,8 @@ Slot NewSlot(int64_t bytes) {
   return Slot(memory);
 }
 
-// Every range of every object, each into the slot of the one that ended: what
-// a loader does that keeps up.
+// Reads every range of every object, each into the slot of a finished one, like
+// a loader that keeps up.
 class Streamer {
  public:
   Streamer(ObjectStore* store, const std::vector<ObjectInfo>& infos)

@@ -1,5 +1,5 @@
-// Whatever the bytes, walking over them ends, stays inside, and each record is
-// one that the writer would have written there.
+// For any bytes, iterating ends and stays within them, and each record is one
+// that the writer would have written there.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

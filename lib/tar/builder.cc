@@ -44,7 +44,7 @@ void SetBase256(int64_t value, char* field, size_t width) {
   field[0] |= static_cast<char>(0x80);
 }
 
-void Seal(Header* header) {
+void SetChecksum(Header* header) {
   memset(header->checksum, ' ', sizeof(header->checksum));
   const auto* bytes = reinterpret_cast<const unsigned char*>(header);
   unsigned sum = 0;
@@ -68,7 +68,7 @@ Builder& Builder::Raw(std::string_view bytes) {
 }
 
 Builder& Builder::Add(Header header, std::string_view data) {
-  Seal(&header);
+  SetChecksum(&header);
   Raw({reinterpret_cast<const char*>(&header), sizeof(header)}).Raw(data);
   bytes_.append(PaddingAfter(data.size()), '\0');
   return *this;

@@ -1,4 +1,5 @@
-// Writes archives for tests, honest ones and others.
+// Writes tar archives: shards of data sets, and valid and broken archives for
+// tests.
 #ifndef FEEDRATE_LIB_TAR_BUILDER_H_
 #define FEEDRATE_LIB_TAR_BUILDER_H_
 
@@ -25,13 +26,14 @@ class Builder {
   Builder& Add(char type, std::string_view name, std::string_view link,
                std::string_view data, uint32_t mode = 0644);
 
-  // A header made by hand, checksummed, and what follows it.
+  // A header made by hand, with its checksum filled in, and the data after it.
   Builder& Add(Header header, std::string_view data);
 
   // One extended header with one record.
   Builder& Pax(std::string_view key, std::string_view value, char type = 'x');
 
-  // GNU's long name ('L') or link ('K'), as given; GNU ends it with a NUL.
+  // GNU's long name ('L') or link ('K'), written as given; GNU ends it with a
+  // NUL.
   Builder& GnuLong(char type, std::string_view text);
 
   Builder& Raw(std::string_view bytes);
@@ -52,7 +54,7 @@ Header MakeHeader(char type, std::string_view name, uint64_t size,
 void SetBase256(int64_t value, char* field, size_t width);
 
 // Fills in the checksum.
-void Seal(Header* header);
+void SetChecksum(Header* header);
 
 // "length key=value\n", with the length that counts itself.
 std::string PaxRecord(std::string_view key, std::string_view value);

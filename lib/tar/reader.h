@@ -1,9 +1,38 @@
 // Reads tar archives: ustar, pax, GNU and v7, as a stream of untrusted bytes.
-//
-// Bytes go in, events come out; the reader does no I/O, keeps no body, and
-// needs at most some 1.2 MB, whatever the archive says. A caller with a file
-// reads where it likes; one with a pipe pushes what arrives, in pieces of any
-// size:
+#ifndef FEEDRATE_LIB_TAR_READER_H_
+#define FEEDRATE_LIB_TAR_READER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lib/tar/header.h"
+#include "lib/tar/status.h"
+
+namespace feedrate::tar {
+
+// One entry, as the archive describes it. Nothing is checked against a file
+// system.
+struct Entry {
+  enum class Type { kFile, kFolder, kSymlink, kHardLink };
+
+  Type type = Type::kFile;
+  std::string path;   // May be absolute, hold "..", or end in a slash.
+  std::string link;   // The target; only for links.
+  uint64_t size = 0;  // Bytes of data; 0 unless it is a file.
+  Time mtime;
+  uint32_t mode = 0;    // All twelve bits, including setuid.
+  uint64_t offset = 0;  // Of the first header, including extended headers.
+  uint64_t body_offset = 0;
+
+  // Offset of the next entry's first header.
+  uint64_t EndOffset() const { return body_offset + size + PaddingAfter(size); }
+};
+
+// Takes bytes and returns events. The reader does no I/O, stores no bodies, and
+// needs at most about 1.2 MB of memory, whatever the archive contains. A caller
+// with a file can seek; a caller with a pipe pushes what arrives, in pieces of
+// any size:
 //
 //   Reader reader;
 //   while ((n = read(fd, buffer, sizeof(buffer))) > 0) {
@@ -19,38 +48,24 @@
 //   }
 //   if (reader.Finish() != Reader::Event::kEnd) Report(reader.error());
 //
-// What it refuses, it refuses with the entry's name and offset: a reader of
-// data sets that guesses is worse than one that stops.
-#ifndef FEEDRATE_LIB_TAR_READER_H_
-#define FEEDRATE_LIB_TAR_READER_H_
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-
-#include "lib/tar/entry.h"
-#include "lib/tar/error.h"
-#include "lib/tar/extensions.h"
-#include "lib/tar/header.h"
-
-namespace feedrate::tar {
-
+// Errors name the entry and its offset. Anything doubtful is refused: a data
+// set reader that guesses is worse than one that stops.
 class Reader {
  public:
   enum class Event {
     kNeedInput,  // `input` is used up.
-    kEntry,      // entry() is the next one.
-    kBody,       // body() is the next piece of its data, within `input`.
-    kEntryEnd,   // Body and padding are through.
-    kEnd,        // The archive's end; what follows is not the archive's.
-    kError,      // error() says why. Final.
+    kEntry,      // entry() is the next entry.
+    kBody,       // body() is the next piece of data, within `input`.
+    kEntryEnd,   // Body and padding have been read.
+    kEnd,        // The end of the archive; further bytes are not part of it.
+    kError,      // error() has the reason. No further events follow.
   };
 
-  // Takes bytes off the front of `input` up to the next event.
+  // Consumes bytes from the front of `input` up to the next event.
   Event Next(std::string_view* input);
 
-  // Says that there are no more bytes: kEnd, or kError when some are missing.
-  // An archive without its end mark is one that lost its tail.
+  // Call when there are no more bytes. Returns kEnd, or kError when bytes are
+  // missing: an archive without its end mark was truncated.
   Event Finish();
 
   // Valid from kEntry to kEntryEnd.
@@ -59,15 +74,15 @@ class Reader {
   // Valid until the next call.
   std::string_view body() const { return body_; }
 
-  // Passes over what is left of the entry's data and padding. Returns how many
-  // bytes that is: the caller goes that far on in its input before Next(), by
-  // seeking if it can. REQUIRES: after kEntry or kBody.
+  // Skips the rest of the entry's data and padding. Returns the number of bytes
+  // that the caller must advance its input by, for example by seeking, before
+  // it calls Next() again. REQUIRES: the last event was kEntry or kBody.
   uint64_t SkipRest();
 
-  // Where in the archive the next byte of input lies.
+  // Offset of the next input byte in the archive.
   uint64_t offset() const { return offset_; }
 
-  // How many extended headers carried extended attributes or ACLs.
+  // Number of extended headers with extended attributes or ACLs.
   uint64_t xattr_headers() const { return extensions_.xattr_headers(); }
 
   const Error& error() const { return error_; }
@@ -80,7 +95,7 @@ class Reader {
   const Header* TakeBlock(std::string_view* input);
   void TakePadding(std::string_view* input);
 
-  // One step each. kNeedInput means that there is no event yet.
+  // Each does one step. kNeedInput means that there is no event yet.
   Event StepHeader(std::string_view* input);
   Event StepZeroBlock();
   Event StepExtension(std::string_view* input);
@@ -90,7 +105,7 @@ class Reader {
   State state_ = State::kHeader;
   uint64_t offset_ = 0;
 
-  // A header that arrives in pieces is put together here.
+  // Assembles a header that arrives in pieces.
   char block_[kBlockSize];
   size_t block_filled_ = 0;
   bool seen_zero_block_ = false;

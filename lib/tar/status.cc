@@ -3,12 +3,90 @@
 #include <cerrno>
 #include <cstring>
 
-#include "lib/tar/error.h"
-
 namespace feedrate::tar {
 namespace {
 
-// What to do about the failures that people meet.
+const char* Summary(Error::Code code) {
+  switch (code) {
+    case Error::Code::kNone:
+      return "no error";
+    case Error::Code::kBadChecksum:
+      return "bad header checksum";
+    case Error::Code::kBadNumber:
+      return "a header field is not a number";
+    case Error::Code::kBadSize:
+      return "impossible size";
+    case Error::Code::kBadName:
+      return "bad name";
+    case Error::Code::kBadPax:
+      return "bad extended header";
+    case Error::Code::kTooLong:
+      return "extended header too long";
+    case Error::Code::kSparse:
+      return "sparse files are not supported (make the tar without --sparse)";
+    case Error::Code::kDevice:
+      return "devices, pipes and sockets are not supported";
+    case Error::Code::kUnknownType:
+      return "unknown entry type";
+    case Error::Code::kLoneZeroBlock:
+      return "a lone zero block with more data after it";
+    case Error::Code::kTruncated:
+      return "the archive is cut short";
+  }
+  return "unknown error";
+}
+
+bool IsPlain(char c) { return c >= ' ' && c != '"' && c != '\\' && c != 0x7f; }
+
+void AppendEscaped(char c, std::string* out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  if (IsPlain(c) || byte >= 0x80) {
+    out->push_back(c);
+  } else if (c == '"' || c == '\\') {
+    *out += {'\\', c};
+  } else {
+    *out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+  }
+}
+
+bool IsContinuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+}  // namespace
+
+std::string Describe(const Error& error) {
+  std::string line;
+  if (!error.entry.empty()) {
+    line += error.after ? "after entry " : "entry ";
+    line += Quote(error.entry) + ": ";
+  }
+  line += Summary(error.code);
+  if (!error.detail.empty()) line += ": " + error.detail;
+  return line + " (at byte " + std::to_string(error.offset) + ")";
+}
+
+std::string Quote(std::string_view name) {
+  // Both ends of a long name are more useful than its first kilobytes.
+  constexpr size_t kEnd = 100;
+  std::string out = "\"";
+  size_t i = 0;
+  while (i < name.size()) {
+    if (name.size() > 2 * kEnd + 20 && i == kEnd) {
+      i = name.size() - kEnd;
+      while (i < name.size() && IsContinuation(name[i])) ++i;
+      out += "\"...(" + std::to_string(name.size()) + " bytes)...\"";
+      continue;
+    }
+    AppendEscaped(name[i++], &out);
+  }
+  return out + '"';
+}
+
+namespace {
+
+// What to do about common failures.
 const char* Remedy(int error) {
   switch (error) {
     case ENOSPC:

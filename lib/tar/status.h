@@ -1,22 +1,56 @@
-// How an operation went: well, or with one line for people and an exit code.
+// Errors: why an archive was refused, and the status of an operation.
 //
 // lib/tar depends on nothing, so it cannot use absl::Status.
 #ifndef FEEDRATE_LIB_TAR_STATUS_H_
 #define FEEDRATE_LIB_TAR_STATUS_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace feedrate::tar {
 
+// Why an archive was refused.
+struct Error {
+  enum class Code {
+    kNone,
+    kBadChecksum,
+    kBadNumber,
+    kBadSize,
+    kBadName,
+    kBadPax,
+    kTooLong,
+    kSparse,
+    kDevice,
+    kUnknownType,
+    kLoneZeroBlock,
+    kTruncated,
+  };
+
+  Code code = Code::kNone;
+  uint64_t offset = 0;  // Of the offending header or byte.
+  std::string entry;    // The entry in which it happened, or, when `after` is
+  bool after =
+      false;  // true, the last entry before it. Empty if there is none.
+  std::string detail;  // Details that the code does not tell.
+};
+
+// One line for people: what is wrong, in which entry, at which byte.
+std::string Describe(const Error& error);
+
+// A name made safe for terminals and logs: quoted, with control characters and
+// broken UTF-8 at the ends escaped. Long names are shortened in the middle.
+std::string Quote(std::string_view name);
+
+// The result of an operation: success, or a one-line message and an exit code.
 class [[nodiscard]] Status {
  public:
-  // Exit codes of every program of this repository.
+  // The same exit codes as in every program of this repository.
   static constexpr int kCallersMistake = 1;
   static constexpr int kRunFailed = 2;
 
-  Status() = default;  // All is well.
+  Status() = default;  // Success.
   Status(int exit_code, std::string message)
       : exit_code_(exit_code), message_(std::move(message)) {}
 
@@ -29,7 +63,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// The caller asked for something that cannot be.
+// The caller asked for something impossible.
 Status CallersMistake(std::string message);
 
 // The run failed.
@@ -40,7 +74,7 @@ Status SystemFailure(std::string_view doing, std::string_view path, int error);
 
 }  // namespace feedrate::tar
 
-// Passes a failure up.
+// Returns from the calling function if `expression` fails.
 #define TAR_RETURN_IF_ERROR(expression)                                  \
   do {                                                                   \
     if (::feedrate::tar::Status status_ = (expression); !status_.ok()) { \

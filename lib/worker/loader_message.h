@@ -68,7 +68,7 @@ struct LoaderSpec {
   std::string ablation;
   // Further settings of the job, for loaders that have their own.
   std::map<std::string, std::string> settings;
-  // For `objects`: see lib/storage/store_spec.h.
+  // For `objects`: see lib/storage/object_store.h.
   std::map<std::string, std::string> store;
 };
 

@@ -25,7 +25,7 @@
 #include "lib/runner/storage_row.h"
 #include "lib/runner/store_flags.h"
 #include "lib/runner/sweep_summary.h"
-#include "lib/storage/store_spec.h"
+#include "lib/storage/object_store.h"
 
 DEFINE_bool(cold, false,
             "Have the kernel forget the files before each epoch; rows that it "

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The binary is static, and runs in a root that holds only it and the tar.
+# The binary is static, and runs in a root with only itself and the tar.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin # For chroot and mount.
 
@@ -39,7 +39,7 @@ if [[ $again != *"already staged"* ]]; then
   echo "FAIL: the second run said: $again" >&2
   exit 1
 fi
-# What needs a program says which.
+# If a program is needed, the error names it.
 gzip "$root/val.tar"
 mv "$root/val.tar.gz" "$root/val.tar"
 if missing=$(run --force 2>&1); then

@@ -1,6 +1,6 @@
 // Kills the program at random moments, many times. Whenever there is a
 // sentinel, every byte must be in place; whenever there is none, the next run
-// must bring it about.
+// must create it.
 //
 //   bazel test --test_env=STAGE_KILLS=200 //tools/stage_dataset:kill_test
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <random>
 
 #include "lib/tar/builder.h"
-#include "tools/stage_dataset/run_tool.h"
+#include "tools/stage_dataset/tool_testing.h"
 
 namespace feedrate {
 namespace {
@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// Enough for every push, in seconds; FEEDRATE_FULL=1 wants more, and
-// STAGE_KILLS as many as you like.
+// Enough for every push, within seconds. FEEDRATE_FULL=1 does more, and
+// STAGE_KILLS sets any number.
 constexpr int kKills = 40;
 constexpr int kFullKills = 250;
 
@@ -44,7 +44,7 @@ std::string Noise(size_t size, std::mt19937* random) {
 
 struct Staged {
   std::string content;
-  uint64_t end_offset;  // Of its entry in the archive.
+  uint64_t end_offset;  // Of the entry in the archive.
 };
 
 class KillTest : public testing::Test {
@@ -62,7 +62,7 @@ class KillTest : public testing::Test {
       builder.File(name, content);
       expected_[name] = {content, builder.bytes().size()};
     }
-    // The last of one name wins, killed or not.
+    // The last entry of a name wins, killed or not.
     builder.File("d0/f0", "the last word");
     expected_["d0/f0"] = {"the last word", builder.bytes().size()};
     WriteFile(tar_, builder.Finish());
@@ -103,7 +103,7 @@ class KillTest : public testing::Test {
     ASSERT_EQ(files, expected_.size());
   }
 
-  // Up to where the journal says that all is written.
+  // The offset up to which, by the journal, everything is written.
   uint64_t JournalOffset() const {
     std::string text = ReadFile(dest_ + "/.stage_dataset.journal");
     text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
@@ -111,9 +111,9 @@ class KillTest : public testing::Test {
     return line == std::string::npos ? 0 : atoll(text.c_str() + line + 1);
   }
 
-  // What the journal vouches for must be right already. The rest may be
-  // anything: it is made worse, at the same size, so that a run that trusts a
-  // size is found out.
+  // What the journal lists must be correct already. The rest may be anything:
+  // the test corrupts it without changing its size, so that a run that trusts
+  // sizes is detected.
   void ExpectFinishedAndSpoilTheRest() {
     if (!fs::exists(dest_)) return;
     const uint64_t offset = JournalOffset();
@@ -165,7 +165,7 @@ TEST_F(KillTest, NothingWrongIsEverStaged) {
     } else {
       ASSERT_NE(code, 0) << "done, and no sentinel";
       ExpectFinishedAndSpoilTheRest();
-      // Later and later, so that some kill hits the end: the last data, the
+      // Later and later, so that some kills hit the end: the last data, the
       // sentinel, the journal's removal.
       latest *= 1.15;
     }
@@ -216,7 +216,7 @@ TEST_F(KillTest, AnotherTakesOverFromTheDead) {
 
 TEST_F(KillTest, AnInterruptedRunSaysSo) {
   int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);  // A source that never comes.
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);  // A source that never delivers.
   stream_ = true;
   for (int number : {SIGINT, SIGTERM}) {
     const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);

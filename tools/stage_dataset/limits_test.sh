@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The machine's limits: a full disk, a folder that may not be written to, and
-# memory under 64 MB whatever the archive.
+# The machine's limits: a full disk, a read-only folder, and memory below 64 MB
+# for any archive.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin # For chroot and mount.
 
@@ -47,8 +47,8 @@ else
   echo "SKIPPED: full disk: it takes root, and leave to mount a tmpfs"
 fi
 
-# A folder that may not be written to: by its mode, or for root, who may write
-# anywhere, by its file system.
+# A read-only folder: by its mode, or for root, who may write anywhere, by its
+# file system.
 mkdir locked
 reason="ermission denied"
 if [[ $EUID -ne 0 ]]; then
@@ -66,8 +66,8 @@ if [[ -n $reason ]]; then
   refuses "unwritable" "locked/e" --source=set.tar --dest=locked/e
 fi
 
-# Memory, at its highest, in kB: many threads, large and small files, long
-# names, from a file and from a pipe.
+# Peak memory in kB: many threads, large and small files, long names, from a
+# file and from a pipe.
 if [[ ${1:-} == sanitized ]]; then
   echo "SKIPPED: memory: the sanitizers need their own"
   echo PASS

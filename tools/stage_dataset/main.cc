@@ -1,48 +1,30 @@
-// stage_dataset: puts a data set on local disk, once, safely, faster than tar.
+// stage_dataset: puts a data set on local disk, once, safely, and faster than
+// tar.
 //
 //   bazel run //tools/stage_dataset -- --source=val.tar --dest=/mnt/nvme/val
 //
-// One static binary that needs nothing installed: it runs first on a bare
-// machine.
+// One static binary that needs nothing installed: it is the first program to
+// run on a bare machine.
 #include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "lib/hash/sha256.h"
-#include "lib/tar/stage/checksum.h"
-#include "lib/tar/stage/stage.h"
-#include "lib/tar/stage/subprocess.h"
-#include "tools/stage_dataset/completion.h"
+#include "lib/staging/stage.h"
+#include "lib/staging/subprocess.h"
+#include "lib/tar/status.h"
 #include "tools/stage_dataset/flags.h"
-#include "tools/stage_dataset/help.h"
 
 namespace feedrate {
 namespace {
 
 constexpr int kInterrupted = 130;
 
-class Sha256Checksum : public tar::Checksum {
- public:
-  void Update(const void* data, size_t size) override {
-    hash_.Update(data, size);
-  }
-  std::string Finish() override {
-    char hex[Sha256::kHexSize + 1];
-    hash_.FinishHex(hex);
-    return hex;
-  }
-
- private:
-  Sha256 hash_;
-};
-
-// A run that is killed can be continued, so there is nothing to tidy up.
+// A killed run can be continued, so there is nothing to clean up.
 void OnSignal(int) {
   static constexpr char kMessage[] =
       "\nstage_dataset: interrupted; run it again to go on\n";
@@ -65,7 +47,7 @@ int Complain(const tar::Status& status) {
   return status.exit_code();
 }
 
-// Data that did not reach its reader is a failure.
+// Output that does not reach its reader is a failure.
 int Print(const char* text) {
   if (fputs(text, stdout) >= 0 && fflush(stdout) == 0) return 0;
   return Complain(tar::Failed(std::string("stdout: ") + strerror(errno)));
@@ -85,7 +67,6 @@ int Run(const std::vector<std::string>& arguments) {
     return status.ok() ? Print(script.c_str()) : Complain(status);
   }
   flags.options.tool_version = version;
-  flags.options.make_sha256 = [] { return std::make_unique<Sha256Checksum>(); };
   tar::StageReport report;
   if (tar::Status status = tar::Stage(flags.options, &report); !status.ok()) {
     return Complain(status);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the kind of tar that stage_dataset likes, on macOS and on Linux: names
-# sorted, no extended attributes, none of the litter that Finder leaves, owners
-# and times out of the way. The same folder gives the same bytes with GNU tar.
+# Makes a tar for stage_dataset, on macOS and on Linux: sorted names, owner 0, no
+# access and change times, no extended attributes, and none of the files that
+# Finder leaves behind. The same folder gives the same bytes with GNU tar.
 set -euo pipefail
 
 usage() {
@@ -34,10 +34,10 @@ output=$2
 
 # macOS's tar would add an ._ file for each file with extended attributes.
 export COPYFILE_DISABLE=1
-# The order of bytes: the same on every machine.
+# Byte order sorting: the same on every machine.
 export LC_ALL=C
 
-# GNU tar and bsdtar spell the same wishes differently; take the GNU one where
+# GNU tar and bsdtar have different flags for the same options. Use GNU tar if
 # both are installed (Homebrew calls it gtar).
 tar=tar
 if command -v gtar >/dev/null 2>&1; then tar=gtar; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What make_dataset_tar.sh makes, stage_dataset stages, and nothing is lost.
+# stage_dataset stages what make_dataset_tar.sh makes, and nothing is lost.
 set -euo pipefail
 
 tool=$PWD/tools/stage_dataset/stage_dataset
@@ -51,15 +51,15 @@ read -r -a words <<<"$flags"
 [[ ${#words[@]} -eq 2 ]] || fail "it said: $flags"
 check one.tar "${words[@]}"
 
-# The same folder, the same bytes.
+# The same folder gives the same bytes.
 "$make" set two.tar >/dev/null
 cmp one.tar two.tar || fail "not reproducible"
 
-# Sorted: the same order whatever readdir says.
+# Sorted: the order does not depend on readdir.
 tar -tf one.tar >names
 LC_ALL=C sort -c names || fail "names are not sorted"
 
-# bsdtar is what macOS has.
+# macOS has bsdtar.
 if command -v bsdtar >/dev/null 2>&1; then
   mkdir bin
   ln -s "$(command -v bsdtar)" bin/tar

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# s3:// with the real client against moto's server. In the full tests alone:
-# the two take seconds to start.
+# s3:// with the real client against moto's server. Only in the full tests,
+# because both take seconds to start.
 set -euo pipefail
 
 skip() {

@@ -1,5 +1,5 @@
-// The program as its users meet it: flags, streams, exit codes, what it leaves
-// on disk, and when it has nothing to do.
+// Tests the program like its users see it: flags, streams, exit codes, what it
+// leaves on disk, and when it has nothing to do.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "lib/tar/builder.h"
-#include "lib/tar/corpus.h"
-#include "tools/stage_dataset/run_tool.h"
+#include "lib/tar/test_archives.h"
+#include "tools/stage_dataset/tool_testing.h"
 
 namespace feedrate {
 namespace {
@@ -20,7 +20,7 @@ using Tree = std::map<std::string, std::string>;
 
 constexpr char kSentinel[] = "/.stage_dataset.done";
 
-// SHA-256 of SmallTar(), by sha256sum.
+// SHA-256 of SmallTar(), computed with sha256sum.
 std::string Sha256Of(const std::string& path) {
   return RunProgram({"sha256sum", path}).out.substr(0, 64);
 }
@@ -105,7 +105,7 @@ TEST_F(StageDatasetTest, StagesAndSaysSo) {
 
 TEST_F(StageDatasetTest, DoesNothingTheSecondTime) {
   ASSERT_EQ(Stage().exit_code, 0);
-  // What the first run wrote is not looked at again, let alone written.
+  // What the first run wrote is not read again, let alone written.
   fs::remove(dest_ + "/d/a");
   const ToolRun run = Stage({"--json"});
   EXPECT_EQ(run.exit_code, 0);
@@ -168,7 +168,7 @@ TEST_F(StageDatasetTest, ChecksSizeAndChecksum) {
   EXPECT_EQ(right.exit_code, 0) << right.err;
   EXPECT_NE(right.out.find("\"sha256\":\"" + sha + "\""), std::string::npos);
   ExpectStaged();
-  // The sentinel knows the checksum: no need to read again, or to believe.
+  // The sentinel has the checksum: no need to read the source again.
   EXPECT_NE(Stage({"--sha256=" + sha}).err.find("already"), std::string::npos);
   EXPECT_EQ(Stage({"--sha256=" + std::string(64, '0')}).exit_code, 2);
 }
@@ -211,7 +211,7 @@ TEST_F(StageDatasetTest, UnpacksGzipAndZstd) {
                  "--expected-bytes=" + std::to_string(fs::file_size(packed))});
     ASSERT_EQ(run.exit_code, 0) << run.err;
     ExpectStaged();
-    // A byte of the packed data's own checksum, at its very end.
+    // A byte of the compressed data's own checksum, at the very end.
     std::string bytes = ReadFile(packed);
     bytes[bytes.size() - 6] ^= 1;
     WriteFile(packed, bytes);
@@ -270,20 +270,20 @@ TEST_F(StageDatasetTest, CopiesAFolder) {
 }
 
 TEST_F(StageDatasetTest, NamesWhatCannotBeReadOrWritten) {
-  // Reading this file fails with EIO, as a bad disk does.
+  // Reading this file fails with EIO, like a bad disk.
   const ToolRun read = RunTool({"--source=/proc/self/mem", "--dest=" + dest_});
   EXPECT_EQ(read.exit_code, 2);
   EXPECT_NE(read.err.find("mem"), std::string::npos) << read.err;
   EXPECT_FALSE(HasSentinel());
-  // Nobody, root included, makes files there.
+  // Nobody, not even root, can create files there.
   const ToolRun write = RunTool({"--source=" + tar_, "--dest=/proc/self/x"});
   EXPECT_EQ(write.exit_code, 2);
   EXPECT_NE(write.err.find("/proc/self/x"), std::string::npos) << write.err;
 }
 
 TEST_F(StageDatasetTest, RefusesTheCorpusWithoutASentinel) {
-  for (const auto& cases : {tar::BrokenCorpus(), tar::HostileCorpus()}) {
-    for (const tar::CorpusCase& test : cases) {
+  for (const auto& cases : {tar::BrokenArchives(), tar::HostileArchives()}) {
+    for (const tar::TestArchive& test : cases) {
       WriteFile(tar_, test.bytes);
       fs::remove_all(dest_);
       const ToolRun run = Stage({"--no-sync"});
@@ -297,14 +297,174 @@ TEST_F(StageDatasetTest, RefusesTheCorpusWithoutASentinel) {
 }
 
 TEST_F(StageDatasetTest, StagesTheGoodCorpusTwice) {
-  for (const tar::CorpusCase& test : tar::GoodCorpus()) {
+  for (const tar::TestArchive& test : tar::GoodArchives()) {
     WriteFile(tar_, test.bytes);
     fs::remove_all(dest_);
     EXPECT_EQ(Stage({"--no-sync"}).exit_code, 0) << test.name;
     EXPECT_TRUE(HasSentinel()) << test.name;
-    // Over itself: as a run after a kill would.
+    // Over itself, like a run after a kill.
     EXPECT_EQ(Stage({"--no-sync", "--force"}).exit_code, 0) << test.name;
   }
+}
+
+// Sources on other machines: real curl with a real server, and fake clients for
+// clouds that tests cannot reach, which record their arguments.
+
+namespace fs = std::filesystem;
+
+std::string SmallTar(const std::string& text) {
+  return tar::Builder().File("a", text).File("b", "2").Finish();
+}
+
+class ClientsTest : public testing::Test {
+ protected:
+  ToolRun Stage(const std::string& source, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"--source=" + source,
+                                          "--dest=" + dest_};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunTool(arguments, -1, {{"PATH", path_}});
+  }
+  bool HasSentinel() const {
+    return fs::exists(dest_ + "/.stage_dataset.done");
+  }
+  bool HaveCurl() const {
+    return RunProgram({"sh", "-c", "command -v curl"}).exit_code == 0;
+  }
+
+  // A client that writes each of its arguments as a line, prints `describe` if
+  // one of them is `asked`, and otherwise sends the archive.
+  void StandIn(const std::string& name, const std::string& asked,
+               const std::string& describe) {
+    WriteFile(folder_ / "set.tar", SmallTar("cloud"));
+    WriteFile(folder_ / "describe", describe);
+    WriteFile(folder_ / ("bin/" + name),
+              "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" >>" + (folder_ / "log") +
+                  "\nfor a; do [ \"$a\" = " + asked + " ] && exec cat " +
+                  (folder_ / "describe") + "; done\nexec cat " +
+                  (folder_ / "set.tar") + "\n");
+    chmod((folder_ / ("bin/" + name)).c_str(), 0755);
+    path_ = (folder_ / "bin") + ":/usr/bin:/bin";
+  }
+  std::string Log() { return ReadFile(folder_ / "log"); }
+
+  TempFolder folder_;
+  const std::string dest_ = folder_ / "dest";
+  std::string path_ = getenv("PATH");
+};
+
+TEST_F(ClientsTest, FetchesByCurl) {
+  if (!HaveCurl()) GTEST_SKIP() << "curl is not installed";
+  HttpServer server(SmallTar("web"));
+  const ToolRun run = Stage(server.Url("/set.tar"), {"--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(ReadFile(dest_ + "/a"), "web");
+  EXPECT_EQ(server.gets(), 1);
+  EXPECT_NE(Stage(server.Url("/set.tar")).err.find("already"),
+            std::string::npos);
+  EXPECT_EQ(server.gets(), 1) << "the same size and ETag: not fetched again";
+  server.SetBody(SmallTar("new"), "\"two\"");
+  ASSERT_EQ(Stage(server.Url("/set.tar")).exit_code, 0);
+  EXPECT_EQ(ReadFile(dest_ + "/a"), "new");
+}
+
+TEST_F(ClientsTest, FollowsRedirections) {
+  if (!HaveCurl()) GTEST_SKIP() << "curl is not installed";
+  HttpServer server(SmallTar("web"));
+  ASSERT_EQ(Stage(server.Url("/moved"), {"--expected-bytes=3072"}).exit_code,
+            0);
+  EXPECT_NE(Stage(server.Url("/moved")).err.find("already"), std::string::npos);
+}
+
+TEST_F(ClientsTest, UnpacksWhatItFetches) {
+  if (!HaveCurl()) GTEST_SKIP() << "curl is not installed";
+  WriteFile(folder_ / "x.tar", SmallTar("packed"));
+  HttpServer server(RunProgram({"gzip", "-c", folder_ / "x.tar"}).out);
+  ASSERT_EQ(Stage(server.Url("/set.tar"), {"--sha256=compute"}).exit_code, 0);
+  EXPECT_EQ(ReadFile(dest_ + "/a"), "packed");
+}
+
+TEST_F(ClientsTest, SaysWhatCurlSaid) {
+  if (!HaveCurl()) GTEST_SKIP() << "curl is not installed";
+  HttpServer server(SmallTar(std::string(500000, 'x')));
+  const ToolRun missing = Stage(server.Url("/nothing"));
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("404"), std::string::npos) << missing.err;
+  const ToolRun broken = Stage(server.Url("/broken"));
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_NE(broken.err.find("curl failed"), std::string::npos) << broken.err;
+  EXPECT_FALSE(HasSentinel());
+  const ToolRun size = Stage(server.Url("/set.tar"), {"--expected-bytes=1"});
+  EXPECT_EQ(size.exit_code, 2);
+  EXPECT_EQ(server.gets(), 1) << "checked before fetching";
+}
+
+TEST_F(ClientsTest, GivesTheUrlToNoShell) {
+  StandIn("curl", "--head", "HTTP/1.1 200 OK\r\nContent-Length: 3072\r\n\r\n");
+  const std::string url = "https://h/a b;touch${IFS}" + (folder_ / "pwned") +
+                          ";$(touch " + (folder_ / "pwned") + ")'\"[1-9]";
+  ASSERT_EQ(Stage(url).exit_code, 0);
+  EXPECT_FALSE(fs::exists(folder_ / "pwned"));
+  EXPECT_NE(Log().find("\n" + url + "\n"), std::string::npos) << Log();
+  EXPECT_NE(Log().find("\n--globoff\n"), std::string::npos) << Log();
+}
+
+TEST_F(ClientsTest, FetchesByAws) {
+  StandIn("aws", "head-object",
+          "{\"ContentLength\": 3072, \"ETag\": \"\\\"e1\\\"\"}");
+  ASSERT_EQ(Stage("s3://bucket/some/key.tar").exit_code, 0);
+  EXPECT_EQ(ReadFile(dest_ + "/a"), "cloud");
+  EXPECT_NE(Log().find("s3api\nhead-object\n--bucket\nbucket\n--key\n"
+                       "some/key.tar\n"),
+            std::string::npos)
+      << Log();
+  EXPECT_NE(Log().find("s3\ncp\n--only-show-errors\n"
+                       "s3://bucket/some/key.tar\n-\n"),
+            std::string::npos)
+      << Log();
+  EXPECT_NE(Stage("s3://bucket/some/key.tar").err.find("already"),
+            std::string::npos);
+  EXPECT_EQ(Stage("s3://bucket").exit_code, 1);
+}
+
+TEST_F(ClientsTest, FetchesByGcloud) {
+  StandIn("gcloud", "describe",
+          "{\"etag\": \"x\", \"generation\": \"17\", \"size\": 3072}");
+  ASSERT_EQ(Stage("gs://bucket/set.tar").exit_code, 0);
+  EXPECT_NE(Log().find("storage\ncat\ngs://bucket/set.tar\n"),
+            std::string::npos)
+      << Log();
+  EXPECT_NE(ReadFile(dest_ + "/.stage_dataset.done").find("version 17"),
+            std::string::npos);
+}
+
+TEST_F(ClientsTest, FetchesByGsutilWithoutGcloud) {
+  StandIn("gsutil", "stat",
+          "gs://b/o:\n  Content-Length: 3072\n  Generation: 18\n");
+  path_ = (folder_ / "bin") + ":/bin";
+  if (fs::exists("/bin/gcloud")) GTEST_SKIP() << "gcloud is in /bin";
+  ASSERT_EQ(Stage("gs://b/o").exit_code, 0);
+  EXPECT_NE(Log().find("-q\ncat\ngs://b/o\n"), std::string::npos) << Log();
+}
+
+TEST_F(ClientsTest, NamesTheClientThatIsMissing) {
+  path_ = folder_ / "nowhere";
+  for (const auto& [url, client] :
+       {std::pair("https://h/x", "curl"), std::pair("gs://b/o", "gcloud"),
+        std::pair("s3://b/k", "aws")}) {
+    const ToolRun run = Stage(url);
+    EXPECT_EQ(run.exit_code, 2) << url;
+    EXPECT_NE(run.err.find(std::string("program ") + client), std::string::npos)
+        << run.err;
+  }
+}
+
+TEST_F(ClientsTest, NoticesAnObjectThatChangedInBetween) {
+  StandIn("aws", "head-object", "{\"ContentLength\": 99, \"ETag\": \"e\"}");
+  const ToolRun run = Stage("s3://bucket/key");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.err.find("3072 bytes instead of 99"), std::string::npos)
+      << run.err;
+  EXPECT_FALSE(HasSentinel());
 }
 
 }  // namespace

@@ -16,9 +16,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/episode_order.h"
 #include "lib/loader/mixture/mapped_shard.h"
-#include "lib/storage/crc32c.h"
-#include "lib/storage/example.h"
-#include "lib/storage/little_endian.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {

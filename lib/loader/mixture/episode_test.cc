@@ -12,7 +12,6 @@
 #include "gtest/gtest.h"
 #include "lib/loader/mixture/mapped_shard.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/storage/example.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {

@@ -10,7 +10,6 @@
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/mixture/testing.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/storage/example.h"
 #include "lib/storage/tfrecord.h"
 #include "lib/worker/loader_message.h"
 

@@ -22,7 +22,6 @@
 #include "lib/loader/mixture/synthetic_camera.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic_random.h"
-#include "lib/storage/example.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {

@@ -15,7 +15,6 @@
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/jpeg.h"
-#include "lib/storage/example.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {

@@ -10,7 +10,6 @@
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/storage/example.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {

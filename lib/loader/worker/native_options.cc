@@ -14,7 +14,7 @@
 #include "lib/loader/mix_spec.h"
 #include "lib/loader/open_remote_source.h"
 #include "lib/loader/shard_source.h"
-#include "lib/storage/store_spec.h"
+#include "lib/storage/object_store.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -1,14 +1,17 @@
 #include "lib/storage/cache/cache_dir.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,27 +20,240 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/storage/crc32c.h"
+#include "lib/storage/checksum.h"
 
 namespace feedrate {
+namespace {
+
+constexpr absl::string_view kOwner = ".owner";
+
+std::string RandomName() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x", random(), random());
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(folder, error), end;
+       !error && file != end; file.increment(error)) {
+    names.push_back(file->path().filename().string());
+  }
+  return names;
+}
+
+// The files of `owner` in `folder`, except its lock.
+void RemoveOf(absl::string_view owner, const std::string& folder,
+              const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!absl::StartsWith(name, owner) || absl::EndsWith(name, kOwner)) {
+      continue;
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(JoinPath(folder, name), ignored);
+  }
+}
+
+}  // namespace
+
+TempSpace::~TempSpace() {
+  if (owner_.empty()) return;
+  RemoveOf(owner_, folder_, NamesIn(folder_));
+  unlink(JoinPath(folder_, absl::StrCat(owner_, kOwner)).c_str());
+}
+
+void TempSpace::SweepOrphans() const {
+  const std::vector<std::string> names = NamesIn(folder_);
+  for (const std::string& name : names) {
+    if (!absl::EndsWith(name, kOwner)) continue;
+    const std::string path = JoinPath(folder_, name);
+    const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!fd.valid() || flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    RemoveOf(name.substr(0, name.size() - kOwner.size()), folder_, names);
+    // The lock file last: if this process is killed, the next one cleans up.
+    unlink(path.c_str());
+  }
+}
+
+absl::Status TempSpace::TakeOwnership() {
+  // Another process may remove the file as an orphan before it is locked. Then
+  // another one is tried.
+  for (int tries = 0; tries < 10; ++tries) {
+    std::string owner = RandomName();
+    const std::string path = JoinPath(folder_, absl::StrCat(owner, kOwner));
+    UniqueFd fd(
+        open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd.valid()) {
+      return absl::UnavailableError(
+          absl::StrCat(path, ": ", std::strerror(errno)));
+    }
+    struct stat info;
+    if (flock(fd.get(), LOCK_EX) == 0 && fstat(fd.get(), &info) == 0 &&
+        info.st_nlink > 0) {
+      owner_ = std::move(owner);
+      owner_lock_ = std::move(fd);
+      return absl::OkStatus();
+    }
+  }
+  return absl::UnavailableError(
+      absl::StrCat(folder_, ": files cannot be locked here"));
+}
+
+absl::StatusOr<std::string> TempSpace::NewPath() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (owner_.empty()) RETURN_IF_ERROR(TakeOwnership());
+  return JoinPath(folder_, absl::StrCat(owner_, ".", paths_++));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Removes somewhat more than needed, so that not every new entry causes a scan.
+constexpr double kKeptShare = 0.9;
+
+// A lock between processes. It is released when its process dies.
+class FileLock {
+ public:
+  explicit FileLock(int fd) : fd_(fd) {
+    while (flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FileLock() { flock(fd_, LOCK_UN); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  const int fd_;
+};
+
+int64_t ReadCount(int fd) {
+  int64_t count = 0;
+  const bool whole = pread(fd, &count, sizeof(count), 0) == sizeof(count);
+  return whole ? std::max<int64_t>(count, 0) : 0;
+}
+
+// Writes in place, which works on a full disk. If it fails, the next scan
+// recounts.
+void WriteCount(int fd, int64_t count) {
+  if (pwrite(fd, &count, sizeof(count), 0) < 0) return;
+}
+
+// Calls `visit` with the path of each file two levels below `folder`.
+template <typename Visit>
+void ForEachBelow(const std::string& folder, const Visit& visit) {
+  std::error_code error;
+  for (fs::directory_iterator outer(folder, error), end; !error && outer != end;
+       outer.increment(error)) {
+    std::error_code inner_error;
+    for (fs::directory_iterator inner(outer->path(), inner_error);
+         !inner_error && inner != end; inner.increment(inner_error)) {
+      visit(inner->path().string());
+    }
+  }
+}
+
+struct Blob {
+  int64_t used_ns = 0;
+  int64_t bytes = 0;
+  std::string path;
+};
+
+std::vector<Blob> BlobsIn(const std::string& folder) {
+  std::vector<Blob> blobs;
+  ForEachBelow(folder, [&](const std::string& path) {
+    struct stat info;
+    if (lstat(path.c_str(), &info) != 0) return;
+    const timespec& used = info.st_atim;
+    blobs.push_back(
+        {int64_t{used.tv_sec} * 1000000000 + used.tv_nsec, info.st_size, path});
+  });
+  return blobs;
+}
+
+}  // namespace
+
+absl::Status SizeLimiter::Open() {
+  const std::string path = JoinPath(folder_, "bytes");
+  file_.Reset(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file_.valid()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        path, ": ", std::strerror(errno), "; name another --cache_dir"));
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const FileLock file_lock(file_.get());
+  WriteCount(file_.get(), CountAndEvict(0));
+  return absl::OkStatus();
+}
+
+absl::Status SizeLimiter::MakeRoom(int64_t bytes) {
+  if (max_bytes_ > 0 && bytes > max_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(folder_, ": an entry of ", bytes,
+                     " bytes is more than the cache may hold"));
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const FileLock file_lock(file_.get());
+  int64_t total = ReadCount(file_.get()) + bytes;
+  if (max_bytes_ > 0 && total > max_bytes_) {
+    total = CountAndEvict(bytes) + bytes;
+  }
+  WriteCount(file_.get(), total);
+  return absl::OkStatus();
+}
+
+int64_t SizeLimiter::evictions() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return evictions_;
+}
+
+// Returns the bytes that remain. REQUIRES: both locks are held.
+int64_t SizeLimiter::CountAndEvict(int64_t room) {
+  std::vector<Blob> blobs = BlobsIn(JoinPath(folder_, "blobs"));
+  int64_t total = 0;
+  for (const Blob& blob : blobs) total += blob.bytes;
+  if (max_bytes_ == 0 || total + room <= max_bytes_) return total;
+  std::sort(blobs.begin(), blobs.end(),
+            [](const Blob& a, const Blob& b) { return a.used_ns < b.used_ns; });
+  const double kept = kKeptShare * static_cast<double>(max_bytes_);
+  for (const Blob& blob : blobs) {
+    if (static_cast<double>(total + room) <= kept) break;
+    if (unlink(blob.path.c_str()) != 0) continue;
+    total -= blob.bytes;
+    ++evictions_;
+  }
+  DropDanglingNames();
+  return total;
+}
+
+void SizeLimiter::DropDanglingNames() const {
+  // If the blob reappears at this very moment, its name is gone and the next
+  // reader misses: slower, but never wrong.
+  ForEachBelow(JoinPath(folder_, "names"), [](const std::string& path) {
+    if (access(path.c_str(), F_OK) != 0) unlink(path.c_str());
+  });
+}
+
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr char kTag[] = "CACHEDIR.TAG";
-// The first line is the one that backup programs look for.
+// Backup programs look for the first line.
 constexpr char kTagText[] =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# A cache of feedrate, version 1. It may be deleted at any time.\n";
 
-// Forgets everything beyond: memory of a process is not for the cache's index.
+// Above this number, everything is forgotten: the cache's index must not fill a
+// process's memory.
 constexpr size_t kMostKnown = 1 << 20;
 
 constexpr int64_t kPiece = 1 << 20;
 
-// Two changes within this time may leave the same time of change.
+// Two changes within this time may have the same change time.
 constexpr int64_t kTimeGrain = 100000000;
 
 int64_t NowNs() {
@@ -51,7 +267,7 @@ int64_t ToNs(const timespec& time) {
   return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
 }
 
-// Of the key: neither its length nor its characters matter.
+// Hash of the key, so that its length and characters do not matter.
 std::string HashOf(const std::string& key) {
   return Sha256Hex(key).substr(0, 40);
 }
@@ -72,7 +288,7 @@ bool WriteAll(int fd, absl::string_view bytes) {
   return true;
 }
 
-// Of all bytes that can be read.
+// Digest of all bytes that can be read.
 uint32_t ChecksumOf(int fd) {
   uint32_t crc32c = 0;
   std::string piece(kPiece, '\0');
@@ -85,7 +301,7 @@ uint32_t ChecksumOf(int fd) {
   }
 }
 
-// rename, making the folder of the target when that is what is missing.
+// Renames; creates the folder of the target if that is missing.
 int RenameInto(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) == 0) return 0;
   if (errno != ENOENT) return errno;
@@ -117,7 +333,7 @@ absl::Status CacheDir::MakeLayout() const {
   const std::string tag = JoinPath(folder, kTag);
   if (!IsFile(tag)) {
     std::error_code error;
-    // A cache whose first process was killed has no more than these.
+    // A cache whose first process was killed has at most these.
     for (fs::directory_iterator file(folder, error), end; !error && file != end;
          file.increment(error)) {
       const std::string name = file->path().filename().string();
@@ -132,7 +348,7 @@ absl::Status CacheDir::MakeLayout() const {
   for (const char* part : {"blobs", "names", "tmp"}) {
     RETURN_IF_ERROR(MakeFolder(JoinPath(folder, part)));
   }
-  // Without, on a full disk, it is a cache all the same.
+  // If this fails, for example on a full disk, it is still a cache.
   if (!IsFile(tag)) WriteFileAtomically(tag, kTagText).IgnoreError();
   return absl::OkStatus();
 }
@@ -167,14 +383,15 @@ void CacheDir::Touch(const std::string& hash, const std::string& blob) {
     }
     known->second.touched_ns = now;
   }
-  // Time of access alone: that of change tells whether bytes are the same.
+  // Only the access time: the modification time tells whether bytes are
+  // unchanged.
   const timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
   utimensat(AT_FDCWD, BlobPath(blob).c_str(), times, 0);
 }
 
 std::optional<CacheDir::Entry> CacheDir::Find(const std::string& key) {
   const std::string hash = HashOf(key);
-  // A second look when what this process knew is not so any more.
+  // Tries again if what this process knew is outdated.
   for (int tries = 0; tries < 2; ++tries) {
     const std::optional<std::string> blob = BlobOf(hash);
     Entry entry;
@@ -267,7 +484,7 @@ absl::Status CacheDir::Writer::Commit(const std::string& key) {
   sha256_.FinishHex(hex);
   const std::string blob =
       absl::StrFormat("%s-%08x", std::string(hex), crc32c_);
-  // Over an equal one, if there is one: should that be bad, it is good now.
+  // Replaces an equal blob, if there is one: if that was bad, it is good now.
   const int error = RenameInto(temporary_, cache_->BlobPath(blob));
   if (error != 0) return cache_->Failed("keep an entry", std::strerror(error));
   fd_.Reset();

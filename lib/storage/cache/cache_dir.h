@@ -1,22 +1,25 @@
-// A folder of bytes that were once far away, shared by any number of processes.
+// A folder that caches remote data, shared by any number of processes.
 //
-//   FOLDER/CACHEDIR.TAG             says to backups and to us what this is
-//   FOLDER/blobs/ab/SHA256-CRC32C   an entry: bytes, named by what they are
-//   FOLDER/names/cd/KEY             a link to the blob that the key stands for
-//   FOLDER/tmp/OWNER*               what a process is writing
-//   FOLDER/bytes                    what the blobs add up to, about
+//   FOLDER/CACHEDIR.TAG             tells backup programs and us what this is
+//   FOLDER/blobs/ab/SHA256-CRC32C   an entry's bytes, named by their checksums
+//   FOLDER/names/cd/KEY             a link to the blob for the key
+//   FOLDER/tmp/OWNER*               files that a process is writing
+//   FOLDER/bytes                    approximate total size of the blobs
 //
 // Invariants:
-// 1. A blob appears by rename, whole. Its name says what it must hold; bytes
-//    that differ are never given out, but removed (Find, Verify).
-// 2. A name is a link that appears by rename. One whose blob is gone is a miss.
-// 3. Nothing that is read is ever changed; it may only be unlinked. So readers
-//    take no lock, and a process may be killed at any moment: what it was
-//    writing lies in tmp, under a lock that dies with it, and the next process
-//    that opens the folder sweeps it out.
-// 4. Space is kept by removing the blobs that were used longest ago, by one
-//    process at a time. `bytes` is counted anew each time, so that it may be
-//    wrong after a kill, but not for long.
+// 1. A blob appears by rename, complete. Its name says what it must contain;
+//    a blob that does not match is removed and never returned (Find, Verify).
+// 2. A name is a link that appears by rename. A name whose blob is gone is a
+//    miss.
+// 3. Files that can be read are never changed, only unlinked. So readers need
+// no
+//    lock, and a process may be killed at any moment: its unfinished files are
+//    in tmp, under a lock that dies with the process, and the next process that
+//    opens the folder removes them.
+// 4. Space is freed by removing the least recently used blobs, by one process
+// at
+//    a time. `bytes` is recounted each time, so it may be wrong after a kill,
+//    but not for long.
 #ifndef FEEDRATE_LIB_STORAGE_CACHE_CACHE_DIR_H_
 #define FEEDRATE_LIB_STORAGE_CACHE_CACHE_DIR_H_
 
@@ -34,35 +37,92 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/unique_fd.h"
 #include "lib/hash/sha256.h"
-#include "lib/storage/cache/space_keeper.h"
-#include "lib/storage/cache/temp_space.h"
 
 namespace feedrate {
 
+// Temporary files and folders in `folder` that do not outlive their process,
+// even if it is killed: their names start with the name of a file that the
+// process holds a lock on. The lock dies with the process, and the next process
+// that opens the folder removes everything without a living owner. Thread-safe.
+class TempSpace {
+ public:
+  explicit TempSpace(std::string folder) : folder_(std::move(folder)) {}
+  // Removes everything that belongs to this process.
+  ~TempSpace();
+
+  // Removes what dead processes left behind.
+  void SweepOrphans() const;
+
+  // Returns an unused path. Unavailable when no lock file can be created, for
+  // example on a full disk; the next call tries again.
+  absl::StatusOr<std::string> NewPath();
+
+ private:
+  absl::Status TakeOwnership();
+
+  const std::string folder_;
+  std::mutex mutex_;
+  std::string owner_;  // Empty until the first path is made.
+  UniqueFd owner_lock_;
+  int64_t paths_ = 0;
+};
+
+// Keeps the total size of the blobs within the limit. Processes share it
+// through FOLDER/bytes: its content is the total size, and its lock is held by
+// the process that changes it. Both may be wrong or lost after a kill; every
+// scan of the blobs recounts them. Thread-safe.
+class SizeLimiter {
+ public:
+  // 0 bytes means no limit.
+  SizeLimiter(std::string folder, int64_t max_bytes)
+      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+
+  // Counts the blobs, and removes blobs above the limit. PermissionDenied when
+  // the folder is not writable.
+  absl::Status Open();
+
+  // Reserves `bytes`. Removes the least recently used blobs if the total would
+  // exceed the limit. ResourceExhausted when `bytes` alone exceed it.
+  absl::Status MakeRoom(int64_t bytes);
+
+  // Number of blobs that this process has removed.
+  int64_t evictions() const;
+
+ private:
+  int64_t CountAndEvict(int64_t room);
+  void DropDanglingNames() const;
+
+  const std::string folder_;
+  const int64_t max_bytes_;
+  mutable std::mutex mutex_;
+  UniqueFd file_;
+  int64_t evictions_ = 0;
+};
+
 struct CacheOptions {
   std::string folder;
-  // That the entries may take. 0: no limit but the disk.
+  // Limit for all entries. 0 means no limit but the disk.
   int64_t max_bytes = 0;
-  // An entry's time of use is written down at most so often.
+  // Minimum time between two updates of an entry's time of last use.
   double touch_s = 30;
-  // After a write that failed, none is tried for so long.
+  // Time without further writes after a failed write.
   double pause_s = 30;
 };
 
 struct CacheCounts {
   int64_t hits = 0;
   int64_t misses = 0;
-  int64_t hit_bytes = 0;       // That were asked for and found.
-  int64_t miss_bytes = 0;      // That were asked for and not.
-  int64_t bad_entries = 0;     // Found not to hold what they should; removed.
-  int64_t evictions = 0;       // Removed for room, by this process.
+  int64_t hit_bytes = 0;       // Requested and found.
+  int64_t miss_bytes = 0;      // Requested and not found.
+  int64_t bad_entries = 0;     // Entries with wrong content; removed.
+  int64_t evictions = 0;       // Entries removed by this process to free space.
   int64_t write_failures = 0;  // Entries that could not be written.
 };
 
 // Thread-safe.
 class CacheDir {
  public:
-  // An entry that was found; stays readable whatever becomes of the folder.
+  // An entry that was found. Stays readable whatever happens to the folder.
   struct Entry {
     UniqueFd fd;
     int64_t bytes = 0;
@@ -70,31 +130,31 @@ class CacheDir {
     uint32_t crc32c = 0;
   };
 
-  // Makes the folder, and sweeps out what dead processes left. InvalidArgument
-  // when it holds other things than a cache.
+  // Creates the folder, and removes what dead processes left behind.
+  // InvalidArgument when it contains anything other than a cache.
   static absl::StatusOr<std::unique_ptr<CacheDir>> Open(
       const CacheOptions& options);
 
-  // Nothing when the key has no entry. What is read of it may only be used when
-  // a Verify that follows says so, or when it is all of the entry and has its
-  // checksum.
+  // Returns nothing when the key has no entry. Bytes that are read from the
+  // entry may only be used if a subsequent Verify returns true, or if they are
+  // the whole entry and match its checksum.
   std::optional<Entry> Find(const std::string& key);
-  // Reads the entry once through unless that was done, and it has not been
-  // changed since. False: it is bad, and is removed.
+  // Reads the whole entry, unless it was verified before and has not changed
+  // since. Returns false when the entry is bad; it is removed then.
   bool Verify(const Entry& entry);
-  // The entry does not hold what its name says.
+  // Removes an entry whose content does not match its name.
   void Remove(const Entry& entry);
 
-  // Puts bytes under `key`. ResourceExhausted when they do not fit, or not now;
-  // nothing of them stays then.
+  // Stores bytes under `key`. ResourceExhausted when they do not fit, or not at
+  // the moment; nothing is stored then.
   absl::Status Insert(const std::string& key, absl::string_view bytes);
 
-  // The same for more than memory holds.
+  // The same for data that does not fit in memory.
   class Writer {
    public:
     ~Writer();
     absl::Status Append(absl::string_view bytes);
-    // Once, after the last. Without, nothing stays.
+    // Call once, after the last Append. Without it, nothing is stored.
     absl::Status Commit(const std::string& key);
 
    private:
@@ -109,13 +169,13 @@ class CacheDir {
     uint32_t crc32c_ = 0;
     int64_t bytes_ = 0;
   };
-  // Room for `bytes` is made first.
+  // Frees space for `bytes` first.
   absl::StatusOr<std::unique_ptr<Writer>> StartWriting(int64_t bytes);
 
-  // An empty folder of this process's own, gone when the process is.
+  // Creates an empty folder that is removed when this process ends.
   absl::StatusOr<std::string> MakeOwnFolder();
-  // A further path to the entry, which eviction does not take away. In a folder
-  // of MakeOwnFolder.
+  // Adds another path to the entry, in a folder from MakeOwnFolder. Eviction
+  // does not remove it.
   absl::Status Link(const Entry& entry, const std::string& path);
 
   void CountLookup(bool hit, int64_t bytes);
@@ -123,12 +183,12 @@ class CacheDir {
   const CacheOptions& options() const { return options_; }
 
  private:
-  // What this process knows of a key.
+  // What this process knows about a key.
   struct Known {
     std::string blob;
     int64_t touched_ns = 0;
   };
-  // And of a blob whose bytes it has seen.
+  // What it knows about a blob that it has verified.
   struct Seen {
     uint64_t inode = 0;
     int64_t changed_ns = 0;
@@ -146,12 +206,12 @@ class CacheDir {
   std::optional<std::string> BlobOf(const std::string& hash);
   void Touch(const std::string& hash, const std::string& blob);
   absl::Status PutName(const std::string& hash, const std::string& blob);
-  // Counts a failure, and lets some time pass before the next.
+  // Counts a failure, and pauses further writes for a while.
   absl::Status Failed(absl::string_view what, absl::string_view why);
 
   const CacheOptions options_;
   TempSpace temp_;
-  SpaceKeeper space_;
+  SizeLimiter space_;
   std::atomic<int64_t> paused_until_ns_{0};
 
   mutable std::mutex mutex_;

@@ -2,19 +2,28 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "lib/storage/crc32c.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/storage/checksum.h"
+#include "lib/storage/object_store.h"
 
 namespace feedrate {
 namespace {
 
-// Hashing and writing take about as long as a fast network does to deliver:
-// one thread may be writing while the other hashes.
+// Hashing and writing take about as long as receiving from a fast network: one
+// thread may write while the other hashes.
 constexpr int kKeepers = 2;
 
 bool PreadAll(int fd, char* out, int64_t bytes, int64_t offset) {
@@ -44,7 +53,7 @@ CachedStore::CachedStore(std::unique_ptr<ObjectStore> store,
 CachedStore::~CachedStore() {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    // The store calls back into this.
+    // The store calls back into this object.
     arrived_.wait(lock, [this] { return in_store_ == 0; });
     stopped_ = true;
   }
@@ -82,7 +91,7 @@ bool CachedStore::ReadCached(const std::string& key, const ReadRequest& request,
                 request.offset - block.offset)) {
     return false;
   }
-  // Of a part one cannot tell: all of the block is looked at, once.
+  // A part cannot be verified alone: the whole block is verified, once.
   if (!IsWhole(request, block)) return cache_->Verify(*entry);
   const uint32_t crc32c =
       Crc32c({request.out, static_cast<size_t>(request.bytes)});
@@ -138,7 +147,8 @@ void CachedStore::StartFetch(const std::shared_ptr<Fetch>& fetch,
   whole.out = fetch->data;
   store_->StartRead(whole, [this, fetch](absl::Status status) {
     fetch->status = std::move(status);
-    // Under the lock to the end: with the last one, this may be destroyed.
+    // Holds the lock to the end: after the last fetch, this object may be
+    // destroyed.
     const std::lock_guard<std::mutex> lock(mutex_);
     to_keep_.push_back(fetch);
     --in_store_;
@@ -162,19 +172,19 @@ void CachedStore::KeepAll() {
 
 void CachedStore::Finish(Fetch* fetch) {
   if (fetch->status.ok()) {
-    // What cannot be kept is read again next time.
+    // What cannot be cached is fetched again next time.
     cache_
         ->Insert(fetch->key,
                  {fetch->data, static_cast<size_t>(fetch->block.bytes)})
         .IgnoreError();
   }
   {
-    // From here on nobody joins the readers.
+    // From here on no further reader joins.
     const std::lock_guard<std::mutex> lock(mutex_);
     under_way_.erase(fetch->key);
   }
-  // The first reader's memory may be where the others copy from: it is told
-  // last.
+  // The others may copy from the first reader's memory, so the first reader is
+  // notified last.
   for (size_t i = fetch->readers.size(); i-- > 0;) {
     Reader& reader = fetch->readers[i];
     const ReadRequest& request = reader.request;
@@ -185,6 +195,144 @@ void CachedStore::Finish(Fetch* fetch) {
     }
     reader.done(fetch->status);
   }
+}
+
+namespace {
+
+// Objects up to this total size are read at once; larger objects are read in
+// pieces of this size.
+constexpr int64_t kAtOnce = int64_t{128} << 20;
+// The longest part of a path on every common file system.
+constexpr size_t kLongestName = 255;
+
+// "a/b/c.tar" -> ".tar". Keeps only the extension, which programs look at; the
+// rest of an object's name may not be a valid file name.
+std::string EndingOf(const std::string& name) {
+  const std::string base = BaseName(name);
+  const size_t dot = base.rfind('.');
+  if (dot == std::string::npos || base.size() - dot > 8) return "";
+  return base.substr(dot);
+}
+
+std::string NumberedFolder(const std::string& folder, int number) {
+  return JoinPath(folder, absl::StrFormat("%06d", number));
+}
+
+// Creates paths for objects, one after another, with their folders.
+class LocalPaths {
+ public:
+  LocalPaths(std::string folder, LocalNames names)
+      : folder_(std::move(folder)), names_(names) {}
+
+  absl::StatusOr<std::string> Next(const std::string& name) {
+    return names_ == LocalNames::kOwn ? OwnPath(name) : NumberedPath(name);
+  }
+
+ private:
+  absl::StatusOr<std::string> NumberedPath(const std::string& name) {
+    const std::string parent = ParentFolder(name);
+    if (objects_ == 0 || parent != last_parent_) {
+      RETURN_IF_ERROR(MakeFolder(NumberedFolder(folder_, folders_++)));
+    }
+    last_parent_ = parent;
+    return JoinPath(NumberedFolder(folder_, folders_ - 1),
+                    absl::StrFormat("%08d%s", objects_++, EndingOf(name)));
+  }
+
+  absl::StatusOr<std::string> OwnPath(const std::string& name) const {
+    std::vector<std::string> parts = absl::StrSplit(name, '/');
+    std::string path = folder_;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const std::string& part = parts[i];
+      if (part.empty() || part == "." || part == ".." ||
+          part.size() > kLongestName || part.find('\0') != std::string::npos) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "\"", absl::CEscape(name), "\" cannot be a file's name here"));
+      }
+      path = JoinPath(path, part);
+      if (i + 1 < parts.size()) RETURN_IF_ERROR(MakeFolder(path));
+    }
+    return path;
+  }
+
+  const std::string folder_;
+  const LocalNames names_;
+  int64_t objects_ = 0;
+  int folders_ = 0;
+  std::string last_parent_;
+};
+
+absl::Status FetchLarge(const ObjectInfo& object, CachedStore* store) {
+  const std::optional<CacheDir::Entry> entry =
+      store->cache().Find(store->WholeKey(object));
+  if (entry.has_value() && store->cache().Verify(*entry)) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<CacheDir::Writer> writer,
+                   store->cache().StartWriting(object.bytes));
+  std::string piece;
+  for (int64_t at = 0; at < object.bytes; at += kAtOnce) {
+    piece.resize(std::min(kAtOnce, object.bytes - at));
+    ReadRequest request;
+    request.name = object.name;
+    request.version = object.version;
+    request.offset = at;
+    request.bytes = static_cast<int64_t>(piece.size());
+    request.out = piece.data();
+    RETURN_IF_ERROR(store->behind().Read(request));
+    RETURN_IF_ERROR(writer->Append(piece));
+  }
+  return writer->Commit(store->WholeKey(object));
+}
+
+absl::Status CheckRoom(const std::vector<ObjectInfo>& objects,
+                       const CacheOptions& options) {
+  int64_t bytes = 0;
+  for (const ObjectInfo& object : objects) bytes += object.bytes;
+  if (options.max_bytes == 0 || bytes <= options.max_bytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      options.folder, ": the data has ", bytes, " bytes, and --cache_bytes is ",
+      options.max_bytes, "; allow more, or ask for fewer items"));
+}
+
+}  // namespace
+
+absl::StatusOr<LocalSet> CacheAsFiles(
+    const std::vector<ObjectInfo>& objects, LocalNames names,
+    CachedStore* store,
+    const std::function<void(int64_t done, int64_t total)>& progress) {
+  CacheDir& cache = store->cache();
+  RETURN_IF_ERROR(CheckRoom(objects, cache.options()));
+  LocalSet set;
+  ASSIGN_OR_RETURN(set.folder, cache.MakeOwnFolder());
+  std::vector<std::string> contents;
+  LocalPaths paths(set.folder, names);
+  for (size_t begin = 0, end; begin < objects.size(); begin = end) {
+    end = EndOfRun(objects, begin, kAtOnce);
+    if (end == begin + 1 && objects[begin].bytes > kAtOnce) {
+      RETURN_IF_ERROR(FetchLarge(objects[begin], store));
+    } else {
+      RETURN_IF_ERROR(ReadObjects(objects, begin, end, store, &contents));
+    }
+    // Linked immediately, before other processes evict it.
+    for (size_t i = begin; i < end; ++i) {
+      const std::optional<CacheDir::Entry> entry =
+          cache.Find(store->WholeKey(objects[i]));
+      if (!entry.has_value()) {
+        return absl::ResourceExhaustedError(absl::StrCat(
+            cache.options().folder, ": ", objects[i].name,
+            " could not be kept; the disk or --cache_bytes is too small"));
+      }
+      ASSIGN_OR_RETURN(set.paths.emplace_back(), paths.Next(objects[i].name));
+      RETURN_IF_ERROR(cache.Link(*entry, set.paths.back()));
+    }
+    if (progress) {
+      progress(static_cast<int64_t>(end), static_cast<int64_t>(objects.size()));
+    }
+  }
+  return set;
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// A store whose objects are kept on the local disk once they were read.
+// A store whose objects are cached on the local disk.
 #ifndef FEEDRATE_LIB_STORAGE_CACHE_CACHED_STORE_H_
 #define FEEDRATE_LIB_STORAGE_CACHE_CACHED_STORE_H_
 
@@ -20,20 +20,20 @@
 
 namespace feedrate {
 
-// The part of an object that makes one entry of the cache.
+// The part of an object that is one cache entry.
 struct CacheBlock {
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-// What is in the cache is read within StartRead, and `done` is called there.
-// What is not is read from the store, as a whole block, and kept before `done`
-// is called, from a thread of this class. Reads of a block that is under way
-// already wait for it. Where the cache cannot be written to, all comes from
+// StartRead reads cached blocks immediately and calls `done` before it returns.
+// Other blocks are fetched whole from the store and cached before `done` is
+// called, from a thread of this class. Reads of a block that is already being
+// fetched wait for it. When the cache cannot be written, everything comes from
 // the store. Thread-safe.
 //
-// An entry belongs to (url, name, version, block): an object that changes is
-// another one.
+// The key of an entry is (url, name, version, block), so a changed object gets
+// new entries.
 class CachedStore final : public ObjectStore {
  public:
   CachedStore(std::unique_ptr<ObjectStore> store,
@@ -47,21 +47,22 @@ class CachedStore final : public ObjectStore {
   absl::StatusOr<ObjectInfo> Stat(const std::string& name) override {
     return store_->Stat(name);
   }
-  // The block is what is asked for.
+  // Uses the requested range as the block.
   void StartRead(const ReadRequest& request,
                  std::function<void(absl::Status)> done) override;
-  // REQUIRES: the request lies within `block`. A checksum is the block's.
+  // REQUIRES: the request lies within `block`. The request's checksum is that
+  // of the block.
   void StartBlockRead(const ReadRequest& request, const CacheBlock& block,
                       std::function<void(absl::Status)> done);
-  // Of the store behind.
+  // Counts of the underlying store.
   TransferCounts counts() const override { return store_->counts(); }
 
-  // Whether it could be read without the store.
+  // Whether the request could be read from the cache.
   bool IsCached(const ReadRequest& request, const CacheBlock& block);
 
   CacheDir& cache() { return *cache_; }
   ObjectStore& behind() { return *store_; }
-  // Of the entry that is the whole of an object.
+  // The key of the entry for a whole object.
   std::string WholeKey(const ObjectInfo& object) const;
 
  private:
@@ -69,12 +70,13 @@ class CachedStore final : public ObjectStore {
     ReadRequest request;
     std::function<void(absl::Status)> done;
   };
-  // A block on its way, and who waits for it.
+  // A block that is being fetched, and the reads that wait for it.
   struct Fetch {
     std::string key;
     CacheBlock block;
-    char* data = nullptr;            // Of the first reader, or of `buffer`.
-    std::unique_ptr<char[]> buffer;  // When the block is more than they want.
+    char* data = nullptr;  // The first reader's memory, or `buffer`.
+    std::unique_ptr<char[]>
+        buffer;  // Set when the block is larger than the read.
     absl::Status status;
     std::vector<Reader> readers;
   };
@@ -93,10 +95,33 @@ class CachedStore final : public ObjectStore {
   std::map<std::string, std::shared_ptr<Fetch>> under_way_;
   std::condition_variable arrived_;
   std::deque<std::shared_ptr<Fetch>> to_keep_;
-  int64_t in_store_ = 0;  // Fetches that the store has not answered.
+  int64_t in_store_ = 0;  // Fetches that the store has not completed.
   bool stopped_ = false;
   std::vector<std::thread> keepers_;
 };
+
+// How local files are named. kNumbers: object 42 becomes 000003/00000042.jpg;
+// all objects of one folder (which may stand for a class) are in one local
+// folder, and sorted paths are in the order of the objects. kOwn: like the
+// objects, for data sets whose names have a meaning.
+enum class LocalNames { kNumbers, kOwn };
+
+struct LocalSet {
+  std::string folder;
+  std::vector<std::string> paths;
+};
+
+// Reads all objects into the cache and gives each a path below one folder, for
+// programs that can only read files. The files exist as long as `store`,
+// whatever the cache evicts in the meantime. `progress` may be null.
+//
+// ResourceExhausted when the objects do not fit into the cache (nothing is
+// fetched then) or when the disk is full. InvalidArgument when, with kOwn, an
+// object's name cannot be a file name.
+absl::StatusOr<LocalSet> CacheAsFiles(
+    const std::vector<ObjectInfo>& objects, LocalNames names,
+    CachedStore* store,
+    const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace feedrate
 

@@ -1,5 +1,5 @@
 // Four processes read objects through one cache and compare every byte, while
-// one after the other of them is killed and entries are damaged on the disk.
+// they are killed one after another and entries are damaged on disk.
 //
 //   bazel run //lib/storage/cache:kill_run -- --kills=200
 #include <fcntl.h>
@@ -29,7 +29,6 @@
 #include "lib/base/unique_fd.h"
 #include "lib/storage/cache/cache_dir.h"
 #include "lib/storage/cache/cached_store.h"
-#include "lib/storage/file_store.h"
 #include "lib/storage/object_store.h"
 
 DEFINE_int32(kills, 200, "N: how often a process is killed");
@@ -40,14 +39,14 @@ namespace {
 
 constexpr int kProcesses = 4;
 constexpr int kObjects = 60;
-// A third of the objects, so that entries come and go.
+// A third of the objects, so that entries are evicted.
 constexpr int64_t kCacheBytes = 1200000;
 constexpr int64_t kBlock = 16384;
 constexpr int kWrongBytes = 7;
 
 int64_t SizeOf(int object) { return 20000 + 1337 * object % 80000; }
 
-// What the object holds, known without reading it.
+// An object's content, known without reading it.
 std::string BytesOf(int object) {
   std::mt19937 random(object);
   std::string bytes(SizeOf(object), '\0');
@@ -68,7 +67,7 @@ absl::StatusOr<std::unique_ptr<CachedStore>> OpenStore(
   return std::make_unique<CachedStore>(std::move(far), std::move(cache));
 }
 
-// Reads one object, whole or a block of it; false when a byte is wrong.
+// Reads a whole object or a block of it. Returns false when a byte is wrong.
 absl::StatusOr<bool> ReadOne(int object, bool whole, std::mt19937* random,
                              CachedStore* store) {
   const std::string right = BytesOf(object);
@@ -87,7 +86,7 @@ absl::StatusOr<bool> ReadOne(int object, bool whole, std::mt19937* random,
   return out == right.substr(request.offset, request.bytes);
 }
 
-// Until it is killed.
+// Runs until it is killed.
 [[noreturn]] void ReadForEver(const std::string& folder, int seed) {
   std::mt19937 random(seed);
   auto store = OpenStore(folder);
@@ -125,7 +124,7 @@ std::vector<std::string> Blobs(const std::string& folder) {
   return blobs;
 }
 
-// Changes a byte of some entry, as a failing disk would.
+// Changes a byte of some entry, like a failing disk.
 bool Damage(const std::string& folder, std::mt19937* random) {
   const std::vector<std::string> blobs = Blobs(folder);
   if (blobs.empty()) return false;
@@ -172,7 +171,7 @@ absl::Status Check(const std::string& folder, int damaged) {
        std::filesystem::directory_iterator(JoinPath(folder, "cache/tmp"))) {
     temporary += file.is_regular_file();
   }
-  // Our own mark.
+  // Our own marker file.
   if (temporary > 1) {
     return absl::InternalError(absl::StrCat(temporary, " files are left"));
   }

@@ -1,5 +1,6 @@
 #include "lib/storage/http/client.h"
 
+#include <curl/curl.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -10,16 +11,280 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 
 namespace feedrate {
+
+bool IsTransient(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDataLoss:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double RetryAfterSeconds(absl::string_view value) {
+  double seconds = 0;
+  if (!absl::SimpleAtod(value, &seconds) || !std::isfinite(seconds)) return 0;
+  return std::max(0.0, seconds);
+}
+
+RetrySchedule::RetrySchedule(const RetryPolicy& policy,
+                             std::function<double()> now_s, uint64_t seed)
+    : policy_(policy), now_s_(std::move(now_s)), random_(seed) {}
+
+std::optional<double> RetrySchedule::NextAttemptAt(const absl::Status& status,
+                                                   int failed,
+                                                   double retry_after_s) {
+  if (!IsTransient(status) || failed > policy_.retries) return std::nullopt;
+  const double doubled = std::ldexp(policy_.first_wait_s, failed - 1);
+  const double wait = std::min(doubled, policy_.longest_wait_s);
+  const double chance = std::uniform_real_distribution<>(0.5, 1)(random_);
+  const double asked = std::min(retry_after_s, policy_.longest_wait_s);
+  return now_s_() + std::max(wait * chance, asked);
+}
+
 namespace {
 
-// A body slower than this counts as stalled however steadily it drips.
+// What a failure of libcurl means. `detail` is the text of CURLOPT_ERRORBUFFER;
+// when it is empty, the code's own text is used. A failure of the connection is
+// UNAVAILABLE or DEADLINE_EXCEEDED, so that it is retried; one that would come
+// again is neither.
+absl::Status CurlStatus(CURLcode code, absl::string_view detail) {
+  detail = absl::StripAsciiWhitespace(detail);
+  if (detail.empty()) detail = curl_easy_strerror(code);
+  switch (code) {
+    case CURLE_OK:
+      return absl::OkStatus();
+    case CURLE_OPERATION_TIMEDOUT:
+      return absl::DeadlineExceededError(detail);
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_GOT_NOTHING:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+      return absl::UnavailableError(detail);
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return absl::FailedPreconditionError(
+          absl::StrCat("the server's certificate is not trusted: ", detail));
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return absl::InvalidArgumentError(detail);
+    case CURLE_OUT_OF_MEMORY:
+      return absl::InternalError(detail);
+    default:
+      return absl::UnknownError(detail);
+  }
+}
+
+// Many times the size of an error from S3 or GCS.
+constexpr size_t kMaxErrorBody = 64 << 10;
+// Fewer recv calls for the same bytes. Twice as much does not help any more,
+// and the buffers of many connections fall out of the cache.
+constexpr long kReceiveBytes = 256 << 10;
+constexpr long kMaxRedirects = 5;
+
+void AllowOnlyTheWeb(CURL* easy) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+  const long web = CURLPROTO_HTTP | CURLPROTO_HTTPS;
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS, web);
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, web);
+#endif
+}
+
+// "HTTP/1.1 206 Partial Content" -> 206; otherwise 0.
+int StatusOf(absl::string_view line) {
+  if (!absl::StartsWith(line, "HTTP/")) return 0;
+  const size_t space = line.find(' ');
+  if (space == absl::string_view::npos) return 0;
+  int status = 0;
+  return absl::SimpleAtoi(line.substr(space + 1, 3), &status) ? status : 0;
+}
+
+bool WasSent(CURL* easy) {
+  long bytes = 0;
+  return curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK &&
+         bytes > 0;
+}
+
+}  // namespace
+
+// One request on the wire, made with libcurl. The handle is reused by one
+// exchange after another. Not thread-safe.
+class HttpAttempt {
+ public:
+  HttpAttempt();
+  ~HttpAttempt();
+  HttpAttempt(const HttpAttempt&) = delete;
+  HttpAttempt& operator=(const HttpAttempt&) = delete;
+
+  // Sets up the handle for `request`, whose response goes to `exchange`.
+  // Connecting takes at most `timeout_s`. `ca_file` has the certificates to
+  // trust; if it is empty, the system's are used.
+  void Begin(HttpExchange* exchange, const HttpRequest& request,
+             double timeout_s, const std::string& ca_file);
+
+  // The result, once libcurl is done with the handle. `code` is libcurl's
+  // result.
+  absl::Status Finish(CURLcode code);
+
+  CURL* easy() const { return easy_; }
+  const HttpResponse& response() const { return response_; }
+  // Bytes of the response so far.
+  int64_t all_bytes() const { return all_bytes_; }
+
+ private:
+  static size_t OnHeader(char* data, size_t size, size_t count, void* self);
+  static size_t OnBody(char* data, size_t size, size_t count, void* self);
+  absl::Status TakeHeader(absl::string_view line);
+  absl::Status TakeBody(absl::string_view bytes);
+
+  CURL* const easy_;
+  curl_slist* headers_ = nullptr;
+  HttpExchange* exchange_ = nullptr;
+  HttpResponse response_;
+  absl::Status status_;  // Result of the last call of the exchange.
+  bool head_taken_ = false;
+  int64_t all_bytes_ = 0;
+  char error_[CURL_ERROR_SIZE];
+};
+
+HttpAttempt::HttpAttempt() : easy_(curl_easy_init()), error_{} {}
+
+HttpAttempt::~HttpAttempt() {
+  curl_easy_cleanup(easy_);
+  curl_slist_free_all(headers_);
+}
+
+void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
+                        double timeout_s, const std::string& ca_file) {
+  exchange_ = exchange;
+  response_ = HttpResponse();
+  status_ = absl::OkStatus();
+  head_taken_ = false;
+  all_bytes_ = 0;
+  error_[0] = '\0';
+  curl_easy_reset(easy_);
+  curl_slist_free_all(headers_);
+  headers_ = nullptr;
+  for (const std::string& header : request.headers) {
+    headers_ = curl_slist_append(headers_, header.c_str());
+  }
+  AllowOnlyTheWeb(easy_);
+  curl_easy_setopt(easy_, CURLOPT_URL, request.url.c_str());
+  // A name may contain "..", which the signature covers unchanged.
+  curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(easy_, CURLOPT_NOBODY, request.head_only ? 1L : 0L);
+  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);
+  curl_easy_setopt(easy_, CURLOPT_USERAGENT, "feedrate");
+  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+  curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION,
+                   request.follow_redirects ? 1L : 0L);
+  curl_easy_setopt(easy_, CURLOPT_MAXREDIRS, kMaxRedirects);
+  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,
+                   std::max(1L, static_cast<long>(timeout_s * 1000)));
+  if (!ca_file.empty()) {
+    curl_easy_setopt(easy_, CURLOPT_CAINFO, ca_file.c_str());
+  }
+  curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy_, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kReceiveBytes);
+  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_);
+  curl_easy_setopt(easy_, CURLOPT_HEADERFUNCTION, &HttpAttempt::OnHeader);
+  curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpAttempt::OnBody);
+  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
+}
+
+absl::Status HttpAttempt::Finish(CURLcode code) {
+  if (!status_.ok()) return std::move(status_);
+  // An error response says more than how the connection ended.
+  if (response_.status >= 300) return exchange_->Refused(response_);
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && WasSent(easy_)) {
+    // The response was not HTTP, which libcurl reports as an HTTP version that
+    // it must not use.
+    code = CURLE_WEIRD_SERVER_REPLY;
+  }
+  if (code != CURLE_OK) return CurlStatus(code, error_);
+  if (!response_.ok()) {
+    return absl::UnavailableError("the server sent no answer");
+  }
+  return exchange_->End();
+}
+
+size_t HttpAttempt::OnHeader(char* data, size_t size, size_t count,
+                             void* self) {
+  auto* attempt = static_cast<HttpAttempt*>(self);
+  attempt->all_bytes_ += static_cast<int64_t>(size * count);
+  attempt->status_ = attempt->TakeHeader({data, size * count});
+  return attempt->status_.ok() ? size * count : 0;
+}
+
+size_t HttpAttempt::OnBody(char* data, size_t size, size_t count, void* self) {
+  auto* attempt = static_cast<HttpAttempt*>(self);
+  attempt->all_bytes_ += static_cast<int64_t>(size * count);
+  attempt->status_ = attempt->TakeBody({data, size * count});
+  return attempt->status_.ok() ? size * count : 0;
+}
+
+absl::Status HttpAttempt::TakeHeader(absl::string_view line) {
+  line = absl::StripAsciiWhitespace(line);
+  if (line.empty()) {
+    // The end of a head. Heads of redirects and 1xx come before it, trailers
+    // after the body.
+    if (!response_.ok() || head_taken_) return absl::OkStatus();
+    head_taken_ = true;
+    return exchange_->Head(response_);
+  }
+  const int status = StatusOf(line);
+  if (status > 0) {
+    response_.status = status;
+    response_.headers.Clear();
+    return absl::OkStatus();
+  }
+  const size_t colon = line.find(':');
+  if (colon != absl::string_view::npos) {
+    response_.headers.Add(line.substr(0, colon),
+                          absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HttpAttempt::TakeBody(absl::string_view bytes) {
+  if (response_.ok()) {
+    return exchange_->Body(bytes);
+  }
+  const size_t room = kMaxErrorBody - response_.error_body.size();
+  response_.error_body.append(bytes.data(), std::min(room, bytes.size()));
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A slower body counts as stalled, even if bytes keep arriving.
 constexpr double kSlowestBytesPerS = 16 << 10;
-// Of one HTTP/2 connection. More would put all ranges behind the window of a
-// single TCP connection.
+// Streams per HTTP/2 connection. More would put all ranges behind the window of
+// a single TCP connection.
 constexpr long kStreamsPerConnection = 4;
 constexpr double kLongestPollS = 10;
 
@@ -41,15 +306,15 @@ CURLM* NewMulti(const HttpClientOptions& options) {
   return multi;
 }
 
-// Signals are for the threads of the program; a broken pipe is an error code.
+// Signals are handled by the program's own threads; a broken pipe is an error
+// code.
 void BlockSignals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
-// Statuses are moved all the way: who gets one must not share it with this
-// thread.
+// Statuses are always moved: the receiver must not share one with this thread.
 absl::Status WithAttempts(absl::Status status, int attempts) {
   if (status.ok() || attempts < 2) return status;
   return absl::Status(status.code(), absl::StrCat(status.message(), " (",
@@ -99,14 +364,14 @@ void HttpClient::Run() {
     curl_multi_perform(multi_, &still_running);
     ReapFinished();
     EndStalled();
-    // What ended made room, and may have asked for more.
+    // Finished requests free connections and may have started new requests.
     StartWaiting();
     curl_multi_poll(multi_, nullptr, 0, WaitMilliseconds(), nullptr);
   }
   CancelAll();
 }
 
-// False: it is time to stop.
+// Returns false when it is time to stop.
 bool HttpClient::TakeInbox() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (std::unique_ptr<HttpExchange>& exchange : inbox_) {
@@ -118,7 +383,7 @@ bool HttpClient::TakeInbox() {
 
 void HttpClient::StartWaiting() {
   while (running_.size() < static_cast<size_t>(options_.connections)) {
-    // Who has waited for another attempt goes first.
+    // Requests that waited for a retry go first.
     if (!later_.empty() && later_.begin()->first <= NowS()) {
       StartAttempt(std::move(later_.extract(later_.begin()).mapped()));
     } else if (!ready_.empty()) {
@@ -166,7 +431,7 @@ void HttpClient::ReapFinished() {
   int left = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    // The message is gone with the handle.
+    // The message becomes invalid with the handle.
     CURL* const easy = message->easy_handle;
     const CURLcode code = message->data.result;
     curl_multi_remove_handle(multi_, easy);
@@ -226,7 +491,7 @@ void HttpClient::CancelAll() {
   running_.clear();
   for (auto& [at_s, work] : later_) work.exchange->Done(cancelled());
   later_.clear();
-  // A Done may have started something new.
+  // Done may have started a new exchange.
   do {
     for (Waiting& work : ready_) work.exchange->Done(cancelled());
     ready_.clear();
@@ -242,7 +507,7 @@ int HttpClient::WaitMilliseconds() const {
     until_s = std::min(
         {until_s, running.seen_at_s + options_.timeout_s, running.end_by_s});
   }
-  // Rounded up: a little early would spin.
+  // Rounded up: waking up early would spin.
   return std::max(0, static_cast<int>(std::ceil((until_s - NowS()) * 1000)));
 }
 

@@ -1,49 +1,86 @@
-// Many requests at once, from one thread.
+// An HTTP client: many requests at once from one thread, with retries.
 #ifndef FEEDRATE_LIB_STORAGE_HTTP_CLIENT_H_
 #define FEEDRATE_LIB_STORAGE_HTTP_CLIENT_H_
 
-#include <curl/curl.h>
-
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/storage/http/attempt.h"
-#include "lib/storage/http/exchange.h"
-#include "lib/storage/http/retry_policy.h"
+#include "absl/strings/string_view.h"
+#include "lib/storage/http/message.h"
 
 namespace feedrate {
 
+// Whether another attempt may succeed: UNAVAILABLE (5xx, broken connections,
+// short bodies), DEADLINE_EXCEEDED (stalls), RESOURCE_EXHAUSTED (429) and
+// DATA_LOSS (wrong checksums and lengths).
+bool IsTransient(const absl::Status& status);
+
+// Seconds in a Retry-After header; 0 if it has none, or a date.
+double RetryAfterSeconds(absl::string_view value);
+
+struct RetryPolicy {
+  int retries = 6;  // Retries after the first attempt.
+  double first_wait_s = 0.1;
+  double longest_wait_s = 10;
+};
+
+// When to retry. The wait doubles each time. At least half of it is kept and
+// the rest is random, so that clients that failed together do not retry
+// together. Not thread-safe.
+class RetrySchedule {
+ public:
+  RetrySchedule(const RetryPolicy& policy, std::function<double()> now_s,
+                uint64_t seed);
+
+  // The time of the next attempt after `failed` attempts, the last of which
+  // ended with `status`; nothing if the error is final or no attempt is left.
+  // `retry_after_s` is what the server requests; it extends the wait up to
+  // longest_wait_s.
+  std::optional<double> NextAttemptAt(const absl::Status& status, int failed,
+                                      double retry_after_s);
+
+ private:
+  RetryPolicy policy_;
+  std::function<double()> now_s_;
+  std::mt19937_64 random_;
+};
+
+class HttpAttempt;
+
 struct HttpClientOptions {
-  int connections = 8;    // Requests in flight at most.
-  double timeout_s = 30;  // Without a byte.
+  int connections = 8;    // Maximum number of requests in flight.
+  double timeout_s = 30;  // Longest time without receiving a byte.
   RetryPolicy retry;
-  std::string ca_file;  // Certificates to trust; empty: the system's.
-  uint64_t seed = 0;    // Of the jitter; 0 takes one from the system.
+  std::string ca_file;  // Certificates to trust; empty for the system's.
+  uint64_t seed = 0;    // For the jitter; 0 takes one from the system.
 };
 
 struct HttpCounts {
-  int64_t requests = 0;  // Attempts, all of them.
+  int64_t requests = 0;  // All attempts.
   int64_t retries = 0;
-  double busy_s = 0;  // At least one request in flight.
+  double busy_s = 0;  // Time with at least one request in flight.
 };
 
-// Runs exchanges over libcurl's multi interface: connections are kept and used
-// again, and shared by HTTP/2 where the server offers it over TLS. An exchange
-// that waits for its next attempt holds no connection. Thread-safe.
+// Runs exchanges with libcurl's multi interface. Connections are reused, and
+// shared with HTTP/2 if the server offers it over TLS. An exchange that waits
+// for its next attempt holds no connection. Thread-safe.
 class HttpClient {
  public:
   explicit HttpClient(const HttpClientOptions& options);
-  // Ends everything with CANCELLED; Done has been called for all of it.
+  // Ends all exchanges with CANCELLED, after calling Done for each of them.
   ~HttpClient();
 
-  // Comes back at once. The exchange is destroyed after its Done.
+  // Returns immediately. The exchange is destroyed after its Done.
   void Start(std::unique_ptr<HttpExchange> exchange);
 
   HttpCounts counts() const;
@@ -51,14 +88,14 @@ class HttpClient {
  private:
   struct Waiting {
     std::unique_ptr<HttpExchange> exchange;
-    int failed = 0;  // Attempts.
+    int failed = 0;  // Number of failed attempts.
   };
   struct Running {
     std::unique_ptr<HttpAttempt> attempt;
     Waiting work;
     int64_t seen_bytes = 0;
     double seen_at_s = 0;  // When seen_bytes last grew.
-    double end_by_s = 0;   // However busy it looks.
+    double end_by_s = 0;   // Deadline, even if bytes keep arriving.
   };
 
   void Run();
@@ -73,19 +110,19 @@ class HttpClient {
   void SetBusy(bool busy);
 
   const HttpClientOptions options_;
-  CURLM* const multi_;
+  void* const multi_;  // CURLM.
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<HttpExchange>> inbox_;
   bool stopping_ = false;
   HttpCounts counts_;
-  double busy_since_s_ = -1;  // Negative: idle.
+  double busy_since_s_ = -1;  // Negative when idle.
 
-  // The rest belongs to the thread.
+  // The rest is used only by the thread.
   RetrySchedule schedule_;
   std::deque<Waiting> ready_;
   std::multimap<double, Waiting> later_;
-  std::map<CURL*, Running> running_;
+  std::map<void*, Running> running_;
   std::vector<std::unique_ptr<HttpAttempt>> idle_;
   std::thread thread_;
 };

@@ -1,11 +1,14 @@
-// What is asked of a web server, and what it answers.
+// HTTP requests, responses, and exchanges of the two.
 #ifndef FEEDRATE_LIB_STORAGE_HTTP_MESSAGE_H_
 #define FEEDRATE_LIB_STORAGE_HTTP_MESSAGE_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 
@@ -13,13 +16,14 @@ namespace feedrate {
 
 struct HttpRequest {
   bool head_only = false;            // HEAD instead of GET.
-  std::string url;                   // Encoded.
+  std::string url;                   // Percent-encoded.
   std::vector<std::string> headers;  // "name: value".
-  // To any host, so never where a header holds a credential.
+  // Redirects may lead to any host, so never set it if a header contains
+  // credentials.
   bool follow_redirects = false;
 };
 
-// Names in lower case. A header that comes again is joined by a comma.
+// Names are in lower case. Repeated headers are joined by a comma.
 class HttpHeaders {
  public:
   void Add(absl::string_view name, absl::string_view value) {
@@ -28,7 +32,7 @@ class HttpHeaders {
     held.append(value.data(), value.size());
   }
   void Clear() { values_.clear(); }
-  // Empty where it is not there. `name` in lower case.
+  // Empty if there is no such header. `name` is in lower case.
   const std::string& Get(const std::string& name) const {
     static const std::string& kNone = *new std::string;
     const auto found = values_.find(name);
@@ -40,13 +44,49 @@ class HttpHeaders {
 };
 
 struct HttpResponse {
-  int status = 0;  // 0: none came.
+  int status = 0;  // 0 if there was no response.
   HttpHeaders headers;
-  // The beginning of what came with an error; bodies of answers that are none
-  // go to HttpExchange::Body.
+  // The beginning of the body of an error response. Other bodies go to
+  // HttpExchange::Body.
   std::string error_body;
 
   bool ok() const { return status >= 200 && status < 300; }
+};
+
+// One request with its retries. HttpClient calls these functions from its own
+// thread, never two at once. An attempt is
+//
+//   Request, [Head, Body..., End | Refused]
+//
+// and ends with the first error. The error's code decides whether there is
+// another attempt: see IsTransient. No call may block.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+
+  // The request to send. Called for each attempt, because signatures expire and
+  // an attempt may continue where the last one broke off. An error ends the
+  // exchange.
+  virtual absl::StatusOr<HttpRequest> Request() = 0;
+
+  // The head of a successful response.
+  virtual absl::Status Head(const HttpResponse& response) = 0;
+
+  // The next bytes of its body.
+  virtual absl::Status Body(absl::string_view bytes) = 0;
+
+  // The body is complete.
+  virtual absl::Status End() = 0;
+
+  // Converts an error response to a status.
+  virtual absl::Status Refused(const HttpResponse& response) = 0;
+
+  // The last call: OK, or the error of the last attempt, followed by the number
+  // of attempts if there were several.
+  virtual void Done(absl::Status status) = 0;
+
+  // Maximum number of bytes still to come; limits the time of an attempt.
+  virtual int64_t BytesLeft() const = 0;
 };
 
 }  // namespace feedrate

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace feedrate {
 namespace {
@@ -135,6 +137,57 @@ absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
   absl::string_view path = url->path;
   while (absl::EndsWith(path, "/")) path.remove_suffix(1);
   return absl::StrCat(url->scheme, "://", url->host, path);
+}
+
+namespace {
+
+constexpr size_t kShortest = 4;
+// Length of a SHA-256 signature in hexadecimal.
+constexpr size_t kSignature = 64;
+
+std::string WithoutSignatures(absl::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const size_t run =
+        std::find_if_not(text.begin(), text.end(), absl::ascii_isxdigit) -
+        text.begin();
+    absl::StrAppend(&safe, run >= kSignature ? "***" : text.substr(0, run));
+    text.remove_prefix(run);
+    absl::StrAppend(&safe, text.substr(0, 1));
+    text.remove_prefix(std::min<size_t>(1, text.size()));
+  }
+  return safe;
+}
+
+}  // namespace
+
+void Secrets::Add(absl::string_view secret) {
+  if (secret.size() < kShortest) return;
+  secrets_.emplace_back(secret);
+  std::string encoded = PercentEncode(secret);
+  if (encoded != secret) secrets_.push_back(std::move(encoded));
+  // Longest first: a secret may contain another one, whose replacement would
+  // leave the rest readable.
+  std::sort(secrets_.begin(), secrets_.end(),
+            [](const std::string& a, const std::string& b) {
+              return a.size() > b.size();
+            });
+}
+
+std::string Secrets::Redact(absl::string_view text) const {
+  std::string safe(text);
+  for (const std::string& secret : secrets_) {
+    safe = absl::StrReplaceAll(safe, {{secret, "***"}});
+  }
+  safe = WithoutSignatures(safe);
+  for (char& c : safe) {
+    if (absl::ascii_iscntrl(c)) c = ' ';
+  }
+  if (safe.size() > kMaxText) {
+    safe.resize(kMaxText);
+    absl::StrAppend(&safe, "…");
+  }
+  return safe;
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// Web addresses: taking them apart and writing them.
+// URLs: parsing, encoding, and hiding the secrets in them.
 #ifndef FEEDRATE_LIB_STORAGE_HTTP_URL_H_
 #define FEEDRATE_LIB_STORAGE_HTTP_URL_H_
 
@@ -11,37 +11,57 @@
 
 namespace feedrate {
 
-// Every byte but letters, digits and -._~ as %XX, as signatures want it; with
-// `keep_slash` the slash stays too.
+// Encodes every byte except letters, digits and -._~ as %XX, as signatures
+// require. With `keep_slash`, slashes are kept too.
 std::string PercentEncode(absl::string_view text, bool keep_slash = false);
 
-// %XX back into bytes; what is no such escape stays. With `plus_is_space` as
-// forms are encoded.
+// Decodes %XX; other text is kept. With `plus_is_space`, decodes the encoding
+// of HTML forms.
 std::string PercentDecode(absl::string_view text, bool plus_is_space = false);
 
-// Both names and values as they are, not encoded.
+// Names and values, not encoded.
 using UrlQuery = std::vector<std::pair<std::string, std::string>>;
 
-// "a=1&b=x%20y", sorted: the form that a signature covers. Empty for no pairs.
+// "a=1&b=x%20y", sorted, as needed for signatures. Empty if there are no pairs.
 std::string EncodeQuery(UrlQuery query);
 
 struct Url {
   std::string scheme;  // In lower case: "s3", "https".
-  std::string host;    // With the port where it has one.
-  std::string path;    // From the slash on, as it was written; may be empty.
-  std::string query;   // Without the question mark, as it was written.
+  std::string host;    // Including the port, if any.
+  std::string path;    // From the first slash, not decoded; may be empty.
+  std::string query;   // Without the question mark, not decoded.
 };
 
-// Takes "scheme://host/path?query". InvalidArgument, without the text, where
-// there is no host, where a user or password stands before it (what holds a
-// secret is not printed), or a character that no address has.
+// Parses "scheme://host/path?query". InvalidArgument when there is no host,
+// when there is a user or password, or for a character that URLs cannot
+// contain. The error does not contain the text, which may hold a secret.
 absl::StatusOr<Url> ParseUrl(absl::string_view text);
 
-// "https://host:1/" -> "https://host:1": the address of a server, with
-// `default_scheme` where it has none. `what` names where it came from.
+// "https://host:1/" -> "https://host:1": the address of a server.
+// `default_scheme` is used if the text has none. `what` names the text's origin
+// in errors.
 absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
                                           absl::string_view default_scheme,
                                           absl::string_view what);
+
+// Secrets that must not appear in messages. A server's response may repeat what
+// it was sent, so every part of a response that goes into a message is redacted
+// first.
+class Secrets {
+ public:
+  // Texts of fewer than four characters are ignored: they occur everywhere.
+  void Add(absl::string_view secret);
+
+  // Returns `text` with every secret (plain or percent-encoded) and everything
+  // that looks like a signature replaced by "***", and control characters by
+  // spaces, truncated to `kMaxText`.
+  std::string Redact(absl::string_view text) const;
+
+  static constexpr size_t kMaxText = 300;
+
+ private:
+  std::vector<std::string> secrets_;  // Longest first.
+};
 
 }  // namespace feedrate
 

@@ -4,13 +4,63 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/hash/sha256.h"
+#include "lib/hash/store_hashes.h"
 #include "lib/storage/http/url.h"
-#include "lib/storage/remote/ini_file.h"
 
 namespace feedrate {
+namespace {
+
+// A comment is a whole line, or follows a space.
+absl::string_view WithoutComment(absl::string_view line) {
+  for (size_t i = 0; i < line.size(); ++i) {
+    const bool starts = line[i] == '#' || line[i] == ';';
+    if (starts && (i == 0 || absl::ascii_isspace(line[i - 1]))) {
+      return line.substr(0, i);
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+IniFile ParseIni(absl::string_view text) {
+  IniFile file;
+  std::map<std::string, std::string>* section = nullptr;
+  std::string above;  // The key that indented lines belong to.
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const bool indented = !line.empty() && absl::ascii_isspace(line[0]);
+    line = absl::StripAsciiWhitespace(WithoutComment(line));
+    if (line.empty()) continue;
+    if (line.front() == '[' && line.back() == ']') {
+      const absl::string_view name =
+          absl::StripAsciiWhitespace(line.substr(1, line.size() - 2));
+      section = &file[std::string(name)];
+      above.clear();
+      continue;
+    }
+    const size_t equals = line.find('=');
+    if (section == nullptr || equals == absl::string_view::npos) continue;
+    const std::string key = absl::AsciiStrToLower(
+        absl::StripAsciiWhitespace(line.substr(0, equals)));
+    const absl::string_view value =
+        absl::StripAsciiWhitespace(line.substr(equals + 1));
+    if (indented && !above.empty()) {
+      (*section)[absl::StrCat(above, ".", key)] = std::string(value);
+    } else {
+      (*section)[key] = std::string(value);
+      above = value.empty() ? key : "";
+    }
+  }
+  return file;
+}
+
 namespace {
 
 using Section = std::map<std::string, std::string>;
@@ -27,7 +77,7 @@ std::string Get(const Section& section, const std::string& key) {
   return found == section.end() ? "" : found->second;
 }
 
-// A file of ~/.aws that is not there is empty.
+// A missing file in ~/.aws counts as empty.
 IniFile ReadIni(const Variables& variables, const std::string& variable,
                 const std::string& name) {
   std::string path = variables(variable);
@@ -40,7 +90,7 @@ IniFile ReadIni(const Variables& variables, const std::string& variable,
   return text.ok() ? ParseIni(*text) : IniFile();
 }
 
-// All that both files say about the profile; the credentials file wins.
+// Everything that both files say about the profile; the credentials file wins.
 absl::StatusOr<Section> ReadProfile(const Variables& variables) {
   const std::string asked =
       FirstOf({variables("AWS_PROFILE"), variables("AWS_DEFAULT_PROFILE")});
@@ -76,8 +126,8 @@ absl::Status FindKeys(const Variables& variables, const Section& profile,
                       AwsSettings* settings) {
   const std::string key = variables("AWS_ACCESS_KEY_ID");
   const std::string secret = variables("AWS_SECRET_ACCESS_KEY");
-  // As AWS's tools have it: a profile that is asked for by name does not
-  // outrank keys in the environment.
+  // Like AWS's tools: a profile that is requested by name does not take
+  // precedence over keys in the environment.
   if (!key.empty() || !secret.empty()) {
     *settings = {key, secret, variables("AWS_SESSION_TOKEN"), "", "", false};
   } else {
@@ -115,11 +165,58 @@ absl::StatusOr<AwsSettings> FindAwsSettings(const StoreOptions& options,
     ASSIGN_OR_RETURN(settings.endpoint,
                      ParseEndpoint(endpoint, "https", "the endpoint of S3"));
   }
-  // Servers of one's own seldom have a name for every bucket.
+  // Self-hosted servers rarely have a host name for every bucket.
   const std::string style = Get(profile, "s3.addressing_style");
   settings.path_style =
       style == "path" || (style != "virtual" && !settings.endpoint.empty());
   return settings;
+}
+
+namespace {
+
+constexpr char kAlgorithm[] = "AWS4-HMAC-SHA256";
+
+// "host;range;x-amz-date".
+std::string SignedNames(const SigV4Request& request) {
+  std::string names;
+  for (const auto& [name, value] : request.headers) {
+    absl::StrAppend(&names, names.empty() ? "" : ";", name);
+  }
+  return names;
+}
+
+std::string CanonicalRequest(const SigV4Request& request) {
+  std::string text = absl::StrCat(request.method, "\n", request.path, "\n",
+                                  request.query, "\n");
+  for (const auto& [name, value] : request.headers) {
+    absl::StrAppend(&text, name, ":", value, "\n");
+  }
+  absl::StrAppend(&text, "\n", SignedNames(request), "\n", request.body_sha256);
+  return text;
+}
+
+std::string SigningKey(const SigV4Key& key, const std::string& day) {
+  std::string derived = HmacSha256("AWS4" + key.secret_key, day);
+  derived = HmacSha256(derived, key.region);
+  derived = HmacSha256(derived, key.service);
+  return HmacSha256(derived, "aws4_request");
+}
+
+}  // namespace
+
+std::string SigV4Authorization(const SigV4Request& request,
+                               const SigV4Key& key) {
+  const std::string& time = request.headers.at("x-amz-date");
+  const std::string day = time.substr(0, 8);
+  const std::string scope =
+      absl::StrCat(day, "/", key.region, "/", key.service, "/aws4_request");
+  const std::string to_sign =
+      absl::StrCat(kAlgorithm, "\n", time, "\n", scope, "\n",
+                   Sha256Hex(CanonicalRequest(request)));
+  return absl::StrCat(
+      kAlgorithm, " Credential=", key.access_key, "/", scope,
+      ", SignedHeaders=", SignedNames(request), ", Signature=",
+      absl::BytesToHexString(HmacSha256(SigningKey(key, day), to_sign)));
 }
 
 }  // namespace feedrate

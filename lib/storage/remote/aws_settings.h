@@ -1,36 +1,74 @@
-// Credentials, region and endpoint for S3, from where AWS's own tools take
-// them.
+// Credentials, region and endpoint for S3, from the same places as AWS's own
+// tools, and signatures of requests.
 #ifndef FEEDRATE_LIB_STORAGE_REMOTE_AWS_SETTINGS_H_
 #define FEEDRATE_LIB_STORAGE_REMOTE_AWS_SETTINGS_H_
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "lib/storage/store_options.h"
+#include "absl/strings/string_view.h"
+#include "lib/storage/object_store.h"
 
 namespace feedrate {
 
+// An AWS profile file: section to key to value. Keys are in lower case; a key
+// that is indented below another key is joined to it: "s3.addressing_style".
+using IniFile = std::map<std::string, std::map<std::string, std::string>>;
+
+// Skips lines that it does not understand, like AWS's own tools. They are not
+// reported, because their text may be a secret.
+IniFile ParseIni(absl::string_view text);
+
 struct AwsSettings {
-  // Both empty: requests are not signed.
+  // If both are empty, requests are not signed.
   std::string access_key;
   std::string secret_key;
   std::string session_token;
-  std::string region;    // us-east-1 where nobody says.
-  std::string endpoint;  // "http://host:port"; empty: Amazon's own.
-  // Of the bucket's name: in the path, or before the host.
+  std::string region;    // Defaults to us-east-1.
+  std::string endpoint;  // "http://host:port"; empty for Amazon's own.
+  // Whether the bucket's name goes into the path instead of before the host.
   bool path_style = false;
 };
 
-// The value of a variable; empty where it is not set.
+// Returns the value of an environment variable; empty if it is not set.
 using Variables = std::function<std::string(const std::string& name)>;
 
-// The options come first, then AWS_* variables, then the profile AWS_PROFILE of
-// ~/.aws/credentials and ~/.aws/config. No credentials anywhere are none;
-// InvalidArgument for half of them, for a profile that is named and is not
-// there, and for an endpoint that is no address.
+// The options take precedence over AWS_* variables, and these over the profile
+// AWS_PROFILE in ~/.aws/credentials and ~/.aws/config. It is not an error if
+// there are no credentials. InvalidArgument for incomplete credentials, for a
+// named profile that does not exist, and for an endpoint that is not an
+// address.
 absl::StatusOr<AwsSettings> FindAwsSettings(const StoreOptions& options,
                                             const Variables& variables);
+
+// SHA-256 of an empty text, the body of a GET.
+constexpr absl::string_view kEmptyBodySha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+// What a signature of version 4 covers.
+struct SigV4Request {
+  std::string method = "GET";
+  std::string path;   // Encoded as it is sent; at least "/".
+  std::string query;  // As returned by EncodeQuery.
+  // Signed headers, including x-amz-date and host. Names are in lower case,
+  // values have no surrounding spaces.
+  std::map<std::string, std::string> headers;
+  std::string body_sha256 = std::string(kEmptyBodySha256);
+};
+
+struct SigV4Key {
+  std::string access_key;
+  std::string secret_key;
+  std::string region;
+  std::string service = "s3";
+};
+
+// The value of the Authorization header. REQUIRES: headers contain
+// "x-amz-date", such as 20130524T000000Z.
+std::string SigV4Authorization(const SigV4Request& request,
+                               const SigV4Key& key);
 
 }  // namespace feedrate
 

@@ -1,64 +1,155 @@
-// How one kind of server is spoken to.
+// The protocol of one kind of server (S3, GCS, any web server), and what the
+// protocols share: object names, bucket paths and HTTP errors.
 #ifndef FEEDRATE_LIB_STORAGE_REMOTE_DIALECT_H_
 #define FEEDRATE_LIB_STORAGE_REMOTE_DIALECT_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/storage/http/message.h"
 #include "lib/storage/object_store.h"
-#include "lib/storage/remote/list_page.h"
 
 namespace feedrate {
 
-// What the head of an answer says about the object that it is of.
+// Checks the name of an object. Spaces, Unicode and punctuation are allowed.
+// InvalidArgument, with the name, if it is empty, begins with a slash, has a
+// part
+// "." or ".." (a server or a folder may resolve those, which gives another
+// object), a control character, or more than the 1024 bytes that S3 and GCS
+// allow.
+absl::Status CheckObjectName(absl::string_view name);
+
+// Offset of the first brace list: a range "{000..099}" or choices
+// "{train,val}". npos if there is none; other braces are ordinary characters.
+size_t FindBraceList(absl::string_view text);
+
+// Every name that `text` stands for, in order, such as shard-{000..099}.tar;
+// only `text` if it has no list. Numbers get the leading zeros of the range's
+// ends. InvalidArgument for a descending range, a duplicate name, or more than
+// a million names.
+absl::StatusOr<std::vector<std::string>> ExpandBraceLists(
+    absl::string_view text);
+
+// A location in a bucket: s3://bucket/prefix or gs://bucket/prefix. Object
+// names are what follows the prefix and its slash. A prefix with lists, such as
+// shards/{000..099}.tar, names its objects; the prefix is then the folder
+// before the first list. Thread-safe.
+class BucketPath {
+ public:
+  // Keys in `url` are not percent-encoded, and "?" and "#" are ordinary
+  // characters. InvalidArgument, with the URL, for a bad bucket name or list.
+  static absl::StatusOr<std::unique_ptr<BucketPath>> Parse(
+      const std::string& url);
+
+  const std::string& url() const { return url_; }
+  const std::string& bucket() const { return bucket_; }
+  // Empty or ends with a slash.
+  const std::string& prefix() const { return prefix_; }
+  // In order; empty if the server has to be asked.
+  const std::vector<std::string>& fixed_names() const { return fixed_names_; }
+
+  std::string KeyOf(absl::string_view name) const;
+  // For messages: "s3://bucket/key".
+  std::string AddressOf(absl::string_view name) const;
+  // Nothing for a key outside of the prefix and for folder markers, whose keys
+  // end with a slash.
+  std::optional<std::string> NameOf(absl::string_view key) const;
+
+  // s3://bucket/a/b.tar may be a single object instead of a folder: treats the
+  // URL as that object from now on and returns its name. Returns nothing if the
+  // URL cannot be an object.
+  std::optional<std::string> NarrowToObject();
+
+ private:
+  BucketPath() = default;
+
+  std::string url_;
+  std::string scheme_;
+  std::string bucket_;
+  std::string prefix_;
+  std::vector<std::string> fixed_names_;
+  std::atomic<bool> narrowed_{false};
+};
+
+// A Content-Range header.
+struct ContentRange {
+  int64_t first = -1;  // Both are -1 if there is no range, as in "bytes */100".
+  int64_t last = -1;
+  int64_t total = -1;  // -1 if unknown.
+};
+
+// Parses "bytes 0-9/100"; returns nothing for other text.
+std::optional<ContentRange> ParseContentRange(absl::string_view text);
+
+// The code for an HTTP status. Temporary errors get a code for which
+// IsTransient is true.
+absl::StatusCode CodeOfHttpStatus(int status);
+
+// "HTTP 403 AccessDenied: Access Denied; check the permissions". `reason`,
+// `message` and `remedy` may be empty. An empty remedy is replaced by the
+// default for the code.
+absl::Status HttpError(int status, absl::StatusCode code,
+                       absl::string_view reason, absl::string_view message,
+                       absl::string_view remedy);
+
+// One page of a listing.
+struct ListPage {
+  std::vector<ObjectInfo> objects;  // Named by their full keys.
+  std::string next;  // Token of the next page; empty on the last.
+};
+
+// What the head of a response says about the object.
 struct ObjectFacts {
-  std::string version;   // Empty where the server does not say.
-  std::string checksum;  // Of the whole.
-  // The version looks like an MD5 sum and is none.
+  std::string version;   // Empty if the server does not send it.
+  std::string checksum;  // Of the whole object.
+  // The version looks like an MD5 sum, but is not one.
   bool opaque_version = false;
 };
 
-// Turns wishes into requests and answers into facts; sends nothing itself.
-// Messages of its errors hold no secrets and no address, which the caller puts
-// before them. Thread-safe.
+// Creates the requests and parses the responses of one kind of server; does not
+// send anything itself. Error messages contain no secrets and no address; the
+// caller adds the address. Thread-safe.
 class Dialect {
  public:
   virtual ~Dialect() = default;
 
   virtual const std::string& url() const = 0;
-  // Of an object, for messages.
+  // The address of an object, for messages.
   virtual std::string AddressOf(const std::string& name) const = 0;
-  // Empty where the server has to be asked.
+  // Empty if the server has to be asked.
   virtual const std::vector<std::string>& fixed_names() const = 0;
 
-  // `page` is the token of the last answer; empty: the first page.
+  // `page` is the token from the last response; empty for the first page.
   virtual absl::StatusOr<HttpRequest> ListRequest(const std::string& page) = 0;
   virtual absl::StatusOr<ListPage> ParseList(const std::string& body) = 0;
-  // The name of an object with this key; nothing where it is no object of ours.
+  // The name of the object with this key; nothing if it is not in this store.
   virtual std::optional<std::string> NameOf(const std::string& key) const = 0;
   // See BucketPath.
   virtual std::optional<std::string> NarrowToObject() = 0;
 
-  // One answer, with a short body or none. That the object is empty, and has
-  // no first byte to give, may come as a 416.
+  // Asks for the facts of one object. The body of the response is short or
+  // empty. The response for an empty object, which has no first byte, may be a
+  // 416.
   virtual absl::StatusOr<HttpRequest> StatRequest(const std::string& name) = 0;
   virtual absl::StatusOr<ObjectInfo> ParseStat(const std::string& name,
                                                const HttpResponse& response,
                                                const std::string& body) = 0;
 
-  // Bytes `first` to `last`, of that version where it is not empty.
+  // Asks for bytes `first` to `last`, of that version unless it is empty.
   virtual absl::StatusOr<HttpRequest> RangeRequest(const std::string& name,
                                                    const std::string& version,
                                                    int64_t first,
                                                    int64_t last) = 0;
   virtual ObjectFacts FactsOf(const HttpHeaders& headers) const = 0;
 
-  // Of an answer that is an error.
+  // Converts an error response to a status.
   virtual absl::Status ErrorOf(const HttpResponse& response) const = 0;
 };
 

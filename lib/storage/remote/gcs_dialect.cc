@@ -1,22 +1,137 @@
 #include "lib/storage/remote/gcs_dialect.h"
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/storage/http/secrets.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
-#include "lib/storage/remote/bucket_path.h"
-#include "lib/storage/remote/checksum.h"
-#include "lib/storage/remote/gcs_listing.h"
-#include "lib/storage/remote/gcs_token.h"
-#include "lib/storage/remote/http_error.h"
+#include "lib/storage/remote/dialect.h"
+#include "simdjson.h"
 
 namespace feedrate {
 namespace {
+constexpr absl::Duration kReadAgainAfter = absl::Seconds(10);
+}  // namespace
+
+GcsToken::GcsToken(
+    const std::function<std::string(const std::string&)>& variables,
+    std::function<absl::Time()> now)
+    : file_(variables("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE")),
+      now_(std::move(now)),
+      token_(variables("CLOUDSDK_AUTH_ACCESS_TOKEN")) {
+  if (token_.empty()) token_ = variables("GOOGLE_OAUTH_ACCESS_TOKEN");
+}
+
+absl::StatusOr<std::string> GcsToken::Get() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!file_.empty() && now_() - read_at_ > kReadAgainAfter) {
+    const absl::StatusOr<std::string> text = ReadFile(file_);
+    if (!text.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE: ", file_, " cannot be read"));
+    }
+    token_ = std::string(absl::StripAsciiWhitespace(*text));
+    read_at_ = now_();
+  }
+  return token_;
+}
+
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+// 64-bit numbers are sent as strings; emulators also send them as numbers.
+std::string Text(const object& from, std::string_view name) {
+  element value;
+  if (from[name].get(value) != simdjson::SUCCESS) return "";
+  std::string_view text;
+  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
+  int64_t number = 0;
+  if (value.get(number) == simdjson::SUCCESS) return absl::StrCat(number);
+  return "";
+}
+
+absl::Status Broken(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("a broken answer: ", what));
+}
+
+// The parser owns what `root` refers to.
+absl::Status Open(simdjson::dom::parser* parser, absl::string_view body,
+                  object* root) {
+  const simdjson::padded_string padded(body.data(), body.size());
+  const simdjson::error_code error = parser->parse(padded).get(*root);
+  return error == simdjson::SUCCESS ? absl::OkStatus()
+                                    : Broken(simdjson::error_message(error));
+}
+
+absl::StatusOr<ObjectInfo> ObjectOf(const object& item) {
+  ObjectInfo info;
+  info.name = Text(item, "name");
+  if (info.name.empty()) return Broken("an object without a name");
+  if (!absl::SimpleAtoi(Text(item, "size"), &info.bytes) || info.bytes < 0) {
+    return Broken("an object without a size");
+  }
+  info.version = Text(item, "generation");
+  info.checksum = ChecksumOfBase64("crc32c", Text(item, "crc32c"), 4);
+  if (info.checksum.empty()) {
+    info.checksum = ChecksumOfBase64("md5", Text(item, "md5Hash"), 16);
+  }
+  return info;
+}
+
+}  // namespace
+
+absl::StatusOr<ListPage> ParseGcsListing(absl::string_view body) {
+  simdjson::dom::parser parser;
+  object root;
+  RETURN_IF_ERROR(Open(&parser, body, &root));
+  ListPage page;
+  page.next = Text(root, "nextPageToken");
+  element items;
+  // An empty page has no items.
+  if (root["items"].get(items) != simdjson::SUCCESS) return page;
+  simdjson::dom::array objects;
+  if (items.get(objects) != simdjson::SUCCESS) return Broken("items");
+  for (const element item : objects) {
+    object fields;
+    if (item.get(fields) != simdjson::SUCCESS) return Broken("an item");
+    ASSIGN_OR_RETURN(ObjectInfo info, ObjectOf(fields));
+    page.objects.push_back(std::move(info));
+  }
+  return page;
+}
+
+absl::StatusOr<ObjectInfo> ParseGcsObject(absl::string_view body) {
+  simdjson::dom::parser parser;
+  object root;
+  RETURN_IF_ERROR(Open(&parser, body, &root));
+  return ObjectOf(root);
+}
+
+std::string ParseGcsError(absl::string_view body) {
+  simdjson::dom::parser parser;
+  object root, error;
+  if (!Open(&parser, body, &root).ok()) return "";
+  if (root["error"].get(error) == simdjson::SUCCESS) {
+    return Text(error, "message");
+  }
+  // A rejected token is reported in OAuth's format.
+  return Text(root, "error_description");
+}
+
+namespace {
 
 constexpr char kGoogle[] = "https://storage.googleapis.com";
-// Nothing else of an object is looked at, and a page is shorter for it.
+// Only these fields of an object are used; requesting no others makes pages
+// shorter.
 constexpr char kFields[] =
     "items(name,size,generation,crc32c,md5Hash),nextPageToken";
 
@@ -107,13 +222,13 @@ class GcsDialect : public Dialect {
     return token_ == nullptr ? std::string() : token_->Get();
   }
 
-  // Of the object `name`; of the list of objects where that is empty.
+  // The URL of the object `name`, or of the list of objects if `name` is empty.
   absl::StatusOr<HttpRequest> Request(const std::string& name,
                                       const UrlQuery& query) const {
     HttpRequest request;
     request.url = objects_;
     if (!name.empty()) {
-      // Slashes are letters of a name here.
+      // Slashes are ordinary characters of a name here.
       absl::StrAppend(&request.url, "/", PercentEncode(path_->KeyOf(name)));
     }
     const std::string encoded = EncodeQuery(query);
@@ -127,7 +242,7 @@ class GcsDialect : public Dialect {
 
   const std::unique_ptr<BucketPath> path_;
   const std::string objects_;
-  const std::unique_ptr<GcsToken> token_;  // Null: anonymous.
+  const std::unique_ptr<GcsToken> token_;  // Null for anonymous access.
 };
 
 }  // namespace

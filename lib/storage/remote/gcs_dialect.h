@@ -1,21 +1,55 @@
-// GCS, by its JSON API.
+// The JSON API of Google Cloud Storage (GCS).
 #ifndef FEEDRATE_LIB_STORAGE_REMOTE_GCS_DIALECT_H_
 #define FEEDRATE_LIB_STORAGE_REMOTE_GCS_DIALECT_H_
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/storage/object_store.h"
 #include "lib/storage/remote/dialect.h"
-#include "lib/storage/store_options.h"
 
 namespace feedrate {
 
-// For gs://bucket/prefix. The endpoint is that of the options, or of
-// STORAGE_EMULATOR_HOST, or Google's own; the token is GcsToken's unless the
-// options say anonymous.
+// The bearer token, from the same places as Google's own tools:
+// CLOUDSDK_AUTH_ACCESS_TOKEN or GOOGLE_OAUTH_ACCESS_TOKEN, or the content of
+// CLOUDSDK_AUTH_ACCESS_TOKEN_FILE, which is reread from time to time because
+// tokens expire after an hour. Thread-safe.
+class GcsToken {
+ public:
+  GcsToken(const std::function<std::string(const std::string&)>& variables,
+           std::function<absl::Time()> now);
+
+  // Empty if there is no token; then objects must be public. The token must not
+  // appear in any message.
+  absl::StatusOr<std::string> Get();
+
+ private:
+  const std::string file_;
+  const std::function<absl::Time()> now_;
+  std::mutex mutex_;
+  std::string token_;
+  absl::Time read_at_ = absl::InfinitePast();
+};
+
+// Parses a page of objects.list. DataLoss, so that it is retried, if it is
+// incomplete.
+absl::StatusOr<ListPage> ParseGcsListing(absl::string_view body);
+
+// Parses a response of objects.get.
+absl::StatusOr<ObjectInfo> ParseGcsObject(absl::string_view body);
+
+// The message of an error response, not redacted; empty if the body is not an
+// error.
+std::string ParseGcsError(absl::string_view body);
+
+// For gs://bucket/prefix. The endpoint comes from the options, from
+// STORAGE_EMULATOR_HOST, or is Google's own. Uses GcsToken unless the options
+// say anonymous.
 absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
     const std::string& url, const StoreOptions& options,
     const std::function<std::string(const std::string&)>& variables,

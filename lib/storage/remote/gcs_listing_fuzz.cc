@@ -1,11 +1,11 @@
-// Whatever the bytes, reading them as a listing, an object or an error ends and
-// stays inside, and what it takes for a listing has names and sizes.
+// For any bytes, reading them as a listing, an object or an error ends and
+// stays within them, and every listing that is accepted has names and sizes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
 #include "absl/strings/string_view.h"
-#include "lib/storage/remote/gcs_listing.h"
+#include "lib/storage/remote/gcs_dialect.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view body(reinterpret_cast<const char*>(data), size);

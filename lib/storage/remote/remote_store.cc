@@ -1,7 +1,10 @@
 #include "lib/storage/remote/remote_store.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,17 +12,361 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/http/client.h"
-#include "lib/storage/latch.h"
-#include "lib/storage/remote/object_name.h"
-#include "lib/storage/remote/remote_read.h"
-#include "lib/storage/remote/text_exchange.h"
-#include "lib/storage/remote/work_thread.h"
+#include "lib/storage/http/message.h"
+#include "lib/storage/object_store.h"
+#include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
+
+void WorkThread::Post(std::function<void()> work) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!stopping_) {
+      waiting_.push_back(std::move(work));
+      if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+      changed_.notify_one();
+      return;
+    }
+  }
+  work();
+}
+
+void WorkThread::Stop() {
+  std::thread ending;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+    ending.swap(thread_);
+  }
+  if (ending.joinable()) ending.join();
+}
+
+void WorkThread::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
 namespace {
+
+// A request whose whole response fits in memory: a listing, or the facts of an
+// object.
+struct TextQuery {
+  // Called for each attempt.
+  std::function<absl::StatusOr<HttpRequest>()> request;
+  // Receives the whole response. A transient error (see IsTransient) is
+  // retried.
+  std::function<absl::Status(const HttpResponse&, const std::string& body)>
+      answer;
+  // Converts an error response to a status.
+  std::function<absl::Status(const HttpResponse&)> refused;
+  // Called once, at the end.
+  std::function<void(absl::Status)> done;
+  int64_t max_bytes = 64 << 20;
+  // Truncates a longer body and accepts it, instead of refusing it.
+  bool cut = false;
+  // Accepts a 416 as a response: there is no such byte.
+  bool take_416 = false;
+};
+
+class TextExchange : public HttpExchange {
+ public:
+  explicit TextExchange(TextQuery query) : query_(std::move(query)) {}
+
+  absl::StatusOr<HttpRequest> Request() override {
+    body_.clear();
+    cut_off_ = false;
+    return query_.request();
+  }
+  absl::Status Head(const HttpResponse& response) override {
+    head_ = response;
+    return absl::OkStatus();
+  }
+  absl::Status Body(absl::string_view bytes) override {
+    body_.append(bytes.data(), bytes.size());
+    if (static_cast<int64_t>(body_.size()) <= query_.max_bytes) {
+      return absl::OkStatus();
+    }
+    if (!query_.cut) {
+      return absl::OutOfRangeError("the answer is too long to be one");
+    }
+    cut_off_ = true;
+    return absl::CancelledError("enough");
+  }
+  absl::Status End() override { return query_.answer(head_, body_); }
+  absl::Status Refused(const HttpResponse& response) override {
+    if (query_.take_416 && response.status == 416) {
+      return query_.answer(response, "");
+    }
+    return query_.refused(response);
+  }
+  void Done(absl::Status status) override {
+    if (cut_off_ && absl::IsCancelled(status)) {
+      status = query_.answer(head_, body_);
+    }
+    query_.done(std::move(status));
+  }
+  int64_t BytesLeft() const override { return query_.max_bytes; }
+
+ private:
+  const TextQuery query_;
+  HttpResponse head_;
+  std::string body_;
+  bool cut_off_ = false;
+};
+
+// What all reads of a store share.
+struct ReadContext {
+  Dialect* dialect = nullptr;
+  HttpClient* client = nullptr;
+  WorkThread* checker =
+      nullptr;  // For checksums too slow for the client's thread.
+  int64_t range_bytes = 0;
+  // Attempts for an object whose checksum is wrong: half as many retries as for
+  // a request, because each one reads the whole object.
+  int whole_attempts = 1;
+  std::atomic<int64_t> bytes{0};
+  std::atomic<int64_t> checksum_faults{0};
+};
+
+// One read of an object, as one or many requests. Its parts run in parallel and
+// write directly into the caller's memory. All parts must have the same
+// version; an object that is read whole must have the checksum from the request
+// or the server. Lives until its last part has ended.
+class RemoteRead : public std::enable_shared_from_this<RemoteRead> {
+ public:
+  RemoteRead(ReadContext* context, const ReadRequest& request,
+             std::function<void(absl::Status)> done);
+
+  // REQUIRES: request.bytes > 0.
+  void Start();
+
+  // The rest is used by its parts.
+  const ReadRequest& request() const { return request_; }
+  ReadContext& context() const { return *context_; }
+  // Whether another part has failed, so that this one is no longer needed.
+  bool failed() const { return !status_.ok(); }
+  // The version to request: from the caller or from the first response.
+  const std::string& version() const { return version_; }
+  // Checks the head of a response. FailedPrecondition if the object has changed
+  // since the read began.
+  absl::Status TakeFacts(const ObjectFacts& facts, int64_t total);
+  void PartDone(const absl::Status& status);
+
+ private:
+  std::string ChecksumToHave() const;
+  void Verify();
+  void Finish();
+
+  ReadContext* const context_;
+  const ReadRequest request_;
+  std::function<void(absl::Status)> done_;
+  // Parts run only in the client's thread; Verify runs when no part does.
+  absl::Status status_;
+  std::string version_;
+  ObjectFacts facts_;
+  int64_t total_ = -1;  // Size of the object; -1 if unknown.
+  int64_t parts_left_ = 0;
+  int wholes_ = 0;
+};
+
+// The part of `read` that begins `first` bytes after the read's own offset. An
+// attempt continues where the last one broke off, as long as the version shows
+// that it is still the same object.
+std::unique_ptr<HttpExchange> NewRangeExchange(std::shared_ptr<RemoteRead> read,
+                                               int64_t first, int64_t bytes);
+
+RemoteRead::RemoteRead(ReadContext* context, const ReadRequest& request,
+                       std::function<void(absl::Status)> done)
+    : context_(context),
+      request_(request),
+      done_(std::move(done)),
+      version_(request.version) {}
+
+void RemoteRead::Start() {
+  ++wholes_;
+  const int64_t step = context_->range_bytes;
+  parts_left_ = (request_.bytes + step - 1) / step;
+  // A part may end before the next one is created.
+  const int64_t parts = parts_left_;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t first = i * step;
+    const int64_t bytes = std::min(step, request_.bytes - first);
+    context_->client->Start(NewRangeExchange(shared_from_this(), first, bytes));
+  }
+}
+
+absl::Status RemoteRead::TakeFacts(const ObjectFacts& facts, int64_t total) {
+  const bool other_version =
+      !version_.empty() && !facts.version.empty() && facts.version != version_;
+  const bool other_size = total_ >= 0 && total >= 0 && total != total_;
+  if (other_version || other_size) {
+    return absl::FailedPreconditionError(
+        "the object has changed since; list it again");
+  }
+  if (version_.empty()) version_ = facts.version;
+  if (total >= 0) total_ = total;
+  facts_ = facts;
+  return absl::OkStatus();
+}
+
+void RemoteRead::PartDone(const absl::Status& status) {
+  // After the first failure, the others only report that they were cancelled.
+  if (status_.ok()) status_ = status;
+  if (--parts_left_ > 0) return;
+  const std::string checksum = ChecksumToHave();
+  if (!status_.ok() || checksum.empty()) {
+    Finish();
+  } else if (IsCheapChecksum(checksum, request_.bytes)) {
+    Verify();
+  } else {
+    context_->checker->Post([self = shared_from_this()] { self->Verify(); });
+  }
+}
+
+std::string RemoteRead::ChecksumToHave() const {
+  const bool whole = request_.offset == 0 && request_.bytes == total_;
+  if (request_.checksum.empty()) return whole ? facts_.checksum : "";
+  const bool opaque = facts_.opaque_version &&
+                      request_.checksum == ChecksumOfEtag(facts_.version);
+  return opaque ? "" : request_.checksum;
+}
+
+void RemoteRead::Verify() {
+  const absl::string_view bytes(request_.out, request_.bytes);
+  const std::string checksum = ChecksumToHave();
+  if (HasChecksum(bytes, checksum)) return Finish();
+  ++context_->checksum_faults;
+  if (wholes_ < context_->whole_attempts) return Start();
+  status_ = absl::DataLossError(
+      absl::StrCat("its bytes do not have the checksum ", checksum,
+                   " that the server "
+                   "names (read ",
+                   wholes_, " times); the object is damaged"));
+  Finish();
+}
+
+void RemoteRead::Finish() {
+  if (status_.ok()) return done_(absl::OkStatus());
+  done_(absl::Status(status_.code(),
+                     absl::StrCat(context_->dialect->AddressOf(request_.name),
+                                  ": ", status_.message())));
+}
+
+class RangeExchange : public HttpExchange {
+ public:
+  RangeExchange(std::shared_ptr<RemoteRead> read, int64_t first, int64_t bytes)
+      : read_(std::move(read)),
+        offset_(read_->request().offset + first),
+        bytes_(bytes),
+        out_(read_->request().out + first) {}
+
+  absl::StatusOr<HttpRequest> Request() override {
+    if (read_->failed()) return absl::CancelledError("another part failed");
+    // Received bytes are kept only if the next response must be for the same
+    // object.
+    if (read_->version().empty()) received_ = 0;
+    return read_->context().dialect->RangeRequest(
+        read_->request().name, read_->version(), offset_ + received_,
+        offset_ + bytes_ - 1);
+  }
+
+  absl::Status Head(const HttpResponse& response) override {
+    int64_t total = -1;
+    ASSIGN_OR_RETURN(total, response.status == 206 ? TotalOfRange(response)
+                                                   : TotalOfWhole(response));
+    return read_->TakeFacts(read_->context().dialect->FactsOf(response.headers),
+                            total);
+  }
+
+  absl::Status Body(absl::string_view bytes) override {
+    if (static_cast<int64_t>(bytes.size()) > BytesLeft()) {
+      received_ = 0;
+      return absl::DataLossError("the server sent more than it was asked for");
+    }
+    std::memcpy(out_ + received_, bytes.data(), bytes.size());
+    received_ += static_cast<int64_t>(bytes.size());
+    read_->context().bytes.fetch_add(static_cast<int64_t>(bytes.size()),
+                                     std::memory_order_relaxed);
+    return absl::OkStatus();
+  }
+
+  absl::Status End() override {
+    if (BytesLeft() == 0) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat("the answer lacks ", BytesLeft(), " bytes"));
+  }
+
+  absl::Status Refused(const HttpResponse& response) override {
+    return read_->context().dialect->ErrorOf(response);
+  }
+
+  void Done(absl::Status status) override { read_->PartDone(status); }
+
+  int64_t BytesLeft() const override { return bytes_ - received_; }
+
+ private:
+  // 206: must be the requested range.
+  absl::StatusOr<int64_t> TotalOfRange(const HttpResponse& response) const {
+    const std::string& text = response.headers.Get("content-range");
+    const std::optional<ContentRange> range = ParseContentRange(text);
+    const int64_t last = offset_ + bytes_ - 1;
+    if (range.has_value() && range->total >= 0 && range->total <= last) {
+      return TooShort(range->total);
+    }
+    if (!range.has_value() || range->first != offset_ + received_ ||
+        range->last != last) {
+      return absl::DataLossError("the server sent another range than asked");
+    }
+    return range->total;
+  }
+
+  // 200: the server does not support ranges. The response can be used if the
+  // whole object was requested.
+  absl::StatusOr<int64_t> TotalOfWhole(const HttpResponse& response) {
+    int64_t total = -1;
+    if (!absl::SimpleAtoi(response.headers.Get("content-length"), &total)) {
+      total = -1;
+    }
+    if (offset_ != 0 || (total >= 0 && total > bytes_)) {
+      return absl::DataLossError(
+          "the server ignores ranges; read from one that serves them");
+    }
+    if (total >= 0 && total < bytes_) return TooShort(total);
+    received_ = 0;
+    return total;
+  }
+
+  absl::Status TooShort(int64_t total) const {
+    return absl::OutOfRangeError(
+        absl::StrCat("the object has ", total, " bytes; byte ",
+                     offset_ + bytes_ - 1, " was asked for"));
+  }
+
+  const std::shared_ptr<RemoteRead> read_;
+  const int64_t offset_;  // In the object.
+  const int64_t bytes_;
+  char* const out_;
+  int64_t received_ = 0;
+};
+
+std::unique_ptr<HttpExchange> NewRangeExchange(std::shared_ptr<RemoteRead> read,
+                                               int64_t first, int64_t bytes) {
+  return std::make_unique<RangeExchange>(std::move(read), first, bytes);
+}
 
 absl::Status At(const std::string& address, const absl::Status& status) {
   if (status.ok()) return status;
@@ -46,7 +393,7 @@ class RemoteStore : public ObjectStore {
     context_.range_bytes = std::max<int64_t>(1, options.range_bytes);
     context_.whole_attempts = 1 + (std::max(0, options.retries) + 1) / 2;
   }
-  // A check may start a read again, so it ends before the client does.
+  // A check may restart a read, so it ends before the client does.
   ~RemoteStore() override { checker_.Stop(); }
 
   const std::string& url() const override { return dialect_->url(); }
@@ -100,18 +447,18 @@ class RemoteStore : public ObjectStore {
     return CheckObjectName(request.name);
   }
 
-  // Asks and waits.
-  absl::Status Ask(TextWish wish) {
+  // Sends the request and waits.
+  absl::Status Ask(TextQuery query) {
     absl::Status result;
     Latch left(1);
-    wish.refused = [this](const HttpResponse& response) {
+    query.refused = [this](const HttpResponse& response) {
       return dialect_->ErrorOf(response);
     };
-    wish.done = [&](absl::Status status) {
+    query.done = [&](absl::Status status) {
       result = std::move(status);
       left.CountDown();
     };
-    client_.Start(NewTextExchange(std::move(wish)));
+    client_.Start(std::make_unique<TextExchange>(std::move(query)));
     left.Wait();
     return result;
   }
@@ -120,15 +467,15 @@ class RemoteStore : public ObjectStore {
     std::vector<ObjectInfo> objects;
     ListPage page;
     do {
-      TextWish wish;
-      wish.request = [&] { return dialect_->ListRequest(page.next); };
+      TextQuery query;
+      query.request = [&] { return dialect_->ListRequest(page.next); };
       ListPage next;
-      wish.answer = [&](const HttpResponse&, const std::string& body) {
+      query.answer = [&](const HttpResponse&, const std::string& body) {
         auto parsed = dialect_->ParseList(body);
         if (parsed.ok()) next = *std::move(parsed);
         return parsed.status();
       };
-      RETURN_IF_ERROR(At(url(), Ask(std::move(wish))));
+      RETURN_IF_ERROR(At(url(), Ask(std::move(query))));
       if (!next.next.empty() && next.next == page.next) {
         return absl::DataLossError(
             absl::StrCat(url(), ": the listing turns in a circle"));
@@ -151,7 +498,7 @@ class RemoteStore : public ObjectStore {
     return absl::OkStatus();
   }
 
-  // Where nothing is below the url, it may be an object itself.
+  // If there is nothing below the URL, it may itself be an object.
   absl::StatusOr<std::vector<ObjectInfo>> ListOneObject() {
     const std::optional<std::string> name = dialect_->NarrowToObject();
     if (name.has_value()) {
@@ -162,7 +509,8 @@ class RemoteStore : public ObjectStore {
         url(), ": there is nothing under this prefix; check its name"));
   }
 
-  // All at once, as far as the connections go. The first error by name.
+  // Asks for all objects at once, limited by the connections. Returns the first
+  // error in name order.
   absl::StatusOr<std::vector<ObjectInfo>> StatAll(
       const std::vector<std::string>& names) {
     std::vector<ObjectInfo> infos(names.size());
@@ -174,12 +522,12 @@ class RemoteStore : public ObjectStore {
         left.CountDown();
         continue;
       }
-      TextWish wish = StatWish(names[i], &infos[i]);
-      wish.done = [&left, &result = results[i]](absl::Status status) {
+      TextQuery query = StatQuery(names[i], &infos[i]);
+      query.done = [&left, &result = results[i]](absl::Status status) {
         result = std::move(status);
         left.CountDown();
       };
-      client_.Start(NewTextExchange(std::move(wish)));
+      client_.Start(std::make_unique<TextExchange>(std::move(query)));
     }
     left.Wait();
     for (size_t i = 0; i < names.size(); ++i) {
@@ -188,28 +536,29 @@ class RemoteStore : public ObjectStore {
     return infos;
   }
 
-  TextWish StatWish(const std::string& name, ObjectInfo* info) {
-    TextWish wish;
-    wish.request = [this, name] { return dialect_->StatRequest(name); };
-    wish.answer = [this, name, info](const HttpResponse& response,
-                                     const std::string& body) {
+  TextQuery StatQuery(const std::string& name, ObjectInfo* info) {
+    TextQuery query;
+    query.request = [this, name] { return dialect_->StatRequest(name); };
+    query.answer = [this, name, info](const HttpResponse& response,
+                                      const std::string& body) {
       auto parsed = dialect_->ParseStat(name, response, body);
       if (parsed.ok()) *info = *std::move(parsed);
       return parsed.status();
     };
-    wish.refused = [this](const HttpResponse& response) {
+    query.refused = [this](const HttpResponse& response) {
       return dialect_->ErrorOf(response);
     };
-    wish.max_bytes = 1 << 20;
-    wish.cut = true;
-    wish.take_416 = true;
-    return wish;
+    query.max_bytes = 1 << 20;
+    query.cut = true;
+    query.take_416 = true;
+    return query;
   }
 
   const std::unique_ptr<Dialect> dialect_;
   ReadContext context_;
   WorkThread checker_;
-  HttpClient client_;  // Last: what it still runs uses all of the above.
+  HttpClient
+      client_;  // Last, because what it still runs uses all of the above.
 };
 
 }  // namespace

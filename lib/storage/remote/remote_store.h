@@ -2,13 +2,40 @@
 #ifndef FEEDRATE_LIB_STORAGE_REMOTE_REMOTE_STORE_H_
 #define FEEDRATE_LIB_STORAGE_REMOTE_REMOTE_STORE_H_
 
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "lib/storage/object_store.h"
 #include "lib/storage/remote/dialect.h"
-#include "lib/storage/store_options.h"
 
 namespace feedrate {
+
+// A thread for work that would hold up the network thread. Runs what is posted,
+// in order. The thread starts with the first post. Thread-safe.
+class WorkThread {
+ public:
+  WorkThread() = default;
+  ~WorkThread() { Stop(); }
+
+  // After Stop, the work runs in the caller's thread.
+  void Post(std::function<void()> work);
+
+  // Returns when all posted work has run.
+  void Stop();
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
 
 std::unique_ptr<ObjectStore> NewRemoteStore(std::unique_ptr<Dialect> dialect,
                                             const StoreOptions& options);

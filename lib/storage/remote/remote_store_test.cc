@@ -14,8 +14,8 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/storage/http/testing/tiny_server.h"
-#include "lib/storage/latch.h"
+#include "lib/storage/http/tiny_server.h"
+#include "lib/storage/object_store.h"
 #include "lib/storage/remote/s3_dialect.h"
 
 namespace feedrate {
@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// "Range: bytes=5-9" of a request's head.
+// Parses "Range: bytes=5-9" in the head of a request.
 std::pair<int64_t, int64_t> RangeOf(const std::string& head) {
   const size_t at = head.find("range: bytes=");
   if (at == std::string::npos) return {-1, -1};
@@ -35,7 +35,7 @@ std::pair<int64_t, int64_t> RangeOf(const std::string& head) {
   return {from, to};
 }
 
-// A bucket with one object, "b/set/x", that a test can spoil.
+// A bucket with one object, "b/set/x", that a test can damage.
 class RemoteStoreTest : public ::testing::Test {
  protected:
   RemoteStoreTest() {
@@ -284,6 +284,32 @@ TEST_F(RemoteStoreTest, NothingIsReadWithoutARequest) {
   request.offset = -1;
   EXPECT_EQ(store->Read(request).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(calls_, 0);
+}
+
+using ::testing::ElementsAre;
+
+TEST(WorkThreadTest, RunsEverythingInOrder) {
+  std::vector<int> ran;
+  WorkThread thread;
+  for (int i = 0; i < 4; ++i) thread.Post([&ran, i] { ran.push_back(i); });
+  thread.Stop();
+  EXPECT_THAT(ran, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(WorkThreadTest, AfterTheStopTheCallerRunsIt) {
+  WorkThread thread;
+  thread.Stop();
+  std::thread::id ran_in;
+  thread.Post([&] { ran_in = std::this_thread::get_id(); });
+  EXPECT_EQ(ran_in, std::this_thread::get_id());
+}
+
+TEST(WorkThreadTest, WorkMayPostMore) {
+  int ran = 0;
+  WorkThread thread;
+  thread.Post([&] { thread.Post([&] { ++ran; }); });
+  thread.Stop();
+  EXPECT_EQ(ran, 1);
 }
 
 }  // namespace

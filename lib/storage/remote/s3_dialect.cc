@@ -1,29 +1,345 @@
 #include "lib/storage/remote/s3_dialect.h"
 
+#include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
-#include "lib/storage/http/secrets.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
-#include "lib/storage/remote/bucket_path.h"
-#include "lib/storage/remote/checksum.h"
-#include "lib/storage/remote/s3_error.h"
-#include "lib/storage/remote/s3_listing.h"
-#include "lib/storage/remote/sigv4.h"
+#include "lib/storage/remote/aws_settings.h"
+#include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
 namespace {
 
-constexpr char kKeysOfAPage[] = "1000";  // The most that S3 gives.
+// Deeper than anything that S3 sends.
+constexpr size_t kMaxDepth = 32;
 
-// "https://host[/path]" before the key.
+void AppendUtf8(uint32_t code, std::string* text) {
+  if (code < 0x80) {
+    *text += static_cast<char>(code);
+    return;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  const uint32_t lead = more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0;
+  *text += static_cast<char>(lead | code >> (6 * more));
+  for (int i = more - 1; i >= 0; --i) {
+    *text += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
+  }
+}
+
+// The character for "&name;"; returns false if there is none.
+bool AppendEntity(absl::string_view name, std::string* text) {
+  if (name == "amp") return *text += '&', true;
+  if (name == "lt") return *text += '<', true;
+  if (name == "gt") return *text += '>', true;
+  if (name == "quot") return *text += '"', true;
+  if (name == "apos") return *text += '\'', true;
+  uint32_t code = 0;
+  const bool number =
+      absl::ConsumePrefix(&name, "#x") || absl::ConsumePrefix(&name, "#X")
+          ? absl::SimpleHexAtoi(name, &code)
+          : absl::ConsumePrefix(&name, "#") && absl::SimpleAtoi(name, &code);
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (!number || code == 0 || code > 0x10ffff || surrogate) return false;
+  AppendUtf8(code, text);
+  return true;
+}
+
+class Reader {
+ public:
+  Reader(absl::string_view document, const XmlElement& element)
+      : rest_(document), element_(element) {}
+
+  absl::Status Run() {
+    while (!rest_.empty()) {
+      if (rest_[0] != '<') {
+        if (!TakeText()) return Wrong("a broken entity");
+      } else if (!TakeMarkup()) {
+        return Wrong("a broken tag");
+      }
+    }
+    if (!open_.empty()) return Wrong("it breaks off");
+    return closed_root_ ? absl::OkStatus() : Wrong("it has no element");
+  }
+
+ private:
+  struct Open {
+    std::string path;
+    std::string text;
+  };
+
+  absl::Status Wrong(absl::string_view what) const {
+    return absl::InvalidArgumentError(absl::StrCat("no XML: ", what));
+  }
+
+  // Skips everything up to and including `end`; returns false if it is not
+  // found.
+  bool SkipPast(absl::string_view end) {
+    const size_t at = rest_.find(end);
+    if (at == absl::string_view::npos) return false;
+    rest_.remove_prefix(at + end.size());
+    return true;
+  }
+
+  bool TakeText() {
+    if (rest_[0] != '&') {
+      const absl::string_view plain =
+          rest_.substr(0, rest_.find_first_of("<&"));
+      if (!open_.empty()) absl::StrAppend(&open_.back().text, plain);
+      rest_.remove_prefix(plain.size());
+      return true;
+    }
+    const size_t end = rest_.substr(0, 12).find(';');
+    if (end == absl::string_view::npos || open_.empty()) return false;
+    const absl::string_view name = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return AppendEntity(name, &open_.back().text);
+  }
+
+  bool TakeMarkup() {
+    if (absl::StartsWith(rest_, "<!--")) return SkipPast("-->");
+    if (absl::StartsWith(rest_, "<?")) return SkipPast("?>");
+    if (absl::StartsWith(rest_, "<![CDATA[")) return TakeRawText();
+    if (absl::StartsWith(rest_, "<!")) return false;
+    return TakeTag();
+  }
+
+  bool TakeRawText() {
+    rest_.remove_prefix(9);
+    const size_t end = rest_.find("]]>");
+    if (end == absl::string_view::npos || open_.empty()) return false;
+    absl::StrAppend(&open_.back().text, rest_.substr(0, end));
+    rest_.remove_prefix(end + 3);
+    return true;
+  }
+
+  bool TakeTag() {
+    size_t end = 1;
+    // A ">" inside an attribute's value does not end the tag.
+    for (char quote = 0; end < rest_.size(); ++end) {
+      const char c = rest_[end];
+      if (quote == 0 && c == '>') break;
+      if (quote == 0 && (c == '"' || c == '\'')) {
+        quote = c;
+      } else if (c == quote) {
+        quote = 0;
+      }
+    }
+    if (end >= rest_.size()) return false;
+    absl::string_view tag = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    const bool closes = absl::ConsumePrefix(&tag, "/");
+    const bool empty = absl::ConsumeSuffix(&tag, "/");
+    absl::string_view name = tag.substr(0, tag.find_first_of(" \t\r\n"));
+    const size_t prefix = name.find(':');
+    if (prefix != absl::string_view::npos) name.remove_prefix(prefix + 1);
+    if (name.empty()) return false;
+    if (closes) return !empty && Close(name);
+    return OpenElement(name) && (!empty || Close(name));
+  }
+
+  bool OpenElement(absl::string_view name) {
+    if (open_.size() >= kMaxDepth) return false;
+    if (open_.empty() && closed_root_) return false;
+    open_.push_back({open_.empty() ? std::string(name)
+                                   : absl::StrCat(open_.back().path, "/", name),
+                     ""});
+    return true;
+  }
+
+  bool Close(absl::string_view name) {
+    if (open_.empty()) return false;
+    const Open& last = open_.back();
+    if (last.path != name &&
+        !absl::EndsWith(last.path, absl::StrCat("/", name))) {
+      return false;
+    }
+    element_(last.path, last.text);
+    open_.pop_back();
+    closed_root_ = closed_root_ || open_.empty();
+    return true;
+  }
+
+  absl::string_view rest_;
+  const XmlElement& element_;
+  std::vector<Open> open_;
+  bool closed_root_ = false;
+};
+
+}  // namespace
+
+absl::Status ReadXml(absl::string_view document, const XmlElement& element) {
+  return Reader(document, element).Run();
+}
+
+namespace {
+
+// Collects a page element by element.
+class Listing {
+ public:
+  void Take(absl::string_view path, const std::string& text) {
+    if (!absl::ConsumePrefix(&path, "ListBucketResult")) {
+      broken_ = true;
+    } else if (path.empty()) {
+      ended_ = true;
+    } else if (path == "/Contents/Key") {
+      object_.name = text;
+    } else if (path == "/Contents/Size") {
+      sized_ = absl::SimpleAtoi(text, &object_.bytes) && object_.bytes >= 0;
+    } else if (path == "/Contents/ETag") {
+      object_.version = std::string(WithoutQuotes(text));
+      object_.checksum = ChecksumOfEtag(object_.version);
+    } else if (path == "/Contents") {
+      EndObject();
+    } else if (path == "/IsTruncated") {
+      truncated_ = text == "true";
+    } else if (path == "/NextContinuationToken") {
+      page_.next = text;
+    } else if (path == "/EncodingType") {
+      encoded_ = text == "url";
+    }
+  }
+
+  absl::StatusOr<ListPage> Finish() {
+    if (broken_ || !ended_) return absl::DataLossError("a broken listing");
+    if (truncated_ && page_.next.empty()) {
+      return absl::DataLossError("a listing that breaks off");
+    }
+    if (!truncated_) page_.next.clear();
+    // The type may come after the keys.
+    if (encoded_) {
+      for (ObjectInfo& object : page_.objects) {
+        object.name = PercentDecode(object.name, /*plus_is_space=*/true);
+      }
+    }
+    return std::move(page_);
+  }
+
+ private:
+  void EndObject() {
+    broken_ = broken_ || !sized_ || object_.name.empty();
+    page_.objects.push_back(std::exchange(object_, ObjectInfo()));
+    sized_ = false;
+  }
+
+  ListPage page_;
+  ObjectInfo object_;
+  bool sized_ = false;
+  bool truncated_ = false;
+  bool encoded_ = false;
+  bool ended_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<ListPage> ParseS3Listing(absl::string_view body) {
+  Listing listing;
+  const absl::Status read =
+      ReadXml(body, [&](absl::string_view path, const std::string& text) {
+        listing.Take(path, text);
+      });
+  if (!read.ok()) {
+    return absl::DataLossError(
+        absl::StrCat("a broken listing: ", read.message()));
+  }
+  return listing.Finish();
+}
+
+S3Error ParseS3Error(absl::string_view body) {
+  S3Error error;
+  // A truncated body may still have the code and the message.
+  ReadXml(body, [&](absl::string_view path, const std::string& text) {
+    if (path == "Error/Code") error.code = text;
+    if (path == "Error/Message") error.message = text;
+  }).IgnoreError();
+  return error;
+}
+
+namespace {
+
+struct Meaning {
+  absl::string_view reason;
+  absl::StatusCode code;
+  absl::string_view remedy;
+};
+
+constexpr absl::string_view kRenew =
+    "get new credentials and set AWS_SESSION_TOKEN and the keys";
+constexpr absl::string_view kCheckKeys =
+    "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+
+constexpr Meaning kMeanings[] = {
+    {"NoSuchBucket", absl::StatusCode::kNotFound,
+     "check the bucket's name and the endpoint"},
+    {"ExpiredToken", absl::StatusCode::kUnauthenticated, kRenew},
+    {"InvalidToken", absl::StatusCode::kUnauthenticated, kRenew},
+    {"TokenRefreshRequired", absl::StatusCode::kUnauthenticated, kRenew},
+    {"InvalidAccessKeyId", absl::StatusCode::kUnauthenticated, kCheckKeys},
+    {"SignatureDoesNotMatch", absl::StatusCode::kUnauthenticated, kCheckKeys},
+    {"RequestTimeTooSkewed", absl::StatusCode::kFailedPrecondition,
+     "set this machine's clock"},
+    {"InvalidObjectState", absl::StatusCode::kFailedPrecondition,
+     "the object is archived; restore it first"},
+    {"SlowDown", absl::StatusCode::kUnavailable, ""},
+    {"RequestTimeout", absl::StatusCode::kDeadlineExceeded, ""},
+    {"InternalError", absl::StatusCode::kUnavailable, ""},
+};
+
+bool IsWrongRegion(const HttpResponse& response, const S3Error& error) {
+  return response.status == 301 || response.status == 307 ||
+         error.code == "PermanentRedirect" ||
+         error.code == "AuthorizationHeaderMalformed";
+}
+
+std::string RegionRemedy(const HttpResponse& response) {
+  const std::string& region = response.headers.Get("x-amz-bucket-region");
+  return region.empty()
+             ? "the bucket is in another region; set AWS_REGION to its own"
+             : absl::StrCat("the bucket is in another region; set AWS_REGION=",
+                            region);
+}
+
+}  // namespace
+
+absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
+                           bool was_signed) {
+  const S3Error error = ParseS3Error(response.error_body);
+  absl::StatusCode code = CodeOfHttpStatus(response.status);
+  std::string remedy;
+  if (IsWrongRegion(response, error)) {
+    code = absl::StatusCode::kFailedPrecondition;
+    remedy = RegionRemedy(response);
+  } else if (code == absl::StatusCode::kPermissionDenied && !was_signed) {
+    remedy =
+        "it was asked for without credentials; set AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
+  }
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.reason != error.code) continue;
+    code = meaning.code;
+    remedy = std::string(meaning.remedy);
+  }
+  return HttpError(response.status, code, secrets.Redact(error.code),
+                   secrets.Redact(error.message), secrets.Redact(remedy));
+}
+
+namespace {
+
+constexpr char kKeysOfAPage[] = "1000";  // The maximum of S3.
+
+// "https://host[/path]", without the key.
 std::string BaseOf(const std::string& bucket, const AwsSettings& settings) {
-  // A name with dots has no certificate as a part of the host.
+  // Certificates do not cover a bucket name with dots as a part of the host.
   const bool in_path = settings.path_style || absl::StrContains(bucket, '.');
   if (!settings.endpoint.empty()) {
     if (in_path) return absl::StrCat(settings.endpoint, "/", bucket);
@@ -40,7 +356,7 @@ std::string BaseOf(const std::string& bucket, const AwsSettings& settings) {
                                 ".", domain);
 }
 
-// As libcurl sends it: without the port that the scheme has anyway.
+// As libcurl sends it: without the scheme's default port.
 std::string HostHeader(const Url& url) {
   absl::string_view host = url.host;
   absl::ConsumeSuffix(&host, url.scheme == "https" ? ":443" : ":80");

@@ -1,4 +1,4 @@
-// S3, and servers that speak like it.
+// S3, and servers that speak its protocol.
 #ifndef FEEDRATE_LIB_STORAGE_REMOTE_S3_DIALECT_H_
 #define FEEDRATE_LIB_STORAGE_REMOTE_S3_DIALECT_H_
 
@@ -6,14 +6,48 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/storage/http/message.h"
+#include "lib/storage/http/url.h"
 #include "lib/storage/remote/aws_settings.h"
 #include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
 
-// For s3://bucket/prefix. Signatures take their time from `now`.
+// Called at the end of each element with its path from the root, such as
+// "ListBucketResult/Contents/Key", and its own text, with entities resolved and
+// without the text of nested elements.
+using XmlElement =
+    std::function<void(absl::string_view path, const std::string& text)>;
+
+// Parses as much of XML as S3's responses need. Attributes, comments,
+// declarations and namespace prefixes are skipped. A document type is refused,
+// because custom entities are a known way to exhaust memory. InvalidArgument if
+// `document` is not XML.
+absl::Status ReadXml(absl::string_view document, const XmlElement& element);
+
+// Parses a page of ListObjectsV2. The checksum is taken from the ETag if it
+// looks like one. DataLoss, so that it is retried, if the page is incomplete.
+absl::StatusOr<ListPage> ParseS3Listing(absl::string_view body);
+
+struct S3Error {
+  std::string code;     // "NoSuchBucket"; empty if the body is not an error.
+  std::string message;  // Not redacted.
+};
+
+// Parses an error response. Only these two fields are used, because others
+// repeat the keys and the signature.
+S3Error ParseS3Error(absl::string_view body);
+
+// The status for an error response: one line with the remedy, without any of
+// `secrets`. `was_signed` says whether credentials were sent.
+absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
+                           bool was_signed);
+
+// For s3://bucket/prefix. Signatures use the time from `now`.
 absl::StatusOr<std::unique_ptr<Dialect>> NewS3Dialect(
     const std::string& url, const AwsSettings& settings,
     std::function<absl::Time()> now);

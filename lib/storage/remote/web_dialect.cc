@@ -9,17 +9,14 @@
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/http/url.h"
-#include "lib/storage/remote/brace_list.h"
-#include "lib/storage/remote/content_range.h"
-#include "lib/storage/remote/http_error.h"
-#include "lib/storage/remote/object_name.h"
+#include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
 namespace {
 
 constexpr absl::string_view kModified = "modified:";
 
-// Escapes that are written already stay; spaces and Unicode get theirs.
+// Keeps existing escapes; encodes spaces and Unicode.
 std::string EncodeRest(absl::string_view text) {
   std::string encoded;
   for (const char c : text) {
@@ -58,8 +55,7 @@ class WebDialect : public Dialect {
     return absl::UnimplementedError("a web server cannot be listed");
   }
 
-  // A GET of the first byte: an address that was signed in advance is signed
-  // for GET alone.
+  // A GET of the first byte, because a presigned URL is only valid for GET.
   absl::StatusOr<HttpRequest> StatRequest(const std::string& name) override {
     return RangeRequest(name, "", 0, 0);
   }
@@ -99,7 +95,7 @@ class WebDialect : public Dialect {
   }
   ObjectFacts FactsOf(const HttpHeaders& headers) const override {
     ObjectFacts facts;
-    // A weak one stands for the meaning and not for the bytes.
+    // A weak ETag identifies the meaning, not the bytes.
     const std::string& etag = headers.Get("etag");
     const std::string& date = headers.Get("last-modified");
     if (!etag.empty() && !absl::StartsWith(etag, "W/")) {
@@ -117,7 +113,7 @@ class WebDialect : public Dialect {
 
  private:
   const std::string url_;     // Without the query.
-  const std::string folder_;  // Up to and with a slash, encoded.
+  const std::string folder_;  // Up to and including a slash, encoded.
   const std::string query_;
   const std::vector<std::string> names_;
 };

@@ -1,4 +1,4 @@
-// Any web server that serves ranges.
+// Any web server that supports range requests.
 #ifndef FEEDRATE_LIB_STORAGE_REMOTE_WEB_DIALECT_H_
 #define FEEDRATE_LIB_STORAGE_REMOTE_WEB_DIALECT_H_
 
@@ -11,9 +11,9 @@
 namespace feedrate {
 
 // For https://host/folder/shard-{000..099}.tar, or one object. Names begin
-// after the last slash before the first list. A query, as of an address that
-// was signed in advance, is sent and never shown. A server cannot be asked what
-// it has: an address that ends with a slash is InvalidArgument.
+// after the last slash before the first list. A query, as in a presigned URL,
+// is sent but never shown. Web servers cannot list objects, so a URL that ends
+// with a slash is InvalidArgument.
 absl::StatusOr<std::unique_ptr<Dialect>> NewWebDialect(const std::string& url);
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-"""How fast the store streams, beside curl's own parallel mode.
+"""How fast the store streams, compared with curl's own parallel mode.
 
 Both read the same object from the same nginx in ranges of the same size over
 the same number of connections, in turns, the order of a pair by chance. curl
@@ -22,7 +22,7 @@ from servers import STORE_CAT, nginx
 
 
 def curl_config(url, size, step):
-    """A file for curl --config: one transfer a range."""
+    """A file for curl --config: one transfer per range."""
     lines = []
     for first in range(0, size, step):
         last = min(first + step, size) - 1
@@ -45,7 +45,7 @@ def seconds_of(command):
 
 
 def median_interval(values):
-    """Ends of an interval of at least 95% for the median, by their order."""
+    """A confidence interval of at least 95% for the median, by rank."""
     values, n = sorted(values), len(values)
     outside, rank = 0.0, 0
     while rank < n // 2:

@@ -1,9 +1,10 @@
 #!/bin/bash
-# Streams 1 GB from nginx on loopback in ranges of 8 MB, beside curl --parallel:
+# Streams 1 GB from nginx on loopback in ranges of 8 MB, compared with
+# curl --parallel:
 #
 #   lib/storage/testing/bench_nginx.sh [--pairs=20] [--bytes=1073741824]
 #
-# See bench_nginx.py for what it prints. For an idle machine.
+# See bench_nginx.py for the output. Run it on an idle machine.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../../dev/common.sh"

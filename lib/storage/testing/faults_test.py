@@ -139,7 +139,7 @@ class FaultTest(RemoteCase):
         digests = self.digests(
             "--connections=16",
             "--retries=20",
-            # Slow servers are no faults; only stalls take so long.
+            # Slow servers are not faults; only stalls take so long.
             "--timeout_s=2",
             "--range_bytes=100000",
             *arguments,
@@ -181,7 +181,7 @@ class FaultTest(RemoteCase):
             ("drop", 60, "attempts)"),
         ):
             self.server.set(faults=kind, fault_rate=1)
-            # It ends at all: what hangs is killed after two minutes.
+            # It ends: a process that hangs is killed after two minutes.
             done = store_cat(
                 "--retries=3",
                 f"--timeout_s={timeout_s}",
@@ -195,7 +195,7 @@ class FaultTest(RemoteCase):
 
 
 class FaultRunTest(RemoteCase):
-    """Thousands of requests, a twentieth of which go wrong."""
+    """Thousands of requests, a twentieth of which fail."""
 
     REQUESTS = 10_000 if FULL else 1_000
     PARTS = 4
@@ -246,7 +246,7 @@ class FaultRunTest(RemoteCase):
         return kinds
 
     def test_whole_objects_of_s3(self):
-        # Every kind, damage to parts too: the whole has a checksum.
+        # Every kind, including damaged parts: the whole has a checksum.
         kinds = self.run_faults("s3", [], corrupt_parts=True)
         if FULL:
             self.assertEqual(set(kinds), set(KINDS))
@@ -257,7 +257,7 @@ class FaultRunTest(RemoteCase):
             self.assertEqual(set(kinds), set(KINDS))
 
     def test_slices(self):
-        # Ranges that nobody can verify; damage is left out.
+        # Ranges that cannot be verified, so without damage.
         self.run_faults("s3", [f"--slices={self.PARTS}"])
 
 

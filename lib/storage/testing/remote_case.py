@@ -1,4 +1,4 @@
-"""What the tests of remote stores have in common."""
+"""Base class for the tests of remote stores."""
 
 import hashlib
 import pathlib
@@ -7,7 +7,7 @@ import unittest
 
 from servers import store_cat
 
-# Names that break clients which encode them carelessly.
+# Names that break clients with careless encoding.
 ODD_NAMES = [
     "a b.bin",
     "a+b=c,d&e.bin",
@@ -29,7 +29,7 @@ def md5(data):
 
 
 class RemoteCase(unittest.TestCase):
-    """Runs store_cat and looks at what it says."""
+    """Runs store_cat and checks its output."""
 
     @classmethod
     def new_folder(cls):

@@ -1,4 +1,4 @@
-"""Real servers on loopback, for the time of a test."""
+"""Starts real servers on the loopback interface for a test."""
 
 import contextlib
 import datetime
@@ -17,13 +17,13 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-# STORE_CAT in the environment names another build of it.
+# Set STORE_CAT in the environment to use another build.
 STORE_CAT = pathlib.Path(
     os.environ.get("STORE_CAT", ROOT / "bazel-bin/lib/storage/store_cat")
 )
 START_SECONDS = 60
 
-# Of AWS's own documents; known to the faulty server.
+# From AWS's own documentation; known to the faulty server.
 KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 SESSION_KEY = "ASIAIOSFODNN7EXAMPLE"
@@ -31,7 +31,7 @@ SESSION_TOKEN = "good/session+token=="
 GCS_TOKEN = "ya29.good-token"
 AWS = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
 
-# No proxy stands between a test and its own machine.
+# Tests must not use a proxy to reach their own machine.
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -49,7 +49,7 @@ def fetch(url, data=None, headers=None):
 
 @contextlib.contextmanager
 def running(command, url, log):
-    """The process, once `url` answers at all; its output goes to `log`."""
+    """Returns the process once `url` responds; its output goes to `log`."""
     with open(log, "wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output)
     try:
@@ -114,7 +114,7 @@ class Faulty:
 
 @contextlib.contextmanager
 def faulty(**settings):
-    """Faulty; settings are the server's flags, True for those alone."""
+    """A Faulty; settings are the server's flags, True for boolean flags."""
     command = [sys.executable, "-B", str(HERE / "faulty_server/server.py")]
     for name, value in settings.items():
         command.append(f"--{name}" if value is True else f"--{name}={value}")
@@ -211,7 +211,7 @@ def nginx(root, work, logged=True):
         root=root,
         log=log,
     )
-    # Workers of a root nginx run as somebody else, who must be let in.
+    # If nginx runs as root, its workers run as another user, who needs access.
     if os.geteuid() == 0:
         config = "user root;\n" + config
     (work / "nginx.conf").write_text(config)
@@ -222,9 +222,9 @@ def nginx(root, work, logged=True):
 
 
 def store_cat(*arguments, env=None, timeout=120):
-    """Runs it with no variables but `env`; the finished process, as text."""
+    """Runs it with only the variables `env`; returns the finished process."""
     variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-    # Those that its sanitizers read, where it was built with them.
+    # Variables for the sanitizers, if it was built with them.
     for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
         if name in os.environ:
             variables[name] = os.environ[name]
@@ -239,5 +239,5 @@ def store_cat(*arguments, env=None, timeout=120):
 
 
 def counts_of(done):
-    """What store_cat says it has transferred."""
+    """The transfer statistics that store_cat prints."""
     return json.loads(done.stderr.splitlines()[-1])

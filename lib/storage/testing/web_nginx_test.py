@@ -93,7 +93,7 @@ class WebNginxTest(RemoteCase):
         )
         rows = self.logged()[before:]
         self.assertEqual({protocol for protocol, *_ in rows}, {"HTTP/2.0"})
-        # Streams share connections, and do not all go over one.
+        # Streams share connections, but do not all use one.
         self.assertLess(len({connection for _, _, connection, _ in rows}), 16)
 
     def test_an_unknown_certificate_is_refused(self):

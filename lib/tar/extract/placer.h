@@ -1,24 +1,63 @@
-// Puts entries into the destination: folders and links itself, files by saying
-// where they go.
+// Puts entries into the destination. Creates folders and links; hands files to
+// the writer threads.
 #ifndef FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_
 #define FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "lib/tar/entry.h"
-#include "lib/tar/extract/dispatcher.h"
-#include "lib/tar/extract/file_writer.h"
-#include "lib/tar/extract/folder_cache.h"
-#include "lib/tar/extract/safe_name.h"
+#include "lib/tar/extract/safe_path.h"
+#include "lib/tar/extract/writer_pool.h"
+#include "lib/tar/reader.h"
 #include "lib/tar/status.h"
 
 namespace feedrate::tar {
 
-// What was found, whether written now or by an earlier run.
+// Hands files to the writers in batches, and keeps entries with the same name
+// in archive order. Used only by the thread that reads the archive.
+class Dispatcher {
+ public:
+  Dispatcher(WriterPool* pool, WrittenPrefix* written)
+      : pool_(pool), written_(written) {}
+
+  // Waits for any file at `path` that is still being written. Call it before
+  // creating anything there.
+  void Settle(const std::string& path);
+
+  // Adds a whole file whose entry ends at `end_offset`.
+  void Add(WriteJob job, uint64_t end_offset);
+
+  // Adds a part of a large file. The file counts as finished when the span from
+  // OpenLarge() and all parts are released.
+  WrittenPrefix::SpanRef OpenLarge(const std::string& path,
+                                   uint64_t end_offset);
+  void AddPart(WriteJob job, WrittenPrefix::SpanRef span);
+
+  // An entry that ends at `end_offset` is finished and needed no writer.
+  void Advance(uint64_t end_offset) { end_offset_ = end_offset; }
+
+  // Hands over the current batch.
+  void Flush();
+
+  // Waits until everything is written or a write has failed.
+  void Drain();
+
+ private:
+  WriterPool* const pool_;
+  WrittenPrefix* const written_;
+  std::vector<WriteJob> jobs_;
+  std::vector<uint64_t> names_;
+  uint64_t bytes_ = 0;
+  uint64_t end_offset_ = 0;
+  uint64_t flushed_offset_ = 0;
+};
+
+// Number of entries found, whether written now or by an earlier run.
 struct Counts {
   uint64_t files = 0;
-  uint64_t bytes = 0;  // Of data in files.
+  uint64_t bytes = 0;  // Data in files.
   uint64_t folders = 0;
   uint64_t symlinks = 0;
   uint64_t hard_links = 0;
@@ -31,9 +70,9 @@ class Placer {
   // Does not own `root_fd`. `max_bytes` bounds the data of all entries.
   Placer(int root_fd, int strip, uint64_t max_bytes, Dispatcher* dispatcher);
 
-  // Checks and counts the entry. With `write`, makes it if it is a folder or a
+  // Checks and counts the entry. With `write`, creates it if it is a folder or
   // link; if it is a file, sets `*is_target` and fills in `target`, and the
-  // caller writes it. Names the entry when it refuses.
+  // caller writes it. Errors name the entry.
   Status Place(const Entry& entry, bool write, FileTarget* target,
                bool* is_target);
 

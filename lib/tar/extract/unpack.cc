@@ -1,28 +1,74 @@
 #include "lib/tar/extract/unpack.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
-#include "lib/tar/error.h"
-#include "lib/tar/extract/block_pool.h"
-#include "lib/tar/extract/dispatcher.h"
+#include "lib/tar/extract/placer.h"
 #include "lib/tar/extract/writer_pool.h"
 #include "lib/tar/reader.h"
+#include "lib/tar/status.h"
 
 namespace feedrate::tar {
 namespace {
 
-// A window of a file that is read for its headers. Between large bodies a page
-// is enough; while headers follow closely the window grows.
+// The most that an unprivileged process may request. A larger pipe means fewer
+// switches between its two ends.
+constexpr int kPipeBytes = 1 << 20;
+
+Status Outcome(ssize_t got, const std::string& name, size_t* count) {
+  if (got < 0) return SystemFailure("cannot read", name, errno);
+  *count = static_cast<size_t>(got);
+  return Status();
+}
+
+}  // namespace
+
+FileInput::FileInput(int fd, uint64_t size, std::string name)
+    : fd_(fd), size_(size), name_(std::move(name)) {
+  // Twice the usual read-ahead, for files that are not in the page cache.
+  posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+Status FileInput::Read(char* buffer, size_t count, size_t* got) {
+  ssize_t result;
+  do {
+    result = pread(fd_, buffer, count, static_cast<off_t>(offset_));
+  } while (result < 0 && errno == EINTR);
+  if (result > 0) offset_ += result;
+  return Outcome(result, name_, got);
+}
+
+StreamInput::StreamInput(int fd, std::string name)
+    : fd_(fd), name_(std::move(name)) {
+  (void)fcntl(fd_, F_SETPIPE_SZ,
+              kPipeBytes);  // Fails if it is not a pipe, which does not matter.
+}
+
+Status StreamInput::Read(char* buffer, size_t count, size_t* got) {
+  ssize_t result;
+  do {
+    result = read(fd_, buffer, count);
+  } while (result < 0 && errno == EINTR);
+  return Outcome(result, name_, got);
+}
+
+namespace {
+
+// The window of a file that is read for its headers. One page is enough between
+// large bodies; the window grows while headers follow closely.
 constexpr size_t kMinWindow = 4 << 10;
 
-// From here on a body is read by its writer, straight from the file: smaller
-// ones are in the window already, more likely than not.
+// A body of at least this size is read by its writer, directly from the file.
+// Smaller ones are usually in the window already.
 constexpr uint64_t kMinRange = 16 << 10;
 
-// A file larger than this is written in parts, so that a stream's blocks come
-// free again. A quarter of the pool.
+// A larger file is written in parts, so that a stream's blocks become free
+// again. A quarter of the pool.
 constexpr uint64_t kPartBytes = kPoolBlocks * kPoolBlockBytes / 4;
 
 class Unpacker {
@@ -32,9 +78,9 @@ class Unpacker {
       : input_(input),
         name_(name),
         options_(options),
-        line_(options.listener),
-        pool_(options.threads, name, &line_),
-        dispatcher_(&pool_, &line_),
+        written_(options.listener),
+        pool_(options.threads, name, &written_),
+        dispatcher_(&pool_, &written_),
         placer_(root_fd, options.strip_components, options.max_bytes,
                 &dispatcher_),
         random_access_(input->random_access_fd() >= 0) {}
@@ -43,10 +89,10 @@ class Unpacker {
     Status status = ReadAll();
     pieces_.clear();
     partial_.reset();
-    stretch_.reset();
-    if (!status.ok()) line_.Freeze();
+    span_.reset();
+    if (!status.ok()) written_.Freeze();
     dispatcher_.Drain();
-    // A writer's failure came first: the reader stops because of it.
+    // A writer's failure came first; it made the reader stop.
     if (Status written = pool_.status(); !written.ok()) status = written;
     if (!status.ok()) return status;
     result->counts = *placer_.counts();
@@ -77,9 +123,9 @@ class Unpacker {
     return Failed(name_ + ": " + Describe(reader_.error()));
   }
 
-  // Reads on into the rest of the block, or into the next one.
+  // Continues reading into the rest of the block, or into the next one.
   Status ReadWindow(std::string_view* window) {
-    if (!shared_) filled_ = 0;  // No writer has seen the block.
+    if (!shared_) filled_ = 0;  // No writer uses the block.
     if (block_ == nullptr || filled_ + kMinWindow > kPoolBlockBytes) {
       block_.reset();
       block_ = pool_of_blocks_.TryTake();
@@ -164,7 +210,7 @@ class Unpacker {
     dispatcher_.Add(std::move(job), entry.EndOffset());
   }
 
-  // Goes to the entry's end, by seeking past what is not in the window.
+  // Advances to the entry's end; seeks past what is not in the window.
   void SkipBody(std::string_view* window) {
     const uint64_t count = reader_.SkipRest();
     const uint64_t have = std::min<uint64_t>(count, window->size());
@@ -194,7 +240,7 @@ class Unpacker {
       TAR_RETURN_IF_ERROR(CreateFile(target_, &file->fd));
       file->target = std::move(target_);
       file->left = file->target.size;
-      stretch_ =
+      span_ =
           dispatcher_.OpenLarge(file->target.path, reader_.entry().EndOffset());
       partial_ = std::move(file);
     }
@@ -203,7 +249,7 @@ class Unpacker {
     job.part_offset = part_offset_;
     job.pieces = std::exchange(pieces_, {});
     part_offset_ += std::exchange(collected_, 0);
-    dispatcher_.AddPart(std::move(job), stretch_);
+    dispatcher_.AddPart(std::move(job), span_);
     return Status();
   }
 
@@ -214,17 +260,17 @@ class Unpacker {
       job.pieces = std::exchange(pieces_, {});
       dispatcher_.Add(std::move(job), entry.EndOffset());
     } else if (collecting_) {
-      if (collected_ > 0) (void)AddPart();  // Open already: cannot fail.
+      if (collected_ > 0) (void)AddPart();  // Already open, so it cannot fail.
       partial_.reset();
-      stretch_.reset();
+      span_.reset();
     } else {
       dispatcher_.Advance(entry.EndOffset());
     }
     collecting_ = false;
   }
 
-  // Padding, mostly. It is read so that a compressed archive's own checksum,
-  // which comes last, is verified; a bomb may hide here too.
+  // Usually padding. It is read so that a compressed archive's own checksum,
+  // which comes last, is verified. A decompression bomb may hide here too.
   Status PassTrailing(std::string_view window) {
     trailing_bytes_ += window.size();
     trailing_is_zero_ = trailing_is_zero_ && window.find_first_not_of('\0') ==
@@ -235,7 +281,7 @@ class Unpacker {
                   " bytes follow the end of the archive");
   }
 
-  // Belt and braces: no sentinel may ever stand for bytes that are missing.
+  // An extra check: a sentinel must never stand for missing bytes.
   Status CheckWritten(const Counts& counts) {
     if (options_.resume_offset > 0) return Status();
     if (pool_.bytes_written() == counts.bytes) return Status();
@@ -249,7 +295,7 @@ class Unpacker {
   const UnpackOptions& options_;
 
   BlockPool pool_of_blocks_;
-  FinishLine line_;
+  WrittenPrefix written_;
   WriterPool pool_;
   Dispatcher dispatcher_;
   Placer placer_;
@@ -260,18 +306,18 @@ class Unpacker {
   size_t window_bytes_ = kMinWindow;
   uint64_t read_bytes_ = 0;
 
-  // The file being collected from the stream.
+  // The file that is being collected from the stream.
   FileTarget target_;
   std::vector<Piece> pieces_;
   uint64_t collected_ = 0;
   std::shared_ptr<PartialFile> partial_;
-  FinishLine::StretchRef stretch_;
+  WrittenPrefix::SpanRef span_;
   uint64_t part_offset_ = 0;
   uint64_t trailing_bytes_ = 0;
 
   const bool random_access_;
-  bool shared_ = false;      // Pieces of the block went to writers.
-  bool collecting_ = false;  // A file from the stream.
+  bool shared_ = false;      // Writers use pieces of the block.
+  bool collecting_ = false;  // Collecting a file from the stream.
   bool ended_ = false;
   bool trailing_is_zero_ = true;
 };

@@ -3,37 +3,90 @@
 #define FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
 
-#include "lib/tar/extract/finish_line.h"
-#include "lib/tar/extract/input.h"
 #include "lib/tar/extract/placer.h"
+#include "lib/tar/extract/writer_pool.h"
 #include "lib/tar/status.h"
 
 namespace feedrate::tar {
+
+// Where the bytes of an archive come from.
+class Input {
+ public:
+  virtual ~Input() = default;
+
+  // Reads at least one byte, unless there are no more.
+  virtual Status Read(char* buffer, size_t count, size_t* got) = 0;
+
+  // Descriptor and size of a file that can be read at any offset; -1 for a
+  // stream. With random access, the writers read the bodies themselves.
+  virtual int random_access_fd() const { return -1; }
+  virtual uint64_t size() const { return 0; }
+
+  // Skips bytes. REQUIRES: random access.
+  virtual void Skip(uint64_t count) {}
+};
+
+// A file, read by offset; the descriptor's own position does not change.
+class FileInput : public Input {
+ public:
+  // Does not own `fd`. `name` is for messages.
+  FileInput(int fd, uint64_t size, std::string name);
+
+  Status Read(char* buffer, size_t count, size_t* got) override;
+  int random_access_fd() const override { return fd_; }
+  uint64_t size() const override { return size_; }
+  void Skip(uint64_t count) override { offset_ += count; }
+
+ protected:
+  uint64_t offset() const { return offset_; }
+
+ private:
+  const int fd_;
+  const uint64_t size_;
+  const std::string name_;
+  uint64_t offset_ = 0;
+};
+
+// A pipe, socket or terminal.
+class StreamInput : public Input {
+ public:
+  // Does not own `fd`.
+  StreamInput(int fd, std::string name);
+
+  Status Read(char* buffer, size_t count, size_t* got) override;
+
+ private:
+  const int fd_;
+  const std::string name_;
+};
 
 struct UnpackOptions {
   int strip_components = 0;
   uint64_t max_bytes = std::numeric_limits<uint64_t>::max();
   int threads = 2;
 
-  // What ends at or before this offset was written by an earlier run: it is
-  // checked and counted, and not written again.
+  // Entries that end at or before this offset were written by an earlier run:
+  // they are checked and counted, but not written again.
   uint64_t resume_offset = 0;
 
-  // Told how far the archive is written. May be null.
-  FinishListener* listener = nullptr;
+  // Called as the archive is written. May be null.
+  WrittenPrefixListener* listener = nullptr;
 
-  // Set to the archive's offset as it is read, for a progress bar. May be null.
+  // Set to the current read offset in the archive, for a progress bar. May be
+  // null.
   std::atomic<uint64_t>* read_offset = nullptr;
 };
 
 struct UnpackResult {
   Counts counts;
-  uint64_t archive_bytes = 0;   // Up to the end of `input`.
-  uint64_t trailing_bytes = 0;  // After the archive's end, if not all zero.
+  uint64_t archive_bytes = 0;  // Up to the end of `input`.
+  uint64_t trailing_bytes =
+      0;  // After the end of the archive, if not all zero.
 };
 
 // Reads `input` to its end and writes into the open folder `root_fd`, never

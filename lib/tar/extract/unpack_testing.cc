@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "lib/tar/extract/input.h"
+#include "lib/tar/extract/unpack.h"
 
 namespace feedrate::tar {
 namespace {
@@ -29,7 +29,7 @@ void WriteAll(int fd, const std::string& bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t count = write(fd, bytes.data() + done, bytes.size() - done);
-    if (count <= 0) return;  // The reader has had enough.
+    if (count <= 0) return;  // The reader has stopped.
     done += count;
   }
 }
@@ -61,20 +61,20 @@ Status UnpackStream(int root_fd, const std::string& archive,
 
 }  // namespace
 
-Cage::Cage() {
+Sandbox::Sandbox() {
   signal(SIGPIPE, SIG_IGN);
   const char* base = getenv("TEST_TMPDIR");
-  outer_ = std::string(base != nullptr ? base : "/tmp") + "/cage.XXXXXX";
+  outer_ = std::string(base != nullptr ? base : "/tmp") + "/sandbox.XXXXXX";
   if (mkdtemp(outer_.data()) == nullptr) abort();
   fs::create_directory(inner());
 }
 
-Cage::~Cage() {
+Sandbox::~Sandbox() {
   std::error_code ignored;
   fs::remove_all(outer_, ignored);
 }
 
-std::map<std::string, std::string> Cage::Tree() const {
+std::map<std::string, std::string> Sandbox::Tree() const {
   std::map<std::string, std::string> tree;
   for (const auto& item : fs::recursive_directory_iterator(inner())) {
     const std::string name = item.path().lexically_relative(inner());
@@ -89,7 +89,7 @@ std::map<std::string, std::string> Cage::Tree() const {
   return tree;
 }
 
-std::string Cage::Escaped() const {
+std::string Sandbox::Escaped() const {
   std::string names;
   for (const auto& item : fs::directory_iterator(outer_)) {
     const std::string name = item.path().filename();
@@ -98,10 +98,11 @@ std::string Cage::Escaped() const {
   return names;
 }
 
-Status UnpackInto(const Cage& cage, const std::string& archive, Arrival arrival,
-                  const UnpackOptions& options, UnpackResult* result) {
+Status UnpackInto(const Sandbox& sandbox, const std::string& archive,
+                  Arrival arrival, const UnpackOptions& options,
+                  UnpackResult* result) {
   const int root_fd =
-      open(cage.inner().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      open(sandbox.inner().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   Status status = arrival == Arrival::kFile
                       ? UnpackFile(root_fd, archive, options, result)
                       : UnpackStream(root_fd, archive, options, result);

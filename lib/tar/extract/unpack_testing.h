@@ -1,4 +1,4 @@
-// Unpacks archives into folders of their own, for tests.
+// Unpacks archives into temporary folders, for tests.
 #ifndef FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_
 #define FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_
 
@@ -10,23 +10,23 @@
 
 namespace feedrate::tar {
 
-// A folder with a folder in it, both gone with this object. Whatever appears
-// in the outer one beside the inner one has escaped.
-class Cage {
+// A folder with an inner folder, both removed by the destructor. Whatever
+// appears in the outer folder next to the inner one has escaped.
+class Sandbox {
  public:
-  Cage();
-  ~Cage();
-  Cage(const Cage&) = delete;
-  Cage& operator=(const Cage&) = delete;
+  Sandbox();
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
 
   const std::string& outer() const { return outer_; }
   std::string inner() const { return outer_ + "/inner"; }
 
-  // What is in the inner folder: path to content; a folder is "<folder>", a
-  // symbolic link "-> target".
+  // What is in the inner folder: maps a path to its content. The content of a
+  // folder is "<folder>", of a symbolic link "-> target".
   std::map<std::string, std::string> Tree() const;
 
-  // The names beside the inner folder.
+  // The names next to the inner folder.
   std::string Escaped() const;
 
  private:
@@ -36,8 +36,9 @@ class Cage {
 // How the archive arrives: as a file, or as a stream.
 enum class Arrival { kFile, kStream };
 
-Status UnpackInto(const Cage& cage, const std::string& archive, Arrival arrival,
-                  const UnpackOptions& options, UnpackResult* result);
+Status UnpackInto(const Sandbox& sandbox, const std::string& archive,
+                  Arrival arrival, const UnpackOptions& options,
+                  UnpackResult* result);
 
 }  // namespace feedrate::tar
 

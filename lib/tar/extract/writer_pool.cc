@@ -3,22 +3,224 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <utility>
 
-#include "lib/tar/error.h"
+#include "lib/tar/status.h"
 
 namespace feedrate::tar {
+
+BlockPool::~BlockPool() {
+  for (char* block : free_) free(block);
+}
+
+BlockRef BlockPool::TryTake() {
+  char* block = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!free_.empty()) {
+      block = free_.back();  // The most recently used: likely in cache.
+      free_.pop_back();
+    } else if (made_ < kPoolBlocks) {
+      ++made_;
+      block = static_cast<char*>(malloc(kPoolBlockBytes));
+    }
+  }
+  return block == nullptr ? nullptr : Wrap(block);
+}
+
+BlockRef BlockPool::Take() {
+  for (;;) {
+    if (BlockRef block = TryTake()) return block;
+    std::unique_lock<std::mutex> lock(mutex_);
+    given_back_.wait(lock, [this] { return !free_.empty(); });
+  }
+}
+
+BlockRef BlockPool::Wrap(char* block) {
+  return BlockRef(block, [this](char* bytes) { GiveBack(bytes); });
+}
+
+void BlockPool::GiveBack(char* block) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(block);
+  }
+  given_back_.notify_one();
+}
+
 namespace {
 
-// Large enough that a system call's fixed cost is small, small enough that what
-// was just read is still in the second-level cache when it is written.
+constexpr int kFlags =
+    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
+
+Status WriteFailure(const FileTarget& target, int error) {
+  return SystemFailure("cannot write", target.path, error);
+}
+
+// Writes all of `count` bytes, or fails.
+Status WriteAll(const FileTarget& target, int fd, const char* data,
+                size_t count) {
+  while (count > 0) {
+    const ssize_t written = write(fd, data, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return WriteFailure(target, errno);
+    data += written;
+    count -= written;
+  }
+  return Status();
+}
+
+}  // namespace
+
+bool RemoveLeaf(int folder_fd, const char* leaf) {
+  return unlinkat(folder_fd, leaf, 0) == 0 || errno == ENOENT;
+}
+
+Status CreateFile(const FileTarget& target, int* fd) {
+  const int folder_fd = target.folder->fd();
+  const uint32_t mode = target.mode & 0777;
+  *fd = openat(folder_fd, target.leaf_name(), kFlags, mode);
+  if (*fd < 0 && errno == EEXIST) {
+    if (!RemoveLeaf(folder_fd, target.leaf_name())) {
+      if (errno == EISDIR) {
+        return Failed("entry " + Quote(target.path) +
+                      ": a folder of that name is already there; remove it or "
+                      "choose another --dest");
+      }
+      return SystemFailure("cannot replace", target.path, errno);
+    }
+    *fd = openat(folder_fd, target.leaf_name(), kFlags, mode);
+  }
+  if (*fd < 0) return SystemFailure("cannot create", target.path, errno);
+  return Status();
+}
+
+namespace {
+
+// Writes the pieces one after another, starting at `offset`.
+Status WritePieces(const FileTarget& target, int fd, uint64_t offset,
+                   const std::vector<Piece>& pieces) {
+  for (const Piece& piece : pieces) {
+    size_t done = 0;
+    while (done < piece.size) {
+      const ssize_t written = pwrite(fd, piece.data + done, piece.size - done,
+                                     static_cast<off_t>(offset + done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return WriteFailure(target, errno);
+      done += written;
+    }
+    offset += piece.size;
+  }
+  return Status();
+}
+
+// Copies target.size bytes from `source_fd`, starting at `source_offset`,
+// through `buffer`. `source_name` is for messages.
+Status CopyRange(const FileTarget& target, int fd, int source_fd,
+                 uint64_t source_offset, const std::string& source_name,
+                 char* buffer, size_t buffer_size) {
+  uint64_t done = 0;
+  while (done < target.size) {
+    const size_t want = std::min<uint64_t>(buffer_size, target.size - done);
+    const ssize_t got = pread(source_fd, buffer, want,
+                              static_cast<off_t>(source_offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemFailure("cannot read", source_name, errno);
+    if (got == 0) {
+      return Failed(source_name + ": ended in the middle of " +
+                    Quote(target.path) + "; it changed while it was read");
+    }
+    TAR_RETURN_IF_ERROR(WriteAll(target, fd, buffer, got));
+    done += got;
+  }
+  return Status();
+}
+
+// Sets the time and closes the file. Some file systems report write errors only
+// then.
+Status FinishFile(const FileTarget& target, int fd) {
+  struct timespec times[2] = {};
+  times[0].tv_nsec = UTIME_OMIT;
+  times[1].tv_sec = target.mtime.seconds;
+  times[1].tv_nsec = target.mtime.nanoseconds;
+  // A file system without times is not an error.
+  (void)futimens(fd, times);
+  if (close(fd) != 0 && errno != EINTR) return WriteFailure(target, errno);
+  return Status();
+}
+
+// Limits what must be written again after a kill. A line in the journal takes
+// about 2 us: at most one per 4 MB of data, or per 16 spans of small files, is
+// negligible.
+constexpr uint64_t kTellBytes = 4 << 20;
+constexpr uint64_t kTellSpans = 16;
+
+}  // namespace
+
+WrittenPrefix::SpanRef WrittenPrefix::Open(uint64_t end_offset,
+                                           std::vector<uint64_t> names) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (uint64_t name : names) ++names_[name];
+  const uint64_t index = first_index_ + pending_.size();
+  pending_.push_back({end_offset, std::move(names)});
+  ++open_;
+  return std::make_shared<Span>(this, index);
+}
+
+bool WrittenPrefix::IsOpen(uint64_t name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return names_.count(name) > 0;
+}
+
+void WrittenPrefix::WaitUntilClear() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  clear_.wait(lock, [this] { return open_ == 0; });
+}
+
+void WrittenPrefix::Freeze() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  frozen_ = true;
+}
+
+void WrittenPrefix::Finish(uint64_t index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Pending& done = pending_[index - first_index_];
+  done.finished = true;
+  for (uint64_t name : done.names) {
+    const auto found = names_.find(name);
+    if (--found->second == 0) names_.erase(found);
+  }
+  uint64_t offset = 0;
+  while (!pending_.empty() && pending_.front().finished) {
+    offset = pending_.front().end_offset;
+    pending_.pop_front();
+    ++first_index_;
+    ++untold_;
+  }
+  const bool worthwhile = offset >= told_offset_ + kTellBytes ||
+                          (offset > told_offset_ && untold_ >= kTellSpans);
+  if (worthwhile && !frozen_) {
+    told_offset_ = offset;
+    untold_ = 0;
+    if (listener_ != nullptr) listener_->OnFinished(offset);
+  }
+  if (--open_ == 0) clear_.notify_all();
+}
+
+namespace {
+
+// Large enough that a system call's fixed cost is small, and small enough that
+// what was just read is still in the second-level cache when it is written.
 constexpr size_t kBufferBytes = 256 << 10;
 
-// Batches that wait. More would only let the reader run further ahead.
+// Waiting batches. More would only let the reader run further ahead.
 constexpr size_t kMaxQueue = 64;
 
 }  // namespace
@@ -27,9 +229,10 @@ PartialFile::~PartialFile() {
   if (fd >= 0) close(fd);
 }
 
-WriterPool::WriterPool(int threads, std::string source_name, FinishLine* line)
-    : source_name_(std::move(source_name)), line_(line) {
-  // Signals are the main thread's business.
+WriterPool::WriterPool(int threads, std::string source_name,
+                       WrittenPrefix* written)
+    : source_name_(std::move(source_name)), written_(written) {
+  // Signals are handled by the main thread.
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -62,7 +265,7 @@ Status WriterPool::status() {
 }
 
 void WriterPool::Fail(Status status) {
-  line_->Freeze();
+  written_->Freeze();
   std::lock_guard<std::mutex> lock(mutex_);
   if (!failed_) status_ = std::move(status);
   failed_ = true;
@@ -107,7 +310,7 @@ Status WriterPool::Fill(const WriteJob& job, int fd, char* buffer) {
                    source_name_, buffer, kBufferBytes);
 }
 
-// Opened here and not by the walker: on a network file system an open is a
+// Opened here and not by the tree walker: on a network file system an open is a
 // round trip, and many threads can wait for many of them.
 Status WriterPool::FillFromFolder(const WriteJob& job, int fd, char* buffer) {
   const std::string name = source_name_ + "/" + job.target.path;

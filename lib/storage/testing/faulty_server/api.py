@@ -1,4 +1,4 @@
-"""What S3, GCS and a plain web server answer, without faults."""
+"""Responses of S3, GCS and a plain web server, without faults."""
 
 import base64
 import dataclasses
@@ -25,7 +25,7 @@ def text_answer(status, kind, text):
 
 
 def s3_error(status, code, message):
-    # S3 itself repeats the key and what was signed.
+    # Like S3 itself, repeats the key and what was signed.
     body = (
         f"<Error><Code>{code}</Code><Message>"
         f"{xml.sax.saxutils.escape(message)}</Message>"
@@ -40,7 +40,7 @@ def gcs_error(status, message):
 
 
 def object_answer(found, headers, extra):
-    """All of an object, or the range that is asked for."""
+    """The whole object, or the requested range."""
     size = len(found.data)
     asked = re.fullmatch(r"bytes=(\d+)-(\d+)", headers.get("range", ""))
     if not asked:
@@ -55,7 +55,7 @@ def object_answer(found, headers, extra):
 
 
 class S3:
-    """Buckets: `data` wants a signature, `public` none, `private` refuses."""
+    """Buckets: `data` needs a signature, `public` none, `private` refuses."""
 
     def __init__(self, objects, keys, region, page):
         self.objects = objects
@@ -124,7 +124,7 @@ class S3:
 
 
 class Gcs:
-    """Buckets: `data` and `private` want the token, `public` none."""
+    """Buckets: `data` and `private` need the token, `public` does not."""
 
     def __init__(self, objects, token, page):
         self.objects = objects

@@ -1,10 +1,10 @@
-"""Which request goes wrong, and how."""
+"""Decides which requests fail, and how."""
 
 import collections
 import random
 
-# Each kind of fault, and what it may happen to: any answer, answers with a
-# range of an object, or those alone whose checksum the client can verify.
+# Each kind of fault, and what it applies to: any response, responses with a
+# range of an object, or only those whose checksum the client can verify.
 KINDS = {
     "drop": "any",  # The connection ends without an answer.
     "garbage": "any",  # An answer that is no HTTP.
@@ -24,14 +24,14 @@ KINDS = {
 
 
 class Faults:
-    """Draws faults by a seed, and counts them."""
+    """Draws faults from a seeded generator, and counts them."""
 
     def __init__(self, rate, kinds, seed, corrupt_parts):
         self.rate = rate
         self.kinds = kinds or list(KINDS)
         self.random = random.Random(seed)
-        # Whether parts of an object may be damaged too, which a client notices
-        # only where it puts the whole together.
+        # Whether parts of an object may be damaged too, which a client can only
+        # detect when it assembles the whole object.
         self.corrupt_parts = corrupt_parts
         self.counts = collections.Counter()
 

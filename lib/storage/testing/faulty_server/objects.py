@@ -1,4 +1,4 @@
-"""The objects that the server has, and their checksums."""
+"""The objects on the server, and their checksums."""
 
 import base64
 import binascii
@@ -10,12 +10,12 @@ import google_crc32c
 
 
 def made_up(name, size):
-    """The bytes of a generated object, which a test can make up as well."""
+    """The bytes of a generated object; tests can generate them too."""
     return hashlib.shake_128(name.encode()).digest(size)
 
 
 class Object:
-    """Bytes with everything that is said about them."""
+    """An object's bytes and metadata."""
 
     def __init__(self, data):
         self.data = data

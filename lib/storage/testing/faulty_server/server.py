@@ -1,4 +1,4 @@
-"""A web server that speaks like S3, GCS and a plain server, and goes wrong.
+"""A web server that speaks like S3, GCS and a plain server, with faults.
 
     python server.py --objects=100 --bytes=65536 --fault_rate=0.05
 
@@ -27,7 +27,7 @@ from api import S3, Gcs, Web, text_answer
 from faults import KINDS, Faults
 from objects import Objects
 
-# The examples of AWS's own documents.
+# The examples in AWS's own documentation.
 KEYS = {
     "AKIAIOSFODNN7EXAMPLE": ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", None),
     "ASIAIOSFODNN7EXAMPLE": (
@@ -64,7 +64,7 @@ class Server:
         writer.close()
 
     async def request(self, reader, writer):
-        """Answers one; False where the connection must end."""
+        """Answers one request; False if the connection must be closed."""
         head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         method, target, _ = first.split(" ")
@@ -124,7 +124,7 @@ class Server:
             writer.write(answer.body)
 
     async def go_wrong(self, fault, reader, writer, method, answer):
-        """As KINDS describes it; False where the connection must end."""
+        """Makes a fault of KINDS; False if the connection must be closed."""
         half = answer.body[: len(answer.body) // 2]
         length = len(answer.body)
         if fault.startswith("status_"):
@@ -205,7 +205,7 @@ async def main():
         handler.connection, "127.0.0.1", arguments.port, backlog=512
     )
     print(server.sockets[0].getsockname()[1], flush=True)
-    # Whoever started it holds the other end: it goes when they go.
+    # The parent process holds the other end: the server ends with it.
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, sys.stdin.buffer.read)
 

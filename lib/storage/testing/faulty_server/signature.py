@@ -1,4 +1,4 @@
-"""Holds every signature against the one that botocore makes.
+"""Compares every signature with the one that botocore makes.
 
 The request is written anew from what it means, key and query decoded, so that a
 client that encodes in another way than botocore does is found out.
@@ -20,7 +20,7 @@ ALLOWED_SKEW = datetime.timedelta(minutes=15)
 
 
 class Refused(Exception):
-    """A signature that does not hold: status, code, message."""
+    """A wrong signature: status, code, message."""
 
     def __init__(self, status, code, message):
         super().__init__(message)
@@ -74,6 +74,6 @@ def check(method, target, headers, keys, region):
         raise Refused(
             403,
             "SignatureDoesNotMatch",
-            # Real servers repeat what they got, too.
+            # Real servers repeat what they received, too.
             f"{access} signed {text!r}: {headers['authorization']}",
         )

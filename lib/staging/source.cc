@@ -1,0 +1,486 @@
+#include "lib/staging/source.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/staging/subprocess.h"
+#include "lib/tar/extract/placer.h"
+#include "lib/tar/extract/writer_pool.h"
+#include "lib/tar/header.h"
+#include "lib/tar/status.h"
+
+namespace feedrate::tar {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.front()))) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && isspace(static_cast<unsigned char>(text.back()))) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(tolower(c));
+  return out;
+}
+
+std::optional<uint64_t> Number(std::string_view text) {
+  int64_t value = 0;
+  if (!ParseDecimal(text, &value)) return std::nullopt;
+  return static_cast<uint64_t>(value);
+}
+
+// Calls `take(name, value)` for each "name: value" line, with the name in lower
+// case.
+template <typename Take>
+void ForEachField(std::string_view text, const Take& take) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? "" : text.substr(end + 1);
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) {
+      take(LowerCase(Trim(line)), std::string_view());
+    } else {
+      take(LowerCase(Trim(line.substr(0, colon))),
+           Trim(line.substr(colon + 1)));
+    }
+  }
+}
+
+// The scalar that follows `"key":` in JSON, without quotes or escapes. Enough
+// for numbers, generations and ETags.
+std::string JsonScalar(std::string_view json, std::string_view key) {
+  const std::string quoted = "\"" + std::string(key) + "\"";
+  const size_t found = json.find(quoted);
+  if (found == std::string_view::npos) return "";
+  std::string_view rest = Trim(json.substr(found + quoted.size()));
+  if (!StartsWith(rest, ":")) return "";
+  rest = Trim(rest.substr(1));
+  std::string value;
+  const bool text = StartsWith(rest, "\"");
+  for (size_t i = text ? 1 : 0; i < rest.size(); ++i) {
+    if (text && rest[i] == '\\') {
+      ++i;
+      if (i < rest.size()) value += rest[i];
+      continue;
+    }
+    if (text ? rest[i] == '"' : strchr(",}] \n\r", rest[i]) != nullptr) break;
+    value += rest[i];
+  }
+  return value;
+}
+
+bool UseGsutil() {
+  return FindProgram("gcloud").empty() && !FindProgram("gsutil").empty();
+}
+
+// s3://bucket/key
+void SplitS3(const std::string& url, std::string* bucket, std::string* key) {
+  const size_t begin = strlen("s3://");
+  const size_t slash = url.find('/', begin);
+  *bucket = url.substr(begin, slash - begin);
+  *key = slash == std::string::npos ? "" : url.substr(slash + 1);
+}
+
+Status Describe(const Words& argv, RemoteInfo (*parse)(std::string_view),
+                RemoteInfo* info) {
+  std::string output;
+  TAR_RETURN_IF_ERROR(RunProgram(argv, &output));
+  *info = parse(output);
+  return Status();
+}
+
+}  // namespace
+
+bool IsRemote(std::string_view source) {
+  return StartsWith(source, "https://") || StartsWith(source, "http://") ||
+         StartsWith(source, "gs://") || StartsWith(source, "s3://");
+}
+
+RemoteInfo ParseHttpHead(std::string_view headers) {
+  RemoteInfo info;
+  std::string modified;
+  ForEachField(headers, [&](const std::string& name, std::string_view value) {
+    if (StartsWith(name, "http/")) {  // After a redirect: the next response.
+      info = RemoteInfo();
+      modified.clear();
+    }
+    if (name == "content-length") info.size = Number(value);
+    if (name == "etag") info.version = value;
+    if (name == "last-modified") modified = value;
+  });
+  if (info.version.empty()) info.version = modified;
+  return info;
+}
+
+RemoteInfo ParseJsonDescription(std::string_view json) {
+  RemoteInfo info;
+  for (const char* key : {"ContentLength", "size"}) {
+    if (!info.size) info.size = Number(JsonScalar(json, key));
+  }
+  for (const char* key : {"generation", "ETag", "etag"}) {
+    if (info.version.empty()) info.version = JsonScalar(json, key);
+  }
+  return info;
+}
+
+RemoteInfo ParseGsutilStat(std::string_view text) {
+  RemoteInfo info;
+  ForEachField(text, [&](const std::string& name, std::string_view value) {
+    if (name == "content-length") info.size = Number(value);
+    if (name == "generation") info.version = value;
+  });
+  return info;
+}
+
+Status DescribeRemote(const std::string& url, RemoteInfo* info) {
+  if (StartsWith(url, "s3://")) {
+    std::string bucket, key;
+    SplitS3(url, &bucket, &key);
+    if (bucket.empty() || key.empty()) {
+      return CallersMistake("--source=" + url + ": want s3://bucket/key");
+    }
+    return Describe({"aws", "s3api", "head-object", "--bucket", bucket, "--key",
+                     key, "--output", "json"},
+                    &ParseJsonDescription, info);
+  }
+  if (StartsWith(url, "gs://")) {
+    if (UseGsutil()) {
+      return Describe({"gsutil", "-q", "stat", url}, &ParseGsutilStat, info);
+    }
+    return Describe({"gcloud", "storage", "objects", "describe", url,
+                     "--format=json(size,generation,etag)"},
+                    &ParseJsonDescription, info);
+  }
+  return Describe({"curl", "--silent", "--show-error", "--fail", "--location",
+                   "--globoff", "--head", "--url", url},
+                  &ParseHttpHead, info);
+}
+
+Status FetchCommand(const std::string& url, Words* argv) {
+  if (StartsWith(url, "s3://")) {
+    *argv = {"aws", "s3", "cp", "--only-show-errors", url, "-"};
+  } else if (StartsWith(url, "gs://")) {
+    *argv = UseGsutil() ? Words{"gsutil", "-q", "cat", url}
+                        : Words{"gcloud", "storage", "cat", url};
+  } else {
+    *argv = {"curl",       "--silent",  "--show-error", "--fail",
+             "--location", "--globoff", "--url",        url};
+  }
+  return Status();
+}
+
+namespace {
+
+class Walker {
+ public:
+  Walker(const std::string& name, const TreeVisitor& visitor)
+      : name_(name), visitor_(visitor) {}
+
+  // Visits everything in `folder`, which is at `path` below the root.
+  Status Walk(const FolderRef& folder, const std::string& path) {
+    std::vector<std::string> names;
+    TAR_RETURN_IF_ERROR(List(*folder, path, &names));
+    for (const std::string& leaf : names) {
+      TAR_RETURN_IF_ERROR(
+          Visit(folder, path.empty() ? leaf : path + "/" + leaf, leaf));
+    }
+    return Status();
+  }
+
+ private:
+  Status Failure(const std::string& path) const {
+    return SystemFailure("cannot read", name_ + "/" + path, errno);
+  }
+
+  Status List(const Folder& folder, const std::string& path,
+              std::vector<std::string>* names) const {
+    const int fd = openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return Failure(path);
+    DIR* listing = fdopendir(fd);
+    errno = 0;
+    while (const dirent* item = readdir(listing)) {
+      if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0) {
+        names->push_back(item->d_name);
+      }
+      errno = 0;
+    }
+    const int error = errno;
+    closedir(listing);
+    if (error != 0) {
+      return SystemFailure("cannot read", name_ + "/" + path, error);
+    }
+    std::sort(names->begin(), names->end());
+    return Status();
+  }
+
+  Status Visit(const FolderRef& folder, const std::string& path,
+               const std::string& leaf) {
+    struct stat info;
+    if (fstatat(folder->fd(), leaf.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      return Failure(path);
+    }
+    Entry entry;
+    entry.path = path;
+    entry.mode = info.st_mode & 07777;
+    entry.mtime = {info.st_mtim.tv_sec,
+                   static_cast<int32_t>(info.st_mtim.tv_nsec)};
+    if (S_ISREG(info.st_mode)) {
+      entry.type = Entry::Type::kFile;
+      entry.size = info.st_size;
+    } else if (S_ISDIR(info.st_mode)) {
+      entry.type = Entry::Type::kFolder;
+    } else if (S_ISLNK(info.st_mode)) {
+      entry.type = Entry::Type::kSymlink;
+      TAR_RETURN_IF_ERROR(ReadLink(*folder, path, leaf, &entry.link));
+    } else {
+      return Failed("entry " + Quote(path) +
+                    ": devices, pipes and sockets are not supported");
+    }
+    TAR_RETURN_IF_ERROR(visitor_(entry, folder, leaf));
+    if (entry.type != Entry::Type::kFolder) return Status();
+    const int fd = openat(folder->fd(), leaf.c_str(),
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return Failure(path);
+    return Walk(std::make_shared<Folder>(fd), path);
+  }
+
+  Status ReadLink(const Folder& folder, const std::string& path,
+                  const std::string& leaf, std::string* target) const {
+    char buffer[PATH_MAX];
+    const ssize_t got =
+        readlinkat(folder.fd(), leaf.c_str(), buffer, sizeof(buffer));
+    if (got <= 0) return Failure(path);
+    target->assign(buffer, got);
+    return Status();
+  }
+
+  const std::string& name_;
+  const TreeVisitor& visitor_;
+};
+
+bool Later(const Time& a, const Time& b) {
+  return a.seconds != b.seconds ? a.seconds > b.seconds
+                                : a.nanoseconds > b.nanoseconds;
+}
+
+class Copier {
+ public:
+  Copier(const std::string& name, int dest_fd, const UnpackOptions& options)
+      : options_(options),
+        written_(options.listener),
+        pool_(options.threads, name, &written_),
+        dispatcher_(&pool_, &written_),
+        placer_(dest_fd, options.strip_components, options.max_bytes,
+                &dispatcher_) {}
+
+  Status Copy(const Entry& entry, const FolderRef& folder,
+              const std::string& leaf) {
+    ++ordinal_;
+    TAR_RETURN_IF_ERROR(pool_.status());
+    WriteJob job;
+    bool is_file = false;
+    const bool write = ordinal_ > options_.resume_offset;
+    TAR_RETURN_IF_ERROR(placer_.Place(entry, write, &job.target, &is_file));
+    if (is_file) {
+      job.source_folder = folder;
+      job.source_leaf = leaf;
+      dispatcher_.Add(std::move(job), ordinal_);
+    } else {
+      dispatcher_.Advance(ordinal_);
+    }
+    if (options_.read_offset != nullptr) *options_.read_offset += entry.size;
+    return Status();
+  }
+
+  Status Finish(Status status, UnpackResult* result) {
+    if (!status.ok()) written_.Freeze();
+    dispatcher_.Drain();
+    if (Status written = pool_.status(); !written.ok()) status = written;
+    result->counts = *placer_.counts();
+    result->archive_bytes = result->counts.bytes;
+    return status;
+  }
+
+ private:
+  const UnpackOptions& options_;
+  WrittenPrefix written_;
+  WriterPool pool_;
+  Dispatcher dispatcher_;
+  Placer placer_;
+  uint64_t ordinal_ = 0;
+};
+
+}  // namespace
+
+Status WalkTree(int root_fd, const std::string& name,
+                const TreeVisitor& visitor) {
+  const int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return SystemFailure("cannot read", name, errno);
+  return Walker(name, visitor).Walk(std::make_shared<Folder>(fd), "");
+}
+
+Status SummarizeTree(int root_fd, const std::string& name,
+                     TreeSummary* summary) {
+  *summary = TreeSummary();
+  return WalkTree(
+      root_fd, name,
+      [summary](const Entry& entry, const FolderRef&, const std::string&) {
+        ++summary->count;
+        summary->bytes += entry.size;
+        if (Later(entry.mtime, summary->newest)) {
+          summary->newest = entry.mtime;
+        }
+        return Status();
+      });
+}
+
+Status CopyTree(int root_fd, const std::string& name, int dest_fd,
+                const UnpackOptions& options, UnpackResult* result) {
+  Copier copier(name, dest_fd, options);
+  Status status =
+      WalkTree(root_fd, name,
+               [&copier](const Entry& entry, const FolderRef& folder,
+                         const std::string& leaf) {
+                 return copier.Copy(entry, folder, leaf);
+               });
+  return copier.Finish(status, result);
+}
+
+namespace {
+
+constexpr std::string_view kFileScheme = "file://";
+
+std::string Decimal(int64_t seconds, int32_t nanoseconds) {
+  char text[48];
+  snprintf(text, sizeof(text), "%lld.%09d", static_cast<long long>(seconds),
+           nanoseconds);
+  return text;
+}
+
+std::string FileIdentity(const std::string& path, const struct stat& info) {
+  return "file " + path + " size " + std::to_string(info.st_size) + " mtime " +
+         Decimal(info.st_mtim.tv_sec,
+                 static_cast<int32_t>(info.st_mtim.tv_nsec));
+}
+
+std::string AbsolutePath(const std::string& path) {
+  char* resolved = realpath(path.c_str(), nullptr);
+  std::string absolute = resolved != nullptr ? resolved : path;
+  free(resolved);
+  return absolute;
+}
+
+}  // namespace
+
+Source::~Source() {
+  if (fd_ > 0) close(fd_);
+}
+
+Status Source::Open(const std::string& text) {
+  if (text == "-") {
+    kind_ = Kind::kStdin;
+    fd_ = STDIN_FILENO;
+    name_ = "stdin";
+    return Status();
+  }
+  if (IsRemote(text)) return OpenRemote(text);
+  if (text.compare(0, kFileScheme.size(), kFileScheme) == 0) {
+    const std::string path = text.substr(kFileScheme.size());
+    if (path.empty() || path[0] != '/') {
+      return CallersMistake("--source=" + text +
+                            ": want file:/// and an absolute path");
+    }
+    return OpenPath(path);
+  }
+  const size_t scheme = text.find("://");
+  if (scheme != std::string::npos && access(text.c_str(), F_OK) != 0) {
+    return CallersMistake("--source=" + text + ": " + text.substr(0, scheme) +
+                          ":// is unknown; use a path, -, file://, https://, "
+                          "gs:// or s3://");
+  }
+  return OpenPath(text);
+}
+
+Status Source::OpenPath(const std::string& path) {
+  name_ = AbsolutePath(path);
+  // O_NONBLOCK: opening a named pipe must not hang before we can check it.
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0 && errno == ENOENT) {
+    return CallersMistake("--source=" + path + ": there is no such file");
+  }
+  struct stat info;
+  if (fd_ < 0 || fstat(fd_, &info) != 0) {
+    return SystemFailure("cannot read", path, errno);
+  }
+  if (S_ISDIR(info.st_mode)) return OpenFolder(path);
+  if (!S_ISREG(info.st_mode)) {
+    return CallersMistake("--source=" + path +
+                          ": neither a file nor a folder; for a pipe use "
+                          "--source=- and redirect it");
+  }
+  kind_ = Kind::kFile;
+  size_ = info.st_size;
+  identity_ = FileIdentity(name_, info);
+  return Status();
+}
+
+Status Source::OpenFolder(const std::string& path) {
+  kind_ = Kind::kFolder;
+  TreeSummary summary;
+  TAR_RETURN_IF_ERROR(SummarizeTree(fd_, name_, &summary));
+  size_ = summary.bytes;
+  identity_ = "folder " + name_ + " count " + std::to_string(summary.count) +
+              " bytes " + std::to_string(summary.bytes) + " newest " +
+              Decimal(summary.newest.seconds, summary.newest.nanoseconds);
+  return Status();
+}
+
+Status Source::OpenRemote(const std::string& url) {
+  kind_ = Kind::kRemote;
+  name_ = url;
+  RemoteInfo info;
+  TAR_RETURN_IF_ERROR(DescribeRemote(url, &info));
+  size_ = info.size;
+  if (info.size && !info.version.empty()) {
+    identity_ = "url " + url + " size " + std::to_string(*info.size) +
+                " version " + info.version;
+  }
+  return Status();
+}
+
+Status Source::CheckUnchanged() const {
+  if (kind_ != Kind::kFile) return Status();
+  struct stat info;
+  if (fstat(fd_, &info) == 0 && FileIdentity(name_, info) == identity_) {
+    return Status();
+  }
+  return Failed(name_ + " changed while it was staged; run again");
+}
+
+}  // namespace feedrate::tar

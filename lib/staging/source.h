@@ -1,0 +1,112 @@
+// Where a data set comes from: a file, a folder, stdin, or a URL that a client
+// program (curl, gcloud, gsutil, aws) fetches.
+#ifndef FEEDRATE_LIB_STAGING_SOURCE_H_
+#define FEEDRATE_LIB_STAGING_SOURCE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/tar/extract/safe_path.h"
+#include "lib/tar/extract/unpack.h"
+#include "lib/tar/header.h"
+#include "lib/tar/reader.h"
+#include "lib/tar/status.h"
+
+namespace feedrate::tar {
+
+// Whether `source` is a URL for a client program: https, http, gs or s3.
+bool IsRemote(std::string_view source);
+
+struct RemoteInfo {
+  std::optional<uint64_t> size;
+  // ETag or generation, which changes when the object does. Empty when the
+  // server does not send one.
+  std::string version;
+};
+
+// Asks the server for size and version. If the client program is not installed,
+// the error names it.
+Status DescribeRemote(const std::string& url, RemoteInfo* info);
+
+// The command that writes the object to its stdout.
+Status FetchCommand(const std::string& url, std::vector<std::string>* argv);
+
+// For tests: parse the output of `curl --head`, JSON descriptions (aws and
+// gcloud), and the output of `gsutil stat`.
+RemoteInfo ParseHttpHead(std::string_view headers);
+RemoteInfo ParseJsonDescription(std::string_view json);
+RemoteInfo ParseGsutilStat(std::string_view text);
+
+// Summary of a folder that changes when its content does.
+struct TreeSummary {
+  uint64_t count = 0;  // Everything below the folder.
+  uint64_t bytes = 0;  // Data in files.
+  Time newest;
+};
+
+// Called for each entry below the folder, with the folder that contains it and
+// its name there. Parents come before their children.
+using TreeVisitor = std::function<Status(
+    const Entry& entry, const FolderRef& folder, const std::string& leaf)>;
+
+// Walks the tree below `root_fd` in name order, so that two walks of an
+// unchanged tree are the same. Links are not followed. Devices, pipes and
+// sockets are errors. `name` is for messages.
+Status WalkTree(int root_fd, const std::string& name,
+                const TreeVisitor& visitor);
+
+Status SummarizeTree(int root_fd, const std::string& name,
+                     TreeSummary* summary);
+
+// Copies the tree into `dest_fd` by the same rules as for archives. All
+// offsets, including those in `options`, are numbers of entries.
+Status CopyTree(int root_fd, const std::string& name, int dest_fd,
+                const UnpackOptions& options, UnpackResult* result);
+
+// An open source.
+class Source {
+ public:
+  enum class Kind { kFile, kFolder, kStdin, kRemote };
+
+  Source() = default;
+  ~Source();
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  // `text` is a path, "-", file://, or a URL for a client program. Files and
+  // folders stay open; a client program is asked for size and version.
+  Status Open(const std::string& text);
+
+  // Fails when a file has changed since Open().
+  Status CheckUnchanged() const;
+
+  Kind kind() const { return kind_; }
+  int fd() const { return fd_; }
+  // The absolute path or the URL.
+  const std::string& name() const { return name_; }
+  // Size in bytes, if it is known in advance.
+  std::optional<uint64_t> size() const { return size_; }
+  // One line that identifies the source and its version. Empty when that is
+  // unknown.
+  const std::string& identity() const { return identity_; }
+
+ private:
+  Status OpenPath(const std::string& path);
+  Status OpenFolder(const std::string& path);
+  Status OpenRemote(const std::string& url);
+
+  Kind kind_ = Kind::kStdin;
+  int fd_ = -1;
+  std::string name_;
+  std::optional<uint64_t> size_;
+  std::string identity_;
+};
+
+}  // namespace feedrate::tar
+
+#endif  // FEEDRATE_LIB_STAGING_SOURCE_H_

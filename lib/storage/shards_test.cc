@@ -1,0 +1,198 @@
+#include "lib/storage/shards.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/storage/checksum.h"
+#include "lib/storage/object_store.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+ShardIndex SomeIndex() {
+  ShardIndex index;
+  index.bytes = 10240;
+  index.crc32c = 0xdeadbeef;
+  index.members = {{"a/0.jpg", 512, 700, 1u}, {"ü x.npy", 2048, 0, 0u}};
+  return index;
+}
+
+TEST(ShardIndexTest, ReadsWhatItPrints) {
+  const auto index = ParseShardIndex(PrintShardIndex(SomeIndex()));
+  ASSERT_TRUE(index.ok()) << index.status();
+  EXPECT_EQ(index->bytes, 10240);
+  EXPECT_EQ(index->crc32c, 0xdeadbeef);
+  ASSERT_EQ(index->members.size(), 2u);
+  EXPECT_EQ(index->members[1].name, "ü x.npy");
+  EXPECT_EQ(index->members[0].offset, 512);
+  EXPECT_EQ(index->members[0].bytes, 700);
+  EXPECT_EQ(index->members[0].crc32c, 1u);
+}
+
+TEST(ShardIndexTest, FindsEveryDamage) {
+  const std::string text = PrintShardIndex(SomeIndex());
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string damaged = text;
+    damaged[i] = damaged[i] == '1' ? '2' : '1';
+    EXPECT_FALSE(ParseShardIndex(damaged).ok()) << i;
+    EXPECT_FALSE(ParseShardIndex(text.substr(0, i)).ok()) << i;
+  }
+  EXPECT_FALSE(ParseShardIndex("").ok());
+}
+
+// With a valid checksum, like an index that was written with wrong content.
+TEST(ShardIndexTest, StaysWithinTheShard) {
+  ShardIndex index = SomeIndex();
+  index.members[0].bytes = 10240;
+  EXPECT_THAT(
+      std::string(ParseShardIndex(PrintShardIndex(index)).status().message()),
+      HasSubstr("line 2"));
+  index.members[0].bytes = -1;
+  EXPECT_FALSE(ParseShardIndex(PrintShardIndex(index)).ok());
+}
+
+TEST(SampleKeyTest, EndsAtTheFirstDotOfTheName) {
+  EXPECT_EQ(SampleKey("a.b/c.d.jpg"), "a.b/c");
+  EXPECT_EQ(SampleKey("c.jpg"), "c");
+  EXPECT_EQ(SampleKey("c"), "c");
+}
+
+using ::testing::HasSubstr;
+
+class MakeShardsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string folder = testing::TempDir() + "/make_shards.XXXXXX";
+    folder_ = mkdtemp(folder.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const {
+    return JoinPath(folder_, name);
+  }
+  void Write(const std::string& name, const std::string& content) {
+    const std::string path = Path(absl::StrCat("far/", name));
+    ASSERT_TRUE(MakeFolder(ParentFolder(path)).ok());
+    ASSERT_TRUE(WriteFileAtomically(path, content).ok());
+  }
+  absl::StatusOr<ShardTotals> Make(int64_t shard_bytes) {
+    auto store = OpenFileStore(Path("far"));
+    return MakeShards(*(*store)->List(), Path("out"), shard_bytes, store->get(),
+                      nullptr);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(MakeShardsTest, EverySampleIsWhereTheIndexSays) {
+  const std::string long_name = std::string(150, 'x') + ".jpg";
+  std::vector<std::string> contents;
+  for (int i = 0; i < 30; ++i) {
+    contents.push_back(std::string(i * 37 % 2000, 'a' + i % 26));
+    Write(absl::StrCat("c", i / 10, "/", 10 + i, ".jpg"), contents.back());
+  }
+  Write(absl::StrCat("d/", long_name), "long");
+  Write("d/ü ß.npy", "letters");
+  const auto totals = Make(20000);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  EXPECT_EQ(totals->samples, 32);
+  EXPECT_GE(totals->shards, 3);
+
+  auto store = *OpenFileStore(Path("out"));
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < totals->shards; ++i) {
+    const auto shard = store->Stat(absl::StrCat("shard-00000", i, ".tar"));
+    const auto index = store->Stat(absl::StrCat(shard->name, ".index"));
+    EXPECT_LE(shard->bytes, 20000);
+    const auto members = MembersByIndex(
+        *shard, *index, *ReadFile(Path(absl::StrCat("out/", index->name))));
+    ASSERT_TRUE(members.ok()) << members.status();
+    // What the headers say, read with our own reader.
+    const auto headers = MembersByHeaders(*shard, store.get());
+    ASSERT_TRUE(headers.ok()) << headers.status();
+    ASSERT_EQ(members->size(), headers->size());
+    const std::string tar = *ReadFile(Path(absl::StrCat("out/", shard->name)));
+    for (size_t m = 0; m < members->size(); ++m) {
+      const ShardMember& member = (*members)[m];
+      EXPECT_EQ(member.name, (*headers)[m].name);
+      EXPECT_EQ(member.offset, (*headers)[m].offset);
+      EXPECT_EQ(member.bytes, (*headers)[m].bytes);
+      const std::string bytes = tar.substr(member.offset, member.bytes);
+      EXPECT_EQ(member.crc32c, Crc32c(bytes));
+      if (names.size() < contents.size()) {
+        EXPECT_EQ(bytes, contents[names.size()]);
+      }
+      names.push_back(member.name);
+    }
+  }
+  ASSERT_EQ(names.size(), 32u);
+  EXPECT_EQ(names[11], "c1/21.jpg");
+  EXPECT_EQ(names[30], absl::StrCat("d/", long_name));
+  EXPECT_EQ(names[31], "d/ü ß.npy");
+}
+
+// In WebDataset, a name ends at its first dot, and members with the same name
+// are one sample.
+TEST_F(MakeShardsTest, NamesAreThoseOfSamples) {
+  Write("a.1.jpg", "1");
+  Write("a.2.jpg", "2");
+  Write("a_1.jpg", "3");
+  Write("b.jpg", "4");
+  Write("b.png", "5");
+  ASSERT_TRUE(Make(1 << 20).ok());
+  auto store = *OpenFileStore(Path("out"));
+  const auto members =
+      MembersByHeaders(*store->Stat("shard-000000.tar"), store.get());
+  std::vector<std::string> names;
+  for (const ShardMember& member : *members) names.push_back(member.name);
+  EXPECT_THAT(names, testing::ElementsAre("a_1.jpg", "a_2.jpg", "a_1_2.jpg",
+                                          "b.jpg", "b_2.png"));
+}
+
+TEST_F(MakeShardsTest, RefusesWhatCannotBeAMember) {
+  EXPECT_FALSE(MemberName("a/../b.jpg").ok());
+  EXPECT_FALSE(MemberName("a\nb.jpg").ok());
+  EXPECT_FALSE(MemberName("a/noending").ok());
+  EXPECT_FALSE(MemberName("a.b/noending").ok());
+  EXPECT_FALSE(MemberName("a/.jpg").ok());
+  EXPECT_EQ(*MemberName("a.b/c.d.jpg"), "a.b/c_d.jpg");
+  EXPECT_THAT(std::string(MemberName("../b.jpg").status().message()),
+              HasSubstr("\"../b.jpg\" has \"..\""));
+}
+
+TEST_F(MakeShardsTest, DoesNotWriteOverShards) {
+  Write("a.jpg", "1");
+  ASSERT_TRUE(Make(1 << 20).ok());
+  EXPECT_EQ(Make(1 << 20).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(MakeShardsTest, AnIndexOfAnotherShardIsRefused) {
+  Write("a.jpg", "1");
+  ASSERT_TRUE(Make(1 << 20).ok());
+  auto store = *OpenFileStore(Path("out"));
+  ObjectInfo shard = *store->Stat("shard-000000.tar");
+  const ObjectInfo index = *store->Stat("shard-000000.tar.index");
+  shard.bytes += 512;
+  EXPECT_EQ(MembersByIndex(shard, index,
+                           *ReadFile(Path("out/shard-000000.tar.index")))
+                .status()
+                .code(),
+            absl::StatusCode::kFailedPrecondition);
+  // A truncated shard is not an archive.
+  shard.bytes = 600;
+  shard.version = "";
+  EXPECT_EQ(MembersByHeaders(shard, store.get()).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace feedrate
