@@ -1,5 +1,6 @@
 #include "docs/generator/scope_page.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,17 +9,277 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "docs/generator/policy_section.h"
-#include "docs/generator/words.h"
+#include "docs/generator/markdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/config/matrix.pb.h"
+#include "lib/config/policy.pb.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {
+
+std::string OrDash(absl::string_view text) {
+  return text.empty() ? "–" : std::string(text);
+}
+
+std::string DeviceRules(const Policy& policy) {
+  Table table = TextTable({"device", "mode", "library", "rule"});
+  for (const DevicePolicy& d : policy.devices()) {
+    table.AddRow({Code(d.device()), d.mode(),
+                  d.has_library() ? d.library() : "all", d.rule()});
+  }
+  return absl::StrCat("## Device rules\n\n", table.ToMarkdown(), "\n");
+}
+
+std::string InputLayouts(const Policy& policy) {
+  Table table = TextTable(
+      {"library", "media", "mode", "type", "layout", "range", "remark"});
+  for (const InputLayout& i : policy.input_layouts()) {
+    table.AddRow({i.library(), i.media(), i.has_mode() ? i.mode() : "all",
+                  i.dtype(), i.layout(), OrDash(i.range()), i.note()});
+  }
+  return absl::StrCat(
+      "## What the libraries get\n\nThe same pixels for all, in the form each "
+      "expects. Converting them is not timed unless the remark says so.\n\n",
+      table.ToMarkdown(), "\n");
+}
+
+std::string SlowTransforms(const Policy& policy) {
+  std::string text =
+      "## Slow transforms\n\nBefore every job a preflight goes once over the "
+      "first items, with nothing warmed up. A transform that takes the limit "
+      "or longer for an item, or a preflight that takes too long, ends the job "
+      "as `early_stopped` with what the preflight saw.\n\n";
+  Table table({"media", "limit (s an item)", "preflight (items)",
+               "preflight at most (s)", "shown as"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+               Align::kLeft});
+  for (const MediaPolicy& m : policy.media()) {
+    table.AddRow({m.media(), absl::StrCat(m.slow_threshold_s()),
+                  absl::StrCat(m.preflight_items()),
+                  absl::StrCat(m.max_preflight_s()), Code(m.slow_marker())});
+  }
+  return absl::StrCat(text, table.ToMarkdown(), "\n");
+}
+
+std::string Items(const Policy& policy) {
+  std::string text = absl::StrCat(
+      "## Items\n\n", policy.items().order(),
+      " Transforms are applied with probability ", policy.items().probability(),
+      ". The public benchmark ",
+      policy.items().public_runs_seeded() ? "seeds" : "does not seed",
+      " its libraries.\n\n");
+  for (const MediaPolicy& m : policy.media()) {
+    absl::StrAppend(&text, "- ", m.media(), ": files ending in ",
+                    absl::StrJoin(m.extensions(), ", "));
+    absl::StrAppend(&text, "; in mode micro ",
+                    m.micro_extensions().empty()
+                        ? "every file"
+                        : absl::StrJoin(m.micro_extensions(), ", "));
+    if (m.min_channels() > 0) {
+      absl::StrAppend(&text, ", those with fewer than ", m.min_channels(),
+                      " channels skipped");
+    }
+    absl::StrAppend(&text, ".");
+    if (m.has_frame_sampling()) {
+      absl::StrAppend(&text, " Frames: ", m.frame_sampling());
+    }
+    if (m.has_pipeline_decoder()) {
+      absl::StrAppend(&text, " Decoded by ", m.pipeline_decoder(),
+                      " in mode pipeline.");
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  return absl::StrCat(text, "\n");
+}
+
+std::string Modes(const Policy& policy) {
+  Table table = TextTable({"mode", "media", "run by", "items", "batch", "scope",
+                           "threads", "batch of the main tables"});
+  for (const ModePolicy& m : policy.modes()) {
+    std::vector<std::string> main;
+    for (const MainBatchSize& b : m.main_batch_sizes()) {
+      main.push_back(absl::StrCat(b.scenario(), b.has_device() ? " on " : "",
+                                  b.device(), ": ", b.batch_size()));
+    }
+    table.AddRow(
+        {m.mode(), m.media(), Code(m.tool()),
+         m.default_num_items() == 0 ? "all"
+                                    : absl::StrCat(m.default_num_items()),
+         m.default_batch_size() == 0 ? "–"
+                                     : absl::StrCat(m.default_batch_size()),
+         Code(m.default_scope()), Code(m.default_thread_policy()),
+         OrDash(absl::StrJoin(main, "; "))});
+  }
+  return absl::StrCat(
+      "## Modes\n\nWhat a config gets when it names nothing else. Rows at "
+      "another batch size than that of the main tables are labelled "
+      "`exploratory`.\n\n",
+      table.ToMarkdown(), "\n");
+}
+
+std::string RunsAndTiming(const Policy& policy) {
+  const RunsPolicy& r = policy.runs();
+  const TimingPolicy& t = policy.timing();
+  const PublicTimer& p = policy.public_timer();
+  return absl::StrCat(
+      "## Runs and timing\n\n- ", r.default_num_runs(),
+      " runs unless a config says otherwise. The paper makes ",
+      r.paper_first_pass(), " for full coverage, tops up to ", r.paper_topup(),
+      " where it matters, and to ", r.paper_max(),
+      " for noisy rows and close calls. Fewer than ", r.warn_below(),
+      " are worth a warning.\n- A loader row takes at least ", t.min_time_s(),
+      " s and ", Count(t.min_batches(), "batch"),
+      "; whole epochs repeat until both are reached (", t.sweep_min_batches(),
+      " batches in sweeps).\n- Runs whose standard deviation is more than ",
+      t.unstable_cv(), " of their mean are unstable; intervals of 95% are ",
+      t.ci95_multiplier(),
+      " standard errors to either side; the public comparison calls ",
+      t.regression_threshold() * 100,
+      "% of the median a regression.\n- The public benchmark times micro rows "
+      "in ",
+      Count(p.processes(), "process"), " after ",
+      Count(p.warmup_passes(), "untimed pass"), ", values of at least ",
+      p.min_time_s(), " s.\n\n");
+}
+
+std::string Warmup(const Policy& policy) {
+  Table table = TextTable({"mode", "media", "library", "untimed passes",
+                           "most passes", "on items", "stable when"});
+  for (const WarmupPolicy& w : policy.warmup()) {
+    const bool window = w.window() > 0;
+    table.AddRow(
+        {w.mode(), w.has_media() ? w.media() : "all",
+         w.has_library() ? w.library() : "all", absl::StrCat(w.passes()),
+         window ? absl::StrCat(w.max_iterations()) : "–",
+         window ? absl::StrCat(w.subset_items()) : "–",
+         window ? absl::StrCat("from pass ", w.window() * w.min_windows(),
+                               " on, the last ", w.window(), " are within ",
+                               w.stable_within() * 100,
+                               "% of the mean of all; a slow transform stops "
+                               "from pass ",
+                               w.min_iterations_before_slow_stop(), " on")
+                : "–"});
+  }
+  return absl::StrCat(
+      "## Warm-up\n\nUntimed passes are over the items in mode micro, batches "
+      "in mode pipeline. The other columns are the public benchmark's "
+      "compatibility timer.\n\n",
+      table.ToMarkdown(), "\n");
+}
+
+std::string Loader(const Policy& policy) {
+  const LoaderPolicy& l = policy.loader();
+  return absl::StrCat(
+      "## Loader\n\n- Workers: ", l.default_workers(),
+      " unless a config says otherwise, ", l.paper_workers(),
+      " in the paper; mode micro takes only ", l.micro_workers(),
+      "; the public sweep goes over ", absl::StrJoin(l.sweep_workers(), ", "),
+      ".\n- Workers start by ", l.worker_start(), " and ",
+      l.persistent_workers() ? "live on between epochs"
+                             : "start and stop inside every timed epoch",
+      ".\n- Items come ", l.shuffle() ? "in random order" : "in order",
+      "; the last, smaller batch is ", l.drop_last() ? "dropped" : "kept",
+      "; each worker prepares ", l.prefetch_factor(),
+      " batches ahead.\n- Host memory is pinned on `cuda` in ",
+      Codes(l.pin_memory_scopes()),
+      ".\n- A DALI graph has as many threads as workers, but at least ",
+      l.dali_min_threads(), ".\n\n");
+}
+
+std::string Threads(const Policy& policy) {
+  Table table = TextTable({"thread policy", "modes", "sets", "what it is for"});
+  for (const ThreadPolicy& t : policy.threads()) {
+    // A map of protobuf has no order; a page must have one.
+    const std::map<std::string, std::string> environment(
+        t.environment().begin(), t.environment().end());
+    std::vector<std::string> sets;
+    for (const auto& [name, value] : environment) {
+      sets.push_back(absl::StrCat(name, "=", value));
+    }
+    if (t.has_opencv_threads()) {
+      sets.push_back(
+          absl::StrCat("cv::setNumThreads(", t.opencv_threads(), ")"));
+    }
+    if (t.has_opencv_opencl() && !t.opencv_opencl()) {
+      sets.push_back("OpenCL off");
+    }
+    if (t.has_torch_intra_op()) {
+      sets.push_back(absl::StrCat("torch intra-op ", t.torch_intra_op()));
+    }
+    if (t.has_torch_inter_op()) {
+      sets.push_back(absl::StrCat("torch inter-op ", t.torch_inter_op()));
+    }
+    table.AddRow({Code(t.name()), absl::StrJoin(t.modes(), ", "),
+                  sets.empty() ? "nothing" : absl::StrJoin(sets, ", "),
+                  t.note()});
+  }
+  return absl::StrCat("## Threads\n\n", table.ToMarkdown(), "\n");
+}
+
+std::string Normalisation(const Policy& policy) {
+  const NormalisePolicy& n = policy.normalise();
+  return absl::StrCat("## Normalisation\n\nValues are divided by ",
+                      n.input_scale(), ", then mean (",
+                      absl::StrJoin(n.mean(), ", "), ") and deviation (",
+                      absl::StrJoin(n.std(), ", "),
+                      "), repeated for each group of three channels.\n\n");
+}
+
+std::string Estimates(const Policy& policy) {
+  const CostPolicy& c = policy.cost();
+  Table table({"media", "mode", "device", "items a second"},
+              {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
+  for (const DefaultThroughput& d : c.default_throughput()) {
+    table.AddRow(
+        {d.media(), d.mode(), d.device(), absl::StrCat(d.items_per_s())});
+  }
+  return absl::StrCat(
+      "## Estimates\n\n`cost_s` comes from the published number of the cell "
+      "(configs/published/), else from this table; ",
+      c.passes_per_run(), " passes a run and ", c.job_overhead_s(),
+      " s a job are added.\n\n", table.ToMarkdown(), "\n");
+}
+
+std::string Campaign(const Policy& policy) {
+  std::vector<std::string> order;
+  for (const PaperStep& p : policy.paper_order()) {
+    order.push_back(
+        absl::StrCat(p.scenario(), p.has_mode() ? " " : "", p.mode()));
+  }
+  const CloudPolicy& c = policy.cloud();
+  Table table({"step", "seconds", "tries", "seconds between"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+  for (const Timeout& t : policy.timeouts()) {
+    table.AddRow({t.step(), absl::StrCat(t.seconds()),
+                  absl::StrCat(t.has_tries() ? t.tries() : 1),
+                  t.has_interval_s() ? absl::StrCat(t.interval_s()) : "–"});
+  }
+  Table versions = TextTable({"package", "version in `paper`"});
+  for (const PinnedVersion& v : policy.pinned_versions()) {
+    versions.AddRow({v.package(), v.version()});
+  }
+  return absl::StrCat(
+      "## Campaign\n\nTables are made in this order: ",
+      absl::StrJoin(order, "; "), ". A config that names no machine gets ",
+      c.machine_type(), " in ", c.zone(), " with a disk of ", c.disk_size_gb(),
+      " GB (at least ", c.min_disk_size_gb(), "); for micro rows at most ",
+      c.micro_stage_items(),
+      " images are unpacked; the public benchmark is driven by Python ",
+      c.control_python(), ".\n\n", table.ToMarkdown(),
+      "\nBesides the libraries under test:\n\n", versions.ToMarkdown());
+}
+
+// The policy in words.
+std::string PolicySection(const Policy& policy) {
+  return absl::StrCat(DeviceRules(policy), InputLayouts(policy),
+                      SlowTransforms(policy), Items(policy), Modes(policy),
+                      RunsAndTiming(policy), Warmup(policy), Loader(policy),
+                      Threads(policy), Normalisation(policy), Estimates(policy),
+                      Campaign(policy));
+}
 
 constexpr char kIntroduction[] =
     "# Scope\n\n"

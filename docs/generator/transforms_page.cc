@@ -10,10 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "docs/generator/words.h"
+#include "docs/generator/markdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/draw/text.h"
@@ -48,12 +47,27 @@ std::vector<const Library*> LibrariesOf(const Catalogue& catalogue,
   return libraries;
 }
 
-std::string CellOf(const Transform& t, const Library& library) {
+// The call with what is passed, what is done around it, and its modes.
+std::string Call(const Implementation& impl) {
+  std::string call = Code(absl::StrCat(
+      impl.native_op(), "(", absl::StrJoin(impl.params(), ", "), ")"));
+  if (!impl.wrap().empty()) absl::StrAppend(&call, "; ", impl.wrap());
+  if (impl.modes().empty()) return call;
+  return absl::StrCat(call, " (", absl::StrJoin(impl.modes(), ", "), " only)");
+}
+
+std::string PaperCell(const Transform& t, const Library& library) {
   const Implementation* impl = FindImplementation(t, library.name(), "paper");
+  return impl == nullptr ? "–" : Call(*impl);
+}
+
+std::string MatchedCell(const Transform& t, const Library& library) {
+  const Implementation* impl = FindImplementation(t, library.name(), "matched");
   if (impl == nullptr) return "–";
-  if (impl->modes().empty()) return Code(impl->native_op());
-  return absl::StrCat(Code(impl->native_op()), " (",
-                      absl::StrJoin(impl->modes(), ", "), " only)");
+  const std::string call = Call(*impl);
+  return absl::StrCat(call == PaperCell(t, library) ? "as above" : call,
+                      impl->same_work_note().empty() ? "" : ". ",
+                      impl->same_work_note());
 }
 
 std::string SupportSection(const std::vector<const Library*>& libraries,
@@ -84,71 +98,45 @@ std::string MembersSection(const std::vector<const Library*>& libraries,
   Table table = TextTable(header);
   for (const Transform* t : members) {
     std::vector<std::string> row = {absl::StrCat("**", t->name(), "**")};
-    for (const Library* l : libraries) row.push_back(CellOf(*t, *l));
+    for (const Library* l : libraries) row.push_back(PaperCell(*t, *l));
     table.AddRow(row);
   }
   return absl::StrCat(
-      "## Members\n\nThe operation each library calls; – where "
-      "it has none.\n\n",
+      "## Members\n\nWhat each library is asked for in the profile `paper`, as "
+      "it would write it; – where it has none. U(a,b) is drawn evenly from a "
+      "to "
+      "b for each call. After a semicolon: what is done around the call. What "
+      "is left to the library, and what comes of it, is in configs/transforms/."
+      "\n\n",
       table.ToMarkdown(), "\n");
 }
 
-std::string Passed(const Implementation& impl) {
-  std::string passed = Codes(impl.params());
-  if (!impl.wrap().empty()) {
-    absl::StrAppend(&passed, passed.empty() ? "" : "; ",
-                    "around it: ", impl.wrap());
-  }
-  return passed;
-}
-
-std::string ParametersSection(const Members& members) {
-  std::string text =
-      "## Parameters\n\nOf the profile `paper`. What is passed, as the library "
-      "would write it; U(a,b) "
-      "is drawn evenly from a to b for each call. Around it: what is done "
-      "before and after the call. By default: what is left to the library.\n";
-  for (const Transform* t : members) {
-    Table table = TextTable(
-        {"library", "operation", "passed", "by default", "in effect"});
-    for (const Implementation& impl : t->implementations()) {
-      if (IsMatched(impl)) continue;
-      table.AddRow({impl.library(), Code(impl.native_op()), Passed(impl),
-                    Codes(impl.library_defaults()), impl.effective()});
-    }
-    absl::StrAppend(&text, "\n### ", t->name(), "\n\n", table.ToMarkdown());
-  }
-  return absl::StrCat(text, "\n");
-}
-
 // What a transform means, and how each library is brought to do it.
-std::string MatchedSection(const Members& members) {
-  std::string text =
-      "## Matched\n\nWhat each transform means (an operation of lib/reference) "
-      "and, in the profile `matched`, how each library is asked for just that. "
-      "The measured result is in [equivalence.md](../equivalence.md).\n";
+std::string MatchedSection(const std::vector<const Library*>& libraries,
+                           const Members& members) {
+  std::vector<std::string> header = {"transform", "reference"};
+  for (const Library* l : libraries) header.push_back(l->name());
+  Table table = TextTable(header);
   bool any = false;
   for (const Transform* t : members) {
     if (!t->has_reference()) continue;
     any = true;
-    absl::StrAppend(&text, "\n### ", t->name(), ", matched\n\n");
     const Reference& reference = t->reference();
-    if (!reference.unchecked().empty()) {
-      absl::StrAppend(&text, reference.unchecked(), "\n");
-      continue;
-    }
-    absl::StrAppend(&text, Code(reference.op()),
-                    reference.params().empty() ? "" : " with ",
-                    Codes(reference.params()), "\n\n");
-    Table table = TextTable({"library", "operation", "passed", "note"});
-    for (const Implementation& impl : t->implementations()) {
-      if (!IsMatched(impl)) continue;
-      table.AddRow({impl.library(), Code(impl.native_op()), Passed(impl),
-                    impl.same_work_note()});
-    }
-    absl::StrAppend(&text, table.ToMarkdown());
+    std::vector<std::string> row = {
+        absl::StrCat("**", t->name(), "**"),
+        reference.unchecked().empty()
+            ? Code(absl::StrCat(reference.op(), "(",
+                                absl::StrJoin(reference.params(), ", "), ")"))
+            : reference.unchecked()};
+    for (const Library* l : libraries) row.push_back(MatchedCell(*t, *l));
+    table.AddRow(row);
   }
-  return any ? absl::StrCat(text, "\n") : "";
+  if (!any) return "";
+  return absl::StrCat(
+      "## Matched\n\nWhat each transform means (an operation of lib/reference) "
+      "and, in the profile `matched`, how each library is asked for just that. "
+      "The measured result is in [equivalence.md](../equivalence.md).\n\n",
+      table.ToMarkdown(), "\n");
 }
 
 std::string DifferentWorkSection(const Members& members) {
@@ -167,12 +155,11 @@ std::string DifferentWorkSection(const Members& members) {
 
 std::string TrainingSection(const Members& members) {
   if (members.empty()) return "";
-  Table table =
-      TextTable({"recipe", "batch", "library", "operation", "passed"});
+  Table table = TextTable({"recipe", "batch", "library", "call"});
   for (const Transform* t : members) {
     for (const Implementation& impl : t->implementations()) {
-      table.AddRow({t->name(), t->batch_transform(), impl.library(),
-                    Code(impl.native_op()), Passed(impl)});
+      table.AddRow(
+          {t->name(), t->batch_transform(), impl.library(), Call(impl)});
     }
   }
   return absl::StrCat(
@@ -223,8 +210,8 @@ absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
       " have and that are not left out on purpose. The facts are in "
       "configs/transforms/",
       scenario.transforms(), ".\n\n", SupportSection(libraries, members),
-      MembersSection(libraries, members), ParametersSection(members),
-      DifferentWorkSection(members), MatchedSection(members),
+      MembersSection(libraries, members), DifferentWorkSection(members),
+      MatchedSection(libraries, members),
       TrainingSection(SetMembers(scenario, *set, kTrainingSet)),
       LeftOutSection(*set, scenario));
 }

@@ -10,9 +10,9 @@
 
 namespace feedrate {
 
-// Members by library, the parameters of each, where libraries do different
-// work under one name, and what is not a member and why. REQUIRES: `scenario`
-// is of `catalogue`.
+// Members with what each library is asked for, one line per transform, where
+// libraries do different work under one name, and what is not a member and why.
+// REQUIRES: `scenario` is of `catalogue`.
 absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
                                            const Scenario& scenario);
 

@@ -17,7 +17,7 @@
 #include "lib/analysis/row_book.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
-#include "lib/planning/existing_runs.h"
+#include "lib/planning/jobs.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -22,7 +22,6 @@
 #include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/planning/cost.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
 #include "lib/records/job_identity.h"

@@ -1,26 +1,121 @@
 #include "lib/catalogue/catalogue.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/catalogue/check_matrix.h"
-#include "lib/catalogue/check_policy.h"
-#include "lib/catalogue/check_transforms.h"
-#include "lib/catalogue/transform_set.h"
+#include "lib/base/text.h"
+#include "lib/catalogue/check_catalogue.h"
+#include "lib/catalogue/inherit_transforms.h"
 #include "lib/config/matrix.pb.h"
+#include "lib/config/places.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/config/transforms.pb.h"
 
 namespace feedrate {
+namespace {
+
+using View = absl::string_view;
+
+absl::flat_hash_set<View> PublicNames(const Scenario& scenario) {
+  return {scenario.public_libraries().begin(),
+          scenario.public_libraries().end()};
+}
+
+// Distinct libraries: one may have an implementation for each profile.
+int CountPublic(const absl::flat_hash_set<View>& known,
+                const Transform& transform) {
+  absl::flat_hash_set<View> having;
+  for (const Implementation& impl : transform.implementations()) {
+    if (known.contains(impl.library())) having.insert(impl.library());
+  }
+  return static_cast<int>(having.size());
+}
+
+View ProfileOf(const Implementation& implementation) {
+  return implementation.params_profile().empty()
+             ? View("paper")
+             : View(implementation.params_profile());
+}
+
+}  // namespace
+
+std::vector<const Transform*> SetMembers(const Scenario& scenario,
+                                         const TransformSet& set, View name) {
+  const absl::flat_hash_set<View> known = PublicNames(scenario);
+  std::vector<const Transform*> members;
+  for (const Transform& transform : set.transforms()) {
+    const View set_name =
+        transform.set().empty() ? View(kPaperSet) : View(transform.set());
+    if (set_name != name || !transform.left_out().empty()) continue;
+    if (name != kPaperSet ||
+        CountPublic(known, transform) >= kLibrariesOfAMember) {
+      members.push_back(&transform);
+    }
+  }
+  return members;
+}
+
+int PublicLibraries(const Scenario& scenario, const Transform& transform) {
+  return CountPublic(PublicNames(scenario), transform);
+}
+
+const Implementation* FindImplementation(const Transform& transform,
+                                         View library, View params_profile) {
+  for (const Implementation& impl : transform.implementations()) {
+    if (impl.library() == library && ProfileOf(impl) == params_profile) {
+      return &impl;
+    }
+  }
+  return nullptr;
+}
+
+bool HasMode(const Implementation& implementation, View mode) {
+  const auto& modes = implementation.modes();
+  return modes.empty() ||
+         std::find(modes.begin(), modes.end(), mode) != modes.end();
+}
+
+std::pair<View, View> SplitParameter(View parameter) {
+  const size_t equals = parameter.find('=');
+  return {parameter.substr(0, equals), parameter.substr(equals + 1)};
+}
+
+absl::optional<View> FindParameter(const Implementation& implementation,
+                                   View name) {
+  for (const std::string& param : implementation.params()) {
+    const std::pair<View, View> parts = SplitParameter(param);
+    if (parts.first == name) return parts.second;
+  }
+  return absl::nullopt;
+}
+
+std::string CanonicalParameters(const Implementation& implementation) {
+  std::string text = absl::StrCat("op ", implementation.native_op(), "\n");
+  for (const std::string& param : implementation.params()) {
+    absl::StrAppend(&text, "param ", param, "\n");
+  }
+  if (!implementation.wrap().empty()) {
+    absl::StrAppend(&text, "wrap ", implementation.wrap(), "\n");
+  }
+  return text;
+}
+
 namespace {
 
 constexpr char kMatrixFile[] = "matrix.textproto";
@@ -32,12 +127,59 @@ auto FindOrNull(const Map& map, const Key& key) -> typename Map::mapped_type {
   return found == map.end() ? nullptr : found->second;
 }
 
+absl::Status CheckKnown(const FieldError& error, const std::string& path,
+                        const std::string& value,
+                        const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) != known.end()) {
+    return absl::OkStatus();
+  }
+  return error(path, absl::StrCat("\"", value, "\" is unknown",
+                                  DidYouMean(value, known)));
+}
+
+// A set without a base.
+absl::Status CheckNothingInherited(const FieldError& error,
+                                   const TransformSet& set) {
+  for (int i = 0; i < set.transforms_size(); ++i) {
+    const Transform& transform = set.transforms(i);
+    if (transform.without().empty() && !transform.has_own()) continue;
+    return error(absl::StrCat("transforms[", i,
+                              transform.has_own() ? "].own" : "].without[0]"),
+                 "the set has no base; leave it out");
+  }
+  return absl::OkStatus();
+}
+
 // An empty field of an exception stands for every value.
 bool Fits(absl::string_view field, absl::string_view value) {
   return field.empty() || field == value;
 }
 
 }  // namespace
+
+struct Catalogue::Data {
+  Matrix matrix;
+  Policy policy;
+  absl::flat_hash_map<View, const Scenario*> scenarios;
+  absl::flat_hash_map<View, const Library*> libraries;
+  absl::flat_hash_map<std::tuple<View, View, View, View, View>,
+                      const Combination*>
+      combinations;
+  // By scenario, library and transform; in the order of the matrix.
+  absl::flat_hash_map<std::tuple<View, View, View>,
+                      std::vector<const CellException*>>
+      exceptions;
+  // By scenario.
+  absl::flat_hash_map<View, std::unique_ptr<TransformSet>> transforms;
+};
+
+Catalogue::Catalogue() = default;
+Catalogue::Catalogue(Catalogue&&) noexcept = default;
+Catalogue& Catalogue::operator=(Catalogue&&) noexcept = default;
+Catalogue::~Catalogue() = default;
+
+const Matrix& Catalogue::matrix() const { return data_->matrix; }
+const Policy& Catalogue::policy() const { return data_->policy; }
 
 absl::StatusOr<Catalogue> Catalogue::Load(const std::string& configs_dir) {
   Matrix matrix;
@@ -137,21 +279,71 @@ const MediaPolicy* Catalogue::FindMedia(absl::string_view media) const {
 
 absl::StatusOr<const TransformSet*> Catalogue::Transforms(
     const Scenario& scenario) const {
+  return TransformsFor(scenario, {});
+}
+
+absl::StatusOr<const TransformSet*> Catalogue::TransformsFor(
+    const Scenario& scenario, std::vector<std::string> users) const {
   if (scenario.transforms().empty()) {
     return absl::NotFoundError(
         absl::StrCat("scenario \"", scenario.name(), "\" has no transforms"));
   }
-  std::unique_ptr<TransformSet>& set = data_->transforms[scenario.name()];
-  if (set != nullptr) return set.get();
+  const auto known = data_->transforms.find(scenario.name());
+  if (known != data_->transforms.end()) return known->second.get();
   const std::string file =
       JoinPath(JoinPath(configs_dir_, "transforms"), scenario.transforms());
   auto loaded = absl::make_unique<TransformSet>();
   RETURN_IF_ERROR(ReadTextProto(file, loaded.get()));
+  users.push_back(scenario.name());
+  RETURN_IF_ERROR(TakeFromBase(file, std::move(users), loaded.get()));
   RETURN_IF_ERROR(CheckTransforms(*loaded, scenario, data_->matrix, file));
   RETURN_IF_ERROR(CheckExceptions(data_->matrix, scenario, *loaded,
                                   JoinPath(configs_dir_, kMatrixFile)));
-  set = std::move(loaded);
-  return set.get();
+  return (data_->transforms[scenario.name()] = std::move(loaded)).get();
+}
+
+absl::Status Catalogue::TakeFromBase(const std::string& file,
+                                     std::vector<std::string> users,
+                                     TransformSet* set) const {
+  // Places are asked for only when something is wrong.
+  const FieldError error = [&file](const std::string& path,
+                                   absl::string_view problem) -> absl::Status {
+    TransformSet again;
+    Places places(file);
+    RETURN_IF_ERROR(ReadTextProto(file, &again, &places));
+    return places.Error(path, problem);
+  };
+  RETURN_IF_ERROR(ExpandMatched(error, set));
+  if (!set->has_base()) return CheckNothingInherited(error, *set);
+  std::vector<std::string> scenarios;
+  for (const Scenario& scenario : data_->matrix.scenarios()) {
+    if (scenario.has_transforms()) scenarios.push_back(scenario.name());
+  }
+  std::vector<std::string> libraries;
+  for (const Library& l : data_->matrix.libraries()) {
+    libraries.push_back(l.name());
+  }
+  const BaseSet& base = set->base();
+  RETURN_IF_ERROR(
+      CheckKnown(error, "base.scenario", base.scenario(), scenarios));
+  for (int i = 0; i < base.libraries_size(); ++i) {
+    RETURN_IF_ERROR(CheckKnown(error, absl::StrCat("base.libraries[", i, "]"),
+                               base.libraries(i), libraries));
+  }
+  for (int i = 0; i < base.params_profiles_size(); ++i) {
+    RETURN_IF_ERROR(CheckKnown(error,
+                               absl::StrCat("base.params_profiles[", i, "]"),
+                               base.params_profiles(i), KnownProfiles()));
+  }
+  if (std::find(users.begin(), users.end(), base.scenario()) != users.end()) {
+    return error("base.scenario", absl::StrCat("sets build on each other: ",
+                                               absl::StrJoin(users, ", "), ", ",
+                                               base.scenario()));
+  }
+  ASSIGN_OR_RETURN(
+      const TransformSet* const whole,
+      TransformsFor(*FindScenario(base.scenario()), std::move(users)));
+  return InheritFrom(*whole, error, set);
 }
 
 }  // namespace feedrate

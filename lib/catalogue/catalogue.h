@@ -1,20 +1,61 @@
-// The facts that planning rests on: support matrix, policy, transform sets.
+// The facts that planning rests on: support matrix, policy, transform sets, and
+// questions about transforms and how libraries implement them.
 #ifndef FEEDRATE_LIB_CATALOGUE_CATALOGUE_H_
 #define FEEDRATE_LIB_CATALOGUE_CATALOGUE_H_
 
 #include <memory>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/transforms.pb.h"
 
 namespace feedrate {
+
+// Libraries that must have a transform to make it a member.
+inline constexpr int kLibrariesOfAMember = 2;
+
+// Sets that can be chosen from.
+inline constexpr char kPaperSet[] = "paper";
+inline constexpr char kTrainingSet[] = "training";
+
+// The transforms of the set `name`, in the order of the file. Of `paper` those
+// that at least two public libraries of `scenario` have and that are not left
+// out on purpose; of others those that say so.
+std::vector<const Transform*> SetMembers(const Scenario& scenario,
+                                         const TransformSet& set,
+                                         absl::string_view name = kPaperSet);
+
+// How many of the scenario's public libraries have `transform`, whatever the
+// mode.
+int PublicLibraries(const Scenario& scenario, const Transform& transform);
+
+// The implementation by `library` for `params_profile`, or nullptr. One that
+// names no profile is for `paper`.
+const Implementation* FindImplementation(const Transform& transform,
+                                         absl::string_view library,
+                                         absl::string_view params_profile);
+
+// Whether the library has the transform in `mode`.
+bool HasMode(const Implementation& implementation, absl::string_view mode);
+
+// A parameter, NAME=VALUE, in two. REQUIRES: `parameter` has a `=`.
+std::pair<absl::string_view, absl::string_view> SplitParameter(
+    absl::string_view parameter);
+
+// The value of the parameter `name`, or nullopt.
+absl::optional<absl::string_view> FindParameter(
+    const Implementation& implementation, absl::string_view name);
+
+// All that decides what the library is asked to do, as text that never
+// changes for the same work: the operation, the parameters in order, the wrap.
+// Notes and library defaults are not part of it. Hashes of it are in job ids.
+std::string CanonicalParameters(const Implementation& implementation);
 
 // Everything below configs/ that is not a run's config. Matrix and policy are
 // read and checked at once, a transform set when it is first asked for, so
@@ -32,8 +73,12 @@ class Catalogue {
   static absl::StatusOr<Catalogue> FromMessages(const std::string& configs_dir,
                                                 Matrix matrix, Policy policy);
 
-  const Matrix& matrix() const { return data_->matrix; }
-  const Policy& policy() const { return data_->policy; }
+  Catalogue(Catalogue&&) noexcept;
+  Catalogue& operator=(Catalogue&&) noexcept;
+  ~Catalogue();
+
+  const Matrix& matrix() const;
+  const Policy& policy() const;
   const std::string& configs_dir() const { return configs_dir_; }
 
   const Scenario* FindScenario(absl::string_view name) const;
@@ -59,33 +104,24 @@ class Catalogue {
                              absl::string_view media) const;
   const MediaPolicy* FindMedia(absl::string_view media) const;
 
-  // The candidates of `scenario`, members and others. NotFound when the
-  // scenario has no transforms. REQUIRES: `scenario` is of this catalogue.
+  // The candidates of `scenario`, members and others, with what the set takes
+  // from its base. NotFound when the scenario has no transforms. REQUIRES:
+  // `scenario` is of this catalogue.
   absl::StatusOr<const TransformSet*> Transforms(
       const Scenario& scenario) const;
 
  private:
-  using View = absl::string_view;
-
   // Behind a pointer, so that views into the messages survive a move.
-  struct Data {
-    Matrix matrix;
-    Policy policy;
-    absl::flat_hash_map<View, const Scenario*> scenarios;
-    absl::flat_hash_map<View, const Library*> libraries;
-    absl::flat_hash_map<std::tuple<View, View, View, View, View>,
-                        const Combination*>
-        combinations;
-    // By scenario, library and transform; in the order of the matrix.
-    absl::flat_hash_map<std::tuple<View, View, View>,
-                        std::vector<const CellException*>>
-        exceptions;
-    // By scenario.
-    absl::flat_hash_map<View, std::unique_ptr<TransformSet>> transforms;
-  };
+  struct Data;
 
-  Catalogue() = default;
+  Catalogue();
   void BuildIndex();
+  // `users` are the scenarios whose sets build on this one, outermost first.
+  absl::StatusOr<const TransformSet*> TransformsFor(
+      const Scenario& scenario, std::vector<std::string> users) const;
+  absl::Status TakeFromBase(const std::string& file,
+                            std::vector<std::string> users,
+                            TransformSet* set) const;
 
   std::string configs_dir_;
   std::unique_ptr<Data> data_;

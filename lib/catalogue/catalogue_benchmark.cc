@@ -9,7 +9,6 @@
 #include "benchmark/benchmark.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/config/transforms.pb.h"
 
 namespace feedrate {

@@ -3,15 +3,103 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/config/text_proto.h"
+#include "lib/config/transforms.pb.h"
 
 namespace feedrate {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+TransformSet Parse(const std::string& text) {
+  TransformSet set;
+  EXPECT_TRUE(ParseTextProto(text, "set", &set).ok());
+  return set;
+}
+
+Scenario TwoLibraries() {
+  Scenario scenario;
+  scenario.add_public_libraries("a");
+  scenario.add_public_libraries("b");
+  return scenario;
+}
+
+TEST(TransformSetTest, TwoPublicLibrariesMakeAMember) {
+  const TransformSet set = Parse(R"(
+    transforms { name: "both" implementations { library: "a" }
+                 implementations { library: "b" } }
+    transforms { name: "one" implementations { library: "a" } }
+    transforms { name: "ours does not count" implementations { library: "a" }
+                 implementations { library: "ours" } }
+    transforms { name: "profiles do not count" implementations { library: "a" }
+                 implementations { library: "a" params_profile: "matched" } }
+    transforms { name: "left out" left_out: "because"
+                 implementations { library: "a" }
+                 implementations { library: "b" } }
+  )");
+  std::vector<std::string> names;
+  for (const Transform* t : SetMembers(TwoLibraries(), set)) {
+    names.push_back(t->name());
+  }
+  EXPECT_THAT(names, ElementsAre("both"));
+  EXPECT_EQ(PublicLibraries(TwoLibraries(), set.transforms(4)), 2);
+  EXPECT_EQ(PublicLibraries(TwoLibraries(), set.transforms(3)), 1);
+}
+
+TEST(TransformSetTest, ImplementationsAreFoundByProfile) {
+  const TransformSet set = Parse(R"(
+    transforms { implementations { library: "a" native_op: "plain" }
+                 implementations { library: "a" native_op: "same work"
+                                   params_profile: "matched" } }
+  )");
+  const Transform& t = set.transforms(0);
+  EXPECT_EQ(FindImplementation(t, "a", "paper")->native_op(), "plain");
+  EXPECT_EQ(FindImplementation(t, "a", "matched")->native_op(), "same work");
+  EXPECT_EQ(FindImplementation(t, "b", "paper"), nullptr);
+}
+
+TEST(TransformSetTest, NoModesAreAllModes) {
+  Implementation impl;
+  EXPECT_TRUE(HasMode(impl, "micro"));
+  impl.add_modes("pipeline");
+  EXPECT_FALSE(HasMode(impl, "micro"));
+  EXPECT_TRUE(HasMode(impl, "pipeline"));
+}
+
+TEST(TransformSetTest, ParametersAreFoundByName) {
+  Implementation impl;
+  impl.add_params("size=(512,512)");
+  impl.add_params("rule=a=b");
+  EXPECT_EQ(FindParameter(impl, "size"), absl::string_view("(512,512)"));
+  EXPECT_EQ(FindParameter(impl, "rule"), absl::string_view("a=b"));
+  EXPECT_EQ(FindParameter(impl, "siz"), absl::nullopt);
+}
+
+// The text is hashed into job ids: to change it is to lose every old result.
+TEST(TransformSetTest, CanonicalParametersNeverChange) {
+  Implementation impl;
+  impl.set_library("kornia");
+  impl.set_native_op("RandomJigsaw");
+  impl.add_params("grid=(4,4)");
+  impl.add_params("p=1");
+  impl.set_wrap("pad, then crop");
+  impl.add_library_defaults("ensure_perm=True");
+  impl.set_effective("Shuffles tiles.");
+  impl.set_same_work_note("Not the same.");
+  EXPECT_EQ(CanonicalParameters(impl),
+            "op RandomJigsaw\nparam grid=(4,4)\nparam p=1\n"
+            "wrap pad, then crop\n");
+  impl.clear_wrap();
+  impl.clear_params();
+  EXPECT_EQ(CanonicalParameters(impl), "op RandomJigsaw\n");
+}
 
 Catalogue CheckedIn() {
   auto catalogue = Catalogue::Load("configs");
@@ -97,6 +185,165 @@ TEST(CatalogueTest, BadTransformSetIsFoundWhenItIsAskedFor) {
   const auto set = catalogue->Transforms(*catalogue->FindScenario("image-rgb"));
   EXPECT_THAT(std::string(set.status().message()),
               HasSubstr("transforms/rgb.textproto"));
+}
+
+// Sets of a folder of its own, with the checked-in matrix.
+class InheritTest : public ::testing::Test {
+ protected:
+  InheritTest() {
+    folder_ = std::string(std::getenv("TEST_TMPDIR")) + "/inherit";
+    EXPECT_TRUE(MakeFolder(folder_ + "/transforms").ok());
+  }
+
+  // The nine-channel set as text, or what is wrong without the folder.
+  std::string Resolve(const std::string& rgb, const std::string& nine) {
+    const Catalogue good = CheckedIn();
+    Matrix matrix = good.matrix();
+    matrix.clear_exceptions();
+    EXPECT_TRUE(WriteFileAtomically(folder_ + "/transforms/rgb.textproto",
+                                    "scenario: \"image-rgb\"\n" + rgb)
+                    .ok());
+    EXPECT_TRUE(WriteFileAtomically(folder_ + "/transforms/9ch.textproto",
+                                    "scenario: \"image-9ch\"\n" + nine)
+                    .ok());
+    auto catalogue = Catalogue::FromMessages(folder_, matrix, good.policy());
+    EXPECT_TRUE(catalogue.ok()) << catalogue.status();
+    const auto set =
+        catalogue->Transforms(*catalogue->FindScenario("image-9ch"));
+    if (set.ok()) return PrintTextProto(**set);
+    std::string error(set.status().message());
+    const std::string place = folder_ + "/transforms/";
+    EXPECT_EQ(error.substr(0, place.size()), place);
+    return error.substr(place.size());
+  }
+
+  // What both sets are when they are written out.
+  std::string Whole(const std::string& transforms) {
+    return PrintTextProto(Parse("scenario: \"image-9ch\" " + transforms));
+  }
+
+  std::string folder_;
+};
+
+constexpr char kBase[] =
+    "base { scenario: \"image-rgb\" libraries: [\"kornia\", \"torch\"] }\n";
+
+constexpr char kRgb[] = R"(transforms {
+  name: "Blur"
+  reference { op: "blur" kind: FILTER }
+  implementations { library: "kornia" native_op: "k" params: "a=1" }
+  implementations { library: "torch" native_op: "t" effective: "x"
+                    unchecked: "u" also_matched: true }
+  implementations { library: "pillow" native_op: "p" }
+})";
+
+TEST_F(InheritTest, TakesLibrariesOfTheBase) {
+  EXPECT_EQ(Resolve(kRgb, std::string(kBase) + "transforms { name: \"Blur\" }"),
+            Whole(R"(transforms { name: "Blur"
+        implementations { library: "kornia" native_op: "k" params: "a=1" }
+        implementations { library: "torch" native_op: "t" effective: "x"
+                          unchecked: "u" }
+        implementations { library: "torch" params_profile: "matched"
+                          native_op: "t" unchecked: "u" } })"));
+}
+
+TEST_F(InheritTest, TakesProfilesAndReferencesAsToldTo) {
+  EXPECT_EQ(Resolve(kRgb, R"(base { scenario: "image-rgb" libraries: "torch"
+                                    params_profiles: "matched"
+                                    references: true }
+                             transforms { name: "Blur" })"),
+            Whole(R"(transforms { name: "Blur"
+              reference { op: "blur" kind: FILTER }
+              implementations { library: "torch" params_profile: "matched"
+                                native_op: "t" unchecked: "u" } })"));
+}
+
+TEST_F(InheritTest, WhatATransformStatesIsItsOwn) {
+  EXPECT_EQ(Resolve(kRgb, std::string(kBase) + R"(transforms { name: "Blur"
+        without { library: "torch" params_profile: "paper" }
+        implementations { library: "albumentationsx" native_op: "a" }
+        implementations { library: "kornia" native_op: "k" params: "a=9" } }
+      transforms { name: "Only9"
+        implementations { library: "kornia" native_op: "o" } })"),
+            Whole(R"(transforms { name: "Blur"
+        implementations { library: "kornia" native_op: "k" params: "a=9" }
+        implementations { library: "torch" params_profile: "matched"
+                          native_op: "t" unchecked: "u" }
+        implementations { library: "albumentationsx" native_op: "a" } }
+      transforms { name: "Only9"
+        implementations { library: "kornia" native_op: "o" } })"));
+  const std::string own = R"(transforms { name: "Blur"
+        implementations { library: "kornia" native_op: "k" params: "a=1" } })";
+  EXPECT_EQ(
+      Resolve(kRgb, kBase + own.substr(0, 12) + " own: true" + own.substr(12)),
+      Whole(own));
+}
+
+TEST_F(InheritTest, TheBaseMustBeThere) {
+  EXPECT_EQ(Resolve(kRgb, "base { scenario: \"image-rbg\" }"),
+            "9ch.textproto:2:8: base.scenario: \"image-rbg\" is unknown; did "
+            "you mean \"image-rgb\"?");
+  EXPECT_EQ(Resolve(kRgb, "base { scenario: \"image-rgb\" }"),
+            "9ch.textproto:2:1: base.libraries: is missing; name at least one "
+            "library");
+  EXPECT_EQ(Resolve(kRgb,
+                    "base { scenario: \"image-rgb\"\n"
+                    "libraries: [\"torch\", \"kornai\"] }"),
+            "9ch.textproto:3:22: base.libraries[1]: \"kornai\" is unknown; did "
+            "you mean \"kornia\"?");
+  EXPECT_EQ(Resolve(kRgb,
+                    "base { scenario: \"image-rgb\"\n"
+                    "params_profiles: \"papr\" }"),
+            "9ch.textproto:3:1: base.params_profiles[0]: \"papr\" is unknown; "
+            "did you mean \"paper\"?");
+  // A mistake in the base is one of its file.
+  EXPECT_EQ(Resolve("transforms { }", kBase),
+            "rgb.textproto: transforms[0]: name is missing");
+}
+
+TEST_F(InheritTest, NoSetBuildsOnItself) {
+  EXPECT_EQ(
+      Resolve("base { scenario: \"image-9ch\" libraries: \"torch\" }", kBase),
+      "rgb.textproto:2:8: base.scenario: sets build on each other: image-9ch, "
+      "image-rgb, image-9ch");
+}
+
+TEST_F(InheritTest, NothingIsLeftOver) {
+  const auto error = [&](const std::string& transform) {
+    return Resolve(kRgb, kBase + transform);
+  };
+  EXPECT_EQ(error("transforms { name: \"Blur\"\n"
+                  "  without { library: \"pillow\" } }"),
+            "9ch.textproto:4:3: transforms[0].without[0]: keeps nothing out "
+            "that image-rgb has; leave it out");
+  EXPECT_EQ(error("transforms { name: \"New\"\n"
+                  "  without { library: \"torch\" } }"),
+            "9ch.textproto:4:3: transforms[0].without[0]: nothing is "
+            "inherited; leave it out");
+  EXPECT_EQ(error("transforms { name: \"New\"\n  own: true }"),
+            "9ch.textproto:4:3: transforms[0].own: image-rgb has no transform "
+            "\"New\"; leave it out");
+  EXPECT_EQ(error("transforms { name: \"Blur\"\n  implementations { library: "
+                  "\"kornia\" native_op: \"k\" params: \"a=1\" } }"),
+            "9ch.textproto:4:3: transforms[0].implementations[0]: repeats that "
+            "of image-rgb; leave it out");
+  EXPECT_EQ(Resolve(kRgb, "transforms { name: \"Blur\"\n  own: true }"),
+            "9ch.textproto:3:3: transforms[0].own: the set has no base; leave "
+            "it out");
+}
+
+TEST_F(InheritTest, AlsoMatchedIsForPaperAlone) {
+  EXPECT_EQ(Resolve("",
+                    "transforms { implementations { library: \"torch\"\n"
+                    "  also_matched: true }\n  implementations { library: "
+                    "\"torch\" params_profile: \"matched\" } }"),
+            "9ch.textproto:3:3: transforms[0].implementations[0].also_matched: "
+            "torch has an entry for matched as well");
+  EXPECT_EQ(Resolve("",
+                    "transforms { implementations {\n  also_matched: true "
+                    "params_profile: \"matched\" } }"),
+            "9ch.textproto:3:3: transforms[0].implementations[0].also_matched: "
+            "is only ever true, and for profile paper");
 }
 
 }  // namespace

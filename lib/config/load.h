@@ -1,16 +1,25 @@
-// A run config from its file, with the caller's overrides.
+// Run configs from their files with the caller's overrides, and sweeps as they
+// are typed.
 #ifndef FEEDRATE_LIB_CONFIG_LOAD_H_
 #define FEEDRATE_LIB_CONFIG_LOAD_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/override_flags.h"
 #include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 
 namespace feedrate {
+
+// The axes of `text`. Spaces around names and values are dropped. Says what
+// is wrong, without a place, when an axis has no name or no value.
+absl::StatusOr<std::vector<SweepAxis>> ParseSweep(absl::string_view text);
+
+// A run config from its file, with the caller's overrides.
 
 // What people typed, and where. Nothing but the syntax is checked.
 struct LoadedConfig {

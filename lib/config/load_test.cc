@@ -17,6 +17,28 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+TEST(SweepTest, ParsesAxes) {
+  const auto axes = ParseSweep(" workers=0, 2,4 ; batch-size=64;");
+  ASSERT_TRUE(axes.ok());
+  ASSERT_EQ(axes->size(), 2u);
+  EXPECT_EQ((*axes)[0].name(), "workers");
+  EXPECT_THAT((*axes)[0].values(), ElementsAre("0", "2", "4"));
+  EXPECT_EQ((*axes)[1].name(), "batch_size");
+}
+
+TEST(SweepTest, EmptyTextHasNoAxis) { EXPECT_TRUE(ParseSweep("")->empty()); }
+
+TEST(SweepTest, SaysWhatIsWrong) {
+  for (const char* text : {"workers", "workers=", "=1", "workers=,"}) {
+    const auto axes = ParseSweep(text);
+    ASSERT_FALSE(axes.ok()) << text;
+    EXPECT_THAT(std::string(axes.status().message()), HasSubstr("no axis"));
+  }
+}
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
 std::string Folder(const std::string& name) {
   const std::string folder = ::testing::TempDir() + "/load_test_" + name;
   mkdir(folder.c_str(), 0755);

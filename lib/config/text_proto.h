@@ -11,6 +11,15 @@
 
 namespace feedrate {
 
+// Whether what is parsed from `source` needs CheckText: strings come out as
+// ASCII unless there are other bytes or escapes in it.
+bool NeedsCheckText(absl::string_view source);
+
+// InvalidArgument, with the place, for the first string anywhere in `message`
+// that is not UTF-8 or holds a NUL: records and file names could not hold it.
+absl::Status CheckText(const google::protobuf::Message& message,
+                       const Places& places);
+
 // Parses `text` into `message`, which is cleared first. An error is
 // InvalidArgument with `file:line:column: what is wrong`, for an unknown field
 // also which one may have been meant. Strings must be UTF-8 without NUL.

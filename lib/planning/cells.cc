@@ -15,7 +15,6 @@
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/hash/sha256.h"
 
 namespace feedrate {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/config/field_checker.h"
+#include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 
 namespace feedrate {

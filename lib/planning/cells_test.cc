@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/field_checker.h"
 #include "lib/config/places.h"
 #include "lib/planning/testing.h"
 

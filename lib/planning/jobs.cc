@@ -1,6 +1,8 @@
 #include "lib/planning/jobs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -9,15 +11,131 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/config/field_checker.h"
+#include "lib/catalogue/published_numbers.h"
+#include "lib/config/places.h"
+#include "lib/config/policy.pb.h"
+#include "lib/config/run_config.pb.h"
 #include "lib/planning/cells.h"
 #include "lib/planning/variants.h"
 #include "lib/records/job_identity.h"
+#include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
+namespace {
+
+// Size of the ImageNet validation set and of a UCF101-like one: what "all"
+// means where nobody has counted yet.
+constexpr double kAllImages = 50000;
+constexpr double kAllClips = 13320;
+// A policy without an entry for the mode; a slow image transform.
+constexpr double kFallbackItemsPerSecond = 100;
+
+double ItemsOf(const Job& job, absl::string_view media) {
+  if (job.num_items() > 0) return static_cast<double>(job.num_items());
+  return media == "clip" ? kAllClips : kAllImages;
+}
+
+// Digits beyond a millisecond are noise in a record.
+double Rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
+
+}  // namespace
+
+double CostModel::ItemsPerSecond(const Job& job,
+                                 absl::string_view media) const {
+  const absl::optional<double> published = published_.ItemsPerSecond(
+      job.scenario(), job.mode(), job.device(), job.transform(), job.library());
+  if (published.has_value() && *published > 0) return *published;
+  for (const DefaultThroughput& entry : policy_.cost().default_throughput()) {
+    if (entry.media() == media && entry.mode() == job.mode() &&
+        entry.device() == job.device()) {
+      return entry.items_per_s();
+    }
+  }
+  return kFallbackItemsPerSecond;
+}
+
+double CostModel::Seconds(const Job& job, absl::string_view media,
+                          const Execution& execution) const {
+  if (job.has_unsupported_reason()) return 0;
+  return Rounded(Estimate(job, media, execution));
+}
+
+double CostModel::Estimate(const Job& job, absl::string_view media,
+                           const Execution& execution) const {
+  const CostPolicy& cost = policy_.cost();
+  const double per_item_s = 1 / ItemsPerSecond(job, media);
+  const double items = ItemsOf(job, media);
+  const double preflight_s =
+      per_item_s * std::min<double>(items, execution.preflight_items());
+  if (per_item_s >= execution.slow_threshold_s() &&
+      !execution.disable_slow_skip()) {
+    return cost.job_overhead_s() + preflight_s;
+  }
+  const double run_s = std::max(execution.min_time(),
+                                cost.passes_per_run() * items * per_item_s);
+  return cost.job_overhead_s() + preflight_s + run_s * job.run_indexes_size();
+}
+
+bool AnswersForAllRuns(const std::string& status) {
+  return status == "early_stopped" || status == "unsupported";
+}
+
+bool IsDone(const std::string& status) {
+  return status == "ok" || AnswersForAllRuns(status);
+}
+
+absl::Status ExistingRuns::Read(const std::vector<std::string>& paths,
+                                const Complain& complain) {
+  Row row;
+  RecordReader reader(
+      [&](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record != "row") return absl::OkStatus();
+        RETURN_IF_ERROR(json.Read(&row));
+        Add(row);
+        return absl::OkStatus();
+      },
+      complain);
+  for (const std::string& path : paths) {
+    if (!IsFolder(path)) {
+      RETURN_IF_ERROR(reader.ReadFile(path));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                     ListFiles(path, ".jsonl", /*recursive=*/true));
+    for (const std::string& file : files) {
+      RETURN_IF_ERROR(reader.ReadFile(file));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void ExistingRuns::Add(const Row& row) {
+  if (!machine_profile_.empty() && row.machine_profile() != machine_profile_) {
+    return;
+  }
+  ++rows_;
+  Attempt& attempt = jobs_[row.job_id()][row.run_index()];
+  if (row.attempt() < attempt.number) return;
+  attempt = {row.attempt(), IsDone(row.status()),
+             AnswersForAllRuns(row.status())};
+}
+
+bool ExistingRuns::Done(const std::string& job_id, int32_t run_index) const {
+  const auto job = jobs_.find(job_id);
+  if (job == jobs_.end()) return false;
+  const auto run = job->second.find(run_index);
+  if (run != job->second.end()) return run->second.done;
+  return std::any_of(
+      job->second.begin(), job->second.end(),
+      [](const auto& other) { return other.second.answers_for_all; });
+}
+
 namespace {
 
 constexpr char kExploratory[] = "exploratory";

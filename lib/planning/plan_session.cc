@@ -13,16 +13,13 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
-#include "lib/config/field_checker.h"
 #include "lib/config/load.h"
 #include "lib/config/places.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/jobs.h"
-#include "lib/planning/quota_use.h"
 #include "lib/planning/resolve.h"
-#include "lib/planning/tasks.h"
 #include "lib/planning/waves.h"
 
 namespace feedrate {

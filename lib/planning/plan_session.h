@@ -15,8 +15,6 @@
 #include "lib/config/load.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/planning/cost.h"
-#include "lib/planning/existing_runs.h"
 #include "lib/planning/jobs.h"
 #include "lib/records/records.pb.h"
 

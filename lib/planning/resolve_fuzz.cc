@@ -15,7 +15,6 @@
 #include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/planning/cost.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/resolve.h"

@@ -1,4 +1,5 @@
-// The points of a sweep, one after the other.
+// The fields of a config that a sweep can vary, the settings of mixture jobs,
+// and the points of a sweep.
 #ifndef FEEDRATE_LIB_PLANNING_VARIANTS_H_
 #define FEEDRATE_LIB_PLANNING_VARIANTS_H_
 
@@ -7,9 +8,42 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "lib/config/run_config.pb.h"
 
 namespace feedrate {
+
+class FieldChecker;
+
+// Names of the axes that stand for a field, such as `workers`.
+std::vector<std::string> FieldAxes();
+
+// Path of the field behind the axis, such as `execution.workers`; "" when the
+// axis is a setting of the mode.
+std::string FieldOfAxis(absl::string_view axis);
+
+// Sets the field behind `axis`. Says what is wrong, without a place, when
+// `value` is not of the field's type. REQUIRES: FieldOfAxis(axis) is not "".
+absl::Status SetAxis(absl::string_view axis, const std::string& value,
+                     RunConfig* config);
+
+// The part of a run config that mode `mixture` has of its own.
+
+// Batches from which on a row is no mere indication.
+inline constexpr int kMixtureSteps = 160;
+inline constexpr int kMixtureWarmup = 8;
+
+// Fills in the defaults and checks what is there; in modes other than `mixture`
+// there must be nothing.
+absl::Status ResolveMixture(const FieldChecker& check, absl::string_view mode,
+                            int default_frame_size, RunConfig* config);
+
+// Settings of a job for it, all of them: what a mixture does when a field is
+// left out is part of the work, and of its id.
+std::map<std::string, std::string> MixtureSettings(const MixtureConfig& config);
+
+// The points of a sweep, one after the other.
 
 // One point: single-valued fields of the config, and the settings that the
 // axes without a field stand for.

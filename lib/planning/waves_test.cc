@@ -14,7 +14,6 @@
 #include "gtest/gtest.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/planning/tasks.h"
 #include "lib/planning/testing.h"
 #include "lib/records/records.pb.h"
 

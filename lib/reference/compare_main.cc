@@ -21,7 +21,6 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/reference/check_output.h"
 #include "lib/reference/compare.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/planning/existing_runs.h"
+#include "lib/planning/jobs.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -12,7 +12,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/config/text_proto.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/records.pb.h"

@@ -17,7 +17,6 @@
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/planning/cost.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
 #include "lib/records/record_io.h"

@@ -9,7 +9,6 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/transform_set.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/gpu_settings.h"

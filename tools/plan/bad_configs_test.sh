@@ -1,7 +1,8 @@
 #!/bin/bash
 # Broken configs, quotas and catalogues: each is exit 1, nothing on standard
 # output, and one line on standard error with the file, the place in it and
-# what is wrong. What that line holds is the first line of each file.
+# what is wrong. What that line holds is the first line of each case; see
+# testdata/bad_inputs/BUILD.
 set -uo pipefail
 
 readonly PLAN=tools/plan/plan
@@ -12,6 +13,26 @@ count=0
 fail() {
   echo "FAIL: $*" >&2
   failures=$((failures + 1))
+}
+
+# Writes each case of a table as a file of its own.
+split_cases() { # table folder
+  local line name form file="" line_break
+  mkdir -p "$2"
+  while IFS= read -r line; do
+    if [[ "$line" == "=== "* ]]; then
+      read -r _ name form <<<"$line"
+      file="$2/$name"
+      [[ ! -e "$file" ]] || fail "$1: $name is there twice"
+      : >"$file"
+      line_break=""
+    elif [[ "$form" == escaped ]]; then
+      printf '%b' "$line_break$line" >>"$file"
+      line_break='\n'
+    else
+      printf '%s\n' "$line" >>"$file"
+    fi
+  done <"$1"
 }
 
 # Sets `expected` and `flags` from the head of a file.
@@ -44,13 +65,17 @@ expect_error() {
     fail "$file: got '${lines[0]-}', expected 'plan: $place$expected…'"
 }
 
-for file in testdata/bad_configs/*.textproto; do
+for kind in configs quotas catalogues; do
+  split_cases "testdata/bad_inputs/$kind.cases" "$TEST_TMPDIR/bad_$kind"
+done
+
+for file in "$TEST_TMPDIR"/bad_configs/*; do
   expect_error "$file" "$file" --configs=configs --config="$file"
 done
 configs=$count
-[[ $configs -ge 60 ]] || fail "only $configs broken configs"
+[[ $configs -ge 171 ]] || fail "only $configs broken configs"
 
-for file in testdata/bad_quotas/*.textproto; do
+for file in "$TEST_TMPDIR"/bad_quotas/*; do
   expect_error "$file" "$file" --configs=configs --config="$GOOD" \
     --emit=waves --quota="$file"
 done
@@ -59,7 +84,7 @@ done
 folder="$TEST_TMPDIR/configs"
 cp -rL configs "$folder"
 chmod -R u+w "$folder"
-for file in testdata/bad_catalogues/*.*; do
+for file in "$TEST_TMPDIR"/bad_catalogues/*; do
   name="$(basename "$file")"
   case "$name" in
     matrix_*) target=matrix.textproto ;;
@@ -80,6 +105,7 @@ done
 "$PLAN" --configs="$folder" --config="$GOOD" >/dev/null ||
   fail "the copy of configs/ does not plan"
 
+[[ $count -ge 219 ]] || fail "only $count broken files"
 echo "$count broken files, $configs of them configs"
 ((failures == 0)) || {
   echo "$failures failures" >&2

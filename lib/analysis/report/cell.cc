@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/text.h"
-#include "lib/planning/existing_runs.h"
+#include "lib/planning/jobs.h"
 #include "lib/records/records.pb.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"

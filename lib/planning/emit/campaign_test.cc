@@ -1,6 +1,7 @@
 #include "lib/planning/emit/campaign.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
@@ -8,11 +9,101 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/planning/emit/slurm_arrays.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/config/policy.pb.h"
+#include "lib/planning/emit/emit.h"
+#include "lib/planning/emit/gce.h"
 #include "lib/planning/plan_session.h"
+#include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {
+
+Job JobOf(const std::string& transform, double cost_s) {
+  Job job;
+  job.set_transform(transform);
+  job.set_cost_s(cost_s);
+  job.set_hardware_class("cpu");
+  return job;
+}
+
+std::vector<Chunk> Cut(const std::vector<Job>& jobs, double task_s) {
+  ChunkCutter cutter;
+  for (const Job& job : jobs) {
+    Needs needs;
+    needs.gpus = job.hardware_class() == "cpu" ? 0 : 1;
+    cutter.Add(job, needs);
+  }
+  return cutter.Cut(task_s);
+}
+
+TEST(ChunksTest, EveryJobIsInOneChunkInOrder) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 500; ++i) {
+    jobs.push_back(JobOf("t" + std::to_string(i / 3), 1 + i % 7));
+  }
+  int64_t next = 0;
+  for (const Chunk& chunk : Cut(jobs, 60)) {
+    EXPECT_EQ(chunk.first_job, next);
+    // Three libraries of a transform stay together.
+    EXPECT_TRUE(chunk.jobs % 3 == 0 || next + chunk.jobs == 500);
+    next += chunk.jobs;
+  }
+  EXPECT_EQ(next, 500);
+}
+
+TEST(ChunksTest, ChunksCostAboutTheSame) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 1000; ++i) {
+    jobs.push_back(JobOf("t" + std::to_string(i), 1 + i % 10));
+  }
+  const std::vector<Chunk> chunks = Cut(jobs, 110);
+  ASSERT_EQ(chunks.size(), 50u);  // 5500 s in all.
+  for (const Chunk& chunk : chunks) EXPECT_NEAR(chunk.cost_s, 110, 10);
+}
+
+TEST(ChunksTest, LongTransformIsAloneAndNothingIsLostAroundIt) {
+  const std::vector<Chunk> chunks =
+      Cut({JobOf("a", 1), JobOf("b", 1000), JobOf("c", 1)}, 100);
+  int64_t jobs = 0;
+  for (const Chunk& chunk : chunks) jobs += chunk.jobs;
+  EXPECT_EQ(jobs, 3);
+}
+
+TEST(ChunksTest, NothingButUnsupportedJobsIsOneChunk) {
+  EXPECT_EQ(Cut({JobOf("a", 0), JobOf("b", 0)}, 100).size(), 1u);
+  EXPECT_TRUE(Cut({}, 100).empty());
+}
+
+TEST(ChunksTest, KindsOfMachinesAreNeverMixed) {
+  std::vector<Job> jobs = {JobOf("a", 1), JobOf("a", 1), JobOf("b", 1)};
+  jobs[1].set_hardware_class("host_cpu");
+  const std::vector<Chunk> chunks = Cut(jobs, 100);
+  ASSERT_EQ(chunks.size(), 3u);
+  EXPECT_EQ(chunks[1].needs.gpus, 1);
+  EXPECT_EQ(chunks[2].needs.gpus, 0);
+}
+
+TEST(NeedsTest, ComeFromTheJob) {
+  CampaignPolicy policy;
+  policy.set_base_memory_bytes(1000);
+  policy.set_channel_bytes(10);
+  policy.set_bytes_per_byte(2);
+  Scenario scenario;
+  scenario.set_channels(3);
+  Job job = JobOf("a", 1);
+  job.set_num_items(5);
+  EXPECT_EQ(NeedsOf(job, scenario, policy).cpus, 2);
+  EXPECT_EQ(NeedsOf(job, scenario, policy).memory_bytes, 1000 + 5 * 3 * 20);
+  job.set_workers(8);
+  job.set_batch_size(4);
+  job.set_scope("decode_dataloader_augment");
+  EXPECT_EQ(NeedsOf(job, scenario, policy).cpus, 9);
+  EXPECT_EQ(NeedsOf(job, scenario, policy).memory_bytes,
+            1000 + 4 * 8 * 2 * 3 * 20);
+  job.set_hardware_class("gpu");
+  EXPECT_EQ(NeedsOf(job, scenario, policy).gpus, 1);
+}
 
 class CampaignTest : public testing::Test {
  protected:
@@ -124,6 +215,99 @@ TEST_F(CampaignTest, BatchScriptAsksForWhatTheJobsNeed) {
 TEST(SlurmTimeTest, RoundsUp) {
   EXPECT_EQ(SlurmTime(0.5), "0-00:00:01");
   EXPECT_EQ(SlurmTime(3 * 86400 + 2 * 3600 + 61), "3-02:01:01");
+}
+
+// What bash makes of a command, without its last newline.
+std::string OutputOf(const std::string& script) {
+  const std::string command = "bash -c " + ShellQuote(script);
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string output;
+  for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += char(c);
+  EXPECT_EQ(pclose(pipe), 0);
+  return output;
+}
+
+const char* const kHostile[] = {"",
+                                "plain",
+                                "two words",
+                                "it's",
+                                "$HOME `id` $(id) \\ \"quoted\"",
+                                "a\nb\tc",
+                                "*?[a-z]{x,y}~!#&|;<>()",
+                                "-n",
+                                "größe",
+                                "'''",
+                                "\\'"};
+
+TEST(ShellQuoteTest, PlainWordsStayAsTheyAre) {
+  EXPECT_EQ(ShellQuote("gs://bucket/a_b-1.tar"), "gs://bucket/a_b-1.tar");
+  EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
+}
+
+TEST(ShellQuoteTest, ShellReadsBackEveryWord) {
+  for (const char* const text : kHostile) {
+    EXPECT_EQ(OutputOf("printf %s. " + ShellQuote(text)),
+              std::string(text) + ".")
+        << text;
+  }
+}
+
+TEST(ShellSettingsTest, ShellReadsBackValuesAndLists) {
+  for (const char* const text : kHostile) {
+    ShellSettings settings;
+    settings.Comment("what a stranger typed");
+    settings.Set("VALUE", text);
+    settings.SetList("LIST", {text, "second", text});
+    EXPECT_EQ(OutputOf(settings.text() +
+                       "printf '%s|%s|%s' \"${#LIST[@]}\" \"$VALUE\" "
+                       "\"${LIST[2]}\""),
+              "3|" + std::string(text) + "|" + text);
+  }
+}
+
+CloudRun SomeRun() {
+  CloudRun run;
+  run.bucket = "gs://bucket";
+  run.campaign_id = "feedrate-0123456789ab";
+  run.task = "w01-cpu-00001";
+  run.machine_type = "c4-standard-16";
+  run.archive = "imagenet/val.tar";
+  run.bundle_sha256 = std::string(64, 'b');
+  run.env_key = std::string(64, 'e');
+  run.image_family = "ubuntu-2404-lts-amd64";
+  return run;
+}
+
+TEST(CloudPathsTest, FollowThePublicPattern) {
+  const CloudPaths paths = PathsOfRun(SomeRun());
+  ASSERT_EQ(paths.run_id.size(), 32u);
+  EXPECT_EQ(paths.run_id.find_first_not_of("0123456789abcdef"),
+            std::string::npos);
+  EXPECT_EQ(paths.folder,
+            "gs://bucket/augmentation-results/" + paths.run_id + "/");
+  EXPECT_EQ(paths.instance,
+            "benchmark-c4-standard-16-" + paths.run_id.substr(0, 12));
+  EXPECT_EQ(paths.rows, paths.folder + "results/w01-cpu-00001.jsonl");
+  EXPECT_EQ(paths.exit_code, paths.folder + "exit_code.txt");
+  EXPECT_EQ(paths.done, paths.folder + "DONE");
+  EXPECT_EQ(paths.archive, "gs://bucket/imagenet/val.tar");
+  EXPECT_EQ(paths.env_cache,
+            "gs://bucket/augmentation-cache/"
+            "venvs-ubuntu-2404-lts-amd64-eeeeeeeeeeeeeeee.tar.gz");
+}
+
+TEST(CloudPathsTest, SameRunHasTheSameNames) {
+  EXPECT_EQ(PathsOfRun(SomeRun()).folder, PathsOfRun(SomeRun()).folder);
+  CloudRun other = SomeRun();
+  other.task = "w01-cpu-00002";
+  EXPECT_NE(PathsOfRun(SomeRun()).folder, PathsOfRun(other).folder);
+  EXPECT_NE(PathsOfRun(SomeRun()).instance, PathsOfRun(other).instance);
+}
+
+TEST(CloudPathsTest, InstanceNamesAreShortEnough) {
+  CloudRun run = SomeRun();
+  run.machine_type = std::string(80, 'm');
+  EXPECT_LE(PathsOfRun(run).instance.size(), 63u);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 #include "lib/planning/emit/campaign.h"
 #include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
-#include "lib/planning/quota_use.h"
 #include "lib/planning/waves.h"
 #include "lib/records/records.pb.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "lib/planning/mixture_config.h"
+#include "lib/planning/variants.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/row_builder.h"
 #include "lib/worker/loader_message.h"

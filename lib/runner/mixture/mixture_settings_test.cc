@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/planning/mixture_config.h"
+#include "lib/planning/variants.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

@@ -1,0 +1,595 @@
+#include "lib/catalogue/check_catalogue.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/config/policy.pb.h"
+#include "lib/config/transforms.pb.h"
+
+namespace feedrate {
+
+// Never destroyed, so that no exit order can bite.
+const std::vector<std::string>& KnownModes() {
+  static const auto& words = *new std::vector<std::string>{
+      "micro", "pipeline", "decode", "mixture", "train"};
+  return words;
+}
+
+const std::vector<std::string>& KnownMedia() {
+  static const auto& words =
+      *new std::vector<std::string>{"image", "clip", "sample"};
+  return words;
+}
+
+const std::vector<std::string>& KnownDevices() {
+  static const auto& words = *new std::vector<std::string>{"cpu", "cuda"};
+  return words;
+}
+
+const std::vector<std::string>& KnownProfiles() {
+  static const auto& words = *new std::vector<std::string>{"paper", "matched"};
+  return words;
+}
+
+const std::vector<std::string>& KnownLabels() {
+  static const auto& words = *new std::vector<std::string>{
+      "memory_limited", "per_sample_loop", "exploratory", "indicative",  "cold",
+      "partly_cold",    "host_cpu",        "optional",    "cpu_fallback"};
+  return words;
+}
+
+const std::vector<std::string>& KnownSets() {
+  static const auto& words = *new std::vector<std::string>{"paper", "training"};
+  return words;
+}
+
+void Checker::Enter(absl::string_view field, int index,
+                    absl::string_view name) {
+  field_ = field;
+  index_ = index;
+  name_ = name;
+}
+
+void Checker::Present(absl::string_view field, absl::string_view value) {
+  if (value.empty()) Complain(absl::StrCat(field, " is missing"));
+}
+
+void Checker::OneOf(absl::string_view field, absl::string_view value,
+                    const std::vector<std::string>& known) {
+  if (value.empty()) return Complain(absl::StrCat(field, " is missing"));
+  if (std::find(known.begin(), known.end(), value) != known.end()) return;
+  Complain(absl::StrCat(field, " \"", value, "\" is unknown",
+                        DidYouMean(value, known)));
+}
+
+void Checker::That(bool good, absl::string_view problem) {
+  if (!good) Complain(problem);
+}
+
+void Checker::Complain(absl::string_view problem) {
+  if (!status_.ok()) return;
+  std::string place(file_);
+  if (!field_.empty()) {
+    absl::StrAppend(&place, ": ", field_, "[", index_, "]");
+    if (!name_.empty()) absl::StrAppend(&place, " (", name_, ")");
+  }
+  status_ = absl::InvalidArgumentError(absl::StrCat(place, ": ", problem));
+}
+
+namespace {
+
+using Names = std::vector<std::string>;
+using View = absl::string_view;
+
+absl::Status CheckMedia(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  absl::flat_hash_set<View> seen;
+  for (int i = 0; i < policy.media_size(); ++i) {
+    const MediaPolicy& m = policy.media(i);
+    check.Enter("media", i, m.media());
+    check.OneOf("media", m.media(), KnownMedia());
+    check.That(seen.insert(m.media()).second, "this media is there twice");
+    check.That(m.has_slow_skip(), "slow_skip is missing");
+    check.That(m.slow_threshold_s() > 0, "slow_threshold_s must be above 0");
+    check.That(m.preflight_items() >= 1, "preflight_items must be at least 1");
+    check.That(m.preflight_passes() >= 1,
+               "preflight_passes must be at least 1");
+    check.That(m.max_preflight_s() > 0, "max_preflight_s must be above 0");
+    check.Present("slow_marker", m.slow_marker());
+  }
+  check.Enter("", 0, "");
+  check.That(seen.contains("image") && seen.contains("clip"),
+             "media needs an entry each for image and clip");
+  return check.status();
+}
+
+absl::Status CheckThreads(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  absl::flat_hash_set<View> seen;
+  for (int i = 0; i < policy.threads_size(); ++i) {
+    const ThreadPolicy& t = policy.threads(i);
+    check.Enter("threads", i, t.name());
+    check.Present("name", t.name());
+    check.That(seen.insert(t.name()).second, "this name is taken");
+    check.That(t.modes_size() > 0, "no modes");
+    for (const std::string& mode : t.modes()) {
+      check.OneOf("mode", mode, KnownModes());
+    }
+  }
+  return check.status();
+}
+
+// The thread policies that `mode` may use.
+Names ThreadPoliciesOf(const Policy& policy, View mode) {
+  Names names;
+  for (const ThreadPolicy& t : policy.threads()) {
+    for (const std::string& m : t.modes()) {
+      if (m == mode) names.push_back(t.name());
+    }
+  }
+  return names;
+}
+
+absl::Status CheckModes(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  check.That(policy.modes_size() > 0, "no modes");
+  absl::flat_hash_set<std::pair<View, View>> seen;
+  for (int i = 0; i < policy.modes_size() && check.ok(); ++i) {
+    const ModePolicy& m = policy.modes(i);
+    const std::string name = absl::StrJoin({m.mode(), m.media()}, ", ");
+    check.Enter("modes", i, name);
+    check.OneOf("mode", m.mode(), KnownModes());
+    check.OneOf("media", m.media(), KnownMedia());
+    check.That(seen.insert({m.mode(), m.media()}).second,
+               "this mode and media are there twice");
+    check.That(m.default_num_items() >= 0,
+               "default_num_items must be at least 0");
+    check.That(m.default_batch_size() >= 0,
+               "default_batch_size must be at least 0");
+    check.Present("tool", m.tool());
+    check.OneOf("default_scope", m.default_scope(),
+                Names(m.scopes().begin(), m.scopes().end()));
+    check.OneOf("default_thread_policy", m.default_thread_policy(),
+                ThreadPoliciesOf(policy, m.mode()));
+    for (const MainBatchSize& b : m.main_batch_sizes()) {
+      check.Present("scenario of main_batch_sizes", b.scenario());
+      check.That(b.batch_size() >= 1, "batch_size must be at least 1");
+    }
+  }
+  return check.status();
+}
+
+absl::Status CheckCost(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  const CostPolicy& cost = policy.cost();
+  check.That(cost.has_job_overhead_s() && cost.job_overhead_s() >= 0,
+             "cost.job_overhead_s must be there and at least 0");
+  check.That(cost.passes_per_run() > 0, "cost.passes_per_run must be above 0");
+  absl::flat_hash_set<std::tuple<View, View, View>> seen;
+  for (int i = 0; i < cost.default_throughput_size() && check.ok(); ++i) {
+    const DefaultThroughput& d = cost.default_throughput(i);
+    const std::string name =
+        absl::StrJoin({d.media(), d.mode(), d.device()}, ", ");
+    check.Enter("cost.default_throughput", i, name);
+    check.OneOf("media", d.media(), KnownMedia());
+    check.OneOf("mode", d.mode(), KnownModes());
+    check.OneOf("device", d.device(), KnownDevices());
+    check.That(d.items_per_s() > 0, "items_per_s must be above 0");
+    check.That(seen.insert({d.media(), d.mode(), d.device()}).second,
+               "this entry is there twice");
+  }
+  return check.status();
+}
+
+absl::Status CheckCampaign(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  for (int i = 0; i < policy.timeouts_size(); ++i) {
+    const Timeout& t = policy.timeouts(i);
+    check.Enter("timeouts", i, t.step());
+    check.Present("step", t.step());
+    check.That(t.seconds() > 0, "seconds must be above 0");
+  }
+  for (int i = 0; i < policy.paper_order_size(); ++i) {
+    const PaperStep& p = policy.paper_order(i);
+    check.Enter("paper_order", i, p.scenario());
+    check.Present("scenario", p.scenario());
+    if (p.has_mode()) check.OneOf("mode", p.mode(), KnownModes());
+  }
+  for (int i = 0; i < policy.pinned_versions_size(); ++i) {
+    const PinnedVersion& v = policy.pinned_versions(i);
+    check.Enter("pinned_versions", i, v.package());
+    check.Present("package", v.package());
+    check.Present("version", v.version());
+  }
+  if (!policy.has_campaign()) return check.status();
+  const CampaignPolicy& c = policy.campaign();
+  check.That(c.task_s() > 0, "campaign.task_s must be above 0");
+  check.That(c.time_margin() >= 1, "campaign.time_margin must be at least 1");
+  check.That(c.task_setup_s() >= 0, "campaign.task_setup_s must be at least 0");
+  check.That(c.checkpoint_s() > 0, "campaign.checkpoint_s must be above 0");
+  check.That(c.array_limit() >= 1, "campaign.array_limit must be at least 1");
+  check.That(c.channel_bytes() > 0 && c.bytes_per_byte() > 0,
+             "campaign.channel_bytes and bytes_per_byte must be above 0");
+  return check.status();
+}
+
+absl::Status CheckRunsAndLoader(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  check.That(policy.runs().default_num_runs() >= 1,
+             "runs.default_num_runs must be at least 1");
+  check.That(policy.loader().default_workers() >= 0,
+             "loader.default_workers must be at least 0");
+  check.That(policy.loader().micro_workers() >= 0,
+             "loader.micro_workers must be at least 0");
+  check.That(policy.timing().min_time_s() >= 0,
+             "timing.min_time_s must be at least 0");
+  check.That(policy.timing().min_batches() >= 1,
+             "timing.min_batches must be at least 1");
+  return check.status();
+}
+
+absl::Status CheckCoverage(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  if (!policy.has_coverage()) return check.status();
+  const CoveragePolicy& coverage = policy.coverage();
+  check.That(coverage.copy_slack() >= 1,
+             "coverage.copy_slack must be at least 1");
+  check.That(coverage.pipeline_crop() >= 1,
+             "coverage.pipeline_crop must be at least 1");
+  check.That(coverage.limit_slack() >= 1,
+             "coverage.limit_slack must be at least 1");
+  check.That(coverage.video_over_image() > 0,
+             "coverage.video_over_image must be above 0");
+  check.That(coverage.identical_alone_rows() >= 0,
+             "coverage.identical_alone_rows must be at least 0");
+  return check.status();
+}
+
+absl::Status CheckMeasuring(const Policy& policy, const std::string& file) {
+  Checker check(file);
+  if (!policy.has_measuring()) return check.status();
+  const MeasuringPolicy& measuring = policy.measuring();
+  check.That(measuring.chunk_below_s() >= 0,
+             "measuring.chunk_below_s must be at least 0");
+  check.That(
+      measuring.max_clock_share() > 0 && measuring.max_clock_share() <= 1,
+      "measuring.max_clock_share must be above 0 and at most 1");
+  check.That(measuring.import_limit_s() > 0,
+             "measuring.import_limit_s must be above 0");
+  check.That(measuring.prepare_limit_s() > 0,
+             "measuring.prepare_limit_s must be above 0");
+  check.That(measuring.hang_s() > 0, "measuring.hang_s must be above 0");
+  check.That(measuring.contended_share() > 0 && measuring.noisy_share() > 0 &&
+                 measuring.others_share() > 0,
+             "measuring: contended_share, noisy_share and others_share must "
+             "be above 0");
+  check.That(measuring.multithreaded_cores() >= 1,
+             "measuring.multithreaded_cores must be at least 1");
+  check.That(measuring.throttled_clock() <= 1,
+             "measuring.throttled_clock must be at most 1");
+  check.That(measuring.max_attempts() >= 1,
+             "measuring.max_attempts must be at least 1");
+  check.That(measuring.repeat_budget() >= 0,
+             "measuring.repeat_budget must be at least 0");
+  check.That(measuring.compared_items() >= 1,
+             "measuring.compared_items must be at least 1");
+  const GpuMeasuringPolicy& gpu = measuring.gpu();
+  check.That(gpu.calls_per_sample() >= 1 && gpu.min_samples() >= 1,
+             "measuring.gpu: calls_per_sample and min_samples must be at least "
+             "1");
+  check.That(gpu.clock_within() > 0 && gpu.max_warm_up_s() > 0,
+             "measuring.gpu: clock_within and max_warm_up_s must be above 0");
+  check.That(gpu.slow_clock() > 0 && gpu.slow_clock() <= 1,
+             "measuring.gpu.slow_clock must be above 0 and at most 1");
+  return check.status();
+}
+
+}  // namespace
+
+absl::Status CheckPolicy(const Policy& policy, const std::string& file) {
+  RETURN_IF_ERROR(CheckMedia(policy, file));
+  RETURN_IF_ERROR(CheckThreads(policy, file));
+  RETURN_IF_ERROR(CheckModes(policy, file));
+  RETURN_IF_ERROR(CheckRunsAndLoader(policy, file));
+  RETURN_IF_ERROR(CheckCost(policy, file));
+  RETURN_IF_ERROR(CheckCoverage(policy, file));
+  RETURN_IF_ERROR(CheckMeasuring(policy, file));
+  return CheckCampaign(policy, file);
+}
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+template <typename Entries>
+Names NamesOf(const Entries& entries) {
+  Names names;
+  names.reserve(entries.size());
+  for (const auto& entry : entries) names.push_back(entry.name());
+  return names;
+}
+
+// What the parts of a matrix are checked against.
+struct Context {
+  Names scenarios;
+  Names libraries;
+  absl::flat_hash_map<absl::string_view, absl::string_view> media_of_scenario;
+  const Policy& policy;
+};
+
+// The scopes that the policy gives a mode. Empty: the policy lacks the mode.
+Names ScopesOf(const Policy& policy, absl::string_view mode,
+               absl::string_view media) {
+  for (const ModePolicy& m : policy.modes()) {
+    if (m.mode() == mode && m.media() == media) {
+      return Names(m.scopes().begin(), m.scopes().end());
+    }
+  }
+  return {};
+}
+
+absl::Status CheckScenarios(const Matrix& matrix, const Context& context,
+                            const std::string& file) {
+  Checker check(file);
+  check.That(matrix.scenarios_size() > 0, "no scenarios");
+  absl::flat_hash_set<absl::string_view> seen;
+  for (int i = 0; i < matrix.scenarios_size(); ++i) {
+    const Scenario& s = matrix.scenarios(i);
+    check.Enter("scenarios", i, s.name());
+    check.Present("name", s.name());
+    check.That(seen.insert(s.name()).second, "this name is taken");
+    check.Present("short_name", s.short_name());
+    check.OneOf("media", s.media(), KnownMedia());
+    check.That(s.channels() >= 1, "channels must be at least 1");
+    const bool clip = s.media() == "clip";
+    check.That(clip == (s.clip_length() > 0),
+               clip ? "clips need a clip_length of at least 1"
+                    : "images have no clip_length");
+    check.That(s.public_libraries_size() > 0, "no public_libraries");
+    for (const std::string& library : s.public_libraries()) {
+      check.OneOf("public library", library, context.libraries);
+    }
+  }
+  return check.status();
+}
+
+absl::Status CheckLibraries(const Matrix& matrix, const std::string& file) {
+  Checker check(file);
+  check.That(matrix.libraries_size() > 0, "no libraries");
+  absl::flat_hash_set<absl::string_view> seen;
+  for (int i = 0; i < matrix.libraries_size(); ++i) {
+    const Library& l = matrix.libraries(i);
+    check.Enter("libraries", i, l.name());
+    check.Present("name", l.name());
+    check.That(seen.insert(l.name()).second, "this name is taken");
+    check.OneOf("origin", l.origin(), {"public", "ours"});
+    if (l.has_transforms_of()) {
+      check.OneOf("transforms_of", l.transforms_of(),
+                  NamesOf(matrix.libraries()));
+    }
+    if (l.has_loader_source()) {
+      check.OneOf("loader_source", l.loader_source(), {"files", "shards"});
+    }
+  }
+  return check.status();
+}
+
+void CheckScopes(const Combination& c, const Context& context, Checker* check) {
+  check->That(c.scopes_size() > 0, "no scopes");
+  const auto media = context.media_of_scenario.find(c.scenario());
+  if (media == context.media_of_scenario.end()) return;
+  const Names known = ScopesOf(context.policy, c.mode(), media->second);
+  if (known.empty()) {
+    check->That(false, "the policy has no such mode for this media");
+    return;
+  }
+  for (const std::string& scope : c.scopes()) {
+    check->OneOf("scope", scope, known);
+  }
+}
+
+absl::Status CheckCombinations(const Matrix& matrix, const Context& context,
+                               const std::string& file) {
+  Checker check(file);
+  using View = absl::string_view;
+  absl::flat_hash_set<std::tuple<View, View, View, View, View>> seen;
+  for (int i = 0; i < matrix.combinations_size() && check.ok(); ++i) {
+    const Combination& c = matrix.combinations(i);
+    const std::string name =
+        absl::StrJoin({c.scenario(), c.library(), c.mode(), c.device()}, ", ");
+    check.Enter("combinations", i, name);
+    check.OneOf("scenario", c.scenario(), context.scenarios);
+    check.OneOf("library", c.library(), context.libraries);
+    check.OneOf("mode", c.mode(), KnownModes());
+    check.OneOf("device", c.device(), KnownDevices());
+    CheckScopes(c, context, &check);
+    for (const std::string& scope : c.scopes()) {
+      check.That(
+          seen.insert({c.scenario(), c.library(), c.mode(), c.device(), scope})
+              .second,
+          "another combination has one of its scopes");
+    }
+    check.That(c.status() != COMBINATION_STATUS_UNSPECIFIED,
+               "status is missing");
+    // Text may give a number, and protobuf takes any.
+    check.That(CombinationStatus_IsValid(c.status()), "status is unknown");
+    check.That(c.status() != REJECTED || !c.reason().empty(),
+               "REJECTED needs a reason");
+    check.That(c.status() != HOST_CPU || c.device() == "cuda",
+               "HOST_CPU is for device cuda");
+    for (const std::string& label : c.labels()) {
+      check.OneOf("label", label, KnownLabels());
+    }
+  }
+  return check.status();
+}
+
+absl::Status CheckCells(const Matrix& matrix, const Context& context,
+                        const std::string& file) {
+  Checker check(file);
+  for (int i = 0; i < matrix.exceptions_size() && check.ok(); ++i) {
+    const CellException& e = matrix.exceptions(i);
+    const std::string name = absl::StrCat(e.scenario(), ", ", e.library());
+    check.Enter("exceptions", i, name);
+    check.OneOf("scenario", e.scenario(), context.scenarios);
+    check.OneOf("library", e.library(), context.libraries);
+    if (e.has_mode()) check.OneOf("mode", e.mode(), KnownModes());
+    if (e.has_device()) check.OneOf("device", e.device(), KnownDevices());
+    check.That(e.transforms_size() > 0, "no transforms");
+    check.That(e.status() != CELL_STATUS_UNSPECIFIED, "status is missing");
+    check.That(CellStatus_IsValid(e.status()), "status is unknown");
+    check.Present("reason", e.reason());
+  }
+  return check.status();
+}
+
+}  // namespace
+
+absl::Status CheckMatrix(const Matrix& matrix, const Policy& policy,
+                         const std::string& file) {
+  Context context{
+      NamesOf(matrix.scenarios()), NamesOf(matrix.libraries()), {}, policy};
+  for (const Scenario& s : matrix.scenarios()) {
+    context.media_of_scenario[s.name()] = s.media();
+  }
+  RETURN_IF_ERROR(CheckLibraries(matrix, file));
+  RETURN_IF_ERROR(CheckScenarios(matrix, context, file));
+  RETURN_IF_ERROR(CheckCombinations(matrix, context, file));
+  return CheckCells(matrix, context, file);
+}
+
+absl::Status CheckExceptions(const Matrix& matrix, const Scenario& scenario,
+                             const TransformSet& set, const std::string& file) {
+  Checker check(file);
+  absl::flat_hash_set<absl::string_view> known;
+  for (const Transform& t : set.transforms()) known.insert(t.name());
+  for (int i = 0; i < matrix.exceptions_size() && check.ok(); ++i) {
+    const CellException& e = matrix.exceptions(i);
+    if (e.scenario() != scenario.name()) continue;
+    check.Enter("exceptions", i, e.library());
+    for (const std::string& transform : e.transforms()) {
+      if (known.contains(transform)) continue;
+      check.OneOf("transform", transform, NamesOf(set.transforms()));
+    }
+  }
+  return check.status();
+}
+
+namespace {
+
+using View = absl::string_view;
+
+std::vector<std::string> LibraryNames(const Matrix& matrix) {
+  std::vector<std::string> names;
+  for (const Library& l : matrix.libraries()) names.push_back(l.name());
+  return names;
+}
+
+template <typename Strings>
+void CheckParameters(View field, const Strings& params, Checker* check) {
+  std::vector<View> seen;
+  for (const std::string& param : params) {
+    const size_t equals = param.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      check->That(false, absl::StrCat(field, " \"", param,
+                                      "\" is not of the form NAME=VALUE"));
+      return;
+    }
+    if (absl::StrContains(param, '\n')) {
+      check->That(false, absl::StrCat(field, " has a line break"));
+    }
+    const View name = View(param).substr(0, equals);
+    for (View other : seen) {
+      if (other == name) {
+        check->That(false, absl::StrCat(field, " has \"", name, "\" twice"));
+      }
+    }
+    seen.push_back(name);
+  }
+}
+
+// The definition of a transform, or why it has none; lib/reference knows the
+// operations.
+void CheckReference(const Reference& reference, Checker* check) {
+  if (reference.has_unchecked()) {
+    check->Present("reference.unchecked", reference.unchecked());
+    check->That(!reference.has_op() && reference.params().empty(),
+                "reference has both unchecked and an op");
+    return;
+  }
+  check->Present("reference.op", reference.op());
+  check->That(reference.kind() != REFERENCE_KIND_UNSPECIFIED,
+              "reference has no kind");
+  CheckParameters("reference.params", reference.params(), check);
+  check->That(reference.max_abs_diff() >= 0 && reference.max_abs_diff() <= 255,
+              "reference.max_abs_diff is not in 0..255");
+  check->That(reference.min_psnr_db() >= 0 && reference.min_psnr_db() <= 100,
+              "reference.min_psnr_db is not in 0..100");
+}
+
+}  // namespace
+
+absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
+                             const Matrix& matrix, const std::string& file) {
+  Checker check(file);
+  if (set.scenario() != scenario.name()) {
+    check.That(false, absl::StrCat("scenario is \"", set.scenario(),
+                                   "\", but the matrix has this file for \"",
+                                   scenario.name(), "\""));
+  }
+  // A set may have a hundred thousand implementations: hashes, and text only
+  // for a complaint.
+  absl::flat_hash_set<View> libraries;
+  for (const Library& l : matrix.libraries()) libraries.insert(l.name());
+  absl::flat_hash_set<View> names;
+  absl::flat_hash_set<std::pair<View, View>> seen;
+  for (int i = 0; i < set.transforms_size() && check.ok(); ++i) {
+    const Transform& t = set.transforms(i);
+    check.Enter("transforms", i, t.name());
+    check.Present("name", t.name());
+    check.That(names.insert(t.name()).second, "this name is taken");
+    check.That(t.implementations_size() > 0, "no implementations");
+    if (t.has_set()) check.OneOf("set", t.set(), KnownSets());
+    if (t.has_batch_transform()) {
+      check.OneOf("batch_transform", t.batch_transform(), {"mixup", "cutmix"});
+    }
+    if (t.has_reference()) CheckReference(t.reference(), &check);
+    seen.clear();
+    for (int j = 0; j < t.implementations_size() && check.ok(); ++j) {
+      const Implementation& impl = t.implementations(j);
+      const std::string where = absl::StrCat(t.name(), ", ", impl.library());
+      check.Enter("transforms", i, where);
+      if (!libraries.contains(impl.library())) {
+        check.OneOf("library", impl.library(), LibraryNames(matrix));
+      }
+      check.That(seen.insert({impl.library(), impl.params_profile()}).second,
+                 "this library is there twice for one profile");
+      if (impl.has_params_profile()) {
+        check.OneOf("params_profile", impl.params_profile(), KnownProfiles());
+      }
+      check.Present("native_op", impl.native_op());
+      if (impl.has_unchecked()) check.Present("unchecked", impl.unchecked());
+      CheckParameters("params", impl.params(), &check);
+      CheckParameters("library_defaults", impl.library_defaults(), &check);
+      for (const std::string& mode : impl.modes()) {
+        check.OneOf("mode", mode, KnownModes());
+      }
+    }
+  }
+  return check.status();
+}
+
+}  // namespace feedrate
