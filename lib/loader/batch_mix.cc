@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 namespace {

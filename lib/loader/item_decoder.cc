@@ -7,8 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/image_file.h"
-#include "lib/media/jpeg.h"
-#include "lib/media/npy.h"
 
 namespace feedrate {
 namespace {

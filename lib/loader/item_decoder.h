@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/loader/pixels.h"
-#include "lib/media/image_info.h"
-#include "lib/media/jpeg_region.h"
+#include "lib/media/image.h"
+#include "lib/media/jpeg/region.h"
 
 namespace feedrate {
 

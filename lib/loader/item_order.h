@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 

@@ -9,12 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/random.h"
-#include "lib/adapters/worker/resized_window.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/files.h"
-#include "lib/media/image_info.h"
-#include "lib/media/jpeg_region_options.h"
-#include "lib/media/jpeg_region_turbo.h"
+#include "lib/media/image.h"
+#include "lib/media/jpeg/region.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {

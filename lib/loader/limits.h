@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/resized_window.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
-#include "lib/media/jpeg_test_files.h"
+#include "lib/media/jpeg/test_files.h"
 
 namespace feedrate {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/loader/epoch.h"
 #include "lib/loader/file_source.h"
 #include "lib/loader/loader.h"

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/media/corpus_format.h"
+#include "lib/media/corpus.h"
 #include "lib/media/image.h"
 
 namespace feedrate {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/opencv/crop_plan.h"
+#include "lib/adapters/opencv/crop.h"
 #include "lib/adapters/opencv/op.h"
 #include "lib/loader/item_decoder.h"
 #include "lib/loader/normalise.h"

@@ -8,9 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/media/corpus_writer.h"
-#include "lib/media/fits_memory.h"
-#include "lib/media/half.h"
+#include "lib/media/corpus.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {

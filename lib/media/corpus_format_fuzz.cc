@@ -1,20 +1,20 @@
-// A corpus that passes the check can be read wherever it points.
+// A corpus that passes the check can be read at every offset in it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "lib/media/corpus_format.h"
+#include "lib/media/corpus.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using feedrate::CorpusHeader;
   using feedrate::CorpusItem;
-  // As aligned as a map would be.
+  // Aligned like a map.
   std::vector<uint64_t> aligned(size / 8 + 1);
   if (size > 0) std::memcpy(aligned.data(), data, size);
   const auto* begin = reinterpret_cast<const uint8_t*>(aligned.data());
-  // The length is in the header and seldom survives a mutation.
+  // The length is in the header and rarely survives a mutation.
   if (size >= sizeof(CorpusHeader) && data[size - 1] % 2 == 0) {
     const uint64_t length = size;
     std::memcpy(reinterpret_cast<uint8_t*>(aligned.data()) +

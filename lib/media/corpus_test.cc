@@ -6,20 +6,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "lib/media/corpus_format.h"
-#include "lib/media/corpus_writer.h"
+#include "lib/media/convert_corpus.h"
+#include "lib/media/parallel.h"
 
 namespace feedrate {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Three items, of which item i is filled with i + 1.
+// Three items; item i is filled with i + 1.
 Corpus MakeCorpus(const std::vector<bool>& keep = {true, true, true}) {
   CorpusWriter writer =
       CorpusWriter::Create(DType::kUint8, Layout::kHwc).value();
@@ -177,6 +179,176 @@ TEST(HostileCorpusTest, TooShortIsRefused) {
        {size_t{0}, size_t{1}, size_t{63}, size_t{64}, bytes.size() - 1}) {
     EXPECT_FALSE(Corpus::Map(Sealed(bytes.substr(0, length))).ok());
   }
+}
+
+constexpr int64_t kChunk = PagePopulator::kChunk;
+constexpr int64_t kSize = 8 * kChunk + 12345;
+
+// A map of a memory file of kSize bytes at a multiple of kChunk.
+class PagePopulatorTest : public ::testing::Test {
+ protected:
+  PagePopulatorTest() : fd_(memfd_create("test", MFD_CLOEXEC)) {
+    EXPECT_EQ(ftruncate(fd_, kSize), 0);
+    void* room = mmap(nullptr, kSize + kChunk, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const auto place =
+        (reinterpret_cast<uintptr_t>(room) + kChunk - 1) / kChunk * kChunk;
+    map_ = static_cast<char*>(mmap(reinterpret_cast<void*>(place), kSize,
+                                   PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_FIXED, fd_, 0));
+  }
+  ~PagePopulatorTest() override { close(fd_); }
+
+  int fd_;
+  char* map_;
+};
+
+TEST_F(PagePopulatorTest, ChangesNothingThatIsThere) {
+  for (int64_t i = 0; i < kSize; i += 4096)
+    map_[i] = static_cast<char>(i >> 12);
+  PagePopulator populator;
+  populator.Populate(map_, kSize, 0, kSize);
+  for (int64_t i = 0; i < kSize; i += 4096) {
+    ASSERT_EQ(map_[i], static_cast<char>(i >> 12));
+    ASSERT_EQ(map_[i + 1], 0);
+  }
+}
+
+TEST_F(PagePopulatorTest, ThreadsMayWriteWhileOthersPopulate) {
+  PagePopulator populator;
+  constexpr int64_t kItem = 700000;
+  const int64_t items = kSize / kItem;
+  ParallelFor(items, 4, [&](int64_t i) {
+    populator.Populate(map_, kSize, i * kItem, (i + 1) * kItem);
+    for (int64_t b = i * kItem; b < (i + 1) * kItem; ++b) {
+      map_[b] = static_cast<char>(i + 1);
+    }
+  });
+  for (int64_t b = 0; b < items * kItem; ++b) {
+    ASSERT_EQ(map_[b], static_cast<char>(b / kItem + 1));
+  }
+}
+
+constexpr int64_t kMiB = 1 << 20;
+
+TEST(FitsMemoryTest, NamesTheMostThatFits) {
+  const std::vector<int64_t> sizes = {100 * kMiB, 20 * kMiB, 30 * kMiB};
+  EXPECT_TRUE(CheckFitsMemory("d", sizes, kSpareMemory + 150 * kMiB).ok());
+  const absl::Status tight =
+      CheckFitsMemory("d", sizes, kSpareMemory + 150 * kMiB - 1);
+  EXPECT_EQ(tight.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(tight.message()),
+              HasSubstr("d: 3 decoded items take 150 MiB of memory and 214 MiB "
+                        "are available; num_items=2 is the most that fits"));
+}
+
+TEST(FitsMemoryTest, SaysWhenNothingFits) {
+  EXPECT_THAT(std::string(CheckFitsMemory("d", {1}, 0).message()),
+              HasSubstr("not even one"));
+  EXPECT_TRUE(CheckFitsMemory("d", {}, kSpareMemory).ok());
+}
+
+TEST(FitsMemoryTest, ThisMachineHasMemory) { EXPECT_GT(MemoryToUse(), kMiB); }
+
+// Images of odd sizes and one clip, filled with numbers.
+Corpus Source() {
+  CorpusWriter writer =
+      CorpusWriter::Create(DType::kUint8, Layout::kHwc).value();
+  EXPECT_TRUE(
+      writer.AddRoom({{1, 5, 7, 3}, {1, 33, 41, 3}, {2, 3, 4, 3}}).ok());
+  for (int64_t i = 0; i < writer.size(); ++i) {
+    auto* bytes = static_cast<uint8_t*>(writer.data(i));
+    for (int64_t j = 0; j < writer.item(i).bytes; ++j) {
+      bytes[j] = static_cast<uint8_t>(j * 37 + i);
+    }
+  }
+  return std::move(writer).Finish().value();
+}
+
+double ValueAt(const Corpus& corpus, int64_t i, int64_t place) {
+  const void* data = corpus.item(i).data;
+  switch (corpus.dtype()) {
+    case DType::kUint8:
+      return static_cast<const uint8_t*>(data)[place];
+    case DType::kFloat32:
+      return static_cast<const float*>(data)[place];
+    case DType::kFloat16:
+      break;
+  }
+  const uint16_t half = static_cast<const uint16_t*>(data)[place];
+  return std::ldexp(1.0 + (half & 1023) / 1024.0, (half >> 10) - 15);
+}
+
+// Computes one value at a time, by the definition.
+void ExpectConverted(const Corpus& from, const Corpus& to) {
+  ASSERT_EQ(to.size(), from.size());
+  for (int64_t i = 0; i < from.size(); ++i) {
+    const ItemView in = from.item(i);
+    const ItemView out = to.item(i);
+    ASSERT_EQ(out.height, in.height);
+    ASSERT_EQ(out.width, in.width);
+    ASSERT_EQ(out.frames, in.frames);
+    const int64_t pixels = int64_t{in.height} * in.width;
+    for (int64_t p = 0; p < in.frames * pixels; ++p) {
+      for (int c = 0; c < out.channels; ++c) {
+        const int64_t place =
+            to.layout() == Layout::kHwc
+                ? p * out.channels + c
+                : (p / pixels * out.channels + c) * pixels + p % pixels;
+        const int value = static_cast<const uint8_t*>(
+            in.data)[p * in.channels + c % in.channels];
+        if (to.dtype() == DType::kUint8) {
+          ASSERT_EQ(ValueAt(to, i, place), value);
+        } else if (to.dtype() == DType::kFloat32) {
+          ASSERT_EQ(ValueAt(to, i, place), static_cast<float>(value / 255.0));
+        } else if (value > 0) {
+          ASSERT_NEAR(ValueAt(to, i, place), value / 255.0,
+                      value / 255.0 / 2048);
+        }
+      }
+    }
+  }
+}
+
+TEST(ConvertCorpusTest, EveryFormIsByTheDefinition) {
+  const Corpus source = Source();
+  for (DType dtype : {DType::kUint8, DType::kFloat16, DType::kFloat32}) {
+    for (Layout layout : {Layout::kHwc, Layout::kChw}) {
+      for (int channels : {3, 9, 6}) {
+        const Corpus converted =
+            ConvertCorpus(source, {dtype, layout, channels}, 2).value();
+        EXPECT_EQ(converted.dtype(), dtype);
+        EXPECT_EQ(converted.layout(), layout);
+        EXPECT_EQ(converted.item(0).channels, channels);
+        ExpectConverted(source, converted);
+      }
+    }
+  }
+}
+
+TEST(ConvertCorpusTest, ZeroChannelsKeepsTheirNumber) {
+  const Corpus source = Source();
+  EXPECT_EQ(ConvertCorpus(source, {}, 1).value().item(0).channels, 3);
+}
+
+TEST(ConvertCorpusTest, RefusesWhatItCannotDo) {
+  const Corpus source = Source();
+  EXPECT_THAT(
+      std::string(ConvertCorpus(source, {DType::kUint8, Layout::kHwc, 4}, 1)
+                      .status()
+                      .message()),
+      HasSubstr("cannot be repeated to 4"));
+  const Corpus planes =
+      ConvertCorpus(source, {DType::kUint8, Layout::kChw, 3}, 1).value();
+  EXPECT_FALSE(ConvertCorpus(planes, {}, 1).ok());
+}
+
+TEST(HalfTest, IsTheNearest) {
+  EXPECT_EQ(HalfOf255th(0), 0);
+  EXPECT_EQ(HalfOf255th(255), 0x3c00);  // 1
+  EXPECT_EQ(HalfOf255th(51), 0x3266);   // 0.2
+  EXPECT_EQ(HalfOf255th(1), 0x1c04);    // 0.003922
+  EXPECT_EQ(HalfOf255th(128), 0x3804);  // 0.50196
 }
 
 }  // namespace

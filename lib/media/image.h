@@ -1,5 +1,5 @@
-// Decoded images of 8 bits a channel: rows from top to bottom, the channels of
-// a pixel side by side (HWC), without gaps.
+// Decoded images with 8 bits per channel: rows from top to bottom, the channels
+// of a pixel side by side (HWC), without gaps.
 #ifndef FEEDRATE_LIB_MEDIA_IMAGE_H_
 #define FEEDRATE_LIB_MEDIA_IMAGE_H_
 
@@ -10,7 +10,7 @@
 
 namespace feedrate {
 
-// An image in somebody else's memory.
+// An image in memory that it does not own.
 struct ImageView {
   const uint8_t* data = nullptr;
   int height = 0;
@@ -25,7 +25,7 @@ struct ImageView {
   }
 };
 
-// An image that owns its memory. All zeros at first.
+// An image that owns its memory, initially all zeros.
 class Image {
  public:
   Image() = default;
@@ -58,6 +58,18 @@ class Image {
   int height_ = 0;
   int width_ = 0;
   int channels_ = 0;
+};
+
+// Larger images are rejected: no photograph has 800 MB when decoded, but a file
+// of a few bytes may claim it.
+inline constexpr int64_t kMostPixels = int64_t{1} << 28;
+
+struct ImageInfo {
+  int height = 0;
+  int width = 0;
+  // Channels as stored: 1 gray, 2 gray with transparency, 3 color, 4 color with
+  // transparency or, in a JPEG, CMYK.
+  int channels = 0;
 };
 
 }  // namespace feedrate

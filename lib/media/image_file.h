@@ -1,31 +1,92 @@
-// Encoded images of any kind that feedrate reads: JPEG and PNG, told apart by
-// their first bytes.
+// Encoded images: JPEG (libjpeg-turbo) and PNG (libpng), told apart by their
+// first bytes, and numpy arrays.
 #ifndef FEEDRATE_LIB_MEDIA_IMAGE_FILE_H_
 #define FEEDRATE_LIB_MEDIA_IMAGE_FILE_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/image.h"
-#include "lib/media/image_info.h"
 
 namespace feedrate {
 
 // Size and channels of the image that begins with `bytes`, if feedrate can
-// decode it to RGB. OutOfRange when more bytes are needed to tell. Otherwise
-// InvalidArgument with a reason for people: another format, no colour, CMYK,
-// too large.
+// decode it to RGB. OutOfRange when more bytes are needed. Otherwise
+// InvalidArgument with a readable reason: another format, gray, CMYK, too
+// large.
 absl::StatusOr<ImageInfo> ReadImageHeader(absl::string_view bytes);
 
 // Writes `height` x `width` x 3 bytes, the sizes that ReadImageHeader gave, to
-// `rgb`. See jpeg.h and png.h for what is refused. Thread-safe.
+// `rgb`. See DecodeJpeg and DecodePng for what is rejected. Thread-safe.
 absl::Status DecodeImageInto(absl::string_view bytes, int height, int width,
                              uint8_t* rgb);
 
-// The same in memory of its own.
+// The same, into a new image.
 absl::StatusOr<Image> DecodeImage(absl::string_view bytes);
+
+// True when `bytes` start like a PNG.
+bool IsPng(absl::string_view bytes);
+
+// The first 33 bytes of a file are enough. OutOfRange with fewer;
+// InvalidArgument when it is not a PNG.
+absl::StatusOr<ImageInfo> ReadPngHeader(absl::string_view bytes);
+
+// Writes RGB of `height` x `width` x 3 bytes to `rgb`. Palettes become colors,
+// 16 bits become the upper 8, transparency is dropped, and no gamma or color
+// profile is applied. InvalidArgument for an image of another size, a gray one,
+// and one that is damaged or truncated. On failure `rgb` may have been written
+// to.
+absl::Status DecodePng(absl::string_view bytes, int height, int width,
+                       uint8_t* rgb);
+
+// An array as numpy.save writes it: version 1, little-endian, C order, of bytes
+// or float32. A view: `data` lies in the file's bytes.
+struct NpyView {
+  // `uint8` or `float32`.
+  std::string dtype;
+  std::vector<int> shape;
+  absl::string_view data;
+};
+
+// True when `bytes` start like an array.
+bool IsNpy(absl::string_view bytes);
+
+// InvalidArgument says what is not understood.
+absl::StatusOr<NpyView> ViewNpy(absl::string_view file);
+
+// JPEG uses the accurate integer transform, so that decoder and encoder give
+// the same bytes on every machine.
+
+// True when `bytes` start like a JPEG.
+bool IsJpeg(absl::string_view bytes);
+
+// OutOfRange when `bytes` end before the size of the image is known, as the
+// beginning of a file may; InvalidArgument when it is not a JPEG.
+absl::StatusOr<ImageInfo> ReadJpegHeader(absl::string_view bytes);
+
+// Writes RGB of `height` x `width` x 3 bytes to `rgb`. InvalidArgument for an
+// image of another size, with other than three channels, or one that is damaged
+// or truncated: the output of a lenient decoder would differ between machines.
+// An EXIF orientation is not applied. On failure `rgb` may have been written
+// to.
+absl::Status DecodeJpeg(absl::string_view bytes, int height, int width,
+                        uint8_t* rgb);
+
+enum class Subsampling { k444, k422, k420 };
+
+struct JpegOptions {
+  int quality = 95;  // 1 to 100, as libjpeg counts.
+  Subsampling subsampling = Subsampling::k420;
+};
+
+// Encodes a baseline JPEG with the standard Huffman tables. REQUIRES: 3
+// channels and sides of at most 65,500.
+absl::StatusOr<std::string> EncodeJpeg(const ImageView& image,
+                                       const JpegOptions& options);
 
 }  // namespace feedrate
 

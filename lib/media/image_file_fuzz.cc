@@ -1,5 +1,5 @@
-// Whatever the bytes, decoding ends, stays in its memory, and gives an image of
-// the size that the header promised or a reason.
+// For any bytes, decoding ends, stays within its memory, and gives an image of
+// the size in the header, or a reason.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (info.status().message().empty()) std::abort();
     return 0;
   }
-  // Large ones are slow and no different.
+  // Large images are slow and add nothing.
   if (int64_t{info->height} * info->width > 1 << 16) return 0;
   const absl::StatusOr<feedrate::Image> image = feedrate::DecodeImage(bytes);
   if (!image.ok()) {

@@ -1,11 +1,11 @@
-// How much of libjpeg-turbo's own speed is left when a data set is loaded.
+// Speed of loading a data set, relative to libjpeg-turbo alone.
 //
 //   bazel run //lib/media:load_benchmark -- [IMAGES [PAIRS [THREADS]]]
 //
 // In each pair, in alternating order: LoadImages on a folder of synthetic JPEGs
 // (reads files, hashes them, decodes into fresh shared memory, seals it), and
 // the same files, already in memory, decoded by plain libjpeg calls into one
-// buffer a thread. The ratio of their speeds is printed with the 95% interval
+// buffer per thread. The ratio of their speeds is printed with the 95% interval
 // of its median. The files are in the page cache.
 #include <algorithm>
 #include <chrono>
@@ -59,8 +59,8 @@ void PlainDecode(const std::string& bytes, std::vector<uint8_t>* out) {
   jpeg_destroy_decompress(&cinfo);
 }
 
-// Of a side of a pair. CPU time is what the work costs; wall time also holds
-// the waiting and what other processes took.
+// Times of one side of a pair. CPU time is the cost of the work; wall time also
+// includes waiting and other processes.
 struct Times {
   double wall_s = 0;
   double cpu_s = 0;
@@ -123,7 +123,7 @@ std::vector<std::string> MakeFiles(const std::string& folder, int64_t images) {
   return files;
 }
 
-// Middle of sorted values, and the ranks between which the true median lies
+// The median of sorted values, and the ranks between which the true median lies
 // with 95% confidence.
 void PrintMedian(const char* name, std::vector<double> values) {
   std::sort(values.begin(), values.end());

@@ -15,15 +15,18 @@ namespace feedrate {
 struct LoadRequest {
   // A folder, or `synthetic:KIND,n=N,seed=S` (see synthetic.h).
   std::string dataset;
-  // Images to load: the first ones by sorted path that can be decoded. 0: all.
+  // Number of images to load: the first ones by sorted path that can be
+  // decoded. 0 loads all.
   int64_t num_items = 0;
-  // Files to look at, such as {".jpg", ".jpeg"}; none: every file.
+  // Extensions of files to consider, such as {".jpg", ".jpeg"}. Empty means
+  // every file.
   std::vector<std::string> extensions;
-  // 0: as many as there are usable processors.
+  // 0 uses as many as there are usable processors.
   int threads = 0;
-  // Called now and then while images are decoded, by one thread at a time.
+  // Called from time to time while images are decoded, by one thread at a time.
+  // May be null.
   std::function<void(int64_t done, int64_t total)> progress;
-  // Memory to stay within. 0: what the machine has available.
+  // Memory limit. 0 uses what the machine has available.
   int64_t memory_bytes = 0;
 };
 
@@ -38,18 +41,17 @@ struct LoadedImages {
   Corpus corpus;
   // Short name of the data set (see lib/base/text.h).
   std::string id;
-  // Of the encoded files that are in the corpus.
+  // Number and total size of the encoded files that are in the corpus.
   int64_t files = 0;
   int64_t bytes = 0;
-  // Over name, size and content of each of them.
+  // Digest of the name, size and content of each of these files.
   std::string sha256;
   std::vector<SkippedFile> skipped;
 };
 
-// Loads images in parallel, each decoded straight into its place. What cannot
-// be decoded is passed over and the next file taken, until there are
-// `num_items`. Where the data set has fewer, all of them are loaded and
-// corpus.size() tells.
+// Loads images in parallel, each decoded straight into its place. Files that
+// cannot be decoded are skipped until there are `num_items`. Where the data set
+// has fewer, all of them are loaded and corpus.size() is smaller.
 //
 // NotFound: no such folder, or no image in it. ResourceExhausted: they do not
 // fit into memory; the message names the largest num_items that does.

@@ -11,6 +11,7 @@
 
 #include "lib/base/files.h"
 #include "lib/media/image_file.h"
+#include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 
 namespace feedrate {
@@ -18,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A folder of its own for each test.
+// Each test has its own folder.
 class LoadImagesTest : public ::testing::Test {
  protected:
   LoadImagesTest()
@@ -128,7 +129,7 @@ TEST_F(LoadImagesTest, ExtensionsLimitWhatIsTried) {
 }
 
 TEST_F(LoadImagesTest, HeadersLongerThanUsualAreRead) {
-  // A comment segment after the start mark that fills the first read.
+  // A comment segment after the start marker that fills the first read.
   const std::string photo = *ReadFile("lib/media/testdata/photo.jpg");
   const std::string comment =
       std::string("\xff\xfe\xff\xff", 4) + std::string(65533, 'c');
@@ -190,6 +191,20 @@ TEST(LoadSyntheticTest, WhatDoesNotFitNamesWhatDoes) {
   const absl::Status status = LoadImages(request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()), HasSubstr("num_items=1"));
+}
+
+TEST(ParallelTest, DoesEachItemOnceWhateverTheThreads) {
+  for (int threads : {0, 1, 2, 7}) {
+    for (int64_t count : {0, 1, 5, 1000}) {
+      std::vector<int> calls(count);
+      ParallelFor(count, threads, [&](int64_t i) { ++calls[i]; });
+      EXPECT_EQ(calls, std::vector<int>(count, 1));
+    }
+  }
+}
+
+TEST(ParallelTest, ThisProcessMayRunSomewhere) {
+  EXPECT_GE(UsableProcessors(), 1);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-// The same work for many items on a few threads.
+// Runs the same work for many items on several threads.
 #ifndef FEEDRATE_LIB_MEDIA_PARALLEL_H_
 #define FEEDRATE_LIB_MEDIA_PARALLEL_H_
+
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,14 +12,18 @@
 
 namespace feedrate {
 
-// Threads to use where the caller does not say: the processors that this
-// process may run on.
-int UsableProcessors();
+// The number of processors that this process may run on.
+inline int UsableProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+  // More than 1,024 processors: too many for the set.
+  return std::max(1u, std::thread::hardware_concurrency());
+}
 
-// Calls `work(i)` once for each i in [0, count), on `threads` threads (0: as
-// many as there are usable processors), in about ascending order. Items differ
-// in cost, so each thread takes the next one when it is done. Returns when all
-// are done; what they wrote is visible then.
+// Calls `work(i)` once for each i in [0, count), on `threads` threads, in
+// roughly ascending order. 0 threads uses UsableProcessors(). Items differ in
+// cost, so each thread takes the next one when it is done. Returns when all are
+// done; their writes are visible then.
 template <typename Work>
 void ParallelFor(int64_t count, int threads, const Work& work) {
   std::atomic<int64_t> next{0};

@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine. For synthetic*.cc alone.
+// Random numbers that are the same on every machine. For synthetic data only.
 #ifndef FEEDRATE_LIB_MEDIA_SYNTHETIC_RANDOM_H_
 #define FEEDRATE_LIB_MEDIA_SYNTHETIC_RANDOM_H_
 
@@ -20,7 +20,7 @@ class SyntheticRandom {
     return z ^ (z >> 31);
   }
 
-  // From `low` to `high`, both included.
+  // An integer from `low` to `high`, both included.
   int Between(int low, int high) {
     const uint64_t span = static_cast<uint64_t>(high - low) + 1;
     return low + static_cast<int>((Next() >> 32) * span >> 32);

@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// These bytes are what runs on different machines have in common: a change here
-// is a change of every published number on synthetic data.
+// Runs on different machines share these bytes: changing them changes every
+// published number on synthetic data.
 TEST(SyntheticTest, BytesAreTheSameOnEveryMachine) {
   EXPECT_EQ(Sha256Hex(SyntheticJpeg(1, 0)),
             "57f96751022d27a66885376c04e9cfb25a255557339e480bb16bde4e4bdfe3d3");
@@ -86,9 +86,9 @@ TEST(SyntheticTest, FilesAreAbout110KilobytesAt500x375) {
   EXPECT_NEAR(sum / count, 110e3, 10e3);
 }
 
-// Mean square of the difference between pixels `distance` apart. Photographs
-// have neighbours that are alike and distant pixels that are not; noise has
-// neither.
+// Mean square of the difference between pixels `distance` apart. In
+// photographs, neighboring pixels are similar and distant ones are not; in
+// noise, neither are.
 double Roughness(const Image& image, int distance) {
   double sum = 0;
   int64_t count = 0;

@@ -3,26 +3,29 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/reference/distribution.h"
-#include "lib/reference/moved.h"
+#include "lib/reference/geometry.h"
 #include "lib/reference/pixels.h"
+#include "lib/reference/random_transforms.h"
 #include "lib/reference/reference.h"
-#include "lib/reference/similarity.h"
 
 namespace feedrate {
 namespace {
 
-// Beyond this a float is not the same value in another order of operations.
+// Larger differences cannot come from another order of floating-point
+// operations.
 constexpr double kFloatRounding = 0.002;
 
 bool DecidedByValues(const Reference& reference) {
@@ -38,7 +41,7 @@ std::string SizeText(const Pixels& image) {
   return absl::StrFormat("%dx%dx%d", image.width, image.height, image.channels);
 }
 
-// What keeps the output from being equivalent, or nothing.
+// Why the output is not equivalent, or an empty string.
 std::string Difference(const Reference& reference, const Pixels& expected,
                        const Pixels& output, const Comparison& comparison) {
   if (*comparison.max_abs_diff > MaxAbsDiffLimit(reference)) {
@@ -208,6 +211,211 @@ double PsnrLimit(const Reference& reference) {
   if (reference.has_min_psnr_db()) return reference.min_psnr_db();
   return DecidedByValues(reference) || reference.kind() == DISTRIBUTION ? 0
                                                                         : 40;
+}
+
+namespace {
+
+constexpr int kWindow = 8;
+constexpr int kStride = 4;
+// Shifted comparisons exclude the outermost pixels, which a shift would invent.
+constexpr int kMargin = 1;
+
+double WindowSsim(const Pixels& a, const Pixels& b, int top, int left, int c) {
+  const int bottom = std::min(top + kWindow, a.height);
+  const int right = std::min(left + kWindow, a.width);
+  const double count = static_cast<double>(bottom - top) * (right - left);
+  double sum_a = 0;
+  double sum_b = 0;
+  double sum_aa = 0;
+  double sum_bb = 0;
+  double sum_ab = 0;
+  for (int y = top; y < bottom; ++y) {
+    for (int x = left; x < right; ++x) {
+      const double p = a.at(y, x, c);
+      const double q = b.at(y, x, c);
+      sum_a += p;
+      sum_b += q;
+      sum_aa += p * p;
+      sum_bb += q * q;
+      sum_ab += p * q;
+    }
+  }
+  const double mean_a = sum_a / count;
+  const double mean_b = sum_b / count;
+  const double var_a = sum_aa / count - mean_a * mean_a;
+  const double var_b = sum_bb / count - mean_b * mean_b;
+  const double covariance = sum_ab / count - mean_a * mean_b;
+  const double c1 = (0.01 * 255) * (0.01 * 255);
+  const double c2 = (0.03 * 255) * (0.03 * 255);
+  return (2 * mean_a * mean_b + c1) * (2 * covariance + c2) /
+         ((mean_a * mean_a + mean_b * mean_b + c1) * (var_a + var_b + c2));
+}
+
+double InnerSquareSum(const Pixels& a, const Pixels& b) {
+  double sum = 0;
+  for (int y = kMargin; y < a.height - kMargin; ++y) {
+    for (int x = kMargin; x < a.width - kMargin; ++x) {
+      for (int c = 0; c < a.channels; ++c) {
+        const double difference = a.at(y, x, c) - b.at(y, x, c);
+        sum += difference * difference;
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+double MaxAbsDiff(const Pixels& a, const Pixels& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    largest = std::max(largest, std::abs(a.values[i] - b.values[i]));
+  }
+  return largest;
+}
+
+double Psnr(const Pixels& a, const Pixels& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    const double difference = a.values[i] - b.values[i];
+    sum += difference * difference;
+  }
+  if (sum == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(255.0 * 255.0 * a.values.size() / sum);
+}
+
+double Ssim(const Pixels& a, const Pixels& b) {
+  double sum = 0;
+  int windows = 0;
+  for (int c = 0; c < a.channels; ++c) {
+    for (int y = 0; y == 0 || y + kWindow <= a.height; y += kStride) {
+      for (int x = 0; x == 0 || x + kWindow <= a.width; x += kStride) {
+        sum += WindowSsim(a, b, y, x, c);
+        ++windows;
+      }
+    }
+  }
+  return sum / windows;
+}
+
+bool BestUnshifted(const Pixels& output, const Pixels& reference) {
+  const double here = InnerSquareSum(output, reference);
+  for (double dy : {-0.5, 0.0, 0.5}) {
+    for (double dx : {-0.5, 0.0, 0.5}) {
+      if (dx == 0 && dy == 0) continue;
+      if (InnerSquareSum(output, Shifted(reference, {dx, dy})) < here) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// memcpy: the view may lie anywhere in a file.
+double FloatAt(const void* data, size_t index) {
+  float value;
+  std::memcpy(&value, static_cast<const char*>(data) + index * sizeof(float),
+              sizeof(float));
+  return 255.0 * value;
+}
+
+double ByteAt(const void* data, size_t index) {
+  return static_cast<const uint8_t*>(data)[index];
+}
+
+}  // namespace
+
+absl::StatusOr<LibraryOutput> ReadOutput(const OutputView& view) {
+  const bool bytes = view.dtype == "uint8";
+  const bool planar = view.layout == "CHW";
+  if (!bytes && view.dtype != "float32") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an output of type \"", view.dtype, "\""));
+  }
+  if (!planar && view.layout != "HWC") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an output of layout \"", view.layout, "\""));
+  }
+  if (view.height < 1 || view.width < 1 || view.channels < 1 ||
+      view.bytes != int64_t{1} * view.height * view.width * view.channels *
+                        (bytes ? 1 : 4)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an output of ", view.bytes, " bytes for ", view.width, "x",
+        view.height, " pixels of ", view.channels, " channels"));
+  }
+  LibraryOutput output{Pixels(view.height, view.width, view.channels), bytes};
+  const size_t area = static_cast<size_t>(view.height) * view.width;
+  for (size_t i = 0; i < area; ++i) {
+    for (int c = 0; c < view.channels; ++c) {
+      const size_t at = planar ? c * area + i : i * view.channels + c;
+      output.pixels.values[i * view.channels + c] =
+          bytes ? ByteAt(view.data, at) : FloatAt(view.data, at);
+    }
+  }
+  return output;
+}
+
+absl::StatusOr<Comparison> CheckOutput(const Transform& transform,
+                                       const Implementation& implementation,
+                                       const Pixels& input,
+                                       const LibraryOutput& output) {
+  if (!implementation.unchecked().empty()) {
+    return Unchecked(implementation.unchecked(), input, output);
+  }
+  if (!transform.has_reference()) {
+    return Unchecked("the catalogue has no reference", input, output);
+  }
+  absl::StatusOr<Comparison> comparison =
+      Compare(transform.reference(), input, output);
+  if (comparison.ok()) return comparison;
+  return absl::Status(comparison.status().code(),
+                      absl::StrCat("transform ", transform.name(), ": ",
+                                   comparison.status().message()));
+}
+
+namespace {
+
+// A float represents a normalized byte to about 1e-5 of a step; libraries that
+// multiply by a rounded 1/std stay below this, too.
+constexpr double kWhole = 0.01;
+
+bool AreBytes(const Pixels& pixels) {
+  for (const double value : pixels.values) {
+    if (std::abs(value - std::round(value)) > kWhole) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Pixels RepeatChannels(const Pixels& image, int channels) {
+  Pixels result(image.height, image.width, channels);
+  for (int y = 0; y < image.height; ++y) {
+    for (int x = 0; x < image.width; ++x) {
+      for (int c = 0; c < channels; ++c) {
+        result.at(y, x, c) = image.at(y, x, c % image.channels);
+      }
+    }
+  }
+  return result;
+}
+
+LibraryOutput UndoNormalisation(const LibraryOutput& output,
+                                const std::vector<double>& mean,
+                                const std::vector<double>& std) {
+  LibraryOutput result = output;
+  Pixels& pixels = result.pixels;
+  for (size_t i = 0; i < pixels.values.size(); ++i) {
+    const size_t c = i % pixels.channels % mean.size();
+    // ReadOutput assumed 0..1 and scaled it to 0..255.
+    pixels.values[i] = pixels.values[i] * std[c] + 255 * mean[c];
+  }
+  result.bytes = AreBytes(pixels);
+  if (!result.bytes) return result;
+  for (double& value : pixels.values) value = std::round(value);
+  return result;
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// Labels outputs that other programs have left in files, without a runner:
+// Labels outputs that other programs have written to files, without a runner:
 //
 //   bazel run //lib/reference:compare_main -- --configs=$PWD/configs < list
 //
@@ -22,9 +22,8 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/reference/check_output.h"
+#include "lib/media/image_file.h"
 #include "lib/reference/compare.h"
-#include "lib/reference/npy.h"
 #include "lib/reference/pixels.h"
 
 DEFINE_string(configs, "configs", "Folder with the catalogue.");
@@ -35,7 +34,7 @@ namespace {
 absl::StatusOr<LibraryOutput> ReadImage(const std::string& path,
                                         const std::string& layout) {
   ASSIGN_OR_RETURN(const std::string file, ReadFile(path));
-  ASSIGN_OR_RETURN(const NpyArray array, ParseNpy(file));
+  ASSIGN_OR_RETURN(const NpyView array, ViewNpy(file));
   if (array.shape.size() != 3) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": not 3 dimensions"));
   }

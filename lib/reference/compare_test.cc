@@ -1,20 +1,21 @@
 #include "lib/reference/compare.h"
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/config/transforms.pb.h"
+#include "lib/reference/geometry.h"
 #include "lib/reference/pixels.h"
-#include "lib/reference/rearrange.h"
-#include "lib/reference/resample.h"
 
 namespace feedrate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 
@@ -175,6 +176,174 @@ TEST(CompareTest, UncheckedIsANoopWhenNothingEverChanges) {
   const Comparison same = Label(reference, Waves());
   EXPECT_EQ(WorstOf({same, changed, same}).label, kUnchecked);
   EXPECT_EQ(WorstOf({same, same}).label, kNoop);
+}
+
+Pixels ExactWaves(int height, int width) {
+  Pixels image(height, width, 3);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        image.at(y, x, c) =
+            128 + 60 * std::sin(0.5 * x + c) + 50 * std::cos(0.4 * y);
+      }
+    }
+  }
+  return image;
+}
+
+Pixels Plus(const Pixels& image, double amount) {
+  return MapValues(image, [=](double v) { return v + amount; });
+}
+
+TEST(SimilarityTest, OfEqualImages) {
+  const Pixels image = ExactWaves(20, 30);
+  EXPECT_EQ(MaxAbsDiff(image, image), 0);
+  EXPECT_TRUE(std::isinf(Psnr(image, image)));
+  EXPECT_NEAR(Ssim(image, image), 1, 1e-12);
+  EXPECT_TRUE(BestUnshifted(image, image));
+}
+
+TEST(SimilarityTest, PsnrOfAConstantDifference) {
+  // A difference of 2.55 everywhere is 1/100 of the range: 40 dB.
+  EXPECT_NEAR(Psnr(ExactWaves(8, 8), Plus(ExactWaves(8, 8), 2.55)), 40, 1e-9);
+  EXPECT_NEAR(MaxAbsDiff(ExactWaves(8, 8), Plus(ExactWaves(8, 8), -3)), 3,
+              1e-9);
+}
+
+TEST(SimilarityTest, SsimOfFlatImagesIsTheirMeans) {
+  // No variance: (2 m n + c1) / (m^2 + n^2 + c1).
+  const Pixels a = Plus(Pixels(8, 8, 1), 100);
+  const Pixels b = Plus(Pixels(8, 8, 1), 150);
+  const double c1 = 2.55 * 2.55;
+  EXPECT_NEAR(Ssim(a, b), (2 * 100 * 150 + c1) / (100 * 100 + 150 * 150 + c1),
+              1e-12);
+}
+
+TEST(SimilarityTest, SsimOfSmallImages) {
+  EXPECT_NEAR(Ssim(ExactWaves(3, 40), ExactWaves(3, 40)), 1, 1e-12);
+  EXPECT_LT(Ssim(ExactWaves(3, 4), Plus(ExactWaves(3, 4), 30)), 1);
+}
+
+TEST(SimilarityTest, HalfAPixelIsSeen) {
+  const Pixels image = ExactWaves(20, 30);
+  EXPECT_FALSE(BestUnshifted(Shifted(image, {0.5, 0}), image));
+  EXPECT_FALSE(BestUnshifted(Shifted(image, {-0.5, 0.5}), image));
+  EXPECT_FALSE(BestUnshifted(Shifted(image, {0, -0.4}), image));
+}
+
+TEST(SimilarityTest, OtherDifferencesAreNoShift) {
+  const Pixels image = ExactWaves(20, 30);
+  EXPECT_TRUE(BestUnshifted(Shifted(image, {0.1, 0}), image));
+  EXPECT_TRUE(BestUnshifted(MapValues(image, AsByte), image));
+}
+
+TEST(ReadOutputTest, PlanesOfFloats) {
+  // Two pixels of two channels, channel by channel.
+  const std::vector<float> data = {0, 1, 0.2f, 0.4f};
+  const auto output = ReadOutput({data.data(), 16, "float32", "CHW", 1, 2, 2});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_FALSE(output->bytes);
+  EXPECT_THAT(output->pixels.values,
+              ElementsAre(0, testing::DoubleNear(51, 1e-4), 255,
+                          testing::DoubleNear(102, 1e-4)));
+}
+
+TEST(ReadOutputTest, BytesInRows) {
+  const std::vector<uint8_t> data = {1, 2, 3, 4, 5, 6};
+  const auto output = ReadOutput({data.data(), 6, "uint8", "HWC", 2, 1, 3});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_TRUE(output->bytes);
+  EXPECT_THAT(output->pixels.values, ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST(ReadOutputTest, RefusesWhatDoesNotFit) {
+  const std::vector<uint8_t> data(24);
+  for (const OutputView& view :
+       std::vector<OutputView>{{data.data(), 6, "int8", "HWC", 2, 1, 3},
+                               {data.data(), 6, "uint8", "NHWC", 2, 1, 3},
+                               {data.data(), 5, "uint8", "HWC", 2, 1, 3},
+                               {data.data(), 6, "float32", "HWC", 2, 1, 3},
+                               {data.data(), 0, "uint8", "HWC", 0, 1, 3}}) {
+    EXPECT_FALSE(ReadOutput(view).ok()) << view.dtype << view.layout;
+  }
+}
+
+class CheckOutputTest : public ::testing::Test {
+ protected:
+  CheckOutputTest() {
+    transform_.set_name("Invert");
+    input_.values = {10, 20, 30};
+    output_.pixels = MapValues(input_, [](double v) { return 255 - v; });
+  }
+
+  std::string Label() {
+    return CheckOutput(transform_, implementation_, input_, output_)
+        .value()
+        .label;
+  }
+
+  Transform transform_;
+  Implementation implementation_;
+  Pixels input_{1, 1, 3};
+  LibraryOutput output_;
+};
+
+TEST_F(CheckOutputTest, NoReference) { EXPECT_EQ(Label(), kUnchecked); }
+
+TEST_F(CheckOutputTest, AgainstTheReference) {
+  transform_.mutable_reference()->set_op("invert");
+  transform_.mutable_reference()->set_kind(POINT);
+  EXPECT_EQ(Label(), kExact);
+  implementation_.set_unchecked("inverts now and then");
+  EXPECT_EQ(Label(), kUnchecked);
+}
+
+TEST_F(CheckOutputTest, AWrongReferenceNamesTheTransform) {
+  transform_.mutable_reference()->set_op("invrt");
+  const auto result = CheckOutput(transform_, implementation_, input_, output_);
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("transform Invert: there is no reference \"invrt\""));
+}
+
+// The output of a recipe for `bytes`, one pixel of three channels.
+LibraryOutput Normalised(const std::vector<double>& pixel) {
+  const std::vector<double> mean = {0.485, 0.456, 0.406};
+  const std::vector<double> std = {0.229, 0.224, 0.225};
+  LibraryOutput output{Pixels(1, 1, 3), false};
+  for (int c = 0; c < 3; ++c) {
+    const float value = static_cast<float>((pixel[c] / 255 - mean[c]) / std[c]);
+    output.pixels.values[c] = 255.0 * value;
+  }
+  return output;
+}
+
+TEST(RecipeTest, BytesComeBackAsTheyWere) {
+  const LibraryOutput back = UndoNormalisation(
+      Normalised({0, 128, 255}), {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
+  EXPECT_TRUE(back.bytes);
+  EXPECT_THAT(back.pixels.values, ElementsAre(0, 128, 255));
+}
+
+TEST(RecipeTest, WhatWasNotRoundedStaysSo) {
+  const LibraryOutput back =
+      UndoNormalisation(Normalised({0.5, 128, 254}), {0.485, 0.456, 0.406},
+                        {0.229, 0.224, 0.225});
+  EXPECT_FALSE(back.bytes);
+  EXPECT_NEAR(back.pixels.values[0], 0.5, 1e-3);
+}
+
+TEST(RecipeTest, MeanAndStdRepeatOverTheChannels) {
+  LibraryOutput output{Pixels(1, 1, 4), false};
+  const LibraryOutput back =
+      UndoNormalisation(output, {1.0 / 255, 2.0 / 255}, {1, 1});
+  EXPECT_THAT(back.pixels.values, ElementsAre(1, 2, 1, 2));
+}
+
+TEST(RecipeTest, RepeatsChannels) {
+  Pixels image(1, 1, 3);
+  image.values = {1, 2, 3};
+  EXPECT_THAT(RepeatChannels(image, 9).values,
+              ElementsAre(1, 2, 3, 1, 2, 3, 1, 2, 3));
 }
 
 }  // namespace

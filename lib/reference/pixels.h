@@ -1,15 +1,17 @@
-// Images of doubles, in which references are computed.
+// Images of doubles, for computing references.
 #ifndef FEEDRATE_LIB_REFERENCE_PIXELS_H_
 #define FEEDRATE_LIB_REFERENCE_PIXELS_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace feedrate {
 
-// An image of values 0..255 that are not rounded: rows from top to bottom, the
-// channels of a pixel side by side.
+// An image with unrounded values 0..255: rows from top to bottom, the channels
+// of a pixel side by side.
 struct Pixels {
   int height = 0;
   int width = 0;
@@ -18,7 +20,11 @@ struct Pixels {
 
   Pixels() = default;
   // All zeros. REQUIRES: nothing is negative.
-  Pixels(int height, int width, int channels);
+  Pixels(int height, int width, int channels)
+      : height(height),
+        width(width),
+        channels(channels),
+        values(static_cast<size_t>(height) * width * channels) {}
 
   double& at(int y, int x, int c) { return values[Index(y, x, c)]; }
   double at(int y, int x, int c) const { return values[Index(y, x, c)]; }
@@ -35,17 +41,21 @@ struct Pixels {
 };
 
 // The bytes of an image, HWC without gaps, as doubles.
-Pixels PixelsFromBytes(const uint8_t* data, int height, int width,
-                       int channels);
+inline Pixels PixelsFromBytes(const uint8_t* data, int height, int width,
+                              int channels) {
+  Pixels pixels(height, width, channels);
+  std::copy_n(data, pixels.values.size(), pixels.values.begin());
+  return pixels;
+}
 
-// What a library makes of `value` when it stores a byte: the nearest whole
-// number, halves to even, within 0..255.
-double AsByte(double value);
+// `value` clamped to 0..255.
+inline double Saturate(double value) { return std::clamp(value, 0.0, 255.0); }
 
-// `value` within 0..255.
-double Saturate(double value);
+// What a library makes of `value` when it stores a byte: the nearest integer,
+// halves to even, clamped to 0..255.
+inline double AsByte(double value) { return std::nearbyint(Saturate(value)); }
 
-// `image` with `function`, from double to double, done to each value.
+// `image` with `function`, from double to double, applied to each value.
 template <typename Function>
 Pixels MapValues(const Pixels& image, Function function) {
   Pixels result = image;

@@ -2,33 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/reference/arguments.h"
-#include "lib/reference/clahe.h"
-#include "lib/reference/colour.h"
+#include "lib/reference/color.h"
 #include "lib/reference/filter.h"
-#include "lib/reference/illumination.h"
-#include "lib/reference/jpeg.h"
+#include "lib/reference/geometry.h"
 #include "lib/reference/pixels.h"
-#include "lib/reference/rearrange.h"
-#include "lib/reference/resample.h"
-#include "lib/reference/tone.h"
 
 namespace feedrate {
 namespace {
 
 using Outputs = std::vector<Pixels>;
-// Reads its arguments, all of them, then computes; what it computes from
-// arguments that are wrong is thrown away, but must not crash.
+// Reads all its arguments, then computes. The result for wrong arguments is
+// discarded, but computing it must not crash.
 using Op = Outputs (*)(Arguments&, const Pixels&);
 
 int AtLeast(int least, const char* name, Arguments& args) {
@@ -61,7 +60,7 @@ Border BorderOf(Arguments& args) {
              : Border::kReflect;
 }
 
-// Colour transforms work on groups of three; others get nothing to work on.
+// Color transforms work on groups of three channels and reject other images.
 Pixels ColourImage(Arguments& args, const Pixels& image) {
   if (image.channels % 3 == 0) return image;
   args.Complain(absl::StrCat("the image has ", image.channels,
@@ -350,6 +349,103 @@ std::string ReferenceText(const Reference& reference) {
     absl::StrAppend(&text, " ", param);
   }
   return text;
+}
+
+using View = absl::string_view;
+
+Arguments::Arguments(View op, const std::vector<std::string>& params)
+    : op_(op) {
+  for (const std::string& param : params) {
+    const size_t equals = param.find('=');
+    if (equals == std::string::npos) {
+      Complain(absl::StrCat("\"", param, "\" is not NAME=VALUE"));
+      continue;
+    }
+    values_[param.substr(0, equals)] = param.substr(equals + 1);
+  }
+}
+
+double Arguments::Number(View name) {
+  const std::string* text = Find(name);
+  return text == nullptr ? 0 : ParseNumber(name, *text);
+}
+
+double Arguments::NumberOr(View name, double fallback) {
+  return values_.count(std::string(name)) == 0 ? fallback : Number(name);
+}
+
+int Arguments::Integer(View name) {
+  const double number = Number(name);
+  if (number != std::floor(number) || std::abs(number) > 1e6) {
+    Complain(absl::StrCat(name, " is not a whole number"));
+    return 0;
+  }
+  return static_cast<int>(number);
+}
+
+std::vector<double> Arguments::Numbers(View name, size_t size) {
+  std::vector<double> numbers(size);
+  const std::string* text = Find(name);
+  if (text == nullptr) return numbers;
+  View inside = *text;
+  if (!absl::ConsumePrefix(&inside, "(") ||
+      !absl::ConsumeSuffix(&inside, ")")) {
+    Complain(absl::StrCat(name, " is not of the form (a,b,...)"));
+    return numbers;
+  }
+  const std::vector<View> parts = absl::StrSplit(inside, ',');
+  if (parts.size() != size) {
+    Complain(absl::StrCat(name, " has ", parts.size(), " numbers instead of ",
+                          size));
+    return numbers;
+  }
+  for (size_t i = 0; i < size; ++i) numbers[i] = ParseNumber(name, parts[i]);
+  return numbers;
+}
+
+std::string Arguments::Word(View name, const std::vector<std::string>& known) {
+  const std::string* text = Find(name);
+  if (text == nullptr) return "";
+  if (std::find(known.begin(), known.end(), *text) == known.end()) {
+    Complain(absl::StrCat(name, " is \"", *text, "\" instead of one of ",
+                          absl::StrJoin(known, ", ")));
+  }
+  return *text;
+}
+
+absl::Status Arguments::Finish() const {
+  if (!status_.ok()) return status_;
+  for (const auto& value : values_) {
+    if (read_.count(value.first) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "reference ", op_, " has no parameter \"", value.first, "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Arguments::Complain(View problem) {
+  status_.Update(absl::InvalidArgumentError(
+      absl::StrCat("reference ", op_, ": ", problem)));
+}
+
+const std::string* Arguments::Find(View name) {
+  const auto found = values_.find(std::string(name));
+  if (found == values_.end()) {
+    Complain(absl::StrCat(name, " is missing"));
+    return nullptr;
+  }
+  read_.insert(found->first);
+  return &found->second;
+}
+
+double Arguments::ParseNumber(View name, View text) {
+  double number = 0;
+  if (!absl::SimpleAtod(text, &number) || !std::isfinite(number)) {
+    Complain(absl::StrCat(name, " has \"", text, "\", which is no number"));
+    return 0;
+  }
+  return number;
 }
 
 }  // namespace feedrate

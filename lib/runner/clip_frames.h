@@ -6,7 +6,7 @@
 
 #include "lib/media/corpus.h"
 #include "lib/media/image.h"
-#include "lib/reference/check_output.h"
+#include "lib/reference/compare.h"
 #include "lib/worker/child.h"
 
 namespace feedrate {

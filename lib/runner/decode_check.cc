@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/media/image.h"
-#include "lib/media/video/index_pattern.h"
+#include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
-#include "lib/reference/check_output.h"
+#include "lib/reference/compare.h"
 #include "lib/runner/clip_frames.h"
 #include "lib/worker/child.h"
 

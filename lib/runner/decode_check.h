@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lib/media/corpus.h"
-#include "lib/media/video/clip_set.h"
+#include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
 #include "lib/worker/child.h"
 

@@ -8,8 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/media/corpus.h"
-#include "lib/media/corpus_writer.h"
-#include "lib/media/video/index_pattern.h"
+#include "lib/media/video/clips.h"
 
 namespace feedrate {
 namespace {

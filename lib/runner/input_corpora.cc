@@ -15,7 +15,7 @@
 #include "lib/media/corpus.h"
 #include "lib/media/load_images.h"
 #include "lib/media/synthetic.h"
-#include "lib/media/video/clip_rule.h"
+#include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/cache_folder.h"
 #include "lib/worker/loader_message.h"

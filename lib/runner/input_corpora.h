@@ -17,7 +17,7 @@
 #include "lib/media/convert_corpus.h"
 #include "lib/media/corpus.h"
 #include "lib/media/load_images.h"
-#include "lib/media/video/clip_set.h"
+#include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

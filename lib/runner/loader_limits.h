@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/resized_window.h"
-#include "lib/media/video/clip_set.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/loader_inputs.h"
 #include "lib/worker/loader_message.h"

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "lib/adapters/worker/resized_window.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
 #include "lib/machine/gpu.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/resized_window.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/child_subject.h"
 #include "lib/runner/job_work.h"

@@ -12,7 +12,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/measure/subject.h"
-#include "lib/media/video/clip_set.h"
+#include "lib/media/video/clips.h"
 #include "lib/runner/copy_limit.h"
 #include "lib/runner/done_runs.h"
 #include "lib/runner/equivalence_check.h"

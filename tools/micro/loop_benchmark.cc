@@ -1,5 +1,5 @@
-// What timing one call costs: a bare pair of clock reads, the loop that workers
-// time with around a call that does nothing, and Google Benchmark's own loop
+// The cost of timing one call: a bare pair of clock reads, the timing loop of
+// workers around a call that does nothing, and Google Benchmark's own loop
 // around the same call.
 //
 //   bazel run -c opt //tools/micro:loop_benchmark
@@ -24,8 +24,7 @@ void BM_ClockPair(benchmark::State& state) {
 }
 BENCHMARK(BM_ClockPair);
 
-// Wall time of the whole loop for each call, what lies between the samples
-// included.
+// Wall time of the whole loop per call, including the time between samples.
 void BM_WorkersLoop(benchmark::State& state) {
   const std::unique_ptr<PreparedTransform> transform =
       std::make_unique<NullTransform>();

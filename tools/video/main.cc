@@ -1,4 +1,4 @@
-// Measures what is done to clips: decoding, transforms, loaders.
+// Measures work on clips: decoding, transforms, loaders.
 //
 //   bazel run //tools/video --
 //   --config=$PWD/configs/native/video_decode.textproto
@@ -11,7 +11,6 @@
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
-#include "lib/media/video/decode_limit.h"
 #include "lib/media/video/load_clips.h"
 #include "lib/runner/run.h"
 #include "lib/runner/run_flags.h"

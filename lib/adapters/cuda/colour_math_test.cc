@@ -4,9 +4,8 @@
 
 #include <random>
 
-#include "lib/reference/colour.h"
+#include "lib/reference/color.h"
 #include "lib/reference/pixels.h"
-#include "lib/reference/tone.h"
 
 namespace feedrate::fused {
 namespace {

@@ -18,8 +18,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/cuda/testing/run_on_host.h"
-#include "lib/adapters/worker/device_timing.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
 

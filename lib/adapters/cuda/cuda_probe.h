@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/cuda/device_memory.h"
-#include "lib/adapters/worker/device_probe.h"
+#include "lib/adapters/worker/adapter.h"
 
 namespace feedrate {
 

@@ -14,7 +14,6 @@
 #include "lib/adapters/cuda/blur_math.h"
 #include "lib/adapters/cuda/solve_perspective.h"
 #include "lib/adapters/worker/params.h"
-#include "lib/adapters/worker/resized_window.h"
 
 namespace feedrate {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/adapters/cuda/tone_math.h"
 #include "lib/adapters/cuda/warp_math.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 

@@ -19,7 +19,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/media/corpus.h"
-#include "lib/reference/check_output.h"
+#include "lib/reference/compare.h"
 #include "lib/reference/pixels.h"
 
 namespace feedrate {

@@ -7,7 +7,7 @@
 
 #include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <random>
 
+#include "lib/reference/color.h"
 #include "lib/reference/pixels.h"
-#include "lib/reference/tone.h"
 
 namespace feedrate::fused {
 namespace {

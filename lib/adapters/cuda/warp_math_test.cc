@@ -6,9 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "lib/reference/geometry.h"
 #include "lib/reference/pixels.h"
-#include "lib/reference/rearrange.h"
-#include "lib/reference/resample.h"
 
 namespace feedrate::fused {
 namespace {

@@ -1,30 +1,285 @@
 #include "lib/adapters/faulty/faulty_adapter.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/faulty/faults.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "lib/adapters/worker/params.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/server.h"
 #include "lib/base/status_macros.h"
+
+namespace c10 {
+
+// With the name and message of torch 2.11, which this program does not link.
+class OutOfMemoryError : public std::exception {
+ public:
+  const char* what() const noexcept override {
+    return "CUDA out of memory. Tried to allocate 732.42 GiB. GPU 0 has a "
+           "total capacity of 139.80 GiB of which 138.01 GiB is free. "
+           "Including non-PyTorch memory, this process has 1.78 GiB memory in "
+           "use. Of the allocated memory 704.00 MiB is allocated by PyTorch, "
+           "and 0 bytes is reserved by PyTorch but unallocated."
+           "\nException raised from malloc at CUDACachingAllocator.cpp:1 (most "
+           "recent call first):\nframe #0: c10::Error::Error";
+  }
+};
+
+}  // namespace c10
 
 namespace feedrate {
 namespace {
 
+// Parameters of a fault.
+struct Settings {
+  double seconds = 0;
+  int64_t bytes = 0;  // 0 uses the fault's own default.
+  int threads = 1;
+  int code = 0;
+};
+
+// Does what the fault does. Few of them return.
+using Fault = void (*)(const Settings& settings);
+
+// The pipe on which this child answers: the first one beyond standard error
+// that is open for writing, or -1. A worker tells its adapter nothing about
+// pipes, and only a library that misbehaves on purpose wants to know.
+int FindReplyPipe() {
+  constexpr int kMostFds = 256;
+  for (int fd = 3; fd < kMostFds; ++fd) {
+    struct stat info;
+    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) &&
+        (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+      return fd;
+    }
+  }
+  return -1;
+}
+
+void Nothing(const Settings&) {}
+
+void SleepSome(const Settings& settings) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(settings.seconds));
+}
+
+void SpinUntil(std::chrono::steady_clock::time_point end) {
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+void Busy(const Settings& settings) {
+  const auto end =
+      std::chrono::steady_clock::now() +
+      std::chrono::nanoseconds(static_cast<int64_t>(settings.seconds * 1e9));
+  std::vector<std::thread> threads;
+  for (int i = 1; i < settings.threads; ++i) {
+    threads.emplace_back(SpinUntil, end);
+  }
+  SpinUntil(end);
+  for (std::thread& thread : threads) thread.join();
+}
+
+void ThrowException(const Settings&) {
+  throw std::runtime_error("faulty: thrown on purpose");
+}
+
+void ThrowBadAlloc(const Settings&) { throw std::bad_alloc(); }
+
+void ThrowCudaMemory(const Settings&) {
+  throw std::runtime_error("CUDA: cudaMalloc: out of memory");
+}
+
+void ThrowTorchMemory(const Settings&) { throw c10::OutOfMemoryError(); }
+
+void Segfault(const Settings&) {
+  // By the default handler, not that of a sanitizer.
+  signal(SIGSEGV, SIG_DFL);
+  raise(SIGSEGV);
+}
+
+void Abort(const Settings&) { std::abort(); }
+
+void Exit(const Settings& settings) { _exit(settings.code); }
+
+void KillItself(const Settings&) { kill(getpid(), SIGKILL); }
+
+void Hang(const Settings&) {
+  for (;;) pause();
+}
+
+void Spin(const Settings&) {
+  for (;;) SpinUntil(std::chrono::steady_clock::now() + std::chrono::hours(1));
+}
+
+void Stop(const Settings&) { raise(SIGSTOP); }
+
+void Allocate(const Settings& settings) {
+  constexpr int64_t kStep = 16 << 20;
+  for (int64_t taken = 0; settings.bytes == 0 || taken < settings.bytes;
+       taken += kStep) {
+    // Never freed, and written to, so that it is really allocated.
+    volatile char* memory = new char[kStep];
+    for (int64_t i = 0; i < kStep; i += 4096) memory[i] = 1;
+  }
+}
+
+void WriteReply(absl::string_view text) {
+  WriteLine(FindReplyPipe(), text).IgnoreError();
+}
+
+void Garbage(const Settings&) {
+  WriteReply(absl::string_view("\x7f\x45\x4c\x46 not JSON \xff\xfe\n", 19));
+}
+
+void HalfLine(const Settings& settings) {
+  WriteReply("{\"samples_s\":[1e-3,");
+  KillItself(settings);
+}
+
+void ExtraReply(const Settings&) {
+  WriteReply("{\"samples_s\":[0.001],\"items\":1}\n");
+}
+
+void WrongReply(const Settings& settings) {
+  WriteReply("{\"fd\":0,\"outputs\":[]}\n");
+  Hang(settings);
+}
+
+void EndlessLine(const Settings&) {
+  const std::string text =
+      absl::StrCat("{\"samples_s\":[", std::string(4096, '1'));
+  for (;;) WriteReply(text);
+}
+
+void ClosePipe(const Settings& settings) {
+  close(FindReplyPipe());
+  Hang(settings);
+}
+
+void FloodStderr(const Settings& settings) {
+  const std::string line = absl::StrCat(std::string(99, 'x'), "\n");
+  // More than any pipe holds.
+  const int64_t bytes = settings.bytes > 0 ? settings.bytes : 4 << 20;
+  for (int64_t done = 0; done < bytes; done += line.size()) {
+    WriteLine(STDERR_FILENO, line).IgnoreError();
+  }
+  WriteLine(STDERR_FILENO, "faulty: these are its last words\n").IgnoreError();
+  std::abort();
+}
+
+void KillServer(const Settings& settings) {
+  kill(getppid(), SIGKILL);
+  Hang(settings);
+}
+
+struct Named {
+  const char* name;
+  Fault fault;
+  // Its own parameters.
+  std::vector<absl::string_view> settings;
+};
+
+const std::vector<Named>& Faults() {
+  static const auto* const faults = new std::vector<Named>{
+      {"ok", Nothing, {}},
+      {"noop", Nothing, {}},
+      {"slow", SleepSome, {"seconds"}},
+      {"busy", Busy, {"seconds", "threads"}},
+      {"exception", ThrowException, {}},
+      {"out_of_memory", ThrowBadAlloc, {}},
+      {"cuda_memory", ThrowCudaMemory, {}},
+      {"torch_memory", ThrowTorchMemory, {}},
+      {"segfault", Segfault, {}},
+      {"abort", Abort, {}},
+      {"exit", Exit, {"code"}},
+      {"die_silently", KillItself, {}},
+      {"hang", Hang, {}},
+      {"spin", Spin, {}},
+      {"stop", Stop, {}},
+      {"allocate", Allocate, {"bytes"}},
+      {"garbage", Garbage, {}},
+      {"half_line", HalfLine, {}},
+      {"extra_reply", ExtraReply, {}},
+      {"wrong_reply", WrongReply, {}},
+      {"endless_line", EndlessLine, {}},
+      {"close_pipe", ClosePipe, {}},
+      {"flood_stderr", FloodStderr, {"bytes"}},
+      {"kill_server", KillServer, {}},
+      {"bad_output", Nothing, {}},
+  };
+  return *faults;
+}
+
+const Named* Find(absl::string_view name) {
+  for (const Named& named : Faults()) {
+    if (named.name == name) return &named;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FaultNames() {
+  std::vector<std::string> names;
+  for (const Named& named : Faults()) names.push_back(named.name);
+  return names;
+}
+
+// The fault called `name`; NotFound lists them. Names that are not an accident
+// in one call but a way to behave (ok, noop, slow, busy, bad_output) do nothing
+// here or act on every call: see FaultyTransform.
+absl::StatusOr<Fault> FindFault(absl::string_view name) {
+  const Named* named = Find(name);
+  if (named != nullptr) return named->fault;
+  return absl::NotFoundError(absl::StrCat("no fault \"", name, "\"; there are ",
+                                          absl::StrJoin(FaultNames(), ", ")));
+}
+
+// Reads the settings that `name` takes.
+Settings ReadSettings(absl::string_view name, Params* params) {
+  Settings settings;
+  const Named* named = Find(name);
+  if (named == nullptr) return settings;
+  const auto takes = [&](absl::string_view setting) {
+    return std::count(named->settings.begin(), named->settings.end(), setting) >
+               0 &&
+           params->Has(setting);
+  };
+  if (takes("seconds")) settings.seconds = params->Number("seconds");
+  if (takes("bytes")) {
+    settings.bytes = static_cast<int64_t>(params->Number("bytes"));
+  }
+  if (takes("threads")) settings.threads = params->Integer("threads");
+  if (takes("code")) settings.code = params->Integer("code");
+  return settings;
+}
+
 enum When { kPrepare, kCall, kOutput };
 
-// What goes wrong, and before which call.
+// The fault, and before which call it happens.
 struct Plan {
   std::string name;
   Fault fault = nullptr;
-  FaultSettings settings;
+  Settings settings;
   When when = kCall;
   int64_t at = 0;
-  // A way to behave in every call, not an accident in one.
+  // Happens in every call, not in one.
   bool always = false;
 };
 
@@ -34,7 +289,7 @@ absl::StatusOr<Plan> ReadPlan(const TransformSpec& spec) {
   ASSIGN_OR_RETURN(plan.fault, FindFault(plan.name));
   plan.always = plan.name == "slow" || plan.name == "busy";
   Params params(spec.params);
-  plan.settings = ReadFaultSettings(plan.name, &params);
+  plan.settings = ReadSettings(plan.name, &params);
   if (params.Has("when")) {
     plan.when = static_cast<When>(params.Word(
         "when", {{"prepare", kPrepare}, {"call", kCall}, {"output", kOutput}}));

@@ -1,5 +1,37 @@
-// A library that misbehaves on purpose, for tests of the runner. faults.h says
-// what it can do.
+// A library that misbehaves on purpose, for tests of the runner.
+//
+// Name of the transform, what it does, and its own parameters:
+//
+//   ok             inverts the image
+//   noop           returns the image as it is
+//   slow           as ok, after a sleep of `seconds` in every call
+//   busy           as ok, while `threads` threads use a core each for `seconds`
+//   exception      throws std::runtime_error
+//   out_of_memory  throws std::bad_alloc
+//   cuda_memory    throws what the cuda adapter throws when a GPU is full
+//   torch_memory   throws what torch throws then
+//   segfault       writes through a null pointer
+//   abort          calls abort()
+//   exit           leaves with status `code`
+//   die_silently   kills itself with SIGKILL
+//   hang           sleeps forever
+//   spin           computes forever
+//   stop           stops itself with SIGSTOP
+//   allocate       takes memory until there is none, or until `bytes`
+//   garbage        writes bytes that are not JSON to its reply pipe, goes on
+//   half_line      writes the beginning of a reply, then kills itself
+//   extra_reply    writes an unrequested reply, goes on
+//   wrong_reply    writes a reply to another command, then hangs
+//   endless_line   writes a reply that never ends
+//   close_pipe     closes its reply pipe, then hangs
+//   flood_stderr   writes `bytes` to standard error, then aborts
+//   kill_server    kills the process that forked it, then hangs
+//   bad_output     as ok, but describes its output with a wrong shape
+//
+// Each takes `when=prepare|call|output` (the command in which it happens;
+// `call` is the `time` command) and `at=N` or `at=uniform(A,B)` (before which
+// call of that kind, counted from 0 over the child's life, or drawn by the
+// job's seed).
 #ifndef FEEDRATE_LIB_ADAPTERS_FAULTY_FAULTY_ADAPTER_H_
 #define FEEDRATE_LIB_ADAPTERS_FAULTY_FAULTY_ADAPTER_H_
 

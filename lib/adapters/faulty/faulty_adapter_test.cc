@@ -1,4 +1,4 @@
-// Each fault as the runner meets it: through pipes, from a child process.
+// Each fault as a runner sees it: through pipes, from a child process.
 #include "lib/adapters/faulty/faulty_adapter.h"
 
 #include <poll.h>
@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/faulty/faults.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
 #include "lib/worker/message.h"
@@ -45,7 +44,7 @@ class FaultyTest : public ::testing::Test {
     return child;
   }
 
-  // The wait status of one that is to die of `line`.
+  // The wait status of a child that must die of `line`.
   int DiesOf(const std::string& fault, const std::vector<std::string>& params,
              const char* line = kTime) {
     const auto child = Start(fault, params);
@@ -53,7 +52,7 @@ class FaultyTest : public ::testing::Test {
     return runner_.Reap(child->pid())->status;
   }
 
-  // Whether the child says nothing for a while and is still there.
+  // Whether the child is silent for a while and still exists.
   bool Hangs(TestChild* child) {
     usleep(50000);
     return kill(child->pid(), 0) == 0 && State(child->pid()) != 'Z';
@@ -176,7 +175,7 @@ TEST_F(FaultyTest, OutputsThatAreNotWhatTheySay) {
 
 TEST_F(FaultyTest, KillsItsServer) {
   const auto child = Start("kill_server");
-  // The server's death takes the child along.
+  // The server's death also ends the child.
   EXPECT_TRUE(absl::IsOutOfRange(child->Ask(kTime).status()));
   EXPECT_EQ(WTERMSIG(runner_.Stop()), SIGKILL);
 }

@@ -1,17 +1,30 @@
 #include "lib/adapters/ffmpeg/ffmpeg_adapter.h"
 
+#include <algorithm>
+#include <condition_variable>
 #include <cstdint>
+#include <cstring>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/ffmpeg/clip_loader.h"
+#include "lib/adapters/opencv/op.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
+#include "lib/media/corpus.h"
 #include "lib/media/video/clip_reader.h"
+#include "lib/worker/loader_message.h"
+#include "opencv2/core.hpp"
+#include "opencv2/core/utility.hpp"
 
 namespace feedrate {
 namespace {
@@ -49,7 +62,7 @@ class ClipDecoder : public PreparedTransform {
                      ClipReader::Open(file.path, threads_));
     height_ = reader->info().height;
     width_ = reader->info().width;
-    // The memory of the last clip, which nobody needs any more.
+    // Reuses the memory of the last clip.
     rgb_.resize(file.frames.size() * reader->FrameBytes());
     return reader->Read(file.frames, rgb_.data());
   }
@@ -60,6 +73,429 @@ class ClipDecoder : public PreparedTransform {
   int height_ = 0;
   int width_ = 0;
 };
+
+constexpr int kChannels = 3;
+
+// Written so that the compiler uses vector loads that separate three channels.
+void ToPlanes(const uint8_t* __restrict in, int64_t pixels, const float* scale,
+              const float* offset, float* __restrict red,
+              float* __restrict green, float* __restrict blue) {
+  const float scale_red = scale[0], offset_red = offset[0];
+  const float scale_green = scale[1], offset_green = offset[1];
+  const float scale_blue = scale[2], offset_blue = offset[2];
+  for (int64_t i = 0; i < pixels; ++i) {
+    red[i] = static_cast<float>(in[3 * i]) * scale_red + offset_red;
+    green[i] = static_cast<float>(in[3 * i + 1]) * scale_green + offset_green;
+    blue[i] = static_cast<float>(in[3 * i + 2]) * scale_blue + offset_blue;
+  }
+}
+
+// Makes the tensor of a batch from a video or a decoded clip: decode, crop,
+// transform, normalize. Each thread has its own; not thread-safe.
+class ClipRecipe {
+ public:
+  // InvalidArgument names a parameter that is wrong. All outlive the result.
+  static absl::StatusOr<std::unique_ptr<ClipRecipe>> Make(
+      const TransformSpec& spec, const LoaderInput& input);
+
+  int64_t items() const;
+  // Frames of a clip.
+  int frames() const;
+  // Floats of an item: frames x channels x crop x crop.
+  int64_t values() const;
+
+  // Writes the tensor of `item`: TCHW. The same seed gives the same tensor,
+  // and every frame the same crop and the same draw of the transform.
+  // InvalidArgument when the file cannot be used.
+  absl::Status Load(int64_t item, uint64_t seed, float* out);
+
+ private:
+  ClipRecipe(const TransformSpec& spec, const LoaderInput& input, Op op);
+  // Decodes the frames of `item` to headers over memory that is valid until the
+  // next call.
+  absl::Status Decode(int64_t item);
+  // Draws the crop for all frames; frames that are too small are padded first.
+  cv::Rect DrawCrop(const cv::Size& size, Random* random) const;
+  void Normalise(const cv::Mat& frame, float* out) const;
+
+  const LoaderSpec& spec_;
+  const LoaderInput& input_;
+  const Op op_;
+  std::vector<float> scale_;
+  std::vector<float> offset_;
+  std::vector<uint8_t> rgb_;
+  std::vector<cv::Mat> frames_;
+  cv::Mat padded_;
+  cv::Mat cropped_;
+  cv::Mat changed_;
+};
+
+ClipRecipe::ClipRecipe(const TransformSpec& spec, const LoaderInput& input,
+                       Op op)
+    : spec_(*spec.loader), input_(input), op_(std::move(op)) {
+  for (int c = 0; c < kChannels; ++c) {
+    const double std = spec_.std[c % spec_.std.size()];
+    const double mean = spec_.mean[c % spec_.mean.size()];
+    scale_.push_back(static_cast<float>(1 / (spec_.input_scale * std)));
+    offset_.push_back(static_cast<float>(-mean / std));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<ClipRecipe>> ClipRecipe::Make(
+    const TransformSpec& spec, const LoaderInput& input) {
+  ASSIGN_OR_RETURN(Op op, MakeOp(spec));
+  std::unique_ptr<ClipRecipe> recipe(
+      new ClipRecipe(spec, input, std::move(op)));
+  if (recipe->items() == 0 || recipe->frames() == 0) {
+    return absl::InvalidArgumentError("there are no clips");
+  }
+  return recipe;
+}
+
+int64_t ClipRecipe::items() const {
+  return input_.corpus != nullptr ? input_.corpus->size()
+                                  : static_cast<int64_t>(input_.files.size());
+}
+
+int ClipRecipe::frames() const {
+  return input_.corpus != nullptr
+             ? input_.corpus->item(0).frames
+             : static_cast<int>(input_.files[0].frames.size());
+}
+
+int64_t ClipRecipe::values() const {
+  return int64_t{frames()} * kChannels * spec_.crop * spec_.crop;
+}
+
+absl::Status ClipRecipe::Decode(int64_t item) {
+  const uint8_t* data = nullptr;
+  int height = 0;
+  int width = 0;
+  if (input_.corpus != nullptr) {
+    const ItemView view = input_.corpus->item(item);
+    data = static_cast<const uint8_t*>(view.data);
+    height = view.height;
+    width = view.width;
+  } else {
+    const SourceFile& file = input_.files[item];
+    ASSIGN_OR_RETURN(const std::unique_ptr<ClipReader> reader,
+                     ClipReader::Open(file.path, 1));
+    height = reader->info().height;
+    width = reader->info().width;
+    rgb_.resize(file.frames.size() * reader->FrameBytes());
+    RETURN_IF_ERROR(reader->Read(file.frames, rgb_.data()));
+    data = rgb_.data();
+  }
+  frames_.clear();
+  for (int i = 0; i < frames(); ++i) {
+    const int64_t bytes = int64_t{kChannels} * height * width;
+    frames_.push_back(cv::Mat(height, width, CV_8UC3,
+                              const_cast<uint8_t*>(data + i * bytes)));
+  }
+  return absl::OkStatus();
+}
+
+cv::Rect ClipRecipe::DrawCrop(const cv::Size& size, Random* random) const {
+  const auto begin = [&](int length) {
+    const int room = std::max(0, length - spec_.crop);
+    if (spec_.crop_position == "center") return room / 2;
+    return static_cast<int>(random->Next() % static_cast<uint64_t>(room + 1));
+  };
+  const int left = begin(size.width);
+  const int top = begin(size.height);
+  return cv::Rect(left, top, spec_.crop, spec_.crop);
+}
+
+void ClipRecipe::Normalise(const cv::Mat& frame, float* out) const {
+  const int64_t plane = int64_t{spec_.crop} * spec_.crop;
+  for (int row = 0; row < frame.rows; ++row) {
+    float* const at = out + int64_t{row} * frame.cols;
+    ToPlanes(frame.ptr<uint8_t>(row), frame.cols, scale_.data(), offset_.data(),
+             at, at + plane, at + 2 * plane);
+  }
+}
+
+absl::Status ClipRecipe::Load(int64_t item, uint64_t seed, float* out) {
+  RETURN_IF_ERROR(Decode(item));
+  Random random(seed);
+  const cv::Rect crop = DrawCrop(frames_[0].size(), &random);
+  // cv::randn and cv::randu draw from the thread's own generator.
+  const uint64_t state = random.Next() | 1;
+  for (const cv::Mat& frame : frames_) {
+    const cv::Mat* input = &frame;
+    const int down = std::max(0, spec_.crop - frame.rows);
+    const int right = std::max(0, spec_.crop - frame.cols);
+    if (!spec_.is_crop && (down > 0 || right > 0)) {
+      cv::copyMakeBorder(frame, padded_, down / 2, down - down / 2, right / 2,
+                         right - right / 2, cv::BORDER_CONSTANT);
+      input = &padded_;
+    }
+    if (!spec_.is_crop) {
+      // Operations need rows without gaps.
+      (*input)(crop).copyTo(cropped_);
+      input = &cropped_;
+    }
+    Random drawn = random;
+    cv::theRNG().state = state;
+    op_(*input, &drawn, &changed_);
+    if (changed_.rows != spec_.crop || changed_.cols != spec_.crop ||
+        changed_.type() != CV_8UC3) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the transform gives ", changed_.cols, "x",
+                       changed_.rows, ", not ", spec_.crop, "x", spec_.crop));
+    }
+    Normalise(changed_, out);
+    out += int64_t{kChannels} * spec_.crop * spec_.crop;
+  }
+  return absl::OkStatus();
+}
+
+using Recipes = std::vector<std::unique_ptr<ClipRecipe>>;
+using Buffers = std::vector<std::vector<float>>;
+
+// OpenCV reports errors by exceptions.
+absl::Status TryLoad(ClipRecipe* recipe, int64_t item, uint64_t seed,
+                     float* out) {
+  try {
+    return recipe->Load(item, seed, out);
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+}
+
+uint64_t SeedOfItem(uint64_t seed, int64_t item) {
+  return seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(item);
+}
+
+class ClipStream : public BatchStream {
+ public:
+  ClipStream(const LoaderSpec& spec, const EpochCommand& command,
+             const LoaderInput& input, const Recipes& recipes, Buffers* buffers)
+      : spec_(spec),
+        command_(command),
+        input_(input),
+        recipes_(recipes),
+        buffers_(*buffers),
+        items_(recipes[0]->items()),
+        batches_((command.count + spec.batch_size - 1) / spec.batch_size),
+        loaded_(batches_),
+        failed_(command.count) {
+    for (const std::unique_ptr<ClipRecipe>& recipe : recipes) {
+      threads_.emplace_back([this, &recipe] { Work(recipe.get()); });
+    }
+  }
+
+  ~ClipStream() override { Stop(); }
+
+  absl::StatusOr<Batch> Next() override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    // The consumer is done with what was delivered before.
+    released_ = next_;
+    changed_.notify_all();
+    while (next_ < batches_) {
+      const int64_t batch = next_;
+      const int64_t size = SizeOf(batch);
+      changed_.wait(lock,
+                    [&] { return loaded_[batch] == size || !failure_.ok(); });
+      RETURN_IF_ERROR(failure_);
+      next_ = batch + 1;
+      if (size < spec_.batch_size && spec_.drop_last) break;
+      const int64_t whole = Compact(batch, size);
+      if (whole > 0) {
+        return Batch{whole, whole * recipes_[0]->values() *
+                                static_cast<int64_t>(sizeof(float))};
+      }
+      // No item of it could be used.
+      released_ = next_;
+      changed_.notify_all();
+    }
+    return Batch();
+  }
+
+  absl::Status Finish(EpochReply* reply) override {
+    Stop();
+    reply->errors_total = errors_total_;
+    reply->errors = errors_;
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t SizeOf(int64_t batch) const {
+    return std::min(spec_.batch_size,
+                    command_.count - batch * spec_.batch_size);
+  }
+  float* PlaceOf(int64_t number) {
+    const int64_t batch = number / spec_.batch_size;
+    return buffers_[batch % buffers_.size()].data() +
+           number % spec_.batch_size * recipes_[0]->values();
+  }
+
+  // Closes the gaps left by failed items. Returns the number of good items.
+  int64_t Compact(int64_t batch, int64_t size) {
+    int64_t whole = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t number = batch * spec_.batch_size + i;
+      if (failed_[number]) continue;
+      if (whole < i) {
+        std::memcpy(PlaceOf(batch * spec_.batch_size + whole), PlaceOf(number),
+                    recipes_[0]->values() * sizeof(float));
+      }
+      ++whole;
+    }
+    return whole;
+  }
+
+  // The next item's number, once there is room for its batch. -1 means there is
+  // none.
+  int64_t Take() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (stopped_ || taken_ == command_.count) return -1;
+    const int64_t number = taken_++;
+    const int64_t batch = number / spec_.batch_size;
+    const auto room = static_cast<int64_t>(buffers_.size());
+    changed_.wait(lock, [&] { return stopped_ || batch < released_ + room; });
+    return stopped_ ? -1 : number;
+  }
+
+  void Work(ClipRecipe* recipe) {
+    for (int64_t number; (number = Take()) >= 0;) {
+      const int64_t item = (command_.first + number) % items_;
+      const absl::Status loaded = TryLoad(
+          recipe, item, SeedOfItem(command_.seed, item), PlaceOf(number));
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!loaded.ok()) Fail(number, item, loaded);
+      ++loaded_[number / spec_.batch_size];
+      changed_.notify_all();
+    }
+  }
+
+  // REQUIRES: mutex_ is held.
+  void Fail(int64_t number, int64_t item, const absl::Status& status) {
+    failed_[number] = true;
+    const std::string path =
+        input_.corpus != nullptr ? "" : input_.files[item].path;
+    ++errors_total_;
+    if (errors_.size() < kMaxNamedErrors) {
+      errors_.push_back({item, path, std::string(status.message())});
+    }
+    if (spec_.on_error == "fail" && failure_.ok()) {
+      failure_ = absl::InvalidArgumentError(
+          absl::StrCat(path, ": ", status.message()));
+    }
+  }
+
+  void Stop() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stopped_ = true;
+      changed_.notify_all();
+    }
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  const LoaderSpec& spec_;
+  const EpochCommand command_;
+  const LoaderInput& input_;
+  const Recipes& recipes_;
+  Buffers& buffers_;
+  const int64_t items_;
+  const int64_t batches_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Items of each batch that are done, good or failed.
+  std::vector<int64_t> loaded_;
+  std::vector<bool> failed_;
+  int64_t taken_ = 0;
+  int64_t next_ = 0;
+  // Batches that the consumer is done with.
+  int64_t released_ = 0;
+  bool stopped_ = false;
+  absl::Status failure_;
+  std::vector<LoaderError> errors_;
+  int64_t errors_total_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+absl::Status CheckSpec(const LoaderSpec& spec) {
+  if (spec.channels != 3) {
+    return absl::InvalidArgumentError("clips have three channels");
+  }
+  if (!spec.batch_transform.empty() || !spec.ablation.empty() || spec.shuffle ||
+      spec.scope == kCopyScope) {
+    return absl::InvalidArgumentError(
+        "the loader of clips has no batch transforms, ablations, shuffling or "
+        "copies to a device");
+  }
+  return absl::OkStatus();
+}
+
+// A loader of clips. Starts `workers` threads, at least one. Each takes the
+// next item, decodes and transforms it, and writes it straight into its batch.
+// Batches are delivered in order. At most `prefetch` batches are ahead of the
+// consumer.
+class ClipLoader : public PreparedLoader {
+ public:
+  // InvalidArgument names what a loader of clips cannot do. All outlive it.
+  static absl::StatusOr<std::unique_ptr<ClipLoader>> Make(
+      const TransformSpec& spec, const LoaderInput& input);
+
+  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override;
+  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override;
+
+ private:
+  ClipLoader(const TransformSpec& spec, const LoaderInput& input)
+      : spec_(spec), input_(input) {}
+
+  const TransformSpec spec_;
+  const LoaderInput& input_;
+  // One per thread.
+  std::vector<std::unique_ptr<ClipRecipe>> recipes_;
+  // Batches in progress, reused from epoch to epoch.
+  std::vector<std::vector<float>> buffers_;
+  std::vector<float> output_;
+};
+
+absl::StatusOr<std::unique_ptr<ClipLoader>> ClipLoader::Make(
+    const TransformSpec& spec, const LoaderInput& input) {
+  const LoaderSpec& loader = *spec.loader;
+  RETURN_IF_ERROR(CheckSpec(loader));
+  // The loader has its own threads; OpenCV's would compete with them.
+  cv::setNumThreads(0);
+  std::unique_ptr<ClipLoader> made(new ClipLoader(spec, input));
+  for (int i = 0; i < std::max(1, loader.workers); ++i) {
+    ASSIGN_OR_RETURN(made->recipes_.emplace_back(),
+                     ClipRecipe::Make(made->spec_, input));
+  }
+  // The batch that the consumer has, and those ahead of it.
+  made->buffers_.resize(1 + std::max(1, loader.prefetch));
+  for (std::vector<float>& buffer : made->buffers_) {
+    buffer.resize(loader.batch_size * made->recipes_[0]->values());
+  }
+  return made;
+}
+
+absl::StatusOr<EpochReply> ClipLoader::RunEpoch(const EpochCommand& command) {
+  return TimeEpoch(command, [&] {
+    return std::make_unique<ClipStream>(*spec_.loader, command, input_,
+                                        recipes_, &buffers_);
+  });
+}
+
+absl::StatusOr<Output> ClipLoader::OutputFor(int64_t item, uint64_t seed) {
+  ClipRecipe* const recipe = recipes_[0].get();
+  output_.resize(recipe->values());
+  RETURN_IF_ERROR(TryLoad(recipe, item % recipe->items(),
+                          SeedOfItem(seed, item % recipe->items()),
+                          output_.data()));
+  Output output;
+  output.data = output_.data();
+  output.bytes = static_cast<int64_t>(output_.size() * sizeof(float));
+  output.dtype = "float32";
+  output.layout = "TCHW";
+  output.shape = {recipe->frames(), 3, spec_.loader->crop, spec_.loader->crop};
+  return output;
+}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// FFmpeg's libraries called from C++, as a decoder of clips.
+// FFmpeg called from C++: a decoder and a loader of clips.
 #ifndef FEEDRATE_LIB_ADAPTERS_FFMPEG_FFMPEG_ADAPTER_H_
 #define FEEDRATE_LIB_ADAPTERS_FFMPEG_FFMPEG_ADAPTER_H_
 
@@ -12,19 +12,20 @@
 
 namespace feedrate {
 
-// Each call opens a file, decodes the frames of its clip and what they need,
-// and puts them together: lib/media/video/clip_reader.h.
+// Each call opens a file and decodes the frames of its clip and the frames that
+// they depend on: see lib/media/video/clip_reader.h.
 class FfmpegAdapter : public Adapter {
  public:
   std::string library() const override { return "ffmpeg"; }
   std::string version() const override;
   int threads() const override { return threads_ == 0 ? 1 : threads_; }
-  // Refuses: it has no transforms.
+  // Returns an error: it has no transforms.
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const TransformSpec& spec, const Corpus& corpus) override;
   absl::StatusOr<std::unique_ptr<PreparedTransform>> PrepareDecoder(
       const TransformSpec& spec, const std::vector<SourceFile>& files) override;
-  // A loader of clips, whose transforms are OpenCV's: clip_loader.h.
+  // A loader of clips, whose transforms are OpenCV's. InvalidArgument names
+  // what it cannot do.
   absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
       const TransformSpec& spec, const LoaderInput& input) override;
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,8 +14,9 @@
 #include "lib/adapters/worker/child_session.h"
 #include "lib/base/files.h"
 #include "lib/base/unique_fd.h"
-#include "lib/media/video/index_pattern.h"
+#include "lib/media/video/clips.h"
 #include "lib/media/video/synthetic_video.h"
+#include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
@@ -90,6 +93,112 @@ TEST(FfmpegAdapterTest, AClipWithoutFramesIsRefused) {
                               .status()
                               .message()),
               HasSubstr("no frames"));
+}
+
+constexpr int kCrop = 48;
+
+class ClipLoaderTest : public ::testing::Test {
+ protected:
+  ClipLoaderTest() {
+    EncodeOptions options;
+    options.width = 96;
+    options.height = 64;
+    options.frames = 12;
+    for (int i = 0; i < 5; ++i) {
+      const std::string path =
+          ::testing::TempDir() + "/clip_loader_" + std::to_string(i) + ".avi";
+      EXPECT_TRUE(
+          WriteFileAtomically(path, EncodeVideo(options, i).value()).ok());
+      input_.files.push_back({path, 1, {0, 4, 11}});
+    }
+    spec_.native_op = "cv::flip";
+    spec_.params = {"flip_code=1"};
+    LoaderSpec& loader = spec_.loader.emplace();
+    loader.scope = kDecodeScope;
+    loader.source = "files";
+    loader.batch_size = 2;
+    loader.workers = 2;
+    loader.prefetch = 2;
+    loader.channels = 3;
+    loader.crop = kCrop;
+    loader.crop_position = "random";
+    loader.mean = {0.5};
+    loader.std = {0.25};
+    loader.input_scale = 255;
+    loader.on_error = "skip";
+  }
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> TryMake() {
+    return FfmpegAdapter().PrepareLoader(spec_, input_);
+  }
+  std::unique_ptr<PreparedLoader> Make() {
+    absl::StatusOr<std::unique_ptr<PreparedLoader>> made = TryMake();
+    EXPECT_TRUE(made.ok()) << made.status();
+    return std::move(made).value();
+  }
+
+  TransformSpec spec_;
+  LoaderInput input_;
+};
+
+TEST_F(ClipLoaderTest, DeliversEveryItemOnce) {
+  for (const int workers : {0, 1, 3}) {
+    spec_.loader->workers = workers;
+    EpochCommand command;
+    command.count = 12;
+    const auto reply = Make()->RunEpoch(command);
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->items, 12);
+    EXPECT_EQ(reply->batches, 6);
+    EXPECT_EQ(reply->errors_total, 0);
+    EXPECT_EQ(reply->bytes_out, int64_t{12} * 3 * 3 * kCrop * kCrop * 4);
+  }
+}
+
+TEST_F(ClipLoaderTest, TheLastBatchMayBeDropped) {
+  spec_.loader->drop_last = true;
+  EpochCommand command;
+  command.count = 5;
+  EXPECT_EQ(Make()->RunEpoch(command)->items, 4);
+}
+
+TEST_F(ClipLoaderTest, WhatCannotBeReadIsLeftOutOrFails) {
+  input_.files[1].path = "/absent.avi";
+  EpochCommand command;
+  command.count = 5;
+  const auto reply = Make()->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 4);
+  ASSERT_EQ(reply->errors_total, 1);
+  EXPECT_EQ(reply->errors[0].item, 1);
+  EXPECT_THAT(reply->errors[0].reason, HasSubstr("No such file"));
+  spec_.loader->on_error = "fail";
+  EXPECT_THAT(std::string(Make()->RunEpoch(command).status().message()),
+              HasSubstr("/absent.avi: no video"));
+}
+
+TEST_F(ClipLoaderTest, OutputsAreNormalisedAndFollowTheSeed) {
+  const std::unique_ptr<PreparedLoader> loader = Make();
+  const Output output = *loader->OutputFor(2, 7);
+  EXPECT_EQ(output.shape, (std::vector<int64_t>{3, 3, kCrop, kCrop}));
+  std::vector<float> first(output.bytes / sizeof(float));
+  std::memcpy(first.data(), output.data, output.bytes);
+  for (const float value : first) {
+    ASSERT_GE(value, -2.001f);
+    ASSERT_LE(value, 2.001f);
+  }
+  const Output again = *loader->OutputFor(2, 7);
+  EXPECT_EQ(std::memcmp(again.data, first.data(), again.bytes), 0);
+  const Output other = *loader->OutputFor(2, 8);
+  EXPECT_NE(std::memcmp(other.data, first.data(), other.bytes), 0);
+}
+
+TEST_F(ClipLoaderTest, WhatItCannotDoIsRefused) {
+  spec_.loader->batch_transform = "mixup";
+  EXPECT_THAT(std::string(TryMake().status().message()),
+              HasSubstr("no batch transforms"));
+  spec_.loader->batch_transform = "";
+  spec_.native_op = "cv::nothing";
+  EXPECT_FALSE(TryMake().ok());
 }
 
 }  // namespace

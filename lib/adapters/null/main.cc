@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "lib/adapters/null/null_adapter.h"
-#include "lib/adapters/worker/worker_main.h"
+#include "lib/adapters/worker/server.h"
 
 int main(int argc, char** argv) {
   return feedrate::WorkerMain(argc, argv,

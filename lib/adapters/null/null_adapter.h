@@ -1,4 +1,4 @@
-// A library that does nothing: its rows are what the harness itself costs.
+// A library that does nothing: its rows show what the harness itself costs.
 #ifndef FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_
 #define FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_
 
@@ -9,13 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/host_probe.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/media/corpus.h"
 
 namespace feedrate {
 
-// The output, which no one should compare, has no bytes. `on_device`: timed as
-// on a device, with the CPU in its place.
+// The output has no bytes and must not be compared. `on_device` times it like a
+// device, with the CPU in its place.
 class NullTransform : public PreparedTransform {
  public:
   explicit NullTransform(bool on_device = false) : on_device_(on_device) {}
@@ -29,7 +29,7 @@ class NullTransform : public PreparedTransform {
   HostProbe probe_;
 };
 
-// Takes any operation, with any parameters: none of them can matter.
+// Accepts any operation with any parameters.
 class NullAdapter : public Adapter {
  public:
   std::string library() const override { return "null"; }

@@ -1,10 +1,10 @@
-// What a row of opencv reaches of a bare loop over the same OpenCV calls.
+// Throughput of rows of opencv, relative to a bare loop over the same OpenCV
+// calls.
 //
-// For each of some transforms, at least 20 pairs in alternating order: the
-// `time` command as a worker answers it, with the parameters of
-// configs/transforms/, and a loop that somebody would write by hand. Prints the
-// median of the ratios of throughput with its 95% interval, and fails when an
-// interval reaches below 0.95.
+// For some transforms, at least 20 pairs in alternating order: the `time`
+// command as a worker answers it, with the parameters of configs/transforms/,
+// and a loop as written by hand. Prints the median of the ratios of throughput
+// with its 95% interval, and fails when an interval reaches below 0.95.
 //
 // bazel run //lib/adapters/opencv:bare_benchmark -- [PAIRS]
 #include <unistd.h>
@@ -23,8 +23,8 @@
 #include "absl/types/span.h"
 #include "lib/adapters/opencv/opencv_adapter.h"
 #include "lib/adapters/worker/child_session.h"
-#include "lib/adapters/worker/heap.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/adapters/worker/server.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
@@ -44,7 +44,7 @@ using BareCall = std::function<void(const std::vector<cv::Mat>& images)>;
 
 struct Contest {
   const char* transform;
-  // All images once, by OpenCV alone.
+  // Runs all images once, by OpenCV alone.
   BareCall bare;
 };
 
@@ -115,7 +115,7 @@ absl::StatusOr<std::string> PrepareLineOf(const Catalogue& catalogue,
   return absl::NotFoundError(name);
 }
 
-// Seconds by the worker's own samples, as in a row.
+// Seconds from the worker's samples, as in a row.
 absl::StatusOr<double> RowSeconds(ChildSession* session) {
   TimeCommand command;
   command.count = kImages;
@@ -131,7 +131,7 @@ double BareSeconds(const BareCall& call, const std::vector<cv::Mat>& images) {
   return (MonotonicNs() - begin) / 1e9;
 }
 
-// Ratios of throughput, row to bare loop, one a pair.
+// Ratios of throughput, row to bare loop, one per pair.
 absl::StatusOr<std::vector<double>> Ratios(ChildSession* session,
                                            const BareCall& call,
                                            const std::vector<cv::Mat>& images,
@@ -187,7 +187,7 @@ absl::StatusOr<bool> Compete(int pairs) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
-  feedrate::SettleHeap();  // As a worker does.
+  feedrate::SettleHeap();  // As in a worker.
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 40;
   const absl::StatusOr<bool> good = feedrate::Compete(std::max(20, pairs));
   if (!good.ok()) {

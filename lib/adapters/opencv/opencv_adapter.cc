@@ -9,10 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/opencv/clip_transform.h"
-#include "lib/adapters/opencv/make_op.h"
 #include "lib/adapters/opencv/op.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/image.h"
 #include "opencv2/core.hpp"
@@ -22,8 +20,8 @@
 namespace feedrate {
 namespace {
 
-// A header over the corpus, no copy. OpenCV's headers know no const; that
-// nobody writes is seen to by the mapping, which is read-only.
+// A header over the corpus, no copy. OpenCV's headers have no const; the
+// read-only mapping prevents writes.
 cv::Mat MatOf(const ImageView& image) {
   return cv::Mat(image.height, image.width, CV_8UC(image.channels),
                  const_cast<uint8_t*>(image.data));
@@ -40,8 +38,8 @@ class OpenCvTransform : public PreparedTransform {
 
   void Seed(uint64_t seed) override {
     random_ = Random(seed);
-    // cv::randn and cv::randu draw from the thread's own generator, for which
-    // a state of 0 is no state.
+    // cv::randn and cv::randu draw from the thread's own generator, which must
+    // not have the state 0.
     cv::theRNG().state = random_.Next() | 1;
   }
 
@@ -68,6 +66,95 @@ class OpenCvTransform : public PreparedTransform {
   cv::Mat output_;
 };
 
+// An OpenCV operation on clips: applied to every frame, with one draw of
+// parameters for the whole clip. The output is one block, frame after frame.
+class ClipTransform : public PreparedTransform {
+ public:
+  // REQUIRES: a corpus of uint8 HWC, which outlives this.
+  ClipTransform(Op op, const Corpus& corpus);
+
+  void Seed(uint64_t seed) override { random_ = Random(seed); }
+  void Run(int64_t item) override;
+  absl::StatusOr<Output> RunForOutput(int64_t item) override;
+
+ private:
+  // The frames of one clip, as headers over the corpus.
+  using Frames = std::vector<cv::Mat>;
+
+  // Writes frame i of the output; the first frame allocates it.
+  void Place(size_t i, size_t frames, const cv::Mat& result);
+
+  Op op_;
+  Random random_;
+  std::vector<Frames> inputs_;
+  // All frames, one below the other.
+  cv::Mat clip_;
+  int frame_rows_ = 0;
+};
+
+ClipTransform::ClipTransform(Op op, const Corpus& corpus) : op_(std::move(op)) {
+  inputs_.resize(corpus.size());
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    const ItemView item = corpus.item(i);
+    // OpenCV's headers have no const; the read-only mapping prevents writes.
+    auto* data = static_cast<uint8_t*>(const_cast<void*>(item.data));
+    const int64_t bytes = int64_t{1} * item.height * item.width * item.channels;
+    for (int frame = 0; frame < item.frames; ++frame) {
+      inputs_[i].push_back(cv::Mat(item.height, item.width,
+                                   CV_8UC(item.channels),
+                                   data + frame * bytes));
+    }
+  }
+}
+
+void ClipTransform::Place(size_t i, size_t frames, const cv::Mat& result) {
+  if (i == 0) {
+    frame_rows_ = result.rows;
+    clip_.create(result.rows * static_cast<int>(frames), result.cols,
+                 result.type());
+  }
+  const int top = static_cast<int>(i) * frame_rows_;
+  cv::Mat place = clip_.rowRange(top, top + frame_rows_);
+  // Most operations have written there already.
+  if (place.data == result.data) return;
+  CV_Assert(place.size() == result.size() && place.type() == result.type());
+  result.copyTo(place);
+}
+
+void ClipTransform::Run(int64_t item) {
+  const Frames& frames = inputs_[item];
+  // As in OpenCvTransform::Seed.
+  const uint64_t state = random_.Next() | 1;
+  const Random drawn = random_;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    random_ = drawn;
+    cv::theRNG().state = state;
+    // Reuses the last clip's memory, which fits unless sizes differ.
+    cv::Mat result;
+    const int top = static_cast<int>(i) * frame_rows_;
+    if (frame_rows_ > 0 && top + frame_rows_ <= clip_.rows) {
+      result = clip_.rowRange(top, top + frame_rows_);
+    }
+    op_(frames[i], &random_, &result);
+    Place(i, frames.size(), result);
+  }
+}
+
+absl::StatusOr<Output> ClipTransform::RunForOutput(int64_t item) {
+  Run(item);
+  if (!clip_.isContinuous() || clip_.depth() != CV_8U) {
+    return absl::InternalError("an output is not contiguous bytes");
+  }
+  Output output;
+  output.data = clip_.data;
+  output.bytes = static_cast<int64_t>(clip_.total() * clip_.elemSize());
+  output.dtype = "uint8";
+  output.layout = "THWC";
+  output.shape = {static_cast<int64_t>(inputs_[item].size()), frame_rows_,
+                  clip_.cols, clip_.channels()};
+  return output;
+}
+
 absl::Status CheckCorpus(const Corpus& corpus) {
   if (corpus.dtype() != DType::kUint8 || corpus.layout() != Layout::kHwc) {
     return absl::InvalidArgumentError("opencv needs a corpus of uint8 HWC");
@@ -87,8 +174,8 @@ absl::Status CheckCorpus(const Corpus& corpus) {
 std::string OpenCvAdapter::version() const { return cv::getVersionString(); }
 
 int OpenCvAdapter::threads() const {
-  // After setNumThreads(0) everything runs in the caller, but OpenCV over TBB
-  // still gives the number of cores as its threads.
+  // After setNumThreads(0) everything runs in the calling thread, but OpenCV
+  // with TBB still returns the number of cores.
   return threads_told_ == 0 ? 1 : cv::getNumThreads();
 }
 
@@ -99,7 +186,7 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> OpenCvAdapter::Prepare(
         absl::StrCat("opencv runs on the cpu, not on ", spec.device));
   }
   RETURN_IF_ERROR(CheckCorpus(corpus));
-  // OpenCV takes 0 as "no threads but the caller's".
+  // For OpenCV, 0 means no threads besides the calling one.
   threads_told_ = spec.opencv_threads;
   if (threads_told_ >= 0) cv::setNumThreads(threads_told_);
   cv::ocl::setUseOpenCL(spec.opencv_opencl);

@@ -11,8 +11,8 @@
 
 namespace feedrate {
 
-// Needs a corpus of uint8 HWC images. An output is overwritten by the next
-// call, as a program that cares for speed would do it.
+// Needs a corpus of uint8 HWC images or clips. An output is overwritten by the
+// next call, as in a program written for speed.
 class OpenCvAdapter : public Adapter {
  public:
   std::string library() const override { return "opencv"; }
@@ -22,7 +22,7 @@ class OpenCvAdapter : public Adapter {
       const TransformSpec& spec, const Corpus& corpus) override;
 
  private:
-  int threads_told_ = -1;  // -1: nothing.
+  int threads_told_ = -1;  // -1: not told.
 };
 
 }  // namespace feedrate

@@ -1,8 +1,8 @@
-"""One job's process: answers the runner's commands until they end.
+"""The process of one job: answers the runner's commands until they end.
 
-One JSON line in, one JSON line out; docs/adapters_python.md has the commands.
-An exception is an answer too, and the child goes on. What kills the process is
-seen by the runner.
+One JSON line in, one JSON line out; docs/adapters_python.md lists the commands.
+An exception becomes an answer too, and the child goes on. The runner notices
+when the process is killed.
 """
 
 import gc
@@ -12,7 +12,6 @@ import random
 import traceback
 
 import clips
-import device_timing
 import numpy as np
 import numpy.random  # Else imported by the first job that seeds it.
 import outputs
@@ -60,7 +59,7 @@ class Child:
 
             self._loader = LoaderJob(self._library, command, self._corpus_fd)
         elif "mixture" in command:
-            from loaders.mixture_job import MixtureJob
+            from loaders.mixture import MixtureJob
 
             self._mixture = MixtureJob(self._library, command, self._corpus_fd)
         elif "decode" in command:
@@ -95,7 +94,7 @@ class Child:
                 self._input(i)
 
     def _find_device(self, name):
-        """What times a device, None for the CPU."""
+        """The object that times a device, or None for the CPU."""
         if name == "cpu":
             return None
         device_of = getattr(self._library, "device_of", None)
@@ -144,7 +143,7 @@ class Child:
         self._seed(command.get("seed", 0))
         # A batch is one call, so that a sample of so many items has one.
         batched = self._batch > 0 and self._operation.native is not None
-        return device_timing.time_on_device(
+        return timing.time_on_device(
             self._device,
             self._calls(command, self._batch if batched else 0),
             1 if batched else command.get("chunk", 1),
@@ -153,7 +152,7 @@ class Child:
         )
 
     def _calls(self, command, batch):
-        """(call, input, items) of each call, made when it is its turn."""
+        """(call, input, items) of each call, made lazily."""
         first, count = command["first"], command["count"]
         for at in range(first, first + count, batch or 1):
             if not batch:
@@ -192,7 +191,7 @@ class Child:
             raise RuntimeError("no transform is prepared")
 
     def _input(self, index):
-        """The library's own input, made when first asked for."""
+        """The library's own input, made on first use."""
         index %= len(self._inputs)
         if self._inputs[index] is None:
             item = self._library.input_of(

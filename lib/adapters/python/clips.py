@@ -1,4 +1,4 @@
-"""Videos that a decoder is measured on, and what decoders share."""
+"""Videos to decode, and helpers that decoders share."""
 
 import json
 import os
@@ -6,7 +6,8 @@ import re
 
 
 def frames_of(spec):
-    """Frames of a clip by the job's scenario, as video-16f; 0 for images."""
+    """Number of frames in a clip by the job's scenario, such as video-16f; 0
+    for images."""
     found = re.fullmatch(r"video-(\d+)f", spec.get("scenario", ""))
     return int(found[1]) if found else 0
 
@@ -22,8 +23,9 @@ def read_list(fd):
 
 
 def pick(frames, numbers):
-    """The frames with these numbers, in order, of an iterator over all. Frames
-    are given as calls, so that only what is wanted is converted."""
+    """The frames with these numbers, in order, from an iterator over all
+    frames. Frames are passed as functions, so that only the wanted ones are
+    converted."""
     picked, wanted = [], iter(numbers)
     number = next(wanted, None)
     for at, frame in enumerate(frames):

@@ -1,11 +1,12 @@
-"""The worker's timings against plain_timing.py, in turns.
+"""Compares the worker's timings with plain_timing.py.
 
     <environment>/bin/python compare_plain.py --configs=configs LIBRARY...
 
-For each of the five transforms: one pass of the worker over the images, one of
-the plain script, again and again on one machine, so that its mood cancels.
-Prints the medians and the median ratio with the range of its middle half; exit
-3 when a median ratio is off by more than --allow.
+For each of the five transforms: one pass of the worker over the images, one
+pass of the plain script, alternately, so that slow drift in machine speed
+affects both sides equally. Prints the medians and the median ratio with the
+range of its middle half. Exit code 3 when a median ratio is off by more than
+--allow.
 """
 
 import argparse
@@ -25,7 +26,7 @@ SIZE = (375, 500)  # The most common of ImageNet.
 
 
 class Plain:
-    """plain_timing.py, which makes a pass when asked."""
+    """plain_timing.py, which makes a pass on request."""
 
     def __init__(self, library, transform, corpus):
         self._process = subprocess.Popen(

@@ -1,7 +1,7 @@
-"""The decoded items, as numpy views of the runner's shared memory.
+"""Decoded items, as numpy views of the runner's shared memory.
 
-lib/media/corpus_format.h describes the bytes. Nothing is copied: the file is
-mapped read-only, and every array looks straight into the map.
+lib/media/corpus.h describes the bytes. Nothing is copied: the file is mapped
+read-only, and every array is a view of the map.
 """
 
 import mmap
@@ -19,7 +19,7 @@ _INDEX_COLUMNS = 6
 
 
 class CorpusError(ValueError):
-    """The file is not what a corpus should be."""
+    """The file is not a valid corpus."""
 
 
 class Corpus:

@@ -1,9 +1,9 @@
 """Entries of configs/transforms as calls of CV-CUDA, without importing it: it
 cannot be imported where there is no driver.
 
-native_op is a function of cvcuda, or several with + between, one after the
-other. Parameters are in the terms of the transform; what the function wants
-depends on the size of the image, so steps are made for each size.
+native_op is a function of cvcuda, or several joined by +, applied one after the
+other. Parameters are those of the transform; the arguments of the function
+depend on the size of the image, so steps are made for each size.
 """
 
 import math
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 
 class Name(NamedTuple):
-    """What cvcuda has by that name, such as Border.CONSTANT."""
+    """An attribute of cvcuda, such as Border.CONSTANT."""
 
     path: str
 
 
 class Flags(NamedTuple):
-    """Names of cvcuda whose bits are put together."""
+    """Attributes of cvcuda whose bits are combined."""
 
     paths: tuple
 
@@ -31,7 +31,8 @@ class Rectangle(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Of the output; the rest of its shape is the input's."""
+    """Height and width of the output; the rest of its shape is that of the
+    input."""
 
     height: int
     width: int
@@ -65,9 +66,9 @@ _WARP = {
 
 
 def exported(tensor):
-    """A tensor of torch for CV-CUDA to wrap, which need not wait for it: both
-    work on one stream. Torch names none that CV-CUDA would know, and it would
-    wait for the whole device in each call."""
+    """A tensor of torch for CV-CUDA to wrap. CV-CUDA need not wait for it: both
+    work on one stream. Torch does not name a stream that CV-CUDA would
+    recognize, so CV-CUDA would wait for the whole device in each call."""
     interface = {**tensor.__cuda_array_interface__, "version": 3, "stream": -1}
     # The tensor comes along, so that its memory stays.
     return types.SimpleNamespace(
@@ -119,7 +120,7 @@ def _resized(sides):
 
 
 def _crop(params):
-    """An image that is smaller is centred on zeros."""
+    """Centers a smaller image on zeros."""
     high, wide = params.take_fixed("size")
     position = params.take_fixed("position")
 
@@ -170,8 +171,8 @@ def _affine(params):
 
 
 def inverse_affine(height, width, degrees, scale, shear, shift):
-    """Where each pixel is read when the image is sheared, turned about its
-    centre counter-clockwise, scaled, and then moved."""
+    """Where each pixel is read when the image is sheared, rotated about its
+    center counter-clockwise, scaled, and then moved."""
     angle = math.radians(degrees)
     cos, sin = scale * math.cos(angle), scale * math.sin(angle)
     right = -math.tan(math.radians(shear[0]))

@@ -144,14 +144,14 @@ class CvcudaStepsTest(unittest.TestCase):
         def rows(*params, size=(41, 61)):
             return only("warp_affine", *params, size=size)["xform"].rows
 
-        # The centre stays; 90 degrees take what is on the right to the top.
+        # The center stays; 90 degrees take what is on the right to the top.
         turned = rows("degrees=90")
         self.assert_near(through(turned, 30, 20), (30, 20))
         self.assert_near(through(turned, 30, 10), (40, 20))
         # Moved right and down: read left and above.
         self.assert_near(through(rows("shift=(3,2)"), 13, 12), (10, 10))
         self.assert_near(through(rows("scale=2"), 40, 30), (35, 25))
-        # What is above the centre goes right.
+        # What is above the center goes right.
         self.assert_near(through(rows("shear=(45,0)"), 40, 10), (30, 10))
 
     def test_a_perspective_is_three_rows(self):

@@ -1,5 +1,5 @@
-"""Clips decoded by DALI, one a call: a file's bytes in, the frames of its clip
-out, in the order of their numbers.
+"""Clips decoded by DALI, one per call: takes the bytes of a file and returns
+the frames of its clip in order.
 
 The graph is built once and kept, and with it the sessions of NVDEC.
 """
@@ -16,7 +16,7 @@ def operation(on_gpu):
 
 
 class Frames:
-    """What a call gives: frames where they were decoded."""
+    """The result of a call: frames where they were decoded."""
 
     def __init__(self, batch):
         self._batch = batch
@@ -32,8 +32,8 @@ class Frames:
 
 
 class Decoder:
-    """On the GPU, or by DALI's decoder for the CPU, which tests have: it knows
-    VP8, VP9 and MJPEG alone."""
+    """On the GPU, or by DALI's decoder for the CPU, which tests use: it
+    supports only VP8, VP9 and MJPEG."""
 
     def __init__(self, on_gpu):
         self._on_gpu = on_gpu
@@ -88,7 +88,7 @@ class Decoder:
 
 
 def _reason(error):
-    """The sentence among DALI's lines: what follows `encountered:`."""
+    """The message in DALI's output: what follows `encountered:`."""
     _, _, told = str(error).partition("encountered:")
     lines = (told or str(error)).strip().splitlines()
     return lines[0] if lines else "DALI does not say why"

@@ -17,8 +17,8 @@ from unittest import mock
 import child
 import dali_clips
 import server
-from device_timing_test import FakeDevice
 from testing import counting, worker
+from timing_test import FakeDevice
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "libraries"
 DALI = server.load_library("dali", [FOLDER])

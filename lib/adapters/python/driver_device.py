@@ -1,8 +1,8 @@
-"""A CUDA device by its driver alone, to be timed: for libraries that come
+"""A CUDA device that is timed through its driver alone: for libraries that come
 without torch.
 
-What torch_device.py is for those on top of it. Nothing here runs before a job
-asks for it: a process that has used CUDA cannot be forked.
+The counterpart of torch_device.py. Nothing here runs before a job asks for it:
+a process that has used CUDA cannot be forked.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ _BUS_ID_BYTES = 32
 
 
 class Driver:
-    """Calls of the driver, whose answers are looked at."""
+    """Calls of the driver, with their results checked."""
 
     def __init__(self, library=None):
         if library is None:
@@ -40,8 +40,8 @@ class Driver:
 
 
 def use_first_device(driver):
-    """Its context, which runtime libraries in this process use too, becomes
-    this thread's. Returns the device."""
+    """Makes the device's primary context, which runtime libraries in this
+    process use too, the context of this thread. Returns the device."""
     driver.call("cuInit", 0)
     device = ctypes.c_int()
     driver.call("cuDeviceGet", ctypes.byref(device), 0)
@@ -53,7 +53,7 @@ def use_first_device(driver):
 
 class DriverDevice:
     """The first device. A library that waits for its work before it returns is
-    timed rightly whatever its streams are."""
+    timed correctly whatever its streams are."""
 
     def __init__(self, driver=None, clock=nvml.Clock, memory=nvml.Memory):
         self._driver = driver or Driver()
@@ -89,12 +89,12 @@ class DriverDevice:
         return milliseconds.value * 1e-3
 
     def reset_peaks(self):
-        """Pools grow and stay, so the last look is the peak."""
+        """Pools grow and stay, so the last reading is the peak."""
 
     def peaks(self):
         """(allocated, reserved) bytes that this process has taken since this
-        was made; where that is not known, everybody. Pools are not told apart:
-        all of it is both."""
+        object was made; where that is not known, bytes taken by all processes.
+        Pools cannot be told apart, so both numbers are equal."""
         own = self._own()
         if own is not None and self._own_at_first is not None:
             taken = own - self._own_at_first
@@ -104,7 +104,7 @@ class DriverDevice:
         return max(taken, 0), max(taken, 0)
 
     def free_memory(self):
-        """What is free, in words."""
+        """The free memory, as text."""
         try:
             free, total = self._memory()
         except RuntimeError as error:

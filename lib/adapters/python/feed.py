@@ -22,7 +22,7 @@ import socket
 import sys
 import traceback
 
-import arm_blas
+import process_setup
 
 LOADERS = ("dali", "torchvision")
 CHANNELS = 3
@@ -60,7 +60,7 @@ def parse(words):
 
 
 class Slots:
-    """The shared memory, and the talk about it."""
+    """The shared memory, and the messages about its slots."""
 
     def __init__(self, options, control):
         import numpy as np
@@ -84,7 +84,7 @@ class Slots:
         self._heard = b""
 
     def put(self, images, numbers):
-        """Waits for a slot; False when nobody listens any more."""
+        """Waits for a slot. False when nobody reads any more."""
         while not self._free:
             data = self._control.recv(4096)
             if not data:
@@ -116,7 +116,7 @@ def feed(options, control):
 
 
 def main():
-    arm_blas.avoid_hidden_sve()
+    process_setup.avoid_hidden_sve()
     control = socket.socket(fileno=3)
     try:
         feed(parse(sys.argv[1:]), control)

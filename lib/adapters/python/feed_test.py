@@ -24,7 +24,7 @@ STD = np.array([0.229, 0.224, 0.225])
 
 
 def write_image(path, grey):
-    """A PNG of one grey, by hand: not every environment has an encoder."""
+    """A PNG of one gray, by hand: not every environment has an encoder."""
 
     def chunk(kind, data):
         whole = kind + data

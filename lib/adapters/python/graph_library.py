@@ -1,12 +1,12 @@
-"""What libraries share whose operators run in graphs of their own.
+"""The shared part of libraries whose operators run in their own graphs.
 
 They have loaders or mixtures and nothing that could be called for one item, so
-the rest of a library's module is the same for all of them.
+the rest of the module is the same for all of them.
 """
 
 
 def use_threads(policy):
-    """A graph has as many threads as its settings say."""
+    """Does nothing: the settings of a graph decide its threads."""
 
 
 def threads():
@@ -20,7 +20,7 @@ def input_of(array, layout):
 
 
 def refuse(reason):
-    """A `make` that has nothing to make."""
+    """A `make` that only raises an error."""
 
     def make(spec):
         raise ValueError(reason)

@@ -19,7 +19,7 @@ from testing import loading, worker
 from testing.cells import CHANNELS, LAYOUTS, cells_of, inputs_of
 from testing.tally import arguments, run_libraries
 
-# One of each kind: a flip, a crop, another size, colours, noise, geometry.
+# One of each kind: a flip, a crop, another size, colors, noise, geometry.
 SAMPLE = {
     "HorizontalFlip",
     "RandomCrop224",

@@ -1,4 +1,5 @@
-"""Clock of a GPU by NVIDIA's management library, which comes with the driver.
+"""The clock of a GPU, read through NVIDIA's management library, which comes
+with the driver.
 
 lib/machine/gpu.h is the same in C++.
 """
@@ -17,7 +18,7 @@ _NOT_KNOWN = 2**64 - 1
 
 
 class Clock:
-    """Of the GPU at a PCI bus id, such as 00000000:01:00.0."""
+    """The clock of the GPU at a PCI bus id, such as 00000000:01:00.0."""
 
     def __init__(self, bus_id, libraries=_LIBRARIES):
         self._nvml = _load(libraries)
@@ -36,7 +37,8 @@ class Clock:
         self.max_mhz = 0 if failed else mhz.value
 
     def read(self):
-        """(MHz, bits of what holds it back), or None: it cannot be read."""
+        """(MHz, bits of the reasons for throttling), or None when it cannot be
+        read."""
         mhz, reasons = ctypes.c_uint(), ctypes.c_ulonglong()
         if self._nvml.nvmlDeviceGetClockInfo(
             self._device, _PROCESSORS, ctypes.byref(mhz)
@@ -66,9 +68,10 @@ class _ProcessInfo(ctypes.Structure):
 
 
 class Memory:
-    """What this process has of the first GPU, its context included. Where the
-    driver does not tell processes apart: what everybody has taken since this
-    was made, which is right where nobody else uses it."""
+    """Memory of the first GPU that this process uses, including its context.
+    Where the driver does not tell processes apart: memory that all processes
+    have taken since this object was made, which is right where nobody else uses
+    the GPU."""
 
     def __init__(self, library=None):
         self._nvml = library or _load(_LIBRARIES)
@@ -87,7 +90,7 @@ class Memory:
         return max(self._used() - self._before, 0) if own is None else own
 
     def own(self):
-        """Of this process alone; None where it is not known."""
+        """Memory of this process alone; None where it is not known."""
         processes = (_ProcessInfo * _MOST_PROCESSES)()
         count = ctypes.c_uint(_MOST_PROCESSES)
         try:

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Writer:
-    """add() appends an array; `described` says what lies where."""
+    """add() appends an array; `described` lists the position of each."""
 
     def __init__(self, fd):
         self._fd = fd
@@ -23,7 +23,7 @@ class Writer:
 
 
 def describe(array, layout):
-    """Type, layout and shape of an output, and its bytes in one piece."""
+    """Type, layout and shape of an output, and its bytes, contiguous."""
     if array.dtype not in (np.uint8, np.float32):
         raise TypeError(f"the output is {array.dtype}, not uint8 or float32")
     if array.ndim == 2:

@@ -33,11 +33,11 @@ _OPERATORS = {
 
 
 class ParamError(ValueError):
-    """A parameter that cannot be read, or that nothing takes."""
+    """A parameter that cannot be read, or that nothing uses."""
 
 
 class Drawn:
-    """A value that is another one for each call."""
+    """A value that is drawn for each call."""
 
     def __init__(self, draw):
         self.draw = draw
@@ -67,7 +67,7 @@ class Params:
         return list(self._values)
 
     def get(self, name):
-        """One value, which stays."""
+        """One value, without removing it."""
         return self._values[name]
 
     def take(self, name, *default):
@@ -75,7 +75,7 @@ class Params:
         return self._values.pop(name, *default)
 
     def take_fixed(self, name, *default):
-        """The same for a value that may not be drawn."""
+        """The same for a value that must not be drawn."""
         value = self.take(name, *default)
         if isinstance(value, Drawn):
             raise ParamError(f"parameter {name} must be the same in every call")
@@ -91,7 +91,7 @@ class Params:
             )
 
     def take_rest(self):
-        """All that is left, as a Bound."""
+        """All remaining parameters, as a Bound."""
         rest, self._values = self._values, {}
         return Bound(rest)
 
@@ -116,7 +116,7 @@ class Bound:
         return {**self.fixed, **{name: draw() for name, draw in self.drawn}}
 
     def bind(self, function):
-        """call(x) = function(x, **arguments), as cheap as that can be."""
+        """call(x) = function(x, **arguments), as cheap as possible."""
         if not self.drawn:
             fixed = self.fixed
             return lambda x: function(x, **fixed) if fixed else function(x)

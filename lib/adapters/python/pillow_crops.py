@@ -1,5 +1,5 @@
-"""Crops that Pillow leaves to its users, as the recipes need them. Sizes are
-(width, height), as Pillow has them."""
+"""Crops that Pillow does not have, as the recipes need them. Sizes are (width,
+height), as in Pillow."""
 
 import math
 
@@ -8,20 +8,20 @@ from PIL import Image
 
 
 def center_crop(image, size):
-    """The middle; zeros around an image that is smaller."""
+    """The centered window; zeros around a smaller image."""
     image = _padded(image, size)
     return _window(image, size, lambda room: room // 2)
 
 
 def random_crop(image, size):
-    """A window anywhere, drawn evenly; zeros around a smaller image."""
+    """A window drawn uniformly; zeros around a smaller image."""
     image = _padded(image, size)
     return _window(image, size, lambda room: generator.randint(0, room))
 
 
 def random_resized_crop(image, size, scale, ratio, tries, resample):
-    """A window of some area and aspect, resized; after `tries` that do not fit,
-    the largest one of an allowed aspect in the middle."""
+    """A window of a drawn area and aspect ratio, resized. After `tries` windows
+    that do not fit, the largest centered one of an allowed aspect ratio."""
     box = _random_box(image.size, scale, ratio, tries)
     return image.crop(box or _fallback_box(image.size, ratio)).resize(
         size, resample

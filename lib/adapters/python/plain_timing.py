@@ -6,7 +6,7 @@
 Transforms: flip, blur, rotate, equalize, jpeg. What a user would write is
 written out below, with the parameters of the profile `paper`. Of feedrate it
 uses the reader of a corpus, and what puts the process into a known state
-(allocator.py, arm_blas.py). Prints one JSON line for each pass over the images;
+(process_setup.py). Prints one JSON line for each pass over the images;
 with --on_request a pass waits for a line on stdin, so that another program can
 take turns with it.
 """
@@ -19,8 +19,7 @@ import statistics
 import sys
 import time
 
-import allocator
-import arm_blas
+import process_setup
 
 
 def albumentationsx(transform):
@@ -142,7 +141,8 @@ TRANSFORMS = ("flip", "blur", "rotate", "equalize", "jpeg")
 
 
 def read_folder(folder, count):
-    """RGB arrays of the first files by path, decoded with what is there."""
+    """RGB arrays of the first files by path, decoded with whatever library is
+    installed."""
     paths = sorted(p for p in pathlib.Path(folder).rglob("*") if p.is_file())
     try:
         import cv2
@@ -187,8 +187,8 @@ def main():
     parser.add_argument("--on_request", action="store_true")
     flags = parser.parse_args()
 
-    allocator.settle()
-    arm_blas.avoid_hidden_sve()
+    process_setup.settle_malloc()
+    process_setup.avoid_hidden_sve()
     version, load, run = LIBRARIES[flags.library](flags.transform)
     arrays = (
         read_folder(flags.images_folder, flags.count)

@@ -14,10 +14,10 @@ import random
 import subprocess
 import sys
 
-import arm_blas
 import numpy as np
 import params
 import plain_timing
+import process_setup
 import server
 from testing import worker
 from testing.cells import LAYOUTS, cells_of, inputs_of, photograph
@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--configs", type=pathlib.Path, required=True)
     parser.add_argument("libraries", nargs="+")
     flags = parser.parse_args()
-    arm_blas.avoid_hidden_sve()
+    process_setup.avoid_hidden_sve()
     corpus = worker.write_corpus([photograph(*SIZE, i) for i in range(3)])
     faults = [
         fault

@@ -1,10 +1,10 @@
-"""A process that has imported its libraries and forks a child for each job.
+"""A process that has imported its libraries and forks one child per job.
 
     <environment>/bin/python server.py --libraries=torchvision,kornia
 
-The runner is at the other end of file descriptor 3; docs/adapters_python.md has
-the messages. The server itself never computes: a library whose threads have
-started before a fork hangs in every child.
+The runner is at the other end of file descriptor 3; docs/adapters_python.md
+lists the messages. The server itself never computes: a library whose threads
+have started before a fork hangs in every child.
 """
 
 import argparse
@@ -18,10 +18,8 @@ import socket
 import sys
 import time
 
-import allocator
-import arm_blas
+import process_setup
 import worker_files
-from prctl import die_with_parent
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 CONTROL_FD = 3
@@ -30,7 +28,8 @@ FDS_OF_A_CHILD = 4
 
 
 class Control:
-    """The socket to the runner: lines both ways, descriptors one way."""
+    """The socket to the runner: lines in both directions, descriptors in
+    one."""
 
     def __init__(self, fd):
         self._socket = socket.socket(fileno=fd)
@@ -38,7 +37,7 @@ class Control:
         self._fds = []
 
     def lines(self):
-        """Yields (line, descriptors that came with it) until the end."""
+        """Yields (line, descriptors received with it) until the end."""
         while True:
             data, fds, _, _ = socket.recv_fds(self._socket, 1 << 16, 16)
             self._fds += fds
@@ -102,10 +101,10 @@ class Server:
         return {"pid": pid}
 
     def _run_child(self, server, library, fds):
-        """Never returns: what the server holds must not be torn down here."""
+        """Never returns: the child must not tear down what the server holds."""
         status = 1
         try:
-            die_with_parent(server)
+            process_setup.die_with_parent(server)
             self._control.close()
             commands, replies, errors, corpus = fds
             os.dup2(errors, 1)
@@ -130,7 +129,7 @@ class Server:
 
 
 def load_library(name, folders):
-    """The library file called name, from the first folder that has it."""
+    """The library file with this name, from the first folder that has it."""
     for folder in folders:
         path = pathlib.Path(folder) / f"{name}.py"
         if path.is_file():
@@ -169,7 +168,7 @@ def parse_flags(arguments):
 
 
 def add_packages(environment):
-    """Lets this interpreter import what another environment has."""
+    """Lets this interpreter import the packages of another environment."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     folder = pathlib.Path(environment) / "lib" / version / "site-packages"
     if not folder.is_dir():
@@ -180,12 +179,13 @@ def add_packages(environment):
 
 
 def import_loaders(libraries):
-    """Modules of loader jobs, so that none of them pays for torch."""
-    from loaders import job, mixture_job
+    """Imports the modules of loader jobs here, so that no job pays for
+    importing torch."""
+    from loaders import job, mixture
 
     for name, library in libraries.items():
         if hasattr(library, "MIXTURE"):
-            mixture_job.import_module(library)
+            mixture.import_module(library)
         else:
             job.import_modules(library, name)
 
@@ -198,8 +198,8 @@ def main():
     control = Control(CONTROL_FD)
     folders = [*flags.library_folder, FOLDER / "libraries"]
     try:
-        allocator.settle()
-        arm_blas.avoid_hidden_sve()
+        process_setup.settle_malloc()
+        process_setup.avoid_hidden_sve()
         started = time.perf_counter()
         if flags.packages:
             add_packages(flags.packages)

@@ -40,7 +40,8 @@ def _parse_one(text):
 
 
 def make(spec, make_one, pick=lambda operation: operation.call):
-    """The steps as one Operation; pick(operation) is what is called of each."""
+    """The steps as one Operation. pick(operation) is the function to call for
+    each."""
     steps = [
         (probability, [make_one(one) for one in alternatives])
         for probability, alternatives in parse(spec["params"])

@@ -1,4 +1,4 @@
-"""A CUDA device as torch sees it, to be timed.
+"""A CUDA device that is timed through torch.
 
 Nothing here runs before a job asks for it: a process that has used CUDA cannot
 be forked.
@@ -33,7 +33,7 @@ class CudaDevice:
         return tensor.to(self._device)
 
     def stack(self, tensors):
-        """A batch, or an error that says why there is none."""
+        """A batch, or an error that says why it cannot be made."""
         shapes = {tuple(tensor.shape) for tensor in tensors}
         if len(shapes) > 1:
             raise ValueError(
@@ -58,14 +58,15 @@ class CudaDevice:
         torch.cuda.reset_peak_memory_stats()
 
     def peaks(self):
-        """(allocated, reserved) bytes, without what flushes the caches."""
+        """(allocated, reserved) bytes, without the buffer that flushes the
+        caches."""
         return (
             torch.cuda.max_memory_allocated() - _FLUSH_BYTES,
             torch.cuda.max_memory_reserved() - _FLUSH_BYTES,
         )
 
     def free_memory(self):
-        """What is free, in words."""
+        """The free memory, as text."""
         try:
             free, total = torch.cuda.mem_get_info(self._device)
         except RuntimeError as error:
@@ -76,7 +77,7 @@ class CudaDevice:
         return self._clock.read() if self._clock else None
 
     def copy_bytes_per_s(self):
-        """Bytes read plus bytes written a second, within the device."""
+        """Bytes read plus bytes written per second, within the device."""
         half = _FLUSH_BYTES // 2
         least = float("inf")
         for _ in range(_COPIES):

@@ -1,4 +1,4 @@
-"""What the libraries on top of torch have in common.
+"""The shared part of libraries on top of torch.
 
 The server imports this too, so nothing here may run an operation of torch at
 import: its threads would start, and every forked child would hang.
@@ -24,7 +24,7 @@ def threads():
 
 
 def device_of(name):
-    """What times the device of that name."""
+    """The object that times the device of that name."""
     if name != "cuda":
         raise ValueError(f"no device {name!r} in this worker")
     # Not at the top: the server imports this file, and must stay off CUDA.
@@ -38,7 +38,7 @@ def seed(value):
 
 
 def input_of(array, layout):
-    """A tensor on the same bytes. They are read-only: an operation in place
+    """A tensor on the same bytes. They are read-only: an in-place operation
     ends the process."""
     if layout != "CHW":
         raise ValueError(f"needs CHW, not {layout}")
@@ -52,7 +52,8 @@ def array_of(output):
 
 
 def per_three_channels(call):
-    """For operations that know RGB only: each group of three by itself."""
+    """For operations that only support RGB: each group of three channels by
+    itself."""
 
     def chunked(image):
         groups = image.split(3, dim=-3)

@@ -16,7 +16,7 @@ import sys
 import time
 import traceback
 
-import arm_blas
+import process_setup
 
 WORDS = {
     "library": "torch_eager",
@@ -103,7 +103,7 @@ class Clock:
 
 
 def best_rate(torch, device, work, amount):
-    """The best of five tries, in `amount` a second."""
+    """The best of five tries, in `amount` per second."""
     best = 0
     for _ in range(5):
         if device == "cuda":
@@ -289,7 +289,7 @@ def run(spec):
 
 
 def main():
-    arm_blas.avoid_hidden_sve()
+    process_setup.avoid_hidden_sve()
     try:
         run(parse(sys.argv[1:]))
     except Exception as error:  # Whatever PyTorch raises is a row.

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-import arm_blas
+import process_setup
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -23,7 +23,7 @@ def run(*words):
 
 class TrainWorkerTest(unittest.TestCase):
     def test_models_have_the_parameters_of_the_cpp_ones(self):
-        arm_blas.avoid_hidden_sve()
+        process_setup.avoid_hidden_sve()
         import train_model
 
         # What lib/model/flops.cc counts and the C++ models have.

@@ -1,9 +1,9 @@
-"""What a killed worker process of torch may leave behind, and its removal.
+"""Removes files that a killed worker process of torch may leave behind.
 
 torch names the memory of a batch in /dev/shm while it makes it, and unlinks the
 name when it is mapped. A worker that is killed in between leaves some megabytes
-there, for good. So workers write down who they are, in memory shared with the
-server, which removes their files when it reaps their child.
+there, for good. So workers record their ids in memory shared with the server,
+which removes their files when it reaps their child.
 """
 
 import contextlib
@@ -28,15 +28,15 @@ class WorkerFiles:
         self._map = mmap.mmap(-1, _SLOTS * _PID.size)
 
     def note(self, slot, pid):
-        """Called by a worker; a later one may use the slot again."""
+        """Called by a worker; a later one may reuse the slot."""
         _PID.pack_into(self._map, slot % _SLOTS * _PID.size, pid)
 
     def pids(self):
         return [pid for (pid,) in _PID.iter_unpack(self._map) if pid]
 
     def remove(self):
-        """Removes what the workers left; to be called when their child, and
-        with it they, have ended."""
+        """Removes what the workers left. Call it when their child has ended,
+        and the workers with it."""
         until = time.monotonic() + _WAIT_S
         for pid in self.pids():
             while _runs(pid) and time.monotonic() < until:

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/adapters/worker/resized_window.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "lib/adapters/torch/arm_blas.h"
 #include "lib/adapters/torch/torch_adapter.h"
-#include "lib/adapters/worker/worker_main.h"
+#include "lib/adapters/worker/server.h"
 
 int main(int argc, char** argv) {
   feedrate::AvoidHiddenSve(argv);

@@ -17,7 +17,6 @@
 
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/params.h"
-#include "lib/adapters/worker/random.h"
 
 namespace feedrate {
 

@@ -19,8 +19,8 @@
 #include "lib/adapters/torch/op.h"
 #include "lib/adapters/torch/torch_images.h"
 #include "lib/adapters/torch/torch_probe.h"
-#include "lib/adapters/worker/device_probe.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {

@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/device_probe.h"
 #include "lib/media/corpus.h"
 
 namespace feedrate {

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "lib/adapters/torch/op.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/device_probe.h"
 #include "lib/media/corpus.h"
 
 namespace feedrate {

@@ -11,9 +11,8 @@
 #include "gtest/gtest.h"
 #include "lib/adapters/torch/arm_blas.h"
 #include "lib/adapters/torch/torch_adapter.h"
-#include "lib/adapters/worker/device_timing.h"
-#include "lib/adapters/worker/host_probe.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/corpus.h"
 

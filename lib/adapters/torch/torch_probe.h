@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/device_probe.h"
+#include "lib/adapters/worker/adapter.h"
 
 namespace feedrate {
 

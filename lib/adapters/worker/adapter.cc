@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/loader_adapter.h"
 
 namespace feedrate {
 

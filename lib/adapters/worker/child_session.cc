@@ -1,10 +1,13 @@
 #include "lib/adapters/worker/child_session.h"
 
 #include <cxxabi.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
@@ -15,20 +18,21 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/worker/device_timing.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/gpu.h"
 #include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
 
-// A clock for TimeCalls that makes each chunk take longer, by a busy loop: its
-// reads are one at the start, then two a chunk. Around calls the loop would add
-// reads of the clock to each, which cheap transforms feel more than 3%.
+// A clock for TimeCalls that makes each chunk take longer, by a busy loop. It
+// is read once at the start, then twice per chunk. A loop around each call
+// would add clock reads to each, more than 3% for cheap transforms.
 class SlowClock {
  public:
   explicit SlowClock(double percent) : share_(percent / 100) {}
@@ -50,17 +54,17 @@ class SlowClock {
   int64_t begin_ = 0;
 };
 
-// A run holds millions of calls at most; more is a mistake, and would ask for
-// an array that no machine has.
+// A run has at most millions of calls; more is an error, and would need an
+// array that fits no machine.
 constexpr int64_t kMaxCount = int64_t{1} << 30;
 
-// `cv::Exception: what it says`, as Python names its own.
+// `cv::Exception: message`, in the style of Python.
 std::string Describe(const std::exception& error) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &failed),
       &std::free);
-  // Torch adds where in its own code that was, frame by frame.
+  // Torch appends a stack trace.
   absl::string_view what = error.what();
   what = what.substr(0, what.find("\nException raised from "));
   return absl::StrCat(failed == 0 ? name.get() : typeid(error).name(), ": ",
@@ -87,7 +91,7 @@ TimingPlan PlanOf(const TimeCommand& command, int64_t num_items) {
   plan.count = command.count;
   plan.num_items = num_items;
   plan.chunk = command.chunk;
-  // Beyond 292 years the number of nanoseconds overflows: no limit either.
+  // Beyond 292 years the nanoseconds would overflow: treated as no limit.
   if (command.limit_s > 0 && command.limit_s < 9e9) {
     plan.limit_ns = static_cast<int64_t>(command.limit_s * 1e9);
   }
@@ -143,7 +147,7 @@ absl::Status ChildSession::MapCorpus() {
   if (corpus_->size() == 0) {
     return absl::InvalidArgumentError("the corpus has no items");
   }
-  // A photograph is more than a hundred pages, whose faults would double the
+  // A photograph has more than a hundred pages; their faults would double the
   // time of a flip.
   corpus_->Populate();
   return absl::OkStatus();
@@ -216,7 +220,7 @@ absl::StatusOr<std::string> ChildSession::Prepare(
   return PrepareReplyLine(reply);
 }
 
-// Without a clock rows say nothing of it, and are rows all the same.
+// Without a clock, rows just lack its readings.
 void ChildSession::OpenClock() {
   clock_ = nullptr;
   const std::string bus = transform_->device()->pci_bus_id();
@@ -281,7 +285,7 @@ absl::StatusOr<std::string> ChildSession::ShowOutputs(
   if (transform_ != nullptr) transform_->Seed(command.seed);
   ASSIGN_OR_RETURN(OutputFile file, OutputFile::Create());
   for (int64_t index : command.indexes) {
-    // How many items a shard holds is the loader's to know.
+    // Only the loader knows how many items a shard has.
     const bool is_known =
         index < num_items_ || (loader_ != nullptr && !input_.files.empty());
     if (index < 0 || !is_known) {
@@ -293,6 +297,51 @@ absl::StatusOr<std::string> ChildSession::ShowOutputs(
   }
   outputs_ = std::move(file);
   return OutputReplyLine(outputs_->contents());
+}
+
+namespace {
+
+// A cache line, so that the runner may use any vector loads.
+constexpr int64_t kAlignment = 64;
+
+}  // namespace
+
+absl::StatusOr<OutputFile> OutputFile::Create() {
+  const int fd = memfd_create("feedrate outputs", MFD_CLOEXEC);
+  if (fd >= 0) return OutputFile(fd);
+  return absl::UnavailableError(
+      absl::StrCat("cannot make a memory file: ", std::strerror(errno)));
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : contents_(std::exchange(other.contents_, {})), end_(other.end_) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(contents_, other.contents_);
+  std::swap(end_, other.end_);
+  return *this;
+}
+
+OutputFile::~OutputFile() {
+  if (contents_.fd >= 0) close(contents_.fd);
+}
+
+absl::Status OutputFile::Append(const Output& output) {
+  const auto* bytes = static_cast<const char*>(output.data);
+  for (int64_t done = 0; done < output.bytes;) {
+    const ssize_t count =
+        pwrite(contents_.fd, bytes + done, output.bytes - done, end_ + done);
+    if (count >= 0) {
+      done += count;
+    } else if (errno != EINTR) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("cannot write an output: ", std::strerror(errno)));
+    }
+  }
+  contents_.outputs.push_back(
+      {end_, output.bytes, output.dtype, output.layout, output.shape});
+  end_ = (end_ + output.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return absl::OkStatus();
 }
 
 }  // namespace feedrate

@@ -1,23 +1,47 @@
-// What a child answers to each command: the protocol without the pipes.
+// The answers of a child to each command: the protocol without the pipes.
 #ifndef FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_
 #define FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/output_file.h"
 #include "lib/machine/gpu.h"
 #include "lib/media/corpus.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
 
-// One child: its input, an adapter, and the transform or loader prepared last.
+// Outputs in a memory file that the runner opens through /proc. The file is
+// gone with the object.
+class OutputFile {
+ public:
+  static absl::StatusOr<OutputFile> Create();
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  ~OutputFile();
+
+  // Appends a copy, at a multiple of 64 bytes.
+  absl::Status Append(const Output& output);
+
+  // The position of each output.
+  const OutputReply& contents() const { return contents_; }
+
+ private:
+  explicit OutputFile(int fd) { contents_.fd = fd; }
+
+  OutputReply contents_;
+  int64_t end_ = 0;
+};
+
+// One child: its input, an adapter, and the last transform or loader that was
+// prepared.
 class ChildSession {
  public:
   // Takes over `input_fd`, a corpus or a list of files, which is mapped or read
@@ -28,8 +52,8 @@ class ChildSession {
   ChildSession& operator=(const ChildSession&) = delete;
 
   // The answer to one line, with its newline. What the library cannot do, or
-  // throws, is an answer too. InvalidArgument when the line is no command:
-  // whoever sends that cannot be talked with.
+  // throws, becomes an answer too. InvalidArgument means the line is not a
+  // command; the session cannot go on.
   absl::StatusOr<std::string> Answer(absl::string_view line);
 
  private:
@@ -50,16 +74,17 @@ class ChildSession {
   Adapter* adapter_;
   int input_fd_;
   std::optional<Corpus> corpus_;
-  // What the loader reads; before it, so that it is gone first.
+  // What the loader reads. Declared before the loader, which must be destroyed
+  // first.
   LoaderInput input_;
   std::vector<MixtureSource> sources_;
   int64_t num_items_ = 0;
-  // One of them at most.
+  // At most one of these is set.
   std::unique_ptr<PreparedTransform> transform_;
   std::unique_ptr<PreparedLoader> loader_;
-  // Of the device that the transform runs on; null where it has none.
+  // Clock of the device that the transform runs on; null where it has none.
   std::unique_ptr<GpuClock> clock_;
-  // Of the last answer; gone with the next command.
+  // Outputs of the last answer, until the next command.
   std::optional<OutputFile> outputs_;
 };
 

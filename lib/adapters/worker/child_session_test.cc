@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +23,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Remembers what it was asked; throws on the item it is told.
+// Logs its calls; throws on a given item.
 class RecordingTransform : public PreparedTransform {
  public:
   RecordingTransform(std::vector<std::string>* log, const Corpus& corpus)
@@ -51,7 +52,7 @@ class RecordingTransform : public PreparedTransform {
   const Corpus& corpus_;
 };
 
-// Delivers nothing; tells what it was asked.
+// Delivers nothing; logs its calls.
 class RecordingLoader : public PreparedLoader {
  public:
   RecordingLoader(std::vector<std::string>* log, const LoaderInput& input)
@@ -286,6 +287,54 @@ TEST(ChildSessionCorpusTest, ABrokenCorpusIsAnAnswer) {
     EXPECT_THAT(session.Answer(PrepareLine(command)).value(),
                 HasSubstr("\"error\""));
   }
+}
+
+Output Of(const std::string& bytes) {
+  Output output;
+  output.data = bytes.data();
+  output.bytes = bytes.size();
+  output.dtype = "uint8";
+  output.layout = "HWC";
+  output.shape = {1, static_cast<int64_t>(bytes.size()), 1};
+  return output;
+}
+
+std::string Read(int fd, const OutputItem& item) {
+  std::string bytes(item.bytes, '\0');
+  EXPECT_EQ(pread(fd, &bytes[0], item.bytes, item.offset), item.bytes);
+  return bytes;
+}
+
+TEST(OutputFileTest, OthersReadItThroughProc) {
+  absl::StatusOr<OutputFile> file = OutputFile::Create();
+  ASSERT_TRUE(file.ok()) << file.status();
+  const std::string first(100, 'a'), second = "bcd";
+  ASSERT_TRUE(file->Append(Of(first)).ok());
+  ASSERT_TRUE(file->Append(Of(second)).ok());
+  const OutputReply& contents = file->contents();
+  const int fd =
+      open(absl::StrCat("/proc/self/fd/", contents.fd).c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(contents.outputs.size(), 2);
+  EXPECT_EQ(contents.outputs[1].offset, 128);
+  EXPECT_THAT(contents.outputs[1].shape, ::testing::ElementsAre(1, 3, 1));
+  EXPECT_EQ(contents.outputs[1].dtype, "uint8");
+  EXPECT_EQ(contents.outputs[1].layout, "HWC");
+  EXPECT_EQ(Read(fd, contents.outputs[0]), first);
+  EXPECT_EQ(Read(fd, contents.outputs[1]), second);
+  close(fd);
+}
+
+TEST(OutputFileTest, ClosesWithTheObject) {
+  int fd = -1;
+  {
+    absl::StatusOr<OutputFile> file = OutputFile::Create();
+    ASSERT_TRUE(file.ok());
+    const OutputFile moved = std::move(*file);
+    fd = moved.contents().fd;
+    EXPECT_GE(fcntl(fd, F_GETFD), 0);
+  }
+  EXPECT_EQ(fcntl(fd, F_GETFD), -1);
 }
 
 }  // namespace

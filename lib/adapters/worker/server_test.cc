@@ -1,18 +1,22 @@
 // The server over real sockets, pipes and processes.
 #include "lib/adapters/worker/server.h"
 
+#include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
-#include "lib/adapters/worker/testing/socket.h"
 #include "lib/adapters/worker/testing/test_runner.h"
 
 namespace feedrate {
@@ -80,7 +84,7 @@ TEST_F(ServerTest, ChildrenHaveTheirOwnPipes) {
   const auto a = Spawn();
   const auto b = Spawn();
   EXPECT_NE(a->pid(), b->pid());
-  // Were the ends of a's pipes open in b, a would not see the end.
+  // If the ends of a's pipes were open in b, a would not see the end.
   a->HangUp();
   EXPECT_TRUE(absl::IsOutOfRange(a->Receive().status()));
   EXPECT_THAT(*b->Prepare("counting", "T", {}), HasSubstr("\"version\""));
@@ -109,7 +113,7 @@ TEST_F(ServerTest, ChildrenDieWhenTheRunnerHangsUp) {
   const auto child = Spawn();
   ASSERT_TRUE(child->Prepare("counting", "T", {}).ok());
   EXPECT_EQ(runner_.Stop(), 0);
-  // Reaped by the server, so there is no such process any more.
+  // The server has reaped it, so the process no longer exists.
   EXPECT_EQ(kill(child->pid(), 0), -1);
 }
 
@@ -144,6 +148,102 @@ TEST_F(ServerTest, GarbageOnTheControlSocketEndsTheServer) {
   EXPECT_TRUE(absl::IsOutOfRange(runner_.Ask("garbage").status()));
   EXPECT_EQ(WEXITSTATUS(runner_.Stop()), 1);
   EXPECT_EQ(kill(child->pid(), 0), -1);
+}
+
+class LineReaderTest : public ::testing::Test {
+ protected:
+  LineReaderTest() {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
+  }
+  ~LineReaderTest() override {
+    close(ends_[0]);
+    if (ends_[1] >= 0) close(ends_[1]);
+  }
+  void Send(const std::string& text) {
+    ASSERT_TRUE(WriteLine(ends_[1], text).ok());
+  }
+  void HangUp() {
+    close(ends_[1]);
+    ends_[1] = -1;
+  }
+  int ends_[2];
+};
+
+TEST_F(LineReaderTest, LinesComeOutHoweverTheyCameIn) {
+  LineReader reader(ends_[0]);
+  Send("one\ntwo\nthr");
+  EXPECT_EQ(*reader.Next(), "one");
+  EXPECT_EQ(*reader.Next(), "two");
+  Send("ee\n\n");
+  EXPECT_EQ(*reader.Next(), "three");
+  EXPECT_EQ(*reader.Next(), "");
+  HangUp();
+  EXPECT_TRUE(absl::IsOutOfRange(reader.Next().status()));
+}
+
+TEST_F(LineReaderTest, AnEndInsideALineIsAMistake) {
+  LineReader reader(ends_[0]);
+  Send("half");
+  HangUp();
+  EXPECT_THAT(std::string(reader.Next().status().message()),
+              HasSubstr("ends inside a line"));
+}
+
+TEST_F(LineReaderTest, ALineWithoutEndIsGarbage) {
+  LineReader reader(ends_[0]);
+  std::thread sender([this] {
+    const std::string text(LineReader::kMaxLine + 8192, 'x');
+    send(ends_[1], text.data(), text.size(), MSG_NOSIGNAL);
+  });
+  EXPECT_THAT(std::string(reader.Next().status().message()),
+              HasSubstr("a line of more than"));
+  shutdown(ends_[0], SHUT_RDWR);
+  sender.join();
+}
+
+TEST_F(LineReaderTest, FileDescriptorsComeWithTheirLine) {
+  LineReader reader(ends_[0]);
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  ASSERT_TRUE(SendWithFds(ends_[1], "take\n", {pipe_ends[0], pipe_ends[1]}));
+  EXPECT_EQ(*reader.Next(), "take");
+  const std::vector<int> fds = reader.TakeFds();
+  ASSERT_EQ(fds.size(), 2);
+  EXPECT_TRUE(fcntl(fds[0], F_GETFD) & FD_CLOEXEC);
+  ASSERT_TRUE(WriteLine(fds[1], "x").ok());
+  char byte = 0;
+  EXPECT_EQ(read(pipe_ends[0], &byte, 1), 1);
+  EXPECT_TRUE(reader.TakeFds().empty());
+  for (int fd : {pipe_ends[0], pipe_ends[1], fds[0], fds[1]}) close(fd);
+}
+
+TEST(LineReaderPipeTest, ReadsPipesAsWell) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_TRUE(WriteLine(ends[1], "line\n").ok());
+  close(ends[1]);
+  LineReader reader(ends[0]);
+  EXPECT_EQ(*reader.Next(), "line");
+  EXPECT_TRUE(absl::IsOutOfRange(reader.Next().status()));
+  close(ends[0]);
+}
+
+TEST(WriteLineTest, SaysThatTheOtherEndIsGone) {
+  signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  EXPECT_TRUE(absl::IsUnavailable(WriteLine(ends[1], "x\n")));
+  close(ends[1]);
+}
+
+TEST(HeapTest, LargeBlocksComeFromTheHeap) {
+  SettleHeap();
+  const size_t before = mallinfo2().hblks;
+  // An RGB image of 1000 x 1000: a block of its own before.
+  void* volatile image = std::malloc(3000000);
+  EXPECT_EQ(mallinfo2().hblks, before);
+  std::free(image);
 }
 
 }  // namespace

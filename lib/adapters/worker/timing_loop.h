@@ -1,9 +1,9 @@
 // The loop around the timed call.
 //
-// What it adds to a call is two reads of the monotonic clock (through the vDSO,
-// no system call), one indirect call, a store and two comparisons. A sample
-// holds about half of that: the end of the first read and the start of the
-// second. Where that matters, calls are timed in chunks.
+// It adds to a call: two reads of the monotonic clock (through the vDSO, no
+// system call), one indirect call, a store and two comparisons. A sample
+// contains about half of that: the end of the first read and the start of the
+// second. Where that matters, time calls in chunks.
 #ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_
 #define FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_
 
@@ -24,29 +24,29 @@ inline int64_t MonotonicNs() {
 }
 
 struct TimingPlan {
-  // Calls `first` to `first + count - 1`, counted round through `num_items`.
+  // Calls `first` to `first + count - 1`, modulo `num_items`.
   int64_t first = 0;
   int64_t count = 0;
   int64_t num_items = 0;
   // Calls between two reads of the clock.
   int64_t chunk = 1;
-  // No further chunk once this much time has passed.
+  // No further chunk starts once this much time has passed.
   int64_t limit_ns = std::numeric_limits<int64_t>::max();
 };
 
 struct Timings {
-  // One a chunk; the last chunk may be shorter.
+  // One per chunk; the last chunk may be shorter.
   std::vector<int64_t> samples_ns;
-  // Calls made.
+  // Number of calls made.
   int64_t items = 0;
 };
 
-// Calls run(item) by plan. `now` is MonotonicNs, or a test's clock. What `run`
-// throws passes through. REQUIRES: first >= 0; count, num_items, chunk > 0.
+// Calls run(item) by plan. `now` is MonotonicNs, or a test's clock. Exceptions
+// from `run` pass through. REQUIRES: first >= 0; count, num_items, chunk > 0.
 template <typename Run, typename Clock>
 Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run) {
   Timings timings;
-  // Written once here, so that no page fault falls between the reads.
+  // Writes every sample once, so that no page fault falls between the reads.
   timings.samples_ns.assign((plan.count - 1) / plan.chunk + 1, 0);
   int64_t* sample = timings.samples_ns.data();
   int64_t item = plan.first % plan.num_items;
@@ -69,8 +69,8 @@ Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run) {
   return timings;
 }
 
-// What a pair of reads costs here: the least average of some batches, since
-// whatever disturbs it makes it longer.
+// Cost of a pair of reads on this machine: the smallest average of some
+// batches, since any disturbance makes it longer.
 inline double ClockPairSeconds() {
   constexpr int kBatches = 20;
   constexpr int kPairs = 100;

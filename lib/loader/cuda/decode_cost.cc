@@ -7,7 +7,7 @@
 
 #include "lib/adapters/cuda/fused_op.h"
 #include "lib/adapters/cuda/recipe_batch.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 
 namespace feedrate {

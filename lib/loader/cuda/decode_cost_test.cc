@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "lib/adapters/cuda/recipe_batch.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
 #include "lib/worker/source_list.h"

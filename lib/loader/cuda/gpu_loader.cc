@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/time_epoch.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/batch_queue.h"
 #include "lib/loader/cuda/chunk_maker.h"

@@ -12,7 +12,7 @@
 #include "lib/adapters/cuda/mix.h"
 #include "lib/adapters/cuda/recipe_batch.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/loader/batch_mix.h"
 
 namespace feedrate {

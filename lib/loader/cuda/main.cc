@@ -1,7 +1,7 @@
 // worker_cuda: measures our kernels, and our loader for the device.
 #include <memory>
 
-#include "lib/adapters/worker/worker_main.h"
+#include "lib/adapters/worker/server.h"
 #include "lib/loader/cuda/cuda_loader_adapter.h"
 
 int main(int argc, char** argv) {

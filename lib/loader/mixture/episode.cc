@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/episode_order.h"
 #include "lib/loader/mixture/mapped_shard.h"

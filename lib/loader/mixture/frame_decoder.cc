@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/media/image_info.h"
-#include "lib/media/jpeg_region.h"
+#include "lib/media/image.h"
+#include "lib/media/jpeg/region.h"
 
 namespace feedrate {
 namespace {

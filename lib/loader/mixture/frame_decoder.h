@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "lib/media/jpeg_region.h"
+#include "lib/media/jpeg/region.h"
 
 namespace feedrate {
 

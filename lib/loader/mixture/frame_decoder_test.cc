@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/media/jpeg.h"
+#include "lib/media/image_file.h"
 
 namespace feedrate {
 namespace {

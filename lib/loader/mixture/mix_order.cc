@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/loader/item_order.h"
 
 namespace feedrate {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/media/image.h"
-#include "lib/media/jpeg.h"
+#include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
 #include "lib/media/synthetic_random.h"
 

@@ -14,7 +14,7 @@
 #include "lib/hash/sha256.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/testing/test_files.h"
-#include "lib/media/jpeg.h"
+#include "lib/media/image_file.h"
 #include "lib/storage/tfrecord.h"
 
 namespace feedrate {

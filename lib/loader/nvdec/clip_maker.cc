@@ -13,7 +13,7 @@
 #include "lib/adapters/cuda/device_memory.h"
 #include "lib/adapters/cuda/recipe.h"
 #include "lib/adapters/cuda/recipe_batch.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 

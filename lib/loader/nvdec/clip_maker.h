@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/nvdec/cuda_stream.h"

@@ -1,7 +1,7 @@
 // worker_nvdec: decodes clips on the device, for video.
 #include <memory>
 
-#include "lib/adapters/worker/worker_main.h"
+#include "lib/adapters/worker/server.h"
 #include "lib/loader/nvdec/nvdec_adapter.h"
 
 int main(int argc, char** argv) {

@@ -30,7 +30,7 @@
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/nvdec/cuda_stream.h"
 #include "lib/media/video/clip_reader.h"
-#include "lib/media/video/clip_rule.h"
+#include "lib/media/video/clips.h"
 #include "lib/media/video/nvdec_counts.h"
 #include "lib/media/video/nvdec_reader.h"
 #include "lib/media/video/synthetic_video.h"

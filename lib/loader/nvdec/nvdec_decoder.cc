@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/cuda/cuda_probe.h"
 #include "lib/adapters/cuda/device_memory.h"
-#include "lib/adapters/worker/device_probe.h"
+#include "lib/adapters/worker/adapter.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/device_block.h"
 #include "lib/loader/nvdec/engine_rate.h"

@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/media/jpeg.h"
+#include "lib/media/image_file.h"
 
 namespace feedrate {
 

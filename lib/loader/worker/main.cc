@@ -1,7 +1,7 @@
 // worker_native: measures feedrate's own loader for pipeline.
 #include <memory>
 
-#include "lib/adapters/worker/worker_main.h"
+#include "lib/adapters/worker/server.h"
 #include "lib/loader/worker/native_adapter.h"
 
 int main(int argc, char** argv) {

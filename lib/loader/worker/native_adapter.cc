@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/time_epoch.h"
+#include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/limits_loader.h"

@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/loader_adapter.h"
 
 namespace feedrate {
 

@@ -1,5 +1,5 @@
-// Clips of video files: exactly the frames asked for, and no work for others
-// that can be left out.
+// Decodes clips of video files: exactly the requested frames, skipping others
+// where possible.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_CLIP_READER_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_CLIP_READER_H_
 
@@ -11,23 +11,34 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/media/video/video_info.h"
 
 namespace feedrate {
 
-// One video. Not thread-safe; different ones may be used at once.
+struct VideoInfo {
+  int height = 0;
+  int width = 0;
+  int64_t frames = 0;
+  std::string codec;  // Such as `mpeg4` or `h264`.
+};
+
+// Bytes of a frame as RGB.
+inline int64_t FrameBytesOf(const VideoInfo& info) {
+  return int64_t{3} * info.height * info.width;
+}
+
+// One video. Not thread-safe; different readers may be used concurrently.
 //
 //   ASSIGN_OR_RETURN(auto clip, ClipReader::Open(path, /*threads=*/1));
 //   std::vector<uint8_t> rgb(16 * clip->FrameBytes());
 //   RETURN_IF_ERROR(clip->Read(frames, rgb.data()));
 class ClipReader {
  public:
-  // InvalidArgument with the reason for what is no video that can be decoded:
-  // another format than AVI, MP4/MOV, Matroska/WebM, no video stream, no frame,
-  // cut off. `threads` are the decoder's own; 0: as many as it likes.
+  // InvalidArgument, with the reason, for files that cannot be decoded: another
+  // format than AVI, MP4/MOV, Matroska/WebM, no video stream, no frame,
+  // truncated. `threads` are the decoder's own; 0 lets the decoder choose.
   static absl::StatusOr<std::unique_ptr<ClipReader>> Open(
       const std::string& path, int threads);
-  // The same of a file in memory, which outlives the reader.
+  // The same for a file in memory, which must outlive the reader.
   static absl::StatusOr<std::unique_ptr<ClipReader>> OpenBytes(
       absl::string_view bytes, int threads);
   virtual ~ClipReader() = default;
@@ -36,11 +47,11 @@ class ClipReader {
   int64_t FrameBytes() const { return FrameBytesOf(info()); }
 
   // Writes the frames with these numbers, in display order from 0, as RGB: one
-  // after the other, height x width x 3 bytes each. Numbers rise and may
-  // repeat. A number that there is not, and a frame that is damaged or of
-  // another size than the first, are InvalidArgument. On failure `rgb` may have
-  // been written to. A rotation that the file asks for is not applied: as with
-  // images, pixels are as stored.
+  // after the other, height x width x 3 bytes each. Numbers ascend and may
+  // repeat. InvalidArgument for a number that does not exist, and for a frame
+  // that is damaged or has another size than the first. On failure `rgb` may
+  // have been written to. Rotation metadata is not applied: as with images,
+  // pixels are as stored.
   virtual absl::Status Read(const std::vector<int64_t>& frames,
                             uint8_t* rgb) = 0;
 };

@@ -1,4 +1,4 @@
-// Whatever the bytes, reading a clip ends, stays in its memory, and gives the
+// For any bytes, reading a clip ends, stays within its memory, and gives the
 // frames or a reason.
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "lib/media/video/clip_reader.h"
-#include "lib/media/video/clip_rule.h"
+#include "lib/media/video/clips.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using feedrate::ClipReader;
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const feedrate::VideoInfo& info = (*reader)->info();
   if (info.frames < 1 || info.height < 1 || info.width < 1) std::abort();
-  // Large ones are slow and no different.
+  // Large videos are slow and add nothing.
   if (int64_t{info.height} * info.width > 1 << 16 || info.frames > 64) return 0;
   for (const auto rule :
        {feedrate::ClipRule::kUniform, feedrate::ClipRule::kConsecutive}) {

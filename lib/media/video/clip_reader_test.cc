@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -14,10 +16,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
 #include "lib/media/image.h"
-#include "lib/media/video/clip_rule.h"
-#include "lib/media/video/index_pattern.h"
+#include "lib/media/video/clips.h"
+#include "lib/media/video/demux.h"
+#include "lib/media/video/frame_rgb.h"
 #include "lib/media/video/synthetic_video.h"
+#include "lib/media/video/yuv.h"
 
 namespace feedrate {
 namespace {
@@ -36,8 +41,7 @@ EncodeOptions Small(const std::string& container, const std::string& codec,
   return options;
 }
 
-// Frames that a file gives, as the numbers burnt into them; a text with the
-// reason when it gives none.
+// The numbers in the frames that a file gives; the reason when it gives none.
 absl::StatusOr<std::vector<int64_t>> NumbersIn(
     const std::string& file, const std::vector<int64_t>& frames,
     int threads = 1) {
@@ -56,7 +60,7 @@ absl::StatusOr<std::vector<int64_t>> NumbersIn(
   return numbers;
 }
 
-// All ways to ask a video for frames that this test knows.
+// Requests a video in all ways that this test knows.
 void ExpectRightFrames(const std::string& file, int64_t num_frames) {
   const auto reader = ClipReader::OpenBytes(file, 1);
   ASSERT_TRUE(reader.ok()) << reader.status();
@@ -198,6 +202,265 @@ TEST(ClipReaderTest, NothingStaysOpen) {
     EXPECT_FALSE(ClipReader::Open("/proc/self/status", 1).ok());
   }
   EXPECT_EQ(OpenFiles(), before);
+}
+
+std::string Problem(const std::string& dataset) {
+  return std::string(ParseSyntheticVideo(dataset).status().message());
+}
+
+TEST(SyntheticVideoTest, NamesAreRead) {
+  const auto spec =
+      ParseSyntheticVideo("synthetic:video,seed=9,container=mp4,n=4");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->n, 4);
+  EXPECT_EQ(spec->seed, 9);
+  EXPECT_EQ(spec->container, "mp4");
+  EXPECT_EQ(ParseSyntheticVideo("synthetic:video")->container, "avi");
+  EXPECT_THAT(Problem("synthetic:rgb"), HasSubstr("only video"));
+  EXPECT_THAT(Problem("synthetic:video,n=0"), HasSubstr("n must be"));
+  EXPECT_THAT(Problem("synthetic:video,container=gif"),
+              HasSubstr("avi or mp4"));
+  EXPECT_THAT(Problem("synthetic:video,size=4"), HasSubstr("\"size\""));
+}
+
+TEST(SyntheticVideoTest, FilesAreLikeThoseOfUcf101AndAlwaysTheSame) {
+  for (const char* container : {"avi", "mp4"}) {
+    SyntheticVideoSpec spec;
+    spec.container = container;
+    const std::string folder =
+        ::testing::TempDir() + "/synthetic_video_" + container;
+    std::filesystem::remove_all(folder);
+    ASSERT_TRUE(WriteSyntheticVideos(spec, 2, folder).ok());
+    const std::string path = JoinPath(folder, SyntheticVideoName(spec, 1));
+    const std::string file = ReadFile(path).value();
+    EXPECT_GT(file.size(), 50'000);
+    EXPECT_LT(file.size(), 1'500'000);
+    // Existing files are kept; missing ones are written again with the same
+    // bytes.
+    std::filesystem::remove(path);
+    ASSERT_TRUE(WriteSyntheticVideos(spec, 2, folder).ok());
+    EXPECT_EQ(ReadFile(path).value(), file);
+    EXPECT_NE(ReadFile(JoinPath(folder, SyntheticVideoName(spec, 0))).value(),
+              file);
+
+    const auto reader = ClipReader::Open(path, 1);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    EXPECT_EQ((*reader)->info().width, 320);
+    EXPECT_EQ((*reader)->info().height, 240);
+    const int64_t frames = (*reader)->info().frames;
+    EXPECT_GE(frames, 150);
+    EXPECT_LE(frames, 200);
+    std::vector<uint8_t> rgb((*reader)->FrameBytes());
+    ASSERT_TRUE((*reader)->Read({frames - 1}, rgb.data()).ok());
+    EXPECT_EQ(ReadPattern({rgb.data(), 240, 320, 3}), frames - 1);
+  }
+}
+
+TEST(SyntheticVideoTest, WhatCannotBeEncodedIsAReason) {
+  EncodeOptions options;
+  options.codec = "no_such_codec";
+  EXPECT_THAT(std::string(EncodeVideo(options, 1).status().message()),
+              HasSubstr("no encoder no_such_codec"));
+  options = {};
+  options.container = "nothing";
+  EXPECT_THAT(std::string(EncodeVideo(options, 1).status().message()),
+              HasSubstr("container nothing"));
+}
+
+AvPtr<AVFrame> FrameOf(AVPixelFormat format, int width, int height) {
+  AvPtr<AVFrame> frame(av_frame_alloc());
+  frame->format = format;
+  frame->width = width;
+  frame->height = height;
+  EXPECT_EQ(av_frame_get_buffer(frame.get(), 0), 0);
+  return frame;
+}
+
+// Every luma, with chroma all over its range, one value per row.
+AvPtr<AVFrame> AllColours(int step) {
+  AvPtr<AVFrame> frame = FrameOf(AV_PIX_FMT_YUV420P, 512, 64);
+  for (int y = 0; y < 64; ++y) {
+    for (int x = 0; x < 512; ++x) {
+      frame->data[0][y * frame->linesize[0] + x] = static_cast<uint8_t>(x / 2);
+    }
+  }
+  for (int y = 0; y < 32; ++y) {
+    for (int x = 0; x < 256; ++x) {
+      frame->data[1][y * frame->linesize[1] + x] = static_cast<uint8_t>(8 * y);
+      frame->data[2][y * frame->linesize[2] + x] =
+          static_cast<uint8_t>(step * x + 3 * y);
+    }
+  }
+  return frame;
+}
+
+uint8_t Clamped(double value) {
+  return static_cast<uint8_t>(std::clamp(std::lround(value), 0L, 255L));
+}
+
+void ExpectNear(const AVFrame& frame, double kr, double kb, bool full) {
+  std::vector<uint8_t> rgb(3 * frame.width * frame.height);
+  FrameRgb converter;
+  ASSERT_TRUE(converter.Convert(frame, rgb.data()).ok());
+  const double kg = 1 - kr - kb;
+  int worst = 0;
+  for (int y = 0; y < frame.height; ++y) {
+    for (int x = 0; x < frame.width; ++x) {
+      const double luma =
+          full ? frame.data[0][y * frame.linesize[0] + x]
+               : (frame.data[0][y * frame.linesize[0] + x] - 16) * 255.0 / 219;
+      const double scale = full ? 1 : 255.0 / 224;
+      const double u =
+          (frame.data[1][y / 2 * frame.linesize[1] + x / 2] - 128) * scale;
+      const double v =
+          (frame.data[2][y / 2 * frame.linesize[2] + x / 2] - 128) * scale;
+      const uint8_t* got = &rgb[3 * (y * frame.width + x)];
+      const uint8_t want[3] = {Clamped(luma + 2 * (1 - kr) * v),
+                               Clamped(luma - 2 * (1 - kb) * kb / kg * u -
+                                       2 * (1 - kr) * kr / kg * v),
+                               Clamped(luma + 2 * (1 - kb) * u)};
+      for (int c = 0; c < 3; ++c) {
+        worst = std::max(worst, std::abs(got[c] - want[c]));
+      }
+    }
+  }
+  EXPECT_LE(worst, 2);
+}
+
+TEST(FrameRgbTest, HalfSizedChromaIsWithinTwoLevelsOfTheFormula) {
+  AvPtr<AVFrame> frame = AllColours(1);
+  ExpectNear(*frame, 0.299, 0.114, false);
+  frame->colorspace = AVCOL_SPC_BT709;
+  ExpectNear(*frame, 0.2126, 0.0722, false);
+  frame->color_range = AVCOL_RANGE_JPEG;
+  ExpectNear(*frame, 0.2126, 0.0722, true);
+}
+
+TEST(FrameRgbTest, SwscaleSeesTheSameColours) {
+  // Uniform colors, so that chroma interpolation does not matter.
+  AvPtr<AVFrame> frame = FrameOf(AV_PIX_FMT_YUV444P, 64, 2);
+  AvPtr<AVFrame> half = FrameOf(AV_PIX_FMT_YUV420P, 64, 2);
+  for (const int level : {20, 100, 200, 235}) {
+    for (int plane = 0; plane < 3; ++plane) {
+      const int value = plane == 0 ? level : 90 + 30 * plane;
+      for (AVFrame* f : {frame.get(), half.get()}) {
+        const int rows = f == half.get() && plane > 0 ? 1 : 2;
+        std::fill_n(f->data[plane], f->linesize[plane] * rows, value);
+      }
+    }
+    std::vector<uint8_t> ours(3 * 64 * 2);
+    std::vector<uint8_t> theirs(3 * 64 * 2);
+    FrameRgb converter;
+    ASSERT_TRUE(converter.Convert(*half, ours.data()).ok());
+    ASSERT_TRUE(converter.Convert(*frame, theirs.data()).ok());
+    for (size_t i = 0; i < ours.size(); ++i) {
+      EXPECT_NEAR(ours[i], theirs[i], 2) << level << " " << i;
+    }
+  }
+}
+
+TEST(FrameRgbTest, OddSizesStayInsideTheirMemory) {
+  AvPtr<AVFrame> frame = FrameOf(AV_PIX_FMT_YUV420P, 33, 17);
+  for (int plane = 0; plane < 3; ++plane) {
+    std::fill_n(frame->data[plane],
+                frame->linesize[plane] * (plane == 0 ? 17 : 9), 128);
+  }
+  std::vector<uint8_t> rgb(3 * 33 * 17 + 1, 7);
+  FrameRgb converter;
+  ASSERT_TRUE(converter.Convert(*frame, rgb.data()).ok());
+  EXPECT_EQ(rgb.back(), 7);
+  EXPECT_EQ(rgb[rgb.size() - 2], 130);
+}
+
+AvPtr<AVFrame> Noise(int width, int height) {
+  AvPtr<AVFrame> frame(av_frame_alloc());
+  frame->format = AV_PIX_FMT_YUV420P;
+  frame->width = width;
+  frame->height = height;
+  EXPECT_EQ(av_frame_get_buffer(frame.get(), 0), 0);
+  uint32_t state = 1;
+  for (int plane = 0; plane < 3; ++plane) {
+    const int rows = plane == 0 ? height : (height + 1) / 2;
+    for (int i = 0; i < frame->linesize[plane] * rows; ++i) {
+      state = state * 1664525 + 1013904223;
+      frame->data[plane][i] = static_cast<uint8_t>(state >> 24);
+    }
+  }
+  return frame;
+}
+
+// The frame's planes as NVDEC returns them, with gaps between rows.
+struct Nv12Planes {
+  explicit Nv12Planes(const AVFrame& frame)
+      : stride(frame.width + 13),
+        luma(static_cast<size_t>(stride) * frame.height),
+        chroma(static_cast<size_t>(stride + 1) * ((frame.height + 1) / 2)) {
+    for (int y = 0; y < frame.height; ++y) {
+      for (int x = 0; x < frame.width; ++x) {
+        luma[y * stride + x] = frame.data[0][y * frame.linesize[0] + x];
+      }
+    }
+    for (int y = 0; y < (frame.height + 1) / 2; ++y) {
+      for (int x = 0; x < (frame.width + 1) / 2; ++x) {
+        uint8_t* const pair = &chroma[y * (stride + 1) + 2 * x];
+        pair[0] = frame.data[1][y * frame.linesize[1] + x];
+        pair[1] = frame.data[2][y * frame.linesize[2] + x];
+      }
+    }
+  }
+
+  const int stride;
+  std::vector<uint8_t> luma;
+  std::vector<uint8_t> chroma;
+};
+
+// Runs all threads of the kernel, one after the other.
+std::vector<uint8_t> Convert(const AVFrame& frame) {
+  const Nv12Planes planes(frame);
+  Nv12Frame nv12;
+  nv12.luma = planes.luma.data();
+  nv12.chroma = planes.chroma.data();
+  nv12.luma_stride = planes.stride;
+  nv12.chroma_stride = planes.stride + 1;
+  nv12.width = frame.width;
+  nv12.height = frame.height;
+  nv12.weights = WeightsOf(frame);
+  std::vector<uint8_t> rgb;
+  for (int y = 0; y < frame.height; ++y) {
+    for (int x = 0; x < frame.width; x += kNv12Pixels) {
+      uint8_t quad[3 * kNv12Pixels];
+      const int count = Nv12Quad(nv12, x, y, quad);
+      rgb.insert(rgb.end(), quad, quad + 3 * count);
+    }
+  }
+  return rgb;
+}
+
+void ExpectAsOnTheCpu(const AVFrame& frame) {
+  std::vector<uint8_t> wanted(3 * frame.width * frame.height);
+  ConvertYuv420(frame, wanted.data());
+  EXPECT_EQ(Convert(frame), wanted);
+}
+
+TEST(Nv12MathTest, TheSameBytesAsTheCpuForEverySize) {
+  for (const int width : {1, 2, 3, 4, 5, 6, 7, 31, 64}) {
+    for (const int height : {1, 2, 9}) {
+      SCOPED_TRACE(testing::Message() << width << "x" << height);
+      ExpectAsOnTheCpu(*Noise(width, height));
+    }
+  }
+}
+
+TEST(Nv12MathTest, MatrixAndRangeAreTheFrames) {
+  const AvPtr<AVFrame> frame = Noise(64, 32);
+  const std::vector<uint8_t> plain = Convert(*frame);
+  frame->colorspace = AVCOL_SPC_BT709;
+  ExpectAsOnTheCpu(*frame);
+  EXPECT_NE(Convert(*frame), plain);
+  frame->color_range = AVCOL_RANGE_JPEG;
+  ExpectAsOnTheCpu(*frame);
+  frame->colorspace = AVCOL_SPC_BT2020_NCL;
+  ExpectAsOnTheCpu(*frame);
 }
 
 }  // namespace

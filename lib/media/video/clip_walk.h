@@ -1,5 +1,5 @@
-// The way through a video to the frames of a clip, whoever decodes and wherever
-// the frames go. For lib/media/video alone.
+// Finds and decodes the frames of a clip, by any decoder and to any
+// destination. For lib/media/video only.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_CLIP_WALK_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_CLIP_WALK_H_
 
@@ -10,22 +10,62 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/media/video/av.h"
-#include "lib/media/video/frame_decoder.h"
-#include "lib/media/video/packet_list.h"
-#include "lib/media/video/video_info.h"
+#include "lib/media/video/clip_reader.h"
+#include "lib/media/video/demux.h"
+#include "lib/media/video/yuv.h"
 
 namespace feedrate {
+
+struct DecodedFrame {
+  int width = 0;
+  int height = 0;
+  bool is_damaged = false;
+  // One of these is set: a frame in host memory, or in device memory.
+  const AVFrame* on_host = nullptr;
+  const Nv12Frame* on_device = nullptr;
+};
+
+// The destination of frames.
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+
+  // Called for every frame, in display order, with the `pts` of its packet.
+  // Returns true when the frame is wanted; Take follows.
+  virtual bool Wants(int64_t pts) = 0;
+  // The frame is only valid during the call.
+  virtual absl::Status Take(const DecodedFrame& frame) = 0;
+};
+
+// Decodes the packets of one stream, on the CPU or by an engine of a GPU.
+// Unusable after a failure. Not thread-safe.
+class FrameDecoder {
+ public:
+  virtual ~FrameDecoder() = default;
+
+  // Such as `h264`.
+  virtual const char* name() const = 0;
+
+  // Takes the next packet, and gives `sink` the frames that are ready. The
+  // frame of an unwanted packet may be left out when no other depends on it.
+  // The first packet, and the first one after Drain, must belong to a key
+  // frame.
+  virtual absl::Status Send(const AVPacket& packet, bool wanted,
+                            FrameSink* sink) = 0;
+  // Ends a run of packets: `sink` gets the remaining frames. A null sink drops
+  // them.
+  virtual absl::Status Drain(FrameSink* sink) = 0;
+};
 
 // Not thread-safe.
 class ClipWalk : private FrameSink {
  public:
-  // Who decodes such a stream. The decoder is fresh, and lives as long as the
-  // walk or until another takes its place.
+  // Finds the decoder for a stream. The decoder must be fresh, and live as long
+  // as the walk or until UseDecoder replaces it.
   using FindDecoder = std::function<absl::StatusOr<FrameDecoder*>(
       const AVCodecParameters& parameters)>;
-  // Puts a frame where it belongs: it is number first … first+count-1 of the
-  // clip. The frame is gone when it returns.
+  // Stores a frame, which is number first … first+count-1 of the clip. The
+  // frame is only valid during the call.
   using Put = std::function<absl::Status(const DecodedFrame& frame,
                                          size_t first, size_t count)>;
 
@@ -35,16 +75,16 @@ class ClipWalk : private FrameSink {
   const VideoInfo& info() const { return info_; }
   const AVCodecParameters& parameters() const { return packets_->parameters(); }
 
-  // Another decoder from here on, as fresh as the first.
+  // Switches to another fresh decoder.
   void UseDecoder(FrameDecoder* decoder) { decoder_ = decoder; }
 
-  // Decodes from the key frame before each frame that is wanted, skips what
-  // nothing depends on, and ends with a drained decoder. As ClipReader::Read;
-  // after a failure the decoder is good for nothing.
+  // As ClipReader::Read. Decodes from the key frame before each wanted frame,
+  // skips frames that nothing depends on, and ends with a drained decoder.
+  // After a failure the decoder is unusable.
   absl::Status Read(const std::vector<int64_t>& frames, const Put& put);
 
  private:
-  // Packets that are decoded in a row, from a key frame on.
+  // Packets that are decoded in sequence, starting with a key frame.
   struct Segment {
     int64_t first = 0;
     int64_t last = 0;
@@ -64,14 +104,35 @@ class ClipWalk : private FrameSink {
   VideoInfo info_;
   FrameDecoder* decoder_ = nullptr;
 
-  // Of the call in progress.
+  // State of the call in progress.
   std::vector<int64_t> wanted_;
   std::vector<bool> got_;
   int64_t missing_ = 0;
   int64_t counted_ = 0;
-  // Of the frame that came last.
+  // Number of the last frame.
   int64_t number_ = 0;
   const Put* put_ = nullptr;
+};
+
+// FFmpeg's decoders, on the CPU. Damage is an error: the output of a lenient
+// decoder is not a frame of the video.
+class AvDecoder : public FrameDecoder {
+ public:
+  // 0 `threads` lets FFmpeg choose. InvalidArgument gives the reason.
+  static absl::StatusOr<std::unique_ptr<AvDecoder>> Open(
+      const AVCodecParameters& parameters, int threads);
+
+  const char* name() const override { return context_->codec->name; }
+  absl::Status Send(const AVPacket& packet, bool wanted,
+                    FrameSink* sink) override;
+  absl::Status Drain(FrameSink* sink) override;
+
+ private:
+  AvDecoder() = default;
+  absl::Status Receive(FrameSink* sink);
+
+  AvPtr<AVCodecContext> context_;
+  AvPtr<AVFrame> frame_;
 };
 
 }  // namespace feedrate

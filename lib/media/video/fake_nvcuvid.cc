@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "lib/media/video/av.h"
+#include "lib/media/video/demux.h"
 
 namespace feedrate {
 namespace {
@@ -33,8 +33,8 @@ bool IsReference(const std::string& packet) {
 
 }  // namespace
 
-// A picture is complete when the next one begins, so that everything here
-// happens late.
+// A picture is complete when the next one begins, so everything here happens
+// late.
 struct FakeNvcuvid::Parser {
   explicit Parser(const CUVIDPARSERPARAMS& params) : params(params) {
     is_h264 = params.CodecType == cudaVideoCodec_H264;
@@ -75,7 +75,7 @@ struct FakeNvcuvid::Parser {
     return true;
   }
 
-  // Decodes the packet that has waited longest.
+  // Decodes the oldest waiting packet.
   bool Finish() {
     const std::string bytes = std::move(waiting.front().first);
     time = waiting.front().second;
@@ -140,7 +140,7 @@ struct FakeNvcuvid::Parser {
     return true;
   }
 
-  // Those that were not decoded are shown in their turn all the same.
+  // Pictures that were not decoded are shown in their turn too.
   bool ShowSkipped(int64_t before) {
     while (!skipped.empty() && *skipped.begin() < before) {
       const int64_t pts = *skipped.begin();

@@ -1,6 +1,6 @@
 // NVDEC's library for tests without a GPU: FFmpeg decodes on the CPU, and
-// frames are NV12 in host memory. In what it calls back and when it does what
-// the real one is known to do.
+// frames are NV12 in host memory. It calls back in the same way and at the same
+// times as the real one is known to do.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_FAKE_NVCUVID_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_FAKE_NVCUVID_H_
 
@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "lib/media/video/av.h"
-#include "lib/media/video/nvcuvid.h"
+#include "lib/media/video/demux.h"
+#include "lib/media/video/nvdec_engine.h"
 
 namespace feedrate {
 
-// One at a time in a process. REQUIRES: nothing uses it when it ends.
+// At most one per process at a time. REQUIRES: nothing uses it when it is
+// destroyed.
 class FakeNvcuvid {
  public:
   FakeNvcuvid();
@@ -24,33 +25,33 @@ class FakeNvcuvid {
 
   const Nvcuvid& library() const { return library_; }
 
-  // How it behaves. A picture is decoded so many packets after its own; the
-  // real one does either.
+  // Behavior. A picture is decoded this many packets after its own; the real
+  // library does either.
   int late = 1;
-  // Pictures begin here in their surfaces.
+  // Where pictures begin in their surfaces.
   int left = 0;
   int top = 0;
-  // What streams say of their colours; 2: nothing.
+  // What streams say about their colors; 2 means nothing.
   int matrix = 2;
   bool full_range = false;
-  // Frames of these times have an error in them.
+  // Frames with these times are damaged.
   std::set<int64_t> damaged;
-  // Codes that calls come back with.
+  // Codes that calls return.
   int create_result = 0;
   int decode_result = 0;
   int map_result = 0;
   int create_parser_result = 0;
   int parse_result = 0;
 
-  // What is there now.
+  // Objects that exist now.
   int decoders = 0;
   int parsers = 0;
   int mapped = 0;
-  // What was there so far.
+  // Counts so far.
   int created_parsers = 0;
   int ends = 0;
   int shown = 0;
-  // The real parser takes times that do not rise for those of decoding, and
+  // The real parser takes times that do not ascend for decoding times, and
   // sorts them.
   bool times_rise = true;
 
@@ -61,7 +62,7 @@ class FakeNvcuvid {
 
   Nvcuvid library_;
   bool decoded_ = false;
-  // Pictures by their index, and one that is mapped.
+  // Pictures by index, and the one that is mapped.
   std::map<int, AvPtr<AVFrame>> pictures_;
   int coded_width_ = 0;
   int coded_height_ = 0;

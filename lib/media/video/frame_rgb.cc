@@ -1,12 +1,13 @@
 #include "lib/media/video/frame_rgb.h"
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/media/video/av.h"
-#include "lib/media/video/yuv_weights.h"
+#include "lib/media/video/demux.h"
+#include "lib/media/video/yuv.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -37,10 +38,27 @@ int MatrixOf(AVColorSpace matrix) {
   }
 }
 
+// `red` and `blue` are their shares of luma, as 0.299 and 0.114 in BT.601.
+YuvWeights MakeYuvWeights(double red, double blue, bool full_range) {
+  const double chroma = 64 * 255.0 / (full_range ? 255 : 224);
+  const double green = 1 - red - blue;
+  const auto whole = [](double value) {
+    return static_cast<int16_t>(std::lround(value));
+  };
+  YuvWeights weights;
+  weights.black = full_range ? 0 : 16;
+  weights.y = whole(128 * 255.0 / (full_range ? 255 : 219));
+  weights.red_v = whole(chroma * 2 * (1 - red));
+  weights.green_u = whole(chroma * 2 * (1 - blue) * blue / green);
+  weights.green_v = whole(chroma * 2 * (1 - red) * red / green);
+  weights.blue_u = whole(chroma * 2 * (1 - blue));
+  return weights;
+}
+
 }  // namespace
 
 YuvWeights WeightsOf(AVColorSpace matrix, bool full_range) {
-  // Of red and blue in luma.
+  // Shares of red and blue in luma.
   double kr = 0.299;
   double kb = 0.114;
   switch (MatrixOf(matrix)) {
@@ -68,7 +86,7 @@ YuvWeights WeightsOf(const AVFrame& frame) {
 
 namespace {
 
-// Two neighbours share a chroma sample. Written so that compilers turn it into
+// Two neighbors share a chroma sample. Written so that compilers turn it into
 // vector code: no branches, one loop, chroma spread out beforehand.
 void ConvertRow(const uint8_t* __restrict y, const int16_t* __restrict red,
                 const int16_t* __restrict green, const int16_t* __restrict blue,
@@ -83,7 +101,7 @@ void ConvertRow(const uint8_t* __restrict y, const int16_t* __restrict red,
   }
 }
 
-// Chroma of one row for each pixel, with the rounding already in it.
+// Chroma parts of one row, per pixel, including the rounding.
 void SpreadChroma(const uint8_t* __restrict u, const uint8_t* __restrict v,
                   const YuvWeights& weights, int pairs, int16_t* __restrict red,
                   int16_t* __restrict green, int16_t* __restrict blue) {
@@ -102,7 +120,7 @@ void SpreadChroma(const uint8_t* __restrict u, const uint8_t* __restrict v,
 void ConvertYuv420(const AVFrame& frame, uint8_t* rgb) {
   const YuvWeights weights = WeightsOf(frame);
   const int pairs = (frame.width + 1) / 2;
-  // Kept: a row is small, and allocating it for each frame is not.
+  // Kept between frames, to save allocations.
   thread_local std::vector<int16_t> chroma;
   chroma.resize(static_cast<size_t>(pairs) * 6);
   int16_t* const red = chroma.data();

@@ -1,20 +1,20 @@
-// Decoded frames as RGB. For lib/media/video alone.
+// Converts decoded frames to RGB. For lib/media/video only.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_FRAME_RGB_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_FRAME_RGB_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "lib/media/video/av.h"
-#include "lib/media/video/yuv_weights.h"
+#include "lib/media/video/demux.h"
+#include "lib/media/video/yuv.h"
 
 namespace feedrate {
 
-// Converts frames of one video. What most videos are, 8 bits with chroma of
-// half the size, has a loop of its own, several times as fast as libswscale's
-// and within two levels of it; all else, up to 16 bits, goes through
-// libswscale. Matrix and range are those that the frame names: BT.601 and
-// limited where it names none. Not thread-safe.
+// Converts frames of one video. The common format, 8 bits with chroma of half
+// the size, has its own loop, several times as fast as libswscale's and within
+// two levels of it; all others, up to 16 bits, go through libswscale. Uses the
+// matrix and range that the frame names; BT.601 and limited range where it
+// names none. Not thread-safe.
 class FrameRgb {
  public:
   // Writes rows of `frame` without gaps: height x width x 3 bytes.
@@ -26,11 +26,11 @@ class FrameRgb {
   AvPtr<SwsContext> scaler_;
 };
 
-// By matrix and range, as above.
+// The weights for a matrix and range, as above.
 YuvWeights WeightsOf(AVColorSpace matrix, bool full_range);
 YuvWeights WeightsOf(const AVFrame& frame);
 
-// The fast one. REQUIRES: a frame of 8-bit 4:2:0.
+// The fast loop. REQUIRES: a frame of 8-bit 4:2:0.
 void ConvertYuv420(const AVFrame& frame, uint8_t* rgb);
 
 }  // namespace feedrate

@@ -5,13 +5,17 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/files.h"
 #include "lib/media/corpus.h"
-#include "lib/media/video/index_pattern.h"
+#include "lib/media/image.h"
+#include "lib/media/video/clips.h"
 #include "lib/media/video/synthetic_video.h"
 
 namespace feedrate {
@@ -126,6 +130,120 @@ TEST_F(LoadClipsTest, WhatDoesNotFitNamesWhatDoes) {
   for (int i = 0; i < 4; ++i) Write(std::to_string(i) + ".avi", Video(6));
   request_.files.memory_bytes = (int64_t{64} << 20) + 600'000;
   EXPECT_THAT(Problem(), HasSubstr("num_items=2"));
+}
+
+ClipFile FileOf(const std::string& container, const std::string& codec,
+                int b_frames) {
+  EncodeOptions options;
+  options.container = container;
+  options.codec = codec;
+  options.b_frames = b_frames;
+  options.width = 96;
+  options.height = 64;
+  options.frames = 40;
+  const std::string path = ::testing::TempDir() + "/limit_" + codec +
+                           std::to_string(b_frames) + "." + container;
+  EXPECT_TRUE(WriteFileAtomically(path, EncodeVideo(options, 1).value()).ok());
+  return {path, 1, {0, 5, 5, 39}, 64, 96};
+}
+
+TEST(DecodeLimitTest, IsKnownForEveryOrderOfFrames) {
+  const absl::StatusOr<double> limit =
+      DecodeLimit({FileOf("avi", "mpeg4", 0), FileOf("avi", "mpeg4", 2),
+                   FileOf("mp4", "libx264", 3)},
+                  /*threads=*/1);
+  ASSERT_TRUE(limit.ok()) << limit.status();
+  EXPECT_GT(*limit, 0);
+}
+
+TEST(DecodeLimitTest, SeveralThreadsHaveTheirOwnClips) {
+  const absl::StatusOr<double> limit =
+      DecodeLimit({FileOf("avi", "mpeg4", 0)}, /*threads=*/3);
+  ASSERT_TRUE(limit.ok()) << limit.status();
+  EXPECT_GT(*limit, 0);
+}
+
+TEST(DecodeLimitTest, WhatCannotBeReadIsAReason) {
+  EXPECT_FALSE(DecodeLimit({}, 1).ok());
+  EXPECT_FALSE(DecodeLimit({{"/absent.avi", 1, {0}, 1, 1}}, 2).ok());
+}
+
+TEST(ClipRuleTest, UniformIsWhatNumpyCutsToWholeNumbers) {
+  // numpy.linspace(0, 174, 16, dtype=int).
+  EXPECT_THAT(ClipFrames(ClipRule::kUniform, 175, 16, 1, 0),
+              ElementsAre(0, 11, 23, 34, 46, 58, 69, 81, 92, 104, 116, 127, 139,
+                          150, 162, 174));
+  // The same of 17 frames: one is left out.
+  EXPECT_THAT(
+      ClipFrames(ClipRule::kUniform, 17, 16, 1, 0),
+      ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16));
+}
+
+TEST(ClipRuleTest, ShortVideosRepeatTheirLastFrame) {
+  for (const ClipRule rule : {ClipRule::kUniform, ClipRule::kConsecutive}) {
+    EXPECT_THAT(ClipFrames(rule, 3, 5, 1, 0), ElementsAre(0, 1, 2, 2, 2));
+    EXPECT_THAT(ClipFrames(rule, 1, 2, 1, 0), ElementsAre(0, 0));
+    EXPECT_THAT(ClipFrames(rule, 4, 4, 1, 0), ElementsAre(0, 1, 2, 3));
+  }
+  EXPECT_THAT(ClipFrames(ClipRule::kUniform, 9, 1, 1, 0), ElementsAre(0));
+}
+
+TEST(ClipRuleTest, ConsecutiveStartsWhereSeedAndItemSay) {
+  std::set<int64_t> starts;
+  for (int64_t item = 0; item < 200; ++item) {
+    const std::vector<int64_t> frames =
+        ClipFrames(ClipRule::kConsecutive, 20, 16, 7, item);
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(frames[i], frames[0] + i);
+    starts.insert(frames[0]);
+    EXPECT_EQ(frames, ClipFrames(ClipRule::kConsecutive, 20, 16, 7, item));
+  }
+  EXPECT_THAT(starts, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_NE(ClipFrames(ClipRule::kConsecutive, 1000, 16, 7, 1),
+            ClipFrames(ClipRule::kConsecutive, 1000, 16, 8, 1));
+}
+
+TEST(ClipRuleTest, NamesAreReadAgain) {
+  for (const ClipRule rule : {ClipRule::kUniform, ClipRule::kConsecutive}) {
+    EXPECT_EQ(ParseClipRule(ClipRuleName(rule)).value(), rule);
+  }
+  EXPECT_EQ(ParseClipRule("dense").status().message(),
+            "clip rule \"dense\" is unknown; use one of uniform, consecutive");
+}
+
+Image Drawn(int64_t number, int height, int width, int black, int white) {
+  Image image(height, width, 3);
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      const std::optional<bool> square = PatternAt(number, width, x, y);
+      const int value = square.has_value() ? (*square ? white : black) : 90;
+      for (int c = 0; c < 3; ++c) {
+        image.row(y)[3 * x + c] = static_cast<uint8_t>(value);
+      }
+    }
+  }
+  return image;
+}
+
+TEST(IndexPatternTest, EveryNumberIsReadAgain) {
+  for (int64_t number = 0; number < kPatternNumbers; ++number) {
+    EXPECT_EQ(ReadPattern(Drawn(number, 12, 161, 0, 255).view()), number);
+  }
+}
+
+TEST(IndexPatternTest, CompressionMayGreyIt) {
+  EXPECT_EQ(ReadPattern(Drawn(1234, 240, 320, 100, 160).view()), 1234);
+}
+
+TEST(IndexPatternTest, WhatIsNoPatternIsNoNumber) {
+  EXPECT_EQ(ReadPattern(Drawn(5, 240, 320, 90, 90).view()), std::nullopt);
+  EXPECT_EQ(ReadPattern(Drawn(5, 240, 60, 0, 255).view()), std::nullopt);
+  EXPECT_EQ(ReadPattern(Drawn(5, 3, 320, 0, 255).view()), std::nullopt);
+  // One inverted square is detected by the checksum or the frame around it.
+  Image wrong = Drawn(77, 240, 320, 0, 255);
+  for (int y = 0; y < 16; ++y) {
+    for (int x = 5 * 16 * 3; x < 6 * 16 * 3; ++x) wrong.row(y)[x] ^= 255;
+  }
+  EXPECT_EQ(ReadPattern(wrong.view()), std::nullopt);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <cstdint>
 
-#include "lib/media/video/nv12_math.h"
 #include "lib/media/video/nv12_rgb.h"
+#include "lib/media/video/yuv.h"
 
 namespace feedrate {
 namespace {

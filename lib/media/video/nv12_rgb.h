@@ -1,5 +1,5 @@
-// Frames as NVDEC leaves them, luma and interleaved chroma of half the size, to
-// RGB in device memory.
+// Converts NV12 frames, as NVDEC returns them (luma, and interleaved chroma of
+// half the size), to RGB in device memory.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
 
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "lib/media/video/nv12_math.h"
+#include "lib/media/video/yuv.h"
 
 namespace feedrate {
 

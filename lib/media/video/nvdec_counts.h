@@ -7,11 +7,10 @@
 namespace feedrate {
 
 struct NvdecCounts {
-  // Decoders made, which is what takes long, and those given another size.
+  // Decoders created, which is slow, and decoders changed to another size.
   int64_t created = 0;
   int64_t reconfigured = 0;
-  // Pictures decoded, whether wanted or for others that need them, and left
-  // out.
+  // Pictures decoded, wanted or needed by others, and pictures left out.
   int64_t decoded = 0;
   int64_t skipped = 0;
 };

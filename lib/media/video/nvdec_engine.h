@@ -1,36 +1,65 @@
-// A decoder of the engine, kept from file to file. For lib/media/video alone.
+// NVDEC's library, loaded at run time, and a decoder of its engine. The
+// library's header declares its own versions of types that CUDA's headers
+// declare too, so include this only in sources that include none of those. For
+// lib/media/video only.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_ENGINE_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_ENGINE_H_
+
+// The order matters: the second uses what the first declares.
+// clang-format off
+#include <ffnvcodec/dynlink_cuda.h>
+#include <ffnvcodec/dynlink_nvcuvid.h>
+// clang-format on
 
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/media/video/nvcuvid.h"
+#include "absl/strings/string_view.h"
 #include "lib/media/video/nvdec_counts.h"
 
 namespace feedrate {
 
-// To make a decoder takes as long as to decode some hundred frames, so the one
-// that is there serves the next sequence if it can. All calls need CUDA's
-// context in their thread. Not thread-safe.
+// The functions that feedrate calls. Tests supply their own.
+struct Nvcuvid {
+  tcuvidGetDecoderCaps* get_decoder_caps = nullptr;
+  tcuvidCreateDecoder* create_decoder = nullptr;
+  tcuvidDestroyDecoder* destroy_decoder = nullptr;
+  tcuvidReconfigureDecoder* reconfigure_decoder = nullptr;
+  tcuvidDecodePicture* decode_picture = nullptr;
+  tcuvidGetDecodeStatus* get_decode_status = nullptr;
+  tcuvidMapVideoFrame64* map_video_frame = nullptr;
+  tcuvidUnmapVideoFrame64* unmap_video_frame = nullptr;
+  tcuvidCreateVideoParser* create_parser = nullptr;
+  tcuvidParseVideoData* parse = nullptr;
+  tcuvidDestroyVideoParser* destroy_parser = nullptr;
+};
+
+// An error that names the call and the code: ResourceExhausted when memory is
+// short, otherwise Internal.
+absl::Status NvcuvidStatus(CUresult result, absl::string_view call);
+
+// A decoder of the engine, kept from file to file. Making a decoder takes as
+// long as decoding some hundred frames, so an existing one serves the next
+// sequence if it can. All calls need CUDA's context in their thread. Not
+// thread-safe.
 class NvdecEngine {
  public:
-  // `library` outlives it. `stream` is where frames are made ready.
+  // `library` outlives it. Frames become ready on `stream`.
   NvdecEngine(const Nvcuvid& library, CUstream stream)
       : library_(library), stream_(stream) {}
   ~NvdecEngine() { Reset(); }
   NvdecEngine(const NvdecEngine&) = delete;
   NvdecEngine& operator=(const NvdecEngine&) = delete;
 
-  // Gets ready for a sequence, and says how many pictures its parser may keep,
-  // of which `delay` wait to be shown. Unimplemented with the reason: it is not
-  // for the engine.
+  // Prepares for a sequence, and returns how many pictures its parser may keep,
+  // of which `delay` wait to be shown. Unimplemented, with the reason, when the
+  // engine cannot decode it.
   absl::StatusOr<int> Fit(const CUVIDEOFORMAT& format, int delay);
 
-  // REQUIRES for the rest: Fit was good, and nothing has failed since.
+  // REQUIRES for the rest: Fit succeeded, and nothing has failed since.
   absl::Status Decode(CUVIDPICPARAMS* picture);
-  // Counts one that is left out.
+  // Counts a picture that is not decoded.
   void Skip() { ++counts_.skipped; }
 
   struct Surface {
@@ -40,12 +69,12 @@ class NvdecEngine {
     int64_t rows = 0;
     bool is_damaged = false;
   };
-  // Waits until the picture is decoded, and lets it be read on the stream. Both
-  // fields of an interlaced one are in their rows.
+  // Waits until the picture is decoded, and makes it readable on the stream.
+  // Both fields of an interlaced picture are in their rows.
   absl::StatusOr<Surface> Map(int picture);
   absl::Status Unmap(const Surface& surface);
 
-  // The next Fit makes a new one.
+  // Destroys the decoder; the next Fit makes a new one.
   void Reset();
 
   const NvdecCounts& counts() const { return counts_; }
@@ -59,7 +88,7 @@ class NvdecEngine {
   absl::Status CheckKind(const CUVIDEOFORMAT& format);
   absl::Status CheckSize(Size size) const;
   absl::Status Create(const CUVIDEOFORMAT& format, int surfaces);
-  // False: it cannot become one of that size.
+  // False when the decoder cannot change to that size.
   bool Reconfigure(Size size);
 
   const Nvcuvid& library_;
@@ -70,7 +99,7 @@ class NvdecEngine {
   Size size_;
   Size most_;
   int surfaces_ = 0;
-  // What the engine can do with `codec_`. Asked once for a codec.
+  // Capabilities of the engine for `codec_`, queried once per codec.
   CUVIDDECODECAPS caps_ = {};
   NvdecCounts counts_;
 };

@@ -12,15 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/media/video/av.h"
-#include "lib/media/video/av_decoder.h"
 #include "lib/media/video/clip_walk.h"
-#include "lib/media/video/frame_decoder.h"
+#include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
-#include "lib/media/video/load_nvcuvid.h"
 #include "lib/media/video/nv12_rgb.h"
-#include "lib/media/video/nvdec_session.h"
-#include "lib/media/video/packet_list.h"
+#include "lib/media/video/nvdec.h"
 
 namespace feedrate {
 namespace {
@@ -37,8 +33,8 @@ absl::Status CheckCuda(cudaError_t error, absl::string_view call) {
                                             : absl::InternalError(text);
 }
 
-// NVDEC's library works in the context that its thread has, and gives none to
-// one that has none, as the runtime does; readers may go from thread to thread.
+// NVDEC's library uses the context of its thread and, unlike the runtime, does
+// not create one. Readers may move between threads.
 absl::Status BindContext() {
   RETURN_IF_ERROR(CheckCuda(cudaSetDevice(0), "cudaSetDevice"));
   return CheckCuda(cudaFree(nullptr), "cudaFree");
@@ -83,7 +79,7 @@ class CuvidReader : public NvdecReader {
       read = UseCpu();
       if (read.ok()) read = ReadOnce(frames, rgb);
     }
-    // Its decoder is good for nothing now.
+    // Its decoder is unusable now.
     if (!read.ok()) walk_ = nullptr;
     return read;
   }
@@ -105,7 +101,7 @@ class CuvidReader : public NvdecReader {
 
   const cudaStream_t stream_;
   std::unique_ptr<NvdecSession> session_;
-  // For a file that is not the engine's.
+  // For a file that the engine cannot decode.
   std::unique_ptr<AvDecoder> cpu_;
   std::unique_ptr<ClipWalk> walk_;
   FrameRgb converter_;
@@ -157,7 +153,7 @@ absl::Status CuvidReader::Put(const DecodedFrame& frame, size_t first,
                                   bytes, cudaMemcpyDeviceToDevice, stream_),
                   "cudaMemcpyAsync"));
   }
-  // The engine takes its frame back when this returns.
+  // The engine reuses its frame when this returns.
   return CheckCuda(cudaStreamSynchronize(stream_), "converting a frame");
 }
 

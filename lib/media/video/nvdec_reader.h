@@ -1,5 +1,5 @@
-// Clips of video files on the device: NVDEC decodes, our own way through the
-// file decides what. lib/media/video/clip_reader.h is the same on the CPU.
+// Decodes clips of video files on the device by NVDEC; clip_walk.h decides
+// which packets. lib/media/video/clip_reader.h is the same on the CPU.
 #ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_READER_H_
 #define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_READER_H_
 
@@ -12,22 +12,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/media/video/clip_reader.h"
 #include "lib/media/video/nvdec_counts.h"
-#include "lib/media/video/video_info.h"
 
 namespace feedrate {
 
-// One thread's decoder, which goes from file to file with one session of the
-// engine: to make a session takes longer than a clip. Not thread-safe;
-// different ones may be used at once.
+// The decoder of one thread, with one session of the engine for all files:
+// making a session takes longer than decoding a clip. Not thread-safe;
+// different readers may be used concurrently.
 //
 //   ASSIGN_OR_RETURN(auto reader, NvdecReader::Create(stream));
 //   ASSIGN_OR_RETURN(const VideoInfo info, reader->Open(path));
 //   RETURN_IF_ERROR(reader->Read(frames, rgb_on_device));
 class NvdecReader {
  public:
-  // On the first device; `stream` outlives it. Unavailable says in one line
-  // what is missing: a GPU, its driver, or the part of it that decodes.
+  // Uses the first device; `stream` outlives the reader. Unavailable says in
+  // one line what is missing: a GPU, its driver, or the part of it that
+  // decodes.
   static absl::StatusOr<std::unique_ptr<NvdecReader>> Create(
       cudaStream_t stream);
   virtual ~NvdecReader() = default;
@@ -36,14 +37,14 @@ class NvdecReader {
   virtual absl::StatusOr<VideoInfo> Open(const std::string& path) = 0;
 
   // Writes frames of the open file to device memory, as ClipReader::Read does
-  // on the host, and is done when it returns. Frames of a file that is not the
-  // engine's (10 bits, 4:4:4, odd sizes, VP9 that does not say its colours, a
-  // codec that it lacks) are decoded by the CPU and copied. `rgb` null: frames
-  // are decoded and dropped, which is what the engine costs alone.
+  // on the host; they are complete when it returns. Frames of a file that the
+  // engine cannot decode (10 bits, 4:4:4, odd sizes, VP9 that does not name its
+  // colors, a codec that it lacks) are decoded by the CPU and copied. With a
+  // null `rgb`, frames are decoded and dropped, to measure the engine alone.
   virtual absl::Status Read(const std::vector<int64_t>& frames,
                             uint8_t* rgb) = 0;
 
-  // Frames of clips so far that an engine decoded, and that the CPU did.
+  // Frames of clips so far that the engine decoded, and that the CPU decoded.
   virtual int64_t engine_frames() const = 0;
   virtual int64_t cpu_frames() const = 0;
   virtual const NvdecCounts& counts() const = 0;

@@ -1,7 +1,14 @@
 #include "lib/media/video/synthetic_video.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,8 +21,19 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/media/image.h"
 #include "lib/media/parallel.h"
+#include "lib/media/synthetic.h"
 #include "lib/media/synthetic_random.h"
+#include "lib/media/video/clips.h"
+#include "lib/media/video/demux.h"
+
+extern "C" {
+#include <libavutil/display.h>
+#include <libavutil/mem.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+}
 
 namespace feedrate {
 namespace {
@@ -26,7 +44,7 @@ absl::Status Wrong(absl::string_view dataset, absl::string_view what) {
       "; write for example synthetic:video,n=50,seed=1,container=mp4"));
 }
 
-// One NAME=VALUE of the form that DatasetId has checked.
+// One NAME=VALUE, whose form DatasetId has checked.
 absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
                            SyntheticVideoSpec* spec) {
   const std::vector<std::string> parts =
@@ -108,6 +126,298 @@ absl::Status WriteSyntheticVideos(const SyntheticVideoSpec& spec, int64_t count,
     first_failure.Update(written);
   });
   return first_failure;
+}
+
+namespace {
+
+// Mirrors at the edges, so that there is a picture wherever the camera looks.
+int Mirrored(int64_t at, int size) {
+  const int64_t period = int64_t{2} * size;
+  const auto inside = static_cast<int>(((at % period) + period) % period);
+  return inside < size ? inside : static_cast<int>(period - 1 - inside);
+}
+
+uint8_t ToByte(int value) {
+  return static_cast<uint8_t>(std::clamp(value, 16, 235));
+}
+
+// What synthetic videos show: a camera that moves over a picture, with
+// something moving in front of it.
+class MovingScene {
+ public:
+  MovingScene(uint64_t seed, int width, int height);
+
+  // Luma (16 to 235) and chroma of pixel (x, y) of frame `number`.
+  struct Yuv {
+    uint8_t y;
+    uint8_t u;
+    uint8_t v;
+  };
+  Yuv At(int64_t number, int x, int y) const;
+
+ private:
+  const Image picture_;
+  const int width_;
+  const int height_;
+  const uint32_t grain_key_;
+  int speed_x_;
+  int speed_y_;
+  int thing_speed_;
+};
+
+MovingScene::MovingScene(uint64_t seed, int width, int height)
+    : picture_(SyntheticPixels(seed, 0)),
+      width_(width),
+      height_(height),
+      grain_key_(static_cast<uint32_t>(seed * 0x9e3779b1u + 17)) {
+  SyntheticRandom random(seed ^ 0x51ed270b4d2a1f3cu);
+  // In quarters of a pixel per frame.
+  speed_x_ = random.Between(-12, 12);
+  speed_y_ = random.Between(-4, 4);
+  thing_speed_ = random.Between(6, 20);
+}
+
+MovingScene::Yuv MovingScene::At(int64_t number, int x, int y) const {
+  const std::optional<bool> square = PatternAt(number, width_, x, y);
+  if (square.has_value()) {
+    return {static_cast<uint8_t>(*square ? 235 : 16), 128, 128};
+  }
+  const int side = height_ / 4;
+  const int64_t left = Mirrored(number * thing_speed_ / 4, width_);
+  const int64_t top = height_ / 3 + Mirrored(number, height_ / 4);
+  const bool thing = x >= left && x < left + side && y >= top && y < top + side;
+  // The object has its own texture, which moves with it.
+  const int64_t from_x =
+      thing ? 2 * (x - left) + 31 : x + number * speed_x_ / 4;
+  const int64_t from_y = thing ? 2 * (y - top) + 7 : y + number * speed_y_ / 4;
+  const uint8_t* rgb =
+      picture_.view().row(Mirrored(from_y, picture_.height())) +
+      3 * Mirrored(from_x, picture_.width());
+  const int r = rgb[0];
+  const int g = rgb[1];
+  const int b = rgb[2];
+  const uint32_t place =
+      static_cast<uint32_t>((number * height_ + y) * width_ + x);
+  const int grain = static_cast<int>(PixelHash(grain_key_, place) % 5) - 2;
+  return {ToByte(16 + ((66 * r + 129 * g + 25 * b + 128) >> 8) + grain),
+          ToByte(128 + ((-38 * r - 74 * g + 112 * b + 128) >> 8)),
+          ToByte(128 + ((112 * r - 94 * g - 18 * b + 128) >> 8))};
+}
+
+constexpr int kFramesPerSecond = 25;
+constexpr int kBufferBytes = 1 << 15;
+
+absl::Status Failed(absl::string_view what, int result) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": ", AvErrorText(result)));
+}
+
+absl::Status Check(absl::string_view what, int result) {
+  return result < 0 ? Failed(what, result) : absl::OkStatus();
+}
+
+struct MuxerDeleter {
+  void operator()(AVFormatContext* muxer) const {
+    muxer->pb = nullptr;
+    avformat_free_context(muxer);
+  }
+};
+
+// A file in memory that FFmpeg writes and seeks in.
+class MemoryFile {
+ public:
+  MemoryFile() {
+    auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferBytes));
+    io_ =
+        avio_alloc_context(buffer, kBufferBytes, 1, this, nullptr, Write, Seek);
+  }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  ~MemoryFile() {
+    av_freep(&io_->buffer);
+    avio_context_free(&io_);
+  }
+  AVIOContext* io() { return io_; }
+  std::string Finish() {
+    avio_flush(io_);
+    return std::move(bytes_);
+  }
+
+ private:
+  static int Write(void* opaque, uint8_t* data, int size) {
+    auto* self = static_cast<MemoryFile*>(opaque);
+    const size_t end = self->at_ + size;
+    if (end > self->bytes_.size()) self->bytes_.resize(end);
+    std::memcpy(&self->bytes_[self->at_], data, size);
+    self->at_ = end;
+    return size;
+  }
+  static int64_t Seek(void* opaque, int64_t offset, int whence) {
+    auto* self = static_cast<MemoryFile*>(opaque);
+    const auto size = static_cast<int64_t>(self->bytes_.size());
+    if (whence == AVSEEK_SIZE) return size;
+    if (whence == SEEK_CUR) offset += static_cast<int64_t>(self->at_);
+    if (whence == SEEK_END) offset += size;
+    if (offset < 0) return AVERROR(EINVAL);
+    self->at_ = static_cast<size_t>(offset);
+    return offset;
+  }
+
+  AVIOContext* io_ = nullptr;
+  std::string bytes_;
+  size_t at_ = 0;
+};
+
+// Encodes one video into a file in memory.
+class Encoder {
+ public:
+  Encoder(const EncodeOptions& options, uint64_t seed)
+      : options_(options), scene_(seed, options.width, options.height) {}
+
+  absl::StatusOr<std::string> Run() {
+    RETURN_IF_ERROR(OpenCodec());
+    RETURN_IF_ERROR(OpenMuxer());
+    for (int64_t i = 0; i < options_.frames; ++i) {
+      RETURN_IF_ERROR(PaintFrame(i));
+      RETURN_IF_ERROR(Encode(frame_.get()));
+    }
+    RETURN_IF_ERROR(Encode(nullptr));
+    RETURN_IF_ERROR(Check("trailer", av_write_trailer(muxer_.get())));
+    return file_.Finish();
+  }
+
+ private:
+  absl::Status OpenCodec() {
+    const AVCodec* codec = avcodec_find_encoder_by_name(options_.codec.c_str());
+    if (codec == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("this FFmpeg has no encoder ", options_.codec));
+    }
+    codec_.reset(avcodec_alloc_context3(codec));
+    codec_->width = options_.width;
+    codec_->height = options_.height;
+    codec_->pix_fmt = av_get_pix_fmt(options_.pixel_format.c_str());
+    codec_->time_base = {1, kFramesPerSecond};
+    codec_->framerate = {kFramesPerSecond, 1};
+    codec_->gop_size = options_.key_interval;
+    codec_->max_b_frames = options_.b_frames;
+    // Rate control and threads would make the bytes depend on the machine.
+    codec_->thread_count = 1;
+    codec_->flags |= AV_CODEC_FLAG_BITEXACT;
+    const bool is_x264 = options_.codec == "libx264";
+    if (is_x264) {
+      av_opt_set(codec_->priv_data, "crf", "23", 0);
+      av_opt_set(codec_->priv_data, "preset", "veryfast", 0);
+    } else {
+      codec_->flags |= AV_CODEC_FLAG_QSCALE;
+      codec_->global_quality = FF_QP2LAMBDA * 5;
+    }
+    if (options_.container == "mp4" || options_.container == "mov" ||
+        options_.container == "mkv") {
+      codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+    }
+    return Check(absl::StrCat("encoder ", options_.codec),
+                 avcodec_open2(codec_.get(), codec, nullptr));
+  }
+
+  absl::Status OpenMuxer() {
+    AVFormatContext* muxer = nullptr;
+    const std::string name = absl::StrCat("video.", options_.container);
+    RETURN_IF_ERROR(Check(absl::StrCat("container ", options_.container),
+                          avformat_alloc_output_context2(
+                              &muxer, nullptr, nullptr, name.c_str())));
+    muxer_.reset(muxer);
+    muxer->flags |= AVFMT_FLAG_BITEXACT;
+    muxer->pb = file_.io();
+    stream_ = avformat_new_stream(muxer, nullptr);
+    RETURN_IF_ERROR(Check("stream", avcodec_parameters_from_context(
+                                        stream_->codecpar, codec_.get())));
+    stream_->time_base = codec_->time_base;
+    stream_->avg_frame_rate = codec_->framerate;
+    if (options_.rotation != 0) {
+      auto* matrix = reinterpret_cast<int32_t*>(av_stream_new_side_data(
+          stream_, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t)));
+      av_display_rotation_set(matrix, options_.rotation);
+    }
+    RETURN_IF_ERROR(Check("header", avformat_write_header(muxer, nullptr)));
+    frame_.reset(av_frame_alloc());
+    packet_.reset(av_packet_alloc());
+    return absl::OkStatus();
+  }
+
+  absl::Status PaintFrame(int64_t number) {
+    // A new frame each time: the encoder may hold the last one.
+    av_frame_unref(frame_.get());
+    frame_->format = codec_->pix_fmt;
+    frame_->width = options_.width;
+    frame_->height = options_.height;
+    RETURN_IF_ERROR(Check("frame", av_frame_get_buffer(frame_.get(), 0)));
+    frame_->pts = options_.variable_rate ? number + number / 2 : number;
+    const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(codec_->pix_fmt);
+    for (int plane = 0; plane < 3; ++plane) PaintPlane(*format, number, plane);
+    return absl::OkStatus();
+  }
+
+  void PaintPlane(const AVPixFmtDescriptor& format, int64_t number, int plane) {
+    const int shift_x = plane == 0 ? 0 : format.log2_chroma_w;
+    const int shift_y = plane == 0 ? 0 : format.log2_chroma_h;
+    const int depth = format.comp[plane].depth;
+    const int columns = -((-options_.width) >> shift_x);
+    const int rows = -((-options_.height) >> shift_y);
+    for (int row = 0; row < rows; ++row) {
+      uint8_t* line = frame_->data[plane] + row * frame_->linesize[plane];
+      for (int column = 0; column < columns; ++column) {
+        const MovingScene::Yuv pixel =
+            scene_.At(number, column << shift_x, row << shift_y);
+        const uint8_t value = plane == 0   ? pixel.y
+                              : plane == 1 ? pixel.u
+                                           : pixel.v;
+        if (depth == 8) {
+          line[column] = value;
+        } else {
+          reinterpret_cast<uint16_t*>(line)[column] =
+              static_cast<uint16_t>(value << (depth - 8));
+        }
+      }
+    }
+  }
+
+  // Null means the end.
+  absl::Status Encode(AVFrame* frame) {
+    if (frame != nullptr && codec_->flags & AV_CODEC_FLAG_QSCALE) {
+      frame->quality = codec_->global_quality;
+    }
+    RETURN_IF_ERROR(Check("encoding", avcodec_send_frame(codec_.get(), frame)));
+    while (true) {
+      const int received = avcodec_receive_packet(codec_.get(), packet_.get());
+      if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) {
+        return absl::OkStatus();
+      }
+      RETURN_IF_ERROR(Check("encoding", received));
+      av_packet_rescale_ts(packet_.get(), codec_->time_base,
+                           stream_->time_base);
+      packet_->stream_index = stream_->index;
+      RETURN_IF_ERROR(Check(
+          "writing", av_interleaved_write_frame(muxer_.get(), packet_.get())));
+    }
+  }
+
+  const EncodeOptions& options_;
+  const MovingScene scene_;
+  AvPtr<AVCodecContext> codec_;
+  MemoryFile file_;
+  std::unique_ptr<AVFormatContext, MuxerDeleter> muxer_;
+  AVStream* stream_ = nullptr;
+  AvPtr<AVFrame> frame_;
+  AvPtr<AVPacket> packet_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> EncodeVideo(const EncodeOptions& options,
+                                        uint64_t seed) {
+  SilenceAv();
+  return Encoder(options, seed).Run();
 }
 
 }  // namespace feedrate

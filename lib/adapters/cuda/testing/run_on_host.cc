@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/adapters/worker/random.h"
+#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 

@@ -1,4 +1,4 @@
-"""DALI's pipeline on the CPU, as a training has it: one process, as many
+"""DALI's pipeline on the CPU, as used in training: one process, with as many
 threads as the loader has workers."""
 
 import feed

@@ -1,5 +1,5 @@
-"""torch's DataLoader with torchvision's transforms, as a training of PyTorch
-has it."""
+"""torch's DataLoader with torchvision's transforms, as used in PyTorch
+training."""
 
 import itertools
 import os

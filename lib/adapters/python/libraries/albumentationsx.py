@@ -74,7 +74,7 @@ def _transform_of(spec):
 
 
 def _sequence(parsed):
-    """Steps in the library's own terms, so that it draws them."""
+    """Steps as objects of the library, so that the library draws them."""
     return albumentations.Sequential(
         [
             albumentations.OneOf([_transform_of(one) for one in some], p=p)

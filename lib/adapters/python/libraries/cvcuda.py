@@ -25,7 +25,7 @@ def version():
 
 
 def device_of(name):
-    """What times the device of that name."""
+    """The object that times the device of that name."""
     if name != "cuda":
         raise ValueError(f"CV-CUDA runs on cuda, not on {name}")
     # Not at the top: the server imports this file, and must stay off CUDA.
@@ -47,7 +47,7 @@ class _Held:
 
 
 class _Made:
-    """An output, whose size is looked at only when somebody asks."""
+    """An output, whose size is read only on request."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -124,7 +124,7 @@ def _call_of(steps):
 
 
 def _resolve(module, value, shape):
-    """What CV-CUDA wants in the place of a value of cvcuda_steps."""
+    """The argument of CV-CUDA for a value of cvcuda_steps."""
     if isinstance(value, cvcuda_steps.Name):
         return _find(module, value.path)
     if isinstance(value, cvcuda_steps.Flags):

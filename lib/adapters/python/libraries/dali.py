@@ -28,8 +28,8 @@ def version():
 
 @functools.cache
 def device_of(name):
-    """What times the device of that name. One in a process: what DALI keeps
-    from job to job counts in each."""
+    """The object that times the device of that name. One per process: memory
+    that DALI keeps from job to job counts in each."""
     if name != "cuda":
         raise ValueError(f"no device {name!r} in this worker")
     # Not at the top: the server imports this file, and must stay off CUDA.

@@ -1,4 +1,4 @@
-"""Decord, of which decord2 is the continuation: frames by their numbers."""
+"""Decord, through its successor decord2: decodes frames by number."""
 
 import importlib.metadata
 

@@ -83,16 +83,16 @@ def make(spec):
 
 
 def _on_clips(spec, target, arguments, wrap):
-    """A call on a batch of clips, or None: they go one by one. The CPU has
-    none."""
+    """A call on a batch of clips, or None when clips are processed one by one,
+    as on the CPU."""
     if spec.get("device", "cpu") == "cpu" or "." in spec["native_op"]:
         return None
     return wrap(_of_clips(target, arguments))
 
 
 def _of_clips(augmentation, arguments):
-    """A call on B, T, C, H, W: one draw for each clip, and for all its frames
-    the same."""
+    """A call on B, T, C, H, W: one draw per clip, the same for all its
+    frames."""
     fixed = dict(arguments.fixed)
     if "same_on_batch" in fixed:
         fixed["same_on_batch"] = False
@@ -100,7 +100,8 @@ def _of_clips(augmentation, arguments):
 
 
 def batch_of_clips(augmentation):
-    """Kornia's container for B, T, C, H, W, without what it keeps to show."""
+    """Kornia's container for B, T, C, H, W, without what it keeps for
+    display."""
     return quiet(
         kornia.augmentation.VideoSequential(
             quiet(augmentation), data_format="BTCHW", same_on_frame=True
@@ -118,7 +119,8 @@ def _ready(module, device, augmentation):
 
 
 def quiet(module):
-    """Else each output is copied to the host as well, for show() and save()."""
+    """Otherwise each output is also copied to the host, for show() and
+    save()."""
     if hasattr(type(module), "disable_features"):
         module.disable_features = True
     return module
@@ -183,7 +185,7 @@ def _pad_to_crop(size):
 
 
 def _pad_to_grid(grid):
-    """Kornia's jigsaw wants tiles of one size."""
+    """Kornia's jigsaw needs tiles of equal size."""
     rows, columns = grid
 
     def wrap(call):

@@ -41,8 +41,8 @@ def make_decoder(command):
 
 
 def _frames(video):
-    """Grabs each frame, which decodes it, and converts it when called. A seek
-    for each would be slower, and not always exact."""
+    """Grabs each frame, which decodes it, and converts it when called. Seeking
+    to each frame would be slower, and not always exact."""
 
     def retrieve():
         decoded, frame = video.retrieve()

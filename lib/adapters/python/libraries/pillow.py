@@ -111,7 +111,7 @@ def _step(path, params):
 
 
 def _accepted(function, params):
-    """The parameters that function has, taken out of params."""
+    """Removes and returns the parameters that function accepts."""
     names = inspect.signature(function).parameters
     mine = {n: params.take(n) for n in params.names() if n in names}
     return Bound(mine)
@@ -169,8 +169,8 @@ def _coefficients(params):
 
 
 def _inverse_affine(angle, shift, scale, shear):
-    """PIL asks where an output pixel comes from: the inverse of scaling,
-    shearing, turning counter-clockwise about the corner, then shifting."""
+    """PIL needs the source of each output pixel: the inverse of scaling,
+    shearing, rotating counter-clockwise about the corner, then shifting."""
     cos, sin = math.cos(angle), math.sin(angle)
     # Turn * shear * scale, y pointing down.
     a, b = scale * cos, scale * (shear * cos + sin)
@@ -187,7 +187,8 @@ def _inverse_affine(angle, shift, scale, shear):
 
 
 def _crop(params):
-    """A window of a size, in the middle or drawn; Pillow itself knows boxes."""
+    """A window of a given size, centered or drawn; Pillow itself only knows
+    boxes."""
     params.expect("zero_pad_centered_if_smaller", True)
     size = params.take_fixed("size")
     crops = {

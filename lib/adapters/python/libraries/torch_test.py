@@ -4,13 +4,13 @@ import os
 import pathlib
 import unittest
 
-import arm_blas
 import numpy as np
+import process_setup
 import server
 from corpus import Corpus
 from testing import worker
 
-arm_blas.avoid_hidden_sve()
+process_setup.avoid_hidden_sve()
 FOLDER = pathlib.Path(__file__).parent
 kornia, torchvision = (
     server.load_library(name, [FOLDER]) for name in ("kornia", "torchvision")

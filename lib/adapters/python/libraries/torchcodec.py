@@ -1,4 +1,4 @@
-"""TorchCodec: decodes frames by their numbers."""
+"""TorchCodec: decodes frames by number."""
 
 import ctypes
 import pathlib
@@ -11,7 +11,7 @@ from operation import Operation
 
 def _preload_image_library():
     """TorchCodec is built for CUDA and does not look for NPP among the packages
-    of its environment, where it is."""
+    of its environment, where it is installed."""
     folder = pathlib.Path(sysconfig.get_paths()["purelib"], "nvidia")
     for name in ("libnppc.so.*", "libnppicc.so.*"):
         for path in folder.glob(f"*/lib/{name}"):

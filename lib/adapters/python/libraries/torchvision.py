@@ -37,7 +37,8 @@ def _normalise(params):
 
 
 def _jpeg_of_clip(params):
-    """It takes bytes alone, and clips are floats: both steps are timed."""
+    """It accepts only bytes, and clips are floats: both conversions are
+    timed."""
     return v2.Compose(
         [
             v2.ToDtype(torch.uint8, scale=True),

@@ -10,17 +10,17 @@ import time
 import unittest
 from unittest import mock
 
-import arm_blas
 import child
 import numpy as np
+import process_setup
 import server
 from loaders import spec
 from loaders.device import Finish
+from loaders.epoch import Stages
 from loaders.job import import_modules
-from loaders.stages import Stages
 from testing import loading, worker
 
-arm_blas.avoid_hidden_sve()
+process_setup.avoid_hidden_sve()
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "libraries"
 LIBRARIES = {
     name: server.load_library(name, [FOLDER])

@@ -1,10 +1,13 @@
-"""Items to a batch in a worker: failed ones are left out, and Mixup or CutMix
-is applied to the whole, as torchvision's own training code does it."""
+"""Makes a batch of items in a worker: leaves out failed ones, and applies Mixup
+or CutMix to the whole, as torchvision's own training code does."""
 
+import random
+
+import numpy as np
 import torch
 from loaders.dataset import Failed
 from operation import find
-from params import Params
+from params import Params, generator
 from torch.utils.data import default_collate
 
 try:
@@ -68,3 +71,12 @@ def make_mix(command, spec):
     if target not in (v2.MixUp, v2.CutMix):
         raise ValueError(f"no batch transform {command['native_op']}")
     return target(num_classes=_CLASSES, **arguments)
+
+
+def seed_all(recipe, seed):
+    """Seeds everything that a recipe may draw from."""
+    generator.seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+    recipe.seed(seed)

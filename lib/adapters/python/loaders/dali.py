@@ -1,15 +1,15 @@
-"""DALI's pipelines: one process, as many threads as the loader has workers.
+"""DALI's pipelines: one process, with as many threads as the loader has
+workers.
 
 The graph is built before the clock starts and kept for epochs of the same
-items, as its users do: building takes 0.2 s, which an epoch of a thousand
-images would show.
+items, as its users do: building takes 0.2 s, which would be visible in an epoch
+of a thousand images.
 """
 
 import numpy as np
 from loaders import processes
 from loaders.epoch import Batch
-from loaders.image_size import size_of_file
-from loaders.source import ItemError
+from loaders.source import ItemError, size_of_file
 from nvidia.dali import Pipeline, fn, types
 
 _FUSED = "fused_decode"
@@ -63,7 +63,7 @@ class Loader:
         return self._batches()
 
     def stop(self):
-        """The graph and its threads stay, unless runs of it are left over."""
+        """Keeps the graph and its threads, unless runs of it are pending."""
         if not self._finished:
             self._pipeline = self._items = None
 
@@ -79,8 +79,8 @@ class Loader:
         return []
 
     def _fuses(self, recipe, spec):
-        """Whether the decoder crops. It cannot pad, so by itself it does so
-        only where every image is known to be large enough."""
+        """Whether the decoder crops. It cannot pad, so it does so only where
+        every image is known to be large enough."""
         if recipe.is_clip:
             return False
         if not self._source.decodes or not recipe.starts_with_crop:
@@ -202,7 +202,7 @@ class Loader:
 
 
 def _in_batches(arrays, batch_size):
-    """The last batch is filled up, as the readers do it."""
+    """Fills up the last batch, as the readers do."""
     arrays = [*arrays, *[arrays[-1]] * (-len(arrays) % batch_size)]
     return [
         arrays[i : i + batch_size] for i in range(0, len(arrays), batch_size)

@@ -1,6 +1,7 @@
-"""A loader's items: read, decode, augment; what becomes of one that fails.
+"""A loader's items: read, decode, augment, and what happens to an item that
+fails.
 
-Duck-typed as torch wants a map-style dataset, so that it can be tested, and
+Has the methods of torch's map-style datasets, so that it can be tested, and
 used by other loaders, without torch.
 """
 
@@ -11,7 +12,7 @@ from loaders.source import ItemError
 
 @dataclasses.dataclass
 class Failed:
-    """Takes the place of an item that cannot be read."""
+    """Replaces an item that cannot be read."""
 
     index: int
     path: str

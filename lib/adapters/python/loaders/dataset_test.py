@@ -1,5 +1,6 @@
 """Items of a loader: where they come from, and what becomes of bad ones."""
 
+import io
 import os
 import tempfile
 import types
@@ -8,10 +9,18 @@ import unittest
 import numpy as np
 from loaders import spec
 from loaders.dataset import Failed, Items
-from loaders.source import ItemError, array_of_npy, open_source, read_list
-from loaders.stages import Stages
-from testing import loading, worker
+from loaders.epoch import Stages
+from loaders.source import (
+    ItemError,
+    array_of_npy,
+    open_source,
+    read_list,
+    size_of,
+)
+from PIL import Image
+from testing import loading, pictures, worker
 
+EMPTY = np.zeros((31, 47, 3), np.uint8)
 IMAGES = [np.full((4, 5, 3), i, np.uint8) for i in range(3)]
 
 
@@ -147,6 +156,23 @@ def npy(array):
         np.save(file, array)
         file.seek(0)
         return file.read()
+
+
+class ImageSizeTest(unittest.TestCase):
+    def test_jpeg(self):
+        for options in ({}, {"progressive": True}, {"comment": b"x" * 60000}):
+            file = io.BytesIO()
+            Image.fromarray(EMPTY).save(file, "JPEG", **options)
+            self.assertEqual(size_of(file.getvalue()), (31, 47))
+
+    def test_png(self):
+        self.assertEqual(size_of(pictures.png(EMPTY)), (31, 47))
+
+    def test_not_known(self):
+        file = io.BytesIO()
+        Image.fromarray(EMPTY).save(file, "JPEG")
+        for data in (b"", b"\xff\xd8", file.getvalue()[:20], b"BM nothing"):
+            self.assertIsNone(size_of(data))
 
 
 if __name__ == "__main__":

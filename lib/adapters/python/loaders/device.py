@@ -1,5 +1,5 @@
-"""What happens to a batch in the main process: the copy to the device, and on a
-GPU what is left of the recipe."""
+"""Processing of a batch in the main process: the copy to the device and, on a
+GPU, the rest of the recipe."""
 
 import torch
 
@@ -18,7 +18,7 @@ def last_stage(spec, recipe, stages):
 
 
 class Copy:
-    """On a CPU the device is a second buffer. It is used for every batch."""
+    """On a CPU, the device is a second buffer, reused for every batch."""
 
     def __init__(self, device, stages):
         self._device = device
@@ -35,7 +35,7 @@ class Copy:
 
 
 class Finish:
-    """The copy, then transform and normalisation on the device."""
+    """The copy, then transform and normalization on the device."""
 
     def __init__(self, device, recipe, stages):
         self._device = device

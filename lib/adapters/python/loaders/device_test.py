@@ -7,8 +7,8 @@ import server
 import torch
 from loaders import spec
 from loaders.device import Copy, Finish, last_stage
+from loaders.epoch import Stages
 from loaders.recipes import torchvision
-from loaders.stages import Stages
 from testing import loading
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "libraries"

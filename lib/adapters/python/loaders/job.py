@@ -27,8 +27,9 @@ def import_modules(library, name):
 
 
 class _Peaks:
-    """Of torch's allocator since reset(), on a GPU. DALI has neither torch nor
-    a way to tell: what the driver has given to this process."""
+    """Peak memory of torch's allocator since reset(), on a GPU. DALI has
+    neither torch nor a way to tell: memory that the driver has given to this
+    process."""
 
     def __init__(self, device):
         self._cuda = self._memory = None

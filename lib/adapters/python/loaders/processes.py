@@ -9,14 +9,14 @@ import signal
 import traceback
 
 import outputs
-import prctl
+import process_setup
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def die_with(parent):
     """To be called first thing by a worker that `parent` has forked."""
-    prctl.die_with_parent(parent)
+    process_setup.die_with_parent(parent)
 
 
 def leave_no_files():

@@ -1,4 +1,4 @@
-"""Where a loader's items come from: shared memory, or files by name.
+"""Where a loader's items come from: shared memory, files, or tar files.
 
 A source has len(), path(i) for messages, and load(i, decode): the input of item
 i, in the library's own form.
@@ -7,11 +7,19 @@ i, in the library's own form.
 import io
 import json
 import os
+import pathlib
+import struct
+import tarfile
 
 import clips
 import numpy as np
 from corpus import Corpus
-from loaders.shards import ShardSource
+
+EXTENSIONS = ("jpg", "jpeg", "png", "webp", "bmp", "npy")
+# Enough for the headers that cameras write before the size.
+_HEAD_BYTES = 1 << 18
+# Start of frame, all kinds; not DHT (C4), JPG (C8) and DAC (CC).
+_JPEG_FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 class ItemError(Exception):
@@ -96,6 +104,47 @@ class FileSource:
             return self._formats.with_channels(image)
 
 
+class ShardSource:
+    """Tar files of images, as WebDataset has them. Items are numbered in the
+    order of the shards and of their members."""
+
+    decodes = True
+
+    def __init__(self, paths):
+        self.shards = paths
+        self._members = []
+        for path in paths:
+            # The headers alone: a shard's data is skipped.
+            with tarfile.open(path, "r:") as tar:
+                names = [member.name for member in tar if member.isfile()]
+            self._members += [
+                (path, name) for name in names if extension(name) in EXTENSIONS
+            ]
+        if not self._members:
+            raise ValueError(f"no image is in {', '.join(paths)}")
+        self._indexes = {
+            (path, name.lower()): i
+            for i, (path, name) in enumerate(self._members)
+        }
+
+    def __len__(self):
+        return len(self._members)
+
+    def path(self, index):
+        shard, name = self._members[index]
+        return f"{shard}: {name}"
+
+    def index(self, shard, name):
+        return self._indexes[shard, name.lower()]
+
+    def preload(self, indexes):
+        """Nothing: reading is what is measured."""
+
+
+def extension(name):
+    return pathlib.PurePath(name).suffix[1:].lower()
+
+
 class ClipSource:
     """Videos, of which a clip each is decoded by the recipe's decoder."""
 
@@ -134,3 +183,36 @@ def array_of_npy(data):
             f"the array is {array.dtype} {array.shape}, not uint8 HWC"
         )
     return np.ascontiguousarray(array)
+
+
+def size_of_file(path):
+    """(height, width) of an image file, from its first bytes, or None where it
+    is not known."""
+    with open(path, "rb") as file:
+        return size_of(file.read(_HEAD_BYTES))
+
+
+def size_of(data):
+    try:
+        if data.startswith(b"\xff\xd8"):
+            return _size_of_jpeg(data)
+        if data.startswith(b"\x89PNG\r\n\x1a\n"):
+            width, height = struct.unpack_from(">II", data, 16)
+            return height, width
+    except struct.error:  # Cut short.
+        pass
+    return None
+
+
+def _size_of_jpeg(data):
+    at = 2
+    while True:
+        start, marker, length = struct.unpack_from(">BBH", data, at)
+        if start != 0xFF:
+            return None
+        if marker == 0xFF:  # Filling.
+            at += 1
+        elif marker in _JPEG_FRAMES:
+            return struct.unpack_from(">HH", data, at + 5)
+        else:
+            at += 2 + length

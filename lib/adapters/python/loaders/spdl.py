@@ -1,13 +1,11 @@
 """SPDL's pipelines: threads of one process, in the order of the items."""
 
 from loaders import processes
-from loaders.collate import Collate, make_mix
+from loaders.collate import Collate, make_mix, seed_all
 from loaders.dataset import Items
-from loaders.epoch import Batch
-from loaders.random_state import seed_all
+from loaders.epoch import Batch, Stages
 from loaders.source import ItemError
 from loaders.spec import refuse_settings
-from loaders.stages import Stages
 from spdl.pipeline import PipelineBuilder
 
 

@@ -13,7 +13,7 @@ the episode, the step, the instruction, action and state.
 import numpy as np
 import tensorflow as tf
 from loaders import processes
-from loaders.mixture_epoch import MixedBatch
+from loaders.mixture import MixedBatch
 from loaders.source import ItemError
 from loaders.tfdata_episodes import (
     faults_of,
@@ -30,7 +30,7 @@ class Mixture:
         self.left_out = []
         if spec.on_error == "skip":
             # ignore_errors tells nobody what it leaves out, and a data set
-            # without an episode would be asked for ever: look before.
+            # without an episode would be asked forever: look before.
             self._faults, usable = faults_of(sets, spec)
             self.left_out = [
                 one.name

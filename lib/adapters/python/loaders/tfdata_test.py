@@ -10,12 +10,12 @@ import unittest
 
 import numpy as np
 import tensorflow as tf
-from loaders import mixture_spec, tfdata
+from loaders import mixture, tfdata
 from loaders.tfdata_episodes import faults_of, widths_of
 from testing import episodes
 
 STEPS = 8
-SPEC = mixture_spec.MixtureSpec(
+SPEC = mixture.MixtureSpec(
     batch_size=4,
     samples_per_episode=3,
     pair_offset=2,
@@ -35,7 +35,7 @@ class EpisodesTest(unittest.TestCase):
     def sets(self, *names, **changes):
         changes = {"steps": STEPS} | changes
         return [
-            mixture_spec.EpisodeSet(
+            mixture.EpisodeSet(
                 **episodes.write_set(self.folder, name, **changes)
             )
             for name in names
@@ -77,7 +77,7 @@ class GraphTest(EpisodesTest):
         sets = self.sets("a")
         fields = {
             mode: set(self.batches(sets, 1, metadata=mode)[0])
-            for mode in mixture_spec.METADATA
+            for mode in mixture.METADATA
         }
         self.assertEqual(fields["none"], {"frames", "dataset"})
         self.assertEqual(
@@ -177,7 +177,7 @@ class FaultsTest(EpisodesTest):
             b"no example",
         ]
         path = episodes.write_shard(self.folder / "bad.tfrecord", records)
-        bad = mixture_spec.EpisodeSet("bad", 1.0, [path])
+        bad = mixture.EpisodeSet("bad", 1.0, [path])
         faults, usable = faults_of([good, bad], SPEC)
         self.assertEqual(usable, [2, 1])
         self.assertEqual([fault["item"] for fault in faults], [0, 2, 3])

@@ -8,18 +8,16 @@ import torch
 import torch.utils.data
 import worker_files
 from loaders import processes
-from loaders.collate import Collate, make_mix
+from loaders.collate import Collate, make_mix, seed_all
 from loaders.dataset import Items
 from loaders.device import last_stage
-from loaders.epoch import Batch
-from loaders.random_state import seed_all
+from loaders.epoch import Batch, Stages
 from loaders.spec import refuse_settings
-from loaders.stages import Stages
 
 
 class Indexes:
-    """The items of an epoch, in order; persistent workers get other ones by
-    changing it."""
+    """The items of an epoch, in order. Changing it gives persistent workers
+    other items."""
 
     def __init__(self):
         self.range = []
@@ -145,6 +143,6 @@ class Loader:
             )
 
     def _running(self):
-        """Workers that live on after an epoch."""
+        """Workers that keep running after an epoch."""
         iterator = self._iterator or getattr(self._loader, "_iterator", None)
         return [worker.pid for worker in getattr(iterator, "_workers", [])]

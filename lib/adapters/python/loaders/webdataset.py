@@ -1,20 +1,19 @@
-"""WebDataset: each worker process reads the shards that fall to it in a stream.
+"""WebDataset: each worker process streams its share of the shards.
 
 Batches hold the images of one worker, so their order depends on the workers;
-with fewer shards than workers some do nothing.
+with fewer shards than workers, some workers do nothing.
 """
 
 import torch
 import webdataset
 from loaders import torch_dataloader
+from loaders.collate import seed_all
 from loaders.dataset import Failed
-from loaders.random_state import seed_all
-from loaders.shards import EXTENSIONS, ShardSource
-from loaders.source import ItemError, array_of_npy
+from loaders.source import EXTENSIONS, ItemError, ShardSource, array_of_npy
 
 
 class Loader(torch_dataloader.Loader):
-    """As torch's DataLoader, with a stream in place of numbered items."""
+    """Like torch's DataLoader, with a stream instead of numbered items."""
 
     def __init__(self, source, recipe, spec, command):
         if not isinstance(source, ShardSource):

@@ -24,7 +24,7 @@ SIZES = [(230, 275), (275, 190)]
 
 @dataclasses.dataclass
 class Cell:
-    """One transform as one library does it."""
+    """One transform of one library."""
 
     scenario: str
     library: str
@@ -108,8 +108,8 @@ def unsupported(matrix, scenario, library, transform, mode="micro"):
 
 
 def photograph(height, width, seed):
-    """Smooth shapes, an edge and some grain: nothing that a blur, a change of
-    contrast or an equalisation would leave as it is."""
+    """Smooth shapes, an edge and some grain, so that a blur, a change of
+    contrast or an equalization changes it."""
     noise = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
     waves = [

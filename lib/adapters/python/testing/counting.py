@@ -13,7 +13,7 @@ import numpy as np
 
 VIDEO = pathlib.Path(__file__).with_name("counting.webm")
 HEIGHT, WIDTH, COUNT = 48, 64, 60
-# Of a stripe, blurred by its neighbour.
+# Of a stripe, blurred by its neighbor.
 _EDGE = 2
 
 

@@ -1,4 +1,4 @@
-"""Shards of episodes for tests: plain frames that say which step they are."""
+"""Shards of episodes for tests: plain frames that show their step."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def frame(step, episode, size):
 
 
 def example(name, episode, steps, size=(32, 48), wide=2, without=()):
-    """A serialised episode. without: features to leave out."""
+    """A serialized episode. without: features to leave out."""
     frames = [
         tf.io.encode_jpeg(frame(i, episode, size), quality=95).numpy()
         for i in range(steps)

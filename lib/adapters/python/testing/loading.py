@@ -83,7 +83,7 @@ def epoch(count, **changes):
 
 def flipped_center(image, size=224):
     """The deterministic recipe on a uint8 HWC array: the middle, zeros around
-    a smaller image, mirrored, normalised, float32 CHW."""
+    a smaller image, mirrored, normalized, float32 CHW."""
     height, width, channels = image.shape
     tall, wide = max(height, size), max(width, size)
     whole = np.zeros((tall, wide, channels), np.uint8)

@@ -1,4 +1,4 @@
-"""What the tests of all cells share: arguments, a server, a count."""
+"""Shared by the tests of all cells: arguments, a server, and counts."""
 
 import argparse
 import pathlib

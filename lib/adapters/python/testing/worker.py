@@ -1,4 +1,4 @@
-"""A runner's end of the protocol, for tests: server, children, corpora."""
+"""The runner's side of the protocol, for tests: server, children, corpora."""
 
 import fcntl
 import json
@@ -31,7 +31,7 @@ PYTHON_FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
 def write_corpus(arrays, layout="HWC"):
-    """A memfd in the format of lib/media/corpus_format.h; sealed."""
+    """A memfd in the format of lib/media/corpus.h; sealed."""
     dtype = {"uint8": 0, "float16": 1, "float32": 2}[str(arrays[0].dtype)]
     index_offset = 64
     offset = -(-(index_offset + len(arrays) * 48) // 64) * 64
@@ -159,7 +159,7 @@ class Child:
         return json.loads(line) if line else None
 
     def read_rest(self):
-        """What the child still sends, to the end of its pipe."""
+        """The rest of what the child sends, to the end of its pipe."""
         return self._reader.read()
 
     def outputs(self, indexes, seed=7):

@@ -1,6 +1,6 @@
-// Prints what a runner would send to have each transform of a library prepared,
-// one line of JSON each. For tests of workers that cannot link the catalogue:
-// libtorch brings a protobuf of its own.
+// Prints the lines of JSON that a runner would send to prepare each transform
+// of a library. For tests of workers that cannot link the catalogue: libtorch
+// has its own protobuf.
 //
 //   list_entries CONFIGS LIBRARY PROFILE
 #include <iostream>

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "lib/media/corpus.h"
-#include "lib/media/corpus_writer.h"
 
 namespace feedrate {
 
 // uint8 HWC. Smooth slopes with some structure, different in each channel, so
-// that no transform of the sets leaves them as they are. Dies when it fails.
+// that every transform of the sets changes them. Dies on failure.
 Corpus SmallCorpus(const std::vector<ItemSize>& sizes);
 
 // Two images of different sizes with this many channels.

@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/server.h"
-#include "lib/adapters/worker/testing/socket.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
@@ -98,7 +97,7 @@ TestRunner::TestRunner(std::unique_ptr<Adapter> adapter) {
   if (server_ == 0) {
     close(ends[0]);
     const absl::Status status = Serve(ends[1], adapter.get());
-    // What the sanitizers and gtest would do at exit is the test's.
+    // Only the test itself may run the exit handlers of sanitizers and gtest.
     _exit(status.ok() ? 0 : 1);
   }
   close(ends[1]);

@@ -1,17 +1,20 @@
-// A runner for tests: a server in a process of its own, children, their pipes.
+// A runner for tests: a server in its own process, children, and their pipes.
 #ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_TEST_RUNNER_H_
 #define FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_TEST_RUNNER_H_
 
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/line_reader.h"
+#include "lib/adapters/worker/server.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -23,21 +26,21 @@ class TestChild {
   ~TestChild();
 
   pid_t pid() const { return pid_; }
-  // The line's newline may be left out.
+  // Sends a line; its newline is optional.
   void Send(const std::string& line);
-  // The next line, or why there is none.
+  // The next line, or the reason why there is none.
   absl::StatusOr<std::string> Receive() { return reader_.Next(); }
   absl::StatusOr<std::string> Ask(const std::string& line);
-  // `prepare` of `transform`, with its own name as native_op.
+  // Sends `prepare` for `transform`, with its name as native_op.
   absl::StatusOr<std::string> Prepare(const std::string& library,
                                       const std::string& transform,
                                       const std::vector<std::string>& params);
-  // `time` and `output`, their fields left out as far as they do not matter.
+  // Send `time` and `output` with the fields that matter.
   absl::StatusOr<std::string> Time(int64_t count, int64_t chunk = 1);
   absl::StatusOr<std::string> Outputs(const std::vector<int64_t>& indexes);
-  // The end of the commands.
+  // Closes the pipe of commands.
   void HangUp();
-  // Everything it says on standard error until it is gone.
+  // Everything it writes to standard error until it ends.
   std::string Errors();
 
  private:
@@ -48,7 +51,7 @@ class TestChild {
   LineReader reader_;
 };
 
-// Forks a server for `adapter` and has read its hello.
+// Forks a server for `adapter` and reads its hello.
 class TestRunner {
  public:
   explicit TestRunner(std::unique_ptr<Adapter> adapter);
@@ -61,7 +64,7 @@ class TestRunner {
   std::unique_ptr<TestChild> Spawn(const std::string& library,
                                    const Corpus& corpus);
   absl::StatusOr<ChildInfo> Reap(pid_t pid);
-  // Hangs up; the server's wait status.
+  // Hangs up and returns the server's wait status.
   int Stop();
 
  private:
@@ -70,6 +73,27 @@ class TestRunner {
   std::unique_ptr<LineReader> reader_;
   Hello hello_;
 };
+
+// The runner's end of the control socket, for tests.
+
+// Sends `text` with `fds` (at most 16) on its first byte.
+inline bool SendWithFds(int socket, const std::string& text,
+                        const std::vector<int>& fds) {
+  alignas(cmsghdr) char control[CMSG_SPACE(16 * sizeof(int))] = {};
+  iovec part = {const_cast<char*>(text.data()), text.size()};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+  return sendmsg(socket, &message, MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(text.size());
+}
 
 }  // namespace feedrate
 

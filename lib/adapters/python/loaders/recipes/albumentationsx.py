@@ -5,7 +5,7 @@ import cv2
 import numpy as np
 from albumentations.pytorch import ToTensorV2
 from loaders.recipes.clips import ClipRecipe
-from loaders.recipes.step import operation_of
+from operation import operation_of
 
 # As the other libraries decode: RGB, and no turning by EXIF.
 _FLAGS = cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION

@@ -21,7 +21,7 @@ class Recipe:
         raise NotImplementedError("the graph decodes clips itself")
 
     def call(self, images, cropped):
-        """Nodes of normalised CHW floats from nodes of uint8 HWC; of clips all
+        """Nodes of normalized CHW floats from nodes of uint8 HWC; of clips all
         frames together, F before the rest."""
         if self.starts_with_crop and not cropped:
             images = fn.crop(
@@ -72,7 +72,7 @@ def _normalised(images, params):
         for name in ("mean", "std")
         for values in [params.take(name)]
     }
-    # As it came: the normalisation of the recipe follows.
+    # As it came: the normalization of the recipe follows.
     return fn.crop_mirror_normalize(
         images, output_layout="FHWC", **scaled, **params.take_rest().fixed
     )

@@ -1,6 +1,6 @@
 """Kornia: float32 CHW tensors from 0 to 1, in batches of one.
 
-On a GPU workers only crop, and transform and normalisation run there for the
+On a GPU workers only crop, and transform and normalization run there for the
 whole batch, with parameters drawn for each sample. Of clips workers do nothing
 but decode: the crop runs there too.
 """
@@ -9,7 +9,7 @@ import kornia
 import torch
 from loaders.recipes import torch_images
 from loaders.recipes.clips import ClipRecipe, planes_of
-from loaders.recipes.step import operation_of
+from operation import operation_of
 
 
 class Recipe(ClipRecipe):

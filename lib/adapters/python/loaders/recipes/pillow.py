@@ -4,7 +4,7 @@ import io
 
 import pillow_crops
 import torch
-from loaders.recipes.step import operation_of
+from operation import operation_of
 from PIL import Image
 from torchvision.transforms import v2
 

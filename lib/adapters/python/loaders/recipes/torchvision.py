@@ -1,14 +1,14 @@
 """torchvision: v2 transforms one after the other on uint8 CHW tensors.
 
 On a GPU workers only crop; the transform runs there for one sample after the
-other, and the normalisation for the whole batch. Of clips workers do nothing
+other, and the normalization for the whole batch. Of clips workers do nothing
 but decode: the crop runs there too.
 """
 
 import torch
 from loaders.recipes import torch_images
 from loaders.recipes.clips import ClipRecipe, planes_of
-from loaders.recipes.step import operation_of
+from operation import operation_of
 from torchvision.transforms import v2
 
 

@@ -1,0 +1,271 @@
+// Runs every entry of configs/transforms/ for opencv on two small images: the
+// output has the right shape, is the same for the same seed, and differs from
+// the input. Also clips.
+#include "lib/adapters/opencv/opencv_adapter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/transforms.pb.h"
+#include "lib/media/corpus.h"
+#include "opencv2/core.hpp"
+
+namespace feedrate {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::Matcher;
+using Shape = std::vector<int64_t>;
+
+// An output with a copy of its bytes.
+struct Kept {
+  Output output;
+  std::string bytes;
+};
+
+Kept Keep(PreparedTransform* transform, int64_t item, uint64_t seed) {
+  transform->Seed(seed);
+  const absl::StatusOr<Output> output = transform->RunForOutput(item);
+  EXPECT_TRUE(output.ok()) << output.status();
+  if (!output.ok()) return {};
+  return {*output,
+          std::string(static_cast<const char*>(output->data), output->bytes)};
+}
+
+// By the definition of the transform, for every library.
+Matcher<Shape> ExpectedShape(const std::string& name, const ItemView& in) {
+  const int64_t h = in.height, w = in.width, c = in.channels;
+  const int64_t longest = std::max(h, w), shortest = std::min(h, w);
+  if (name == "Resize") return ElementsAre(512, 512, c);
+  if (name == "RandomCrop224" || name == "CenterCrop224" ||
+      name == "RandomResizedCrop") {
+    return ElementsAre(224, 224, c);
+  }
+  if (name == "Pad") return ElementsAre(h + 20, w + 20, c);
+  if (name == "LongestMaxSize") {
+    return ElementsAre(h * 512 / longest, w * 512 / longest, c);
+  }
+  if (name == "SmallestMaxSize") {
+    return ElementsAre(h * 512 / shortest, w * 512 / shortest, c);
+  }
+  if (name == "Transpose") return ElementsAre(w, h, c);
+  if (name == "RandomRotate90") {
+    return AnyOf(ElementsAre(h, w, c), ElementsAre(w, h, c));
+  }
+  return ElementsAre(h, w, c);
+}
+
+class CellsTest : public ::testing::Test {
+ protected:
+  CellsTest() : catalogue_(Catalogue::Load("configs").value()) {}
+
+  // Tries every entry of `scenario`, and returns how many have the profile
+  // `paper`.
+  int TryAll(const std::string& scenario, int channels) {
+    const Corpus corpus = SmallCorpus(channels);
+    const TransformSet& set =
+        **catalogue_.Transforms(*catalogue_.FindScenario(scenario));
+    int paper = 0;
+    for (const Transform& transform : set.transforms()) {
+      for (const Implementation& entry : transform.implementations()) {
+        if (entry.library() != "opencv") continue;
+        SCOPED_TRACE(absl::StrCat(scenario, " ", transform.name(), " ",
+                                  entry.params_profile()));
+        TryOne(scenario, transform.name(), entry, corpus);
+        paper += entry.params_profile() != "matched";
+      }
+    }
+    return paper;
+  }
+
+  void TryOne(const std::string& scenario, const std::string& name,
+              const Implementation& entry, const Corpus& corpus) {
+    TransformSpec spec;
+    spec.library = "opencv";
+    spec.transform = name;
+    spec.native_op = entry.native_op();
+    spec.params.assign(entry.params().begin(), entry.params().end());
+    spec.wrap = entry.wrap();
+    spec.scenario = scenario;
+    spec.device = "cpu";
+    spec.opencv_threads = 0;
+    spec.opencv_opencl = false;
+    const auto prepared = adapter_.Prepare(spec, corpus);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    for (int64_t item = 0; item < corpus.size(); ++item) {
+      TryItem(name, prepared->get(), corpus.item(item), item);
+    }
+  }
+
+  void TryItem(const std::string& name, PreparedTransform* transform,
+               const ItemView& in, int64_t item) {
+    const std::string input(static_cast<const char*>(in.data), in.bytes);
+    const Kept kept = Keep(transform, item, 7);
+    EXPECT_EQ(kept.output.dtype, "uint8");
+    EXPECT_EQ(kept.output.layout, "HWC");
+    EXPECT_THAT(kept.output.shape, ExpectedShape(name, in));
+    int64_t values = 1;
+    for (int64_t size : kept.output.shape) values *= size;
+    EXPECT_EQ(kept.output.bytes, values);
+    EXPECT_TRUE(Keep(transform, item, 7).bytes == kept.bytes)
+        << "another output for the same seed";
+    // Some draws change nothing (no quarter turn), but not all.
+    bool changed = kept.bytes != input;
+    for (uint64_t seed = 8; !changed && seed < 24; ++seed) {
+      changed = Keep(transform, item, seed).bytes != input;
+    }
+    EXPECT_TRUE(changed) << "always gives its input back";
+  }
+
+  Catalogue catalogue_;
+  OpenCvAdapter adapter_;
+};
+
+TEST_F(CellsTest, ThreeChannels) { EXPECT_EQ(TryAll("image-rgb", 3), 51); }
+
+TEST_F(CellsTest, NineChannels) { EXPECT_EQ(TryAll("image-9ch", 9), 37); }
+
+TEST_F(CellsTest, ThreadsAreAsTold) {
+  const Corpus corpus = SmallCorpus(3);
+  TransformSpec spec;
+  spec.native_op = "cv::bitwise_not";
+  spec.opencv_threads = 0;
+  ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
+  EXPECT_EQ(adapter_.threads(), 1);
+  spec.opencv_threads = 2;
+  ASSERT_TRUE(adapter_.Prepare(spec, corpus).ok());
+  EXPECT_EQ(adapter_.threads(), 2);
+  spec.device = "cuda";
+  EXPECT_FALSE(adapter_.Prepare(spec, corpus).ok());
+}
+
+TEST_F(CellsTest, WhatItDoesNotUnderstandIsAnError) {
+  const Corpus corpus = SmallCorpus(3);
+  const auto error = [&](const std::string& op,
+                         const std::vector<std::string>& params,
+                         const std::string& wrap = "") {
+    TransformSpec spec;
+    spec.transform = "T";
+    spec.native_op = op;
+    spec.params = params;
+    spec.wrap = wrap;
+    return std::string(adapter_.Prepare(spec, corpus).status().message());
+  };
+  EXPECT_EQ(error("cv::dance", {}),
+            "T: the opencv adapter has no operation cv::dance");
+  EXPECT_EQ(error("cv::flip", {"flip_code=1", "p=1"}),
+            "T: cv::flip: parameter p=1 is not known to this operation");
+  EXPECT_EQ(error("cv::flip", {}),
+            "T: cv::flip: parameter flip_code is missing");
+  EXPECT_EQ(error("cv::blur", {"ksize=(4,4)"}),
+            "T: cv::blur: parameter ksize=(4,4): must be odd");
+  EXPECT_EQ(error("cv::bitwise_not", {}, "twice"),
+            "T: the opencv adapter knows no wrap \"twice\"");
+}
+
+constexpr int kFrames = 16;
+
+// Clips of these sizes whose frames are all the same, or all different.
+Corpus Clips(const std::vector<cv::Size>& sizes, bool still) {
+  CorpusWriter writer =
+      CorpusWriter::Create(DType::kUint8, Layout::kHwc).value();
+  std::vector<ItemSize> items;
+  for (const cv::Size& size : sizes) {
+    items.push_back({kFrames, size.height, size.width, 3});
+  }
+  EXPECT_TRUE(writer.AddRoom(items).ok());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    auto* data = static_cast<uint8_t*>(writer.data(i));
+    const int64_t bytes = int64_t{3} * sizes[i].area();
+    for (int64_t k = 0; k < kFrames * bytes; ++k) {
+      const int64_t at = still ? k % bytes : k;
+      data[k] = static_cast<uint8_t>(60 + (at * 7 + at / 97) % 120);
+    }
+  }
+  return std::move(writer).Finish().value();
+}
+
+std::unique_ptr<PreparedTransform> Make(const std::string& native_op,
+                                        const std::vector<std::string>& params,
+                                        const Corpus& corpus) {
+  TransformSpec spec;
+  spec.native_op = native_op;
+  spec.params = params;
+  spec.opencv_opencl = false;
+  auto transform = OpenCvAdapter().Prepare(spec, corpus);
+  EXPECT_TRUE(transform.ok()) << transform.status();
+  return *std::move(transform);
+}
+
+std::string Bytes(const Output& output) {
+  return std::string(static_cast<const char*>(output.data), output.bytes);
+}
+
+// Whether all frames of an output are the same.
+bool IsStill(const Output& output) {
+  const int64_t frame = output.bytes / kFrames;
+  const auto* data = static_cast<const char*>(output.data);
+  for (int i = 1; i < kFrames; ++i) {
+    if (std::memcmp(data, data + i * frame, frame) != 0) return false;
+  }
+  return true;
+}
+
+TEST(ClipTransformTest, OneDrawOfParametersAClip) {
+  const Corpus still = Clips({{40, 30}}, true);
+  const std::pair<std::string, std::vector<std::string>> drawn[] = {
+      {"cv::getRotationMatrix2D+cv::warpAffine",
+       {"angle=U(-45,45)", "interpolation=INTER_NEAREST",
+        "border_mode=BORDER_CONSTANT", "fill=0"}},
+      {"cv::add",
+       {"r_shift=U(-100,100)", "g_shift=U(-100,100)", "b_shift=U(-100,100)"}},
+      {"cv::randn+cv::add", {"mean=0", "std=112.2"}},
+  };
+  for (const auto& [native_op, params] : drawn) {
+    const auto transform = Make(native_op, params, still);
+    transform->Seed(7);
+    const Output first = *transform->RunForOutput(0);
+    EXPECT_TRUE(IsStill(first)) << native_op;
+    const std::string before = Bytes(first);
+    EXPECT_NE(Bytes(*transform->RunForOutput(0)), before)
+        << native_op << ": clips differ in their draws";
+    transform->Seed(7);
+    EXPECT_EQ(Bytes(*transform->RunForOutput(0)), before) << native_op;
+  }
+}
+
+TEST(ClipTransformTest, FramesAreInOrderAndSizesMayDiffer) {
+  const Corpus moving = Clips({{40, 30}, {24, 50}, {40, 30}}, false);
+  const auto flip = Make("cv::flip", {"flip_code=1"}, moving);
+  for (const int64_t item : {0, 1, 2, 1, 0}) {
+    const Output output = *flip->RunForOutput(item);
+    const ItemView input = moving.item(item);
+    ASSERT_EQ(output.shape,
+              (std::vector<int64_t>{kFrames, input.height, input.width, 3}));
+    const auto* in = static_cast<const uint8_t*>(input.data);
+    const auto* out = static_cast<const uint8_t*>(output.data);
+    for (int64_t row = 0; row < int64_t{kFrames} * input.height; ++row) {
+      for (int x = 0; x < input.width; ++x) {
+        const int64_t from = (row * input.width + x) * 3;
+        const int64_t to = (row * input.width + input.width - 1 - x) * 3;
+        ASSERT_EQ(std::memcmp(in + from, out + to, 3), 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,157 @@
+#include "lib/adapters/worker/timing.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/adapters/worker/adapter.h"
+#include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/injected_slowdown.h"
+#include "lib/base/status_macros.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+
+TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
+                       PreparedTransform* transform,
+                       const ReadClock& read_clock) {
+  DeviceProbe* const probe = transform->device();
+  TimeReply reply;
+  DeviceReply& device = reply.device.emplace();
+  probe->ResetPeaks();
+  const int64_t cpu_frames = transform->CpuFrames();
+  const int64_t start = MonotonicNs();
+  int64_t item = plan.first % plan.num_items;
+  while (reply.items < plan.count) {
+    const int64_t calls = std::min(plan.chunk, plan.count - reply.items);
+    if (cold) probe->Flush();
+    probe->Begin();
+    transform->RunChunk(item, calls, plan.num_items);
+    reply.samples_s.push_back(probe->End());
+    const std::optional<GpuClock::Reading> clock =
+        read_clock == nullptr ? std::nullopt : read_clock();
+    if (clock.has_value()) {
+      device.clocks_mhz.push_back(clock->mhz);
+      device.throttle_reasons |= clock->throttle_reasons;
+    }
+    for (int64_t i = 0; i < calls; ++i) {
+      const DeviceBytes bytes = transform->BytesOf((item + i) % plan.num_items);
+      device.bytes_in += bytes.in;
+      device.bytes_out += bytes.out;
+    }
+    reply.items += calls;
+    item = (item + calls) % plan.num_items;
+    if (MonotonicNs() - start > plan.limit_ns) break;
+  }
+  // A clock that answers only sometimes says nothing about the other samples.
+  if (device.clocks_mhz.size() != reply.samples_s.size()) {
+    device.clocks_mhz.clear();
+  }
+  const DeviceProbe::Memory peaks = probe->Peaks();
+  device.peak_allocated_bytes = peaks.peak_allocated_bytes;
+  device.peak_reserved_bytes = peaks.peak_reserved_bytes;
+  device.cpu_frames = transform->CpuFrames() - cpu_frames;
+  return reply;
+}
+
+double HostProbe::CopyBytesPerSecond() {
+  constexpr size_t kBytes = size_t{8} << 20;
+  const std::vector<char> from(kBytes, 1);
+  std::vector<char> to(kBytes);
+  int64_t least = MonotonicNs();
+  for (int pass = 0; pass < 3; ++pass) {
+    const int64_t begin = MonotonicNs();
+    std::memcpy(to.data(), from.data(), kBytes);
+    // Keeps the compiler from removing the copy.
+    asm volatile("" : : "r"(to.data()) : "memory");
+    least = std::min(least, MonotonicNs() - begin);
+  }
+  return 2.0 * kBytes /
+         (static_cast<double>(std::max<int64_t>(least, 1)) * 1e-9);
+}
+
+namespace {
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + time.tv_usec * 1e-6;
+}
+
+// CPU time of all threads, and of children that were waited for.
+double ProcessorSeconds() {
+  double total = 0;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used = {};
+    getrusage(who, &used);
+    total += Seconds(used.ru_utime) + Seconds(used.ru_stime);
+  }
+  return total;
+}
+
+double SecondsSince(int64_t start_ns) {
+  return (MonotonicNs() - start_ns) * 1e-9;
+}
+
+// Seconds that it took.
+double PlayTrainingStep(double step_s) {
+  const int64_t start = MonotonicNs();
+  const int64_t end = start + static_cast<int64_t>(step_s * 1e9);
+  const timespec until = {end / 1000000000, end % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) ==
+         EINTR) {
+  }
+  return SecondsSince(start);
+}
+
+absl::Status TakeBatches(const EpochCommand& command, int64_t start,
+                         BatchStream* stream, EpochReply* reply) {
+  static const InjectedSlowdown slowdown;
+  // The first batch was requested when the epoch began.
+  int64_t asked = start;
+  while (true) {
+    ASSIGN_OR_RETURN(const BatchStream::Batch batch, stream->Next());
+    if (batch.items == 0) return absl::OkStatus();
+    slowdown.Burn(SecondsSince(asked));
+    reply->samples_s.push_back(SecondsSince(asked));
+    if (reply->batches == 0) reply->first_batch_s = SecondsSince(start);
+    ++reply->batches;
+    reply->items += batch.items;
+    reply->bytes_out += batch.bytes;
+    if (command.consumer_s > 0) {
+      reply->consumer_s += PlayTrainingStep(command.consumer_s);
+    }
+    if (command.limit_s > 0 && SecondsSince(start) > command.limit_s) {
+      return absl::OkStatus();
+    }
+    asked = MonotonicNs();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<EpochReply> TimeEpoch(const EpochCommand& command,
+                                     const StartEpoch& start_epoch) {
+  EpochReply reply;
+  const double cpu = ProcessorSeconds();
+  const int64_t start = MonotonicNs();
+  ASSIGN_OR_RETURN(std::unique_ptr<BatchStream> stream, start_epoch());
+  reply.startup_s = SecondsSince(start);
+  RETURN_IF_ERROR(TakeBatches(command, start, stream.get(), &reply));
+  const int64_t end_of_batches = MonotonicNs();
+  RETURN_IF_ERROR(stream->Finish(&reply));
+  stream = nullptr;
+  reply.teardown_s = SecondsSince(end_of_batches);
+  reply.elapsed_s = SecondsSince(start);
+  reply.cpu_s = std::max(0.0, ProcessorSeconds() - cpu);
+  return reply;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,185 @@
+// Decodes the part of a JPEG that a crop needs, with little extra work: rows
+// above it are skipped, columns beside it never become pixels, and reading
+// stops after its last row.
+//
+// The pixels equal those of DecodeJpeg (lib/media/image_file.h), byte for byte,
+// at every edge of the region.
+#ifndef FEEDRATE_LIB_MEDIA_JPEG_REGION_H_
+#define FEEDRATE_LIB_MEDIA_JPEG_REGION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/media/image.h"
+#include "lib/media/jpeg/huffman.h"
+#include "lib/media/jpeg/reconstruct.h"
+
+namespace feedrate {
+
+// A rectangle in pixels of the decoded image, after `scale`.
+struct JpegRegion {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+};
+
+struct JpegRegionOptions {
+  // 1, 2, 4 or 8. The image is decoded at 1/scale of its size, rounded up, for
+  // a fraction of the work. See ScaledSize.
+  int scale = 1;
+  // Use the accurate integer transform; otherwise libjpeg's fast one, which is
+  // off by a level or two.
+  bool exact_dct = true;
+  // Interpolate colors between two samples, as everywhere in lib/media;
+  // otherwise repeat them, which is faster and leaves steps at colored edges.
+  bool smooth_colours = true;
+};
+
+// The length of a side after scaling.
+inline int ScaledSize(int size, int scale) {
+  return (size + scale - 1) / scale;
+}
+
+// InvalidArgument for images that are not decoded: other than gray and color,
+// and more than kMostPixels.
+absl::Status CheckJpegInfo(const ImageInfo& info);
+
+// InvalidArgument unless the region lies within the image and the scale is one
+// of those above. `info` has the size before scaling.
+absl::Status CheckJpegRegion(const JpegRegion& region,
+                             const JpegRegionOptions& options,
+                             const ImageInfo& info);
+
+// Decodes parts of baseline JPEGs faster than libjpeg-turbo, byte for byte the
+// same: skips the codes of unneeded blocks several per lookup, and transforms
+// only the blocks that are needed. Keeps its memory and its tables between
+// pictures. Not thread-safe. Use JpegRegionDecoder instead.
+class JpegBaselineRegion {
+ public:
+  JpegBaselineRegion();
+
+  // Writes rows of `region.width` x 3 bytes, `stride_bytes` apart, in full
+  // size, with the accurate transform and smooth colors. Returns false when
+  // anything is unusual, in the file or in this code: the caller then uses
+  // libjpeg-turbo. REQUIRES: the region lies within the picture.
+  bool Decode(const JpegBaselinePicture& picture, const JpegRegion& region,
+              uint8_t* rgb, size_t stride_bytes);
+
+ private:
+  // The samples of one component that are needed, in whole blocks.
+  struct Plane {
+    int horizontal = 1;  // Blocks per MCU.
+    int vertical = 1;
+    int across = 1;  // Pixels per sample.
+    int down = 1;
+    int width = 0;  // Samples of the whole picture.
+    int height = 0;
+    int first_x = 0, end_x = 0;  // Blocks.
+    int first_y = 0, end_y = 0;
+    size_t stride = 0;
+    std::vector<uint8_t> samples;
+    alignas(16) uint16_t factors[64];
+    JpegHuffmanTable dc_table, ac_table;
+    JpegBlockCodes codes;
+
+    // A sample by its position in the whole picture.
+    uint8_t* at(int x, int y) {
+      return &samples[kJpegRowMargin + (y - 8 * first_y) * stride] +
+             (x - 8 * first_x);
+    }
+  };
+
+  bool Prepare(const JpegBaselinePicture& picture, const JpegRegion& region);
+  void PlacePlane(const JpegBaselinePicture& picture, const JpegRegion& region,
+                  Plane* plane);
+  bool DecodeBlocks();
+  // Advance by MCUs, also across restart markers.
+  bool Skip(int64_t mcus);
+  bool Read(int mcu_x, int mcu_y);
+  bool ReadBlock(Plane* plane, int block_x, int block_y);
+  bool BeginMcu();
+  void StartPart(int part);
+  void WriteRows(const JpegRegion& region, uint8_t* rgb, size_t stride_bytes);
+  const uint8_t* ColourRow(const JpegRegion& region, int y, Plane* plane,
+                           uint8_t* room);
+
+  const JpegIdct idct_;
+  const JpegRows rows_;
+  int components_ = 0;
+  Plane planes_[3];
+  int mcus_across_ = 0;
+  int first_mcu_x_ = 0, end_mcu_x_ = 0;
+  int first_mcu_y_ = 0, end_mcu_y_ = 0;
+  int restart_every_ = 0;
+
+  JpegCodeBytes bytes_;
+  JpegBitReader reader_;
+  int64_t mcu_ = 0;  // The next one.
+  int part_ = 0;
+
+  std::vector<uint16_t> sums_;
+  std::vector<uint8_t> colour_rows_[2];
+};
+
+// Decodes parts of JPEGs by libjpeg-turbo, for every kind of file that it
+// reads, with the interface of JpegRegionDecoder, which callers should use
+// instead. On its own it measures what a machine can decode.
+class JpegTurboRegion {
+ public:
+  JpegTurboRegion();
+  ~JpegTurboRegion();
+  JpegTurboRegion(const JpegTurboRegion&) = delete;
+  JpegTurboRegion& operator=(const JpegTurboRegion&) = delete;
+
+  absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
+  absl::Status Decode(const JpegRegion& region,
+                      const JpegRegionOptions& options, uint8_t* rgb,
+                      size_t stride_bytes);
+
+  // Gets what libjpeg read from the headers, when the file is a baseline one of
+  // the common kinds; valid until the next call. Returns false for others.
+  // REQUIRES: Open was the last call and returned OK.
+  bool GetBaseline(JpegBaselinePicture* picture) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Decodes one picture after the other. After the largest picture it allocates
+// no more memory, except for progressive files. Not thread-safe: use one per
+// thread.
+class JpegRegionDecoder {
+ public:
+  // Size and channels of a picture. Gray (1) and color (3) can be decoded, both
+  // to RGB; others and more than kMostPixels are InvalidArgument. Decode uses
+  // `bytes`, which must stay valid and unchanged until then.
+  absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
+
+  // Writes rows of `region.width` x 3 bytes, `stride_bytes` apart, to `rgb`.
+  // May be called again for another region. Damage or truncation up to the
+  // region's last row is InvalidArgument; what follows is not read. An EXIF
+  // orientation is not applied. On failure `rgb` may have been written to.
+  // REQUIRES: the last Open returned OK.
+  absl::Status Decode(const JpegRegion& region,
+                      const JpegRegionOptions& options, uint8_t* rgb,
+                      size_t stride_bytes);
+
+ private:
+  JpegTurboRegion turbo_;
+  JpegBaselineRegion baseline_;
+  ImageInfo info_;
+  // Valid for `baseline_` until `turbo_` starts to decode.
+  JpegBaselinePicture picture_;
+  bool is_baseline_ = false;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MEDIA_JPEG_REGION_H_

@@ -1,0 +1,64 @@
+// For any bytes, decoding a part ends, stays within its memory, and gives the
+// same pixels as decoding the whole image, or a reason.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/media/image_file.h"
+#include "lib/media/jpeg/region.h"
+
+namespace {
+
+using feedrate::ImageInfo;
+using feedrate::JpegRegion;
+
+// A part that depends on the bytes, so that the fuzzer can find every part.
+JpegRegion SomeRegion(const uint8_t* data, size_t size, const ImageInfo& info) {
+  uint32_t hash = 2166136261u;
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ data[i]) * 16777619u;
+  JpegRegion region;
+  region.x = static_cast<int>(hash % info.width);
+  region.y = static_cast<int>((hash >> 8) % info.height);
+  region.width = 1 + static_cast<int>((hash >> 16) % (info.width - region.x));
+  region.height = 1 + static_cast<int>((hash >> 4) % (info.height - region.y));
+  return region;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Static, so that one picture can affect the next.
+  static auto* const decoder = new feedrate::JpegRegionDecoder;
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const absl::StatusOr<ImageInfo> info = decoder->Open(bytes);
+  if (!info.ok()) {
+    if (info.status().message().empty()) std::abort();
+    return 0;
+  }
+  // Large images are slow and add nothing.
+  if (int64_t{info->height} * info->width > 1 << 16) return 0;
+  const JpegRegion region = SomeRegion(data, size, *info);
+  const size_t row = size_t{3} * region.width;
+  std::vector<uint8_t> part(row * region.height);
+  const absl::Status status = decoder->Decode(region, {}, part.data(), row);
+  if (!status.ok() && status.message().empty()) std::abort();
+  std::vector<uint8_t> whole(size_t{3} * info->width * info->height);
+  if (info->channels != 3 ||
+      !feedrate::DecodeJpeg(bytes, info->height, info->width, whole.data())
+           .ok()) {
+    return 0;
+  }
+  // What can be decoded whole can be decoded in part, with the same pixels.
+  if (!status.ok()) std::abort();
+  for (int y = 0; y < region.height; ++y) {
+    const size_t at =
+        (size_t{3} * (region.y + y)) * info->width + size_t{3} * region.x;
+    if (std::memcmp(&part[y * row], &whole[at], row) != 0) std::abort();
+  }
+  return 0;
+}

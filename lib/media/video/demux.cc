@@ -1,0 +1,398 @@
+#include "lib/media/video/demux.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/status_macros.h"
+
+extern "C" {
+#include <libavutil/avutil.h>
+#include <libavutil/dict.h>
+#include <libavutil/error.h>
+#include <libavutil/log.h>
+#include <libavutil/mem.h>
+}
+
+namespace feedrate {
+
+std::string AvErrorText(int result) {
+  char text[AV_ERROR_MAX_STRING_SIZE] = {};
+  av_strerror(result, text, sizeof(text));
+  return text;
+}
+
+void SilenceAv() {
+  static const bool silenced = [] {
+    av_log_set_level(AV_LOG_QUIET);
+    return true;
+  }();
+  (void)silenced;
+}
+
+std::string AvVersion() { return av_version_info(); }
+
+namespace {
+
+// Short videos have a few megabytes, and their packets stay in memory. Packets
+// of a film are read again when they are needed.
+constexpr int64_t kHeldBytes = int64_t{64} << 20;
+// More frames than a day of video has; a larger count is invalid.
+constexpr int64_t kMaxFrames = int64_t{1} << 23;
+constexpr int kBufferBytes = 1 << 15;
+// A frame that only repeats the one before. Packed B-frames look like this too.
+constexpr int kDummyBytes = 8;
+
+absl::Status Broken(absl::string_view what, int result) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": ", AvErrorText(result)));
+}
+
+// Whether a packet of MPEG-4 begins with a B-frame, or might hide one.
+bool MayBeBFrame(const AVPacket& packet) {
+  if (packet.size <= kDummyBytes) return true;
+  static constexpr uint8_t kVop[] = {0, 0, 1, 0xb6};
+  const uint8_t* const begin = packet.data;
+  const uint8_t* const end = begin + packet.size - 1;
+  const uint8_t* const vop = std::search(begin, end, kVop, kVop + sizeof(kVop));
+  if (end - vop < static_cast<int>(sizeof(kVop))) return true;
+  return vop[sizeof(kVop)] >> 6 == 2;
+}
+
+}  // namespace
+
+// FFmpeg reads bytes in memory through these.
+struct PacketList::Memory {
+  explicit Memory(absl::string_view bytes) : bytes(bytes) {
+    auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferBytes));
+    io = avio_alloc_context(buffer, kBufferBytes, 0, this, Read, nullptr, Seek);
+  }
+  ~Memory() {
+    av_freep(&io->buffer);
+    avio_context_free(&io);
+  }
+  static int Read(void* opaque, uint8_t* out, int size) {
+    auto* self = static_cast<Memory*>(opaque);
+    const int64_t left = static_cast<int64_t>(self->bytes.size()) - self->at;
+    if (left <= 0) return AVERROR_EOF;
+    const int count = static_cast<int>(std::min<int64_t>(left, size));
+    std::memcpy(out, self->bytes.data() + self->at, count);
+    self->at += count;
+    return count;
+  }
+  static int64_t Seek(void* opaque, int64_t offset, int whence) {
+    auto* self = static_cast<Memory*>(opaque);
+    const int64_t size = static_cast<int64_t>(self->bytes.size());
+    if (whence == AVSEEK_SIZE) return size;
+    if ((whence & ~AVSEEK_FORCE) == SEEK_CUR) offset += self->at;
+    if ((whence & ~AVSEEK_FORCE) == SEEK_END) offset += size;
+    if (offset < 0) return AVERROR(EINVAL);
+    self->at = offset;
+    return offset;
+  }
+
+  const absl::string_view bytes;
+  int64_t at = 0;
+  AVIOContext* io = nullptr;
+};
+
+PacketList::PacketList(const VideoPlace& place) : place_(place) {}
+
+PacketList::~PacketList() {
+  // Uses memory_ until it is destroyed.
+  format_ = nullptr;
+}
+
+absl::Status PacketList::OpenFile(bool probe) {
+  format_ = nullptr;
+  memory_ = nullptr;
+  AVFormatContext* format = avformat_alloc_context();
+  if (place_.path.empty()) {
+    memory_ = std::make_unique<Memory>(place_.bytes);
+    format->pb = memory_->io;
+  }
+  AVDictionary* options = nullptr;
+  // In playlist formats a file may name others, also on the network.
+  av_dict_set(&options, "protocol_whitelist", "file", 0);
+  av_dict_set(&options, "format_whitelist", "avi,mov,mp4,matroska,webm", 0);
+  const std::string url =
+      place_.path.empty() ? "" : absl::StrCat("file:", place_.path);
+  const int opened =
+      avformat_open_input(&format, url.c_str(), nullptr, &options);
+  av_dict_free(&options);
+  if (opened < 0) return Broken("no video", opened);
+  format_.reset(format);
+  if (!probe) return absl::OkStatus();
+  const int found = avformat_find_stream_info(format, nullptr);
+  return found < 0 ? Broken("no video", found) : absl::OkStatus();
+}
+
+absl::Status PacketList::OpenStream() {
+  // Headers of these formats contain what the decoder needs. Only where they do
+  // not, frames are decoded to find out.
+  for (const bool probe : {false, true}) {
+    RETURN_IF_ERROR(OpenFile(probe));
+    stream_ = -1;
+    for (unsigned i = 0; i < format_->nb_streams && stream_ < 0; ++i) {
+      AVStream* stream = format_->streams[i];
+      const bool is_cover = stream->disposition & AV_DISPOSITION_ATTACHED_PIC;
+      if (stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover) {
+        stream_ = static_cast<int>(i);
+      }
+    }
+    if (stream_ < 0) {
+      return absl::InvalidArgumentError("has no video stream");
+    }
+    for (unsigned i = 0; i < format_->nb_streams; ++i) {
+      if (static_cast<int>(i) == stream_) continue;
+      format_->streams[i]->discard = AVDISCARD_ALL;
+    }
+    parameters_ = format_->streams[stream_]->codecpar;
+    if (parameters_->codec_id != AV_CODEC_ID_NONE && parameters_->width > 0 &&
+        parameters_->height > 0) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError("its video stream has no codec or size");
+}
+
+absl::StatusOr<bool> PacketList::ReadNext(AVPacket* packet) {
+  while (true) {
+    const int read = av_read_frame(format_.get(), packet);
+    if (read == AVERROR_EOF) return false;
+    if (read < 0) return Broken("cannot be read to its end", read);
+    if (packet->stream_index == stream_ && packet->size > 0) break;
+    av_packet_unref(packet);
+  }
+  if (packet->flags & AV_PKT_FLAG_CORRUPT) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is cut off or damaged at frame ", packets_.size()));
+  }
+  return true;
+}
+
+absl::Status PacketList::Scan() {
+  const bool is_mpeg4 = parameters_->codec_id == AV_CODEC_ID_MPEG4;
+  int64_t held = 0;
+  AvPtr<AVPacket> packet;
+  while (true) {
+    if (packet == nullptr) packet.reset(av_packet_alloc());
+    ASSIGN_OR_RETURN(const bool more, ReadNext(packet.get()));
+    if (!more) break;
+    if (size() >= kMaxFrames) {
+      return absl::InvalidArgumentError("has more frames than a day has");
+    }
+    if (is_mpeg4 && plain_mpeg4_) plain_mpeg4_ = !MayBeBFrame(*packet);
+    Entry entry;
+    entry.pts = packet->pts;
+    entry.is_key = packet->flags & AV_PKT_FLAG_KEY;
+    has_times_ &= packet->pts != AV_NOPTS_VALUE;
+    held += packet->size;
+    packet->pts = packet->dts = size();
+    if (held <= kHeldBytes) {
+      entry.packet = std::move(packet);
+    } else {
+      av_packet_unref(packet.get());
+    }
+    packets_.push_back(std::move(entry));
+  }
+  next_ = size();
+  if (!packets_.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("has no frame of video");
+}
+
+// Whether frames come out of the decoder in the order of their packets.
+bool PacketList::ShownAsStored() const {
+  if (parameters_->codec_id == AV_CODEC_ID_MPEG4) return plain_mpeg4_;
+  const AVCodecDescriptor* codec =
+      avcodec_descriptor_get(parameters_->codec_id);
+  return codec != nullptr && !(codec->props & AV_CODEC_PROP_REORDER);
+}
+
+void PacketList::Order() {
+  by_time_.resize(packets_.size());
+  for (int64_t i = 0; i < size(); ++i) by_time_[i] = i;
+  if (!has_times_) {
+    ordered_ = ShownAsStored();
+    for (int64_t i = 0; i < size(); ++i) packets_[i].pts = i;
+    return;
+  }
+  std::sort(by_time_.begin(), by_time_.end(), [this](int64_t a, int64_t b) {
+    return packets_[a].pts < packets_[b].pts;
+  });
+  // Two frames with the same time: only the decoder knows which is shown first.
+  ordered_ = true;
+  for (int64_t i = 1; i < size(); ++i) {
+    ordered_ &= packets_[by_time_[i - 1]].pts < packets_[by_time_[i]].pts;
+  }
+}
+
+void PacketList::NumberFrames() {
+  for (int64_t i = 0; i < size(); ++i) {
+    packets_[ordered_ ? by_time_[i] : i].frame = i;
+  }
+  for (const Entry& entry : packets_) {
+    if (entry.packet != nullptr) entry.packet->pts = entry.frame;
+  }
+}
+
+void PacketList::FindKeys() {
+  key_before_.resize(packets_.size());
+  int64_t key = 0;
+  int64_t key_before = 0;
+  for (int64_t i = 0; i < size(); ++i) {
+    if (packets_[i].is_key) {
+      key_before = key;
+      key = i;
+    }
+    // Frames that are shown before the key frame they follow need the one
+    // before it.
+    key_before_[i] = packets_[i].pts >= packets_[key].pts ? key : key_before;
+  }
+}
+
+absl::StatusOr<std::unique_ptr<PacketList>> PacketList::Open(
+    const VideoPlace& place) {
+  SilenceAv();
+  std::unique_ptr<PacketList> list(new PacketList(place));
+  RETURN_IF_ERROR(list->OpenStream());
+  RETURN_IF_ERROR(list->Scan());
+  list->Order();
+  list->NumberFrames();
+  list->FindKeys();
+  return list;
+}
+
+absl::Status PacketList::ReadAgain(int64_t packet) {
+  if (packet < next_) {
+    RETURN_IF_ERROR(OpenStream());
+    next_ = 0;
+  }
+  if (current_ == nullptr) current_.reset(av_packet_alloc());
+  for (; next_ <= packet; ++next_) {
+    av_packet_unref(current_.get());
+    ASSIGN_OR_RETURN(const bool more, ReadNext(current_.get()));
+    if (!more) {
+      return absl::InvalidArgumentError("became shorter while it was read");
+    }
+  }
+  current_->pts = packets_[packet].frame;
+  current_->dts = packet;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AVPacket*> PacketList::Get(int64_t packet) {
+  if (packets_[packet].packet != nullptr) return packets_[packet].packet.get();
+  if (next_ != packet + 1 || current_ == nullptr) {
+    RETURN_IF_ERROR(ReadAgain(packet));
+  }
+  return current_.get();
+}
+
+namespace {
+
+// FFmpeg's names. The first two do not change packets that already have start
+// codes.
+const char* FilterOf(AVCodecID codec) {
+  switch (codec) {
+    case AV_CODEC_ID_H264:
+      return "h264_mp4toannexb";
+    case AV_CODEC_ID_HEVC:
+      return "hevc_mp4toannexb";
+    case AV_CODEC_ID_MPEG4:
+      return "mpeg4_unpack_bframes";
+    default:
+      return "null";
+  }
+}
+
+absl::Status Failed(absl::string_view what, int result) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": ", AvErrorText(result)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PacketFilter>> PacketFilter::Create(
+    const AVCodecParameters& parameters) {
+  std::unique_ptr<PacketFilter> filter = absl::WrapUnique(new PacketFilter());
+  const char* const name = FilterOf(parameters.codec_id);
+  const AVBitStreamFilter* const kind = av_bsf_get_by_name(name);
+  if (kind == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("this FFmpeg has no bitstream filter ", name));
+  }
+  AVBSFContext* context = nullptr;
+  int result = av_bsf_alloc(kind, &context);
+  if (result < 0) return absl::ResourceExhaustedError(AvErrorText(result));
+  filter->context_.reset(context);
+  result = avcodec_parameters_copy(context->par_in, &parameters);
+  if (result < 0) return absl::ResourceExhaustedError(AvErrorText(result));
+  result = av_bsf_init(context);
+  if (result < 0) return Failed("its codec's parameters are wrong", result);
+  filter->in_.reset(av_packet_alloc());
+  filter->out_.reset(av_packet_alloc());
+  return filter;
+}
+
+absl::string_view PacketFilter::header() const {
+  const AVCodecParameters& parameters = *context_->par_out;
+  absl::string_view header(reinterpret_cast<const char*>(parameters.extradata),
+                           parameters.extradata_size);
+  // For AV1, containers put four bytes before the data of the stream.
+  constexpr size_t kAv1Head = 4;
+  switch (parameters.codec_id) {
+    case AV_CODEC_ID_H264:
+    case AV_CODEC_ID_HEVC:
+    case AV_CODEC_ID_MPEG4:
+      return header;
+    case AV_CODEC_ID_AV1:
+      return header.substr(std::min(kAv1Head, header.size()));
+    default:
+      return {};
+  }
+}
+
+absl::Status PacketFilter::Receive(const Emit& emit) {
+  while (true) {
+    const int received = av_bsf_receive_packet(context_.get(), out_.get());
+    if (received == AVERROR(EAGAIN) || received == AVERROR_EOF) {
+      return absl::OkStatus();
+    }
+    if (received < 0) return Failed("a packet is damaged", received);
+    const absl::Status emitted = emit(*out_);
+    av_packet_unref(out_.get());
+    RETURN_IF_ERROR(emitted);
+  }
+}
+
+absl::Status PacketFilter::Send(const AVPacket& packet, const Emit& emit) {
+  // The filter takes over the packet that it gets, so give it a reference.
+  int result = av_packet_ref(in_.get(), &packet);
+  if (result < 0) return absl::ResourceExhaustedError(AvErrorText(result));
+  result = av_bsf_send_packet(context_.get(), in_.get());
+  if (result < 0) {
+    av_packet_unref(in_.get());
+    return Failed(absl::StrCat("packet ", packet.dts, " is damaged"), result);
+  }
+  return Receive(emit);
+}
+
+absl::Status PacketFilter::Drain(const Emit& emit) {
+  const int result = av_bsf_send_packet(context_.get(), nullptr);
+  if (result < 0) return Failed("its last frames are damaged", result);
+  RETURN_IF_ERROR(Receive(emit));
+  av_bsf_flush(context_.get());
+  return absl::OkStatus();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,162 @@
+// FFmpeg's objects with owners, and the packets of a video file. For
+// lib/media/video only.
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_DEMUX_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_DEMUX_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
+#include <libavformat/avformat.h>
+#include <libavutil/frame.h>
+#include <libswscale/swscale.h>
+}
+
+namespace feedrate {
+
+struct AvDeleter {
+  void operator()(AVFormatContext* context) const {
+    avformat_close_input(&context);
+  }
+  void operator()(AVCodecContext* context) const {
+    avcodec_free_context(&context);
+  }
+  void operator()(AVFrame* frame) const { av_frame_free(&frame); }
+  void operator()(AVPacket* packet) const { av_packet_free(&packet); }
+  void operator()(SwsContext* context) const { sws_freeContext(context); }
+};
+
+template <typename T>
+using AvPtr = std::unique_ptr<T, AvDeleter>;
+
+// `Invalid data found when processing input` for a negative result.
+std::string AvErrorText(int result);
+
+// Stops FFmpeg from writing messages about files to standard error; the reason
+// of a failure is in the status. Call it first; repeated calls do nothing.
+void SilenceAv();
+
+// Version of the libraries at run time, such as `5.1.9-0+deb12u1`.
+std::string AvVersion();
+
+// The file: a path, or bytes that outlive everything made from them.
+struct VideoPlace {
+  std::string path;
+  absl::string_view bytes;
+};
+
+// All packets of a file's video stream, and the order in which their frames are
+// shown.
+class PacketList {
+ public:
+  // Opens the file and reads it to the end without decoding anything: no
+  // container tells reliably how many frames there are and where.
+  // InvalidArgument, with the reason, for files that are neither AVI, MP4/MOV
+  // nor Matroska/WebM, have no video or no frame, or are truncated.
+  static absl::StatusOr<std::unique_ptr<PacketList>> Open(
+      const VideoPlace& place);
+  ~PacketList();
+
+  const AVCodecParameters& parameters() const { return *parameters_; }
+  // Number of frames, which is also the number of packets.
+  int64_t size() const { return static_cast<int64_t>(packets_.size()); }
+
+  // True when packets say when their frames are shown. Otherwise the order is
+  // known only by decoding from the first packet and counting.
+  bool ordered() const { return ordered_; }
+  // The packet of frame number `frame` in display order. REQUIRES: ordered().
+  int64_t PacketOf(int64_t frame) const { return by_time_[frame]; }
+  // The packet where decoding must start to get the frame of `packet`.
+  // REQUIRES: ordered().
+  int64_t KeyBefore(int64_t packet) const { return key_before_[packet]; }
+
+  // The packet, valid until the next call. Its dts is its number, and its pts
+  // the number of its frame; where the order is not known, the number of the
+  // packet.
+  absl::StatusOr<AVPacket*> Get(int64_t packet);
+
+ private:
+  struct Entry {
+    int64_t pts = 0;
+    // Number of its frame in display order.
+    int64_t frame = 0;
+    bool is_key = false;
+    AvPtr<AVPacket> packet;  // Null when not held.
+  };
+  struct Memory;  // The reader of `place_.bytes`.
+
+  explicit PacketList(const VideoPlace& place);
+  absl::Status OpenFile(bool probe);
+  absl::Status OpenStream();
+  absl::Status Scan();
+  // Reads the next packet of the stream. False at the end.
+  absl::StatusOr<bool> ReadNext(AVPacket* packet);
+  absl::Status ReadAgain(int64_t packet);
+  void Order();
+  void NumberFrames();
+  bool ShownAsStored() const;
+  void FindKeys();
+
+  const VideoPlace place_;
+  std::unique_ptr<Memory> memory_;
+  AvPtr<AVFormatContext> format_;
+  int stream_ = -1;
+  const AVCodecParameters* parameters_ = nullptr;
+  std::vector<Entry> packets_;
+  std::vector<int64_t> by_time_;
+  std::vector<int64_t> key_before_;
+  bool ordered_ = false;
+  bool has_times_ = true;
+  // MPEG-4 without B-frames, as its packets' first bytes tell.
+  bool plain_mpeg4_ = true;
+  // The current packet where packets are not held, and the number of the next
+  // one.
+  AvPtr<AVPacket> current_;
+  int64_t next_ = 0;
+};
+
+// Turns the packets of a container into the plain stream that the parser of a
+// GPU's engine reads: start codes in place of lengths (H.264, HEVC), and one
+// frame per packet (MPEG-4, in some AVI files). Other codecs' packets stay as
+// they are. Not thread-safe.
+class PacketFilter {
+ public:
+  using Emit = std::function<absl::Status(const AVPacket& packet)>;
+
+  // InvalidArgument when the file's description of the stream is broken.
+  static absl::StatusOr<std::unique_ptr<PacketFilter>> Create(
+      const AVCodecParameters& parameters);
+
+  // What precedes the first packet: parameter sets, as plain stream.
+  absl::string_view header() const;
+
+  // Emits the result for a packet: normally one packet with the same times.
+  absl::Status Send(const AVPacket& packet, const Emit& emit);
+  // Emits what it held back. The next packet may be from anywhere.
+  absl::Status Drain(const Emit& emit);
+
+ private:
+  struct Deleter {
+    void operator()(AVBSFContext* context) const { av_bsf_free(&context); }
+  };
+
+  PacketFilter() = default;
+  absl::Status Receive(const Emit& emit);
+
+  std::unique_ptr<AVBSFContext, Deleter> context_;
+  AvPtr<AVPacket> in_;
+  AvPtr<AVPacket> out_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_DEMUX_H_

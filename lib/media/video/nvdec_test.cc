@@ -1,0 +1,519 @@
+#include "lib/media/video/nvdec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/media/video/clip_reader.h"
+#include "lib/media/video/clip_walk.h"
+#include "lib/media/video/clips.h"
+#include "lib/media/video/demux.h"
+#include "lib/media/video/fake_nvcuvid.h"
+#include "lib/media/video/frame_rgb.h"
+#include "lib/media/video/nvdec_engine.h"
+#include "lib/media/video/synthetic_video.h"
+#include "lib/media/video/yuv.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kFrames = 40;
+
+std::string Encode(const std::string& container, const std::string& codec,
+                   int b_frames, const std::string& pixel_format = "yuv420p") {
+  EncodeOptions options;
+  options.container = container;
+  options.codec = codec;
+  options.b_frames = b_frames;
+  options.pixel_format = pixel_format;
+  options.width = 162;
+  options.height = 122;
+  options.frames = kFrames;
+  return EncodeVideo(options, 5).value();
+}
+
+// Opens a walk as nvdec_reader.cc does.
+absl::StatusOr<std::unique_ptr<ClipWalk>> OpenWalk(const std::string& file,
+                                                   NvdecSession* session) {
+  return ClipWalk::Open({"", file},
+                        [session](const AVCodecParameters& parameters)
+                            -> absl::StatusOr<FrameDecoder*> {
+                          const absl::Status begun = session->Begin(parameters);
+                          if (!begun.ok()) return begun;
+                          return session;
+                        });
+}
+
+// Reads frames of a file through a session, with the kernel's conversion.
+absl::StatusOr<std::vector<uint8_t>> ReadBySession(
+    const std::string& file, const std::vector<int64_t>& frames,
+    NvdecSession* session) {
+  const auto walk = OpenWalk(file, session);
+  if (!walk.ok()) return walk.status();
+  const int64_t bytes = FrameBytesOf((*walk)->info());
+  std::vector<uint8_t> rgb(frames.size() * bytes);
+  const auto put = [&](const DecodedFrame& frame, size_t first, size_t count) {
+    const Nv12Frame& nv12 = *frame.on_device;
+    for (size_t i = first; i < first + count; ++i) {
+      uint8_t* const out = rgb.data() + i * bytes;
+      for (int y = 0; y < nv12.height; ++y) {
+        for (int x = 0; x < nv12.width; x += kNv12Pixels) {
+          Nv12Quad(nv12, x, y, out + 3 * (int64_t{y} * nv12.width + x));
+        }
+      }
+    }
+    return absl::OkStatus();
+  };
+  const absl::Status read = (*walk)->Read(frames, put);
+  if (!read.ok()) return read;
+  return rgb;
+}
+
+std::vector<uint8_t> ReadByCpu(const std::string& file,
+                               const std::vector<int64_t>& frames) {
+  const auto reader = ClipReader::OpenBytes(file, 1);
+  std::vector<uint8_t> rgb(frames.size() * (*reader)->FrameBytes());
+  EXPECT_TRUE((*reader)->Read(frames, rgb.data()).ok());
+  return rgb;
+}
+
+std::vector<std::vector<int64_t>> Clips() {
+  std::vector<std::vector<int64_t>> clips = {
+      {0}, {kFrames - 1}, {7, 7, 8}, {1, kFrames / 2, kFrames - 1}};
+  for (const ClipRule rule : {ClipRule::kUniform, ClipRule::kConsecutive}) {
+    clips.push_back(ClipFrames(rule, kFrames, 16, 3, 0));
+  }
+  return clips;
+}
+
+struct Kind {
+  const char* container;
+  const char* codec;
+  int b_frames;
+};
+
+class NvdecSessionKindTest : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(NvdecSessionKindTest, FramesAreThoseOfTheCpu) {
+  const Kind& kind = GetParam();
+  FakeNvcuvid nvcuvid;
+  {
+    NvdecSession session(nvcuvid.library(), nullptr);
+    const std::string file = Encode(kind.container, kind.codec, kind.b_frames);
+    for (const std::vector<int64_t>& clip : Clips()) {
+      const auto rgb = ReadBySession(file, clip, &session);
+      ASSERT_TRUE(rgb.ok()) << rgb.status();
+      EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+    }
+    // One decoder for all files, one parser per file.
+    EXPECT_EQ(session.counts().created, 1);
+    EXPECT_EQ(nvcuvid.created_parsers, static_cast<int>(Clips().size()));
+    EXPECT_EQ(nvcuvid.parsers, 1);
+    EXPECT_EQ(nvcuvid.mapped, 0);
+  }
+  EXPECT_EQ(nvcuvid.parsers, 0);
+  EXPECT_EQ(nvcuvid.decoders, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, NvdecSessionKindTest,
+    ::testing::Values(Kind{"mp4", "libx264", 3}, Kind{"mov", "libx264", 0},
+                      Kind{"mkv", "libx264", 2},
+                      // Frames are identified by counting.
+                      Kind{"avi", "libx264", 2}, Kind{"avi", "mpeg4", 2},
+                      Kind{"avi", "mpeg4", 0}, Kind{"mp4", "mpeg4", 2}),
+    [](const ::testing::TestParamInfo<Kind>& info) {
+      return absl::StrCat(info.param.container, info.param.codec,
+                          info.param.b_frames);
+    });
+
+TEST(NvdecSessionTest, TimesRiseWithinARow) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  for (const std::vector<int64_t>& clip : Clips()) {
+    ASSERT_TRUE(ReadBySession(file, clip, &session).ok());
+  }
+  EXPECT_TRUE(nvcuvid.times_rise);
+}
+
+TEST(NvdecSessionTest, PicturesMayComeTwoPacketsLate) {
+  FakeNvcuvid nvcuvid;
+  nvcuvid.late = 2;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  for (int64_t i = 0; i + 5 < kFrames; ++i) {
+    const std::vector<int64_t> clip = {i, i + 5};
+    const auto rgb = ReadBySession(file, clip, &session);
+    ASSERT_TRUE(rgb.ok()) << rgb.status();
+    EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+  }
+  EXPECT_GT(session.counts().skipped, 0);
+}
+
+TEST(NvdecSessionTest, WhatComesLaterIsForAnotherDecoder) {
+  FakeNvcuvid nvcuvid;
+  nvcuvid.late = 5;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  bool was_left_out = false;
+  for (int64_t i = 0; i + 9 < kFrames; ++i) {
+    const std::vector<int64_t> clip = {i, i + 9};
+    const auto rgb = ReadBySession(file, clip, &session);
+    if (rgb.ok()) {
+      EXPECT_TRUE(*rgb == ReadByCpu(file, clip));
+      continue;
+    }
+    EXPECT_TRUE(absl::IsUnimplemented(rgb.status())) << rgb.status();
+    EXPECT_THAT(std::string(rgb.status().message()),
+                HasSubstr("is wanted and was not decoded"));
+    was_left_out = true;
+  }
+  EXPECT_TRUE(was_left_out);
+}
+
+TEST(NvdecSessionTest, EachRowOfPacketsIsDrained) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  // Key frames are 0, 12, 24, 36: three runs of packets.
+  ASSERT_TRUE(
+      ReadBySession(Encode("mp4", "libx264", 0), {1, 13, 37}, &session).ok());
+  EXPECT_EQ(nvcuvid.ends, 3);
+  EXPECT_EQ(session.counts().created, 1);
+}
+
+TEST(NvdecSessionTest, WhatNothingNeedsIsLeftOut) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 3);
+  ASSERT_TRUE(ReadBySession(file, {11}, &session).ok());
+  EXPECT_GT(session.counts().skipped, 0);
+  EXPECT_LT(session.counts().decoded, 12);
+  // They are shown anyway, and nobody takes them.
+  EXPECT_EQ(session.counts().skipped + session.counts().decoded, nvcuvid.shown);
+  std::vector<int64_t> all(kFrames);
+  for (int64_t i = 0; i < kFrames; ++i) all[i] = i;
+  const int64_t skipped = session.counts().skipped;
+  ASSERT_TRUE(ReadBySession(file, all, &session).ok());
+  EXPECT_EQ(session.counts().skipped, skipped);
+}
+
+TEST(NvdecSessionTest, PicturesMayBeginInsideTheirSurface) {
+  FakeNvcuvid nvcuvid;
+  nvcuvid.left = 16;
+  nvcuvid.top = 6;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 2);
+  const auto rgb = ReadBySession(file, {3, 30}, &session);
+  ASSERT_TRUE(rgb.ok()) << rgb.status();
+  EXPECT_TRUE(*rgb == ReadByCpu(file, {3, 30}));
+}
+
+TEST(NvdecSessionTest, OtherStreamsAreNotItsOwn) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string good = Encode("mp4", "libx264", 0);
+  ASSERT_TRUE(ReadBySession(good, {3}, &session).ok());
+  for (const std::string& file : {Encode("mp4", "libx264", 2, "yuv444p"),
+                                  Encode("avi", "mjpeg", 0, "yuvj420p")}) {
+    const auto rgb = ReadBySession(file, {3}, &session);
+    EXPECT_TRUE(absl::IsUnimplemented(rgb.status())) << rgb.status();
+  }
+  // The decoder still exists.
+  ASSERT_TRUE(ReadBySession(good, {3}, &session).ok());
+  EXPECT_EQ(session.counts().created, 1);
+}
+
+TEST(NvdecSessionTest, DamageNamesItsFrame) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  const std::string file = Encode("mp4", "libx264", 2);
+  nvcuvid.damaged = {5};
+  // Nobody wants it.
+  EXPECT_TRUE(ReadBySession(file, {4, 6}, &session).ok());
+  const auto rgb = ReadBySession(file, {4, 5, 6}, &session);
+  EXPECT_TRUE(absl::IsInvalidArgument(rgb.status()));
+  EXPECT_EQ(rgb.status().message(), "frame 5 is damaged");
+  EXPECT_EQ(nvcuvid.mapped, 0);
+  EXPECT_EQ(nvcuvid.decoders, 0);
+  // It starts again.
+  nvcuvid.damaged = {};
+  EXPECT_TRUE(ReadBySession(file, {4, 5, 6}, &session).ok());
+  EXPECT_EQ(session.counts().created, 2);
+}
+
+// The weights for luma and chroma of a file's first frame.
+YuvWeights ColoursOf(const std::string& file, const FakeNvcuvid& nvcuvid) {
+  NvdecSession session(nvcuvid.library(), nullptr);
+  YuvWeights weights = {};
+  const auto put = [&weights](const DecodedFrame& frame, size_t, size_t) {
+    weights = frame.on_device->weights;
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE((*OpenWalk(file, &session))->Read({0}, put).ok());
+  return weights;
+}
+
+bool IsSame(const YuvWeights& a, const YuvWeights& b) {
+  return a.black == b.black && a.y == b.y && a.red_v == b.red_v &&
+         a.green_u == b.green_u && a.green_v == b.green_v &&
+         a.blue_u == b.blue_u;
+}
+
+TEST(NvdecSessionTest, ColoursAreThoseThatTheStreamNames) {
+  FakeNvcuvid nvcuvid;
+  const std::string h264 = Encode("mp4", "libx264", 0);
+  const YuvWeights usual = WeightsOf(AVCOL_SPC_UNSPECIFIED, false);
+  EXPECT_TRUE(IsSame(ColoursOf(h264, nvcuvid), usual));
+  nvcuvid.matrix = 0;
+  EXPECT_TRUE(IsSame(ColoursOf(h264, nvcuvid), usual));
+  nvcuvid.matrix = AVCOL_SPC_BT709;
+  nvcuvid.full_range = true;
+  const YuvWeights bt709 = WeightsOf(AVCOL_SPC_BT709, true);
+  ASSERT_FALSE(IsSame(bt709, usual));
+  EXPECT_TRUE(IsSame(ColoursOf(h264, nvcuvid), bt709));
+  // There it may be a default.
+  EXPECT_TRUE(IsSame(ColoursOf(Encode("avi", "mpeg4", 0), nvcuvid), usual));
+}
+
+struct Failing {
+  int FakeNvcuvid::*code;
+  int value;
+  const char* call;
+  absl::StatusCode status;
+};
+
+TEST(NvdecSessionTest, FailuresNameTheirCall) {
+  const std::string file = Encode("mp4", "libx264", 2);
+  for (const Failing& failing :
+       {Failing{&FakeNvcuvid::create_result, 2, "cuvidCreateDecoder",
+                absl::StatusCode::kResourceExhausted},
+        Failing{&FakeNvcuvid::decode_result, 700, "cuvidDecodePicture",
+                absl::StatusCode::kInternal},
+        Failing{&FakeNvcuvid::map_result, 400, "cuvidMapVideoFrame64",
+                absl::StatusCode::kInternal},
+        Failing{&FakeNvcuvid::create_parser_result, 801,
+                "cuvidCreateVideoParser", absl::StatusCode::kInternal},
+        Failing{&FakeNvcuvid::parse_result, 1, "cuvidParseVideoData",
+                absl::StatusCode::kInvalidArgument}}) {
+    SCOPED_TRACE(failing.call);
+    FakeNvcuvid nvcuvid;
+    NvdecSession session(nvcuvid.library(), nullptr);
+    nvcuvid.*failing.code = failing.value;
+    const auto rgb = ReadBySession(file, {4}, &session);
+    EXPECT_EQ(rgb.status().code(), failing.status);
+    EXPECT_THAT(std::string(rgb.status().message()),
+                AllOf(HasSubstr(failing.call),
+                      HasSubstr(absl::StrCat("error ", failing.value))));
+    EXPECT_EQ(nvcuvid.decoders, 0);
+    EXPECT_EQ(nvcuvid.parsers, 0);
+    EXPECT_EQ(nvcuvid.mapped, 0);
+    nvcuvid.*failing.code = 0;
+    EXPECT_TRUE(ReadBySession(file, {4}, &session).ok());
+  }
+}
+
+TEST(NvdecSessionTest, AfterAFailureAFileIsBegunAnew) {
+  FakeNvcuvid nvcuvid;
+  NvdecSession session(nvcuvid.library(), nullptr);
+  EXPECT_TRUE(absl::IsFailedPrecondition(session.Drain(nullptr)));
+}
+
+constexpr int kDelay = 4;
+
+// What the engine was told.
+struct Told {
+  std::vector<CUVIDDECODECREATEINFO> created;
+  std::vector<CUVIDRECONFIGUREDECODERINFO> reconfigured;
+  int destroyed = 0;
+  int asked = 0;
+  int reconfigure_result = 0;
+  int create_result = 0;
+  bool supported = true;
+};
+Told told;
+
+Nvcuvid Library() {
+  Nvcuvid library;
+  library.get_decoder_caps = [](CUVIDDECODECAPS* caps) {
+    ++told.asked;
+    caps->bIsSupported = told.supported;
+    caps->nOutputFormatMask = 1;
+    caps->nMinWidth = caps->nMinHeight = 48;
+    caps->nMaxWidth = caps->nMaxHeight = 4096;
+    caps->nMaxMBCount = 36864;
+    return CUDA_SUCCESS;
+  };
+  library.create_decoder = [](CUvideodecoder* decoder,
+                              CUVIDDECODECREATEINFO* info) {
+    if (told.create_result != 0) {
+      return static_cast<CUresult>(told.create_result);
+    }
+    told.created.push_back(*info);
+    *decoder = &told;
+    return CUDA_SUCCESS;
+  };
+  library.destroy_decoder = [](CUvideodecoder) {
+    ++told.destroyed;
+    return CUDA_SUCCESS;
+  };
+  library.reconfigure_decoder = [](CUvideodecoder,
+                                   CUVIDRECONFIGUREDECODERINFO* info) {
+    told.reconfigured.push_back(*info);
+    return static_cast<CUresult>(told.reconfigure_result);
+  };
+  return library;
+}
+
+CUVIDEOFORMAT Format(unsigned width, unsigned height) {
+  CUVIDEOFORMAT format = {};
+  format.codec = cudaVideoCodec_H264;
+  format.chroma_format = cudaVideoChromaFormat_420;
+  format.min_num_decode_surfaces = 6;
+  format.coded_width = width;
+  format.coded_height = height;
+  format.display_area.right = static_cast<int>(width);
+  format.display_area.bottom = static_cast<int>(height);
+  return format;
+}
+
+class NvdecEngineTest : public ::testing::Test {
+ protected:
+  NvdecEngineTest() { told = Told(); }
+
+  int Fit(const CUVIDEOFORMAT& format) {
+    const absl::StatusOr<int> surfaces = engine_.Fit(format, kDelay);
+    EXPECT_TRUE(surfaces.ok()) << surfaces.status();
+    return surfaces.value_or(0);
+  }
+
+  const Nvcuvid library_ = Library();
+  NvdecEngine engine_{library_, nullptr};
+};
+
+TEST_F(NvdecEngineTest, TheSameSizeTakesNothing) {
+  // Pictures of the parser, those waiting to be shown, and the one being
+  // decoded.
+  EXPECT_EQ(Fit(Format(320, 240)), 6 + kDelay + 1);
+  EXPECT_EQ(Fit(Format(320, 240)), 6 + kDelay + 1);
+  ASSERT_EQ(told.created.size(), 1u);
+  EXPECT_TRUE(told.reconfigured.empty());
+  EXPECT_EQ(told.asked, 1);
+  const CUVIDDECODECREATEINFO& info = told.created[0];
+  EXPECT_EQ(info.ulWidth, 320u);
+  EXPECT_EQ(info.ulHeight, 240u);
+  EXPECT_EQ(info.ulTargetWidth, 320u);
+  EXPECT_EQ(info.ulTargetHeight, 240u);
+  EXPECT_EQ(info.ulMaxWidth, 320u);
+  EXPECT_EQ(info.ulMaxHeight, 240u);
+  EXPECT_EQ(info.ulNumDecodeSurfaces, 11u);
+  EXPECT_EQ(info.CodecType, cudaVideoCodec_H264);
+  EXPECT_EQ(info.ChromaFormat, cudaVideoChromaFormat_420);
+  EXPECT_EQ(info.OutputFormat, cudaVideoSurfaceFormat_NV12);
+}
+
+TEST_F(NvdecEngineTest, ASmallerSizeIsReconfigured) {
+  Fit(Format(320, 240));
+  Fit(Format(160, 128));
+  Fit(Format(320, 240));
+  EXPECT_EQ(told.created.size(), 1u);
+  ASSERT_EQ(told.reconfigured.size(), 2u);
+  EXPECT_EQ(told.reconfigured[0].ulWidth, 160u);
+  EXPECT_EQ(told.reconfigured[0].ulTargetHeight, 128u);
+  EXPECT_EQ(told.reconfigured[0].display_area.right, 160);
+  EXPECT_EQ(told.reconfigured[0].display_area.bottom, 128);
+  EXPECT_EQ(told.reconfigured[0].ulNumDecodeSurfaces, 11u);
+  EXPECT_EQ(engine_.counts().reconfigured, 2);
+}
+
+TEST_F(NvdecEngineTest, LargerSizesMakeRoomForAllSoFar) {
+  Fit(Format(320, 240));
+  Fit(Format(240, 320));
+  EXPECT_EQ(told.created.size(), 2u);
+  EXPECT_EQ(told.destroyed, 1);
+  EXPECT_EQ(told.created[1].ulWidth, 240u);
+  EXPECT_EQ(told.created[1].ulMaxWidth, 320u);
+  EXPECT_EQ(told.created[1].ulMaxHeight, 320u);
+  Fit(Format(320, 240));
+  Fit(Format(240, 320));
+  EXPECT_EQ(engine_.counts().created, 2);
+}
+
+TEST_F(NvdecEngineTest, RoomIsNoMoreThanTheEngineHas) {
+  Fit(Format(4096, 1024));
+  Fit(Format(1024, 4096));
+  ASSERT_EQ(told.created.size(), 2u);
+  EXPECT_EQ(told.created[1].ulMaxWidth, 1024u);
+  EXPECT_EQ(told.created[1].ulMaxHeight, 4096u);
+}
+
+TEST_F(NvdecEngineTest, MoreSurfacesOrAnotherCodecMakeANewOne) {
+  CUVIDEOFORMAT format = Format(320, 240);
+  Fit(format);
+  format.min_num_decode_surfaces = 12;
+  EXPECT_EQ(Fit(format), 12 + kDelay + 1);
+  EXPECT_EQ(engine_.counts().created, 2);
+  format.min_num_decode_surfaces = 6;
+  EXPECT_EQ(Fit(format), 6 + kDelay + 1);
+  EXPECT_EQ(engine_.counts().created, 2);
+  format.codec = cudaVideoCodec_MPEG4;
+  Fit(format);
+  EXPECT_EQ(engine_.counts().created, 3);
+  EXPECT_EQ(told.asked, 2);
+  format.min_num_decode_surfaces = 40;
+  EXPECT_EQ(Fit(format), 32);
+}
+
+TEST_F(NvdecEngineTest, WhatCannotBeReconfiguredIsMadeAnew) {
+  told.reconfigure_result = 801;
+  Fit(Format(320, 240));
+  Fit(Format(160, 128));
+  EXPECT_EQ(engine_.counts().created, 2);
+  EXPECT_EQ(engine_.counts().reconfigured, 0);
+}
+
+TEST_F(NvdecEngineTest, SaysWhatIsNotForIt) {
+  std::vector<CUVIDEOFORMAT> formats(9, Format(320, 240));
+  formats[0].bit_depth_luma_minus8 = 2;
+  formats[1].chroma_format = cudaVideoChromaFormat_444;
+  formats[2].coded_width = 321;
+  formats[3].display_area.left = 1;
+  formats[4].coded_width = 32;
+  formats[5].coded_height = 4098;
+  formats[6].coded_width = formats[6].coded_height = 4096;
+  formats[7].display_area.right = 322;
+  formats[8].display_area.top = 240;
+  for (const CUVIDEOFORMAT& format : formats) {
+    EXPECT_TRUE(absl::IsUnimplemented(engine_.Fit(format, kDelay).status()));
+  }
+  told.supported = false;
+  CUVIDEOFORMAT other = Format(320, 240);
+  other.codec = cudaVideoCodec_VP9;
+  EXPECT_TRUE(absl::IsUnimplemented(engine_.Fit(other, kDelay).status()));
+  EXPECT_TRUE(told.created.empty());
+}
+
+TEST_F(NvdecEngineTest, AFailureNamesCallAndCode) {
+  told.create_result = 2;
+  const absl::Status made = engine_.Fit(Format(320, 240), kDelay).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(made));
+  EXPECT_THAT(std::string(made.message()),
+              HasSubstr("cuvidCreateDecoder: error 2 (out of memory)"));
+  told.create_result = 0;
+  Fit(Format(320, 240));
+  engine_.Reset();
+  EXPECT_EQ(told.destroyed, 1);
+}
+
+}  // namespace
+}  // namespace feedrate
