@@ -11,8 +11,8 @@ if ! third_party/torch/find_torch.sh >/dev/null 2>&1; then
   echo 'no libtorch; fetch it with: make torch'
   exit 77
 fi
-dev/bazel.sh test //lib/model/torch:heads_test //lib/model/torch:model_test \
-  //lib/model/torch:optimizer_test //lib/model/torch:checkpoint_test \
+dev/bazel.sh test //lib/model/torch:model_test //lib/model/torch:model_test \
+  //lib/model/torch:trainer_test //lib/model/torch:trainer_test \
   //lib/model/torch:trainer_test
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
   //tools/collect_env //lib/media:write_synthetic \

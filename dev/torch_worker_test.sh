@@ -11,5 +11,5 @@ if ! third_party/torch/find_torch.sh >/dev/null 2>&1; then
   exit 77
 fi
 dev/bazel.sh build //lib/adapters/torch:worker_torch
-dev/bazel.sh test //lib/adapters/torch:make_op_test \
-  //lib/adapters/torch:torch_cells_test //lib/adapters/torch:torch_images_test
+dev/bazel.sh test //lib/adapters/torch:op_test \
+  //lib/adapters/torch:torch_adapter_test //lib/adapters/torch:torch_adapter_test

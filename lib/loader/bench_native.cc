@@ -1,8 +1,8 @@
-// The native loader for tools/pipeline/bench.py: one epoch for each line read.
+// The native loader for tools/pipeline/bench.py: runs one epoch per input line.
 //
 //   bazel-bin/lib/loader/bench_native --folder=images --scope=decode
 //
-// A line `limit` is answered by what the machine could do at most.
+// A line `limit` is answered with the machine's upper limit.
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -21,11 +21,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
-#include "lib/loader/epoch.h"
-#include "lib/loader/file_source.h"
 #include "lib/loader/limits.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/memory_source.h"
+#include "lib/loader/source.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/corpus.h"
 #include "lib/media/image.h"
@@ -141,7 +139,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     RETURN_IF_ERROR(WriteDecoded());
     return ExitCode::kDone;
   }
-  std::unique_ptr<Corpus> corpus;  // Outlives the source.
+  std::unique_ptr<Corpus> corpus;  // Must outlive the source.
   std::unique_ptr<Source> source;
   if (FLAGS_scope == "memory") {
     ASSIGN_OR_RETURN(Corpus loaded, LoadFolder());

@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "lib/loader/fault_list.h"
-#include "lib/loader/stage_report.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -1,12 +1,11 @@
-// Batches of a folder of images: crop 224, normalised, float32 NCHW.
+// Loads batches from a folder of images: crop 224, normalized, float32 NCHW.
 //
 //   bazel run //lib/loader:example -- FOLDER
 #include <cstdio>
 
 #include "lib/base/status_macros.h"
-#include "lib/loader/epoch.h"
-#include "lib/loader/file_source.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/source.h"
 
 namespace feedrate {
 

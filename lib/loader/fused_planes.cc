@@ -17,10 +17,10 @@ namespace feedrate {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Nine channels are taken apart in pieces that stay in the nearest cache.
+// Nine channels are separated in pieces that stay in the L1 cache.
 constexpr int kPiece = 256;
 
-// One channel: how it is normalised, and where the row goes.
+// One channel: how it is normalized, and where the row goes.
 struct Plane {
   float scale;
   float offset;
@@ -44,7 +44,7 @@ struct LoadedPlane {
   float* out;
 };
 
-// Half of a vector of bytes, widened, to `out`.
+// Writes half of a vector of bytes, widened, to `out`.
 template <class Shorts>
 HWY_INLINE void StoreHalf(Shorts shorts, const LoadedPlane& plane, float* out) {
   const hn::RebindToSigned<hn::RebindToUnsigned<decltype(kFloats)>> ints;
@@ -66,8 +66,8 @@ HWY_INLINE Bytes Reversed(Bytes bytes) {
       kBytes, hn::TableLookupBytes(bytes, hn::LoadDup128(kBytes, kBackwards)));
 }
 
-// kStep values of one channel to columns [x, x + kStep), or to their mirror
-// images.
+// Writes kStep values of one channel to columns [x, x + kStep), or to their
+// mirror images.
 template <bool kMirror, class Bytes>
 HWY_INLINE void StoreFloats(Bytes bytes, int x, int width,
                             const LoadedPlane& plane) {
@@ -104,7 +104,7 @@ void RowByOne(const uint8_t* in, int width, int channels, bool mirror,
     const auto scale = hn::Set(one, plane.scale);
     const auto offset = hn::Set(one, plane.offset);
     for (int x = 0; x < width; ++x) {
-      // As the vectors round: the same bytes for any width.
+      // Rounds like the vectors, so that results are the same for any width.
       const auto value = hn::Set(one, static_cast<float>(in[x * channels + c]));
       plane.out[mirror ? width - 1 - x : x] =
           hn::GetLane(hn::MulAdd(value, scale, offset));
@@ -122,8 +122,8 @@ void Row(const uint8_t* in, int width, const Plane* planes) {
   const LoadedPlane p1(planes[kChannels > 1 ? 1 : 0]);
   const LoadedPlane p2(planes[kChannels > 2 ? 2 : 0]);
   const LoadedPlane p3(planes[kChannels > 3 ? 3 : 0]);
-  // Written from left to right even when mirrored: memory is slow backwards.
-  // What is left over is done with some columns a second time.
+  // Written from left to right even if mirrored: writing backwards is slow. The
+  // remainder is covered by doing some columns twice.
   const int last = width - kStep;
   for (int to = 0; to <= last; to += kStep) {
     Step<kMirror, kChannels>(in, kMirror ? last - to : to, width, p0, p1, p2,
@@ -134,7 +134,7 @@ void Row(const uint8_t* in, int width, const Plane* planes) {
   }
 }
 
-// Every third byte of 3 * count to each of three places.
+// Separates 3 * count bytes into three channels.
 void TakeApart(const uint8_t* in, int count, uint8_t* out0, uint8_t* out1,
                uint8_t* out2) {
   int i = 0;
@@ -152,7 +152,7 @@ void TakeApart(const uint8_t* in, int count, uint8_t* out0, uint8_t* out1,
   }
 }
 
-// Nine are three times three: taken apart twice.
+// Nine channels are three times three: separated twice.
 template <bool kMirror>
 void RowOfNine(const uint8_t* in, int width, const Plane* planes) {
   uint8_t parts[3][3 * kPiece];
@@ -188,7 +188,7 @@ void AnyRow(const uint8_t* in, int width, int channels, const Plane* planes) {
   }
 }
 
-// `planes` is room for one a channel.
+// `planes` has room for one per channel.
 void AllRows(const PlanesInput& image, bool mirror, const float* scale,
              const float* offset, float* out, Plane* planes) {
   const size_t plane_size = static_cast<size_t>(image.height) * image.width;

@@ -1,8 +1,8 @@
-// Last pass over an image: bytes, channels side by side, become planes of
-// normalised floats, mirrored on request, in one reading and one writing.
+// Last pass over an image: interleaved bytes become planes of normalized
+// floats, optionally mirrored, with one read and one write.
 //
-// Vectors of whatever width the processor has (Highway, chosen at run time).
-// Three channels and nine are the fast ones; one, two and four nearly so.
+// Vectorized with Highway, which selects the instruction set at run time. Three
+// and nine channels are fastest; one, two and four are nearly as fast.
 #ifndef FEEDRATE_LIB_LOADER_FUSED_PLANES_H_
 #define FEEDRATE_LIB_LOADER_FUSED_PLANES_H_
 
@@ -11,7 +11,7 @@
 
 namespace feedrate {
 
-// 8-bit HWC in rows `stride` bytes apart, which may be below zero.
+// 8-bit HWC in rows `stride` bytes apart. The stride may be negative.
 struct PlanesInput {
   const uint8_t* data = nullptr;
   ptrdiff_t stride = 0;
@@ -20,10 +20,10 @@ struct PlanesInput {
   int channels = 0;
 };
 
-// Writes `channels` planes of height x width floats, one after the other, to
-// `out`: value * scale[c] + offset[c], with one rounding where the processor
-// multiplies and adds in one step, so that the last bit may differ between
-// kinds of processors. Column x goes to width - 1 - x when `mirror`ed.
+// Writes `channels` planes of height x width floats to `out`: value * scale[c]
+// + offset[c]. The result is rounded once where the processor has fused
+// multiply-add, so the last bit may differ between processors. With `mirror`,
+// column x goes to width - 1 - x.
 void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
                     const float* offset, float* out);
 

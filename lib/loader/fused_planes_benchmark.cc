@@ -1,5 +1,5 @@
-// Crop, flip, normalise and change of layout in one pass, against a copy of the
-// bytes that it writes, which nothing can beat.
+// Crop, flip, normalization and layout change in one pass, compared with a copy
+// of the bytes that it writes, which is the upper limit.
 //
 //   bazel run //lib/loader:fused_planes_benchmark
 #include <benchmark/benchmark.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSide = 224;
 constexpr int kSourceWidth = 500;
-// More than any cache holds, as batches are.
+// Larger than any cache, like batches.
 constexpr int kImages = 64;
 
 std::vector<float> Batch(int channels) {
@@ -46,7 +46,7 @@ void BM_PixelsToPlanes(benchmark::State& state) {
 }
 BENCHMARK(BM_PixelsToPlanes)->ArgsProduct({{3, 9, 5}, {0, 1}});
 
-// A table of 256 floats a channel instead of arithmetic.
+// A table of 256 floats per channel instead of arithmetic.
 void BM_Tables(benchmark::State& state) {
   const int channels = static_cast<int>(state.range(0));
   const std::vector<uint8_t> pixels(size_t{kSourceWidth} * kSide * channels, 7);

@@ -11,7 +11,7 @@
 namespace feedrate {
 namespace {
 
-// The window of an image that is there as a whole.
+// The window of a fully decoded image.
 PixelView Within(const uint8_t* pixels, const ImageInfo& info,
                  const DecodeWindow& window) {
   PixelView view;

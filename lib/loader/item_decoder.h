@@ -1,4 +1,4 @@
-// Decode stage: the part of an encoded item that a crop needs.
+// Decode stage: decodes the part of an encoded item that a crop needs.
 #ifndef FEEDRATE_LIB_LOADER_ITEM_DECODER_H_
 #define FEEDRATE_LIB_LOADER_ITEM_DECODER_H_
 
@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/pixels.h"
+#include "lib/loader/source.h"
 #include "lib/media/image.h"
 #include "lib/media/jpeg/region.h"
 
@@ -21,22 +21,23 @@ struct DecodeWindow {
   int height = 0;
 };
 
-// JPEG (the window alone is decoded), PNG (whole), arrays of numpy (nothing
-// is). Keeps its memory between items. Not thread-safe: one for each thread.
+// Handles JPEG (decodes only the window), PNG (decodes all) and numpy arrays
+// (no decoding). Keeps its memory between items. Not thread-safe: use one per
+// thread.
 class ItemDecoder {
  public:
-  // Size and channels of the item, of which `bytes` are used until the next
-  // call. Decoded, an image has three channels; an array of bytes, HWC, has
-  // what it has.
+  // Returns size and channels of the item. `bytes` must stay valid until the
+  // next call. Decoded images have three channels; arrays (bytes, HWC) have
+  // their own number.
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
 
-  // Pixels of a part of the item opened last, until the next Open. `shrink` (1,
-  // 2, 4 or 8) may be used to decode a JPEG at a fraction of its size; the view
-  // then is that much smaller, and the window is still in full pixels.
-  // REQUIRES: the window lies within the item.
+  // Pixels of a part of the item opened last, valid until the next Open. A
+  // `shrink` of 2, 4 or 8 allows decoding a JPEG at that fraction of its size;
+  // the view is then that much smaller, while the window is still in full-size
+  // pixels. REQUIRES: the window lies within the item.
   absl::StatusOr<PixelView> Decode(const DecodeWindow& window, int shrink = 1);
 
-  // The same in full size to the caller's memory, rows without gaps.
+  // Same, in full size, to the caller's memory, rows without gaps.
   absl::Status DecodeInto(const DecodeWindow& window, uint8_t* pixels);
 
  private:
@@ -45,7 +46,7 @@ class ItemDecoder {
   absl::StatusOr<ImageInfo> OpenArray(absl::string_view bytes);
   absl::StatusOr<PixelView> DecodeJpegWindow(const DecodeWindow& window,
                                              int shrink);
-  // Memory of at least `bytes` bytes, whatever is in it.
+  // Returns at least `bytes` bytes of undefined content.
   uint8_t* Room(size_t bytes);
 
   Kind kind_ = Kind::kJpeg;

@@ -27,8 +27,8 @@ int Threads(const LimitOptions& options) {
   return options.threads > 0 ? options.threads : UsableProcessors();
 }
 
-// The best round's items a second, where `work(thread, i)` does item i. Every
-// thread goes on until time is up, so that all are busy all the time.
+// Items per second of the best round, where `work(thread, i)` does item i.
+// Every thread continues until time is up, so that all are always busy.
 template <typename Work>
 double BestRate(const LimitOptions& options, const Work& work) {
   const int threads = Threads(options);
@@ -54,8 +54,8 @@ struct EncodedItem {
   JpegRegion region;
 };
 
-// A crop's place along one side, and its length, which images smaller than the
-// crop shorten.
+// Start and length of a crop along one side. Images smaller than the crop
+// shorten it.
 std::pair<int, int> Place(int size, const LimitOptions& options,
                           Random* random) {
   const int length = std::min(size, options.crop);
@@ -64,7 +64,7 @@ std::pair<int, int> Place(int size, const LimitOptions& options,
   return {static_cast<int>(random->Below(room + 1)), length};
 }
 
-// False for what cannot be decoded.
+// Returns false for files that cannot be decoded.
 bool LoadItem(const std::string& path, const LimitOptions& options,
               Random* random, EncodedItem* item) {
   absl::StatusOr<std::string> bytes = ReadFile(path);
@@ -126,7 +126,7 @@ absl::StatusOr<double> DecodeLimit(const std::vector<std::string>& paths,
   return BestRate(options, [&](int number, int64_t i) {
     Thread& thread = threads[number];
     const EncodedItem& item = items[i % items.size()];
-    // It could be decoded when it was loaded, and does not change.
+    // It could be decoded when it was loaded, and has not changed.
     thread.decoder.Open(item.bytes).IgnoreError();
     thread.decoder
         .Decode(item.region, {}, thread.rgb.data(),
@@ -139,7 +139,7 @@ double BatchCopyLimit(int64_t item_bytes, int batch_size,
                       const LimitOptions& options) {
   if (item_bytes <= 0 || batch_size <= 0) return 0;
   const size_t size = static_cast<size_t>(item_bytes);
-  // All of both are written, so that no page is the kernel's page of zeros.
+  // Both buffers are written, so that no page is the kernel's zero page.
   const std::vector<char> from(size * batch_size, 1);
   std::vector<char> to(size * batch_size, 2);
   return BestRate(options, [&](int, int64_t i) {

@@ -30,10 +30,10 @@ LimitOptions Short() {
   return options;
 }
 
-// Speeds are not asserted; that something was done is.
+// Checks that something was measured, not the speed.
 TEST(LimitsTest, DecodesWhatCanBeDecoded) {
   JpegTestFile small;
-  small.width = 20;  // Less than the crop.
+  small.width = 20;  // Smaller than the crop.
   const std::vector<std::string> paths = {
       Write("a.jpg", MakeJpeg({})), Write("small.jpg", MakeJpeg(small)),
       Write("cut.jpg", MakeJpeg({}).substr(0, 700)), Write("b.npy", "x")};

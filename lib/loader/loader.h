@@ -1,37 +1,40 @@
 // A data loader: source -> read -> decode -> augment -> batch (-> device).
 //
-// Workers take samples from the bytes of a file to their place in the batch,
-// one after the other; batches come out in order. The same seed gives the same
-// batches for any number of workers. docs/loader.md tells how it works, and
-// example.cc is ten lines.
+// Each worker takes one sample at a time from the bytes of a file to its place
+// in the batch; batches are delivered in order. The same seed gives the same
+// batches for any number of workers. See docs/loader.md for how it works, and
+// example.cc for a program of ten lines.
 #ifndef FEEDRATE_LIB_LOADER_LOADER_H_
 #define FEEDRATE_LIB_LOADER_LOADER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/loader/batch_memory.h"
-#include "lib/loader/batch_mix.h"
-#include "lib/loader/device_copy.h"
+#include "lib/loader/batch.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/read_ahead.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/sample_maker.h"
 #include "lib/loader/source.h"
 #include "lib/loader/worker_team.h"
+#include "lib/media/corpus.h"
 
 namespace feedrate {
 
-// A file that cannot be used. kSkip: the next item that can takes its place, so
-// that batches keep their shape. kFail: the epoch ends.
+// What happens when a file cannot be used. kSkip: the next usable item takes
+// its place, so that batches keep their shape. kFail: the epoch ends.
 enum class OnError { kSkip, kFail };
 
-// What is left out, to learn what it costs. kNoDecode: every item has the
+// What to leave out, to measure what it costs. kNoDecode: every item has the
 // pixels of the first one that the worker decoded; files are still read.
-// kCachedBatch: nothing is read or made; batches are delivered as they are.
+// kCachedBatch: nothing is read or made; batches are delivered unchanged.
 enum class Ablation { kNone, kNoAugment, kNoDecode, kCachedBatch };
 
 struct LoaderOptions {
@@ -40,12 +43,12 @@ struct LoaderOptions {
   int batch_size = 256;
   // Threads. 0: Next makes the batch itself.
   int workers = 2;
-  // Batches in memory, with the one that the consumer has. 1: nothing is made
-  // while the consumer is busy.
+  // Batches in memory, including the consumer's. 1: nothing is made while the
+  // consumer is busy.
   int buffers = 2;
   // Threads outlive an epoch.
   bool persistent = false;
-  // A last batch that is not full is left out.
+  // Drops the last batch if it is not full.
   bool drop_last = false;
   bool shuffle = false;
   uint64_t seed = 0;
@@ -54,7 +57,7 @@ struct LoaderOptions {
   Ablation ablation = Ablation::kNone;
 };
 
-// Items first, first + 1, ..., modulo their number.
+// Items first, first + 1, ..., modulo the number of items.
 struct EpochRange {
   int64_t first = 0;
   int64_t count = -1;  // Negative: every item once.
@@ -62,11 +65,11 @@ struct EpochRange {
 
 class Epoch;
 
-// Owns source, batches and scratch memory, which all epochs use.
+// Owns the source, batches and scratch memory that all epochs use.
 class Loader {
  public:
-  // InvalidArgument names what of the options cannot be. `memory` and `copy`
-  // may be null: ordinary pages, and no copy.
+  // InvalidArgument names the invalid option. `memory` and `copy` may be null:
+  // ordinary pages, and no copy.
   static absl::StatusOr<std::unique_ptr<Loader>> Create(
       std::unique_ptr<Source> source, const LoaderOptions& options,
       std::unique_ptr<BatchMemory> memory = nullptr,
@@ -75,50 +78,145 @@ class Loader {
 
   const Source& source() const { return *source_; }
   const LoaderOptions& options() const { return options_; }
-  // Of every sample.
+  // Shape of every sample.
   const SampleShape& shape() const { return makers_[0]->shape(); }
-  // Of batches on a device: see DeviceCopy.
+  // Memory of batches on a device: see DeviceCopy.
   int64_t device_bytes() const {
     return copy_ == nullptr ? 0 : copy_->device_bytes();
   }
 
-  // Gets the memory that an epoch of this range needs, which StartEpoch else
-  // does.
+  // Allocates the memory for an epoch of this range, which StartEpoch does
+  // otherwise.
   absl::Status ReserveFor(EpochRange range);
 
   // Starts the workers. Draws depend on options().seed, `epoch` and the item.
-  // REQUIRES: the epoch before is gone.
+  // REQUIRES: the previous epoch is destroyed.
   absl::StatusOr<std::unique_ptr<Epoch>> StartEpoch(int64_t epoch,
                                                     EpochRange range = {});
-  // The same with another seed than that of the options.
+  // Same, with `seed` instead of the one in the options.
   absl::StatusOr<std::unique_ptr<Epoch>> StartEpoch(uint64_t seed,
                                                     int64_t epoch,
                                                     EpochRange range);
 
-  // The sample of one item as it stands in a batch of this epoch before any
-  // mixing, written to `out`. REQUIRES: no epoch runs.
+  // Writes the sample of one item to `out`, as it is in this epoch before
+  // mixing. REQUIRES: no epoch is running.
   absl::Status MakeSample(uint64_t seed, int64_t epoch, int64_t item,
                           float* out);
 
  private:
   friend class Epoch;
   Loader(std::unique_ptr<Source> source, const LoaderOptions& options);
-  // How many samples an epoch has.
+  // Number of samples of an epoch.
   int64_t CountOf(EpochRange range) const;
 
   std::unique_ptr<Source> source_;
   LoaderOptions options_;
   std::unique_ptr<BatchMemory> memory_;
-  // One for each worker.
+  // One per worker.
   std::vector<std::unique_ptr<SampleMaker>> makers_;
   std::vector<std::unique_ptr<ReadBuffer>> read_buffers_;
-  // One for each batch buffer, as soon as an epoch needs it.
+  // One per batch buffer, allocated when an epoch first needs it.
   std::vector<std::unique_ptr<MemoryBlock>> blocks_;
   int64_t block_samples_ = 0;
-  // Ends before the batches that it copies from.
+  // Destroyed before the batches that it copies from.
   std::unique_ptr<DeviceCopy> copy_;
   std::unique_ptr<WorkerTeam> team_;
 };
+
+// One pass over the items of a loader. Delivers batches in order until there
+// are no more. Not thread-safe.
+//
+//   while (true) {
+//     ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch->Next());
+//     if (batch == nullptr) break;
+//     Train(batch->data);
+//   }
+//
+// May be destroyed at any time: workers finish their current sample.
+class Epoch {
+ public:
+  ~Epoch();
+  Epoch(const Epoch&) = delete;
+  Epoch& operator=(const Epoch&) = delete;
+
+  // Returns the next batch, or null after the last, and gives back the previous
+  // one. Errors (an unusable file with OnError::kFail, or a worker that threw,
+  // with the file's name) are final.
+  absl::StatusOr<const LoaderBatch*> Next();
+
+  // Ends the epoch: when it returns, workers have ended or wait for the next
+  // epoch. Gives back the last batch.
+  void Stop();
+
+  int64_t batches() const { return ring_.batches(); }
+
+  // Call after Stop.
+  std::vector<StageReport> stages() const;
+  const FaultList& faults() const { return faults_; }
+
+ private:
+  friend class Loader;
+  // Times of one worker, on a cache line of its own.
+  struct alignas(64) WorkerTimes {
+    SampleTimes sample;
+    int64_t read_ns = 0;  // Reading replacements of bad items.
+    int64_t mix_ns = 0;
+    int64_t wait_in_ns = 0;
+    int64_t wait_out_ns = 0;
+  };
+  struct Copied {
+    LoaderBatch batch;  // Data on the device.
+    int slot = 0;
+  };
+
+  Epoch(Loader* loader, uint64_t seed, int64_t epoch, EpochRange range);
+  absl::Status Start();
+
+  // For workers.
+  void Work(int worker);
+  void MakeAt(int worker, int64_t position);
+  absl::Status MakeSlot(int worker, int64_t position, float* out);
+  absl::Status MakeFromReads(int worker, int64_t position, float* out);
+  absl::Status MakeReplacement(int worker, int64_t position,
+                               const absl::Status& first, float* out);
+  absl::Status MakeItem(int worker, int64_t item, absl::string_view bytes,
+                        float* out);
+  absl::Status Named(int64_t item, absl::StatusCode code,
+                     absl::string_view reason) const;
+
+  absl::StatusOr<const LoaderBatch*> NextOnHost();
+
+  // For the copy stage.
+  void StartCopying();
+  void CopyAll();
+  absl::Status CopyOne(int slot, const LoaderBatch& batch);
+  absl::StatusOr<const LoaderBatch*> NextCopied();
+
+  Loader* const loader_;
+  const uint64_t seed_;
+  const int64_t epoch_;
+  const ItemOrder order_;
+  BatchRing ring_;
+  FaultList faults_;
+  std::unique_ptr<ReadAhead> reads_;
+  std::vector<WorkerTimes> times_;
+  std::atomic<int64_t> next_position_{0};
+  bool stopped_ = false;
+
+  std::unique_ptr<BoundedQueue<Copied>> copied_;
+  std::unique_ptr<BoundedQueue<int>> free_slots_;
+  std::thread copier_;
+  absl::Status copy_status_;  // Read after the copy thread closed copied_.
+  Copied current_;            // The consumer's batch, if there is a copy stage.
+  bool has_current_ = false;
+  int64_t copy_ns_ = 0;
+  int64_t copy_wait_in_ns_ = 0;
+  int64_t copy_wait_out_ns_ = 0;
+};
+
+// A source of decoded images in memory: the items of a corpus, which must
+// outlive it. InvalidArgument if they are not 8-bit HWC images.
+absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
 }  // namespace feedrate
 

@@ -1,5 +1,5 @@
-// Images a second of the loader: files, memory, nine channels; crop 224, flip,
-// normalise, batches of 256 (nine channels: 64).
+// Images per second of the loader: files, memory, nine channels; crop 224,
+// flip, normalization, batches of 256 (nine channels: 64).
 //
 //   bazel run //lib/loader:loader_benchmark
 #include <fcntl.h>
@@ -11,10 +11,8 @@
 #include <string>
 
 #include "benchmark/benchmark.h"
-#include "lib/loader/epoch.h"
-#include "lib/loader/file_source.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/memory_source.h"
+#include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/load_images.h"

@@ -1,18 +1,24 @@
-// Batches: what is in them, in which order, whoever makes them.
+// Batches: their content and order, for any number of workers; faults; and
+// stopping.
 #include "lib/loader/loader.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
-#include "lib/loader/epoch.h"
-#include "lib/loader/file_source.h"
-#include "lib/loader/memory_source.h"
+#include "lib/loader/epoch_report.h"
+#include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
@@ -21,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// One batch, kept.
+// A copy of one batch.
 struct Kept {
   std::vector<int64_t> items;
   std::vector<float> values;
@@ -39,7 +45,7 @@ TransformSpec Spec(const std::string& op, std::vector<std::string> params) {
   return spec;
 }
 
-// Draws of every kind: where to crop, whether, which, and OpenCV's own.
+// Draws of every kind: position of the crop, whether, which, and OpenCV's own.
 LoaderOptions Options(int workers) {
   LoaderOptions options;
   options.recipe.crop = 16;
@@ -151,7 +157,7 @@ TEST(LoaderTest, ARangeGoesRound) {
   ASSERT_THAT(batches, SizeIs(2));
   EXPECT_THAT(batches[0].items, ElementsAre(3, 4, 0, 1, 2, 3, 4));
   EXPECT_THAT(batches[1].items, ElementsAre(0, 1));
-  // A longer epoch than the first gets the memory it needs.
+  // A longer epoch than the first one gets the memory it needs.
   EXPECT_THAT(RunAll(loader.get(), 0, {0, 1}), SizeIs(1));
   EXPECT_THAT(RunAll(loader.get(), 0, {0, 30}), SizeIs(5));
 }
@@ -242,6 +248,271 @@ TEST(LoaderTest, RefusesOptionsThatCannotBe) {
       HasSubstr("batch_size"));
   const auto loader = Make(Folder(1), Options(1));
   EXPECT_FALSE(loader->StartEpoch(0, {-1, 1}).ok());
+}
+
+// Broken files, and workers that throw.
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+LoaderOptions Options(int workers, OnError on_error) {
+  LoaderOptions options;
+  options.recipe.crop = 16;
+  options.batch_size = 4;
+  options.workers = workers;
+  options.on_error = on_error;
+  return options;
+}
+
+struct Result {
+  absl::Status status;
+  std::vector<int64_t> items;
+  std::vector<float> values;
+  int64_t faults = 0;
+  std::vector<ItemFault> named;
+};
+
+Result RunAll(std::unique_ptr<Source> source, const LoaderOptions& options) {
+  const auto loader = *Loader::Create(std::move(source), options);
+  const auto epoch = *loader->StartEpoch(0);
+  Result result;
+  for (;;) {
+    const auto batch = epoch->Next();
+    result.status = batch.status();
+    if (!batch.ok() || *batch == nullptr) break;
+    for (int64_t item : (*batch)->items) result.items.push_back(item);
+    result.values.insert(result.values.end(), (*batch)->data,
+                         (*batch)->data + (*batch)->bytes() / 4);
+  }
+  epoch->Stop();
+  result.faults = epoch->faults().total();
+  result.named = epoch->faults().kept();
+  return result;
+}
+
+TEST(LoaderFaultTest, TheItemBehindTakesThePlaceOfABrokenOne) {
+  const std::string folder = TestFolder(10, {2, 3, 9});
+  Result want;
+  for (const int workers : {0, 1, 4}) {
+    for (const ReadMethod method :
+         {ReadMethod::kInline, ReadMethod::kThreads}) {
+      LoaderOptions options = Options(workers, OnError::kSkip);
+      options.read_ahead.method = method;
+      const Result got = RunAll(*FolderSource(folder), options);
+      ASSERT_TRUE(got.status.ok()) << got.status;
+      EXPECT_THAT(got.items, ElementsAre(0, 1, 4, 4, 4, 5, 6, 7, 8, 0));
+      EXPECT_EQ(got.faults, 3);
+      ASSERT_THAT(got.named, SizeIs(3));
+      EXPECT_THAT(got.named[0].name, HasSubstr("002.jpg"));
+      EXPECT_THAT(got.named[0].reason, HasSubstr("JPEG"));
+      EXPECT_EQ(got.named[2].item, 9);
+      if (want.values.empty()) want = got;
+      EXPECT_EQ(got.values, want.values);
+    }
+  }
+}
+
+TEST(LoaderFaultTest, OrTheEpochEndsWithItsName) {
+  for (const int workers : {0, 1, 4}) {
+    const Result got = RunAll(*FolderSource(TestFolder(10, {5})),
+                              Options(workers, OnError::kFail));
+    EXPECT_TRUE(absl::IsInvalidArgument(got.status)) << got.status;
+    EXPECT_THAT(std::string(got.status.message()), HasSubstr("005.jpg: JPEG"));
+  }
+}
+
+TEST(LoaderFaultTest, FilesThatAreGoneOrOfAnotherKind) {
+  const std::string folder = TestFolder(6);
+  WriteTestFile(folder, "001.jpg", "GIF89a");
+  std::vector<ListedFile> files;
+  for (const char* name : {"000.jpg", "001.jpg", "none.jpg", "003.jpg"}) {
+    files.push_back({folder + "/" + name, -1});
+  }
+  const Result got = RunAll(ListSource(files), Options(2, OnError::kSkip));
+  ASSERT_TRUE(got.status.ok()) << got.status;
+  EXPECT_THAT(got.items, ElementsAre(0, 3, 3, 3));
+  EXPECT_EQ(got.faults, 2);
+}
+
+TEST(LoaderFaultTest, NothingButBrokenFilesIsAnError) {
+  for (const int workers : {0, 2}) {
+    const Result got = RunAll(*FolderSource(TestFolder(3, {0, 1, 2})),
+                              Options(workers, OnError::kSkip));
+    EXPECT_FALSE(got.status.ok());
+    EXPECT_THAT(std::string(got.status.message()),
+                HasSubstr("none of the 2 items behind"));
+  }
+}
+
+// A source whose item 6 throws, as a library might.
+class ThrowingSource : public Source {
+ public:
+  ThrowingSource() : files_(*FolderSource(TestFolder(12))) {}
+  int64_t size() const override { return files_->size(); }
+  std::string name(int64_t item) const override { return files_->name(item); }
+  absl::StatusOr<absl::string_view> Read(int64_t item,
+                                         ReadBuffer* buffer) const override {
+    if (item == 6) throw std::runtime_error("out of luck");
+    return files_->Read(item, buffer);
+  }
+
+ private:
+  std::unique_ptr<Source> files_;
+};
+
+TEST(LoaderFaultTest, AWorkerThatThrowsStopsTheEpochWithTheFile) {
+  for (const auto& [workers, method] : {std::pair(0, ReadMethod::kInline),
+                                        {1, ReadMethod::kInline},
+                                        {4, ReadMethod::kInline},
+                                        {2, ReadMethod::kThreads}}) {
+    LoaderOptions options = Options(workers, OnError::kSkip);
+    options.read_ahead.method = method;
+    const Result got = RunAll(std::make_unique<ThrowingSource>(), options);
+    EXPECT_EQ(got.status.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(std::string(got.status.message()), HasSubstr("006.jpg"));
+    EXPECT_THAT(std::string(got.status.message()), HasSubstr("out of luck"));
+  }
+}
+
+TEST(LoaderFaultTest, ATransformThatThrowsDoesToo) {
+  LoaderOptions options = Options(2, OnError::kSkip);
+  TransformSpec spec;
+  // There is no gray for nine channels.
+  spec.native_op = "cv::cvtColor";
+  spec.params = {"code=COLOR_RGB2GRAY", "back=COLOR_GRAY2RGB"};
+  options.recipe.channels = 9;
+  options.recipe.steps = {{{spec}, 1}};
+  const auto loader = Loader::Create(*FolderSource(TestFolder(3)), options);
+  EXPECT_FALSE(loader.ok());
+  EXPECT_THAT(std::string(loader.status().message()), HasSubstr("throws"));
+}
+
+// Ending an epoch at any moment: nothing hangs, nothing is left behind.
+
+using Clock = std::chrono::steady_clock;
+
+LoaderOptions Options(Random* random) {
+  LoaderOptions options;
+  options.recipe.crop = 16;
+  options.batch_size = 1 + static_cast<int>(random->Below(6));
+  options.workers = static_cast<int>(random->Below(5));
+  options.buffers = 1 + static_cast<int>(random->Below(3));
+  options.persistent = random->Coin();
+  options.read_ahead.method =
+      random->Coin() ? ReadMethod::kInline : ReadMethod::kThreads;
+  options.read_ahead.depth = 1 + static_cast<int>(random->Below(8));
+  options.mix.kind = random->Coin() ? MixKind::kMixup : MixKind::kNone;
+  return options;
+}
+
+TEST(LoaderStopTest, AtRandomMoments) {
+  const std::string folder = TestFolder(60, {7, 8, 30});
+  Random random(1);
+  for (int round = 0; round < 60; ++round) {
+    auto loader =
+        *Loader::Create(*FolderSource(folder), Options(&random), nullptr,
+                        random.Coin() ? std::make_unique<HostCopy>() : nullptr);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      auto started = *loader->StartEpoch(epoch);
+      const int64_t batches = random.Below(started->batches() + 2);
+      for (int64_t i = 0; i < batches; ++i) {
+        const auto batch = started->Next();
+        ASSERT_TRUE(batch.ok()) << batch.status();
+        ASSERT_EQ(*batch == nullptr, i >= started->batches());
+      }
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(random.Below(1500)));
+      const Clock::time_point begin = Clock::now();
+      if (random.Coin()) {
+        started->Stop();
+        EXPECT_EQ(*started->Next(), nullptr);
+      }
+      started.reset();
+      // A hang would last forever; a slow machine must not fail the test.
+      EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
+    }
+  }
+}
+
+TEST(LoaderStopTest, ManyLoadersLiveAndDieTogether) {
+  const std::string folder = TestFolder(20);
+  std::vector<std::thread> users;
+  for (int t = 0; t < 3; ++t) {
+    users.emplace_back([&folder, t] {
+      Random random(t);
+      for (int round = 0; round < 8; ++round) {
+        auto loader = *Loader::Create(*FolderSource(folder), Options(&random));
+        auto epoch = *loader->StartEpoch(0);
+        ASSERT_TRUE(epoch->Next().ok());
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+}
+
+TEST(LoaderStopTest, AfterAnError) {
+  const std::string folder = TestFolder(30, {4});
+  Random random(3);
+  for (int round = 0; round < 20; ++round) {
+    LoaderOptions options = Options(&random);
+    options.on_error = OnError::kFail;
+    auto loader = *Loader::Create(*FolderSource(folder), options);
+    auto epoch = *loader->StartEpoch(0);
+    absl::Status status;
+    while (status.ok()) {
+      const auto batch = epoch->Next();
+      status = batch.status();
+      ASSERT_TRUE(!batch.ok() || *batch != nullptr);
+    }
+    // The error is final, and the loader can start over.
+    EXPECT_EQ(epoch->Next().status(), status);
+    epoch.reset();
+    ASSERT_TRUE(loader->StartEpoch(0, {5, 10}).ok());
+  }
+}
+
+TEST(FaultListTest, KeepsTheFirstByPosition) {
+  FaultList faults;
+  for (int64_t position = 100; position > 0; --position) {
+    faults.Add({position, position * 2, "name", "reason"});
+  }
+  EXPECT_EQ(faults.total(), 100);
+  const auto kept = faults.kept();
+  ASSERT_EQ(kept.size(), FaultList::kKept);
+  EXPECT_EQ(kept.front().position, 1);
+  EXPECT_EQ(kept.back().position, 20);
+  EXPECT_EQ(kept.back().item, 40);
+}
+
+TEST(EpochReportTest, AllFaultsAreCountedAndTheFirstNamed) {
+  FaultList faults;
+  for (int64_t i = 0; i < 100; ++i) faults.Add({99 - i, i, "name", "reason"});
+  EpochReply reply;
+  ReportFaults(faults, &reply);
+  EXPECT_EQ(reply.errors_total, 100);
+  ASSERT_FALSE(reply.errors.empty());
+  EXPECT_LE(reply.errors.size(), kMaxNamedErrors);
+  EXPECT_EQ(reply.errors[0].item, 99);
+  EXPECT_EQ(reply.errors[0].path, "name");
+  EXPECT_EQ(reply.errors[0].reason, "reason");
+}
+
+TEST(EpochReportTest, StagesKeepTheirTimes) {
+  StageReport stage;
+  stage.name = "decode";
+  stage.busy_s = 1;
+  stage.wait_in_s = 2;
+  stage.wait_out_s = 3;
+  stage.queue_fill = 4;
+  EpochReply reply;
+  ReportStages({stage}, &reply);
+  ASSERT_EQ(reply.stages.size(), 1);
+  EXPECT_EQ(reply.stages[0].name, "decode");
+  EXPECT_EQ(reply.stages[0].busy_s, 1);
+  EXPECT_EQ(reply.stages[0].wait_in_s, 2);
+  EXPECT_EQ(reply.stages[0].wait_out_s, 3);
+  EXPECT_EQ(reply.stages[0].queue_fill, 4);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Read-ahead stage: bytes of items that workers will soon ask for.
+// Read-ahead stage: reads the bytes of items before workers ask for them.
 #ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_H_
 #define FEEDRATE_LIB_LOADER_READ_AHEAD_H_
 
@@ -7,64 +7,72 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/item_order.h"
-#include "lib/loader/read_buffer.h"
 #include "lib/loader/source.h"
 
 namespace feedrate {
 
-// kInline: every worker reads what it needs itself, nothing is ahead. The best
-// where files are in the page cache, since nothing has to change threads.
-// kThreads: threads that read. kIoUring: one thread that has many reads under
-// way in the kernel. Both hide the time that a disk takes. kAuto: looks at some
-// items and takes kInline if most are in the page cache, otherwise kIoUring, or
-// kThreads where that is not allowed. kRemote: many requests under way to a
-// store; the one that kAuto takes for what is not in a local cache.
+// How items are read.
+// kInline: each worker reads its own items, nothing is read ahead. Fastest if
+// the files are in the page cache, since no data moves between threads.
+// kThreads: a pool of reader threads.
+// kIoUring: one thread with many reads in flight in the kernel. Like kThreads,
+// it hides disk latency.
+// kAuto: samples some items. Chooses kInline if most are in the page cache,
+// else kIoUring, or kThreads where io_uring is not allowed.
+// kRemote: many requests in flight to an object store. kAuto chooses it for
+// items that are not in a local cache.
 enum class ReadMethod { kInline, kThreads, kIoUring, kAuto, kRemote };
 
 struct ReadAheadOptions {
   ReadMethod method = ReadMethod::kAuto;
   int threads = 4;
-  // Items that are read or being read. REQUIRES: > 0.
+  // Items that are being read or ready to be taken. REQUIRES: > 0.
   int depth = 32;
 };
 
-// What the stage did.
+// Time spent and queue use of the stage.
 struct ReadAheadTimes {
   int64_t busy_ns = 0;
-  int64_t wait_out_ns = 0;  // For room.
-  double fill = 0;          // Mean share of the depth that was ready.
+  int64_t wait_out_ns = 0;  // Waiting for free buffers.
+  double fill = 0;          // Mean share of `depth` that was ready.
 };
 
-// Of one epoch. Positions are taken in order, by any thread, each once, and
-// given back in any order.
+// Read-ahead for one epoch. Positions are taken in order, by any thread, each
+// once, and released in any order.
 class ReadAhead {
  public:
   virtual ~ReadAhead() = default;
 
-  // What is used; never kAuto.
+  // The method in use; never kAuto.
   virtual ReadMethod method() const = 0;
 
-  // Waits for the bytes of the item at `position`, which stay until Release or,
-  // where the worker reads for itself, until `own` is used again. Cancelled
-  // after Stop.
+  // Waits for the bytes of the item at `position`. They stay valid until
+  // Release or, if the worker reads for itself, until `own` is used again.
+  // Cancelled after Stop.
   virtual absl::StatusOr<absl::string_view> Take(int64_t position,
                                                  ReadBuffer* own) = 0;
   virtual void Release(int64_t position) = 0;
 
-  // Ends every wait, of workers too. The threads are gone when it returns.
+  // Ends all waits, including those of workers. All threads have ended when it
+  // returns.
   virtual void Stop() = 0;
 
-  // After Stop.
+  // Call after Stop.
   virtual ReadAheadTimes times() const = 0;
 };
 
-// `source` and `order` outlive the result. Unimplemented: the kernel or the
-// container does not let us use io_uring. InvalidArgument: the method is not
-// one for such a source.
+// `source` and `order` must outlive the result. Unimplemented: the kernel or
+// the container does not allow io_uring. InvalidArgument: the method does not
+// work with this source.
 absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
     const ReadAheadOptions& options, const Source& source,
     const ItemOrder& order);
+
+// Samples 16 items of the order and returns true if most of them are in the
+// page cache (the middle of the item can be read without waiting). Takes a
+// fraction of a millisecond. Files for which this is unknown, such as network
+// files, count as not cached; objects in a local cache count as cached.
+bool IsMostlyCached(const Source& source, const ItemOrder& order);
 
 }  // namespace feedrate
 

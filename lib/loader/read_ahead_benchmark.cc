@@ -1,6 +1,6 @@
-// Ways to read files ahead, alone: files of the size of ImageNet's, first from
-// the page cache, then from the disk. What is read is summed up by two
-// threads, which is far less work than decoding.
+// Compares the read-ahead methods alone: files of ImageNet size, first from the
+// page cache, then from the disk. Two threads sum up the bytes, which is far
+// less work than decoding.
 //
 //   bazel run //lib/loader:read_ahead_benchmark
 #include <fcntl.h>
@@ -16,9 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
-#include "lib/loader/file_source.h"
-#include "lib/loader/item_order.h"
 #include "lib/loader/read_ahead.h"
+#include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
 
 namespace feedrate {

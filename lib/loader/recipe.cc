@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
@@ -20,7 +21,7 @@ absl::Status BadStep(absl::string_view text, absl::string_view what) {
       absl::StrCat("step \"", text, "\": ", what));
 }
 
-// `OP{a=b;c=d}`, or `OP`.
+// Parses `OP{a=b;c=d}` or `OP`.
 absl::StatusOr<TransformSpec> ParseAlternative(const TransformSpec& recipe,
                                                absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
@@ -48,7 +49,7 @@ absl::StatusOr<RecipeStep> ParseStep(const TransformSpec& recipe,
   text.remove_prefix(equals + 1);
   RecipeStep step;
   const size_t space = text.find(' ');
-  // SimpleAtod writes to its result even where there is no number.
+  // SimpleAtod writes to its result even if there is no number.
   double probability = 1;
   if (space != text.npos &&
       absl::SimpleAtod(text.substr(0, space), &probability)) {
@@ -79,6 +80,23 @@ absl::StatusOr<std::vector<RecipeStep>> StepsOf(const TransformSpec& spec) {
     steps.push_back(std::move(step));
   }
   return steps;
+}
+
+absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec) {
+  MixOptions mix;
+  if (spec.loader->batch_transform == "mixup") mix.kind = MixKind::kMixup;
+  if (spec.loader->batch_transform == "cutmix") mix.kind = MixKind::kCutMix;
+  if (!IsMixOp(spec.native_op)) return mix;
+  Params params(spec.params);
+  mix.alpha = params.NumberOr("alpha", 1);
+  RETURN_IF_ERROR(params.Finish());
+  if (!(mix.alpha > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.transform, ": alpha ", mix.alpha,
+        " is not possible; mixing draws from Beta(alpha, alpha), alpha above "
+        "0"));
+  }
+  return mix;
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// What is done to every item, as data.
+// What is done to every item and batch, as data.
 #ifndef FEEDRATE_LIB_LOADER_RECIPE_H_
 #define FEEDRATE_LIB_LOADER_RECIPE_H_
 
@@ -7,51 +7,67 @@
 
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
+#include "lib/loader/batch.h"
 
 namespace feedrate {
 
-// One transform, or one of several, each as likely. The entries are those of
-// configs/transforms/ for opencv: native_op, params, wrap.
+// One transform, or a choice of several with equal probability. Entries are
+// those of configs/transforms/ for opencv: native_op, params, wrap.
 struct RecipeStep {
   std::vector<TransformSpec> one_of;
-  // How often the step is done at all.
+  // Probability of the step.
   double probability = 1;
 };
 
 enum class CropPosition { kRandom, kCentre };
 
-// Crop, steps, normalisation, to planes of floats.
+// Crop, then steps, then normalization to planes of floats.
 struct Recipe {
-  // Of the output. An image of fewer channels repeats them.
+  // Channels of the output. Images with fewer channels repeat them.
   int channels = 3;
-  // Height and width of the crop; smaller images are padded with zeros.
+  // Height and width of the crop. Smaller images are padded with zeros.
   int crop = 224;
   CropPosition position = CropPosition::kRandom;
-  // The first step is a crop and takes the place of the one above.
+  // The first step is a crop and replaces the one above.
   bool first_step_crops = false;
   std::vector<RecipeStep> steps;
   std::vector<double> mean = {0.485, 0.456, 0.406};
   std::vector<double> std = {0.229, 0.224, 0.225};
   double input_scale = 255;
-  // Decode at half, quarter or eighth size where a crop that resizes throws
-  // more than that away. Faster, and smoother than the resize alone: other
-  // pixels than those of the full decode.
+  // Decodes at 1/2, 1/4 or 1/8 size if a resizing crop reduces the image by
+  // more than that. Faster, but the pixels are smoother than those of a full
+  // decode and resize.
   bool scaled_decode = false;
 };
 
-// The native_op of a recipe of several steps. Its params are one each, in their
-// order, by any names that begin with `step`:
+// The native_op of a recipe of several steps. Each param is a step; names begin
+// with `step`:
 //
 //   step1=0.5 cv::flip{flip_code=1}
 //   step2=cv::LUT{threshold=128} | cv::GaussianBlur{ksize=(5,5);sigma=2.0}
 //
-// alternatives between bars, each as likely, with their parameters in braces
-// between semicolons; before them how often the step is done, 1 if left out.
+// Bars separate alternatives of equal probability; braces hold their
+// parameters, separated by semicolons. The number in front is the probability
+// of the step, 1 if omitted.
 inline constexpr char kStepsOp[] = "feedrate::steps";
 
-// The steps that `spec` means: those of kStepsOp, or the one transform itself.
+// Steps of `spec`: those of kStepsOp, or the one transform itself.
 // InvalidArgument names the step that is not understood.
 absl::StatusOr<std::vector<RecipeStep>> StepsOf(const TransformSpec& spec);
+
+// Native operations of recipes whose only transform works on batches. The param
+// `alpha=` is that of Beta(alpha, alpha), 1 if omitted.
+inline constexpr char kMixupOp[] = "feedrate::mixup";
+inline constexpr char kCutMixOp[] = "feedrate::cutmix";
+
+inline bool IsMixOp(const std::string& native_op) {
+  return native_op == kMixupOp || native_op == kCutMixOp;
+}
+
+// Mixing options from the loader's `batch_transform` and the params of a mixing
+// operation. InvalidArgument names what is not understood. REQUIRES:
+// spec.loader is set.
+absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec);
 
 }  // namespace feedrate
 

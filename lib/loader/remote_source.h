@@ -1,4 +1,4 @@
-// Items that are objects of a store, or parts of them.
+// Items in an object store: whole objects, or parts of them.
 #ifndef FEEDRATE_LIB_LOADER_REMOTE_SOURCE_H_
 #define FEEDRATE_LIB_LOADER_REMOTE_SOURCE_H_
 
@@ -16,6 +16,7 @@
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 
@@ -26,17 +27,17 @@ struct RemoteObject {
 };
 
 struct RemoteItem {
-  int object = 0;  // Number in the list of objects.
+  int object = 0;  // Index in the list of objects.
   int64_t offset = 0;
   int64_t bytes = 0;
-  bool is_whole = false;           // Of its object.
-  std::optional<uint32_t> crc32c;  // Held against what is read.
-  std::string member;              // For messages; empty: none.
+  bool is_whole = false;           // The item is the whole object.
+  std::optional<uint32_t> crc32c;  // Checked after reading, if set.
+  std::string member;              // For messages; may be empty.
 };
 
-// Thread-safe. Items that follow each other in an object make up blocks of at
-// most `block_bytes`: items of a block can be read by one request, and a block
-// is one entry of a cache.
+// Thread-safe. Adjacent items of an object form blocks of at most
+// `block_bytes`. One request can read several items of a block, and a block is
+// one cache entry.
 class RemoteSource final : public Source {
  public:
   RemoteSource(OpenedStore store, std::vector<RemoteObject> objects,
@@ -45,30 +46,31 @@ class RemoteSource final : public Source {
 
   int64_t size() const override { return static_cast<int64_t>(items_.size()); }
   std::string name(int64_t item) const override;
-  // By one request, or from the cache.
+  // Reads the item with one request, or from the cache.
   absl::StatusOr<absl::string_view> Read(int64_t item,
                                          ReadBuffer* buffer) const override;
   const RemoteSource* remote() const override { return this; }
 
-  // Whether the item can be had without a request.
+  // True if reading the item needs no request.
   bool IsNear(int64_t item) const;
 
-  // Whether one request may read from `item` to the one behind it.
+  // True if one request may read both `item` and the next one.
   bool JoinsNext(int64_t item) const;
-  // Bytes from the first byte of `first` to the last of `last`.
+  // Bytes from the first byte of `first` to the last byte of `last`.
   int64_t Span(int64_t first, int64_t last) const;
-  // Where in a span that begins with `first` an item lies.
+  // Offset of an item in a span that starts at `first`.
   int64_t OffsetInSpan(int64_t first, int64_t item) const {
     return items_[item].offset - items_[first].offset;
   }
   int64_t bytes(int64_t item) const { return items_[item].bytes; }
-  // Reads the span into `out`. REQUIRES: all items between join.
+  // Reads the span into `out`. REQUIRES: each item of the span but the last
+  // joins the next.
   void StartRead(int64_t first, int64_t last, char* out,
                  std::function<void(absl::Status)> done) const;
-  // DataLoss when they are not the item's.
+  // DataLoss if the bytes do not match the item's checksum.
   absl::Status Check(int64_t item, absl::string_view bytes) const;
 
-  // Of the store; requests that it can have under way.
+  // Number of requests that the store can have in flight.
   int connections() const { return connections_; }
   TransferCounts counts() const { return store_.store->counts(); }
   // All 0 without a cache.
@@ -84,6 +86,31 @@ class RemoteSource final : public Source {
   std::vector<int32_t> block_of_;
   std::vector<CacheBlock> blocks_;
 };
+
+// Makes a source from a list of parts of objects. Opens the store, with its
+// cache if it has one. InvalidArgument if an entry of the list is not part of
+// an object.
+absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
+    const StoreSpec& store, const std::vector<SourceFile>& files);
+
+// Finds the items in a store: the first `num_items` items (0: all) of
+// `objects`, the result of `store`'s List. Objects with one of `endings` (no
+// dot, any case) are items, sorted by name. If there are none, the items are
+// the samples of tar files, found in the index next to the shard or else in the
+// shard's headers. InvalidArgument if there are fewer items than asked for.
+absl::StatusOr<std::vector<SourceFile>> StoreItems(
+    const std::vector<ObjectInfo>& objects,
+    const std::vector<std::string>& endings, int64_t num_items,
+    ObjectStore* store);
+
+// Error for an address without usable data, with advice on what to check.
+// `objects` is the number of objects found there.
+absl::Status NothingThere(const std::string& address, size_t objects);
+
+// Finds the object with this name; null if there is none. REQUIRES: `objects`
+// is sorted by name.
+const ObjectInfo* FindObject(const std::vector<ObjectInfo>& objects,
+                             const std::string& name);
 
 }  // namespace feedrate
 

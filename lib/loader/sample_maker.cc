@@ -1,6 +1,7 @@
 #include "lib/loader/sample_maker.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <utility>
@@ -10,11 +11,12 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
+#include "lib/loader/fused_planes.h"
 
 namespace feedrate {
 namespace {
 
-// OpenCV's headers know no const; nobody writes.
+// OpenCV's headers take no const data; nothing is written.
 cv::Mat MatOf(const PixelView& view) {
   return cv::Mat(view.height, view.width, CV_8UC(view.channels),
                  const_cast<uint8_t*>(view.data), view.stride);
@@ -30,7 +32,7 @@ PixelView ViewOf(const cv::Mat& mat) {
   return view;
 }
 
-// Channels from the first on again, until there are `channels`.
+// Repeats the channels until there are `channels` of them.
 void RepeatChannels(const cv::Mat& in, int channels, cv::Mat* out) {
   out->create(in.size(), CV_8UC(channels));
   const int from = in.channels();
@@ -45,7 +47,7 @@ void RepeatChannels(const cv::Mat& in, int channels, cv::Mat* out) {
   }
 }
 
-// The crop that recipes have in common, in the words of the transform sets.
+// Parameters of the crop that all recipes share, as in the transform sets.
 std::vector<std::string> CropParams(const Recipe& recipe) {
   std::vector<std::string> params = {
       absl::StrCat("size=(", recipe.crop, ",", recipe.crop, ")"),
@@ -56,7 +58,7 @@ std::vector<std::string> CropParams(const Recipe& recipe) {
   return params;
 }
 
-// Whether the step, when it is done, does nothing but a flip, always the same.
+// True if the step is always the same flip and nothing else.
 bool IsFlip(const RecipeStep& step, int* code) {
   if (step.one_of.size() != 1) return false;
   const TransformSpec& spec = step.one_of[0];
@@ -132,7 +134,7 @@ absl::Status SampleMaker::AddSteps() {
   return absl::OkStatus();
 }
 
-// By making one: sizes are the transforms' own business.
+// Makes one sample: only the transforms know the output size.
 absl::Status SampleMaker::FindShape() {
   const cv::Size size = crop_->size();
   if (size.empty()) {
@@ -154,8 +156,8 @@ absl::Status SampleMaker::FindShape() {
 
 void SampleMaker::Seed(uint64_t seed) {
   random_ = Random(seed);
-  // cv::randn and cv::randu draw from the thread's own generator, for which a
-  // state of 0 is no state.
+  // cv::randn and cv::randu use the thread's own generator, whose state must
+  // not be 0.
   cv::theRNG().state = random_.Next() | 1;
 }
 
@@ -181,7 +183,7 @@ cv::Mat SampleMaker::Augment(const cv::Mat& window) {
     current = repeated_;
   }
   if (crop_->resizes() || current.size() != crop_->size() ||
-      // Operations are written for images without gaps.
+      // Operations expect images without gaps.
       (!steps_.empty() && !current.isContinuous())) {
     crop_->Finish(current, &cropped_);
     current = cropped_;
@@ -213,7 +215,7 @@ absl::Status SampleMaker::Finish(const PixelView& window, float* out,
                      shape_.width, "x", shape_.height, " of the batch"));
   }
   PixelView view = ViewOf(sample);
-  // Drawn after all other steps, as a step of its own would be.
+  // Drawn after all other steps, like a step of its own.
   const bool flip =
       flip_probability_ >= 1 || random_.Unit() < flip_probability_;
   if (flip && upside_down_) {
@@ -258,6 +260,34 @@ absl::Status SampleMaker::FromFirst(absl::string_view bytes, uint64_t seed,
     first_ = MatOf(whole).clone();
   }
   return FromPixels(ViewOf(first_), seed, out, times);
+}
+
+Normalisation MakeNormalisation(const std::vector<double>& mean,
+                                const std::vector<double>& std,
+                                double input_scale, int channels) {
+  Normalisation how;
+  for (int c = 0; c < channels; ++c) {
+    const double deviation = std[c % std.size()];
+    how.scale.push_back(static_cast<float>(1 / (input_scale * deviation)));
+    how.offset.push_back(
+        static_cast<float>(-mean[c % mean.size()] / deviation));
+  }
+  return how;
+}
+
+void NormaliseToPlanes(const PixelView& image, bool mirror,
+                       const Normalisation& how, float* out) {
+  PlanesInput input;
+  input.data = image.data;
+  input.stride = image.stride;
+  input.height = image.height;
+  input.width = image.width;
+  input.channels = image.channels;
+  const size_t plane = static_cast<size_t>(image.height) * image.width;
+  for (int c = 0; c < how.channels(); c += image.channels) {
+    PixelsToPlanes(input, mirror, &how.scale[c], &how.offset[c],
+                   out + c * plane);
+  }
 }
 
 }  // namespace feedrate

@@ -1,5 +1,5 @@
-// Decode, augment and collate of one sample, on one thread: from the bytes of a
-// file to the sample's place in the batch, while everything is in the cache.
+// Makes one sample on one thread: decodes, augments, and writes it to its place
+// in the batch, while the data is in the CPU cache.
 #ifndef FEEDRATE_LIB_LOADER_SAMPLE_MAKER_H_
 #define FEEDRATE_LIB_LOADER_SAMPLE_MAKER_H_
 
@@ -12,41 +12,60 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/opencv/crop.h"
 #include "lib/adapters/opencv/op.h"
+#include "lib/loader/batch.h"
 #include "lib/loader/item_decoder.h"
-#include "lib/loader/normalise.h"
-#include "lib/loader/pixels.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/sample_shape.h"
+#include "lib/loader/source.h"
 #include "opencv2/core.hpp"
 
 namespace feedrate {
 
-// Time spent by stage, in nanoseconds.
+// Normalization: value * scale[c] + offset[c] for output channel c.
+struct Normalisation {
+  std::vector<float> scale;
+  std::vector<float> offset;
+  int channels() const { return static_cast<int>(scale.size()); }
+};
+
+// (value / input_scale - mean) / std. Mean and std repeat until there are
+// `channels` of them. REQUIRES: both have the same size, which is not 0.
+Normalisation MakeNormalisation(const std::vector<double>& mean,
+                                const std::vector<double>& std,
+                                double input_scale, int channels);
+
+// Last step of every recipe: converts 8-bit HWC to normalized float planes in
+// one pass. Writes one plane per channel to `out`, without gaps, mirrored left
+// to right if `mirror`. If the image has fewer channels than `how`, they
+// repeat. REQUIRES: the image's channels divide those of `how`.
+void NormaliseToPlanes(const PixelView& image, bool mirror,
+                       const Normalisation& how, float* out);
+
+// Time per stage, in nanoseconds.
 struct SampleTimes {
   int64_t decode_ns = 0;
   int64_t augment_ns = 0;
   int64_t collate_ns = 0;
 };
 
-// A recipe made ready, with the scratch memory of one thread: after a few
-// samples it allocates no more. Not thread-safe. OpenCV may throw.
+// A recipe ready to run, with the scratch memory of one thread. Allocates
+// nothing more after a few samples. Not thread-safe. OpenCV may throw.
 class SampleMaker {
  public:
-  // InvalidArgument names what of the recipe is not understood.
+  // InvalidArgument names the part of the recipe that is not understood.
   static absl::StatusOr<std::unique_ptr<SampleMaker>> Create(
       const Recipe& recipe);
 
   const SampleShape& shape() const { return shape_; }
 
-  // Makes the sample of an encoded item and writes it to `out`,
-  // shape().values() floats. All draws come from `seed`. Errors are the item's.
+  // Makes the sample of an encoded item and writes shape().values() floats to
+  // `out`. All draws come from `seed`. Errors are faults of the item.
   absl::Status FromBytes(absl::string_view bytes, uint64_t seed, float* out,
                          SampleTimes* times);
-  // The same of decoded pixels.
+  // Same, from decoded pixels.
   absl::Status FromPixels(const PixelView& image, uint64_t seed, float* out,
                           SampleTimes* times);
-  // The same of the first item that this was called with, whatever the bytes:
-  // what a loader would do if decoding cost nothing.
+  // Same, but always with the pixels of the first item it was called with: what
+  // a loader could do if decoding cost nothing.
   absl::Status FromFirst(absl::string_view bytes, uint64_t seed, float* out,
                          SampleTimes* times);
 
@@ -72,7 +91,7 @@ class SampleMaker {
   Normalisation normalisation_;
   std::unique_ptr<CropPlan> crop_;
   std::vector<Step> steps_;
-  // A flip at the end is done while normalising.
+  // A flip at the end is done during normalization.
   bool mirror_ = false;
   bool upside_down_ = false;
   double flip_probability_ = 1;

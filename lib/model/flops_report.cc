@@ -1,6 +1,7 @@
 #include "lib/model/flops_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "absl/status/status.h"
@@ -10,8 +11,6 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/text.h"
 #include "lib/model/flops.h"
-#include "lib/model/mixer_flops.h"
-#include "lib/model/model_spec.h"
 
 namespace feedrate {
 namespace {
@@ -58,7 +57,7 @@ absl::Status CheckOptions(const FlopsOptions& options) {
           "--model: \"", name, "\" is unknown", DidYouMean(name, known)));
     }
   }
-  // Far beyond any model, and far from where 64 bits overflow.
+  // Far beyond any model, and far below 64-bit overflow.
   constexpr int64_t kMost = int64_t{1} << 22;
   for (const int64_t length : options.lengths) {
     if (length < 1 || length > kMost) {
@@ -79,7 +78,7 @@ absl::Status CheckOptions(const FlopsOptions& options) {
 
 std::string Giga(int64_t flops) { return SignificantText(flops / 1e9, 3); }
 
-// Sequences of at least two lengths, by mixer, in their order.
+// Mixers with at least two lengths, in order.
 std::vector<LineSeries> SeriesOf(const std::vector<Flops>& records) {
   std::vector<LineSeries> series;
   for (const Flops& record : records) {
@@ -108,7 +107,7 @@ absl::StatusOr<std::vector<Flops>> FlopsRecords(const FlopsOptions& options) {
   std::vector<Flops> records;
   for (const std::string& name : options.models) {
     if (!IsMixer(name)) {
-      const ModelSpec& spec = *ModelNamed(name);  // CheckOptions knows it.
+      const ModelSpec& spec = *ModelNamed(name);  // Checked by CheckOptions.
       AddParts(name, spec.tokens(), CountModel(spec), options, &records);
       continue;
     }
@@ -162,6 +161,89 @@ absl::StatusOr<std::string> FlopsFigure(const std::vector<Flops>& records) {
         "attention, hyena, ckconv, and --lengths at least two values");
   }
   return DrawLineChart(chart).ToFile();
+}
+
+namespace {
+
+constexpr int kHyenaOrder = 2;
+constexpr int kShortTaps = 3;
+
+FlopsPart Work(const std::string& name, double flops, int64_t parameters,
+               int64_t activations) {
+  FlopsPart part;
+  part.name = name;
+  part.parameters = parameters;
+  part.forward_flops = std::llround(flops);
+  part.training_flops = 3 * part.forward_flops;
+  part.multiplied_flops = part.training_flops;
+  part.activations = activations;
+  return part;
+}
+
+// `count` products of the sequence with width x width.
+FlopsPart Projections(const MixerShape& s, int count) {
+  return Work("projections", 2.0 * count * s.length * s.width * s.width,
+              count * s.width * s.width, 2 * count * s.length * s.width);
+}
+
+// `count` depthwise convolutions as long as the sequence: FFT of signal and
+// kernel, product, inverse FFT, over 2 x length points.
+FlopsPart LongConvolution(const MixerShape& s, int count) {
+  const double points = 2.0 * s.length;
+  const double fft = 2.5 * points * std::log2(points);
+  const double product = 6 * (points / 2 + 1);
+  // Signal in and out, kernel, and the two spectra written and read.
+  const int64_t values = 3 * s.length + 4 * (2 * s.length + 2);
+  return Work("long_convolution", count * s.width * (3 * fft + product), 0,
+              count * s.width * values);
+}
+
+// Maps a position to `kernels` x width, for each step of the kernel.
+// Independent of the sample, but computed anew in each training step.
+FlopsPart KernelNetwork(const MixerShape& s, int kernels) {
+  const double inner = s.kernel_width * s.kernel_width * s.kernel_layers;
+  const double weights =
+      s.kernel_width + inner + s.kernel_width * kernels * s.width;
+  return Work(
+      "kernel_network", 2.0 * s.length * weights, std::llround(weights),
+      s.length * (s.kernel_width * (s.kernel_layers + 1) + kernels * s.width));
+}
+
+std::vector<FlopsPart> AttentionMixer(const MixerShape& s) {
+  return {Projections(s, 4),
+          Work("attention", 4.0 * s.length * s.length * s.width, 0,
+               4 * s.length * s.width)};
+}
+
+std::vector<FlopsPart> HyenaMixer(const MixerShape& s) {
+  const int streams = kHyenaOrder + 1;
+  return {
+      Projections(s, streams + 1),
+      Work("short_convolution", 2.0 * kShortTaps * streams * s.length * s.width,
+           kShortTaps * streams * s.width, 2 * streams * s.length * s.width),
+      LongConvolution(s, kHyenaOrder),
+      Work("gating", 1.0 * kHyenaOrder * s.length * s.width, 0,
+           3 * kHyenaOrder * s.length * s.width),
+      KernelNetwork(s, kHyenaOrder)};
+}
+
+std::vector<FlopsPart> CkConvMixer(const MixerShape& s) {
+  return {LongConvolution(s, 1), Projections(s, 1), KernelNetwork(s, 1)};
+}
+
+}  // namespace
+
+std::vector<std::string> MixerNames() {
+  return {"attention", "hyena", "ckconv"};
+}
+
+absl::StatusOr<std::vector<FlopsPart>> CountMixer(const std::string& mixer,
+                                                  const MixerShape& shape) {
+  if (mixer == "attention") return AttentionMixer(shape);
+  if (mixer == "hyena") return HyenaMixer(shape);
+  if (mixer == "ckconv") return CkConvMixer(shape);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "mixer \"", mixer, "\" is unknown", DidYouMean(mixer, MixerNames())));
 }
 
 }  // namespace feedrate

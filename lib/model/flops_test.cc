@@ -29,7 +29,7 @@ TEST(ModelSpecTest, ViT5SmallHas201Tokens) {
 TEST(ModelSpecTest, WidthsFitHeadsAndPatchesFitImages) {
   for (const ModelSpec& spec : ModelSpecs()) {
     EXPECT_EQ(spec.width % spec.heads, 0) << spec.name;
-    // Rotation goes over pairs in two directions.
+    // Rotation works on pairs in two directions.
     EXPECT_EQ(spec.head_width() % 4, 0) << spec.name;
     if (spec.kind == ModelKind::kVit) {
       EXPECT_EQ(spec.image_size % spec.patch_size, 0) << spec.name;
@@ -41,7 +41,7 @@ TEST(ModelSpecTest, UnknownModelIsNull) {
   EXPECT_EQ(ModelNamed("vit5_smal"), nullptr);
 }
 
-// Worked out by hand: 196 x 768 x 384 x 2 and so on.
+// Computed by hand: 196 x 768 x 384 x 2 and so on.
 TEST(FlopsTest, ViT5SmallByPart) {
   auto parts = PartsOf("vit5_small");
   EXPECT_EQ(parts["patch_embed"].forward_flops, 115605504);
@@ -93,7 +93,7 @@ TEST(FlopsTest, TotalLeavesOutWhatIsNotCounted) {
 TEST(FlopsTest, EstimatorsDifferByAttention) {
   const ModelSpec spec = *ModelNamed("vit5_small");
   EXPECT_DOUBLE_EQ(TransformerAware(spec) - SixNd(spec), 3 * 744671232.0);
-  // 6 N D counts the patch weights for class and register tokens as well.
+  // 6 N D also counts the patch weights for class and register tokens.
   EXPECT_NEAR(TransformerAware(spec) / ExactFlops(spec), 1, 0.03);
 }
 
@@ -106,6 +106,52 @@ TEST(FlopsTest, WeightsAreReadOnceABatch) {
   EXPECT_EQ(part.ForwardBytes(10, 2), 400);
   EXPECT_DOUBLE_EQ(part.Intensity(10, 2), 25);
   EXPECT_DOUBLE_EQ(FlopsPart().Intensity(1, 2), 0);
+}
+
+TEST(RooflineTest, WithEndlessBandwidthOnlyProductsCost) {
+  const ModelSpec& spec = *ModelNamed("vit5_small");
+  RooflineInput input;
+  input.samples = 8;
+  input.matmul_flops = 1e12;
+  input.copy_bytes = 1e30;
+  EXPECT_NEAR(RooflineOf(spec, input).step_s, 8 * ExactFlops(spec) / 1e12,
+              1e-9);
+}
+
+TEST(RooflineTest, WithEndlessProductsOnlyBytesCost) {
+  const ModelSpec& spec = *ModelNamed("vit5_small");
+  RooflineInput input;
+  input.samples = 8;
+  input.matmul_flops = 1e30;
+  input.copy_bytes = 1e9;
+  const Roofline roofline = RooflineOf(spec, input);
+  EXPECT_NEAR(roofline.step_s, roofline.bytes / 1e9, 1e-6);
+}
+
+TEST(RooflineTest, MoreBatchesReadWeightsMoreOften) {
+  const ModelSpec& spec = *ModelNamed("vit5_tiny");
+  RooflineInput input;
+  input.samples = 32;
+  input.matmul_flops = 1e12;
+  input.copy_bytes = 1e10;
+  const double once = RooflineOf(spec, input).bytes;
+  input.batches = 4;
+  EXPECT_GT(RooflineOf(spec, input).bytes, once);
+}
+
+TEST(RooflineTest, PeaksAreFoundByPartOfTheName) {
+  EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H200", "bf16"), 989.4e12);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA H100 PCIe", "bf16"), 756e12);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA A100-SXM4-80GB", "tf32"), 156e12);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("NVIDIA L40S", "fp32"), 91.6e12);
+  EXPECT_DOUBLE_EQ(PeakOfGpu("Some GPU", "bf16"), 0);
+}
+
+// From the public report: 7,255 samples/s of ViT-5 small.
+TEST(RooflineTest, ExactMfuOfAKnownMeasurement) {
+  const double mfu = 7255 * ExactFlops(*ModelNamed("vit5_small")) /
+                     PeakOfGpu("NVIDIA H200", "bf16");
+  EXPECT_NEAR(mfu, 0.207, 0.0005);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/store_items.h"
+#include "lib/loader/remote_source.h"
 #include "lib/runner/cache_folder.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"

@@ -1,4 +1,5 @@
-// Perplexity and probes of a language model, the same to the bit each time.
+// Measures perplexity and probes of a language model; results are identical
+// each time.
 //
 //   bazel run //tools/eval -- --checkpoint=$PWD/testdata/eval/byte_lm_tiny.ckpt
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Operations and bytes of a model, part by part, and how ways to mix a sequence
-// grow with its length.
+// Prints operations and bytes of a model per part, and how the cost of sequence
+// mixers grows with the length.
 //
 //   bazel run //tools/flops -- --model=vit5_small
 #include <cstdint>
@@ -112,7 +112,7 @@ absl::StatusOr<std::string> Render(const std::vector<Flops>& records) {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(FlopsOptions options, OptionsFromFlags());
-  // A figure of a model would be empty: without a choice, show what grows.
+  // A figure of a model would be empty: by default, show the mixers.
   if (FLAGS_format == "svg" &&
       gflags::GetCommandLineFlagInfoOrDie("model").is_default) {
     options.models = {"attention", "hyena", "ckconv"};

@@ -68,7 +68,7 @@ ToolInfo Info() {
   return info;
 }
 
-// Flags that every program has and that would change nothing here.
+// Rejects flags that every program has but that have no effect here.
 absl::Status CheckOverrides(const Overrides& overrides) {
   constexpr char kBatches[] = "--sweep='steps=N' says how many batches";
   constexpr char kNoTransform[] = "there is no transform in it";

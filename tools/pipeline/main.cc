@@ -99,7 +99,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   options.loader.worker_efficiency = FLAGS_worker_efficiency;
   options.loader.connection_efficiency = FLAGS_connection_efficiency;
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
-  // With a crop that is drawn anew for each item there is nothing to compare.
+  // With a random crop per item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
   if (options.verify && !options.source.config.empty() &&
       !overrides.params_profile.has_value()) {

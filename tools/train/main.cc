@@ -1,4 +1,4 @@
-// Times training steps of small transformers, part by part.
+// Times training steps of small transformers, per phase.
 //
 //   bazel run //tools/train -- --model=vit5_tiny
 #include <iostream>
@@ -150,7 +150,7 @@ std::vector<std::string> SplitFolders(const Overrides& overrides) {
   return absl::StrSplit(overrides.dataset.value_or(""), ',', absl::SkipEmpty());
 }
 
-// Folders by their short names, in the order of the command line.
+// Folders by short name, in the order of the command line.
 using Folders = std::vector<std::pair<std::string, std::string>>;
 
 absl::StatusOr<Folders> FoldersFromFlags(const Overrides& overrides) {
@@ -168,7 +168,7 @@ absl::StatusOr<Folders> FoldersFromFlags(const Overrides& overrides) {
   return folders;
 }
 
-// Every setting that a flag decides, at its default too.
+// Every setting that a flag determines, including defaults.
 std::map<std::string, std::string> SettingsFromFlags(int world_size) {
   std::map<std::string, std::string> settings = {
       {"model", FLAGS_model},
@@ -190,7 +190,7 @@ std::map<std::string, std::string> SettingsFromFlags(int world_size) {
   return settings;
 }
 
-// Those of them that the command line names.
+// Only the settings given on the command line.
 std::map<std::string, std::string> GivenSettings(int world_size) {
   static const auto* const renamed = new std::map<std::string, std::string>{
       {"warmup", "warmup_steps"}, {"steps", "measured_steps"}};
@@ -270,7 +270,8 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
-// Jobs of a config, of a file, or of the flags alone, and where their data is.
+// Sets the jobs from a config, a file, or the flags alone, and where their data
+// is.
 absl::Status SetJobs(const Overrides& overrides, TrainRunOptions* options) {
   if (!FLAGS_config.empty() && !FLAGS_jobs.empty()) {
     return absl::InvalidArgumentError(
@@ -332,7 +333,8 @@ absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
   return options;
 }
 
-// Brings data sets in stores here; they stay as long as what is returned.
+// Copies data sets from stores to this machine; they stay as long as the
+// returned objects.
 absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
     std::map<std::string, std::string>* folders) {
   ASSIGN_OR_RETURN(const OpenRemoteData open, OpenStoresByFlags());

@@ -1,4 +1,4 @@
-// Sums over the blocks that share an image. For kernels alone.
+// Sums over the blocks that share an image. Only for kernels.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_CLUSTER_CUH_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_CLUSTER_CUH_
 
@@ -8,11 +8,11 @@
 
 namespace feedrate::fused {
 
-// Blocks of one image: the largest cluster that every GPU with clusters takes.
+// Blocks per image: the largest cluster that every GPU with clusters supports.
 constexpr int kClusterBlocks = 8;
 
 #if __CUDA_ARCH__ >= 900
-// Waits for all threads of all blocks; what they wrote before is seen after it.
+// Waits for all threads of all blocks; earlier writes are visible afterwards.
 __device__ __forceinline__ void ClusterSync() {
   asm volatile(
       "barrier.cluster.arrive.release.aligned;\n"
@@ -44,9 +44,9 @@ __device__ __forceinline__ float WarpSum(float value) {
   return value;
 }
 
-// The sum of `value` over all threads of the cluster, always added in the same
+// Sum of `value` over all threads of the cluster, always added in the same
 // order. `scratch` is shared memory for 33 floats. All threads of all blocks of
-// the cluster call it. REQUIRES: whole warps, at most 32.
+// the cluster must call it. REQUIRES: whole warps, at most 32.
 __device__ __forceinline__ float ClusterSum(float value, float* scratch) {
 #if __CUDA_ARCH__ >= 900
   const int lane = threadIdx.x & 31;
@@ -64,18 +64,18 @@ __device__ __forceinline__ float ClusterSum(float value, float* scratch) {
   for (uint32_t rank = 0; rank < kClusterBlocks; ++rank) {
     sum += ReadFromRank(scratch + 32, rank);
   }
-  // Nobody writes again, or leaves, while others still read.
+  // No block may write again, or exit, while others still read.
   ClusterSync();
   return sum;
 #else
-  // Not reached: LaunchInClusters refuses such devices.
+  // Not reached: LaunchInClusters rejects such devices.
   return value * scratch[0];
 #endif
 }
 
 // Launches kClusterBlocks blocks for each of `count` images: blockIdx.x is the
 // rank in the cluster, blockIdx.y the image. Raises the kernel's limit of
-// shared memory. cudaErrorNotSupported where the device has no clusters.
+// shared memory. cudaErrorNotSupported if the device has no clusters.
 template <typename... Parameters, typename... Arguments>
 cudaError_t LaunchInClusters(void (*kernel)(Parameters...), int count,
                              int threads, size_t shared_bytes,
@@ -92,7 +92,7 @@ cudaError_t LaunchInClusters(void (*kernel)(Parameters...), int count,
                                cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(shared_bytes));
   if (error != cudaSuccess) {
-    cudaGetLastError();  // Not left behind for the next launch to find.
+    cudaGetLastError();  // Clears the error for the next launch.
     return error;
   }
   cudaLaunchAttribute cluster;

@@ -10,15 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/cuda_probe.h"
-#include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/cuda/fused.h"
 #include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/pack_call.h"
-#include "lib/adapters/cuda/staging_ring.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
@@ -36,6 +34,73 @@ int64_t Aligned(int64_t bytes) {
 void Check(cudaError_t error, const char* call) {
   const absl::Status status = CudaStatus(error, call);
   if (!status.ok()) throw std::runtime_error(std::string(status.message()));
+}
+
+// Calls that may be in flight: more than a sample has.
+constexpr int64_t kSlots = 256;
+constexpr int64_t kSlotAlign = 256;
+
+// Small blocks of one size, used in turn, for copies to the device: pinned, so
+// that the copy is part of the stream and nobody waits. Not thread-safe.
+class StagingRing {
+ public:
+  struct Slot {
+    uint8_t* host = nullptr;
+    uint8_t* device = nullptr;
+  };
+
+  // `memory` must outlive it.
+  static absl::StatusOr<std::unique_ptr<StagingRing>> Create(
+      int64_t slot_bytes, cudaStream_t stream, DeviceMemory* memory);
+  ~StagingRing();
+
+  // Returns a block that the device no longer uses. Waits for the stream if all
+  // blocks were used since the last wait.
+  Slot Next();
+  // Enqueues the copy of its first `bytes` bytes.
+  cudaError_t Send(const Slot& slot, int64_t bytes);
+
+ private:
+  StagingRing(int64_t slot_bytes, cudaStream_t stream)
+      : slot_bytes_(slot_bytes), stream_(stream) {}
+
+  const int64_t slot_bytes_;
+  const cudaStream_t stream_;
+  uint8_t* host_ = nullptr;
+  uint8_t* device_ = nullptr;
+  int64_t used_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<StagingRing>> StagingRing::Create(
+    int64_t slot_bytes, cudaStream_t stream, DeviceMemory* memory) {
+  const int64_t each = (slot_bytes + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+  std::unique_ptr<StagingRing> ring =
+      absl::WrapUnique(new StagingRing(each, stream));
+  ASSIGN_OR_RETURN(ring->device_,
+                   memory->Allocate(each * kSlots, "parameters"));
+  void* host = nullptr;
+  RETURN_IF_ERROR(
+      CudaStatus(cudaMallocHost(&host, each * kSlots), "cudaMallocHost"));
+  ring->host_ = static_cast<uint8_t*>(host);
+  return ring;
+}
+
+StagingRing::~StagingRing() {
+  if (host_ != nullptr) cudaFreeHost(host_);
+}
+
+StagingRing::Slot StagingRing::Next() {
+  if (used_ == kSlots) {
+    cudaStreamSynchronize(stream_);
+    used_ = 0;
+  }
+  const int64_t at = used_++ * slot_bytes_;
+  return {host_ + at, device_ + at};
+}
+
+cudaError_t StagingRing::Send(const Slot& slot, int64_t bytes) {
+  return cudaMemcpyAsync(slot.device, slot.host, bytes, cudaMemcpyHostToDevice,
+                         stream_);
 }
 
 class CudaTransform : public PreparedTransform {
@@ -57,14 +122,14 @@ class CudaTransform : public PreparedTransform {
   cudaError_t Launch(const ByteImage* in, const void* params, int count,
                      const ByteImage* out, FusedSize largest);
   const FusedOp op_;
-  // Items of a call.
+  // Items per call.
   const int64_t batch_;
   Random random_;
   DeviceMemory memory_;
   std::unique_ptr<CudaProbe> probe_;
   std::unique_ptr<StagingRing> staging_;
   CallPacker packer_;
-  // A place for each output of a call.
+  // Memory for the outputs of a call.
   uint8_t* outputs_ = nullptr;
   std::vector<uint8_t> shown_;
 };

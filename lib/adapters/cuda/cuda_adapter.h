@@ -1,4 +1,4 @@
-// The library `cuda`: our kernels, on images that lie on the device.
+// The library `cuda`: our kernels, on images in device memory.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_ADAPTER_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_ADAPTER_H_
 
@@ -11,10 +11,10 @@
 
 namespace feedrate {
 
-// All items of the corpus are copied to the device when a transform is made
-// ready. A call takes up to `spec.batch` images of any sizes: parameters are
-// drawn on the host for each image and go to the device in one copy, then there
-// is one launch. Both are part of the timed call.
+// Preparing a transform copies all items of the corpus to the device. A call
+// takes up to `spec.batch` images of any sizes: the host draws parameters for
+// each image and copies them to the device at once, then makes one launch. Both
+// are part of the timed call.
 class CudaAdapter : public Adapter {
  public:
   std::string library() const override { return "cuda"; }

@@ -1,6 +1,6 @@
-// The adapter on a GPU: every entry of configs/transforms/ against the host,
-// batches, timing, and memory that runs out. Runs where there is a configs/, in
-// a bundle as in a checkout.
+// The adapter on a GPU: every entry of configs/transforms/ compared with the
+// host, batches, timing, and running out of memory. Runs wherever there is a
+// configs/ folder, in a bundle or a checkout.
 #include "lib/adapters/cuda/cuda_adapter.h"
 
 #include <cuda_runtime_api.h>
@@ -59,7 +59,7 @@ class CudaAdapterTest : public ::testing::Test {
   }
 
   CudaAdapter adapter_;
-  // Rows of these start between words, and one is larger than a block's tile.
+  // Rows are unaligned, and one image is larger than a block's tile.
   Corpus corpus_ = SmallCorpus(
       std::vector<ItemSize>{{1, 60, 80, 3}, {1, 37, 53, 3}, {1, 250, 233, 3}});
 };
@@ -72,8 +72,8 @@ std::string Shown(PreparedTransform* transform, int64_t item, uint64_t seed) {
   return std::string(static_cast<const char*>(output->data), output->bytes);
 }
 
-// Bytes by which two outputs differ, all of them when their sizes do. Rounding
-// may fall on the other side of a half.
+// Number of bytes in which two outputs differ; all of them if the sizes differ.
+// Rounding may go the other way at a half.
 int64_t Differences(const std::string& a, const std::string& b, int at_most) {
   if (a.size() != b.size()) return static_cast<int64_t>(a.size() + b.size());
   int64_t differ = 0;
@@ -92,7 +92,7 @@ TEST_F(CudaAdapterTest, EveryEntryIsWhatTheHostMakes) {
       **catalogue.Transforms(*catalogue.FindScenario("image-rgb"));
   int entries = 0;
   for (const Transform& transform : set.transforms()) {
-    // Of whole batches, which only loaders make.
+    // Transforms of whole batches, which only loaders make.
     if (transform.set() == "training") continue;
     for (const Implementation& entry : transform.implementations()) {
       if (entry.library() != "cuda") continue;
@@ -131,7 +131,7 @@ TEST_F(CudaAdapterTest, ACallTakesImagesOfAnySizes) {
   EXPECT_EQ(reply.device->bytes_in, bytes);
   EXPECT_EQ(reply.device->bytes_out, bytes);
   EXPECT_GT(reply.device->peak_allocated_bytes, bytes / 4);
-  // Below what the L2 is flushed with, which is not the transform's.
+  // Less than the memory for flushing L2, which does not count.
   EXPECT_LT(reply.device->peak_allocated_bytes, int64_t{100} << 20);
 }
 

@@ -1,4 +1,4 @@
-// Wide reads and writes of pixels. For kernels alone.
+// Wide reads and writes of pixels. Only for kernels.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_DEVICE_IO_CUH_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_DEVICE_IO_CUH_
 
@@ -8,8 +8,7 @@
 #include <cstdint>
 
 #include "lib/adapters/cuda/batch.h"
-#include "lib/adapters/cuda/colour_math.h"
-#include "lib/adapters/cuda/tone_math.h"
+#include "lib/adapters/cuda/color_math.h"
 
 namespace feedrate::fused {
 
@@ -18,7 +17,7 @@ struct Quad {
   uint32_t words[3];
 };
 
-// Twelve bytes from any address, by aligned words. No word is read that has
+// Loads twelve bytes from any address, by aligned words. Reads no word that has
 // none of the twelve.
 __device__ __forceinline__ Quad LoadQuad(const uint8_t* at) {
   const auto address = reinterpret_cast<uintptr_t>(at);
@@ -33,7 +32,7 @@ __device__ __forceinline__ Quad LoadQuad(const uint8_t* at) {
            __funnelshift_r(c, d, shift)}};
 }
 
-// Three bytes from any address, the first in the lowest bits.
+// Loads three bytes from any address, the first in the lowest bits.
 __device__ __forceinline__ uint32_t LoadPixel(const uint8_t* at) {
   const auto address = reinterpret_cast<uintptr_t>(at);
   const uint32_t offset = address & 3;
@@ -43,14 +42,15 @@ __device__ __forceinline__ uint32_t LoadPixel(const uint8_t* at) {
   return __funnelshift_r(a, b, offset * 8) & 0xffffff;
 }
 
-// Byte `k` of `word` as a float. Through the mantissa of 2^23: conversions run
-// at a quarter of the rate of other instructions.
+// Byte `k` of `word` as a float. Uses the mantissa of 2^23: conversions run at
+// a quarter of the rate of other instructions.
 __device__ __forceinline__ float ByteOf(uint32_t word, int k) {
   return __uint_as_float(__byte_perm(word, 0x4B000000, 0x7650 + k)) -
          8388608.0f;
 }
 
-// Pixel `k` of a quad, the first in the lowest bits. REQUIRES: a constant k.
+// Pixel `k` of a quad, the first byte in the lowest bits. REQUIRES: k is a
+// constant.
 __device__ __forceinline__ uint32_t PixelOf(const Quad& quad, int k) {
   const uint32_t* w = quad.words;
   if (k == 0) return w[0] & 0xffffff;
@@ -65,7 +65,7 @@ __device__ __forceinline__ Rgb ColourOf(uint32_t pixel) {
           ByteOf(pixel, 2) * kScale};
 }
 
-// The nearest bytes of values 0..255.
+// Rounds values 0..255 to the nearest bytes.
 __device__ __forceinline__ uint32_t PackBytes(float r, float g, float b) {
   return ToByte(r) | ToByte(g) << 8 | ToByte(b) << 16;
 }
@@ -79,7 +79,7 @@ __device__ __forceinline__ void StorePixel(uint8_t* at, uint32_t pixel) {
   at[2] = static_cast<uint8_t>(pixel >> 16);
 }
 
-// Four pixels, of which the first `count` are wanted.
+// Stores the first `count` of four pixels.
 __device__ __forceinline__ void StorePixels(uint8_t* at, const uint32_t p[4],
                                             int count) {
   if (count >= 4 && (reinterpret_cast<uintptr_t>(at) & 3) == 0) {
@@ -95,7 +95,8 @@ __device__ __forceinline__ void StorePixels(uint8_t* at, const uint32_t p[4],
   }
 }
 
-// Four elements, streamed past the caches. REQUIRES: `at` aligned to four.
+// Stores four elements, bypassing the caches. REQUIRES: `at` is aligned to four
+// elements.
 __device__ __forceinline__ void StoreFour(float* at, const float v[4]) {
   __stcs(reinterpret_cast<float4*>(at), make_float4(v[0], v[1], v[2], v[3]));
 }
@@ -115,8 +116,8 @@ __device__ __forceinline__ void StoreFour(__nv_bfloat16* at, const float v[4]) {
 }
 
 #if __CUDA_ARCH__ >= 800
-// 16 bytes from memory to shared memory, past the registers: as many in flight
-// as are asked for. They are there, for the thread that asked, after
+// Copies 16 bytes from memory to shared memory without registers; any number
+// may be in flight. The thread that called it may read them after
 // WaitForCopies.
 __device__ __forceinline__ void CopyAhead(float4* shared, const float4* from) {
   const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));

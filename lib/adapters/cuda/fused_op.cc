@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/cuda/blur_math.h"
-#include "lib/adapters/cuda/solve_perspective.h"
+#include "lib/adapters/cuda/warp_math.h"
 #include "lib/adapters/worker/params.h"
 
 namespace feedrate {
@@ -50,11 +51,11 @@ Projection Stretch(FusedSize in, FusedSize out) {
   return fused::ResizeProjection(in.height, in.width, out.height, out.width);
 }
 
-// Where a window of `size` begins along one side; negative where the image is
-// the smaller one, and centred on zeros.
+// Start of a window of `size` along one side. Negative if the image is smaller,
+// which is then centered on zeros.
 int Start(int side, int size, double fixed, bool uniform, Random* random) {
   const int free = side - size;
-  // A draw in any case, so that what is drawn later does not depend on sizes.
+  // Always draws, so that later draws do not depend on sizes.
   const int64_t drawn = uniform ? random->Below(std::max(free, 0) + 1) : 0;
   if (free < 0) return -(-free / 2);
   if (uniform) return static_cast<int>(drawn);
@@ -120,8 +121,9 @@ FusedOp ResizedCrop(Params* params) {
   WindowShape shape;
   shape.area = {scale[0], scale[1]};
   shape.ratio = {ratio[0], ratio[1]};
-  // Pixels beyond the window's border are read between the last two, which is
-  // what a crop that is stored first does not do: half a pixel at the rim.
+  // Beyond the window's border, pixels are interpolated with those outside the
+  // window, unlike a crop that is stored first: a difference of half a pixel at
+  // the edge.
   FusedOp op = Warp(
       [=](FusedSize in, Random* random) {
         const DrawnWindow window =
@@ -211,7 +213,7 @@ FusedOp Perspective(Params* params) {
   }
   const double distortion = params->Number("distortion_scale");
   return Warp([distortion](FusedSize in, Random* random) {
-    // Each corner moves inwards, by so much of half a side at most.
+    // Each corner moves inwards by up to this share of half a side.
     const auto inwards = [&](int side) {
       return std::floor(random->Uniform(0, distortion * side / 2));
     };
@@ -249,7 +251,7 @@ FusedOp ColourJitter(Params* params) {
   op.param_bytes = sizeof(Jitter);
   op.draw = [=](FusedSize, Random* random, FusedParams* drawn) {
     std::array<uint32_t, 4> order = steps;
-    // As Random::Shuffle, of the first ones.
+    // Like Random::Shuffle, for the first ones.
     for (int i = shuffled ? count : 0; i > 1; --i) {
       std::swap(order[i - 1], order[random->Below(i)]);
     }
@@ -343,6 +345,57 @@ absl::StatusOr<FusedOp> MakeFusedOp(const TransformSpec& spec) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       spec.transform, ": the cuda adapter has no operation ", spec.native_op));
+}
+
+using fused::ByteImage;
+
+void CallPacker::AddInput(const ByteImage& image) {
+  const FusedSize size = {image.height, image.width};
+  inputs_.push_back(image);
+  in_sizes_.push_back(size);
+  out_sizes_.push_back(op_.OutSize(size));
+}
+
+void CallPacker::SetOutputs(uint8_t* first, int64_t bytes) {
+  outputs_ = first;
+  output_bytes_ = bytes;
+}
+
+int64_t CallPacker::BlockBytes(int64_t count) const {
+  return count * static_cast<int64_t>(2 * sizeof(ByteImage) + op_.param_bytes);
+}
+
+CallPacker::Packed CallPacker::Pack(int64_t first, int64_t count,
+                                    int64_t num_items, Random* random,
+                                    uint8_t* block) const {
+  auto* const in = reinterpret_cast<ByteImage*>(block);
+  ByteImage* const out = in + count;
+  auto* const params = reinterpret_cast<uint8_t*>(out + count);
+  Packed packed;
+  packed.bytes = BlockBytes(count);
+  uint8_t* at = outputs_;
+  FusedSize drawn_for;
+  FusedParams drawn;
+  int64_t item = first;
+  for (int64_t i = 0; i < count; ++i) {
+    const FusedSize to = out_sizes_[item];
+    in[i] = inputs_[item];
+    out[i] = {at, to.height, to.width, int64_t{3} * to.width};
+    at += output_bytes_;
+    packed.largest.height = std::max(packed.largest.height, to.height);
+    packed.largest.width = std::max(packed.largest.width, to.width);
+    if (op_.draw != nullptr) {
+      const FusedSize size = in_sizes_[item];
+      if (!op_.fixed || size.height != drawn_for.height ||
+          size.width != drawn_for.width) {
+        op_.draw(size, random, &drawn);
+        drawn_for = size;
+      }
+      std::memcpy(params + i * op_.param_bytes, &drawn, op_.param_bytes);
+    }
+    if (++item == num_items) item = 0;
+  }
+  return packed;
 }
 
 }  // namespace feedrate

@@ -1,14 +1,16 @@
-// Entries of configs/transforms/ for the library `cuda`: which kernel, and what
-// is drawn for each image. Needs no GPU.
+// Entries of configs/transforms/ for the library `cuda`: which kernel to
+// launch, and which parameters to draw for each image. Needs no GPU.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_OP_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_OP_H_
 
+#include <cstdint>
 #include <functional>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/cuda/colour_math.h"
-#include "lib/adapters/cuda/tone_math.h"
+#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/color_math.h"
 #include "lib/adapters/cuda/warp_math.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
@@ -20,7 +22,7 @@ struct FusedSize {
   int width = 0;
 };
 
-// Parameters of one image; which of them a kernel reads is its own matter.
+// Parameters of one image. Each kernel reads its own.
 union FusedParams {
   fused::Projection projection;
   fused::Jitter jitter;
@@ -36,15 +38,15 @@ struct FusedOp {
   Kernel kernel = Kernel::kWarp;
   fused::Edge edge = fused::Edge::kZero;
   fused::Tone tone = fused::Tone::kInvert;
-  // Of a blur.
+  // Radius of a blur.
   int radius = 0;
-  // Bytes of FusedParams that the kernel reads for each image.
+  // Bytes of FusedParams per image that the kernel reads.
   size_t param_bytes = 0;
-  // Of the output for an input of that size. Null: it stays.
+  // Output size for an input size. Null: unchanged.
   std::function<FusedSize(FusedSize)> out_size;
-  // For one image. Null: nothing to draw.
+  // Draws parameters for one image. Null: none to draw.
   std::function<void(FusedSize, Random*, FusedParams*)> draw;
-  // Whether images of one size all get the same: nothing is random.
+  // True if nothing is random: images of one size all get the same parameters.
   bool fixed = false;
 
   FusedSize OutSize(FusedSize in) const {
@@ -54,6 +56,45 @@ struct FusedOp {
 
 // InvalidArgument names what is not understood.
 absl::StatusOr<FusedOp> MakeFusedOp(const TransformSpec& spec);
+
+// Packs what a call sends to the device: images, outputs and parameters. It is
+// part of every timed call, so it computes nothing that is already known. Needs
+// no GPU. Not thread-safe.
+class CallPacker {
+ public:
+  struct Packed {
+    int64_t bytes = 0;
+    // Largest output height and width.
+    FusedSize largest;
+  };
+
+  // `op` must outlive it.
+  explicit CallPacker(const FusedOp* op) : op_(*op) {}
+
+  void AddInput(const fused::ByteImage& image);
+  // Outputs of a call are `bytes` apart, starting at `first`.
+  void SetOutputs(uint8_t* first, int64_t bytes);
+
+  int64_t size() const { return static_cast<int64_t>(inputs_.size()); }
+  FusedSize in_size(int64_t item) const { return in_sizes_[item]; }
+  FusedSize out_size(int64_t item) const { return out_sizes_[item]; }
+  // Size of a block that has room for any call of this many images.
+  int64_t BlockBytes(int64_t count) const;
+
+  // Packs items first … first+count-1, modulo `num_items`: all inputs, all
+  // outputs, all parameters. REQUIRES: 0 <= first < num_items <= size(), and
+  // `block` starts at a multiple of 8.
+  Packed Pack(int64_t first, int64_t count, int64_t num_items, Random* random,
+              uint8_t* block) const;
+
+ private:
+  const FusedOp& op_;
+  std::vector<fused::ByteImage> inputs_;
+  std::vector<FusedSize> in_sizes_;
+  std::vector<FusedSize> out_sizes_;
+  uint8_t* outputs_ = nullptr;
+  int64_t output_bytes_ = 0;
+};
 
 }  // namespace feedrate
 

@@ -1,11 +1,12 @@
-// Every entry of configs/transforms/ for the library cuda, by the kernels' own
-// arithmetic on the host: the size that the transform means, the same output
-// for the same seed, and what the reference says.
+// Every entry of configs/transforms/ for the library cuda, with the kernels'
+// arithmetic on the host: the expected size, the same output for the same seed,
+// and agreement with the reference.
 #include "lib/adapters/cuda/fused_op.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/cuda/host_kernels.h"
-#include "lib/adapters/cuda/solve_perspective.h"
 #include "lib/adapters/cuda/testing/run_on_host.h"
+#include "lib/adapters/cuda/warp_math.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
@@ -58,7 +59,7 @@ class FusedOpTest : public ::testing::Test {
           *read);
       ASSERT_TRUE(compared.ok()) << compared.status();
       // The profile `paper` draws for each image, or does what the public
-      // libraries do, which is not always the same.
+      // libraries do, which differs in places.
       if (entry.params_profile() != "matched") {
         EXPECT_NE(compared->label, "noop");
         continue;
@@ -81,7 +82,7 @@ TEST_F(FusedOpTest, EveryEntryMeansWhatTheReferenceSays) {
   for (const Transform& transform : set.transforms()) {
     for (const Implementation& entry : transform.implementations()) {
       if (entry.library() != "cuda") continue;
-      // Recipes of a loader: lib/loader/cuda/gpu_recipe_test.
+      // Recipes of a loader: see lib/loader/cuda/gpu_recipe_test.
       if (transform.set() == "training") continue;
       SCOPED_TRACE(absl::StrCat(transform.name(), " ", entry.params_profile()));
       TryEntry(transform, entry);
@@ -93,7 +94,7 @@ TEST_F(FusedOpTest, EveryEntryMeansWhatTheReferenceSays) {
   EXPECT_EQ(compared, 26);
 }
 
-// Frames of clips go through the same launch.
+// Frames of clips use the same launch.
 TEST_F(FusedOpTest, EveryEntryOfNvdecDoesSomething) {
   const TransformSet& set =
       **catalogue_.Transforms(*catalogue_.FindScenario("video-16f"));
@@ -137,6 +138,101 @@ TEST(SolvePerspectiveTest, CornersAreReadWhereTheyWereSaidToBe) {
     EXPECT_NEAR(place.x, x[i], 1e-3);
     EXPECT_NEAR(place.y, y[i], 1e-3);
   }
+}
+
+using fused::ByteImage;
+
+FusedOp OpOf(const std::string& native_op,
+             const std::vector<std::string>& params) {
+  TransformSpec spec;
+  spec.native_op = native_op;
+  spec.params = params;
+  return MakeFusedOp(spec).value();
+}
+
+// Addresses that are never read.
+uint8_t* Address(int64_t at) { return reinterpret_cast<uint8_t*>(at); }
+
+CallPacker PackerOf(const FusedOp* op, const std::vector<FusedSize>& sizes) {
+  CallPacker packer(op);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    packer.AddInput({Address(1000 * (i + 1)), sizes[i].height, sizes[i].width,
+                     3 * sizes[i].width});
+  }
+  packer.SetOutputs(Address(1 << 20), 4096);
+  return packer;
+}
+
+struct Block {
+  explicit Block(int64_t bytes) : words((bytes + 7) / 8 + 1, 0xCDCDCDCD) {}
+  uint8_t* data() { return reinterpret_cast<uint8_t*>(words.data()); }
+  std::vector<uint64_t> words;
+};
+
+TEST(PackCallTest, InputsOutputsAndParametersInTurn) {
+  const FusedOp op = OpOf("crop", {"size=(10,20)", "position=uniform"});
+  const CallPacker packer = PackerOf(&op, {{30, 40}, {50, 60}, {15, 25}});
+  Block block(packer.BlockBytes(4));
+  Random random(3);
+  const CallPacker::Packed packed = packer.Pack(2, 4, 3, &random, block.data());
+  EXPECT_EQ(packed.bytes, 4 * (2 * 24 + 32));
+  EXPECT_EQ(packed.largest.height, 10);
+  EXPECT_EQ(packed.largest.width, 20);
+  const auto* in = reinterpret_cast<const ByteImage*>(block.data());
+  const int64_t items[] = {2, 0, 1, 2};
+  Random again(3);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(in[i].data, Address(1000 * (items[i] + 1)));
+    EXPECT_EQ(in[4 + i].data, Address((1 << 20) + 4096 * i));
+    EXPECT_EQ(in[4 + i].height, 10);
+    EXPECT_EQ(in[4 + i].stride, 60);
+    FusedParams expected;
+    op.draw(packer.in_size(items[i]), &again, &expected);
+    fused::Projection written;
+    std::memcpy(&written, block.data() + 4 * 48 + 32 * i, 32);
+    EXPECT_EQ(std::memcmp(&written, &expected.projection, 32), 0) << i;
+  }
+  // Nothing is written behind it.
+  EXPECT_EQ(block.words[packed.bytes / 8], 0xCDCDCDCD);
+}
+
+TEST(PackCallTest, WhatIsFixedIsDrawnForEachSize) {
+  const FusedOp op = OpOf("flip", {"axis=horizontal"});
+  EXPECT_TRUE(op.fixed);
+  const CallPacker packer = PackerOf(&op, {{8, 16}, {8, 16}, {8, 32}, {8, 16}});
+  Block block(packer.BlockBytes(4));
+  Random random(1);
+  packer.Pack(0, 4, 4, &random, block.data());
+  const float lasts[] = {15, 15, 31, 15};
+  for (int i = 0; i < 4; ++i) {
+    fused::Projection written;
+    std::memcpy(&written, block.data() + 4 * 48 + 32 * i, 32);
+    EXPECT_EQ(written.h[2], lasts[i]) << i;
+  }
+}
+
+TEST(PackCallTest, OnlyWhatNeverDrawsIsFixed) {
+  EXPECT_FALSE(OpOf("crop", {"size=(8,8)", "position=uniform"}).fixed);
+  EXPECT_TRUE(OpOf("crop", {"size=(8,8)", "position=center"}).fixed);
+  EXPECT_TRUE(OpOf("affine", {"degrees=30"}).fixed);
+  EXPECT_FALSE(OpOf("affine", {"degrees=U(-30,30)"}).fixed);
+  EXPECT_FALSE(OpOf("affine", {"degrees=30", "scale=U(1,2)"}).fixed);
+  EXPECT_FALSE(OpOf("perspective", {"distortion_scale=0.5"}).fixed);
+  EXPECT_TRUE(OpOf("jitter", {"brightness=1.2"}).fixed);
+  EXPECT_FALSE(OpOf("jitter", {"brightness=1.2", "order=random"}).fixed);
+  EXPECT_FALSE(OpOf("jitter", {"hue=U(-0.1,0.1)"}).fixed);
+  EXPECT_FALSE(OpOf("gaussian_blur", {"size=5", "sigma=U(1,2)"}).fixed);
+  EXPECT_FALSE(OpOf("tone", {"kind=multiply", "amount=U(1,2)"}).fixed);
+  EXPECT_FALSE(
+      OpOf("resized_crop", {"size=(8,8)", "scale=(1,1)", "ratio=(1,1)"}).fixed);
+}
+
+TEST(PackCallTest, WhatHasNoParametersSendsNone) {
+  const FusedOp op = OpOf("equalize", {});
+  const CallPacker packer = PackerOf(&op, {{8, 16}});
+  Block block(packer.BlockBytes(2));
+  Random random(1);
+  EXPECT_EQ(packer.Pack(0, 2, 1, &random, block.data()).bytes, 2 * 48);
 }
 
 }  // namespace

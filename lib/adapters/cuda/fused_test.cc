@@ -1,5 +1,5 @@
-// The kernels on a GPU. What they compute is tested without one, beside each
-// header.
+// The kernels on a GPU. The tests of the headers check their arithmetic without
+// one.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

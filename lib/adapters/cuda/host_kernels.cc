@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/warp_math.h"
 
 namespace feedrate::fused {
 namespace {
@@ -101,6 +102,110 @@ HostImage HostEqualize(const HostImage& image) {
   return MakeImage(image.height, image.width, [&](int y, int x, int c) {
     return tables[c][static_cast<int>(image.at(y, x, c))];
   });
+}
+
+namespace {
+
+float Antialiased(const HostImage& image, const Window& window,
+                  const Taps& rows, const Taps& columns, int c) {
+  double sum = 0;
+  for (int i = 0; i < rows.count; ++i) {
+    for (int j = 0; j < columns.count; ++j) {
+      sum += static_cast<double>(TapWeight(rows, i)) * TapWeight(columns, j) *
+             image.at(window.top + rows.first + i,
+                      window.left + columns.first + j, c);
+    }
+  }
+  return static_cast<float>(sum / TapSum(rows) / TapSum(columns));
+}
+
+HostImage WindowOnly(const HostImage& image, const Recipe& recipe,
+                     Sampling sampling, int height, int width) {
+  const Window& window = recipe.window;
+  if (sampling == Sampling::kCrop) {
+    return HostWarp(
+        image, CropProjection(window.top, window.left, width, recipe.flip != 0),
+        Edge::kZero, height, width);
+  }
+  HostImage part =
+      MakeImage(window.height, window.width, [&](int y, int x, int c) {
+        return image.at(window.top + y, window.left + x, c);
+      });
+  const auto column = [&](int x) { return recipe.flip ? width - 1 - x : x; };
+  if (sampling == Sampling::kBilinear) {
+    const HostImage plain =
+        HostWarp(part, ResizeProjection(part.height, part.width, height, width),
+                 Edge::kReplicate, height, width);
+    return MakeImage(height, width, [&](int y, int x, int c) {
+      return plain.at(y, column(x), c);
+    });
+  }
+  const float step_y = static_cast<float>(window.height) / height;
+  const float step_x = static_cast<float>(window.width) / width;
+  return MakeImage(height, width, [&](int y, int x, int c) {
+    return Antialiased(image, window, AntialiasTaps(y, step_y, window.height),
+                       AntialiasTaps(column(x), step_x, window.width), c);
+  });
+}
+
+}  // namespace
+
+HostImage HostWindow(const HostImage& image, const Recipe& recipe,
+                     Sampling sampling, int height, int width) {
+  HostImage result =
+      Rounded(WindowOnly(image, recipe, sampling, height, width));
+  if (recipe.third == Third::kGrayscale) {
+    Jitter grey;
+    grey.saturation = 0;
+    grey.steps = kSaturation;
+    return Rounded(HostJitter(result, grey));
+  }
+  if (recipe.third == Third::kSolarize) {
+    return HostTone(result, Tone::kSolarize, 128);
+  }
+  if (recipe.third == Third::kBlur) {
+    const int radius =
+        recipe.radius > 0 ? recipe.radius : RadiusOf(recipe.sigma);
+    return Rounded(HostBlur(result, recipe.sigma, radius));
+  }
+  return result;
+}
+
+std::vector<float> HostRecipe(const std::vector<HostImage>& images,
+                              const std::vector<Recipe>& recipes,
+                              const RecipeBatch& batch) {
+  std::vector<HostImage> made;
+  for (size_t i = 0; i < images.size(); ++i) {
+    HostImage image =
+        HostJitter(HostWindow(images[i], recipes[i], batch.sampling,
+                              batch.height, batch.width),
+                   recipes[i].jitter);
+    const Window& erase = recipes[i].erase;
+    made.push_back(
+        MakeImage(batch.height, batch.width, [&](int y, int x, int c) {
+          const bool erased = y >= erase.top && y < erase.top + erase.height &&
+                              x >= erase.left && x < erase.left + erase.width;
+          const float value = image.at(y, x, c) / 255;
+          return erased ? 0 : (value - batch.mean[c]) / batch.std[c];
+        }));
+  }
+  std::vector<float> out;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const Mix& mix = recipes[i].mix;
+    for (int c = 0; c < 3; ++c) {
+      for (int y = 0; y < batch.height; ++y) {
+        for (int x = 0; x < batch.width; ++x) {
+          const float own = made[i].at(y, x, c);
+          const float part = OwnPart(mix, y, x);
+          out.push_back(mix.partner < 0
+                            ? own
+                            : part * own +
+                                  (1 - part) * made[mix.partner].at(y, x, c));
+        }
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace feedrate::fused

@@ -1,19 +1,19 @@
-// What the kernels compute, pixel by pixel on the host: the same arithmetic, so
-// that it can be held against the reference where there is no GPU, and kernels
-// against it where there is one.
+// The kernels' computations, pixel by pixel on the host, with the same
+// arithmetic: for comparison with the reference where there is no GPU, and with
+// the kernels where there is one.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_HOST_KERNELS_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_HOST_KERNELS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "lib/adapters/cuda/colour_math.h"
-#include "lib/adapters/cuda/tone_math.h"
+#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/color_math.h"
 #include "lib/adapters/cuda/warp_math.h"
 
 namespace feedrate::fused {
 
-// Values 0..255 as floats, channels of a pixel side by side.
+// Values 0..255 as floats, interleaved channels.
 struct HostImage {
   int height = 0;
   int width = 0;
@@ -28,7 +28,7 @@ struct HostImage {
   }
 };
 
-// Each value to the nearest byte.
+// Rounds each value to the nearest byte.
 HostImage Rounded(HostImage image);
 
 HostImage HostJitter(const HostImage& image, const Jitter& jitter);
@@ -38,7 +38,7 @@ HostImage HostBlur(const HostImage& image, float sigma, int radius);
 HostImage HostTone(const HostImage& image, Tone tone, float amount);
 HostImage HostEqualize(const HostImage& image);
 
-// function(y, x, c) for each value of an image of that size.
+// Calls function(y, x, c) for each value of an image of that size.
 template <typename Function>
 HostImage MakeImage(int height, int width, Function function) {
   HostImage result(height, width);
@@ -49,6 +49,17 @@ HostImage MakeImage(int height, int width, Function function) {
   }
   return result;
 }
+
+// Recipes.
+
+// Window, flip and third, as bytes.
+HostImage HostWindow(const HostImage& image, const Recipe& recipe,
+                     Sampling sampling, int height, int width);
+
+// The floats of the batch, count x 3 x height x width.
+std::vector<float> HostRecipe(const std::vector<HostImage>& images,
+                              const std::vector<Recipe>& recipes,
+                              const RecipeBatch& batch);
 
 }  // namespace feedrate::fused
 

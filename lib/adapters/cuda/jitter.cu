@@ -1,4 +1,5 @@
-// Brightness, contrast, saturation and hue in one launch, a cluster an image.
+// Brightness, contrast, saturation and hue in one launch, with one cluster per
+// image.
 #include "lib/adapters/cuda/cluster.cuh"
 #include "lib/adapters/cuda/device_io.cuh"
 #include "lib/adapters/cuda/fused.h"
@@ -8,12 +9,12 @@ namespace {
 
 constexpr int kByteThreads = 512;
 constexpr int kPlaneThreads = 512;
-// Two such blocks share a multiprocessor: while one waits for its mean, the
+// Two such blocks fit on a multiprocessor: while one waits for its mean, the
 // other moves data.
 constexpr int kStageBytes = 100 * 1024;
 constexpr int kStagedQuads = kStageBytes / (3 * sizeof(float4));
 
-// The part of `count` that this block of the cluster has.
+// The part of `count` that this block of the cluster processes.
 struct Share {
   int first;
   int count;
@@ -48,8 +49,8 @@ __device__ __forceinline__ float LumaBefore(const Jitter& jitter,
   return sum;
 }
 
-// The first kStagedQuads of a block's share lie in shared memory from the first
-// pass to the second; what is beyond is read twice.
+// The first kStagedQuads of a block's share stay in shared memory between the
+// two passes; the rest is read twice.
 class PlaneShare {
  public:
   __device__ PlaneShare(const float* image, int quads, Share share,
@@ -57,7 +58,7 @@ class PlaneShare {
       : planes_(reinterpret_cast<const float4*>(image) + share.first),
         quads_(quads),
         stage_(stage) {
-    // Each thread reads what it copied itself, so it waits for nobody.
+    // Each thread reads what it copied itself, so no barrier is needed.
     for (int i = threadIdx.x; i < min(share.count, kStagedQuads);
          i += kPlaneThreads) {
 #pragma unroll
@@ -121,7 +122,7 @@ __global__ __launch_bounds__(kPlaneThreads, 2) void JitterPlanesKernel(
   }
 }
 
-// Pixels x to x + 3 of a row; those beyond the width are zeros.
+// Pixels x to x + 3 of a row; zeros beyond the width.
 __device__ __forceinline__ void LoadPixels(const uint8_t* row, int x, int width,
                                            uint32_t p[4]) {
   if (x + 4 <= width) {
@@ -136,7 +137,7 @@ __device__ __forceinline__ void LoadPixels(const uint8_t* row, int x, int width,
   }
 }
 
-// Bytes are few enough to be read twice: the second time they are in L2.
+// Bytes are small enough to be read twice: the second time they are in L2.
 __global__ __launch_bounds__(kByteThreads) void JitterBytesKernel(
     const ByteImage* in, const Jitter* jitters, const ByteImage* out) {
   __shared__ float scratch[33];

@@ -1,5 +1,4 @@
-// What the host does in a timed call of 256 images before the device hears of
-// it:
+// Host work of a timed call of 256 images before the device gets it:
 //
 //   bazel run -c opt //lib/adapters/cuda:pack_call_benchmark
 #include <benchmark/benchmark.h>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/adapters/cuda/pack_call.h"
+#include "lib/adapters/cuda/fused_op.h"
 
 namespace feedrate {
 namespace {

@@ -1,6 +1,5 @@
-// Crop, flip, normalise: bytes in, planes out, nothing in between. The copy
-// limit is what matters, so a thread has several reads in flight before it
-// writes.
+// Crop, flip and normalization: bytes in, planes out. The copy rate is the
+// limit, so a thread has several reads in flight before it writes.
 #include "lib/adapters/cuda/recipe.cuh"
 
 namespace feedrate::fused {

@@ -1,4 +1,4 @@
-// What the kernels of a recipe share. For kernels alone.
+// What the recipe kernels share. Only for kernels.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
 
@@ -7,7 +7,7 @@
 
 namespace feedrate::fused {
 
-// Passed by value. Normalising is value * gain + bias for values 0..1.
+// Passed by value. Normalization is value * gain + bias for values 0..1.
 struct RecipeArgs {
   const ByteImage* images;
   const Recipe* recipes;
@@ -63,8 +63,8 @@ __device__ __forceinline__ uint32_t CropPixel(const ByteImage& image,
   return LoadPixel(image.data + row * image.stride + column * 3);
 }
 
-// Pixels x to x + 3 of row y of a crop; `whole` says that all are inside the
-// window and the window inside the image.
+// Pixels x to x + 3 of row y of a crop. `whole`: all are inside the window, and
+// the window is inside the image.
 __device__ __forceinline__ void CropQuad(const ByteImage& image,
                                          const Recipe& recipe, int width, int y,
                                          int x, bool whole, uint32_t p[4]) {

@@ -1,20 +1,21 @@
-// Bytes to a training batch in one launch.
+// Turns images of bytes into a training batch with one launch.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_H_
 
 #include <cuda_runtime_api.h>
 
-#include "lib/adapters/cuda/recipe_batch.h"
+#include "lib/adapters/cuda/batch.h"
 
 namespace feedrate::fused {
 
-// Enqueues the work on `stream`. cudaErrorNotSupported: resampling, colours and
+// Enqueues the work on `stream`. cudaErrorNotSupported: resampling, colors and
 // thirds need thread block clusters (compute capability 9.0).
-// cudaErrorInvalidValue: an output too large for the shared memory of eight
+// cudaErrorInvalidValue: the output is too large for the shared memory of eight
 // multiprocessors, about 600 x 600 with thirds and mixes.
 cudaError_t RunRecipe(const RecipeBatch& batch, cudaStream_t stream);
 
-// The two ways that RunRecipe chooses from: kCrop alone, and all the rest.
+// The two implementations that RunRecipe chooses from: kCrop only, and
+// everything else.
 cudaError_t RunPlainRecipe(const RecipeBatch& batch, cudaStream_t stream);
 cudaError_t RunStagedRecipe(const RecipeBatch& batch, cudaStream_t stream);
 

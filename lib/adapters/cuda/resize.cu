@@ -1,9 +1,9 @@
-// Stretching planes without antialias. A thread owns four columns of the output
-// and walks down a strip of rows: a row of the input is read and stretched
-// across once, however many rows of the output lie between it and the next.
+// Resizes planes without antialiasing. A thread owns four output columns and
+// walks down a strip of rows: an input row is read and resized horizontally
+// once, however many output rows lie between it and the next.
 #include "lib/adapters/cuda/device_io.cuh"
 #include "lib/adapters/cuda/fused.h"
-#include "lib/adapters/cuda/taps.h"
+#include "lib/adapters/cuda/warp_math.h"
 
 namespace feedrate::fused {
 namespace {
@@ -22,7 +22,8 @@ struct ResizeArgs {
   float step_x;
 };
 
-// The two pixels that pixel `i` lies between, and how far on its way.
+// The two pixels around the position of pixel `i`, and its fraction between
+// them.
 struct Pair {
   int at;
   int next;

@@ -1,24 +1,23 @@
-// The whole recipe. Contrast needs the mean of the image that the window makes,
-// so the blocks of a cluster make it together: each has a strip of rows in
-// shared memory, as one word a pixel, and they tell each other their sums.
+// The whole recipe. Contrast needs the mean of the image in the window, so the
+// blocks of a cluster work together: each holds a strip of rows in shared
+// memory, one word per pixel, and they exchange their sums.
 #include "lib/adapters/cuda/blur_math.h"
 #include "lib/adapters/cuda/cluster.cuh"
 #include "lib/adapters/cuda/recipe.cuh"
-#include "lib/adapters/cuda/taps.h"
 #include "lib/adapters/cuda/warp_math.h"
 
 namespace feedrate::fused {
 namespace {
 
 constexpr int kThreads = 256;
-// Solarize of ThreeAugment.
+// Solarize threshold of ThreeAugment.
 constexpr float kSolarizeFrom = 128;
 
 // The rows of one block, with those that a blur needs above and below.
 struct Strip {
-  int first;  // Of the output.
-  int last;   // One behind.
-  int top;    // Row that lies at the start of the shared memory.
+  int first;  // Row of the output.
+  int last;   // Exclusive.
+  int top;    // Row at the start of the shared memory.
   int bottom;
 };
 
@@ -72,7 +71,7 @@ __device__ __forceinline__ uint32_t AntialiasPixel(const ByteImage& image,
   return PackBytes(r * scale, g * scale, b * scale);
 }
 
-// Rows strip.top to strip.bottom - 1 of what the window makes.
+// Fills rows strip.top to strip.bottom - 1 from the window.
 __device__ __forceinline__ void FillStage(const RecipeArgs& args,
                                           const ByteImage& image,
                                           const Recipe& recipe,
@@ -114,8 +113,8 @@ __device__ __forceinline__ void FillStage(const RecipeArgs& args,
   }
 }
 
-// Between the passes of a blur a pixel is three times ten bits, quarters of a
-// byte's step: as small as bytes, and rounded once in all but name.
+// Between the passes of a blur a pixel is three values of ten bits, in quarters
+// of a level: as small as bytes, and practically rounded only once.
 __device__ __forceinline__ uint32_t PackTens(const float v[3]) {
   uint32_t word = 0;
 #pragma unroll
@@ -186,8 +185,8 @@ __device__ __forceinline__ uint32_t ThirdOf(Third third, uint32_t pixel) {
   return word;
 }
 
-// Fills the stage with window, flip and third of one image, and returns what
-// its contrast is about.
+// Fills the stage with window, flip and third of one image, and returns the
+// center of its contrast.
 __device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
                          const Recipe& recipe, const Strip& strip,
                          uint32_t* stage, uint32_t* tens, float* scratch) {
@@ -213,7 +212,7 @@ __device__ float Prepare(const RecipeArgs& args, const ByteImage& image,
          (static_cast<float>(args.height) * static_cast<float>(args.width));
 }
 
-// Four pixels of the stage, jittered, normalised and erased.
+// Four pixels of the stage, jittered, normalized and erased.
 __device__ __forceinline__ void FinishQuad(const RecipeArgs& args,
                                            const Recipe& recipe, float mean,
                                            const uint32_t* at, int y, int x,
@@ -241,7 +240,7 @@ __device__ __forceinline__ Strip StripOf(const RecipeArgs& args, int rows,
   return strip;
 }
 
-// `rows` for each block, `stage_words` of shared memory for each image in it.
+// `rows` per block, `stage_words` of shared memory per image in it.
 template <typename T, bool kMix>
 __global__ __launch_bounds__(kThreads) void StagedKernel(RecipeArgs args,
                                                          int rows, int halo,
@@ -292,7 +291,7 @@ template <typename T, bool kMix>
 cudaError_t Launch(const RecipeBatch& batch, cudaStream_t stream) {
   const int rows = (batch.height + kClusterBlocks - 1) / kClusterBlocks;
   const int halo = batch.thirds ? kMaxBlurRadius : 0;
-  // A multiple of four, so that each stage starts at 16 bytes.
+  // A multiple of four, so that each stage starts at a multiple of 16 bytes.
   const int stage_words = ((rows + 2 * halo) * batch.width + 3) / 4 * 4;
   const int stages = (kMix ? 2 : 1) + (batch.thirds ? 1 : 0);
   return LaunchInClusters(StagedKernel<T, kMix>, batch.count, kThreads,

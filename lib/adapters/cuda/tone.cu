@@ -1,4 +1,4 @@
-// Bytes to bytes: tones, and histograms made flat.
+// Bytes to bytes: tones and histogram equalization.
 #include "lib/adapters/cuda/device_io.cuh"
 #include "lib/adapters/cuda/fused.h"
 
@@ -6,7 +6,7 @@ namespace feedrate::fused {
 namespace {
 
 constexpr int kToneThreads = 256;
-constexpr int kToneBlocks = 16;  // For each image.
+constexpr int kToneBlocks = 16;  // Per image.
 
 __device__ __forceinline__ uint32_t ToneWord(uint32_t word, Tone tone,
                                              float amount) {
@@ -55,10 +55,11 @@ __global__ __launch_bounds__(kToneThreads) void ToneKernel(
 }
 
 constexpr int kFlatThreads = 1024;
-// Warps take turns in histograms, so that fewer wait for the same counter.
+// Warps use several copies of the histogram, so that fewer wait for the same
+// counter.
 constexpr int kCopies = 8;
 
-// function(pixel pointer offset, four pixels, how many count) for all pixels.
+// Calls function(offset, four pixels, count of valid pixels) for all pixels.
 template <typename Function>
 __device__ __forceinline__ void ForQuads(const ByteImage& image,
                                          Function function) {
@@ -81,13 +82,13 @@ __device__ __forceinline__ void ForQuads(const ByteImage& image,
   }
 }
 
-// The table of one channel by one warp, eight values a lane.
+// Makes the table of one channel with one warp, eight values per lane.
 __device__ __forceinline__ void FlatTable(const uint32_t* counts,
                                           uint32_t pixels, uint8_t* table) {
   const int lane = threadIdx.x & 31;
   uint32_t own[8];
   uint32_t sum = 0;
-  uint32_t greatest = 0;  // Value + 1, with its count: which is highest.
+  uint32_t greatest = 0;  // Greatest value + 1, and its count.
   uint32_t of_greatest = 0;
 #pragma unroll
   for (int k = 0; k < 8; ++k) {

@@ -1,5 +1,5 @@
-// One kernel for all that maps lines to lines: each pixel is read where the
-// inverse map says, between four pixels of the input.
+// One kernel for all projective maps: each output pixel is read where the
+// inverse map says, interpolated between four input pixels.
 #include "lib/adapters/cuda/device_io.cuh"
 #include "lib/adapters/cuda/fused.h"
 
@@ -17,7 +17,7 @@ __device__ __forceinline__ Place PlaceOf(const Projection& projection, int x,
   return place;
 }
 
-// A warp covers 32 x 4 pixels, a thread four side by side; a block 64 x 16.
+// A warp covers 32 x 4 pixels, a thread four adjacent ones, a block 64 x 16.
 constexpr int kByteTileWidth = 64;
 constexpr int kByteTileHeight = 16;
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ uint32_t WarpedPixel(const ByteImage& image,
   const Corner corner =
       CornerOf(PlaceOf(projection, x, y, image.height, image.width, edge));
   const uint32_t a = ByteTap(image, corner.y, corner.x, edge);
-  // What only moves pixels reads them once.
+  // Maps that only move pixels read each of them once.
   if (corner.right == 0 && corner.below == 0) return a;
   const uint32_t b = ByteTap(image, corner.y, corner.x + 1, edge);
   const uint32_t c = ByteTap(image, corner.y + 1, corner.x, edge);
@@ -50,7 +50,8 @@ __device__ __forceinline__ uint32_t WarpedPixel(const ByteImage& image,
   return PackBytes(v[0], v[1], v[2]);
 }
 
-// Four pixels side by side as they are. False where some of them lie outside.
+// Loads four adjacent pixels unchanged. Returns false if some of them lie
+// outside.
 __device__ __forceinline__ bool MovedPixels(const ByteImage& from,
                                             const Move& move, int x, int y,
                                             uint32_t p[4]) {
@@ -77,7 +78,7 @@ __global__ __launch_bounds__(kThreads) void WarpBytesKernel(
   const bool moves = OnlyMoves(projection, &move);
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x & 31;
-  // What reads whole rows is the faster the longer they are.
+  // Reading whole rows is faster the longer they are.
   const int tile_x =
       moves ? (threadIdx.x & 15) * 4 : (warp & 1) * 32 + (lane & 7) * 4;
   const int tile_y = moves ? threadIdx.x >> 4 : (warp >> 1) * 4 + (lane >> 3);
@@ -97,11 +98,6 @@ __global__ __launch_bounds__(kThreads) void WarpBytesKernel(
 }
 
 constexpr int kTile = 32;
-// What a tile reads lies within so many pixels for turns of any angle at scale
-// 1; rows of a multiple of eight, so that eight pixels in a row, 16 bytes each,
-// lie in different banks.
-constexpr int kBoxPixels = 48 * 50;
-
 struct PlaneArgs {
   const float* in;
   float* out;
@@ -153,14 +149,12 @@ __device__ __forceinline__ void GatherPixel(const PlaneArgs& args,
   }
 }
 
-// A block makes a tile of 32 x 32. Its warps are kWarpWidth pixels wide.
-template <int kWarpWidth>
+// A block makes a tile of 32 x 32. Its warps are 16 pixels wide.
 __device__ __forceinline__ int TileX(int lane, int warp) {
-  return warp % (kTile / kWarpWidth) * kWarpWidth + lane % kWarpWidth;
+  return warp % 2 * 16 + lane % 16;
 }
-template <int kWarpWidth>
 __device__ __forceinline__ int TileY(int lane, int warp) {
-  return warp / (kTile / kWarpWidth) * (32 / kWarpWidth) + lane / kWarpWidth;
+  return warp / 2 * 2 + lane / 16;
 }
 
 __device__ __forceinline__ void StoreTilePixel(const PlaneArgs& args,
@@ -172,38 +166,10 @@ __device__ __forceinline__ void StoreTilePixel(const PlaneArgs& args,
   for (int c = 0; c < 3; ++c) __stcs(at + c * plane, v[c]);
 }
 
-template <int kWarpWidth>
-__device__ __forceinline__ void GatherTile(const PlaneArgs& args,
-                                           const Projection& projection) {
-  const int64_t image =
-      static_cast<int64_t>(blockIdx.z) * 3 * args.height * args.width;
-  const int x = blockIdx.x * kTile +
-                TileX<kWarpWidth>(threadIdx.x & 31, threadIdx.x / 32);
-  const int first = blockIdx.y * kTile +
-                    TileY<kWarpWidth>(threadIdx.x & 31, threadIdx.x / 32);
-  // Eight warps cover 32 x 8 pixels at a time, whatever their shape.
-#pragma unroll 2
-  for (int y = first; y < first + kTile; y += 8) {
-    if (x >= args.width || y >= args.height) continue;
-    float v[3];
-    GatherPixel(
-        args, args.in + image,
-        CornerOf(PlaceOf(projection, x, y, args.height, args.width, args.edge)),
-        v);
-    StoreTilePixel(args, image, x, y, v);
-  }
-}
-
-template <int kWarpWidth>
-__global__ __launch_bounds__(kThreads) void GatherKernel(PlaneArgs args) {
-  GatherTile<kWarpWidth>(args, args.projections[blockIdx.z]);
-}
-
-// A quad of the texture units: the four pixels around a place in one fetch,
-// each as it is in memory, so that results are those of the other paths.
+// The four pixels around a position in one texture fetch, unchanged.
 __device__ __forceinline__ float4 QuadAt(cudaTextureObject_t texture, int x,
                                          int y) {
-  // Between the centres of the four, half a pixel from where others start.
+  // The point between the four centers, half a pixel from the usual origin.
   return tex2Dgather<float4>(texture, static_cast<float>(x) + 1.0f,
                              static_cast<float>(y) + 1.0f, 0);
 }
@@ -219,10 +185,9 @@ __global__ __launch_bounds__(kThreads) void TextureKernel(
       textures.objects[blockIdx.z / textures.images_each];
   const int top =
       static_cast<int>(blockIdx.z % textures.images_each) * 3 * args.height;
-  const int x =
-      blockIdx.x * kTile + TileX<16>(threadIdx.x & 31, threadIdx.x / 32);
+  const int x = blockIdx.x * kTile + TileX(threadIdx.x & 31, threadIdx.x / 32);
   const int first =
-      blockIdx.y * kTile + TileY<16>(threadIdx.x & 31, threadIdx.x / 32);
+      blockIdx.y * kTile + TileY(threadIdx.x & 31, threadIdx.x / 32);
 #pragma unroll
   for (int i = 0; i < kTile; i += 8) {
     const int y = first + i;
@@ -255,108 +220,6 @@ __global__ __launch_bounds__(kThreads) void TextureKernel(
   }
 }
 
-// Pixels that a tile reads: columns left to left + pitch - 1, rows from top.
-struct Box {
-  int left;
-  int top;
-  int pitch;
-  int rows;
-};
-
-__device__ __forceinline__ Box BoxOf(const PlaneArgs& args,
-                                     const Projection& projection) {
-  const int x = blockIdx.x * kTile;
-  const int y = blockIdx.y * kTile;
-  const int right = min(x + kTile, args.width) - 1;
-  const int bottom = min(y + kTile, args.height) - 1;
-  float low_x = 1e9f;
-  float low_y = 1e9f;
-  float high_x = -1e9f;
-  float high_y = -1e9f;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const Place place =
-        PlaceOf(projection, i & 1 ? right : x, i & 2 ? bottom : y, args.height,
-                args.width, args.edge);
-    low_x = fminf(low_x, place.x);
-    high_x = fmaxf(high_x, place.x);
-    low_y = fminf(low_y, place.y);
-    high_y = fmaxf(high_y, place.y);
-  }
-  // Rounding may move a pixel of the middle beyond the corners.
-  constexpr float kMargin = 0.01f;
-  Box box;
-  box.left = static_cast<int>(floorf(low_x - kMargin));
-  box.top = static_cast<int>(floorf(low_y - kMargin));
-  const int width = static_cast<int>(floorf(high_x + kMargin)) + 2 - box.left;
-  box.pitch = (width + 7) / 8 * 8;
-  box.rows = static_cast<int>(floorf(high_y + kMargin)) + 2 - box.top;
-  return box;
-}
-
-// The corners of a tile bound what it reads unless the horizon runs through it.
-__device__ __forceinline__ bool HasHorizon(const Projection& projection) {
-  const float x = blockIdx.x * kTile;
-  const float y = blockIdx.y * kTile;
-  const auto w = [&](float dx, float dy) {
-    return projection.h[6] * (x + dx) + projection.h[7] * (y + dy) + 1.0f;
-  };
-  return w(0, 0) <= 0 || w(kTile, 0) <= 0 || w(0, kTile) <= 0 ||
-         w(kTile, kTile) <= 0;
-}
-
-__global__ __launch_bounds__(kThreads) void TileKernel(PlaneArgs args) {
-  __shared__ float4 pixels[kBoxPixels];
-  const Projection projection = args.projections[blockIdx.z];
-  const Box box = BoxOf(args, projection);
-  if (box.pitch * box.rows > kBoxPixels || HasHorizon(projection)) {
-    GatherTile<8>(args, projection);
-    return;
-  }
-  const int plane = args.height * args.width;
-  const int64_t image = static_cast<int64_t>(blockIdx.z) * 3 * plane;
-  const float* in = args.in + image;
-  for (int i = threadIdx.x; i < box.pitch * box.rows; i += kThreads) {
-    const int row = i / box.pitch;
-    const int y = InsideOf(box.top + row, args.height, args.edge);
-    const int x =
-        InsideOf(box.left + i - row * box.pitch, args.width, args.edge);
-    float4 pixel = make_float4(0, 0, 0, 0);
-    if (y >= 0 && x >= 0) {
-      const float* at = in + y * args.width + x;
-      pixel.x = __ldg(at);
-      pixel.y = __ldg(at + plane);
-      pixel.z = __ldg(at + 2 * plane);
-    }
-    pixels[i] = pixel;
-  }
-  __syncthreads();
-  const int x =
-      blockIdx.x * kTile + TileX<8>(threadIdx.x & 31, threadIdx.x / 32);
-  const int first =
-      blockIdx.y * kTile + TileY<8>(threadIdx.x & 31, threadIdx.x / 32);
-#pragma unroll
-  for (int i = 0; i < kTile; i += 8) {
-    const int y = first + i;
-    if (x >= args.width || y >= args.height) continue;
-    const Corner corner =
-        CornerOf(PlaceOf(projection, x, y, args.height, args.width, args.edge));
-    const float4* at =
-        pixels + (corner.y - box.top) * box.pitch + corner.x - box.left;
-    const float4 a = at[0];
-    const float4 b = at[1];
-    const float4 c = at[box.pitch];
-    const float4 d = at[box.pitch + 1];
-    const float v[3] = {Between(Between(a.x, b.x, corner.right),
-                                Between(c.x, d.x, corner.right), corner.below),
-                        Between(Between(a.y, b.y, corner.right),
-                                Between(c.y, d.y, corner.right), corner.below),
-                        Between(Between(a.z, b.z, corner.right),
-                                Between(c.z, d.z, corner.right), corner.below)};
-    StoreTilePixel(args, image, x, y, v);
-  }
-}
-
 }  // namespace
 
 cudaError_t WarpBytes(const ByteImage* in, const Projection* projections,
@@ -376,7 +239,7 @@ cudaError_t MakeWarpTextures(const Planes& in, WarpTextures* textures) {
   if (error != cudaSuccess) return error;
   const int rows = 3 * in.height;
   const int64_t image = int64_t{4} * rows * in.width;
-  // As many images as fit, each texture at an address that may start one.
+  // As many images as fit, with each texture at an aligned address.
   int each = rows > 0 ? device.maxTexture2DLinear[1] / rows : 0;
   while (each > 0 && each * image % device.textureAlignment != 0) --each;
   const bool fits = each > 0 && in.width <= device.maxTexture2DLinear[0] &&
@@ -415,35 +278,20 @@ void FreeWarpTextures(WarpTextures* textures) {
 }
 
 cudaError_t WarpPlanes(const Planes& in, const Projection* projections,
-                       Edge edge, WarpPath path, float* out,
-                       cudaStream_t stream, const WarpTextures* textures) {
+                       const WarpTextures& textures, Edge edge, WarpPath path,
+                       float* out, cudaStream_t stream) {
   if (in.count == 0) return cudaSuccess;
   if (edge == Edge::kReflect) return cudaErrorInvalidValue;
-  const bool fetches = path == WarpPath::kQuads || path == WarpPath::kFiltered;
-  if (fetches && (textures == nullptr || textures->count == 0)) {
-    return cudaErrorInvalidValue;
-  }
+  if (textures.count == 0) return cudaErrorInvalidValue;
   const PlaneArgs args = {in.data, out, projections, in.height, in.width, edge};
   const dim3 grid((in.width + kTile - 1) / kTile,
                   (in.height + kTile - 1) / kTile, in.count);
   switch (path) {
-    case WarpPath::kTile:
-      TileKernel<<<grid, kThreads, 0, stream>>>(args);
-      break;
-    case WarpPath::kGather8:
-      GatherKernel<8><<<grid, kThreads, 0, stream>>>(args);
-      break;
-    case WarpPath::kGather16:
-      GatherKernel<16><<<grid, kThreads, 0, stream>>>(args);
-      break;
     case WarpPath::kQuads:
-      TextureKernel<false><<<grid, kThreads, 0, stream>>>(args, *textures);
+      TextureKernel<false><<<grid, kThreads, 0, stream>>>(args, textures);
       break;
     case WarpPath::kFiltered:
-      TextureKernel<true><<<grid, kThreads, 0, stream>>>(args, *textures);
-      break;
-    case WarpPath::kGather32:
-      GatherKernel<32><<<grid, kThreads, 0, stream>>>(args);
+      TextureKernel<true><<<grid, kThreads, 0, stream>>>(args, textures);
       break;
   }
   return cudaGetLastError();

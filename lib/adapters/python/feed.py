@@ -3,7 +3,7 @@
 
     feed.py loader=dali files=LIST memory=FILE slots=4 batch_size=32 ...
 
-What worker_train starts in scope e2e (lib/model/worker/fed_batches.h has the
+What worker_train starts in scope e2e (lib/model/worker/loader_batches.h has the
 protocol): batches go into the slots of a shared memory, epoch after epoch, in
 an order that is drawn anew, last batches that are not full left out. Descriptor
 3 says which slot is full and hears which may be filled again.

@@ -2,7 +2,7 @@
 
 Peers of `train`. Each operation is the one that lib/model/torch/parts.cc calls,
 so that eager rows differ in who calls; the gradients are autograd's own, where
-ours has two by hand (lib/model/torch/heads.h).
+ours has two by hand (lib/model/torch/parts.h).
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """As lib/model/model_spec.cc has it."""
+    """As lib/model/flops.cc has it."""
 
     layers: int
     width: int

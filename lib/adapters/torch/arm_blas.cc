@@ -18,7 +18,7 @@ void AvoidHiddenSve(char** argv) {
   // 1 is "Generic ASIMD".
   setenv(kVariable, "1", /*overwrite=*/1);
   execv("/proc/self/exe", argv);
-  // Where that fails, most transforms still work: few need BLAS.
+  // If that fails, most transforms still work: few need BLAS.
 }
 #else
 void AvoidHiddenSve(char**) {}

@@ -1,4 +1,4 @@
-// ATen, torch's library of tensors, called from C++.
+// ATen, torch's tensor library, called from C++.
 #ifndef FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_
 #define FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_
 
@@ -13,16 +13,16 @@
 
 namespace feedrate {
 
-// Needs a corpus of uint8 CHW images. Each output is a tensor of its own, as in
-// every program that uses torch.
+// Needs a corpus of uint8 CHW images. Each output is a new tensor, as in every
+// program that uses torch.
 class TorchAdapter : public Adapter {
  public:
   using MakeProbe =
       std::function<absl::StatusOr<std::unique_ptr<DeviceProbe>>()>;
 
   TorchAdapter();
-  // Jobs for cuda run on `device`, as torch calls it, timed by what
-  // `make_probe` gives: the CPU, in tests.
+  // Jobs for cuda run on `device` (torch's name for it), timed by the result of
+  // `make_probe`. Tests use the CPU.
   TorchAdapter(MakeProbe make_probe, std::string device)
       : make_probe_(std::move(make_probe)), device_(std::move(device)) {}
 

@@ -1,5 +1,5 @@
-// Every entry of configs/transforms/ for the library torch: on a GPU, image by
-// image and in batches, it makes what it makes on the CPU.
+// Every entry of configs/transforms/ for the library torch gives the same
+// results on a GPU, image by image and in batches, as on the CPU.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 
-// What draws from torch's own generator, which is another on each device.
+// True if it uses torch's own generator, which differs between devices.
 bool DrawsFromTorch(const TransformSpec& spec) {
   return absl::StrContains(spec.native_op, "at::rand") ||
          (absl::StrContains(spec.native_op, "at::permute") &&
@@ -57,7 +57,7 @@ class TorchGpuTest : public ::testing::Test {
     return outputs;
   }
 
-  // As an error rather than an exception, so that the other entries are tried.
+  // Returns an error instead of throwing, so that the other entries are tried.
   absl::StatusOr<std::vector<std::string>> TryOutputs(const TransformSpec& spec,
                                                       const std::string& device,
                                                       int64_t batch) {
@@ -77,7 +77,7 @@ class TorchGpuTest : public ::testing::Test {
     for (size_t i = 0; i < expected->size(); ++i) {
       ASSERT_EQ((*actual)[i].size(), (*expected)[i].size());
       if (DrawsFromTorch(spec)) continue;
-      // Sums in another order, and where warps leave the image.
+      // Sums in another order, and the edges of warped images.
       EXPECT_LE(FarApart((*actual)[i], (*expected)[i]),
                 (*expected)[i].size() / 100)
           << "image " << i;

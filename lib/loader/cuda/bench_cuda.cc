@@ -1,5 +1,5 @@
-// The loader of cuda for dev/gpu_duel_dali.py and for sanitizers: one epoch for
-// each line read, in this process alone.
+// The loader of cuda for dev/gpu_duel_dali.py and for sanitizers: runs one
+// epoch per input line, in a single process.
 //
 //   bazel-bin/lib/loader/cuda/bench_cuda --folder=images --work=crop
 #include <cstdint>
@@ -20,7 +20,6 @@
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
 #include "lib/loader/cuda/gpu_loader.h"
-#include "lib/loader/file_source.h"
 #include "lib/loader/source.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"

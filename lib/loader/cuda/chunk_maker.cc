@@ -1,11 +1,13 @@
 #include "lib/loader/cuda/chunk_maker.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -17,12 +19,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
-#include "lib/loader/cuda/decode_cost.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/cuda/jpeg_head.h"
+#include "lib/loader/cuda/gpu_work.h"
 
 namespace feedrate {
 namespace {
@@ -30,11 +33,11 @@ namespace {
 using fused::ByteImage;
 using fused::Recipe;
 
-// Kernels read whole words around an image; nvJPEG likes more.
+// Kernels read whole words around an image; nvJPEG prefers more.
 constexpr int64_t kAlign = 256;
-// More than that is not taken before it is needed.
+// Not more than this is allocated before it is needed.
 constexpr int64_t kMostAhead = int64_t{32} << 20;
-// So many bad files in a row are no accident, but a data set of another kind.
+// This many bad files in a row mean that the data set is of another kind.
 constexpr int64_t kMostTries = 100;
 
 int64_t Aligned(int64_t bytes) {
@@ -70,7 +73,7 @@ absl::Status ReadWhole(const SourceFile& file, std::string* bytes) {
   return absl::DataLossError("is shorter than it was");
 }
 
-// The part of the window that the image has.
+// The part of the window that lies within the image.
 fused::Window Within(const fused::Window& window, FusedSize size) {
   fused::Window part;
   part.top = std::max(window.top, 0);
@@ -80,7 +83,7 @@ fused::Window Within(const fused::Window& window, FusedSize size) {
   return part;
 }
 
-// What a launch is told about its samples, one after the other in memory.
+// Description of the samples for a launch, contiguous in memory.
 struct Head {
   Head(uint8_t* at, int samples)
       : images(reinterpret_cast<ByteImage*>(at)),
@@ -141,13 +144,13 @@ absl::Status ChunkMaker::Open(int64_t item, uint64_t seed, Sample* sample) {
   return sample->on_device ? absl::OkStatus() : DecodeOnHost(sample);
 }
 
-// All that windows as large as the image would need at once: memory that grows
-// stops every stream, and chunks of small windows are followed by larger ones
-// for as long as an epoch lasts.
+// Reserves at once what windows as large as the image would need: growing
+// memory stops every stream, and throughout an epoch chunks of small windows
+// are followed by larger ones.
 absl::Status ChunkMaker::ReserveHost(int64_t bytes, FusedSize image) {
   if (bytes <= host_.bytes()) return absl::OkStatus();
   const int64_t whole = Aligned(int64_t{3} * image.height * image.width);
-  // Beside an engine few are the CPU's.
+  // Next to an engine, the CPU decodes few.
   const int64_t windows = by_cpu() ? chunk() : 1;
   return host_.ReserveKeeping(
       std::max(bytes + bytes / 2,
@@ -155,7 +158,7 @@ absl::Status ChunkMaker::ReserveHost(int64_t bytes, FusedSize image) {
       host_bytes_);
 }
 
-// Behind what is there already to be copied.
+// Appends to what is already there to be copied.
 absl::Status ChunkMaker::DecodeOnHost(Sample* sample) {
   fused::Window& window = sample->recipe.window;
   const fused::Window part = Within(window, sample->size);
@@ -181,12 +184,12 @@ absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
     const absl::Status opened = Open(at, chunk.seed, &samples_[i]);
     if (opened.ok()) return opened;
     const SourceFile& file = context_.files[at];
-    // No memory is no fault of the file.
+    // Lack of memory is not a fault of the file.
     if (!context_.skip_faults || absl::IsResourceExhausted(opened)) {
       return absl::Status(opened.code(),
                           absl::StrCat(file.path, ": ", opened.message()));
     }
-    // Those behind it are told at their own places.
+    // Faults of the following items are reported at their own positions.
     if (k > 0) continue;
     faults_.push_back(
         {chunk.positions[i], at, file.path, std::string(opened.message())});
@@ -196,8 +199,8 @@ absl::Status ChunkMaker::OpenUsable(const Chunk& chunk, int i) {
                    " files behind it cannot be used"));
 }
 
-// What the engine decodes, to memory of its own; what it refuses is the CPU's,
-// which also knows what is wrong with a file.
+// Decodes what the engine can, to memory of its own. The CPU gets what the
+// engine refuses, and also finds out what is wrong with a file.
 absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
   engine_samples_.clear();
   int64_t bytes = 0;
@@ -224,7 +227,7 @@ absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
                    decoder_->Decode(files_, images_, stream_));
   times_.decode_s += static_cast<double>(MonotonicNs() - start) * 1e-9;
   if (refused.empty()) return absl::OkStatus();
-  // It may have begun with one before it refused it.
+  // It may have started on a file before refusing it.
   RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream_), "the engine"));
   for (int& i : refused) i = engine_samples_[i];
   return UseCpu(chunk, refused);
@@ -235,7 +238,7 @@ absl::Status ChunkMaker::UseCpu(const Chunk& chunk,
                                 const std::vector<int>& samples) {
   by_engine_ = false;
   for (const int i : samples) {
-    // What was wrong before is found again.
+    // Earlier faults are found again.
     const int64_t position = chunk.positions[i];
     faults_.erase(std::remove_if(faults_.begin(), faults_.end(),
                                  [&](const ItemFault& fault) {
@@ -247,7 +250,7 @@ absl::Status ChunkMaker::UseCpu(const Chunk& chunk,
   return absl::OkStatus();
 }
 
-// Images, recipes and places, as they will be on the device.
+// Describes images, recipes and places as they will be on the device.
 void ChunkMaker::Describe(const Chunk& chunk) {
   const int count = chunk.piece.samples();
   const Head head(host_.data(), count);
@@ -262,7 +265,7 @@ void ChunkMaker::Describe(const Chunk& chunk) {
   }
 }
 
-// What the CPU decoded and the descriptions, in one copy.
+// Copies what the CPU decoded and the descriptions at once.
 absl::Status ChunkMaker::Upload(const Chunk& chunk) {
   const Stopwatch watch(&times_.augment_s);
   RETURN_IF_ERROR(device_.ReserveExactly(host_.bytes() + kAlign));
@@ -302,12 +305,143 @@ absl::Status ChunkMaker::Make(const Chunk& chunk, FaultList* faults) {
   samples_.resize(std::max<size_t>(samples_.size(), chunk.piece.samples()));
   const absl::Status made = TryToMake(chunk);
   if (!made.ok()) {
-    // What was enqueued before it failed still reads our memory.
+    // Work that was enqueued before the failure still reads this memory.
     cudaStreamSynchronize(stream_);
     return made;
   }
   for (ItemFault& fault : faults_) faults->Add(std::move(fault));
   return absl::OkStatus();
+}
+
+namespace {
+
+std::vector<std::string> Libraries() {
+  std::vector<std::string> libraries;
+  const char* given = std::getenv("NVJPEG_LIBRARY");
+  if (given != nullptr) libraries.push_back(given);
+  libraries.insert(libraries.end(),
+                   {"libnvjpeg.so.13", "/usr/local/cuda/lib64/libnvjpeg.so.13",
+                    "libnvjpeg.so.12", "libnvjpeg.so"});
+  return libraries;
+}
+
+template <typename Fn>
+absl::Status Find(void* handle, const char* name, Fn* function) {
+  *function = reinterpret_cast<Fn>(dlsym(handle, name));
+  if (*function != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("nvJPEG has no function ", name, "; CUDA 12 or later has"));
+}
+
+absl::Status Check(NvjpegStatus code, const char* call) {
+  if (code == 0) return absl::OkStatus();
+  // 5: out of memory. 7 and 9: not supported by this device.
+  const std::string text = absl::StrCat("nvJPEG: ", call, ": status ", code);
+  if (code == 5) {
+    return absl::ResourceExhaustedError(absl::StrCat(text, ", out of memory"));
+  }
+  if (code == 7 || code == 9) return absl::UnavailableError(text);
+  return absl::InternalError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NvJpeg>> NvJpeg::Load() {
+  for (const std::string& library : Libraries()) {
+    void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) continue;
+    std::unique_ptr<NvJpeg> found = absl::WrapUnique(new NvJpeg(handle));
+    RETURN_IF_ERROR(Find(handle, "nvjpegCreateEx", &found->create));
+    RETURN_IF_ERROR(Find(handle, "nvjpegDestroy", &found->destroy));
+    RETURN_IF_ERROR(
+        Find(handle, "nvjpegJpegStateCreate", &found->state_create));
+    RETURN_IF_ERROR(
+        Find(handle, "nvjpegJpegStateDestroy", &found->state_destroy));
+    RETURN_IF_ERROR(Find(handle, "nvjpegDecodeBatchedInitialize",
+                         &found->batched_initialize));
+    RETURN_IF_ERROR(
+        Find(handle, "nvjpegDecodeBatched", &found->decode_batched));
+    Find(handle, "nvjpegGetHardwareDecoderInfo", &found->engines).IgnoreError();
+    return found;
+  }
+  return absl::NotFoundError(
+      "nvJPEG is not here; install CUDA's toolkit or the Python package "
+      "nvidia-nvjpeg, and name libnvjpeg.so.13 in $NVJPEG_LIBRARY");
+}
+
+NvJpeg::~NvJpeg() { dlclose(handle_); }
+
+absl::StatusOr<std::unique_ptr<NvJpegDecoder>> NvJpegDecoder::Create(
+    const NvJpeg& library, NvjpegBackend backend) {
+  std::unique_ptr<NvJpegDecoder> decoder =
+      absl::WrapUnique(new NvJpegDecoder(library));
+  RETURN_IF_ERROR(
+      Check(library.create(backend, nullptr, nullptr, 0, &decoder->handle_),
+            "nvjpegCreateEx"));
+  RETURN_IF_ERROR(
+      Check(library.state_create(decoder->handle_, &decoder->state_),
+            "nvjpegJpegStateCreate"));
+  unsigned engines = 0;
+  unsigned cores = 0;
+  if (backend == kNvjpegHardware && library.engines != nullptr &&
+      library.engines(decoder->handle_, &engines, &cores) == 0) {
+    decoder->engines_ = static_cast<int>(engines);
+  }
+  return decoder;
+}
+
+NvJpegDecoder::~NvJpegDecoder() {
+  if (state_ != nullptr) library_.state_destroy(state_);
+  if (handle_ != nullptr) library_.destroy(handle_);
+}
+
+absl::StatusOr<std::vector<int>> NvJpegDecoder::Decode(
+    const std::vector<absl::string_view>& files,
+    const std::vector<fused::ByteImage>& images, cudaStream_t stream) {
+  const int count = static_cast<int>(files.size());
+  data_.resize(count);
+  lengths_.resize(count);
+  destinations_.assign(count, NvjpegImage());
+  for (int i = 0; i < count; ++i) {
+    data_[i] = reinterpret_cast<const unsigned char*>(files[i].data());
+    lengths_[i] = files[i].size();
+    destinations_[i].channel[0] = images[i].data;
+    destinations_[i].pitch[0] = static_cast<size_t>(images[i].stride);
+  }
+  bool is_first = true;
+  return DecodeInParts(count, [&](int first, int size) -> absl::Status {
+    // Parts share the memory of the state.
+    if (!is_first) {
+      RETURN_IF_ERROR(
+          CudaStatus(cudaStreamSynchronize(stream), "cudaStreamSynchronize"));
+    }
+    is_first = false;
+    return DecodeSome(first, size, stream);
+  });
+}
+
+absl::Status NvJpegDecoder::DecodeSome(int first, int count,
+                                       cudaStream_t stream) {
+  if (count != batch_size_) {
+    // A failed preparation leaves the state unusable.
+    batch_size_ = 0;
+    RETURN_IF_ERROR(Check(library_.batched_initialize(handle_, state_, count, 1,
+                                                      kNvjpegInterleavedRgb),
+                          "nvjpegDecodeBatchedInitialize"));
+    batch_size_ = count;
+  }
+  const absl::Status decoded =
+      Check(library_.decode_batched(handle_, state_, data_.data() + first,
+                                    lengths_.data() + first,
+                                    destinations_.data() + first, stream),
+            "nvjpegDecodeBatched");
+  if (decoded.ok()) return decoded;
+  // A file is broken, truncated, or of a kind or size that the engine does not
+  // support. Or, with status 5, the files together need more than its memory,
+  // although the device has memory left. Start with a new state.
+  batch_size_ = 0;
+  if (absl::IsResourceExhausted(decoded)) return decoded;
+  return absl::DataLossError(decoded.message());
 }
 
 }  // namespace feedrate

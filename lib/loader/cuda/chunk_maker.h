@@ -1,9 +1,11 @@
-// A few samples at a time, from files to their place in a batch on the device.
+// Makes a few samples at a time: from files to their place in a batch on the
+// device. Includes the nvJPEG decoder.
 #ifndef FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_
 #define FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,33 +15,129 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/cuda/recipe.h"
-#include "lib/loader/batch_mix.h"
-#include "lib/loader/cuda/batch_queue.h"
-#include "lib/loader/cuda/decode_cost.h"
-#include "lib/loader/cuda/device_block.h"
+#include "lib/loader/batch.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/cuda/nvjpeg.h"
-#include "lib/loader/fault_list.h"
+#include "lib/loader/cuda/gpu_work.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/item_decoder.h"
 #include "lib/worker/source_list.h"
 
+// The part of nvJPEG's binary interface that feedrate calls. Declared here
+// because the library is loaded at run time: it comes with the CUDA toolkit or
+// as a Python package, and a machine may have neither.
+
+extern "C" {
+
+using NvjpegStatus = int;  // 0 is success.
+using NvjpegHandle = struct NvjpegHandleOpaque*;
+using NvjpegState = struct NvjpegStateOpaque*;
+
+enum NvjpegBackend {
+  kNvjpegGpuHybrid = 2,  // Huffman decoding on the GPU's multiprocessors.
+  kNvjpegHardware = 3,   // A dedicated engine.
+};
+enum NvjpegOutput { kNvjpegInterleavedRgb = 5 };
+
+struct NvjpegImage {
+  unsigned char* channel[4];
+  size_t pitch[4];
+};
+
+using NvjpegCreateExFn = NvjpegStatus (*)(int backend, void* device_allocator,
+                                          void* pinned_allocator,
+                                          unsigned flags, NvjpegHandle* handle);
+using NvjpegDestroyFn = NvjpegStatus (*)(NvjpegHandle handle);
+using NvjpegStateCreateFn = NvjpegStatus (*)(NvjpegHandle handle,
+                                             NvjpegState* state);
+using NvjpegStateDestroyFn = NvjpegStatus (*)(NvjpegState state);
+using NvjpegBatchedInitializeFn = NvjpegStatus (*)(NvjpegHandle handle,
+                                                   NvjpegState state,
+                                                   int batch_size,
+                                                   int max_cpu_threads,
+                                                   int output);
+using NvjpegDecodeBatchedFn = NvjpegStatus (*)(
+    NvjpegHandle handle, NvjpegState state, const unsigned char* const* data,
+    const size_t* lengths, NvjpegImage* destinations, cudaStream_t stream);
+using NvjpegEnginesFn = NvjpegStatus (*)(NvjpegHandle handle, unsigned* engines,
+                                         unsigned* cores_each);
+}
+
 namespace feedrate {
+
+// nvJPEG: decodes batches of JPEG files to pixels on the device.
+
+// The library, loaded at run time. Must outlive its decoders. Thread-safe.
+class NvJpeg {
+ public:
+  // Loads the library. NotFound, with what to install, if it cannot be loaded.
+  // A file named by $NVJPEG_LIBRARY is tried first.
+  static absl::StatusOr<std::unique_ptr<NvJpeg>> Load();
+  ~NvJpeg();
+
+  NvjpegCreateExFn create = nullptr;
+  NvjpegDestroyFn destroy = nullptr;
+  NvjpegStateCreateFn state_create = nullptr;
+  NvjpegStateDestroyFn state_destroy = nullptr;
+  NvjpegBatchedInitializeFn batched_initialize = nullptr;
+  NvjpegDecodeBatchedFn decode_batched = nullptr;
+  // Null before CUDA 12.
+  NvjpegEnginesFn engines = nullptr;
+
+ private:
+  explicit NvJpeg(void* handle) : handle_(handle) {}
+  void* const handle_;
+};
+
+// Decodes one batch after another. Not thread-safe: use one per thread.
+class NvJpegDecoder {
+ public:
+  // Unavailable if the device has no such backend. `library` must outlive it.
+  static absl::StatusOr<std::unique_ptr<NvJpegDecoder>> Create(
+      const NvJpeg& library, NvjpegBackend backend);
+  ~NvJpegDecoder();
+
+  // Number of hardware engines; 0: unknown.
+  int engines() const { return engines_; }
+
+  // Enqueues decoding of whole files to RGB images of their sizes. The files
+  // must stay unchanged until the stream is done. Returns the indexes of files
+  // that it does not decode: broken, truncated, or too large for its memory.
+  // REQUIRES: baseline files of one or three components.
+  absl::StatusOr<std::vector<int>> Decode(
+      const std::vector<absl::string_view>& files,
+      const std::vector<fused::ByteImage>& images, cudaStream_t stream);
+
+ private:
+  explicit NvJpegDecoder(const NvJpeg& library) : library_(library) {}
+  absl::Status DecodeSome(int first, int count, cudaStream_t stream);
+
+  const NvJpeg& library_;
+  NvjpegHandle handle_ = nullptr;
+  NvjpegState state_ = nullptr;
+  int engines_ = 0;
+  // Batch size that the decoder state is prepared for.
+  int batch_size_ = 0;
+  std::vector<const unsigned char*> data_;
+  std::vector<size_t> lengths_;
+  std::vector<NvjpegImage> destinations_;
+};
 
 // What all makers of a loader share.
 struct ChunkContext {
   const std::vector<SourceFile>& files;
   const GpuRecipe& recipe;
-  // Is told what the files are.
+  // Receives the properties of each file.
   DecodeCost& cost;
-  // Else a file that cannot be used ends the epoch.
+  // False: a file that cannot be used ends the epoch.
   bool skip_faults = true;
 };
 
-// A piece of a batch that is to be made.
+// A part of a batch to make.
 struct Chunk {
   BatchQueue::Piece piece;
-  // Of the piece's samples: position in the epoch, and item.
+  // For each sample: position in the epoch, and item.
   std::vector<int64_t> positions;
   std::vector<int64_t> items;
   uint64_t seed = 0;
@@ -48,38 +146,38 @@ struct Chunk {
   float* batch = nullptr;
 };
 
-// Seconds by stage.
+// Seconds per stage.
 struct ChunkTimes {
   double read_s = 0;
   double decode_s = 0;
-  // Copy and launch, as the host sees them.
+  // Copy and launch, as seen by the host.
   double augment_s = 0;
 };
 
-// One thread's stream, decoder and memory. Not thread-safe.
+// Stream, decoder and memory of one thread. Not thread-safe.
 class ChunkMaker {
  public:
-  // `decoder` null: the CPU decodes the part of each file that its window
-  // needs, and those pixels are copied. Else whole files go to the device.
-  // `context` outlives it.
+  // With a null `decoder` the CPU decodes the part of each file that its window
+  // needs, and copies those pixels. Otherwise whole files go to the device.
+  // `context` must outlive it.
   static absl::StatusOr<std::unique_ptr<ChunkMaker>> Create(
       const ChunkContext& context, std::unique_ptr<NvJpegDecoder> decoder);
   ~ChunkMaker();
 
-  // Items at a time that suit it, and which of a batch.
+  // Number of items that it should take at a time, and from which end of a
+  // batch.
   int chunk() const { return by_cpu() ? 8 : 64; }
   BatchQueue::End end() const {
     return by_cpu() ? BatchQueue::End::kLow : BatchQueue::End::kHigh;
   }
   bool by_cpu() const { return decoder_ == nullptr; }
 
-  // Makes the samples of a chunk and waits until they are in their batch.
-  // Faults are added to `faults`; the next item that can be used takes the
-  // place.
+  // Makes the samples of a chunk and waits until they are in their batch. Adds
+  // faults to `faults`; the next usable item replaces a bad one.
   absl::Status Make(const Chunk& chunk, FaultList* faults);
 
   const ChunkTimes& times() const { return times_; }
-  // On the device, without what nvJPEG keeps for itself.
+  // Memory on the device, without what nvJPEG allocates itself.
   int64_t device_bytes() const { return device_.bytes() + decoded_.bytes(); }
 
  private:
@@ -87,7 +185,7 @@ class ChunkMaker {
     std::string file;
     FusedSize size;
     fused::Recipe recipe;
-    // Of its pixels: in what is copied, or in what the engine writes.
+    // Offset of its pixels: in the copied block, or in the engine's output.
     int64_t offset = 0;
     bool on_device = false;
   };
@@ -108,19 +206,20 @@ class ChunkMaker {
   std::unique_ptr<NvJpegDecoder> decoder_;
   cudaStream_t stream_ = nullptr;
   ItemDecoder items_;
-  // Whether the engine decodes what it can; else the CPU does.
+  // True if the engine decodes what it can, false if the CPU decodes.
   bool by_engine_ = false;
-  // Of the chunk that is being made.
+  // Faults of the current chunk.
   std::vector<ItemFault> faults_;
   std::vector<Sample> samples_;
-  // Images, recipes and places of the launch, then pixels that the CPU
+  // Images, recipes and places for the launch, then the pixels that the CPU
   // decoded: one copy.
   PinnedBlock host_;
   int64_t host_bytes_ = 0;
   DeviceBlock device_;
-  // Of the engine.
+  // Output of the engine.
   DeviceBlock decoded_;
-  // What it decodes: files, their images, and which samples they are.
+  // What the engine decodes: files, their images, and the samples they belong
+  // to.
   std::vector<absl::string_view> files_;
   std::vector<fused::ByteImage> images_;
   std::vector<int> engine_samples_;

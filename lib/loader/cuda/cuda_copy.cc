@@ -1,29 +1,35 @@
 #include "lib/loader/cuda/cuda_copy.h"
 
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#if defined(FEEDRATE_CUDA)
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/cuda/device_block.h"
+#endif
 
 namespace feedrate {
+
+#if defined(FEEDRATE_CUDA)
+
 namespace {
 
-// One that the consumer has, one that is being filled.
+// One buffer for the consumer, one being filled.
 constexpr int kSlots = 2;
-// What the speed of copies is measured with.
+// Size and number of copies for measuring the speed.
 constexpr int64_t kTestBytes = int64_t{64} << 20;
 constexpr int kTestCopies = 6;
 
@@ -48,15 +54,15 @@ absl::Status HasDevice() {
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);
   if (error == cudaSuccess && devices > 0) return absl::OkStatus();
-  // Not to be found again by the next call that looks for errors.
+  // Clears the error, so that the next call does not report it.
   cudaGetLastError();
   return absl::FailedPreconditionError(absl::StrCat("there is no GPU here (",
                                                     cudaGetErrorString(error),
                                                     "); use device cpu"));
 }
 
-// A stream, and an event to wait for what it does by sleeping: a thread that
-// spins takes a processor from those that decode.
+// A stream, and an event that waits by sleeping: a spinning thread would take a
+// processor from those that decode.
 class CopyStream {
  public:
   static absl::StatusOr<std::unique_ptr<CopyStream>> Create(unsigned flags) {
@@ -72,14 +78,14 @@ class CopyStream {
     return made;
   }
   ~CopyStream() {
-    // Whatever failed: nobody's memory is in use when this is gone.
+    // After any failure: no memory may be in use when this is destroyed.
     if (stream_ != nullptr) cudaStreamSynchronize(stream_);
     if (end_ != nullptr) cudaEventDestroy(end_);
     if (begin_ != nullptr) cudaEventDestroy(begin_);
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
-  // Copies and waits. The event, not the stream, is waited for.
+  // Copies and waits for the event, not for the stream.
   absl::Status Copy(void* to, const void* from, size_t bytes) {
     RETURN_IF_ERROR(
         CudaStatus(cudaEventRecord(begin_, stream_), "cudaEventRecord"));
@@ -91,7 +97,7 @@ class CopyStream {
     return CudaStatus(cudaEventSynchronize(end_), "the copy of a batch");
   }
 
-  // Of the last copy. REQUIRES: events with times.
+  // Seconds of the last copy. REQUIRES: events with times.
   absl::StatusOr<double> Seconds() const {
     float milliseconds = 0;
     RETURN_IF_ERROR(
@@ -135,7 +141,7 @@ class StreamCopy : public DeviceCopy {
 
  private:
   std::vector<DeviceBlock> blocks_;
-  // Ends, with what it does, before the memory that it copies to.
+  // Destroyed, after finishing its work, before the memory that it copies to.
   std::unique_ptr<CopyStream> stream_;
 };
 
@@ -169,5 +175,29 @@ absl::StatusOr<double> CopyBytesPerSecond() {
   }
   return static_cast<double>(kTestBytes) / std::max(least_s, 1e-9);
 }
+
+#else  // What a program is told that was built without CUDA.
+
+namespace {
+
+absl::Status BuiltWithout() {
+  return absl::FailedPreconditionError(
+      "this worker was built without CUDA; build it with --config=cuda, or use "
+      "device cpu");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BatchMemory>> PinnedMemory() {
+  return BuiltWithout();
+}
+
+absl::StatusOr<std::unique_ptr<DeviceCopy>> CudaCopy() {
+  return BuiltWithout();
+}
+
+absl::StatusOr<double> CopyBytesPerSecond() { return BuiltWithout(); }
+
+#endif
 
 }  // namespace feedrate

@@ -1,27 +1,27 @@
-// Pinned memory and a copy stream for the loader that decodes on the CPU.
+// Pinned memory and a copy stream, for the loader that decodes on the CPU.
 #ifndef FEEDRATE_LIB_LOADER_CUDA_CUDA_COPY_H_
 #define FEEDRATE_LIB_LOADER_CUDA_CUDA_COPY_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "lib/loader/batch_memory.h"
-#include "lib/loader/device_copy.h"
+#include "lib/loader/batch.h"
 
 namespace feedrate {
 
-// All are FailedPrecondition where this program was built without CUDA, or
-// there is no GPU; ResourceExhausted says how much memory was asked for.
+// All return FailedPrecondition if this program was built without CUDA or there
+// is no GPU. ResourceExhausted says how much memory was requested.
 
-// Pages that the device reads by itself, for copies beside everything else.
+// Pinned pages, which the device reads directly, so that copies overlap with
+// other work.
 absl::StatusOr<std::unique_ptr<BatchMemory>> PinnedMemory();
 
-// On a stream of its own, so that it runs beside what the device does. Who
-// waits for a copy leaves the processor to others.
+// Copies on a stream of its own, which overlap with the device's other work.
+// Waiting for a copy does not use the CPU.
 absl::StatusOr<std::unique_ptr<DeviceCopy>> CudaCopy();
 
-// Bytes a second of a copy from pinned memory to the device, the best of a few;
-// some 20 ms.
+// Bytes per second of a copy from pinned memory to the device: the best of a
+// few. Takes about 20 ms.
 absl::StatusOr<double> CopyBytesPerSecond();
 
 }  // namespace feedrate

@@ -1,6 +1,6 @@
-// Files to batches on the device: CPU threads decode the part of a file that
-// its crop needs, engines of the device decode whole files, and one launch does
-// the rest.
+// The loader of the library `cuda`: files to batches on the device. CPU threads
+// decode the part of a file that its crop needs, the device's engines decode
+// whole files, and one kernel launch does the rest.
 #ifndef FEEDRATE_LIB_LOADER_CUDA_GPU_LOADER_H_
 #define FEEDRATE_LIB_LOADER_CUDA_GPU_LOADER_H_
 
@@ -8,19 +8,38 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/adapters/cuda/cuda_adapter.h"
 #include "lib/adapters/worker/adapter.h"
+#include "lib/loader/cuda/gpu_work.h"
+#include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
 
-// `files` outlive it. What nvJPEG does not decode, the CPU does. Which of them
-// decodes an item is a matter of time, and their pixels differ by a level or
-// two, so batches are not the same to the bit from run to run.
+// `files` must outlive the result. The CPU decodes what nvJPEG does not. Timing
+// decides which of them decodes an item, and their pixels differ by one or two
+// levels, so batches differ slightly from run to run.
 //
-// With the ablation kDeviceLimits it is what tells how fast engines and copies
-// are at best.
+// With the ablation kDeviceLimits it reports the maximum rates of engines and
+// copies instead.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
     const TransformSpec& spec, const std::vector<SourceFile>& files);
+
+// Upper limits of a GPU for a loader: the rate of the engines alone on whole
+// files in memory (at most 256 of `files`, evenly spaced), with nothing read,
+// cropped or copied back; and the rate of a copy from pinned memory. Each is
+// the best of three rounds of a third of `seconds`.
+absl::StatusOr<DeviceLimits> MeasureGpuLimits(
+    const GpuLoaderOptions& options, const std::vector<SourceFile>& files,
+    double seconds);
+
+class CudaLoaderAdapter : public CudaAdapter {
+ public:
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input) override {
+    return MakeGpuLoader(spec, input.files);
+  }
+};
 
 }  // namespace feedrate
 

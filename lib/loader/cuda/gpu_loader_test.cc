@@ -1,6 +1,6 @@
-// The loader of cuda and the copy of the native loader, on a GPU: batches held
-// against those of the CPU. What they draw and who makes what is tested without
-// one, in gpu_recipe_test and batch_queue_test.
+// The loader of cuda and the copy stage of the native loader, on a GPU: batches
+// compared with those of the CPU. gpu_recipe_test and gpu_work_test check draws
+// and the division of work without a GPU.
 #include "lib/loader/cuda/gpu_loader.h"
 
 #include <cuda_runtime_api.h>
@@ -17,17 +17,14 @@
 #include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/base/files.h"
-#include "lib/loader/cuda/batch_queue.h"
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
-#include "lib/loader/cuda/cuda_loader_adapter.h"
-#include "lib/loader/cuda/decode_cost.h"
-#include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/cuda/nvjpeg.h"
+#include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
-#include "lib/loader/fault_list.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/loader/worker/native_adapter.h"
 #include "lib/worker/loader_message.h"
@@ -65,7 +62,7 @@ std::vector<SourceFile> FilesOf(const std::string& folder) {
   return files;
 }
 
-// Small pieces, so that a batch is of more than one.
+// Small pieces, so that a batch consists of more than one.
 TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
                        std::unique_ptr<NvJpegDecoder> decoder) {
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
@@ -77,7 +74,7 @@ TestBatches GpuBatches(const TransformSpec& spec, const std::string& folder,
   DeviceBlock blocks[2];
   TestBatches batches(2);
   FaultList faults;
-  // From both ends, in the order of what they cost.
+  // From both ends, in the order of cost.
   BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes(),
                    [&](int64_t item) { return cost.Of(item, kTestSeed); });
   auto end = BatchQueue::End::kLow;
@@ -146,7 +143,7 @@ TEST_F(GpuLoaderTest, EnginesDecodeNearlyTheSame) {
       continue;
     }
     ASSERT_TRUE(decoder.ok()) << decoder.status();
-    // They do not smooth colours between pixels, and these have edges.
+    // Engines do not smooth colors between pixels, and these images have edges.
     Compare("Mixup", 24, {255, 30}, *std::move(decoder));
   }
 }
@@ -174,7 +171,7 @@ TEST_F(GpuLoaderTest, EpochsWithAFileThatIsBroken) {
       EXPECT_EQ(reply->batches, 3);
       EXPECT_EQ(reply->bytes_out, 2 * kTestFiles * 3 * 24 * 24 * 4);
       EXPECT_GT(reply->gpu_allocated_bytes, 3 * kTestBatch * 24 * 24 * 4);
-      // An engine may decode what there is and say nothing.
+      // An engine may decode what there is without reporting an error.
       if (!spec.loader->settings.empty()) {
         EXPECT_EQ(reply->errors_total, 2);
         EXPECT_THAT(reply->errors.at(0).path, HasSubstr("003.jpg"));
@@ -192,7 +189,7 @@ TEST_F(GpuLoaderTest, CopiesFromPinnedMemory) {
     for (int i = 0; i < kValues; ++i) host->data()[i] = i + 0.5f * slot;
     const auto device = copy->Copy(host->data(), kValues * sizeof(float), slot);
     ASSERT_TRUE(device.ok()) << device.status();
-    // The copy is there: what the host does now does not change it.
+    // The copy is complete: changing host memory now has no effect.
     std::memset(host->data(), 0, kValues * sizeof(float));
     std::vector<float> back(kValues);
     ASSERT_EQ(cudaMemcpy(back.data(), *device, kValues * sizeof(float),

@@ -1,6 +1,7 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -11,25 +12,26 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/fused_op.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/item_order.h"
-#include "lib/loader/mix_spec.h"
 #include "lib/loader/recipe.h"
+#include "lib/loader/source.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
 
-// What the kernel solarises from.
+// Threshold of the kernel's solarize.
 constexpr float kSolarizeFrom = 128;
 
 int Rounded(double value) { return static_cast<int>(std::lround(value)); }
 
-// Where a crop of `size` begins along a side; before it where it is larger.
+// Start of a crop of `size` along a side; negative if the crop is larger.
 int Start(int side, int size, bool centre, Random* random) {
   const int free = side - size;
-  // A draw in any case, as on the CPU.
+  // Always draws, like the CPU loader.
   const int64_t drawn = centre ? 0 : random->Below(std::max(free, 0) + 1);
   if (free < 0) return -(-free / 2);
   return centre ? free / 2 : static_cast<int>(drawn);
@@ -40,7 +42,7 @@ absl::Status NoPart(const TransformSpec& spec, absl::string_view why) {
       absl::StrCat(spec.transform, ": ", spec.native_op, " ", why));
 }
 
-// What a transform without anything random draws.
+// Parameters of a transform without randomness.
 FusedParams FixedParams(const FusedOp& op) {
   Random unused;
   FusedParams params;
@@ -67,7 +69,7 @@ bool IsSolarize(const FusedOp& op) {
 
 Random ItemRandom(uint64_t seed, int64_t item) {
   Random random(ItemSeed(seed, /*epoch=*/0, item));
-  // There it is OpenCV's own generator that the first draw is for.
+  // On the CPU the first draw seeds OpenCV's own generator.
   random.Next();
   return random;
 }
@@ -91,7 +93,7 @@ absl::StatusOr<GpuRecipe::Part> GpuRecipe::PartOf(const TransformSpec& spec,
   switch (part.op.kernel) {
     case FusedOp::Kernel::kJitter:
       part.kind = Kind::kJitter;
-      // Among others it is one of three; by itself a jitter costs less.
+      // In a choice it is one of three; alone, a jitter is cheaper.
       if (is_choice && IsGrayscale(part.op)) {
         part.kind = Kind::kThird;
         part.third = fused::Third::kGrayscale;
@@ -147,8 +149,8 @@ absl::Status GpuRecipe::AddSteps(const TransformSpec& spec) {
   return CheckOrder(spec);
 }
 
-// A launch flips, does one of three, then jitters. Where the flip stands does
-// not matter: nothing else knows left from right.
+// A launch flips, does one of three, then jitters. The position of the flip
+// does not matter: no other step depends on left and right.
 absl::Status GpuRecipe::CheckOrder(const TransformSpec& spec) const {
   bool third = false;
   bool jitter = false;
@@ -191,7 +193,7 @@ absl::StatusOr<GpuRecipe> GpuRecipe::Create(const TransformSpec& spec) {
     }
   }
   for (int c = 0; c < 3; ++c) {
-    // The kernel's values are bytes over 255.
+    // The kernel's values are bytes divided by 255.
     const double scale = 255 / loader.input_scale;
     batch.mean[c] = static_cast<float>(loader.mean[c] / scale);
     batch.std[c] = static_cast<float>(loader.std[c] / scale);
@@ -221,7 +223,7 @@ fused::Window GpuRecipe::DrawWindow(FusedSize image, Random* random) const {
     window.left = Rounded(h[2]);
     return window;
   }
-  // Steps between pixels of the output, and half a step to its first.
+  // Distances between output pixels, and half a distance to the first.
   window.height = Rounded(h[4] * batch_.height);
   window.width = Rounded(h[0] * batch_.width);
   window.top = Rounded(h[5] - 0.5 * h[4] + 0.5);
@@ -260,6 +262,56 @@ fused::Recipe GpuRecipe::Draw(FusedSize image, Random* random) const {
     Apply(step.one_of[choice], image, random, &recipe);
   }
   return recipe;
+}
+
+namespace {
+
+constexpr FusedSize kUsual = {375, 500};
+constexpr uint64_t kEngine = uint64_t{1} << 62;
+constexpr uint64_t kSide = (uint64_t{1} << 31) - 1;
+
+}  // namespace
+
+DecodeCost::DecodeCost(const std::vector<SourceFile>& files,
+                       const GpuRecipe& recipe)
+    : files_(files), recipe_(recipe), known_(files.size()) {}
+
+bool DecodeCost::Knows(int64_t item) const {
+  return known_[item].load(std::memory_order_relaxed) != 0;
+}
+
+void DecodeCost::Learn(int64_t item, FusedSize size, bool engine_decodes) {
+  known_[item].store(static_cast<uint64_t>(size.height) << 31 |
+                         static_cast<uint64_t>(size.width) |
+                         (engine_decodes ? kEngine : 0),
+                     std::memory_order_relaxed);
+}
+
+DecodeCost::Known DecodeCost::KnownOf(int64_t item) const {
+  const uint64_t word = known_[item].load(std::memory_order_relaxed);
+  if (word == 0) return {kUsual, true};
+  return {
+      {static_cast<int>(word >> 31 & kSide), static_cast<int>(word & kSide)},
+      (word & kEngine) != 0};
+}
+
+double DecodeCost::Of(int64_t item, uint64_t seed) const {
+  const Known known = KnownOf(item);
+  if (!known.engine_decodes) return 0;
+  const auto [height, width] = known.size;
+  Random random = ItemRandom(seed, item);
+  const fused::Window window = recipe_.Draw(known.size, &random).window;
+  const int bottom = std::min(window.top + window.height, height);
+  const int rows = bottom - std::max(window.top, 0);
+  const int columns =
+      std::min(window.left + window.width, width) - std::max(window.left, 0);
+  // The CPU decodes the codes down to the window's last row and the pixels of
+  // the window: a byte of the file and a pixel take about the same time. An
+  // engine decodes all pixels.
+  const double bytes =
+      static_cast<double>(files_[item].bytes) * bottom / height;
+  return (bytes + static_cast<double>(rows) * columns) /
+         (static_cast<double>(height) * width);
 }
 
 }  // namespace feedrate

@@ -1,38 +1,39 @@
-// Recipes of pipelines in the words of one launch: which window, what happens
-// to it, and with what it is mixed. Needs no GPU.
+// Turns pipeline recipes into the parameters of one kernel launch: the window,
+// what is done to it, and how it is mixed. Needs no GPU.
 #ifndef FEEDRATE_LIB_LOADER_CUDA_GPU_RECIPE_H_
 #define FEEDRATE_LIB_LOADER_CUDA_GPU_RECIPE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/mix.h"
-#include "lib/adapters/cuda/recipe_batch.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
-#include "lib/loader/batch_mix.h"
+#include "lib/loader/batch.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 
-// Crop, steps, normalisation and mixing of a loader job. Draws are those of the
-// loader on the CPU (lib/loader) for the same seed: the same crops, the same
-// choices, the same pairs. Thread-safe.
+// Crop, steps, normalization and mixing of a loader job. For the same seed it
+// draws the same crops, choices and pairs as the CPU loader (lib/loader).
+// Thread-safe.
 class GpuRecipe {
  public:
-  // One transform of `cuda`, several of them (kStepsOp of lib/loader/recipe.h)
-  // or a mixing operation (lib/loader/mix_spec.h). InvalidArgument names what
-  // one launch does not do.
+  // Takes one transform of `cuda`, several of them (kStepsOp of
+  // lib/loader/recipe.h) or a mixing operation (lib/loader/recipe.h).
+  // InvalidArgument names what one launch cannot do.
   static absl::StatusOr<GpuRecipe> Create(const TransformSpec& spec);
 
-  // For one image. Its window lies within the image, but for a crop that is
-  // larger than it.
+  // Draws the recipe for one image. The window lies within the image, unless
+  // the crop is larger than the image.
   fused::Recipe Draw(FusedSize image, Random* random) const;
 
   // Whether samples of a batch are mixed in pairs, and how those of batch
-  // number `batch` are.
+  // number `batch` are mixed.
   bool mixes() const { return batch_.mixes; }
   MixPlan DrawPlan(uint64_t seed, int64_t batch) const;
 
@@ -41,7 +42,7 @@ class GpuRecipe {
 
  private:
   enum class Kind { kFlip, kThird, kJitter };
-  // One transform, and one of several.
+  // One transform, and a choice of several.
   struct Part {
     Kind kind = Kind::kFlip;
     FusedOp op;
@@ -60,7 +61,7 @@ class GpuRecipe {
   static void Apply(const Part& part, FusedSize image, Random* random,
                     fused::Recipe* recipe);
 
-  // Of a transform that is itself the crop; without `draw`: it is not.
+  // Set if the transform itself is the crop; without `draw` it is not.
   FusedOp window_;
   bool centre_ = false;
   std::vector<Step> steps_;
@@ -68,12 +69,45 @@ class GpuRecipe {
   fused::RecipeBatch batch_;
 };
 
-// What the draws of an item begin with: as the loader on the CPU does.
+// Random generator for an item, seeded like that of the CPU loader.
 Random ItemRandom(uint64_t seed, int64_t item);
 
-// A plan in the words of a launch, for a sample whose partner is there at place
-// `partner`; -1: it stays as it is.
+// Mixing parameters for a sample whose partner is at place `partner` of the
+// launch; -1: the sample stays unmixed.
 fused::Mix MixOfPlan(const MixPlan& plan, int partner);
+
+// Which files the CPU should decode (only the window) and which the engines
+// should (the whole file). Needs no GPU.
+
+// Cost of decoding an item on the CPU, relative to an engine. If both decode,
+// the CPU should take the cheapest items. Thread-safe.
+class DecodeCost {
+ public:
+  // Both must outlive it.
+  DecodeCost(const std::vector<SourceFile>& files, const GpuRecipe& recipe);
+
+  // The first thread that opens a file reports its size. Until then the file
+  // counts as a photograph of typical size.
+  bool Knows(int64_t item) const;
+  void Learn(int64_t item, FusedSize size, bool engine_decodes);
+
+  // Relative cost of the window that `item` has with this seed; 0: an engine
+  // cannot decode the file.
+  double Of(int64_t item, uint64_t seed) const;
+
+ private:
+  struct Known {
+    FusedSize size;
+    bool engine_decodes = true;
+  };
+  Known KnownOf(int64_t item) const;
+
+  const std::vector<SourceFile>& files_;
+  const GpuRecipe& recipe_;
+  // Height, width and whether an engine decodes it, packed in one word; 0:
+  // unknown.
+  std::vector<std::atomic<uint64_t>> known_;
+};
 
 }  // namespace feedrate
 

@@ -1,7 +1,9 @@
-// Batches as the launches would write them, by the kernels' own arithmetic on
-// the host, held against those that the loader on the CPU delivers for the same
-// seed: the same crops, the same draws, the same pairs.
+// Batches as the launches would write them, with the kernels' arithmetic on the
+// host, compared with those of the CPU loader for the same seed: the same
+// crops, draws and pairs.
 #include "lib/loader/cuda/gpu_recipe.h"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,20 +12,22 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/cuda/bench/host_ops.h"
+#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/fused_op.h"
 #include "lib/adapters/cuda/host_kernels.h"
-#include "lib/adapters/cuda/recipe_batch.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/loader/batch_mix.h"
-#include "lib/loader/cuda/batch_queue.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/transforms.pb.h"
+#include "lib/loader/batch.h"
+#include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
-#include "lib/loader/file_source.h"
-#include "lib/loader/item_order.h"
-#include "lib/loader/read_buffer.h"
 #include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
@@ -41,14 +45,14 @@ HostImage ReadTestImage(const Source& source, int64_t item) {
                           });
 }
 
-// What ChunkMaker does, with the host in the place of the device.
+// What ChunkMaker does, on the host.
 TestBatches ByLaunches(const TransformSpec& spec, const std::string& folder,
                        int most) {
   const GpuRecipe recipe = GpuRecipe::Create(spec).value();
   const auto source = FolderSource(folder).value();
   const ItemOrder order(0, kTestFiles, kTestFiles, false, kTestSeed, 0);
   const int64_t values = int64_t{3} * spec.loader->crop * spec.loader->crop;
-  // In an order that has nothing to do with their places.
+  // In an order unrelated to their places.
   BatchQueue queue(kTestFiles, kTestBatch, 2, recipe.mixes(),
                    [](int64_t item) { return item * 5 % 7; });
   TestBatches batches(2);
@@ -97,7 +101,7 @@ constexpr Levels kEqual = {0.01, 0.01};
 
 TEST(GpuRecipeTest, CropsAndFlipsAreThoseOfTheCpu) {
   Compare("HorizontalFlip", 24, kEqual);
-  // Larger than any image: zeros around.
+  // Larger than any image: zeros around it.
   Compare("HorizontalFlip", 64, kEqual);
   Compare("RandomCrop224", 224, kEqual);
   Compare("Solarize", 24, kEqual);
@@ -183,6 +187,119 @@ TEST(GpuRecipeTest, WhatALaunchDoesNotDoIsNamed) {
   TransformSpec crop = RecipeSpec("HorizontalFlip", {"cuda"}, 24);
   crop.loader->is_crop = true;
   EXPECT_THAT(refused(crop), HasSubstr("is no crop"));
+}
+
+GpuRecipe RecipeOf(const char* transform, int crop) {
+  return GpuRecipe::Create(RecipeSpec(transform, {"cuda"}, crop)).value();
+}
+
+TEST(DecodeCostTest, SmallWindowsHighUpAreTheCpus) {
+  constexpr int kFiles = 400;
+  const std::vector<SourceFile> files(kFiles, {"a.jpg", 110000});
+  const GpuRecipe recipe = RecipeOf("RandomResizedCrop", 224);
+  DecodeCost cost(files, recipe);
+  int cheap = 0;
+  int dear = 0;
+  for (int64_t i = 0; i < kFiles; ++i) {
+    cost.Learn(i, {400, 600}, true);
+    Random random = ItemRandom(7, i);
+    const fused::Window window = recipe.Draw({400, 600}, &random).window;
+    const int bottom = window.top + window.height;
+    const bool small = window.height * window.width < 50000 && bottom < 250;
+    const bool large = window.height * window.width > 150000 && bottom > 350;
+    const double own = cost.Of(i, 7);
+    if (small) {
+      EXPECT_LT(own, 0.51);
+    }
+    if (large) {
+      EXPECT_GT(own, 1.02);
+    }
+    cheap += small ? 1 : 0;
+    dear += large ? 1 : 0;
+  }
+  EXPECT_GT(cheap, 10);
+  EXPECT_GT(dear, 10);
+}
+
+TEST(DecodeCostTest, CountsCodesAndPixels) {
+  const std::vector<SourceFile> files = {{"a.jpg", 240000}};
+  // The window is at the upper left: all rows, half of the columns.
+  const GpuRecipe recipe = RecipeOf("HorizontalFlip", 300);
+  DecodeCost cost(files, recipe);
+  cost.Learn(0, {300, 600}, true);
+  EXPECT_NEAR(cost.Of(0, 1), (240000 + 300 * 300) / (300.0 * 600), 1e-9);
+  // Larger than the image.
+  cost.Learn(0, {200, 100}, true);
+  EXPECT_NEAR(cost.Of(0, 1), (240000 + 200 * 100) / (200.0 * 100), 1e-9);
+}
+
+TEST(DecodeCostTest, WhatAnEngineCannotDecodeIsTheCpus) {
+  const std::vector<SourceFile> files = {{"a.jpg", 1000}, {"b.png", 9999}};
+  const GpuRecipe recipe = RecipeOf("HorizontalFlip", 24);
+  DecodeCost cost(files, recipe);
+  EXPECT_FALSE(cost.Knows(1));
+  const double guess = cost.Of(1, 0);
+  EXPECT_GT(guess, 0);
+  cost.Learn(1, {375, 500}, true);
+  EXPECT_TRUE(cost.Knows(1));
+  EXPECT_EQ(cost.Of(1, 0), guess);
+  cost.Learn(1, {65535, 65535}, false);
+  EXPECT_EQ(cost.Of(1, 0), 0);
+  EXPECT_FALSE(cost.Knows(0));
+}
+
+// Entries of configs/transforms/ for `nvdec` are recipes of one launch.
+
+TransformSpec SpecOf(const Catalogue& catalogue, const Transform& transform,
+                     const Implementation& entry) {
+  TransformSpec spec;
+  spec.library = "nvdec";
+  spec.transform = transform.name();
+  spec.scenario = "video-16f";
+  spec.native_op = entry.native_op();
+  spec.params.assign(entry.params().begin(), entry.params().end());
+  spec.device = "cuda";
+  LoaderSpec& loader = spec.loader.emplace();
+  loader.scope = "decode_dataloader_augment";
+  loader.source = "files";
+  loader.channels = 3;
+  loader.crop = 224;
+  loader.mean = {0.485, 0.456, 0.406};
+  loader.std = {0.229, 0.224, 0.225};
+  const auto& crops = catalogue.policy().loader().crop_transforms();
+  loader.is_crop =
+      std::find(crops.begin(), crops.end(), transform.name()) != crops.end();
+  return spec;
+}
+
+TEST(ClipRecipesTest, EveryEntryIsOneLaunch) {
+  const Catalogue catalogue = Catalogue::Load("configs").value();
+  const TransformSet& set =
+      **catalogue.Transforms(*catalogue.FindScenario("video-16f"));
+  int entries = 0;
+  for (const Transform& transform : set.transforms()) {
+    for (const Implementation& entry : transform.implementations()) {
+      if (entry.library() != "nvdec") continue;
+      SCOPED_TRACE(transform.name());
+      ++entries;
+      const auto recipe =
+          GpuRecipe::Create(SpecOf(catalogue, transform, entry));
+      ASSERT_TRUE(recipe.ok()) << recipe.status();
+      EXPECT_FALSE(recipe->mixes());
+      EXPECT_EQ(recipe->batch().height, 224);
+      // A frame of the synthetic videos.
+      const FusedSize frame = {240, 320};
+      for (uint64_t seed = 0; seed < 20; ++seed) {
+        Random random(seed);
+        const fused::Window window = recipe->Draw(frame, &random).window;
+        EXPECT_GE(window.top, 0);
+        EXPECT_GE(window.left, 0);
+        EXPECT_LE(window.top + window.height, frame.height);
+        EXPECT_LE(window.left + window.width, frame.width);
+      }
+    }
+  }
+  EXPECT_EQ(entries, 12);
 }
 
 }  // namespace

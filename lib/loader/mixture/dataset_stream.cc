@@ -1,19 +1,31 @@
 #include "lib/loader/mixture/dataset_stream.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <numeric>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/item_order.h"
 #include "lib/loader/mixture/episode.h"
-#include "lib/loader/mixture/episode_order.h"
+#include "lib/loader/source.h"
+#include "lib/media/image.h"
+#include "lib/media/jpeg/region.h"
+#include "lib/media/parallel.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -68,7 +80,7 @@ absl::Status DatasetStream::PassOver(const std::string& place,
   const absl::Status named = absl::Status(
       status.code(),
       absl::StrCat("data set \"", name_, "\": ", status.message()));
-  // Nothing will ever come: no reason to go on, whatever the mode.
+  // No more data can follow: end in any mode.
   if (absl::IsFailedPrecondition(status) || options_.fail) end_ = named;
   if (end_.ok()) on_fault_(place, std::string(status.message()));
   return end_;
@@ -114,6 +126,199 @@ PlannedSample DatasetStream::Next() {
   sample.episode = is_last ? std::move(current_) : current_;
   if (is_last) current_ = nullptr;
   return sample;
+}
+
+MixOrder::MixOrder(const std::vector<double>& weights, int block, int prime,
+                   uint64_t seed)
+    : rising_(weights), block_(block), prime_(prime), seed_(seed) {
+  std::partial_sum(rising_.begin(), rising_.end(), rising_.begin());
+  const double total = rising_.back();
+  for (double& share : rising_) share /= total;
+}
+
+int MixOrder::DatasetAt(int64_t position) const {
+  const auto datasets = static_cast<int64_t>(rising_.size());
+  if (position < prime_ * datasets) {
+    return static_cast<int>(position / prime_);
+  }
+  const int64_t block = (position - prime_ * datasets) / block_;
+  const double drawn =
+      Random(MixSeeds(seed_, static_cast<uint64_t>(block))).Unit();
+  const auto found = std::upper_bound(rising_.begin(), rising_.end(), drawn);
+  // Rounding may leave the last sum below 1.
+  return static_cast<int>(
+      std::min<int64_t>(found - rising_.begin(), datasets - 1));
+}
+
+int64_t MixOrder::BlockEnd(int64_t position) const {
+  const int64_t primed = prime_ * static_cast<int64_t>(rising_.size());
+  if (position < primed) return (position / prime_ + 1) * prime_;
+  return primed + ((position - primed) / block_ + 1) * block_;
+}
+
+namespace {
+
+// Differs from every data set number used in seeds.
+constexpr uint64_t kMixing = ~uint64_t{0};
+
+}  // namespace
+
+DatasetStreamOptions PlannedStream(const MixtureSpec& spec, uint64_t seed,
+                                   size_t source) {
+  DatasetStreamOptions options;
+  options.order.read_interleave = spec.read_interleave;
+  options.order.shuffle_buffer = spec.shuffle_buffer;
+  options.order.seed = MixSeeds(seed, 2 * source);
+  options.episode.samples = spec.samples_per_episode;
+  options.episode.pair_offset = spec.pair_offset;
+  options.seed = MixSeeds(seed, 2 * source + 1);
+  return options;
+}
+
+MixOrder PlannedOrder(const std::vector<double>& weights,
+                      const MixtureSpec& spec, uint64_t seed) {
+  return {weights, spec.mix_block_length, spec.prime_each_dataset_samples,
+          MixSeeds(seed, kMixing)};
+}
+
+namespace {
+
+// Writes zeros around `inner` rows and columns of a frame.
+struct Border {
+  int before = 0;
+  int inner = 0;
+};
+
+Border PlaceOf(int size, int wanted, int* from) {
+  Border border;
+  border.inner = std::min(size, wanted);
+  border.before = (wanted - border.inner) / 2;
+  *from = (size - border.inner) / 2;
+  return border;
+}
+
+void ClearAround(const Border& rows, const Border& columns,
+                 const FrameShape& shape, uint8_t* out) {
+  const size_t stride = size_t{3} * shape.width;
+  const int rows_after = shape.height - rows.before - rows.inner;
+  std::memset(out, 0, stride * rows.before);
+  std::memset(out + stride * (rows.before + rows.inner), 0,
+              stride * rows_after);
+  if (columns.inner == shape.width) return;
+  const size_t left = size_t{3} * columns.before;
+  const size_t right = stride - left - size_t{3} * columns.inner;
+  for (int y = rows.before; y < rows.before + rows.inner; ++y) {
+    uint8_t* const row = out + stride * y;
+    std::memset(row, 0, left);
+    std::memset(row + stride - right, 0, right);
+  }
+}
+
+}  // namespace
+
+absl::Status FrameDecoder::Decode(absl::string_view jpeg,
+                                  const FrameShape& shape, uint8_t* out) {
+  ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(jpeg));
+  JpegRegion region;
+  const Border rows = PlaceOf(info.height, shape.height, &region.y);
+  const Border columns = PlaceOf(info.width, shape.width, &region.x);
+  region.height = rows.inner;
+  region.width = columns.inner;
+  const size_t stride = size_t{3} * shape.width;
+  RETURN_IF_ERROR(decoder_.Decode(
+      region, {}, out + stride * rows.before + size_t{3} * columns.before,
+      stride));
+  ClearAround(rows, columns, shape, out);
+  return absl::OkStatus();
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+absl::Status Settle(DatasetStream* stream) {
+  for (;;) {
+    if (const auto opening = stream->Begin()) {
+      opening->Run();
+      stream->Opened(opening);
+    }
+    ASSIGN_OR_RETURN(const bool settled, stream->Settle());
+    if (settled) return absl::OkStatus();
+  }
+}
+
+// The distinct frames of some samples of a mixture.
+struct Frames {
+  std::vector<std::string> jpegs;
+  int64_t samples = 0;
+};
+
+absl::StatusOr<Frames> DrawFrames(const std::vector<MixtureSource>& sources,
+                                  const MixtureSpec& spec,
+                                  const MixtureLimitOptions& options) {
+  std::vector<std::unique_ptr<DatasetStream>> streams;
+  std::vector<double> weights;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    DatasetStreamOptions how = PlannedStream(spec, options.seed, i);
+    how.fail = false;
+    auto stream = std::make_unique<DatasetStream>(
+        sources[i].name, sources[i].shards, how,
+        [](const std::string&, const std::string&) {});
+    if (!Settle(stream.get()).ok()) continue;
+    streams.push_back(std::move(stream));
+    weights.push_back(sources[i].weight);
+  }
+  if (streams.empty()) {
+    return absl::FailedPreconditionError("no data set has a usable episode");
+  }
+  const MixOrder order = PlannedOrder(weights, spec, options.seed);
+  Frames frames;
+  std::set<std::tuple<const void*, int64_t, int64_t, int>> seen;
+  for (; frames.samples < options.samples; ++frames.samples) {
+    DatasetStream* const stream =
+        streams[order.DatasetAt(frames.samples)].get();
+    RETURN_IF_ERROR(Settle(stream));
+    const PlannedSample sample = stream->Next();
+    const EpisodePlace& place = sample.episode->place();
+    for (const int step : {sample.step, sample.step + spec.pair_offset}) {
+      if (!seen.insert({place.shard, place.record, place.pass, step}).second)
+        continue;
+      frames.jpegs.emplace_back(sample.episode->frames()[step]);
+    }
+  }
+  return frames;
+}
+
+}  // namespace
+
+absl::StatusOr<double> MixtureDecodeLimit(
+    const std::vector<MixtureSource>& sources, const MixtureSpec& spec,
+    const MixtureLimitOptions& options) {
+  ASSIGN_OR_RETURN(const Frames frames, DrawFrames(sources, spec, options));
+  const FrameShape shape = {spec.frame_height, spec.frame_width};
+  struct Thread {
+    FrameDecoder decoder;
+    std::vector<uint8_t> pixels;
+  };
+  const int count = options.threads > 0 ? options.threads : UsableProcessors();
+  std::vector<Thread> threads(count);
+  for (Thread& thread : threads) thread.pixels.resize(shape.bytes());
+  double best_s = 0;
+  for (int round = 0; round < options.rounds; ++round) {
+    std::atomic<size_t> next{0};
+    const Clock::time_point begin = Clock::now();
+    ParallelFor(count, count, [&](int64_t i) {
+      Thread& thread = threads[i];
+      for (size_t at; (at = next.fetch_add(1)) < frames.jpegs.size();) {
+        // A frame that cannot be decoded takes time in a loader too.
+        thread.decoder.Decode(frames.jpegs[at], shape, thread.pixels.data())
+            .IgnoreError();
+      }
+    });
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    best_s = round == 0 ? took.count() : std::min(best_s, took.count());
+  }
+  return best_s > 0 ? static_cast<double>(frames.samples) / best_s : 0;
 }
 
 }  // namespace feedrate

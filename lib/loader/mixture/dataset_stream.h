@@ -1,7 +1,9 @@
-// Samples of one data set, one after the other, for ever.
+// The endless stream of samples of each data set, and how a mixture draws from
+// the streams.
 #ifndef FEEDRATE_LIB_LOADER_MIXTURE_DATASET_STREAM_H_
 #define FEEDRATE_LIB_LOADER_MIXTURE_DATASET_STREAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,35 +13,37 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/loader/mixture/episode.h"
-#include "lib/loader/mixture/episode_order.h"
+#include "lib/media/jpeg/region.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
 struct DatasetStreamOptions {
   EpisodeOrderOptions order;
   EpisodeOptions episode;
-  // Episodes that are open or being opened at most, the one in use included.
+  // Most episodes that may be open or being opened, including the one in use.
   int ahead = 2;
-  // What cannot be used is an error; otherwise it is passed over.
+  // True: data that cannot be used is an error. False: it is skipped.
   bool fail = true;
   uint64_t seed = 0;
 };
 
-// A pair of frames that is to be decoded.
+// A pair of frames to decode.
 struct PlannedSample {
   std::shared_ptr<const Episode> episode;
   int step = 0;
-  // Of the episode's pairs: the one after it.
+  // Index of the next pair of the episode.
   size_t next_pair = 0;
 };
 
-// Episodes are put into line in their order and opened by whoever comes, so the
-// samples are the same for any number of threads. All methods but Opening::Run
-// are called under one lock of the owner's.
+// Samples of one data set. Episodes are queued in their order and opened by any
+// thread, so the samples are the same for any number of threads. All methods
+// but Opening::Run must be called under one lock of the owner.
 class DatasetStream {
  public:
-  // Gets what was passed over: place and reason.
+  // Called with the name and the reason of what was skipped.
   using OnFault =
       std::function<void(const std::string& name, const std::string& reason)>;
 
@@ -48,8 +52,8 @@ class DatasetStream {
 
   const std::string& name() const { return name_; }
 
-  // An episode in line. Run is called once, without the lock; then the owner
-  // calls Opened under it.
+  // A queued episode. Call Run once, without the lock; then call Opened with
+  // it.
   class Opening {
    public:
     void Run();
@@ -59,33 +63,33 @@ class DatasetStream {
     EpisodePlace place_;
     EpisodeOptions options_;
     uint64_t seed_ = 0;
-    // Of the shard, found before any episode: nothing to open.
+    // Error of the shard, found before any episode: there is nothing to open.
     absl::Status found_;
     absl::StatusOr<std::unique_ptr<Episode>> result_ =
         absl::UnknownError("not opened");
     bool is_open_ = false;
   };
 
-  // The next episode to be opened; null when enough are.
+  // The next episode to open; null if enough are open.
   std::shared_ptr<Opening> Begin();
   void Opened(const std::shared_ptr<Opening>& opening);
 
-  // Whether Settle would not have to wait: an episode is in use, the first in
-  // line is open, or the stream has ended in an error.
+  // True if Settle need not wait: an episode is in use, the first in the queue
+  // is open, or the stream has ended with an error.
   bool ready() const;
-  // Brings an episode into use where none is. False: the first in line turned
-  // out to be unusable and was passed over; call again once ready. The stream's
-  // error is final. REQUIRES: ready().
+  // Puts the next episode into use if none is. Returns false if the first in
+  // the queue turned out to be unusable and was skipped: call again once ready.
+  // An error of the stream is final. REQUIRES: ready().
   absl::StatusOr<bool> Settle();
-  // The next sample. REQUIRES: Settle returned true.
+  // Returns the next sample. REQUIRES: Settle returned true.
   PlannedSample Next();
-  // How many samples can be taken from the episode in use, in order, now.
+  // Number of samples that can be taken in order from the episode in use.
   int64_t left_in_episode() const;
 
-  // Lets all episodes and shards go; nothing comes any more.
+  // Closes all episodes and shards. No more samples follow.
   void Close();
 
-  // Largest episode that was opened.
+  // Size of the largest episode opened.
   int64_t largest_bytes() const { return largest_bytes_; }
 
  private:
@@ -103,6 +107,86 @@ class DatasetStream {
   size_t next_pair_ = 0;
   int64_t largest_bytes_ = 0;
 };
+
+// Chooses the data set of each sample: first `prime` samples of each data set
+// in turn, then blocks of `block` samples, each from a data set drawn by
+// weight. A function of the position alone, so any thread gets the same answer
+// at any time.
+class MixOrder {
+ public:
+  // REQUIRES: at least one weight, all above 0; block > 0, prime >= 0.
+  MixOrder(const std::vector<double>& weights, int block, int prime,
+           uint64_t seed);
+
+  // Data set of the sample at `position`, counted from 0.
+  int DatasetAt(int64_t position) const;
+  // The first position after `position` that may belong to another data set.
+  int64_t BlockEnd(int64_t position) const;
+
+ private:
+  std::vector<double> rising_;  // Cumulative shares.
+  int64_t block_;
+  int64_t prime_;
+  uint64_t seed_;
+};
+
+// Seeds of a mixture's draws. Shared by the loader and its limit, so that both
+// use the same samples.
+
+// Options for the stream of data set number `source`. Metadata, how many
+// episodes to open ahead and error handling affect no draw; the caller sets
+// them.
+DatasetStreamOptions PlannedStream(const MixtureSpec& spec, uint64_t seed,
+                                   size_t source);
+
+// Order of the data sets. `weights` are those of the remaining data sets.
+MixOrder PlannedOrder(const std::vector<double>& weights,
+                      const MixtureSpec& spec, uint64_t seed);
+
+// Height and width of all frames of a batch, 8-bit RGB.
+struct FrameShape {
+  int height = 0;
+  int width = 0;
+  size_t bytes() const { return size_t{3} * height * width; }
+};
+
+// Decodes frames to their place in a batch. Larger frames are cropped to the
+// center, smaller ones padded with zeros, like
+// tf.image.resize_with_crop_or_pad. Only the part that is kept is decoded. Not
+// thread-safe: use one per thread.
+class FrameDecoder {
+ public:
+  // Writes shape.bytes() to `out`. InvalidArgument if `jpeg` is damaged or not
+  // a JPEG.
+  absl::Status Decode(absl::string_view jpeg, const FrameShape& shape,
+                      uint8_t* out);
+
+ private:
+  JpegRegionDecoder decoder_;
+};
+
+struct MixtureLimitOptions {
+  // Seed of the run that the limit is compared with, so that both use the same
+  // samples.
+  uint64_t seed = 0;
+  int threads = 0;  // 0: all usable processors.
+  // Number of samples whose frames are decoded.
+  int64_t samples = 2048;
+  // Rounds of decoding them all. The best one counts, so that the limit shows
+  // the machine undisturbed.
+  int rounds = 3;
+};
+
+// Upper limit for mixtures on this machine: samples per second when feedrate's
+// decoder decodes their frames and nothing else is done. The frames of the
+// mixture's first samples are in memory, frames that pairs of an episode share
+// only once, and are decoded to the batch's size into memory that stays in the
+// cache. An episode that comes again in a later pass is decoded again. Unusable
+// data is skipped; FailedPrecondition if nothing is left. REQUIRES: `spec` is
+// checked.
+absl::StatusOr<double> MixtureDecodeLimit(
+    const std::vector<MixtureSource>& sources, const MixtureSpec& spec,
+    const MixtureLimitOptions& options);
 
 }  // namespace feedrate
 

@@ -1,8 +1,19 @@
 #include "lib/loader/mixture/episode.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +25,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/mixture/episode_order.h"
-#include "lib/loader/mixture/mapped_shard.h"
+#include "lib/base/unique_fd.h"
+#include "lib/loader/source.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/tfrecord.h"
 
@@ -31,7 +42,7 @@ absl::StatusOr<absl::string_view> OneText(const ExampleView& example,
       "feature \"", feature, "\" has ", values.size(), " values, not one"));
 }
 
-// A row of numbers for each of `steps`; their width.
+// Reads one row of numbers per step; returns their width.
 absl::StatusOr<int> Rows(const ExampleView& example, absl::string_view feature,
                          size_t steps, std::vector<float>* values) {
   RETURN_IF_ERROR(example.Floats(feature, values));
@@ -64,7 +75,7 @@ absl::Status Episode::Named(const absl::Status& status) const {
 
 absl::StatusOr<absl::string_view> Episode::ReadRecord() {
   ASSIGN_OR_RETURN(bytes_, place_.shard->Map(place_.offset, place_.bytes));
-  // The head was checked when the record was found.
+  // The header was checked when the record was found.
   const absl::string_view data = bytes_.bytes().substr(
       kTfRecordHeadBytes,
       place_.bytes - kTfRecordHeadBytes - kTfRecordTailBytes);
@@ -112,13 +123,199 @@ absl::Status Episode::DrawPairs(const EpisodeOptions& options, uint64_t seed) {
   pairs_.resize(possible);
   std::iota(pairs_.begin(), pairs_.end(), 0);
   if (options.samples == 0) return absl::OkStatus();
-  // The beginning of a shuffle: no pair twice.
+  // The beginning of a shuffle, so that no pair comes twice.
   Random random(seed);
   for (int i = 0; i < options.samples; ++i) {
     std::swap(pairs_[i], pairs_[i + random.Below(possible - i)]);
   }
   pairs_.resize(options.samples);
   return absl::OkStatus();
+}
+
+namespace {
+
+// What Linux may map around an accessed page: a whole large page of the page
+// cache.
+constexpr int64_t kFaultAround = 2 << 20;
+
+absl::Status Cannot(const std::string& path, absl::string_view what) {
+  const std::string text =
+      absl::StrCat(path, ": cannot ", what, ": ", std::strerror(errno));
+  return errno == ENOENT ? absl::NotFoundError(text)
+                         : absl::DataLossError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MappedShard>> MappedShard::Open(
+    const std::string& path) {
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return Cannot(path, "open");
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return Cannot(path, "look up");
+  if (!S_ISREG(info.st_mode)) {
+    return absl::DataLossError(absl::StrCat(path, ": is no plain file"));
+  }
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size == 0) return absl::WrapUnique(new MappedShard(path, {}));
+  void* const map = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (map == MAP_FAILED) return Cannot(path, "map");
+  return absl::WrapUnique(
+      new MappedShard(path, {static_cast<const char*>(map), size}));
+}
+
+MappedShard::~MappedShard() {
+  if (bytes_.empty()) return;
+  munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+}
+
+void MappedShard::Release(int64_t offset) const {
+  const auto size = static_cast<int64_t>(bytes_.size());
+  if (offset >= size) return;
+  const int64_t begin = offset / kFaultAround * kFaultAround;
+  const int64_t end = std::min(begin + 2 * kFaultAround, size);
+  // Only advice; may fail.
+  madvise(const_cast<char*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
+absl::StatusOr<MappedPart> MappedShard::Map(int64_t offset,
+                                            int64_t length) const {
+  // Opened each time: a mixture may have more shards than a process may open.
+  const UniqueFd file(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.valid()) return Cannot(path_, "open");
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return Cannot(path_, "look up");
+  if (info.st_size < offset + length) {
+    return absl::DataLossError(
+        absl::StrCat(path_, ": has become shorter than it was"));
+  }
+  const int64_t begin = offset / getpagesize() * getpagesize();
+  const auto size = static_cast<size_t>(offset + length - begin);
+  void* const map =
+      mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), begin);
+  if (map == MAP_FAILED) return Cannot(path_, "map");
+  auto* const bytes = static_cast<char*>(map);
+  MappedPart part({bytes, size},
+                  {bytes + (offset - begin), static_cast<size_t>(length)});
+  // Reads all pages at once, so that a read error is an error and not a signal.
+  // Kernels before 5.14 do not support it and read on access.
+  if (madvise(map, size, MADV_POPULATE_READ) != 0 && errno != EINVAL) {
+    return Cannot(path_, "read");
+  }
+  return part;
+}
+
+MappedPart::~MappedPart() {
+  if (!map_.empty()) munmap(map_.data(), map_.size());
+}
+
+EpisodeOrder::EpisodeOrder(std::vector<std::string> shards,
+                           const EpisodeOrderOptions& options)
+    : paths_(std::move(shards)), options_(options), shards_(paths_.size()) {
+  BeginPass();
+}
+
+void EpisodeOrder::BeginPass() {
+  ++pass_;
+  found_in_pass_ = 0;
+  random_ = Random(MixSeeds(options_.seed, static_cast<uint64_t>(pass_)));
+  shard_order_.resize(paths_.size());
+  std::iota(shard_order_.begin(), shard_order_.end(), 0);
+  if (options_.shuffle_buffer > 1) random_.Shuffle(&shard_order_);
+  next_shard_ = 0;
+  turn_ = 0;
+  open_.clear();
+}
+
+absl::Status EpisodeOrder::OpenNextShard() {
+  const int at = shard_order_[next_shard_++];
+  if (shards_[at] == nullptr) {
+    ASSIGN_OR_RETURN(shards_[at], MappedShard::Open(paths_[at]));
+  }
+  const MappedShard* const shard = shards_[at].get();
+  open_.push_back({shard, TfRecordCursor(shard->path(), shard->bytes())});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> EpisodeOrder::ReadOne() {
+  for (;;) {
+    while (open_.size() < static_cast<size_t>(options_.read_interleave) &&
+           next_shard_ < shard_order_.size()) {
+      RETURN_IF_ERROR(OpenNextShard());
+    }
+    if (open_.empty()) return false;
+    if (turn_ >= open_.size()) turn_ = 0;
+    Cursor& cursor = open_[turn_];
+    EpisodePlace place;
+    place.shard = cursor.shard;
+    place.offset = cursor.records.offset();
+    place.record = cursor.records.count();
+    place.pass = pass_;
+    const absl::StatusOr<std::optional<absl::string_view>> data =
+        cursor.records.NextUnchecked();
+    if (data.ok() && data->has_value()) {
+      place.bytes = cursor.records.offset() - place.offset;
+      // Only its header was read, and it may be long until its turn.
+      place.shard->Release(place.offset);
+      buffer_.push_back(place);
+      ++found_in_pass_;
+      ++turn_;
+      return true;
+    }
+    // At its end, or nothing more can be found in it.
+    open_.erase(open_.begin() + turn_);
+    if (!data.ok()) return data.status();
+  }
+}
+
+absl::StatusOr<EpisodePlace> EpisodeOrder::Next() {
+  for (;;) {
+    bool more = true;
+    while (more &&
+           buffer_.size() < static_cast<size_t>(options_.shuffle_buffer)) {
+      ASSIGN_OR_RETURN(more, ReadOne());
+    }
+    if (!buffer_.empty()) break;
+    if (found_in_pass_ == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("has no episode in ", paths_.size(), " shards"));
+    }
+    BeginPass();
+  }
+  const size_t drawn =
+      options_.shuffle_buffer > 1 ? random_.Below(buffer_.size()) : 0;
+  const EpisodePlace place = buffer_[drawn];
+  // The last one takes its place: the order within the buffer does not matter.
+  buffer_[drawn] = buffer_.back();
+  buffer_.pop_back();
+  return place;
+}
+
+void KeptFrames::Keep(int step, const uint8_t* frame, size_t bytes) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (frames_.size() >= kMost) return;
+  }
+  // Not initialized, since all of it is copied to, and not under the lock.
+  std::unique_ptr<uint8_t[]> pixels(new uint8_t[bytes]);
+  std::memcpy(pixels.get(), frame, bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (frames_.size() < kMost) frames_.push_back({step, std::move(pixels)});
+}
+
+bool KeptFrames::Take(int step, size_t bytes, uint8_t* out) {
+  std::unique_ptr<uint8_t[]> pixels;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found =
+        std::find_if(frames_.begin(), frames_.end(),
+                     [step](const Frame& frame) { return frame.step == step; });
+    if (found == frames_.end()) return false;
+    pixels = std::move(found->pixels);
+    frames_.erase(found);
+  }
+  std::memcpy(out, pixels.get(), bytes);
+  return true;
 }
 
 }  // namespace feedrate

@@ -1,5 +1,5 @@
-// Samples a second of the loader beside its limit, and where the time of its
-// threads goes, as shares of their number times the elapsed time.
+// Samples per second of the loader compared with its limit, and where the time
+// of its threads goes, as shares of threads x elapsed time.
 //
 //   bazel run //lib/loader/mixture:mixture_benchmark
 //
@@ -11,11 +11,10 @@
 
 #include "absl/status/status.h"
 #include "benchmark/benchmark.h"
-#include "lib/loader/mixture/decode_limit.h"
+#include "lib/loader/epoch_report.h"
+#include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
-#include "lib/loader/mixture/synthetic_episodes.h"
-#include "lib/loader/stage_report.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/parallel.h"
 #include "lib/worker/loader_message.h"

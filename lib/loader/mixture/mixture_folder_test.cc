@@ -1,13 +1,21 @@
 #include "lib/loader/mixture/mixture_folder.h"
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/hash/sha256.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/media/image_file.h"
+#include "lib/storage/tfrecord.h"
 
 namespace feedrate {
 namespace {
@@ -62,6 +70,118 @@ TEST(MixtureFolderTest, SaysWhatIsMissing) {
   EXPECT_THAT(Message(folder), HasSubstr("lacks its dataset or its weight"));
   WriteTestFile(folder, kMixtureFileName, "weight { }");
   EXPECT_THAT(Message(folder), HasSubstr("mixture.textproto:1"));
+}
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::string Error(const std::string& dataset) {
+  return std::string(ParseSyntheticEpisodes(dataset).status().message());
+}
+
+TEST(SyntheticEpisodesTest, ReadsParameters) {
+  EXPECT_TRUE(IsSyntheticEpisodes("synthetic:episodes"));
+  EXPECT_TRUE(IsSyntheticEpisodes("synthetic:episodes,seed=3"));
+  EXPECT_FALSE(IsSyntheticEpisodes("synthetic:rgb"));
+  EXPECT_FALSE(IsSyntheticEpisodes("synthetic:episodes2"));
+  EXPECT_EQ(ParseSyntheticEpisodes("synthetic:episodes")->datasets, 29);
+  const auto spec =
+      ParseSyntheticEpisodes("synthetic:episodes,scale=20,datasets=3,seed=9");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->datasets, 3);
+  EXPECT_EQ(spec->scale, 20);
+  EXPECT_EQ(spec->seed, 9);
+  EXPECT_THAT(Error("synthetic:episodes,datasets=0"),
+              HasSubstr("from 1 to 1000"));
+  EXPECT_THAT(Error("synthetic:episodes,n=4"), HasSubstr("\"n\" is unknown"));
+  EXPECT_THAT(Error("synthetic:episodes,seed=x"), HasSubstr("whole number"));
+}
+
+TEST(SyntheticEpisodesTest, DataSetsAreUnlike) {
+  const SyntheticEpisodesSpec spec;
+  std::set<std::pair<int, int>> sizes;
+  std::set<double> weights;
+  for (int i = 0; i < spec.datasets; ++i) {
+    const SyntheticDataset dataset = SyntheticDatasetOf(spec, i);
+    sizes.insert({dataset.height, dataset.width});
+    weights.insert(dataset.weight);
+    EXPECT_GE(dataset.episodes, 6);
+    EXPECT_LE(dataset.episodes, 18);
+  }
+  EXPECT_GT(sizes.size(), 5);
+  EXPECT_GT(weights.size(), 6);
+  EXPECT_GT(*weights.rbegin(), 50 * *weights.begin());
+}
+
+TEST(SyntheticEpisodesTest, AnEpisodeHasEveryFeature) {
+  SyntheticEpisodesSpec spec;
+  spec.scale = 20;
+  spec.frames = 6;
+  const SyntheticDataset dataset = SyntheticDatasetOf(spec, 2);
+  const std::string bytes = SyntheticEpisode(dataset, 1);
+  ExampleView example;
+  ASSERT_TRUE(example.Parse(bytes).ok());
+  std::vector<absl::string_view> frames;
+  ASSERT_TRUE(example.Bytes("frames", &frames).ok());
+  ASSERT_GE(frames.size(), 2);
+  EXPECT_EQ(ReadJpegHeader(frames[0])->height, dataset.height);
+  EXPECT_EQ(ReadJpegHeader(frames[1])->width, dataset.width);
+  EXPECT_NE(frames[0], frames[1]) << "something moves";
+  std::vector<float> numbers;
+  ASSERT_TRUE(example.Floats("action", &numbers).ok());
+  EXPECT_EQ(numbers.size(), frames.size() * dataset.action_width);
+  ASSERT_TRUE(example.Floats("state", &numbers).ok());
+  EXPECT_EQ(numbers.size(), frames.size() * dataset.state_width);
+  std::vector<absl::string_view> text;
+  ASSERT_TRUE(example.Bytes("episode_id", &text).ok());
+  EXPECT_THAT(text, SizeIs(1));
+  EXPECT_EQ(text[0], "robot_02-000001");
+  ASSERT_TRUE(example.Bytes("instruction", &text).ok());
+  EXPECT_THAT(text, SizeIs(1));
+}
+
+// Pins the bytes: different bytes are a different data set and need a different
+// name.
+TEST(SyntheticEpisodesTest, TheSameBytesEverywhere) {
+  SyntheticEpisodesSpec spec;
+  spec.scale = 20;
+  spec.frames = 6;
+  const SyntheticDataset dataset = SyntheticDatasetOf(spec, 0);
+  EXPECT_EQ(Sha256Hex(SyntheticEpisode(dataset, 0)).substr(0, 16),
+            "75127aa822850025");
+}
+
+TEST(SyntheticEpisodesTest, WritesWhatIsMissing) {
+  SyntheticEpisodesSpec spec;
+  spec.datasets = 3;
+  spec.episodes = 4;
+  spec.frames = 4;
+  spec.scale = 15;
+  spec.shards = 2;
+  const std::string folder = NewTestFolder();
+  int64_t last = 0;
+  ASSERT_TRUE(
+      WriteSyntheticEpisodes(spec, folder, [&](int64_t done, int64_t total) {
+        last = total - done;
+      }).ok());
+  EXPECT_EQ(last, 0);
+  const auto sources = ReadMixtureFolder(folder);
+  ASSERT_TRUE(sources.ok()) << sources.status();
+  ASSERT_THAT(*sources, SizeIs(3));
+  int64_t episodes = 0;
+  for (const std::string& path : (*sources)[1].shards) {
+    const std::string bytes = ReadFile(path).value();
+    TfRecordCursor cursor(path, bytes);
+    while (cursor.Next().value().has_value()) ++episodes;
+  }
+  const SyntheticDataset dataset = SyntheticDatasetOf(spec, 1);
+  EXPECT_EQ(episodes, dataset.episodes);
+  EXPECT_EQ((*sources)[1].weight, dataset.weight);
+  // Existing files stay unchanged.
+  const std::string& kept = (*sources)[0].shards[0];
+  WriteTestFile(folder, "robot_00/" + BaseName(kept), "mine");
+  ASSERT_TRUE(WriteSyntheticEpisodes(spec, folder, nullptr).ok());
+  EXPECT_EQ(ReadFile(kept).value(), "mine");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,16 +16,15 @@
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/dataset_stream.h"
-#include "lib/loader/mixture/kept_frames.h"
-#include "lib/loader/mixture/mixture_plan.h"
+#include "lib/loader/mixture/episode.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {
 namespace {
 
-// Enough for a block of one pair an episode; more only takes memory.
+// Enough for a block with one pair per episode; more only takes memory.
 constexpr int kMostAhead = 8;
-// What a decoder keeps for itself: tables and a few rows of coefficients.
+// Memory of a decoder: tables and a few rows of coefficients.
 constexpr int64_t kDecoderBytes = int64_t{2} << 20;
 
 MetadataMode ModeOf(const std::string& name) {
@@ -33,8 +33,8 @@ MetadataMode ModeOf(const std::string& name) {
                                   : MetadataMode::kNone;
 }
 
-// The one in use, and those that a block may need while nobody has time to
-// open more.
+// The episode in use, and those that a block may need while no thread has time
+// to open more.
 int AheadOf(const MixtureSpec& spec) {
   const int pairs = spec.samples_per_episode > 0 ? spec.samples_per_episode
                                                  : spec.mix_block_length;
@@ -66,7 +66,7 @@ int DecodersOf(const MixtureSpec& spec) {
 
 absl::Status MixtureMemory::Reserve(const MixtureSpec& spec) {
   const int64_t bytes = spec.batch_size * SampleBytes(spec);
-  // Those in the queue, and the one that the consumer has.
+  // Those in the queue, and the consumer's.
   const auto wanted = static_cast<size_t>(spec.queue_depth) + 1;
   if (bytes == block_bytes_ && blocks_.size() == wanted) {
     return absl::OkStatus();
@@ -196,11 +196,11 @@ void MixtureLoader::Stop() {
   for (const auto& stream : streams_) stream->Close();
 }
 
-// Called with mutex_ held.
+// REQUIRES: mutex_ is held.
 void MixtureLoader::Request(int dataset) {
   if (requested_[dataset]) return;
   requested_[dataset] = true;
-  // There is room for each once: it does not wait.
+  // Does not wait: there is room for each data set once.
   requests_->Push(dataset);
 }
 
@@ -269,12 +269,208 @@ int64_t MixtureLoader::memory_bound_bytes() const {
     bytes += ahead * stream->largest_bytes();
     largest = std::max(largest, stream->largest_bytes());
   }
-  // Of the episodes in use, and of those that decoders are still at.
+  // Frames of the episodes in use, and of those still being decoded.
   const auto kept_frames =
       static_cast<int64_t>(KeptFrames::kMost * (streams_.size() + decoders));
   bytes += kept_frames * static_cast<int64_t>(shape_.bytes());
-  // Decoders may be at one that its stream has done with.
+  // Decoders may still use an episode that its stream has finished.
   return bytes + decoders * largest;
+}
+
+// The decoding threads of a MixtureLoader.
+
+void MixtureLoader::Decode(Worker* worker) {
+  while (TakeTasks(worker)) {
+    const absl::Status made = Make(worker);
+    if (!made.ok()) Fail(made);
+    // Frees finished episodes here, not under the lock.
+    worker->tasks.clear();
+  }
+}
+
+void MixtureLoader::Fail(const absl::Status& status) {
+  ring_.End(status);
+  // After this, threads that saw the flag unset are waiting.
+  { const std::lock_guard<std::mutex> lock(mutex_); }
+  opened_.notify_all();
+}
+
+absl::Status MixtureLoader::WaitFor(int64_t position, DatasetStream* stream,
+                                    std::unique_lock<std::mutex>* lock) {
+  while (!ended_ && !ring_.ended()) {
+    if (position != next_position_) return absl::OkStatus();
+    if (stream->ready()) {
+      ASSIGN_OR_RETURN(const bool settled, stream->Settle());
+      if (settled) return absl::OkStatus();
+      continue;
+    }
+    // Nobody has opened it yet: opening it here is better than waiting for a
+    // reader that gets no processor while all decode.
+    if (OpenOne(stream, lock)) continue;
+    opened_.wait(*lock);
+  }
+  return absl::CancelledError("stopped");
+}
+
+bool MixtureLoader::TakeTasks(Worker* worker) {
+  const int64_t begin = MonotonicNs();
+  std::unique_lock<std::mutex> lock(mutex_);
+  // While this thread waits, another may take the sample and advance the
+  // position.
+  for (;;) {
+    if (ended_ || ring_.ended() || next_position_ >= options_.count) {
+      return false;
+    }
+    const int64_t position = next_position_;
+    const int dataset = order_->DatasetAt(position);
+    const absl::Status ready =
+        WaitFor(position, streams_[dataset].get(), &lock);
+    if (!ready.ok()) {
+      lock.unlock();
+      if (!absl::IsCancelled(ready)) Fail(ready);
+      return false;
+    }
+    if (position != next_position_) continue;
+    TakeRun(dataset, worker);
+    worker->wait_in_ns += MonotonicNs() - begin;
+    return true;
+  }
+}
+
+void MixtureLoader::TakeRun(int dataset, Worker* worker) {
+  DatasetStream* const stream = streams_[dataset].get();
+  // Pairs of one episode share frames. Not beyond the batch: a thread that
+  // waits for the next batch's buffer must not hold up this batch.
+  const int64_t batch = options_.spec.batch_size;
+  const int64_t batch_end = (next_position_ / batch + 1) * batch;
+  const int64_t end =
+      std::min({batch_end, options_.count, order_->BlockEnd(next_position_)});
+  const int64_t run = std::min(end - next_position_, stream->left_in_episode());
+  for (int64_t i = 0; i < run; ++i) {
+    worker->tasks.push_back(
+        {next_position_++, source_numbers_[dataset], stream->Next()});
+  }
+  if (stream->left_in_episode() == 0) Request(dataset);
+}
+
+absl::Status MixtureLoader::Make(Worker* worker) {
+  worker->places.clear();
+  for (const Task& task : worker->tasks) {
+    float* const place = ring_.Slot(task.position, &worker->wait_out_ns);
+    if (place == nullptr) return absl::OkStatus();
+    worker->places.push_back(reinterpret_cast<uint8_t*>(place));
+  }
+  const int64_t begin = MonotonicNs();
+  for (size_t i = 0; i < worker->tasks.size(); ++i) {
+    RETURN_IF_ERROR(MakePair(worker, i));
+    if (metadata_mode_ != MetadataMode::kNone) {
+      WriteMetadata(worker->tasks[i]);
+    }
+  }
+  KeepShared(worker);
+  worker->decode_ns += MonotonicNs() - begin;
+  int64_t unused = 0;
+  for (const Task& task : worker->tasks) {
+    ring_.Done(task.position, task.dataset, &unused);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MixtureLoader::MakePair(Worker* worker, size_t at) {
+  Task& task = worker->tasks[at];
+  uint8_t* const out = worker->places[at];
+  const int step = task.sample.step;
+  absl::Status made = MakeFrame(worker, at, step, out);
+  if (made.ok()) {
+    made = MakeFrame(worker, at, step + options_.spec.pair_offset,
+                     out + shape_.bytes());
+  }
+  return made.ok() ? made : Replace(worker, &task, out, made);
+}
+
+absl::Status MixtureLoader::MakeFrame(Worker* worker, size_t at, int step,
+                                      uint8_t* out) {
+  // All tasks belong to one episode. A replaced task has the step of its
+  // replacement.
+  for (size_t i = 0; i < at; ++i) {
+    const int first = worker->tasks[i].sample.step;
+    const bool is_second = first + options_.spec.pair_offset == step;
+    if (first != step && !is_second) continue;
+    std::memcpy(out, worker->places[i] + (is_second ? shape_.bytes() : 0),
+                shape_.bytes());
+    return absl::OkStatus();
+  }
+  const Episode& episode = *worker->tasks[at].sample.episode;
+  if (episode.kept().Take(step, shape_.bytes(), out)) return absl::OkStatus();
+  return worker->decoder.Decode(episode.frames()[step], shape_, out);
+}
+
+void MixtureLoader::KeepShared(Worker* worker) {
+  const PlannedSample& last = worker->tasks.back().sample;
+  const std::vector<int>& pairs = last.episode->pairs();
+  const int offset = options_.spec.pair_offset;
+  const auto is_needed = [&](int step) {
+    return std::any_of(pairs.begin() + last.next_pair, pairs.end(),
+                       [step, offset](int first) {
+                         return first == step || first + offset == step;
+                       });
+  };
+  for (size_t i = 0; i < worker->tasks.size(); ++i) {
+    const int step = worker->tasks[i].sample.step;
+    const uint8_t* const pixels = worker->places[i];
+    const size_t bytes = shape_.bytes();
+    if (is_needed(step)) last.episode->kept().Keep(step, pixels, bytes);
+    if (is_needed(step + offset)) {
+      last.episode->kept().Keep(step + offset, pixels + bytes, bytes);
+    }
+  }
+}
+
+// Another pair of the episode replaces one that cannot be decoded. The choice
+// depends on the data alone.
+absl::Status MixtureLoader::Replace(Worker* worker, Task* task, uint8_t* out,
+                                    const absl::Status& first) {
+  const Episode& episode = *task->sample.episode;
+  const std::string what =
+      absl::StrCat("step ", task->sample.step, ": ", first.message());
+  if (options_.spec.on_error == "fail") {
+    return absl::Status(first.code(), absl::StrCat(episode.name(), ": ", what));
+  }
+  faults_.Add({task->position, task->dataset, episode.name(), what});
+  const std::vector<absl::string_view>& frames = episode.frames();
+  const int offset = options_.spec.pair_offset;
+  const int pairs = static_cast<int>(frames.size()) - offset;
+  for (int i = 1; i < pairs; ++i) {
+    const int step = (task->sample.step + i) % pairs;
+    if (worker->decoder.Decode(frames[step], shape_, out).ok() &&
+        worker->decoder
+            .Decode(frames[step + offset], shape_, out + shape_.bytes())
+            .ok()) {
+      task->sample.step = step;
+      return absl::OkStatus();
+    }
+  }
+  return absl::DataLossError(
+      absl::StrCat(episode.name(), ": ", what,
+                   "; and none of its other pairs can be decoded either"));
+}
+
+void MixtureLoader::WriteMetadata(const Task& task) {
+  const int64_t batch = options_.spec.batch_size;
+  SampleMetadata& metadata = metadata_[task.position / batch % metadata_.size()]
+                                      [task.position % batch];
+  metadata.dataset = task.dataset;
+  if (metadata_mode_ != MetadataMode::kFull) return;
+  const Episode& episode = *task.sample.episode;
+  const int step = task.sample.step;
+  metadata.step = step;
+  metadata.episode_id.assign(episode.id().data(), episode.id().size());
+  metadata.instruction.assign(episode.instruction().data(),
+                              episode.instruction().size());
+  const float* const action = episode.action(step);
+  metadata.action.assign(action, action + episode.action_width());
+  const float* const state = episode.state(step);
+  metadata.state.assign(state, state + episode.state_width());
 }
 
 }  // namespace feedrate

@@ -1,13 +1,14 @@
 // Batches of pairs of frames, drawn by weight from many data sets of episodes.
 //
-//   ASSIGN_OR_RETURN(auto loader, MixtureLoader::Start(sources, options,
-//   &memory)); for (;;) {
+//   ASSIGN_OR_RETURN(auto loader,
+//                    MixtureLoader::Start(sources, options, &memory));
+//   for (;;) {
 //     ASSIGN_OR_RETURN(const MixtureBatch* batch, loader->Next());
 //     if (batch == nullptr) break;
 //     Train(batch->frames, batch->size);
 //   }
 //
-// docs/mixture.md says what is drawn how, and what each option does.
+// docs/mixture.md explains the draws and the options.
 #ifndef FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_LOADER_H_
 #define FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_LOADER_H_
 
@@ -20,38 +21,48 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/loader/batch_memory.h"
-#include "lib/loader/batch_ring.h"
-#include "lib/loader/bounded_queue.h"
-#include "lib/loader/fault_list.h"
+#include "lib/loader/batch.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/mixture/dataset_stream.h"
-#include "lib/loader/mixture/frame_decoder.h"
-#include "lib/loader/mixture/mix_order.h"
-#include "lib/loader/mixture/sample_metadata.h"
-#include "lib/loader/stage_report.h"
 #include "lib/loader/worker_team.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
+// Metadata of a sample. Its memory is reused: strings and rows grow to the
+// longest.
+struct SampleMetadata {
+  // Number of the data set among the sources. Set in modes dataset_only and
+  // full.
+  int dataset = 0;
+  // The fields below are set in mode full. Step of the first frame.
+  int64_t step = 0;
+  std::string episode_id;
+  std::string instruction;
+  // Action at the step of the first frame.
+  std::vector<float> action;
+  std::vector<float> state;
+};
+
 struct MixtureOptions {
-  // Checked, by CheckMixtureSpec.
+  // Checked by CheckMixtureSpec.
   MixtureSpec spec;
   uint64_t seed = 0;
-  // Samples in all; the last batch may be smaller.
+  // Total number of samples. The last batch may be smaller.
   int64_t count = 0;
 };
 
-// `size` samples, one behind the other, each of two frames: uint8 NHWC of shape
-// (size, 2, height, width, 3), contiguous.
+// `size` samples of two frames each: uint8 NHWC of shape (size, 2, height,
+// width, 3), contiguous.
 struct MixtureBatch {
   int64_t index = 0;
   int size = 0;
   const uint8_t* frames = nullptr;
   FrameShape shape;
-  // Of each sample: its data set's number among the sources.
+  // Data set of each sample, as a number among the sources.
   const std::vector<int64_t>* datasets = nullptr;
-  // One a sample, filled in as the mode says; null for MetadataMode::kNone.
+  // One per sample, filled in according to the mode; null for
+  // MetadataMode::kNone.
   const SampleMetadata* metadata = nullptr;
 
   int64_t bytes() const {
@@ -59,10 +70,11 @@ struct MixtureBatch {
   }
 };
 
-// Memory of batches, for one loader after the other.
+// Memory for batches, used by one loader after another.
 class MixtureMemory {
  public:
-  // Enough for the spec. ResourceExhausted when there is not so much.
+  // Allocates enough for the spec. ResourceExhausted if there is not enough
+  // memory.
   absl::Status Reserve(const MixtureSpec& spec);
   const std::vector<std::unique_ptr<MemoryBlock>>& blocks() const {
     return blocks_;
@@ -74,33 +86,34 @@ class MixtureMemory {
   std::vector<std::unique_ptr<MemoryBlock>> blocks_;
 };
 
-// The same seed gives the same batches for any parallelism and queue. Not
+// The same seed gives the same batches for any parallelism and queue depth. Not
 // thread-safe.
 class MixtureLoader {
  public:
-  // Opens the first episode of each data set and starts the threads. With
-  // `on_error` skip, data sets without a usable episode are left out. `memory`
-  // outlives it, and is reserved for the spec. REQUIRES: weights above 0.
+  // Opens the first episode of each data set and starts the threads. If
+  // `on_error` is skip, data sets without a usable episode are left out.
+  // `memory` must outlive the loader and be reserved for the spec. REQUIRES:
+  // all weights are above 0.
   static absl::StatusOr<std::unique_ptr<MixtureLoader>> Start(
       const std::vector<MixtureSource>& sources, const MixtureOptions& options,
       const MixtureMemory* memory);
-  // Stops.
+  // Calls Stop.
   ~MixtureLoader();
 
-  // Waits for the next batch; null after the last. It is the caller's until the
-  // next call. An error is final.
+  // Waits for the next batch; null after the last. Valid until the next call.
+  // An error is final.
   absl::StatusOr<const MixtureBatch*> Next();
 
-  // Ends all threads and lets all files go. Idempotent.
+  // Ends all threads and closes all files. Idempotent.
   void Stop();
 
-  // Names of sources that are no part of the mixture.
+  // Names of sources that were left out of the mixture.
   const std::vector<std::string>& left_out() const { return left_out_; }
   const FaultList& faults() const { return faults_; }
   // REQUIRES: the last batch was taken, or Stop was called.
   std::vector<StageReport> stages() const;
-  // Bytes that it takes at most, beside code and stacks, by the largest
-  // episodes that it has met.
+  // Upper bound of its memory use, without code and stacks, from the largest
+  // episodes seen so far.
   int64_t memory_bound_bytes() const;
 
  private:
@@ -109,7 +122,7 @@ class MixtureLoader {
     int dataset = 0;  // Number among the sources.
     PlannedSample sample;
   };
-  // What one decoding thread has of its own.
+  // State of one decoding thread.
   struct Worker {
     FrameDecoder decoder;
     std::vector<Task> tasks;
@@ -124,28 +137,29 @@ class MixtureLoader {
   absl::Status OpenFirst(DatasetStream* stream);
   void StartThreads();
 
-  // Reading threads.
+  // For reading threads.
   void Read();
-  // Opens one episode of the stream, if it wants one; `lock` is given up
+  // Opens one episode of the stream, if it wants one. Releases `lock`
   // meanwhile.
   bool OpenOne(DatasetStream* stream, std::unique_lock<std::mutex>* lock);
 
-  // Decoding threads.
+  // For decoding threads.
   void Decode(Worker* worker);
   bool TakeTasks(Worker* worker);
-  // Until the stream can give the sample at `position`, or another thread has
-  // taken that.
+  // Waits until the stream can give the sample at `position`, or another thread
+  // has taken it.
   absl::Status WaitFor(int64_t position, DatasetStream* stream,
                        std::unique_lock<std::mutex>* lock);
   void Fail(const absl::Status& status);
-  // Takes samples that one thread decodes best: of one block and one episode.
+  // Takes samples that one thread should decode together: of one block and one
+  // episode.
   void TakeRun(int dataset, Worker* worker);
   void Request(int dataset);
   absl::Status Make(Worker* worker);
   absl::Status MakePair(Worker* worker, size_t at);
-  // Decodes it, or copies it from an earlier pair that had it.
+  // Decodes the frame, or copies it from an earlier pair that had it.
   absl::Status MakeFrame(Worker* worker, size_t at, int step, uint8_t* out);
-  // For pairs of the episode that come in a later block.
+  // Keeps frames for pairs of the episode that come in a later block.
   void KeepShared(Worker* worker);
   absl::Status Replace(Worker* worker, Task* task, uint8_t* out,
                        const absl::Status& first);

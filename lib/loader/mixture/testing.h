@@ -12,23 +12,23 @@
 
 namespace feedrate {
 
-// An episode of JPEGs of `height` x `width`, with all features. Frame i shows
+// An episode of `height` x `width` JPEGs with all features. Frame i shows
 // TestImage(height, width, number + i).
 std::string TestEpisode(int frames, int number, int height = 24,
                         int width = 32);
 
-// A data set in a new folder: a shard for each list of episodes.
+// A data set in a new folder, with one shard per list of episodes.
 MixtureSource TestDataset(const std::string& name, double weight,
                           const std::vector<std::vector<std::string>>& shards);
 
-// Three data sets of unlike sizes.
+// Three data sets of different sizes.
 std::vector<MixtureSource> TestMixture();
 
-// What a run delivered, copied.
+// Copy of a delivered batch.
 struct TestBatch {
   std::vector<int64_t> datasets;
   std::string frames;
-  // One line a sample, with all that the mode fills in.
+  // One line per sample, with everything that the mode fills in.
   std::string metadata;
   bool operator==(const TestBatch& other) const {
     return datasets == other.datasets && frames == other.frames &&
@@ -44,7 +44,7 @@ struct TestRun {
 absl::StatusOr<TestRun> RunMixture(const std::vector<MixtureSource>& sources,
                                    const MixtureOptions& options);
 
-// Small frames and batches, all else at its default.
+// Small frames and batches, defaults otherwise.
 MixtureOptions TestOptions(int64_t count);
 
 }  // namespace feedrate

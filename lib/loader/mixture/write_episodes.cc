@@ -1,4 +1,4 @@
-// Writes synthetic robot episodes into a folder, for programs that read files.
+// Writes synthetic robot episodes to a folder, for programs that read files.
 //
 //   bazel run //lib/loader/mixture:write_episodes -- --folder=$PWD/episodes
 #include <string>
@@ -7,7 +7,7 @@
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/writer_main.h"
-#include "lib/loader/mixture/synthetic_episodes.h"
+#include "lib/loader/mixture/mixture_folder.h"
 
 DEFINE_string(dataset, "synthetic:episodes",
               "NAME: which, such as synthetic:episodes,datasets=29,seed=1");

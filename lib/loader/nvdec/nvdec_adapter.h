@@ -1,4 +1,4 @@
-// The library `nvdec`: our reader of clips on the decoder of a GPU.
+// The library `nvdec`: reads clips with the video decoder of a GPU.
 #ifndef FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_
 #define FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_
 
@@ -10,17 +10,25 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/adapter.h"
-#include "lib/loader/nvdec/nvdec_decoder.h"
 #include "lib/loader/nvdec/nvdec_loader.h"
 #include "lib/media/corpus.h"
 #include "lib/media/video/clip_reader.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
+
+// Clip decoding, timed on the device. Each call opens a file, decodes the
+// frames of its clip and those they depend on, and converts them to RGB, uint8
+// THWC, in device memory. The decoder session is reused from file to file.
+// `files` must outlive the result. Unavailable, with a one-line message, if
+// there is no engine.
+absl::StatusOr<std::unique_ptr<PreparedTransform>> MakeNvdecDecoder(
+    const std::vector<SourceFile>& files);
 
 class NvdecAdapter : public Adapter {
  public:
   std::string library() const override { return "nvdec"; }
-  // Of the FFmpeg that drives it.
+  // Version of the FFmpeg that drives it.
   std::string version() const override { return ClipReaderVersion(); }
 
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(

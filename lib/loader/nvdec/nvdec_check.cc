@@ -1,7 +1,7 @@
-// Holds frames that NVDEC decodes against those of the CPU's decoder, for every
-// kind of video that this FFmpeg encodes, and tells how fast it was and how
-// many decoders of the engine that took. For gpu_check.sh, and for sanitizers,
-// which want one process.
+// Compares frames decoded by NVDEC with those of the CPU's decoder, for every
+// kind of video that this FFmpeg can encode, and prints the speed and the
+// number of decoder sessions. Used by gpu_check.sh, and with sanitizers, which
+// need a single process.
 //
 //   nvdec_check [--videos=N] [--timed=N]
 #include <cuda_runtime_api.h>
@@ -20,15 +20,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gflags/gflags.h"
-#include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
-#include "lib/loader/cuda/device_block.h"
-#include "lib/loader/nvdec/cuda_stream.h"
 #include "lib/media/video/clip_reader.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/nvdec_counts.h"
@@ -42,13 +40,13 @@ namespace feedrate {
 namespace {
 
 constexpr int kClipLength = 16;
-// As for rows of decoders: what the eye cannot tell apart.
+// Same as for decoder rows: visually identical.
 constexpr double kMinPsnrDb = 40;
 
 struct Kind {
   const char* name;
-  // Decoders must agree to the bit: H.264 and the like leave them no choice,
-  // MPEG-4's cosine transform does.
+  // True if decoders must agree bit by bit: H.264 and similar formats are
+  // exact, MPEG-4's cosine transform is not.
   bool exact;
   EncodeOptions options;
 };
@@ -60,16 +58,16 @@ std::vector<Kind> Kinds() {
   h264.options.codec = "libx264";
   h264.options.key_interval = 50;
   h264.options.b_frames = 2;
-  // 10 rows of a macro block are cut off, and chroma is shared by odd edges.
+  // 10 rows of a macroblock are cropped, and chroma samples span odd edges.
   Kind odd = h264;
   odd.name = "h264 mp4, 322x242";
   odd.options.width = 322;
   odd.options.height = 242;
-  // No engine decodes it: the CPU's turn.
+  // No engine decodes it: the CPU must.
   Kind fallback = h264;
   fallback.name = "h264 mp4, 4:4:4";
   fallback.options.pixel_format = "yuv444p";
-  // Fits into the decoder of the one before.
+  // Fits into the decoder of the previous one.
   Kind again = h264;
   again.name = "h264 mp4, again";
   std::vector<Kind> kinds = {mpeg4, h264, odd, again, fallback};
@@ -106,7 +104,7 @@ struct Difference {
   }
 };
 
-// One clip of a file by both decoders.
+// Decodes one clip of a file with both decoders.
 absl::Status Compare(const std::string& path, ClipRule rule,
                      NvdecReader* reader, DeviceBlock* device,
                      Difference* difference) {
@@ -133,7 +131,8 @@ absl::Status Compare(const std::string& path, ClipRule rule,
   return absl::OkStatus();
 }
 
-// Of a clip, with converting its frames; opening its file is mostly reading it.
+// Time per clip, including the conversion of its frames; opening is mostly
+// reading the file.
 struct ClipTime {
   double open_ms = 0;
   double read_ms = 0;
@@ -164,7 +163,7 @@ void PrintTime(const char* rule, const ClipTime& time) {
                time.open_ms, time.read_ms);
 }
 
-// What the engine has done since `before`.
+// Prints what the engine has done since `before`.
 void PrintCounts(const NvdecCounts& before, const NvdecCounts& now) {
   absl::PrintF(
       "       engine: %d decoders made, %d given another size; %d pictures "
@@ -173,7 +172,7 @@ void PrintCounts(const NvdecCounts& before, const NvdecCounts& now) {
       now.decoded - before.decoded, now.skipped - before.skipped);
 }
 
-// False: the frames are not those of the CPU.
+// Returns false if the frames differ from the CPU's.
 absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
   const std::string path = absl::StrCat("nvdec_check.", kind.options.container);
   DeviceBlock device;

@@ -11,20 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/device_memory.h"
+#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/cuda_device.h"
+#include "lib/adapters/cuda/recipe.h"
+#include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing.h"
+#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/cuda/batch_queue.h"
-#include "lib/loader/cuda/device_block.h"
 #include "lib/loader/cuda/gpu_recipe.h"
+#include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/fault_list.h"
-#include "lib/loader/nvdec/clip_maker.h"
-#include "lib/loader/nvdec/engine_rate.h"
-#include "lib/loader/nvdec/taken_memory.h"
+#include "lib/media/video/nvdec_reader.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -32,23 +33,23 @@ namespace {
 
 using Makers = std::vector<std::unique_ptr<ClipMaker>>;
 
-// Files in a row that cannot be used: then it is no accident.
+// Number of unusable files in a row that ends the epoch.
 constexpr int kMostFaults = 16;
-// Batches besides those that are worked ahead: one that the consumer has, and
-// one that the fastest threads begin.
+// Batches besides the prefetched ones: one for the consumer, and one that the
+// fastest threads start.
 constexpr int kMoreSlots = 2;
 
-// What an epoch works on.
+// Inputs of an epoch.
 struct ClipContext {
   const std::vector<SourceFile>& files;
   const Makers& makers;
-  // Floats of a clip.
+  // Floats per clip.
   int64_t values = 0;
   bool skip_faults = true;
 };
 
-// Makes the item for `position` of the epoch, or the next one that can be used;
-// a fault is told.
+// Makes the item for `position` of the epoch, or the next usable one, and
+// reports a fault.
 absl::Status MakeUsable(const ClipContext& context, int64_t position,
                         int64_t item, uint64_t seed, ClipMaker* maker,
                         float* out, FaultList* faults) {
@@ -58,12 +59,12 @@ absl::Status MakeUsable(const ClipContext& context, int64_t position,
     const SourceFile& file = context.files[at];
     const absl::Status made = maker->Make(file, ItemRandom(seed, at), out);
     if (made.ok()) return made;
-    // What is wrong with the device is wrong with every file.
+    // Device errors affect every file.
     if (!context.skip_faults || !absl::IsInvalidArgument(made)) {
       return absl::Status(made.code(),
                           absl::StrCat(file.path, ": ", made.message()));
     }
-    // Those behind it are told at their own places.
+    // Faults of the following items are reported at their own positions.
     if (i > 0) continue;
     faults->Add({position, at, file.path, std::string(made.message())});
   }
@@ -74,7 +75,7 @@ absl::Status MakeUsable(const ClipContext& context, int64_t position,
 
 class NvdecEpoch : public BatchStream {
  public:
-  // All outlive it.
+  // All must outlive it.
   NvdecEpoch(const ClipContext& context, const EpochCommand& command,
              int batch_size, const std::vector<DeviceBlock>& slots,
              TakenMemory* taken)
@@ -150,7 +151,7 @@ class NvdecEpoch : public BatchStream {
   TakenMemory& taken_;
   BatchQueue queue_;
   FaultList faults_;
-  // Of each maker, when the epoch began.
+  // Values of each maker at the start of the epoch.
   std::vector<std::pair<ClipTimes, int64_t>> started_;
   std::vector<std::thread> threads_;
 };
@@ -218,7 +219,7 @@ class NvdecLoader : public PreparedLoader {
  private:
   const LoaderSpec spec_;
   const GpuRecipe recipe_;
-  // Of a clip.
+  // Frames per clip.
   const int64_t frames_;
   Makers makers_;
   const ClipContext context_;
@@ -263,13 +264,137 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
     return absl::InvalidArgumentError("the loader of nvdec mixes no clips");
   }
   // Threads that wait for the device leave the processor to those that parse.
-  // An error says that the device is in use already, as after another job.
+  // An error means that the device is already in use, for example after another
+  // job.
   cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
   cudaGetLastError();
   auto made =
       std::make_unique<NvdecLoader>(*spec.loader, std::move(recipe), files);
   RETURN_IF_ERROR(made->Load());
   return made;
+}
+
+namespace {
+
+using fused::ByteImage;
+using fused::Recipe;
+
+// Kernels read whole words around an image.
+constexpr int64_t kSlack = 16;
+
+double SecondsSince(int64_t start_ns) {
+  return static_cast<double>(MonotonicNs() - start_ns) * 1e-9;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ClipMaker>> ClipMaker::Create(
+    const GpuRecipe& recipe) {
+  ASSIGN_OR_RETURN(CudaStream stream, CudaStream::Create());
+  std::unique_ptr<ClipMaker> maker =
+      absl::WrapUnique(new ClipMaker(recipe, std::move(stream)));
+  ASSIGN_OR_RETURN(maker->reader_, NvdecReader::Create(maker->stream_.get()));
+  return maker;
+}
+
+absl::Status ClipMaker::Decode(const SourceFile& file) {
+  ASSIGN_OR_RETURN(info_, reader_->Open(file.path));
+  const auto frames = static_cast<int64_t>(file.frames.size());
+  RETURN_IF_ERROR(frames_.Reserve(frames * FrameBytesOf(info_) + kSlack));
+  return reader_->Read(file.frames, frames_.data());
+}
+
+absl::Status ClipMaker::Launch(int frames, Random random, float* out) {
+  const auto bytes =
+      static_cast<int64_t>(frames * (sizeof(ByteImage) + sizeof(Recipe)));
+  RETURN_IF_ERROR(host_heads_.Reserve(bytes));
+  RETURN_IF_ERROR(heads_.Reserve(bytes));
+  // One draw: all frames of a clip are changed in the same way.
+  const Recipe drawn = recipe_.Draw({info_.height, info_.width}, &random);
+  auto* const images = reinterpret_cast<ByteImage*>(host_heads_.data());
+  auto* const recipes = reinterpret_cast<Recipe*>(images + frames);
+  for (int i = 0; i < frames; ++i) {
+    images[i] = {frames_.data() + i * FrameBytesOf(info_), info_.height,
+                 info_.width, int64_t{3} * info_.width};
+    recipes[i] = drawn;
+  }
+  RETURN_IF_ERROR(
+      CudaStatus(cudaMemcpyAsync(heads_.data(), host_heads_.data(), bytes,
+                                 cudaMemcpyHostToDevice, stream_.get()),
+                 "cudaMemcpyAsync"));
+  fused::RecipeBatch batch = recipe_.batch();
+  batch.images = reinterpret_cast<const ByteImage*>(heads_.data());
+  batch.recipes = reinterpret_cast<const Recipe*>(batch.images + frames);
+  batch.count = frames;
+  batch.out = out;
+  RETURN_IF_ERROR(
+      CudaStatus(RunRecipe(batch, stream_.get()), "the recipe's launch"));
+  return CudaStatus(cudaStreamSynchronize(stream_.get()), "the recipe");
+}
+
+absl::Status ClipMaker::Make(const SourceFile& file, Random random,
+                             float* out) {
+  const int64_t start = MonotonicNs();
+  const absl::Status decoded = Decode(file);
+  times_.decode_s += SecondsSince(start);
+  RETURN_IF_ERROR(decoded);
+  const int64_t launched = MonotonicNs();
+  const absl::Status made =
+      Launch(static_cast<int>(file.frames.size()), random, out);
+  times_.augment_s += SecondsSince(launched);
+  return made;
+}
+
+namespace {
+
+constexpr size_t kClips = 6;
+constexpr int kPasses = 2;
+
+// Seconds for decoding the clip of `file`.
+absl::StatusOr<double> TimeOf(const SourceFile& file, NvdecReader* reader) {
+  RETURN_IF_ERROR(reader->Open(file.path).status());
+  const int64_t start = MonotonicNs();
+  RETURN_IF_ERROR(reader->Read(file.frames, nullptr));
+  return static_cast<double>(MonotonicNs() - start) * 1e-9;
+}
+
+// Rate of one thread.
+absl::StatusOr<double> RateOf(const std::vector<SourceFile>& files) {
+  ASSIGN_OR_RETURN(const CudaStream stream, CudaStream::Create());
+  ASSIGN_OR_RETURN(const std::unique_ptr<NvdecReader> reader,
+                   NvdecReader::Create(stream.get()));
+  // The first call creates the session.
+  RETURN_IF_ERROR(TimeOf(files[0], reader.get()).status());
+  const size_t clips = std::min(files.size(), kClips);
+  double best = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    double seconds = 0;
+    for (size_t i = 0; i < clips; ++i) {
+      ASSIGN_OR_RETURN(const double one, TimeOf(files[i], reader.get()));
+      seconds += one;
+    }
+    best = std::max(best, static_cast<double>(clips) / std::max(seconds, 1e-9));
+  }
+  return best;
+}
+
+}  // namespace
+
+absl::StatusOr<double> EngineRate(const std::vector<SourceFile>& files,
+                                  int threads) {
+  if (files.empty()) return absl::InvalidArgumentError("there are no clips");
+  std::vector<absl::StatusOr<double>> rates(std::max(1, threads), 0.0);
+  std::vector<std::thread> running;
+  for (absl::StatusOr<double>& rate : rates) {
+    running.emplace_back([&files, &rate] { rate = RateOf(files); });
+  }
+  for (std::thread& thread : running) thread.join();
+  double sum = 0;
+  for (const absl::StatusOr<double>& rate : rates) {
+    RETURN_IF_ERROR(rate.status());
+    sum += *rate;
+  }
+  return sum;
 }
 
 }  // namespace feedrate

@@ -53,8 +53,8 @@ std::string TestNpy(const Image& image) {
 
 namespace {
 
-// Bazel takes away what tests leave; of benchmarks nobody does, and theirs are
-// large. Children that were forked do not.
+// Removes the folders at exit. Bazel cleans up after tests but not after
+// benchmarks, whose folders are large. Forked children do not remove them.
 class OwnFolders {
  public:
   ~OwnFolders() {

@@ -1,4 +1,4 @@
-// Small files for tests of the loader.
+// Small files for loader tests.
 #ifndef FEEDRATE_LIB_LOADER_TESTING_TEST_FILES_H_
 #define FEEDRATE_LIB_LOADER_TESTING_TEST_FILES_H_
 
@@ -9,21 +9,21 @@
 
 namespace feedrate {
 
-// An image with slopes and edges, another for each `number`.
+// An image with gradients and edges, different for each `number`.
 Image TestImage(int height, int width, int number, int channels = 3);
 
-// The same as a JPEG file, and as an array of numpy.
+// The same image as a JPEG file, and an image as a numpy array.
 std::string TestJpeg(int height, int width, int number);
 std::string TestNpy(const Image& image);
 
-// A folder below the test's own, empty and new.
+// Makes a new, empty folder below the test's own.
 std::string NewTestFolder();
-// Writes a file; its path.
+// Writes a file and returns its path.
 std::string WriteTestFile(const std::string& folder, const std::string& name,
                           const std::string& content);
 
 // A folder with `count` JPEG files of different sizes around 40 x 48, named
-// 000.jpg and so on. Those in `broken` are cut off in the middle.
+// 000.jpg and so on. The files numbered in `broken` are truncated.
 std::string TestFolder(int count, const std::vector<int>& broken = {});
 
 }  // namespace feedrate

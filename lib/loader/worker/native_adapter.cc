@@ -2,23 +2,33 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "lib/adapters/worker/timing.h"
+#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/cuda/cuda_copy.h"
-#include "lib/loader/cuda/limits_loader.h"
-#include "lib/loader/epoch.h"
+#include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/mixture/mixture_loader.h"
+#include "lib/loader/recipe.h"
 #include "lib/loader/remote_source.h"
-#include "lib/loader/worker/native_mixture.h"
-#include "lib/loader/worker/native_options.h"
+#include "lib/loader/source.h"
 #include "lib/media/parallel.h"
+#include "lib/storage/object_store.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core/ocl.hpp"
 #include "opencv2/core/utility.hpp"
@@ -26,7 +36,7 @@
 namespace feedrate {
 namespace {
 
-// What a store has done so far. Nothing without one.
+// What the store has done so far; none for local sources.
 std::optional<StorageCounts> StorageOf(const Source& source) {
   if (source.remote() == nullptr) return std::nullopt;
   const TransferCounts transfers = source.remote()->counts();
@@ -59,7 +69,7 @@ StorageCounts Since(const StorageCounts& before, StorageCounts now) {
 
 class NativeStream : public BatchStream {
  public:
-  // `loader` is the epoch's, `before` what its store had done before it.
+  // `loader` is the epoch's; `before` are the store's counts before it.
   NativeStream(std::unique_ptr<Epoch> epoch, const Loader& loader,
                std::optional<StorageCounts> before)
       : epoch_(std::move(epoch)), loader_(loader), before_(before) {}
@@ -94,7 +104,7 @@ class NativeLoader : public PreparedLoader {
       : loader_(std::move(loader)) {}
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
-    // Memory for batches is the loader's, not the epoch's: made before.
+    // The loader owns the memory for batches, not the epoch: allocated before.
     EpochRange range;
     range.first = command.first;
     range.count = command.count;
@@ -128,7 +138,7 @@ class NativeLoader : public PreparedLoader {
   std::vector<float> sample_;
 };
 
-// Copies alone: the CPU decodes.
+// Measures only copies, since the CPU decodes.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> DeviceLimitsOf(
     const TransformSpec& spec) {
   if (spec.device != "cuda" || spec.loader->scope != kCopyScope) {
@@ -176,6 +186,275 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(
                  ? spec.mixture->decode_parallelism
                  : UsableProcessors();
   return PrepareNativeMixture(spec, sources);
+}
+
+namespace {
+
+absl::StatusOr<Recipe> RecipeOf(const TransformSpec& spec) {
+  const LoaderSpec& loader = *spec.loader;
+  Recipe recipe;
+  recipe.channels = loader.channels;
+  recipe.crop = loader.crop;
+  recipe.position = loader.crop_position == "center" ? CropPosition::kCentre
+                                                     : CropPosition::kRandom;
+  recipe.first_step_crops = loader.is_crop;
+  recipe.mean = loader.mean;
+  recipe.std = loader.std;
+  recipe.input_scale = loader.input_scale;
+  if (IsMixOp(spec.native_op)) return recipe;
+  ASSIGN_OR_RETURN(recipe.steps, StepsOf(spec));
+  return recipe;
+}
+
+Ablation AblationOf(const std::string& word) {
+  if (word == "no_augment") return Ablation::kNoAugment;
+  if (word == "no_decode") return Ablation::kNoDecode;
+  if (word == "cached_batch") return Ablation::kCachedBatch;
+  return Ablation::kNone;
+}
+
+absl::Status BadSetting(const std::string& name, const std::string& value) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "native knows no setting ", name, "=", value,
+      "; there are read_ahead=inline|threads|io_uring|auto|remote, "
+      "read_threads=N, "
+      "read_depth=N, access=read|mmap, scaled_decode=true|false, and for "
+      "data in a store connections=N, range_bytes=N"));
+}
+
+// True if `value` is one of `words`, which correspond to consecutive values of
+// `to`.
+template <typename T>
+bool Choose(const std::string& value, const std::vector<std::string>& words,
+            T* to) {
+  const auto found = std::find(words.begin(), words.end(), value);
+  *to = static_cast<T>(found - words.begin());
+  return found != words.end();
+}
+
+bool Positive(const std::string& value, int* to) {
+  return absl::SimpleAtoi(value, to) && *to > 0;
+}
+
+bool ApplySetting(const std::string& name, const std::string& value,
+                  NativeSettings* to) {
+  if (name == "read_ahead") {
+    return Choose(value, {"inline", "threads", "io_uring", "auto", "remote"},
+                  &to->read_ahead.method);
+  }
+  if (name == "read_threads") return Positive(value, &to->read_ahead.threads);
+  if (name == "read_depth") return Positive(value, &to->read_ahead.depth);
+  if (name == "connections") return Positive(value, &to->connections);
+  if (name == "range_bytes") {
+    return absl::SimpleAtoi(value, &to->range_bytes) && to->range_bytes > 0;
+  }
+  if (name == "access") return Choose(value, {"read", "mmap"}, &to->access);
+  if (name == "scaled_decode") {
+    return Choose(value, {"false", "true"}, &to->scaled_decode);
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<NativeSettings> ParseNativeSettings(
+    const std::map<std::string, std::string>& settings) {
+  NativeSettings parsed;
+  for (const auto& [name, value] : settings) {
+    if (!ApplySetting(name, value, &parsed)) return BadSetting(name, value);
+  }
+  return parsed;
+}
+
+absl::StatusOr<LoaderOptions> NativeOptions(const TransformSpec& spec) {
+  const LoaderSpec& loader = *spec.loader;
+  const bool copies = spec.device == "cuda" && loader.scope == kCopyScope;
+  if (!spec.device.empty() && spec.device != "cpu" && !copies) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("native delivers on the cpu, or copies to cuda in the "
+                     "scope ",
+                     kCopyScope, "; not ", spec.device, " in ", loader.scope));
+  }
+  LoaderOptions options;
+  ASSIGN_OR_RETURN(options.recipe, RecipeOf(spec));
+  ASSIGN_OR_RETURN(options.mix, MixOptionsOf(spec));
+  options.batch_size = static_cast<int>(loader.batch_size);
+  options.workers = loader.workers;
+  // All workers fill the same batch, so each prefetched batch is one for all of
+  // them.
+  options.buffers = std::max(1, loader.prefetch);
+  options.persistent = loader.persistent;
+  options.drop_last = loader.drop_last;
+  options.shuffle = loader.shuffle;
+  options.seed = static_cast<uint64_t>(spec.seed);
+  options.on_error =
+      loader.on_error == "fail" ? OnError::kFail : OnError::kSkip;
+  options.ablation = AblationOf(loader.ablation);
+  ASSIGN_OR_RETURN(const NativeSettings settings,
+                   ParseNativeSettings(loader.settings));
+  options.read_ahead = settings.read_ahead;
+  options.recipe.scaled_decode = settings.scaled_decode;
+  return options;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Source>> StoreSource(
+    const LoaderSpec& spec, const NativeSettings& settings,
+    const std::vector<SourceFile>& files) {
+  ASSIGN_OR_RETURN(StoreSpec store, ParseStoreSpec(spec.store));
+  if (settings.connections > 0) {
+    store.options.connections = settings.connections;
+  }
+  if (settings.range_bytes > 0) {
+    store.options.range_bytes = settings.range_bytes;
+  }
+  return OpenRemoteSource(store, files);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> NativeSource(const LoaderSpec& spec,
+                                                     const LoaderInput& input) {
+  ASSIGN_OR_RETURN(const NativeSettings settings,
+                   ParseNativeSettings(spec.settings));
+  if (spec.source == "objects") {
+    return StoreSource(spec, settings, input.files);
+  }
+  if (settings.connections > 0 || settings.range_bytes > 0) {
+    return absl::InvalidArgumentError(
+        "connections and range_bytes are settings of a store; name one with "
+        "--dataset=s3://… or another address");
+  }
+  if (spec.source == "corpus") {
+    if (input.corpus == nullptr) {
+      return absl::InvalidArgumentError("a corpus was to be sent, and was not");
+    }
+    return MemorySource(*input.corpus);
+  }
+  if (spec.source == "shards") {
+    std::vector<std::string> shards;
+    for (const SourceFile& file : input.files) shards.push_back(file.path);
+    return ShardSource(shards);
+  }
+  std::vector<ListedFile> files;
+  files.reserve(input.files.size());
+  for (const SourceFile& file : input.files) {
+    files.push_back({file.path, file.bytes});
+  }
+  return ListSource(std::move(files), settings.access);
+}
+
+namespace {
+
+void DelayTeardown() {
+  const char* const text = std::getenv(kTeardownDelayVariable);
+  double seconds = 0;
+  if (text != nullptr && absl::SimpleAtod(text, &seconds)) {
+    absl::SleepFor(absl::Seconds(seconds));
+  }
+}
+
+// Number and samples of each data set, in the order of the sources.
+std::vector<int64_t> CountsOf(const MixtureBatch& batch) {
+  std::map<int64_t, int64_t> samples;
+  for (const int64_t dataset : *batch.datasets) ++samples[dataset];
+  std::vector<int64_t> counts;
+  for (const auto& [dataset, count] : samples) {
+    counts.push_back(dataset);
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+// Takes the batches and records when they came and what they contain.
+class MixtureStream : public BatchStream {
+ public:
+  MixtureStream(MixtureLoader* loader, int64_t start_ns, int64_t count)
+      : loader_(loader), start_ns_(start_ns), left_(count) {}
+
+  absl::StatusOr<BatchStream::Batch> Next() override {
+    ASSIGN_OR_RETURN(const MixtureBatch* const batch, loader_->Next());
+    if (batch == nullptr) return BatchStream::Batch();
+    times_s_.push_back((MonotonicNs() - start_ns_) * 1e-9);
+    counts_.push_back(CountsOf(*batch));
+    left_ -= batch->size;
+    return BatchStream::Batch{batch->size, batch->bytes()};
+  }
+
+  absl::Status Finish(EpochReply* reply) override {
+    reply->times_s = std::move(times_s_);
+    reply->counts = std::move(counts_);
+    reply->left_out = loader_->left_out();
+    reply->memory_bound_bytes = loader_->memory_bound_bytes();
+    ReportFaults(loader_->faults(), reply);
+    // Threads that are still working have not added up their times yet.
+    if (left_ <= 0) ReportStages(loader_->stages(), reply);
+    return absl::OkStatus();
+  }
+
+ private:
+  MixtureLoader* const loader_;
+  const int64_t start_ns_;
+  int64_t left_;
+  std::vector<double> times_s_;
+  std::vector<std::vector<int64_t>> counts_;
+};
+
+class NativeMixture : public PreparedLoader {
+ public:
+  NativeMixture(const MixtureSpec& spec,
+                const std::vector<MixtureSource>& sources)
+      : spec_(spec), sources_(sources) {}
+
+  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
+    loader_.reset();
+    // The loader owns the memory for batches, not the epoch: allocated before.
+    // Not in Prepare, since a runner keeps many prepared loaders waiting.
+    RETURN_IF_ERROR(memory_.Reserve(spec_));
+    return TimeEpoch(
+        command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
+          const int64_t start_ns = MonotonicNs();
+          MixtureOptions options;
+          options.spec = spec_;
+          options.seed = command.seed;
+          options.count = command.count;
+          ASSIGN_OR_RETURN(loader_,
+                           MixtureLoader::Start(sources_, options, &memory_));
+          return std::make_unique<MixtureStream>(loader_.get(), start_ns,
+                                                 command.count);
+        });
+  }
+
+  absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
+    return absl::UnimplementedError("a mixture has no items by number");
+  }
+
+  absl::StatusOr<double> Stop() override {
+    const int64_t start_ns = MonotonicNs();
+    DelayTeardown();
+    loader_.reset();
+    return (MonotonicNs() - start_ns) * 1e-9;
+  }
+
+ private:
+  const MixtureSpec spec_;
+  const std::vector<MixtureSource>& sources_;
+  MixtureMemory memory_;
+  std::unique_ptr<MixtureLoader> loader_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareNativeMixture(
+    const TransformSpec& spec, const std::vector<MixtureSource>& sources) {
+  for (const MixtureSource& source : sources) {
+    if (source.weight > 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("data set \"", source.name, "\": weight ", source.weight,
+                     " is not possible; use one above 0"));
+  }
+  return std::make_unique<NativeMixture>(*spec.mixture, sources);
 }
 
 }  // namespace feedrate

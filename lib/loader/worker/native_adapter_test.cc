@@ -1,15 +1,21 @@
 #include "lib/loader/worker/native_adapter.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/transforms.pb.h"
+#include "lib/loader/mixture/testing.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/tar/builder.h"
 #include "lib/worker/loader_message.h"
@@ -186,7 +192,7 @@ TEST(NativeAdapterTest, SettingsOfASweep) {
   }
 }
 
-// Threads, in a child of a server that was forked.
+// Threads in a child process that a server forked.
 TEST(NativeAdapterTest, AChildOfAServerRunsEpochs) {
   const Corpus corpus = SmallCorpus(3);
   TestRunner runner(std::make_unique<NativeAdapter>());
@@ -219,7 +225,7 @@ TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
   EXPECT_THAT(
       std::string(adapter.PrepareLoader(spec, input).status().message()),
       HasSubstr("on the cpu"));
-  // Where there is a GPU, and CUDA was built in, that is what it copies to.
+  // With a GPU and CUDA built in, the copy goes there.
   spec.loader->scope = kCopyScope;
   const auto copies = adapter.PrepareLoader(spec, input);
   if (!copies.ok()) {
@@ -232,6 +238,147 @@ TEST(NativeAdapterTest, RefusesWhatItCannotDo) {
   spec.params = {"beta=1"};
   EXPECT_FALSE(adapter.PrepareLoader(spec, input).ok());
 }
+
+using ::testing::HasSubstr;
+
+TransformSpec SmallSpec() {
+  TransformSpec spec;
+  spec.mixture = TestOptions(0).spec;
+  return spec;
+}
+
+TEST(NativeMixtureTest, CountsWhatBatchesHold) {
+  const std::vector<MixtureSource> sources = TestMixture();
+  const auto loader = PrepareNativeMixture(SmallSpec(), sources);
+  ASSERT_TRUE(loader.ok()) << loader.status();
+  EpochCommand command;
+  command.seed = 3;
+  command.count = 40;
+  const absl::StatusOr<EpochReply> reply = (*loader)->RunEpoch(command);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->items, 40);
+  ASSERT_EQ(reply->batches, 5);
+  ASSERT_EQ(reply->times_s.size(), 5);
+  ASSERT_EQ(reply->counts.size(), 5);
+  double before = 0;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GE(reply->times_s[i], before);
+    before = reply->times_s[i];
+    int64_t samples = 0;
+    for (size_t j = 1; j < reply->counts[i].size(); j += 2) {
+      samples += reply->counts[i][j];
+    }
+    EXPECT_EQ(samples, 8);
+  }
+  EXPECT_EQ(reply->bytes_out, 40 * 2 * 24 * 24 * 3);
+  EXPECT_EQ(reply->stages.size(), 2);
+  EXPECT_GT(reply->memory_bound_bytes, 0);
+  EXPECT_TRUE((*loader)->Stop().ok());
+  // Again: the same batches.
+  EXPECT_EQ((*loader)->RunEpoch(command)->counts, reply->counts);
+}
+
+TEST(NativeMixtureTest, AWeightOfNothingIsRefused) {
+  std::vector<MixtureSource> sources = TestMixture();
+  for (const double weight : {0.0, -1.0}) {
+    sources[1].weight = weight;
+    EXPECT_THAT(
+        std::string(
+            PrepareNativeMixture(SmallSpec(), sources).status().message()),
+        HasSubstr("data set \"b\": weight"));
+  }
+}
+
+TEST(NativeMixtureTest, ATeardownCanBeDelayed) {
+  const std::vector<MixtureSource> sources = TestMixture();
+  const auto loader = PrepareNativeMixture(SmallSpec(), sources);
+  ASSERT_TRUE(loader.ok()) << loader.status();
+  setenv(kTeardownDelayVariable, "0.05", 1);
+  EXPECT_GE((*loader)->Stop().value(), 0.05);
+  unsetenv(kTeardownDelayVariable);
+}
+
+// Every entry of configs/transforms/ for opencv as a recipe of the loader:
+// crop, the transform, normalization. Batches have one shape, and are the same
+// for the same seed.
+
+constexpr int kCrop = 64;
+
+TransformSpec SpecOf(const std::string& scenario, const std::string& name,
+                     const Implementation& entry, int channels) {
+  TransformSpec spec;
+  spec.library = "native";
+  spec.transform = name;
+  spec.scenario = scenario;
+  spec.native_op = entry.native_op();
+  spec.params.assign(entry.params().begin(), entry.params().end());
+  spec.wrap = entry.wrap();
+  LoaderSpec loader;
+  loader.scope = kMemoryScope;
+  loader.source = "corpus";
+  loader.batch_size = 4;
+  loader.workers = 2;
+  loader.prefetch = 2;
+  loader.channels = channels;
+  loader.crop = kCrop;
+  loader.crop_position = "random";
+  loader.is_crop = entry.native_op().find("cv::Mat(Rect)+") == 0;
+  loader.mean = {0.485, 0.456, 0.406};
+  loader.std = {0.229, 0.224, 0.225};
+  loader.input_scale = 255;
+  loader.on_error = "fail";
+  spec.loader = loader;
+  return spec;
+}
+
+std::string OutputOf(PreparedLoader* loader, int64_t item, uint64_t seed) {
+  const auto output = loader->OutputFor(item, seed);
+  EXPECT_TRUE(output.ok()) << output.status();
+  if (!output.ok()) return "";
+  const float* const values = static_cast<const float*>(output->data);
+  for (int64_t i = 0; i < output->bytes / 4; ++i) {
+    EXPECT_TRUE(std::isfinite(values[i]));
+    if (!std::isfinite(values[i])) break;
+  }
+  return std::string(static_cast<const char*>(output->data), output->bytes);
+}
+
+// Returns how many entries of the profile `paper` run.
+int TryAll(const std::string& scenario, int channels) {
+  const Catalogue catalogue = Catalogue::Load("configs").value();
+  const TransformSet& set =
+      **catalogue.Transforms(*catalogue.FindScenario(scenario));
+  const Corpus corpus =
+      SmallCorpus({{1, 90, 120, channels}, {1, 70, 50, channels}});
+  LoaderInput input;
+  input.corpus = &corpus;
+  int paper = 0;
+  for (const Transform& transform : set.transforms()) {
+    for (const Implementation& entry : transform.implementations()) {
+      if (entry.library() != "opencv" && entry.library() != "native") continue;
+      SCOPED_TRACE(absl::StrCat(scenario, " ", transform.name(), " ",
+                                entry.params_profile()));
+      NativeAdapter adapter;
+      auto loader = adapter.PrepareLoader(
+          SpecOf(scenario, transform.name(), entry, channels), input);
+      EXPECT_TRUE(loader.ok()) << loader.status();
+      if (!loader.ok()) continue;
+      EpochCommand command;
+      command.count = 6;
+      const auto reply = (*loader)->RunEpoch(command);
+      EXPECT_TRUE(reply.ok()) << reply.status();
+      if (!reply.ok()) continue;
+      EXPECT_EQ(reply->items, 6);
+      EXPECT_EQ(OutputOf(loader->get(), 1, 7), OutputOf(loader->get(), 1, 7));
+      paper += entry.params_profile() != "matched";
+    }
+  }
+  return paper;
+}
+
+TEST(NativeCellsTest, Rgb) { EXPECT_GE(TryAll("image-rgb", 3), 45); }
+
+TEST(NativeCellsTest, NineChannels) { EXPECT_GE(TryAll("image-9ch", 9), 30); }
 
 }  // namespace
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// What a training step is fed with.
+// Batches for training steps: synthetic, from a text file, and mixed.
 #ifndef FEEDRATE_LIB_MODEL_TORCH_BATCHES_H_
 #define FEEDRATE_LIB_MODEL_TORCH_BATCHES_H_
 
@@ -6,14 +6,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
-#include "lib/model/model_spec.h"
+#include "lib/model/flops.h"
 
 namespace feedrate {
 
 struct TrainBatch {
   at::Tensor input;
-  // Class numbers; bytes, one place further than the input.
+  // Class numbers; or bytes, shifted by one from the input.
   at::Tensor target;
 };
 
@@ -21,28 +22,60 @@ struct TrainBatch {
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // Batch number `index` from 0 on. Waits until it is there. May be on the host
-  // or on the device.
+  // Returns batch number `index`, counted from 0; waits for it. It may be on
+  // the host or on the device.
   virtual TrainBatch Get(int64_t index) = 0;
 };
 
 struct SyntheticOptions {
   int64_t batch_size = 0;
-  // Samples of the whole set, over which batches go round.
+  // Number of samples of the whole set. Batches wrap around it.
   int64_t samples = 0;
   uint64_t seed = 0;
   at::Device device = at::kCPU;
-  // This process and how many share each step: rank r takes the r-th part of
-  // what one process with world_size x batch_size samples would take.
+  // This process, and how many processes share each step: rank r takes the r-th
+  // part of what one process with world_size x batch_size samples would take.
   int rank = 0;
   int world_size = 1;
 };
 
-// A set that is the same everywhere and lies on the device: noise with a hint
-// of its class for images, sentences of a small made-up language for bytes. It
-// can be learned, so that a loss falls.
+// A synthetic set on the device, the same everywhere: for images, noise with a
+// hint of its class; for bytes, sentences of a small made-up language. It can
+// be learned, so the loss falls.
 std::unique_ptr<BatchSource> MakeSyntheticBatches(
     const ModelSpec& spec, const SyntheticOptions& options);
+
+struct TextOptions {
+  std::string file;
+  int64_t batch_size = 0;
+  // Bytes per sample.
+  int64_t context = 0;
+  uint64_t seed = 0;
+};
+
+// Batches from a text file. Samples start at the beginning of a line; the seed
+// and the batch number determine which, so that a resumed training continues
+// with the same samples. On the host. std::runtime_error if the file does not
+// exist or is shorter than one sample.
+std::unique_ptr<BatchSource> MakeTextBatches(const TextOptions& options);
+
+// Bytes of `text` as int64.
+at::Tensor TensorOfBytes(const std::string& text);
+
+struct MixingOptions {
+  // Empty (none), `mixup`, `cutmix`, or `both` (alternating).
+  std::string kind;
+  int64_t classes = 0;
+  uint64_t seed = 0;
+};
+
+// Mixup and CutMix on the device. Mixes each image with the one at the opposite
+// end of the batch, and their classes into probabilities: Mixup blends images,
+// CutMix pastes a box. The share is uniform; seed and `index` determine it and
+// the box. Returns the batch unchanged if `kind` is empty. std::runtime_error
+// for an unknown kind.
+TrainBatch MixBatch(const MixingOptions& options, int64_t index,
+                    const TrainBatch& batch);
 
 }  // namespace feedrate
 

@@ -85,7 +85,7 @@ std::vector<int64_t> ParseShape(const std::string& path,
   return shape;
 }
 
-// What a line of the header adds. False at its end.
+// Parses a line of the header. Returns false at its end.
 bool ParseLine(const std::string& path, const std::string& line,
                Checkpoint* checkpoint) {
   if (line == "data") return false;
@@ -106,8 +106,8 @@ bool ParseLine(const std::string& path, const std::string& line,
   checkpoint->tensors.emplace_back(
       name, at::empty({0}, type == "f32" ? at::kFloat : at::kLong));
   const std::vector<int64_t> sizes = ParseShape(path, shape);
-  // Only the shape for now: memory is taken once the file is known to be long
-  // enough.
+  // Only the shape for now: memory is allocated once the file is known to be
+  // long enough.
   at::Tensor& tensor = checkpoint->tensors.back().second;
   tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
   return true;

@@ -1,6 +1,7 @@
-// Named tensors in a file that is whole or absent.
+// Named tensors in a file that is complete or absent.
 //
-// A header of text lines, then the tensors' bytes in its order, little-endian:
+// A header of text lines, then the bytes of the tensors in the same order,
+// little-endian:
 //
 //   feedrate_checkpoint 1
 //   meta model byte_lm_tiny
@@ -21,24 +22,24 @@ namespace feedrate {
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 struct Checkpoint {
-  // Words without spaces to any text on one line.
+  // Keys have no spaces; values are any text on one line.
   std::map<std::string, std::string> meta;
-  // On the CPU, of type float32 or int64.
+  // On the CPU, float32 or int64.
   NamedTensors tensors;
 };
 
-// Writes beside `path`, flushes to the disk, renames: after a crash the old
-// file or the new one is there. std::runtime_error with the path when it
-// cannot.
+// Writes a temporary file next to `path`, syncs it and renames it: after a
+// crash either the old or the new file is there. std::runtime_error with the
+// path on failure.
 void SaveCheckpoint(const std::string& path, const Checkpoint& checkpoint);
 
-// std::runtime_error with the path and what is wrong: not there, not ours, cut
-// short, too long, or a size that does not fit.
+// std::runtime_error with the path and what is wrong: missing, not a
+// checkpoint, truncated, too long, or inconsistent sizes.
 Checkpoint LoadCheckpoint(const std::string& path);
 
-// Copies the tensors of `from` with the names of `to` into those. All of `to`
-// must be there with the same shapes; std::runtime_error names the first that
-// is not.
+// Copies the tensors of `from` into those of `to` with the same names. All of
+// `to` must exist in `from` with the same shapes; std::runtime_error names the
+// first that does not.
 void CopyTensors(const NamedTensors& from, const NamedTensors& to);
 
 }  // namespace feedrate

@@ -1,19 +1,67 @@
-// The device that trains: what differs between a CPU and a GPU.
+// The training device: what differs between a CPU and a GPU, its clock, and its
+// measured rates.
 #ifndef FEEDRATE_LIB_MODEL_TORCH_DEVICE_H_
 #define FEEDRATE_LIB_MODEL_TORCH_DEVICE_H_
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "lib/model/torch/phase_clock.h"
+#include <thread>
+#include <vector>
 
 namespace feedrate {
 
-// Work that was recorded once and runs again without its calls.
+// Phases of a training step.
+
+enum Phase {
+  kDataWait,
+  kCopy,
+  kMixing,
+  kForward,
+  kLoss,
+  kBackward,
+  kGradSync,
+  kOptimizer,
+  kOther,
+  // Work of a CUDA graph, which cannot be split into phases.
+  kUnattributed,
+  kPhases,
+};
+
+// Names as in the `budget` of a row, without `_s`.
+const char* PhaseName(int phase);
+
+struct StepTimes {
+  std::array<double, kPhases> phase_s = {};
+  double step_s = 0;
+};
+
+// Splits a step into phases. Time from the previous mark (or the start of the
+// step) to a mark belongs to the phase of that mark. Not thread-safe.
+class PhaseClock {
+ public:
+  virtual ~PhaseClock() = default;
+
+  virtual void StartStep() = 0;
+  virtual void Mark(Phase phase) = 0;
+  virtual void EndStep() = 0;
+  // Returns the steps since the last call. May wait for the device.
+  virtual std::vector<StepTimes> Take() = 0;
+};
+
+// Uses the monotonic clock: for devices that complete an operation before its
+// call returns.
+std::unique_ptr<PhaseClock> MakeWallPhaseClock();
+
+// Monotonic time in seconds.
+double MonotonicSeconds();
+
+// Recorded work that can be replayed without its calls.
 class StepGraph {
  public:
   virtual ~StepGraph() = default;
@@ -21,9 +69,10 @@ class StepGraph {
 };
 
 struct MemoryPeaks {
-  // Most memory in tensors on CUDA, resident memory of the process on the CPU.
+  // Peak memory of tensors on CUDA; peak resident memory of the process on the
+  // CPU.
   int64_t allocated_bytes = 0;
-  // Most memory that CUDA's allocator held. 0 on the CPU.
+  // Peak memory held by CUDA's allocator. 0 on the CPU.
   int64_t reserved_bytes = 0;
 };
 
@@ -37,25 +86,62 @@ class TrainDevice {
   virtual void ResetPeaks() = 0;
   virtual MemoryPeaks Peaks() = 0;
   virtual std::unique_ptr<PhaseClock> MakeClock() = 0;
-  // Runs `work` a few times to warm it up, then records it. c10::Error where
-  // there are no graphs.
+  // Runs `work` a few times to warm up, then records it. c10::Error if the
+  // device has no graphs.
   virtual std::unique_ptr<StepGraph> Record(
       const std::function<void()>& work) = 0;
-  // Products of float32 in TF32, or not.
+  // Whether float32 products may use TF32.
   virtual void AllowTf32(bool allow) = 0;
 };
 
 std::unique_ptr<TrainDevice> MakeCpuDevice();
 
-// `cpu`, or `cuda` with the number of the GPU. std::runtime_error when it is
-// not there, or this program was built without --config=cuda.
+// `cpu`, or `cuda` with the number of the GPU. std::runtime_error if it does
+// not exist, or if this program was built without --config=cuda.
 std::unique_ptr<TrainDevice> MakeTrainDevice(const std::string& name,
                                              int index);
 
-// Seconds of `count` calls of `work`, with nothing else under way on the
-// device.
+// GPU number `index`. Only in programs built with --config=cuda. Times come
+// from CUDA events on its stream; graphs are CUDA graphs. c10::Error if there
+// is no such GPU.
+std::unique_ptr<TrainDevice> MakeCudaDevice(int index);
+
+// Seconds for `count` calls of `work`, with nothing else running on the device.
 double TimeCalls(TrainDevice* device, int count,
                  const std::function<void()>& work);
+
+struct DeviceRates {
+  // Operations per second of a large product in the data type of the training.
+  double matmul_flops = 0;
+  // Bytes per second of a large copy, read plus written.
+  double copy_bytes = 0;
+};
+
+// Maximum rates of the device: the best of a few tries, some tenths of a second
+// in total.
+DeviceRates MeasureRates(TrainDevice* device, at::ScalarType type);
+
+// Utilization of a GPU according to NVIDIA's management library, sampled from
+// construction to Stop. The library is loaded at run time; without it the
+// result is unknown.
+class GpuUse {
+ public:
+  explicit GpuUse(int index);
+  ~GpuUse() { Stop(); }
+  GpuUse(const GpuUse&) = delete;
+  GpuUse& operator=(const GpuUse&) = delete;
+
+  // Mean share of time during which a kernel ran, 0 to 1; -1: unknown.
+  double Stop();
+
+ private:
+  void Sample(int index);
+
+  std::atomic<bool> stop_{false};
+  double sum_ = 0;
+  int samples_ = 0;
+  std::thread thread_;
+};
 
 }  // namespace feedrate
 

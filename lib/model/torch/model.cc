@@ -1,17 +1,134 @@
 #include "lib/model/torch/model.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Generator.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/embedding.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
-#include "lib/model/torch/block.h"
-#include "lib/model/torch/recompute.h"
-#include "lib/model/torch/rotation.h"
-#include "lib/model/torch/weights.h"
+#include <cmath>
 
 namespace feedrate {
 namespace {
 
+// As in the published ViT-5 and most vision transformers.
 constexpr double kDeviation = 0.02;
+// LayerScale for images starts small, so that deep models start near the
+// identity; for text it starts at 1, as in GPTs.
+constexpr double kImageScale = 1e-1;
+
+// Draws initial weights on the CPU from one seed, in the order of the calls,
+// moves them to the device, and lists them.
+class WeightMaker {
+ public:
+  // `parameters` must outlive it.
+  WeightMaker(const ModelOptions& options, std::vector<Parameter>* parameters);
+
+  // Normal distribution clipped at two standard deviations.
+  at::Tensor Normal(const std::string& name, at::IntArrayRef shape,
+                    double deviation);
+  at::Tensor Constant(const std::string& name, at::IntArrayRef shape,
+                      double value);
+
+ private:
+  at::Tensor Add(const std::string& name, const at::Tensor& value);
+
+  const at::Device device_;
+  at::Generator generator_;
+  std::vector<Parameter>* const parameters_;
+};
+
+WeightMaker::WeightMaker(const ModelOptions& options,
+                         std::vector<Parameter>* parameters)
+    : device_(options.device),
+      generator_(at::detail::createCPUGenerator(options.seed)),
+      parameters_(parameters) {}
+
+at::Tensor WeightMaker::Normal(const std::string& name, at::IntArrayRef shape,
+                               double deviation) {
+  const at::Tensor value = at::empty(shape, at::kFloat);
+  value.normal_(0, deviation, generator_).clamp_(-2 * deviation, 2 * deviation);
+  return Add(name, value);
+}
+
+at::Tensor WeightMaker::Constant(const std::string& name, at::IntArrayRef shape,
+                                 double number) {
+  return Add(name, at::full(shape, number, at::kFloat));
+}
+
+at::Tensor WeightMaker::Add(const std::string& name, const at::Tensor& value) {
+  Parameter parameter;
+  parameter.name = name;
+  parameter.value = value.to(device_).set_requires_grad(true);
+  parameter.decays = value.dim() >= 2;
+  parameters_->push_back(parameter);
+  return parameter.value;
+}
+
+// One transformer block: attention and MLP, each after a norm, each added with
+// its own scale.
+struct Block {
+  int64_t heads = 0;
+  bool causal = false;
+  at::Tensor attention_norm;
+  at::Tensor qkv;
+  at::Tensor q_norm;
+  at::Tensor k_norm;
+  at::Tensor projection;
+  at::Tensor attention_scale;
+  at::Tensor mlp_norm;
+  at::Tensor up;
+  at::Tensor up_bias;
+  at::Tensor down;
+  at::Tensor down_bias;
+  at::Tensor mlp_scale;
+};
+
+// Makes the weights of a block, named `prefix`.qkv and so on.
+Block MakeBlock(const ModelSpec& spec, const std::string& prefix,
+                WeightMaker* weights) {
+  const int64_t width = spec.width;
+  const int64_t hidden = spec.mlp_width();
+  const double scale = spec.kind == ModelKind::kVit ? kImageScale : 1;
+  // Products that are added to the residual stream: smaller the more there are.
+  const double added = kDeviation / std::sqrt(2.0 * spec.layers);
+  const auto name = [&prefix](const char* part) { return prefix + "." + part; };
+  Block block;
+  block.heads = spec.heads;
+  block.causal = spec.kind == ModelKind::kByteLm;
+  block.attention_norm = weights->Constant(name("attention_norm"), {width}, 1);
+  block.qkv = weights->Normal(name("qkv"), {3 * width, width}, kDeviation);
+  block.q_norm = weights->Constant(name("q_norm"), {spec.head_width()}, 1);
+  block.k_norm = weights->Constant(name("k_norm"), {spec.head_width()}, 1);
+  block.projection = weights->Normal(name("projection"), {width, width}, added);
+  block.attention_scale =
+      weights->Constant(name("attention_scale"), {width}, scale);
+  block.mlp_norm = weights->Constant(name("mlp_norm"), {width}, 1);
+  block.up = weights->Normal(name("up"), {hidden, width}, kDeviation);
+  block.up_bias = weights->Constant(name("up_bias"), {hidden}, 0);
+  block.down = weights->Normal(name("down"), {width, hidden}, added);
+  block.down_bias = weights->Constant(name("down_bias"), {width}, 0);
+  block.mlp_scale = weights->Constant(name("mlp_scale"), {width}, scale);
+  return block;
+}
+
+// Maps batch x tokens x width to the same shape. `rotation` has as many tokens.
+at::Tensor RunBlock(const Parts& parts, const Block& block,
+                    const Rotation& rotation, const at::Tensor& x) {
+  const at::Tensor qkv = parts.Linear(parts.RmsNorm(x, block.attention_norm),
+                                      block.qkv, /*bias=*/{});
+  const HeadTensors heads = parts.SplitNormRotate(
+      qkv, block.heads, block.q_norm, block.k_norm, rotation);
+  const at::Tensor mixed = parts.Linear(parts.Attention(heads, block.causal),
+                                        block.projection, /*bias=*/{});
+  const at::Tensor middle =
+      parts.ScaledResidual(x, block.attention_scale, mixed);
+  const at::Tensor mlp =
+      parts.Mlp(parts.RmsNorm(middle, block.mlp_norm), block.up, block.up_bias,
+                block.down, block.down_bias);
+  return parts.ScaledResidual(middle, block.mlp_scale, mlp);
+}
 
 // The blocks and the last norm, which both models share.
 class Trunk {
@@ -77,13 +194,13 @@ class Vit5 : public Model {
                             registers_.expand({batch, -1, -1}), patches},
                            /*dim=*/1);
     x = trunk_->Run(*parts_, x);
-    // Only the class token is looked at, so only it needs the last norm.
+    // Only the class token is used, so only it needs the last norm.
     x = trunk_->Norm(*parts_, x.select(1, 0));
     return parts_->Linear(x, head_, head_bias_);
   }
 
  private:
-  // A convolution whose step is its size is one product.
+  // A convolution whose stride equals its size is one product.
   at::Tensor Patches(const at::Tensor& image) const {
     const int64_t size = spec_.patch_size;
     const int64_t side = spec_.image_size / size;

@@ -1,7 +1,6 @@
-// ViT-5 and the byte language model on libtorch.
+// ViT-5 and the byte-level language model on libtorch.
 //
-// Errors are libtorch's exceptions: what uses a model catches them once, in
-// main.
+// Errors are libtorch's exceptions. Callers catch them once, in main.
 #ifndef FEEDRATE_LIB_MODEL_TORCH_MODEL_H_
 #define FEEDRATE_LIB_MODEL_TORCH_MODEL_H_
 
@@ -12,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/model_spec.h"
+#include "lib/model/flops.h"
 #include "lib/model/torch/parts.h"
 
 namespace feedrate {
 
-// A tensor to train. `decays`: weight decay is for it (matrices).
+// A tensor to train. `decays`: weight decay applies to it (matrices).
 struct Parameter {
   std::string name;
   at::Tensor value;
@@ -26,9 +25,9 @@ struct Parameter {
 
 struct ModelOptions {
   at::Device device = at::kCPU;
-  // Of the initial weights, which are the same on every device.
+  // Seed of the initial weights, which are the same on every device.
   uint64_t seed = 0;
-  // Computes activations of each block again in the backward pass instead of
+  // Recomputes the activations of each block in the backward pass instead of
   // keeping them.
   bool activation_checkpointing = false;
   const Parts* parts = nullptr;  // Null: EagerParts.
@@ -39,11 +38,11 @@ class Model {
   virtual ~Model() = default;
 
   // kVit: images, batch x channels x side x side of float32, to batch x
-  // classes. kByteLm: bytes, batch x at most context of int64, to batch x
-  // bytes x vocabulary.
+  // classes. kByteLm: bytes, batch x length (at most `context`) of int64, to
+  // batch x length x vocabulary.
   virtual at::Tensor Forward(const at::Tensor& input) const = 0;
 
-  // In an order that only the spec decides.
+  // The order depends only on the spec.
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const ModelSpec& spec() const { return spec_; }
   const Parts& parts() const { return *parts_; }

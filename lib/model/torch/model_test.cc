@@ -1,16 +1,23 @@
 #include "lib/model/torch/model.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/cos.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/sin.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "lib/model/flops.h"
-#include "lib/model/torch/op_counter.h"
-#include "lib/model/torch/rotation.h"
+#include "lib/model/torch/parts.h"
+#include "lib/model/torch/profiler.h"
 
 namespace feedrate {
 namespace {
@@ -41,7 +48,7 @@ TEST_P(EveryModelTest, HasTheParametersThatAreCounted) {
 }
 
 // The counting hook sees every product that ATen makes; the count of `flops`
-// comes from shapes. They agree to the last digit, forward and in training.
+// comes from shapes. They agree exactly, for forward and training.
 TEST_P(EveryModelTest, MakesTheProductsThatAreCounted) {
   const std::unique_ptr<Model> model = Make(GetParam());
   const FlopsPart total = TotalOf(CountModel(model->spec()));
@@ -132,7 +139,7 @@ TEST(RotationTest, ClassAndRegistersStandStill) {
   const Rotation rotation = MakeRotation(spec);
   EXPECT_EQ(rotation.cos.sizes(), (at::IntArrayRef{201, 64}));
   EXPECT_EQ(rotation.sin.narrow(0, 0, 5).abs().max().item<float>(), 0);
-  // The first patch is at row 0, column 0; the others turn.
+  // The first patch is at row 0, column 0; the others rotate.
   EXPECT_EQ(rotation.sin.select(0, 5).abs().max().item<float>(), 0);
   EXPECT_GT(rotation.sin.select(0, 6).abs().max().item<float>(), 0.1);
 }
@@ -141,6 +148,52 @@ TEST(RotationTest, KeepsLengths) {
   const Rotation rotation = MakeRotation(*ModelNamed("byte_lm_tiny"));
   const at::Tensor ones = rotation.cos.square().add(rotation.sin.square());
   EXPECT_TRUE(at::allclose(ones, at::ones_like(ones)));
+}
+
+constexpr int64_t kBatch = 2, kTokens = 5, kHeads = 3, kWidth = 8;
+
+at::Tensor Leaf(at::IntArrayRef shape) {
+  return at::randn(shape).set_requires_grad(true);
+}
+
+// Plain operations, whose gradient autograd derives.
+at::Tensor PlainTurn(const at::Tensor& x, const at::Tensor& cos,
+                     const at::Tensor& sin) {
+  const std::vector<at::Tensor> halves = x.chunk(2, -1);
+  return at::addcmul(x.mul(cos), at::cat({halves[1].neg(), halves[0]}, -1),
+                     sin);
+}
+
+TEST(HeadsTest, TurnsAsThePlainOperationsDo) {
+  at::Tensor angles = at::rand({kTokens, kWidth / 2}).mul(6);
+  angles = at::cat({angles, angles}, 1);
+  const at::Tensor cos = at::cos(angles);
+  const at::Tensor sin = at::sin(angles);
+  const at::Tensor x = Leaf({kBatch, kHeads, kTokens, kWidth});
+  const at::Tensor plain = x.detach().clone().set_requires_grad(true);
+  const at::Tensor expected = PlainTurn(plain, cos, sin);
+  const at::Tensor turned = Turn(x, cos, sin);
+  EXPECT_TRUE(at::equal(turned, expected));
+  const at::Tensor gradient = at::randn(turned.sizes());
+  turned.backward(gradient);
+  expected.backward(gradient);
+  EXPECT_TRUE(at::allclose(x.grad(), plain.grad(), 1e-5, 1e-6));
+}
+
+TEST(HeadsTest, SplitsAsThePlainOperationsDo) {
+  const at::Tensor x = Leaf({kBatch, kTokens, 3 * kHeads * kWidth});
+  const at::Tensor plain = x.detach().clone().set_requires_grad(true);
+  const std::vector<at::Tensor> expected =
+      plain.view({kBatch, kTokens, 3, kHeads, kWidth})
+          .permute({2, 0, 3, 1, 4})
+          .unbind(0);
+  const HeadTensors heads = SplitHeads(x, kHeads);
+  EXPECT_TRUE(at::equal(heads.q, expected[0]));
+  EXPECT_TRUE(at::equal(heads.k, expected[1]));
+  EXPECT_TRUE(at::equal(heads.v, expected[2]));
+  heads.q.mul(2).add(heads.k.mul(3)).mul(heads.v).sum().backward();
+  expected[0].mul(2).add(expected[1].mul(3)).mul(expected[2]).sum().backward();
+  EXPECT_TRUE(at::equal(x.grad(), plain.grad()));
 }
 
 }  // namespace

@@ -1,51 +1,54 @@
-// Traces of training steps by libtorch's Kineto.
+// Profiles of training steps: traces by libtorch's Kineto, and counts of matrix
+// products.
 #ifndef FEEDRATE_LIB_MODEL_TORCH_PROFILER_H_
 #define FEEDRATE_LIB_MODEL_TORCH_PROFILER_H_
 
 #include <ATen/record_function.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace feedrate {
 
 struct ProfileOptions {
-  // ``: none. `trace`: files PREFIX.N.json. `tb`: the layout of TensorBoard's
-  // plug-in, files PREFIX/rankR.N.pt.trace.json.
+  // Empty: none. `trace`: files PREFIX.N.json. `tb`: the layout of the
+  // TensorBoard plug-in, files PREFIX/rankR.N.pt.trace.json.
   std::string kind;
   std::string prefix;
   int rank = 0;
   bool cuda = false;
-  // Steps of one cycle: let go by, profiled but thrown away, kept.
+  // Steps per cycle: skipped, profiled but discarded, kept.
   int wait = 1;
   int warmup = 1;
   int active = 3;
   int repeat = 1;
 };
 
-// A kernel on CUDA; an operation without those that it calls on the CPU.
+// A kernel on CUDA; on the CPU, an operation without those that it calls.
 struct KernelTime {
   std::string name;
   double total_s = 0;
   int64_t calls = 0;
 };
 
-// Told of each step's beginning, it profiles the cycles asked for. c10::Error
-// when a file cannot be written.
+// Profiles the requested cycles; must be told when each step starts. c10::Error
+// if a file cannot be written.
 class Profiler {
  public:
   explicit Profiler(const ProfileOptions& options) : options_(options) {}
 
-  // Before step `step`, from 0 on, and after the last.
+  // Call before step `step`, counted from 0, and after the last.
   void BeforeStep(int64_t step);
   void Finish();
 
-  // Steps that it needs to see.
+  // Number of steps it needs to see.
   int64_t steps() const;
   // Files written.
   const std::vector<std::string>& files() const { return files_; }
-  // The 30 kernels that took longest over all kept steps, longest first.
+  // The 30 kernels with the longest total time over all kept steps, longest
+  // first.
   std::vector<KernelTime> TopKernels() const;
 
  private:
@@ -58,8 +61,8 @@ class Profiler {
   std::vector<KernelTime> kernels_;
 };
 
-// A named range in traces, from here to its end. Costs next to nothing when
-// nobody profiles.
+// A named range in traces, for the lifetime of the object. Costs almost nothing
+// if no profiler runs.
 class NamedRange {
  public:
   explicit NamedRange(const char* name) : guard_(at::RecordScope::USER_SCOPE) {
@@ -68,6 +71,32 @@ class NamedRange {
 
  private:
   at::RecordFunction guard_;
+};
+
+struct OpCount {
+  // Multiplications and additions of all matrix products. The backward pass of
+  // attention counts as two forward passes, whatever it recomputes.
+  int64_t flops = 0;
+  // The same by operation, such as `mm` and `addmm`.
+  std::map<std::string, int64_t> flops_by_op;
+  // Number of products by data type, such as `bf16`.
+  std::map<std::string, int64_t> products_by_type;
+};
+
+// Counts the matrix products that libtorch really makes, on all threads, during
+// its lifetime. It reads shapes at the dispatcher, after autocast and autograd.
+// Only one may exist at a time.
+class OpCounter {
+ public:
+  OpCounter();
+  ~OpCounter();
+  OpCounter(const OpCounter&) = delete;
+  OpCounter& operator=(const OpCounter&) = delete;
+
+  OpCount Count() const;
+
+ private:
+  uint64_t handle_;
 };
 
 }  // namespace feedrate

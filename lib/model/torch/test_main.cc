@@ -1,4 +1,4 @@
-// main of tests that use libtorch.
+// main for tests that use libtorch.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 #include "lib/adapters/torch/arm_blas.h"
 
 int main(int argc, char** argv) {
-  // Tests run side by side: threads that wait for each other would only spin.
+  // Tests run in parallel: threads that wait for each other would only spin.
   setenv("OMP_NUM_THREADS", "1", /*overwrite=*/0);
   feedrate::AvoidHiddenSve(argv);
   testing::InitGoogleTest(&argc, argv);

@@ -2,8 +2,23 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_addcdiv.h>
+#include <ATen/ops/_foreach_addcmul.h>
+#include <ATen/ops/_foreach_div.h>
+#include <ATen/ops/_foreach_lerp.h>
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_foreach_sqrt.h>
+#include <ATen/ops/_foreach_zero.h>
+#include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <stdexcept>
 #include <utility>
@@ -13,7 +28,8 @@
 namespace feedrate {
 namespace {
 
-// Products in bf16 while it lives. The weights' casts are kept for its time.
+// Products run in bf16 during its lifetime, for which casts of the weights are
+// cached.
 class Autocast {
  public:
   Autocast(at::DeviceType device, bool enabled)
@@ -109,7 +125,7 @@ at::Tensor Trainer::RunBatch(const TrainBatch& batch) {
       logits = logits.flatten(0, 1);
       target = target.flatten();
     }
-    // In float32, as autocast would have it.
+    // In float32, as autocast would do it.
     loss = parts_.model->parts()
                .CrossEntropy(logits.to(at::kFloat), target)
                .div(options_.accumulation);
@@ -165,12 +181,12 @@ void Trainer::RecordGraph() {
     throw std::runtime_error(
         "graphs are for one process; leave --graphs or --world_size out");
   }
-  // Warming up trains; what it changed is put back.
+  // Warming up trains the model; restore it afterwards.
   NamedTensors before;
   for (const auto& entry : State()) {
     before.emplace_back(entry.first, entry.second.detach().clone());
   }
-  // Its marks are those of one long step that nobody reads.
+  // A separate clock for the warm-up, whose marks are not used.
   std::unique_ptr<PhaseClock> timed = std::move(clock_);
   clock_ = MakeWallPhaseClock();
   graph_ = parts_.device->Record([this] {
@@ -247,6 +263,171 @@ void Trainer::Restore(const Checkpoint& checkpoint) {
   }
   CopyTensors(checkpoint.tensors, State());
   step_ = std::stoll(step->second);
+}
+
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+// Parameters that are treated alike, and their state.
+struct Group {
+  double weight_decay = 0;
+  Tensors values;
+  std::vector<std::string> names;
+  Tensors first_moments;
+  Tensors second_moments;
+  // Steps done, one tensor each on the device, so that a CUDA graph can count.
+  Tensors steps;
+
+  Tensors Gradients() const {
+    Tensors gradients;
+    for (const at::Tensor& value : values) gradients.push_back(value.grad());
+    return gradients;
+  }
+};
+
+Group MakeGroup(const std::vector<Parameter>& parameters, bool decays,
+                double weight_decay) {
+  Group group;
+  group.weight_decay = decays ? weight_decay : 0;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.decays != decays) continue;
+    group.values.push_back(parameter.value);
+    group.names.push_back(parameter.name);
+    const at::Tensor value = parameter.value.detach();
+    group.first_moments.push_back(at::zeros_like(value));
+    group.second_moments.push_back(at::zeros_like(value));
+    group.steps.push_back(at::zeros({}, value.options()));
+  }
+  return group;
+}
+
+class MomentOptimizer : public Optimizer {
+ public:
+  MomentOptimizer(const std::vector<Parameter>& parameters,
+                  const OptimizerOptions& options)
+      : options_(options) {
+    for (const bool decays : {true, false}) {
+      groups_.push_back(MakeGroup(parameters, decays, options.weight_decay));
+    }
+  }
+
+  void Step() override {
+    at::AutoGradMode no_grad(false);
+    for (Group& group : groups_) {
+      if (!group.values.empty()) StepGroup(&group);
+    }
+  }
+
+  void SetLearningRate(double rate) override { options_.learning_rate = rate; }
+
+  std::vector<std::pair<std::string, at::Tensor>> State() const override {
+    std::vector<std::pair<std::string, at::Tensor>> state;
+    for (const Group& group : groups_) {
+      for (size_t i = 0; i < group.values.size(); ++i) {
+        const std::string& name = group.names[i];
+        state.emplace_back("first." + name, group.first_moments[i]);
+        state.emplace_back("second." + name, group.second_moments[i]);
+        state.emplace_back("steps." + name, group.steps[i]);
+      }
+    }
+    return state;
+  }
+
+ protected:
+  virtual void StepGroup(Group* group) = 0;
+
+  OptimizerOptions options_;
+
+ private:
+  std::vector<Group> groups_;
+};
+
+class AdamW : public MomentOptimizer {
+ public:
+  using MomentOptimizer::MomentOptimizer;
+
+ protected:
+  void StepGroup(Group* group) override {
+    at::_foreach_add_(group->steps, 1);
+    at::_fused_adamw_(group->values, group->Gradients(), group->first_moments,
+                      group->second_moments, /*max_exp_avg_sqs=*/{},
+                      group->steps, options_.learning_rate, options_.beta1,
+                      options_.beta2, group->weight_decay, options_.epsilon,
+                      /*amsgrad=*/false, /*maximize=*/false);
+  }
+};
+
+// Adam's direction, scaled by the norm of each tensor over the norm of its
+// direction. Without bias correction, as published for large batches; the ratio
+// of norms compensates for it.
+class Lamb : public MomentOptimizer {
+ public:
+  using MomentOptimizer::MomentOptimizer;
+
+ protected:
+  void StepGroup(Group* group) override {
+    const Tensors gradients = group->Gradients();
+    at::_foreach_add_(group->steps, 1);
+    at::_foreach_lerp_(group->first_moments, gradients, 1 - options_.beta1);
+    at::_foreach_mul_(group->second_moments, options_.beta2);
+    at::_foreach_addcmul_(group->second_moments, gradients, gradients,
+                          1 - options_.beta2);
+    Tensors roots = at::_foreach_sqrt(group->second_moments);
+    at::_foreach_add_(roots, options_.epsilon);
+    Tensors directions = at::_foreach_div(group->first_moments, roots);
+    if (group->weight_decay != 0) {
+      at::_foreach_add_(directions, group->values, group->weight_decay);
+    }
+    const Tensors ratios = TrustRatios(group->values, directions);
+    at::_foreach_mul_(directions, ratios);
+    at::_foreach_add_(group->values, directions, -options_.learning_rate);
+  }
+
+ private:
+  // 1 where a norm is 0.
+  static Tensors TrustRatios(const Tensors& values, const Tensors& directions) {
+    const at::Tensor lengths = at::stack(at::_foreach_norm(values));
+    const at::Tensor strides = at::stack(at::_foreach_norm(directions));
+    const at::Tensor usable = lengths.gt(0).logical_and(strides.gt(0));
+    return at::where(usable, lengths.div(strides), at::ones_like(lengths))
+        .unbind();
+  }
+};
+
+// The gradients that exist.
+Tensors GradientsOf(const std::vector<Parameter>& parameters) {
+  Tensors gradients;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.value.grad().defined()) {
+      gradients.push_back(parameter.value.grad());
+    }
+  }
+  return gradients;
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> MakeOptimizer(
+    const std::vector<Parameter>& parameters, const OptimizerOptions& options) {
+  if (options.name == "adamw") {
+    return std::make_unique<AdamW>(parameters, options);
+  }
+  TORCH_CHECK(options.name == "lamb", "optimizer \"", options.name,
+              "\" is unknown; use adamw or lamb");
+  return std::make_unique<Lamb>(parameters, options);
+}
+
+at::Tensor GradientNorm(const std::vector<Parameter>& parameters) {
+  at::AutoGradMode no_grad(false);
+  return at::linalg_vector_norm(
+      at::stack(at::_foreach_norm(GradientsOf(parameters))));
+}
+
+void ZeroGradients(const std::vector<Parameter>& parameters) {
+  at::AutoGradMode no_grad(false);
+  const Tensors gradients = GradientsOf(parameters);
+  if (!gradients.empty()) at::_foreach_zero_(gradients);
 }
 
 }  // namespace feedrate

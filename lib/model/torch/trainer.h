@@ -1,4 +1,4 @@
-// One training step after the other, each part of it marked.
+// Training steps, with the phases of each step timed, and the optimizers.
 #ifndef FEEDRATE_LIB_MODEL_TORCH_TRAINER_H_
 #define FEEDRATE_LIB_MODEL_TORCH_TRAINER_H_
 
@@ -8,31 +8,68 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/device.h"
-#include "lib/model/torch/gradient_sync.h"
-#include "lib/model/torch/mixing.h"
+#include "lib/model/torch/distributed.h"
 #include "lib/model/torch/model.h"
-#include "lib/model/torch/optimizer.h"
 
 namespace feedrate {
+
+// AdamW and LAMB, on all tensors at once.
+
+struct OptimizerOptions {
+  // `adamw` or `lamb`.
+  std::string name = "adamw";
+  double learning_rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  // Only for parameters that decay.
+  double weight_decay = 0.05;
+};
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Updates the parameters by their gradients. REQUIRES: all have one.
+  virtual void Step() = 0;
+  // From the next step on. No effect on a step that a CUDA graph replays.
+  virtual void SetLearningRate(double rate) = 0;
+  // Everything that the next step depends on, by name, for checkpoints. Returns
+  // the optimizer's own tensors: writing to them restores it.
+  virtual std::vector<std::pair<std::string, at::Tensor>> State() const = 0;
+};
+
+// `parameters` and their gradients must keep their addresses. c10::Error if the
+// name is unknown.
+std::unique_ptr<Optimizer> MakeOptimizer(
+    const std::vector<Parameter>& parameters, const OptimizerOptions& options);
+
+// Norm of all gradients together: a tensor of one value on their device.
+at::Tensor GradientNorm(const std::vector<Parameter>& parameters);
+
+// Sets gradients to zero in place: buckets and CUDA graphs rely on their
+// addresses. Gradients that do not exist yet are not created.
+void ZeroGradients(const std::vector<Parameter>& parameters);
 
 struct TrainerOptions {
   // `fp32`, `tf32` or `bf16`.
   std::string precision = "fp32";
-  // Batches whose gradients are added up for one step.
+  // Number of batches whose gradients are summed for one step.
   int accumulation = 1;
-  // Whether the optimiser is inside what the clock times. It steps either way.
+  // Whether the optimizer is part of the timed step. It runs in either case.
   bool optimizer_in_step = true;
-  // Replays the step as a CUDA graph. For one process alone.
+  // Replays the step as a CUDA graph. Only for a single process.
   bool graphs = false;
   MixingOptions mixing;
 };
 
-// What it is made of outlives it.
+// The parts must outlive the trainer.
 struct TrainerParts {
   TrainDevice* device = nullptr;
   const Model* model = nullptr;
@@ -47,27 +84,27 @@ class Trainer {
   Trainer(const TrainerParts& parts, const TrainerOptions& options);
   ~Trainer();
 
-  // One step. Does not wait for the device.
+  // Runs one step. Does not wait for the device.
   void Step();
 
-  // Steps made, those of a checkpoint included.
+  // Number of steps done, including those of a restored checkpoint.
   int64_t step() const { return step_; }
-  // Of the steps since the last call, waiting for the device.
+  // Times of the steps since the last call. Waits for the device.
   std::vector<StepTimes> TakeTimes() { return clock_->Take(); }
-  // Loss (mean over processes where there are several) and norm of the
-  // gradient of each step since the last call.
+  // Loss (averaged over processes) and gradient norm of each step since the
+  // last call.
   std::vector<double> TakeLosses();
   std::vector<double> TakeGradientNorms();
 
   // Everything that the next step depends on.
   Checkpoint Save() const;
-  // std::runtime_error when it is of another model or another set-up.
+  // std::runtime_error if the checkpoint is from another model or setup.
   void Restore(const Checkpoint& checkpoint);
 
  private:
-  // Forward, loss and backward of one batch; the loss, detached.
+  // Forward, loss and backward of one batch. Returns the detached loss.
   at::Tensor RunBatch(const TrainBatch& batch);
-  // Norm, optimiser, zeroing.
+  // Gradient norm, optimizer step, zeroing.
   void Update();
   void StepEagerly();
   void StepByGraph();
@@ -82,8 +119,7 @@ class Trainer {
   std::vector<at::Tensor> losses_;
   std::vector<at::Tensor> norms_;
   at::Tensor norm_;
-  // Of the graph: where its inputs are, one for each batch of a step, and where
-  // its loss is found.
+  // State of the CUDA graph: its inputs, one per batch of a step, and its loss.
   std::unique_ptr<StepGraph> graph_;
   std::vector<TrainBatch> graph_batches_;
   at::Tensor graph_loss_;

@@ -1,14 +1,21 @@
 #include "lib/model/torch/trainer.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
-#include "lib/model/torch/op_counter.h"
+#include "lib/model/torch/checkpoint.h"
+#include "lib/model/torch/profiler.h"
 
 namespace feedrate {
 namespace {
@@ -23,7 +30,7 @@ struct RunSetup {
   TrainerOptions options;
 };
 
-// A CPU that plays CUDA's graphs: what was recorded is called again.
+// A CPU with graphs: replaying calls the recorded work again.
 class ReplayingDevice : public TrainDevice {
  public:
   at::Device device() const override { return at::kCPU; }
@@ -51,7 +58,7 @@ class ReplayingDevice : public TrainDevice {
   };
 };
 
-// A trainer with all that it is made of.
+// A trainer with all its parts.
 class Rig {
  public:
   explicit Rig(const RunSetup& setup)
@@ -131,8 +138,8 @@ TEST(TrainerTest, AccumulatedBatchesAreOneLargeBatch) {
   }
 }
 
-// Warming up leaves no trace, inputs change from step to step, and a graph
-// holds all batches of a step.
+// Warming up has no effect, inputs change from step to step, and a graph
+// contains all batches of a step.
 TEST(TrainerTest, GraphsLearnWhatEagerStepsDo) {
   for (const int accumulation : {1, 3}) {
     RunSetup eager;
@@ -198,8 +205,8 @@ TEST(TrainerTest, RecomputingChangesNoLoss) {
   }
 }
 
-// Six steps in one go, and three, a checkpoint, another process's worth of new
-// objects, and three more: the same bits.
+// Six steps at once, or three, a checkpoint, new objects and three more:
+// identical results.
 TEST(TrainerTest, ResumesToTheBit) {
   for (const char* optimizer : {"adamw", "lamb"}) {
     RunSetup setup;
@@ -244,7 +251,7 @@ TEST(MixingTest, MixesImagesAndClassesAlike) {
     options.kind = kind;
     options.classes = 4;
     const TrainBatch mixed = MixBatch(options, 3, batch);
-    // The share of the other image is in its mean and in its probability.
+    // The share of the other image shows in its mean and in its probability.
     const float share = mixed.input.select(0, 0).mean().item<float>();
     EXPECT_NEAR(mixed.target[0][1].item<float>(), share, 1e-5) << kind;
     EXPECT_NEAR(mixed.target.sum().item<float>(), 2, 1e-5);
@@ -266,6 +273,183 @@ TEST(BatchesTest, RanksTakePartsOfTheLargeBatch) {
     EXPECT_TRUE(
         at::equal(whole->Get(i).input.narrow(0, 2, 2), part->Get(i).input));
   }
+}
+
+// One value of 1 with a gradient of 0.5.
+std::vector<Parameter> OneParameter(bool decays) {
+  Parameter parameter;
+  parameter.name = "x";
+  parameter.value = at::full({1}, 1.0, at::kFloat).set_requires_grad(true);
+  parameter.value.mutable_grad() = at::full({1}, 0.5, at::kFloat);
+  parameter.decays = decays;
+  return {parameter};
+}
+
+double Value(const std::vector<Parameter>& parameters) {
+  return parameters[0].value.item<float>();
+}
+
+OptimizerOptions Options(const std::string& name) {
+  OptimizerOptions options;
+  options.name = name;
+  options.learning_rate = 0.1;
+  options.weight_decay = 0.2;
+  return options;
+}
+
+TEST(OptimizerTest, FirstStepOfAdamWIsTheRateInTheGradientsDirection) {
+  const std::vector<Parameter> x = OneParameter(false);
+  MakeOptimizer(x, Options("adamw"))->Step();
+  EXPECT_NEAR(Value(x), 1 - 0.1, 1e-6);
+}
+
+TEST(OptimizerTest, AdamWDecaysApart) {
+  const std::vector<Parameter> x = OneParameter(true);
+  MakeOptimizer(x, Options("adamw"))->Step();
+  EXPECT_NEAR(Value(x), 1 * (1 - 0.1 * 0.2) - 0.1, 1e-6);
+}
+
+TEST(OptimizerTest, AdamWOverTenStepsByHand) {
+  const std::vector<Parameter> x = OneParameter(false);
+  const auto optimizer = MakeOptimizer(x, Options("adamw"));
+  double value = 1, m = 0, v = 0;
+  for (int t = 1; t <= 10; ++t) {
+    x[0].value.mutable_grad().fill_(0.1 * t);
+    optimizer->Step();
+    const double g = 0.1 * t;
+    m = 0.9 * m + 0.1 * g;
+    v = 0.999 * v + 0.001 * g * g;
+    const double m_hat = m / (1 - std::pow(0.9, t));
+    const double v_hat = v / (1 - std::pow(0.999, t));
+    value -= 0.1 * m_hat / (std::sqrt(v_hat) + 1e-8);
+  }
+  EXPECT_NEAR(Value(x), value, 1e-5);
+}
+
+// Direction m / sqrt(v), scaled to the norm of the value.
+TEST(OptimizerTest, LambStepsByTheLengthOfTheValue) {
+  const std::vector<Parameter> x = OneParameter(false);
+  MakeOptimizer(x, Options("lamb"))->Step();
+  EXPECT_NEAR(Value(x), 1 - 0.1 * 1, 1e-5);
+}
+
+TEST(OptimizerTest, LambMovesWhatIsZero) {
+  const std::vector<Parameter> x = OneParameter(false);
+  {
+    at::AutoGradMode no_grad(false);
+    x[0].value.fill_(0);
+  }
+  MakeOptimizer(x, Options("lamb"))->Step();
+  // Ratio 1; the direction is 0.1 g / sqrt(0.001 g²).
+  EXPECT_NEAR(Value(x), -0.1 * 0.1 / std::sqrt(0.001), 1e-4);
+}
+
+TEST(OptimizerTest, StateIsItsOwn) {
+  const std::vector<Parameter> x = OneParameter(false);
+  const auto optimizer = MakeOptimizer(x, Options("adamw"));
+  optimizer->Step();
+  bool found = false;
+  for (const auto& entry : optimizer->State()) {
+    if (entry.first != "steps.x") continue;
+    found = true;
+    EXPECT_EQ(entry.second.item<float>(), 1);
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(OptimizerTest, NormIsOverAllAndZeroingStaysInPlace) {
+  std::vector<Parameter> two = OneParameter(false);
+  two.push_back(OneParameter(true)[0]);
+  two[0].value.mutable_grad().fill_(3);
+  two[1].value.mutable_grad().fill_(4);
+  EXPECT_NEAR(GradientNorm(two).item<float>(), 5, 1e-6);
+  const void* place = two[0].value.grad().const_data_ptr();
+  ZeroGradients(two);
+  EXPECT_EQ(GradientNorm(two).item<float>(), 0);
+  EXPECT_EQ(two[0].value.grad().const_data_ptr(), place);
+}
+
+TEST(OptimizerTest, UnknownName) {
+  EXPECT_THROW(MakeOptimizer(OneParameter(false), Options("sgd")), c10::Error);
+}
+
+std::string PathOf(const std::string& name) {
+  return testing::TempDir() + "/" + name;
+}
+
+Checkpoint Small() {
+  Checkpoint checkpoint;
+  checkpoint.meta = {{"model", "byte_lm_tiny"}, {"note", "two words"}};
+  checkpoint.tensors.emplace_back("a", at::arange(6, at::kFloat).view({2, 3}));
+  checkpoint.tensors.emplace_back("steps", at::full({}, 7, at::kLong));
+  return checkpoint;
+}
+
+std::string Read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string ErrorOf(const std::string& content) {
+  const std::string path = PathOf("bad.ckpt");
+  std::ofstream(path, std::ios::binary) << content;
+  try {
+    LoadCheckpoint(path);
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(CheckpointTest, ComesBackAsItWas) {
+  const std::string path = PathOf("a.ckpt");
+  SaveCheckpoint(path, Small());
+  const Checkpoint back = LoadCheckpoint(path);
+  EXPECT_EQ(back.meta, Small().meta);
+  ASSERT_EQ(back.tensors.size(), 2);
+  EXPECT_TRUE(at::equal(back.tensors[0].second, Small().tensors[0].second));
+  EXPECT_EQ(back.tensors[1].second.item<int64_t>(), 7);
+}
+
+TEST(CheckpointTest, SavingLeavesNothingElseBehind) {
+  const std::string path = PathOf("b.ckpt");
+  SaveCheckpoint(path, Small());
+  EXPECT_NE(access((path + ".new." + std::to_string(getpid())).c_str(), F_OK),
+            0);
+  // A location that cannot be written leaves the old file unchanged.
+  EXPECT_THROW(SaveCheckpoint(PathOf("no/such/folder"), Small()),
+               std::runtime_error);
+}
+
+TEST(CheckpointTest, CutShortAnywhereIsNoticed) {
+  SaveCheckpoint(PathOf("c.ckpt"), Small());
+  const std::string whole = Read(PathOf("c.ckpt"));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_NE(ErrorOf(whole.substr(0, size)), "") << size;
+  }
+  EXPECT_NE(ErrorOf(whole + "x").find("does not end"), std::string::npos);
+}
+
+TEST(CheckpointTest, BrokenHeaders) {
+  EXPECT_NE(ErrorOf("hello\n"), "");
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\ntensor a f64 2\ndata\n"), "");
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\ntensor a f32 2,x\ndata\n"), "");
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\ntensor a f32 -2\ndata\n"), "");
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\n"
+                    "tensor a f32 99999999,99999999\ndata\n"),
+            "");
+}
+
+TEST(CheckpointTest, CopyNamesWhatDoesNotFit) {
+  const NamedTensors missing = {{"b", at::zeros({1})}};
+  EXPECT_THROW(CopyTensors(Small().tensors, missing), std::runtime_error);
+  const NamedTensors other = {{"a", at::zeros({3, 2})}};
+  EXPECT_THROW(CopyTensors(Small().tensors, other), std::runtime_error);
+  const NamedTensors fits = {{"a", at::zeros({2, 3})}};
+  CopyTensors(Small().tensors, fits);
+  EXPECT_EQ(fits[0].second.sum().item<float>(), 15);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// worker_eval: what a language model knows; what `eval` starts.
+// worker_eval: evaluates a language model; started by `eval`.
 //
 //   worker_eval checkpoint=m.ckpt shard=shard.txt
 #include <cstdlib>

@@ -1,10 +1,13 @@
 #include "lib/model/worker/eval_run.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/log_softmax.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -15,18 +18,17 @@
 #include <stdexcept>
 
 #include "lib/model/torch/checkpoint.h"
-#include "lib/model/torch/json_text.h"
 #include "lib/model/torch/model.h"
-#include "lib/model/worker/script_model.h"
+#include "lib/model/worker/answer.h"
 #include "lib/model/worker/tokenizer.h"
 
 namespace feedrate {
 namespace {
 
-// Tokens to logits, 1 x length x vocabulary.
+// Maps tokens to logits, 1 x length x vocabulary.
 using Forward = std::function<at::Tensor(const at::Tensor&)>;
 
-// Tokens that a TorchScript model is shown at most: it does not say.
+// Context length for TorchScript models, which do not state theirs.
 constexpr int64_t kScriptContext = 256;
 
 struct LoadedModel {
@@ -71,18 +73,29 @@ LoadedModel LoadOurs(const std::string& path, const Tokenizer& tokenizer) {
   return loaded;
 }
 
+// Loads a TorchScript model. c10::Error if it is not one.
+LoadedModel LoadScript(const std::string& path) {
+  const auto module =
+      std::make_shared<torch::jit::Module>(torch::jit::load(path, at::kCPU));
+  module->eval();
+  LoadedModel loaded;
+  loaded.name = "torchscript";
+  loaded.context = kScriptContext;
+  for (const at::Tensor& parameter : module->parameters()) {
+    loaded.parameters += parameter.numel();
+  }
+  loaded.forward = [module](const at::Tensor& bytes) {
+    return module->forward({bytes}).toTensor();
+  };
+  return loaded;
+}
+
 LoadedModel Load(const std::string& path, const Tokenizer& tokenizer) {
   if (!std::ifstream(path)) {
     throw std::runtime_error(path + ": cannot be read; is it there?");
   }
   if (IsOurs(path)) return LoadOurs(path, tokenizer);
-  const ScriptModel script = LoadScriptModel(path);
-  LoadedModel loaded;
-  loaded.name = "torchscript";
-  loaded.parameters = script.parameters;
-  loaded.context = kScriptContext;
-  loaded.forward = script.forward;
-  return loaded;
+  return LoadScript(path);
 }
 
 std::string ReadAll(const std::string& path) {
@@ -98,7 +111,7 @@ struct Loss {
   int64_t bytes = 0;
 };
 
-// The last `count` of them, or all, as int64.
+// The last `count` tokens, or all, as int64.
 at::Tensor TensorOf(const std::vector<int64_t>& tokens, size_t count) {
   const auto size = static_cast<int64_t>(std::min(count, tokens.size()));
   const at::Tensor tensor = at::empty({size}, at::kLong);
@@ -123,7 +136,8 @@ at::Tensor LogitsOf(const LoadedModel& model, const Tokenizer& tokenizer,
   return logits[0];
 }
 
-// Every token of a window but its first, over the bytes that they stand for.
+// Loss over every token of a window but the first, and the bytes that they
+// stand for.
 Loss LossOf(const LoadedModel& model, const Tokenizer& tokenizer,
             const EvalSpec& spec) {
   const std::vector<int64_t> all =
@@ -166,7 +180,7 @@ std::vector<std::string> ReadPrompts(const std::string& path) {
   return prompts;
 }
 
-// The likeliest token, again and again, up to the end of a line.
+// Appends the most likely token repeatedly, up to the end of a line.
 std::string AnswerTo(const LoadedModel& model, const Tokenizer& tokenizer,
                      const EvalSpec& spec, const std::string& prompt) {
   std::vector<int64_t> tokens = tokenizer.Encode(prompt);

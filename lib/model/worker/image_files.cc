@@ -10,13 +10,13 @@
 #include <fstream>
 #include <map>
 
-#include "lib/loader/file_source.h"
+#include "lib/loader/source.h"
 #include "lib/machine/resources.h"
 
 namespace feedrate {
 namespace {
 
-// Enough to see the speed of a disk, little enough not to fill the cache.
+// Enough to measure the speed of a disk, little enough not to fill the cache.
 constexpr int64_t kProbeBytes = 64 << 20;
 
 std::string FileSystemName(const std::string& folder) {
@@ -42,7 +42,7 @@ std::string FileSystemName(const std::string& folder) {
   }
 }
 
-// The first files, as many as are read to see how fast that is.
+// The first files, whose reading speed is measured.
 std::vector<std::string> ProbedFiles(const std::vector<ImageFile>& files) {
   std::vector<std::string> paths;
   int64_t bytes = 0;
@@ -54,7 +54,7 @@ std::vector<std::string> ProbedFiles(const std::vector<ImageFile>& files) {
   return paths;
 }
 
-// Bytes a second of reading them one after the other, whole.
+// Bytes per second of reading the whole files one after another.
 double ReadingRate(const std::vector<std::string>& paths) {
   std::vector<char> buffer(1 << 20);
   int64_t bytes = 0;
@@ -101,7 +101,7 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder) {
 std::string StorageLabel(const std::string& folder,
                          const std::vector<ImageFile>& files) {
   const std::vector<std::string> paths = ProbedFiles(files);
-  // Before they are read, which brings them in.
+  // Before reading them, which loads them into the cache.
   const absl::StatusOr<double> resident = ResidentFraction(paths);
   char text[64];
   std::snprintf(text, sizeof(text), ", %.0f MB/s", ReadingRate(paths) / 1e6);

@@ -1,17 +1,45 @@
 #include "lib/model/worker/loader_batches.h"
 
+#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/tensor.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/loader/epoch.h"
-#include "lib/loader/file_source.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/optional.h"
+#include "lib/base/unique_fd.h"
 #include "lib/loader/loader.h"
+#include "lib/loader/mixture/mixture_folder.h"
+#include "lib/loader/mixture/mixture_loader.h"
+#include "lib/loader/source.h"
+#include "lib/model/torch/batches.h"
+#include "lib/model/worker/image_files.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/process.h"
+#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {
@@ -29,7 +57,7 @@ class NativeBatches : public BatchSource {
 
   ~NativeBatches() override { epoch_ = nullptr; }
 
-  // Batches come in their order; `index` only counts.
+  // Batches come in order; `index` only counts.
   TrainBatch Get(int64_t) override {
     const LoaderBatch* const batch = Next();
     const at::Tensor images =
@@ -42,8 +70,8 @@ class NativeBatches : public BatchSource {
       classes.mutable_data_ptr<int64_t>()[i] =
           classes_[batch->items[i] % classes_.size()];
     }
-    // The loader gets its memory back with the next call, when the step that
-    // used it has ended.
+    // The loader gets its memory back at the next call, when the step that used
+    // it has ended.
     return {images, classes};
   }
 
@@ -98,6 +126,296 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
   Check(loader.status());
   return std::make_unique<NativeBatches>(*std::move(loader),
                                          std::move(classes));
+}
+
+namespace {
+
+constexpr int64_t kChannels = 3;
+
+template <typename T>
+T Value(absl::StatusOr<T> value) {
+  if (!value.ok()) {
+    throw std::runtime_error("loader: " +
+                             std::string(value.status().message()));
+  }
+  return *std::move(value);
+}
+
+// Memory shared by both processes.
+class SharedMemory {
+ public:
+  explicit SharedMemory(size_t bytes)
+      : bytes_(bytes), fd_(memfd_create("feedrate batches", MFD_CLOEXEC)) {
+    if (!fd_.valid() || ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) {
+      throw std::runtime_error("loader: no shared memory for batches");
+    }
+    data_ =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (data_ == MAP_FAILED) {
+      throw std::runtime_error("loader: not enough memory for batches");
+    }
+  }
+  ~SharedMemory() { munmap(data_, bytes_); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  char* data() const { return static_cast<char*>(data_); }
+  int fd() const { return fd_.get(); }
+
+ private:
+  const size_t bytes_;
+  const UniqueFd fd_;
+  void* data_ = nullptr;
+};
+
+// Path by which another process opens a descriptor of this one.
+std::string PathOf(int fd) {
+  return absl::StrCat("/proc/", getpid(), "/fd/", fd);
+}
+
+class FedBatches : public BatchSource {
+ public:
+  FedBatches(const std::vector<ImageFile>& files, const FeederOptions& options)
+      : options_(options),
+        memory_(options.slots * (ImageBytes() + ListBytes())) {
+    std::vector<SourceFile> list;
+    for (const ImageFile& file : files) {
+      list.push_back({file.path, file.bytes, {}});
+      labels_.push_back(file.label);
+    }
+    list_ = Value(WriteSourceList(list));
+    StartedProcess process = Value(StartProcess(Command(), {}));
+    pid_ = process.pid;
+    socket_ = process.control.get();
+    answers_.emplace(std::move(process.control));
+    last_words_.emplace(std::move(process.stderr_end));
+  }
+
+  ~FedBatches() override {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  // Batches come in order; `index` only counts.
+  TrainBatch Get(int64_t) override {
+    if (slot_ >= 0) GiveBack();
+    slot_ = NextSlot();
+    auto* const images =
+        reinterpret_cast<float*>(memory_.data() + slot_ * ImageBytes());
+    const auto* const numbers = reinterpret_cast<const int64_t*>(
+        memory_.data() + options_.slots * ImageBytes() + slot_ * ListBytes());
+    const at::Tensor labels = at::empty({options_.batch_size}, at::kLong);
+    for (int64_t i = 0; i < options_.batch_size; ++i) {
+      labels.mutable_data_ptr<int64_t>()[i] =
+          labels_.at(static_cast<size_t>(numbers[i]));
+    }
+    return {at::from_blob(images,
+                          {options_.batch_size, kChannels, options_.image_size,
+                           options_.image_size},
+                          at::kFloat),
+            labels};
+  }
+
+ private:
+  int64_t ImageBytes() const {
+    return options_.batch_size * kChannels * options_.image_size *
+           options_.image_size * static_cast<int64_t>(sizeof(float));
+  }
+  int64_t ListBytes() const {
+    return options_.batch_size * static_cast<int64_t>(sizeof(int64_t));
+  }
+
+  std::vector<std::string> Command() const {
+    std::vector<std::string> command = options_.command;
+    for (const std::string& word :
+         {absl::StrCat("loader=", options_.loader),
+          absl::StrCat("files=", PathOf(list_.get())),
+          absl::StrCat("memory=", PathOf(memory_.fd())),
+          absl::StrCat("slots=", options_.slots),
+          absl::StrCat("batch_size=", options_.batch_size),
+          absl::StrCat("image_size=", options_.image_size),
+          absl::StrCat("workers=", options_.workers),
+          absl::StrCat("seed=", options_.seed)}) {
+      command.push_back(word);
+    }
+    return command;
+  }
+
+  void GiveBack() {
+    const std::string line = absl::StrCat(slot_, "\n");
+    // Whether the process has ended shows when the next batch is waited for.
+    send(socket_, line.data(), line.size(), MSG_NOSIGNAL);
+  }
+
+  int NextSlot() {
+    const std::string line = NextLine();
+    absl::string_view word = line;
+    int slot = 0;
+    if (absl::ConsumePrefix(&word, "slot ") && absl::SimpleAtoi(word, &slot) &&
+        slot >= 0 && slot < options_.slots) {
+      return slot;
+    }
+    absl::ConsumePrefix(&word, "error ");
+    throw std::runtime_error(
+        absl::StrCat("loader ", options_.loader, ": ", word));
+  }
+
+  std::string NextLine() {
+    for (;;) {
+      last_words_->Drain();
+      answers_->Fill();
+      if (absl::optional<std::string> line = answers_->TakeLine()) return *line;
+      if (answers_->closed()) {
+        last_words_->Drain();
+        throw std::runtime_error(
+            absl::StrCat("loader ", options_.loader,
+                         ": its process ended: ", last_words_->Text()));
+      }
+      pollfd polls[] = {{answers_->fd(), POLLIN, 0},
+                        {last_words_->fd(), POLLIN, 0}};
+      poll(polls, 2, /*timeout=*/-1);
+    }
+  }
+
+  const FeederOptions options_;
+  const SharedMemory memory_;
+  std::vector<int64_t> labels_;
+  UniqueFd list_;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  std::optional<LineInbox> answers_;
+  std::optional<LastWords> last_words_;
+  // The slot that the trainer uses; -1: none yet.
+  int slot_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> MakeFedBatches(const std::vector<ImageFile>& files,
+                                            const FeederOptions& options) {
+  return std::make_unique<FedBatches>(files, options);
+}
+
+namespace {
+
+void CheckMixture(const absl::Status& status) {
+  if (!status.ok()) {
+    throw std::runtime_error("mixture: " + std::string(status.message()));
+  }
+}
+
+void Apply(const std::string& name, const std::string& value,
+           MixtureSpec* spec) {
+  const std::map<std::string, int*> numbers = {
+      {"read_interleave", &spec->read_interleave},
+      {"decode_parallelism", &spec->decode_parallelism},
+      {"pipeline_interleave", &spec->pipeline_interleave},
+      {"mix_block_length", &spec->mix_block_length},
+      {"shuffle_buffer", &spec->shuffle_buffer},
+      {"queue_depth", &spec->queue_depth},
+      {"samples_per_episode", &spec->samples_per_episode},
+      {"pair_offset", &spec->pair_offset},
+      {"prime_each_dataset_samples", &spec->prime_each_dataset_samples}};
+  const auto found = numbers.find(name);
+  if (name == "metadata") {
+    spec->metadata = value;
+  } else if (found == numbers.end()) {
+    throw std::runtime_error("mixture: no setting " + name + " is known");
+  } else if (!absl::SimpleAtoi(value, found->second)) {
+    throw std::runtime_error("mixture: " + name + " \"" + value +
+                             "\" is no whole number");
+  }
+}
+
+MixtureSpec SpecOf(const MixtureBatchOptions& options) {
+  if (options.batch_size % 2 != 0) {
+    throw std::runtime_error(
+        "mixture: samples have two frames, so the batch size must be even");
+  }
+  MixtureSpec spec;
+  for (const absl::string_view word :
+       absl::StrSplit(options.settings, ';', absl::SkipEmpty())) {
+    const std::vector<std::string> parts = absl::StrSplit(word, '=');
+    if (parts.size() != 2) {
+      throw std::runtime_error("mixture: \"" + std::string(word) +
+                               "\" is not NAME=VALUE");
+    }
+    Apply(parts[0], parts[1], &spec);
+  }
+  spec.batch_size = options.batch_size / 2;
+  spec.frame_height = spec.frame_width = static_cast<int>(options.image_size);
+  CheckMixture(CheckMixtureSpec(spec));
+  return spec;
+}
+
+class MixtureBatches : public BatchSource {
+ public:
+  MixtureBatches(const std::vector<MixtureSource>& sources,
+                 const MixtureOptions& options, int64_t classes)
+      : classes_(classes),
+        // Same as for other images.
+        mean_(at::tensor({0.485F, 0.456F, 0.406F}).mul_(255)),
+        deviation_(at::tensor({0.229F, 0.224F, 0.225F}).mul_(255)) {
+    CheckMixture(memory_.Reserve(options.spec));
+    auto loader = MixtureLoader::Start(sources, options, &memory_);
+    CheckMixture(loader.status());
+    loader_ = *std::move(loader);
+  }
+
+  // Batches come in order; `index` only counts.
+  TrainBatch Get(int64_t) override {
+    const absl::StatusOr<const MixtureBatch*> next = loader_->Next();
+    CheckMixture(next.status());
+    const MixtureBatch* const batch = *next;
+    if (batch == nullptr) {
+      throw std::runtime_error("mixture: there are no batches left");
+    }
+    const int64_t frames = 2 * static_cast<int64_t>(batch->size);
+    const at::Tensor bytes = at::from_blob(
+        const_cast<uint8_t*>(batch->frames),
+        {frames, batch->shape.height, batch->shape.width, 3}, at::kByte);
+    const at::Tensor images =
+        bytes.to(at::kFloat).sub_(mean_).div_(deviation_).permute({0, 3, 1, 2});
+    const at::Tensor classes = at::empty({frames}, at::kLong);
+    int64_t* const out = classes.mutable_data_ptr<int64_t>();
+    for (int64_t i = 0; i < frames; ++i) {
+      out[i] = (*batch->datasets)[i / 2] % classes_;
+    }
+    return {images.contiguous(), classes};
+  }
+
+ private:
+  const int64_t classes_;
+  const at::Tensor mean_;
+  const at::Tensor deviation_;
+  // Must outlive the loader.
+  MixtureMemory memory_;
+  std::unique_ptr<MixtureLoader> loader_;
+};
+
+}  // namespace
+
+MixtureFeed MakeMixtureBatches(const MixtureBatchOptions& options) {
+  auto sources = ReadMixtureFolder(options.folder);
+  CheckMixture(sources.status());
+  MixtureOptions mixture;
+  mixture.spec = SpecOf(options);
+  mixture.seed = options.seed;
+  // Unlimited: the training decides.
+  mixture.count = std::numeric_limits<int64_t>::max() / 2;
+  MixtureFeed result;
+  for (size_t i = 0; i < sources->size(); ++i) {
+    for (const std::string& shard : (*sources)[i].shards) {
+      ImageFile file;
+      file.path = shard;
+      file.bytes = static_cast<int64_t>(std::filesystem::file_size(shard));
+      file.label = static_cast<int64_t>(i);
+      result.shards.push_back(std::move(file));
+    }
+  }
+  result.batches =
+      std::make_unique<MixtureBatches>(*sources, mixture, options.classes);
+  return result;
 }
 
 }  // namespace feedrate

@@ -9,7 +9,7 @@
 namespace feedrate {
 namespace {
 
-// The byte of two hexadecimal digits at `at`; -1 when they are none.
+// The byte of two hexadecimal digits at `at`; -1 if they are not.
 int HexByte(const std::string& line, size_t at) {
   if (at + 2 > line.size() ||
       !std::isxdigit(static_cast<unsigned char>(line[at])) ||
@@ -19,7 +19,7 @@ int HexByte(const std::string& line, size_t at) {
   return std::stoi(line.substr(at, 2), nullptr, 16);
 }
 
-// Without its escapes. False when one is unknown.
+// Removes the escapes. Returns false if one is unknown.
 bool Unescape(const std::string& line, std::string* text) {
   static const auto* const escapes = new std::map<char, char>{
       {'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'\\', '\\'}};

@@ -1,4 +1,5 @@
-// Text as the numbers that a language model takes. Standard library only.
+// Converts text to the token numbers of a language model. Standard library
+// only.
 #ifndef FEEDRATE_LIB_MODEL_WORKER_TOKENIZER_H_
 #define FEEDRATE_LIB_MODEL_WORKER_TOKENIZER_H_
 
@@ -10,20 +11,21 @@
 
 namespace feedrate {
 
-// A list of tokens; a token's number is its place. Text is cut into the longest
-// token that fits, again and again: no merges, no normalising, no library.
+// A list of tokens; the number of a token is its index. Text is split greedily
+// into the longest matching tokens: no merges, no normalization, no library.
 class Tokenizer {
  public:
-  // 256 tokens, each byte its own.
+  // 256 tokens, one per byte.
   static Tokenizer Bytes();
-  // A token a line, in the order of their numbers, with \n, \r, \t, \\ and \xNN
-  // for what a line cannot hold. std::runtime_error with the place of a line
-  // that is empty, is there twice or has another escape.
+  // Reads a file with one token per line, in the order of their numbers, with
+  // \n, \r, \t, \\ and \xNN for what a line cannot hold. std::runtime_error
+  // with the position of a line that is empty, repeated, or has an unknown
+  // escape.
   static Tokenizer FromFile(const std::string& path);
 
-  // std::runtime_error when no token fits somewhere.
+  // std::runtime_error if no token matches somewhere.
   std::vector<int64_t> Encode(const std::string& text) const;
-  // The text of one. std::runtime_error when there is no such number.
+  // Text of a token. std::runtime_error if there is no such token.
   const std::string& Text(int64_t token) const;
   int64_t size() const { return static_cast<int64_t>(texts_.size()); }
 
@@ -32,7 +34,7 @@ class Tokenizer {
 
   std::vector<std::string> texts_;
   std::map<std::string, int64_t> numbers_;
-  // By its first byte, bytes of the longest token.
+  // Length of the longest token, by first byte.
   std::array<size_t, 256> longest_ = {};
 };
 

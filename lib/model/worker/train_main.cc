@@ -1,4 +1,4 @@
-// worker_train: one training, measured; what `train` starts for each run.
+// worker_train: runs and measures one training; started by `train`.
 //
 //   worker_train model=vit5_tiny batch_size=32 warmup=20 steps=50
 #include <cstdlib>
@@ -8,16 +8,15 @@
 #include "lib/adapters/torch/arm_blas.h"
 #include "lib/model/worker/answer.h"
 #include "lib/model/worker/train_run.h"
-#include "lib/model/worker/train_spec.h"
 
 int main(int argc, char** argv) {
   feedrate::AvoidHiddenSve(argv);
-  // Kineto complains of every machine without a GPU.
+  // Kineto prints warnings on every machine without a GPU.
   setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
   const std::vector<std::string> words(argv + 1, argv + argc);
   const int code = feedrate::AnswerMain([&words] {
     feedrate::RunTraining(feedrate::ParseTrainSpec(words), feedrate::Answer);
   });
-  // Threads of gloo and autograd may still run: nothing is left to tidy up.
+  // Threads of gloo and autograd may still run; there is nothing to clean up.
   std::_Exit(code);
 }

@@ -6,36 +6,33 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
-#include "lib/model/cuda/gpu_use.h"
 #include "lib/model/flops.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/device.h"
-#include "lib/model/torch/device_rates.h"
-#include "lib/model/torch/gradient_sync.h"
-#include "lib/model/torch/json_text.h"
+#include "lib/model/torch/distributed.h"
 #include "lib/model/torch/model.h"
-#include "lib/model/torch/op_counter.h"
-#include "lib/model/torch/optimizer.h"
-#include "lib/model/torch/process_group.h"
 #include "lib/model/torch/profiler.h"
-#include "lib/model/torch/text_batches.h"
 #include "lib/model/torch/trainer.h"
+#include "lib/model/worker/answer.h"
+
 #if defined(FEEDRATE_LOADER)
-#include "lib/model/worker/fed_batches.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
-#include "lib/model/worker/mixture_batches.h"
 #endif
 
 namespace feedrate {
 namespace {
 
-// Batches that the synthetic set has, so that a loss can fall over a few
-// hundred steps and no batch comes twice in a row.
+// Batches of the synthetic set: enough that no batch comes twice in a row, few
+// enough that the loss falls over a few hundred steps.
 constexpr int64_t kSyntheticBatches = 4;
 
 class Training {
@@ -49,8 +46,8 @@ class Training {
 
   void Run() {
     TellReady();
-    // Before warm-up, so that what only warm-up needs counts as well: whoever
-    // trains must have that memory.
+    // Before warm-up, so that memory that only warm-up needs counts as well:
+    // training must have it.
     device_->ResetPeaks();
     const int64_t first = trainer_->step();
     for (int64_t i = 0; i < spec_.warmup; ++i) Step(spec_.warmup + spec_.steps);
@@ -163,7 +160,7 @@ class Training {
     options.batch_size = spec_.batch_size;
     options.image_size = model_spec_.image_size;
     options.classes = model_spec_.classes;
-    // Processes that train together see other samples of the same mixture.
+    // Processes that train together get different samples of the same mixture.
     options.seed = spec_.seed * spec_.world_size + spec_.rank;
     MixtureFeed feed = MakeMixtureBatches(options);
     NoteFiles(feed.shards);
@@ -224,7 +221,7 @@ class Training {
     text.context = spec_.context > 0
                        ? std::min(spec_.context, model_spec_.context)
                        : model_spec_.context;
-    // Each process reads other pieces.
+    // Each process reads different parts.
     text.seed = spec_.seed + 7919 * spec_.rank;
     return MakeTextBatches(text);
   }
@@ -284,7 +281,7 @@ class Training {
     SaveCheckpoint(path, checkpoint);
   }
 
-  // After the measured steps, which it would disturb.
+  // After the measured steps, which profiling would disturb.
   void Profile() {
     if (spec_.profile.empty()) return;
     ProfileOptions options;
@@ -308,7 +305,7 @@ class Training {
   }
 
   void CountProducts() {
-    // A replayed graph calls nothing that could be counted.
+    // A replayed graph makes no calls that could be counted.
     if (spec_.graphs) return;
     const OpCounter counter;
     trainer_->Step();
@@ -404,6 +401,127 @@ class Training {
 
 void RunTraining(const TrainSpec& spec, const Tell& tell) {
   Training(spec, tell).Run();
+}
+
+namespace {
+
+using Setter = std::function<bool(const std::string&)>;
+
+bool ParseInt(const std::string& text, int64_t* value) {
+  char* end = nullptr;
+  *value = std::strtoll(text.c_str(), &end, 10);
+  return !text.empty() && *end == '\0';
+}
+
+template <typename T>
+Setter Int(T* field) {
+  return [field](const std::string& text) {
+    int64_t value = 0;
+    if (!ParseInt(text, &value) || value < std::numeric_limits<T>::min() ||
+        value > std::numeric_limits<T>::max()) {
+      return false;
+    }
+    *field = static_cast<T>(value);
+    return true;
+  };
+}
+
+Setter Bool(bool* field) {
+  return [field](const std::string& text) {
+    if (text != "0" && text != "1") return false;
+    *field = text == "1";
+    return true;
+  };
+}
+
+Setter Double(double* field) {
+  return [field](const std::string& text) {
+    char* end = nullptr;
+    *field = std::strtod(text.c_str(), &end);
+    return !text.empty() && *end == '\0';
+  };
+}
+
+Setter Text(std::string* field) {
+  return [field](const std::string& text) {
+    *field = text;
+    return true;
+  };
+}
+
+std::map<std::string, Setter> Setters(TrainSpec* s) {
+  return {
+      {"model", Text(&s->model)},
+      {"device", Text(&s->device)},
+      {"device_index", Int(&s->device_index)},
+      {"precision", Text(&s->precision)},
+      {"optimizer", Text(&s->optimizer)},
+      {"learning_rate", Double(&s->learning_rate)},
+      {"batch_size", Int(&s->batch_size)},
+      {"samples", Int(&s->samples)},
+      {"text", Text(&s->text)},
+      {"context", Int(&s->context)},
+      {"loader", Text(&s->loader)},
+      {"mixture", Text(&s->mixture)},
+      {"folder", Text(&s->folder)},
+      {"feeder", Text(&s->feeder)},
+      {"feeder_script", Text(&s->feeder_script)},
+      {"workers", Int(&s->workers)},
+      {"sample_ratio", Double(&s->sample_ratio)},
+      {"epochs", Int(&s->epochs)},
+      {"schedule", Text(&s->schedule)},
+      {"accumulation", Int(&s->accumulation)},
+      {"warmup", Int(&s->warmup)},
+      {"steps", Int(&s->steps)},
+      {"seed", Int(&s->seed)},
+      {"mixing", Text(&s->mixing)},
+      {"optimizer_in_step", Bool(&s->optimizer_in_step)},
+      {"graphs", Bool(&s->graphs)},
+      {"activation_checkpointing", Bool(&s->activation_checkpointing)},
+      {"threads", Int(&s->threads)},
+      {"rank", Int(&s->rank)},
+      {"world_size", Int(&s->world_size)},
+      {"store", Text(&s->store)},
+      {"bucket_bytes", Int(&s->bucket_bytes)},
+      {"timeout_s", Int(&s->timeout_s)},
+      {"profile", Text(&s->profile)},
+      {"profile_prefix", Text(&s->profile_prefix)},
+      {"profile_wait", Int(&s->profile_wait)},
+      {"profile_warmup", Int(&s->profile_warmup)},
+      {"profile_active", Int(&s->profile_active)},
+      {"profile_repeat", Int(&s->profile_repeat)},
+      {"checkpoint", Text(&s->checkpoint)},
+      {"checkpoint_every", Int(&s->checkpoint_every)},
+      {"checkpoint_weights_only", Bool(&s->checkpoint_weights_only)},
+      {"resume", Text(&s->resume)},
+      {"rates", Bool(&s->rates)},
+      {"count", Bool(&s->count)},
+      {"die_at_step", Int(&s->die_at_step)},
+  };
+}
+
+}  // namespace
+
+TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
+  TrainSpec spec;
+  const std::map<std::string, Setter> setters = Setters(&spec);
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const auto setter = setters.find(word.substr(0, equals));
+    if (equals == std::string::npos || setter == setters.end() ||
+        !setter->second(word.substr(equals + 1))) {
+      throw std::runtime_error("\"" + word +
+                               "\" is no word NAME=VALUE of a "
+                               "training");
+    }
+  }
+  if (spec.batch_size < 1 || spec.accumulation < 1 || spec.steps < 1 ||
+      spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
+      spec.rank >= spec.world_size || spec.workers < 0 ||
+      !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
+    throw std::runtime_error("a number of the training is out of range");
+  }
+  return spec;
 }
 
 }  // namespace feedrate

@@ -19,7 +19,6 @@
 #include "lib/base/text.h"
 #include "lib/hash/sha256.h"
 #include "lib/loader/mixture/mixture_folder.h"
-#include "lib/loader/mixture/synthetic_episodes.h"
 #include "lib/machine/resources.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/cache_folder.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/mixture/decode_limit.h"
+#include "lib/loader/mixture/dataset_stream.h"
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/media/parallel.h"

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "lib/model/flops.h"
-#include "lib/model/roofline.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/model/model_spec.h"
+#include "lib/model/flops.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {

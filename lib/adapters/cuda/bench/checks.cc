@@ -1,18 +1,68 @@
 #include "lib/adapters/cuda/bench/checks.h"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
-#include "lib/adapters/cuda/bench/checker.h"
 #include "lib/adapters/cuda/bench/samples.h"
 #include "lib/adapters/cuda/blur_math.h"
 
 namespace feedrate::fused {
 namespace {
+
+// Rounding may go the other way at a half, so a few bytes may differ by one.
+// `value` is one level (a byte's step) in the units of the output.
+struct Tolerance {
+  float value = 1;
+  double fraction = 0.01;  // May differ by more than a hundredth of a level,
+  float rounding = 0;      // and by more than the output's own rounding.
+};
+
+// For planes: a twentieth of a level, and nothing above.
+constexpr float kPlaneTolerance = 0.05f / 255;
+
+class Checker {
+ public:
+  explicit Checker(unsigned seed) : random_(seed) {}
+
+  int failed() const { return failed_; }
+
+  void Bytes();
+  void Planes();
+  void Recipes();
+
+ private:
+  void Compare(const std::string& name, const std::vector<float>& expected,
+               const std::vector<float>& actual, Tolerance tolerance);
+  // One operation on aligned and unaligned batches of bytes; `host` makes image
+  // i.
+  void ByteOp(const std::string& name,
+              const std::function<cudaError_t(const ByteBatch&,
+                                              const ByteBatch&)>& launch,
+              const std::function<HostImage(const HostImage&, int)>& host,
+              Tolerance tolerance, const std::vector<ImageSize>& out_sizes);
+  void PlaneOp(
+      const std::string& name, ImageSize to,
+      const std::function<cudaError_t(const fused::Planes&, float*)>& launch,
+      const std::function<HostImage(const HostImage&, int)>& host,
+      float tolerance = kPlaneTolerance);
+  std::vector<Recipe> RandomRecipes(Sampling sampling, bool thirds, bool mixes,
+                                    ImageSize to);
+  void RecipeOp(const std::string& name, RecipeBatch batch, ImageSize to);
+
+  std::mt19937 random_;
+  int failed_ = 0;
+  std::vector<ImageSize> sizes_ = {{256, 256}, {37, 53},   {300, 411},
+                                   {131, 64},  {375, 500}, {240, 227}};
+};
 
 std::vector<float> Joined(const std::vector<HostImage>& images) {
   std::vector<float> values;
@@ -21,8 +71,6 @@ std::vector<float> Joined(const std::vector<HostImage>& images) {
   }
   return values;
 }
-
-}  // namespace
 
 void Checker::Compare(const std::string& name,
                       const std::vector<float>& expected,
@@ -72,27 +120,6 @@ void Checker::ByteOp(
     Compare(name + (crooked ? " (crooked)" : ""), Joined(expected),
             Joined(out.Images()), tolerance);
   }
-}
-
-void Checker::BothBlurs(
-    const std::string& name,
-    const std::function<cudaError_t(const ByteBatch&, const ByteBatch&,
-                                    BlurPath)>& launch) {
-  ByteBatch in(sizes_, true);
-  std::vector<HostImage> images;
-  for (const ImageSize& size : sizes_) {
-    images.push_back(RandomImage(size, &random_));
-  }
-  in.Fill(images);
-  std::vector<float> made[2];
-  for (const BlurPath path : {BlurPath::kStrips, BlurPath::kTiles}) {
-    ByteBatch out(sizes_, true);
-    out.Poison();
-    CHECK_CUDA(launch(in, out, path));
-    CHECK_CUDA(cudaDeviceSynchronize());
-    made[path == BlurPath::kTiles ? 1 : 0] = Joined(out.Images());
-  }
-  Compare(name, made[0], made[1], {0, 0, 0});
 }
 
 void Checker::Bytes() {
@@ -151,24 +178,16 @@ void Checker::Bytes() {
   warp("flip bytes", flip, Edge::kZero, sizes_);
   warp("resize bytes", resize, Edge::kReplicate, halves);
   for (int radius = 1; radius <= kMaxBlurRadius; ++radius) {
-    const auto launch = [&](const ByteBatch& in, const ByteBatch& out,
-                            BlurPath path) {
-      return BlurBytes(in.device(), sigmas_d.data(), count, radius,
-                       out.device(), 512, 512, nullptr, path);
-    };
-    const std::string name = "blur bytes, radius " + std::to_string(radius);
-    for (const BlurPath path : {BlurPath::kStrips, BlurPath::kTiles}) {
-      ByteOp(
-          name + (path == BlurPath::kStrips ? ", strips" : ", tiles"),
-          [&](const ByteBatch& in, const ByteBatch& out) {
-            return launch(in, out, path);
-          },
-          [&](const HostImage& image, int i) {
-            return HostBlur(image, sigmas[i], radius);
-          },
-          {}, sizes_);
-    }
-    BothBlurs(name + ", both ways", launch);
+    ByteOp(
+        "blur bytes, radius " + std::to_string(radius),
+        [&](const ByteBatch& in, const ByteBatch& out) {
+          return BlurBytes(in.device(), sigmas_d.data(), count, radius,
+                           out.device(), 512, 512, nullptr);
+        },
+        [&](const HostImage& image, int i) {
+          return HostBlur(image, sigmas[i], radius);
+        },
+        {}, sizes_);
   }
   const auto tone = [&](const std::string& name, Tone kind, float amount) {
     const Buffer<float> amounts_d(std::vector<float>(count, amount));
@@ -245,8 +264,8 @@ void Checker::Planes() {
         name, size,
         [&](const fused::Planes& in, float* out) {
           CHECK_CUDA(MakeWarpTextures(in, &textures));
-          return WarpPlanes(in, projections_d.data(), edge, path, out, nullptr,
-                            &textures);
+          return WarpPlanes(in, projections_d.data(), textures, edge, path, out,
+                            nullptr);
         },
         [&](const HostImage& image, int i) {
           return HostWarp(image, projections[i], edge, size.height, size.width);
@@ -254,16 +273,10 @@ void Checker::Planes() {
         tolerance);
     FreeWarpTextures(&textures);
   };
-  warp("affine planes, tile", WarpPath::kTile, Edge::kZero, affine);
-  warp("affine planes, tile, border repeated", WarpPath::kTile,
-       Edge::kReplicate, affine);
-  warp("affine planes, gather 8", WarpPath::kGather8, Edge::kZero, affine);
-  warp("affine planes, gather 16", WarpPath::kGather16, Edge::kZero, affine);
-  warp("affine planes, gather 32", WarpPath::kGather32, Edge::kZero, affine);
   warp("affine planes, quads", WarpPath::kQuads, Edge::kZero, affine);
   warp("affine planes, quads, border repeated", WarpPath::kQuads,
        Edge::kReplicate, affine);
-  // Places in steps of 1/256, of neighbours that may be black and white.
+  // Positions are in steps of 1/256, and neighbors may be black and white.
   warp("affine planes, filtered", WarpPath::kFiltered, Edge::kZero, affine,
        4.0f / 256);
   for (int radius = 1; radius <= kMaxBlurRadius; ++radius) {
@@ -290,6 +303,159 @@ void Checker::Planes() {
         });
   }
 }
+
+float AsFloat(float value) { return value; }
+float AsFloat(__half value) { return __half2float(value); }
+float AsFloat(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+template <typename T>
+std::vector<float> Run(RecipeBatch batch) {
+  Buffer<T> out(3u * batch.count * batch.height * batch.width);
+  out.Poison();
+  batch.out = out.data();
+  CHECK_CUDA(RunRecipe(batch, nullptr));
+  CHECK_CUDA(cudaDeviceSynchronize());
+  std::vector<float> values;
+  for (const T& value : out.Values()) values.push_back(AsFloat(value));
+  return values;
+}
+
+// Samples as they are in the output: number i at places[i].
+std::vector<float> Scattered(const std::vector<float>& samples,
+                             const std::vector<int>& places) {
+  const size_t values = samples.size() / places.size();
+  std::vector<float> scattered(samples.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    std::copy_n(samples.begin() + i * values, values,
+                scattered.begin() + places[i] * values);
+  }
+  return scattered;
+}
+
+std::vector<Recipe> Checker::RandomRecipes(Sampling sampling, bool thirds,
+                                           bool mixes, ImageSize to) {
+  std::vector<Recipe> recipes;
+  const int count = static_cast<int>(sizes_.size());
+  for (int i = 0; i < count; ++i) {
+    Recipe recipe;
+    recipe.flip = i % 2;
+    if (sampling == Sampling::kCrop) {
+      // Some reach outside.
+      recipe.window = {static_cast<int>(random_() % 40) - 20,
+                       static_cast<int>(random_() % 40) - 20, to.height,
+                       to.width};
+      if (i == 4) recipe.window = {8, 17, to.height, to.width};
+    } else {
+      recipe.window = RandomWindow(sizes_[i], &random_);
+    }
+    if (thirds) recipe.third = static_cast<Third>(i % 4);
+    recipe.sigma = 0.3f + 0.4f * static_cast<float>(i % 5);
+    // Some are cut off earlier than necessary.
+    recipe.radius = i % 2 == 0 ? 0 : 2;
+    recipe.erase = {20, 30, 10 * (i % 3), 25};
+    if (mixes && i % 3 != 0) {
+      recipe.mix.partner = (i + 1) % count;
+      recipe.mix.own = i % 3 == 1 ? 0.7f : 1.0f;
+      if (i % 3 == 2) recipe.mix.box = {10, 20, 50, 60};
+    }
+    recipes.push_back(recipe);
+  }
+  return recipes;
+}
+
+void Checker::RecipeOp(const std::string& name, RecipeBatch batch,
+                       ImageSize to) {
+  ByteBatch in(sizes_, true);
+  std::vector<HostImage> images;
+  for (const ImageSize& size : sizes_) {
+    images.push_back(RandomImage(size, &random_));
+  }
+  in.Fill(images);
+  std::vector<Recipe> recipes =
+      RandomRecipes(batch.sampling, batch.thirds, batch.mixes, to);
+  if (batch.colours) {
+    for (Recipe& recipe : recipes) recipe.jitter = RandomJitter(&random_);
+    recipes[2].jitter = Jitter();
+  }
+  const Buffer<Recipe> recipes_d(recipes);
+  batch.images = in.device();
+  batch.recipes = recipes_d.data();
+  batch.count = in.count();
+  batch.height = to.height;
+  batch.width = to.width;
+  const float mean[3] = {0.485f, 0.456f, 0.406f};
+  const float std[3] = {0.229f, 0.224f, 0.225f};
+  std::copy(mean, mean + 3, batch.mean);
+  std::copy(std, std + 3, batch.std);
+  std::vector<float> expected = HostRecipe(images, recipes, batch);
+  std::vector<int> places(batch.count);
+  std::iota(places.begin(), places.end(), 0);
+  std::shuffle(places.begin(), places.end(), random_);
+  const Buffer<int> places_d(places);
+  // With and without.
+  if (batch.mixes || batch.element == Element::kFloat16) {
+    batch.places = places_d.data();
+    expected = Scattered(expected, places);
+  }
+  // One level, amplified by jitter; a blur may be one level off more often.
+  const bool bytes_again =
+      batch.sampling != Sampling::kCrop || batch.colours || batch.thirds;
+  Tolerance tolerance = {bytes_again ? 8 / 255.0f / 0.224f : 1e-4f,
+                         bytes_again ? 0.03 : 1};
+  std::vector<float> actual;
+  if (batch.element == Element::kFloat32) actual = Run<float>(batch);
+  if (batch.element == Element::kFloat16) {
+    tolerance.rounding = 0.002f;
+    actual = Run<__half>(batch);
+  }
+  if (batch.element == Element::kBfloat16) {
+    tolerance.rounding = 0.01f;
+    actual = Run<__nv_bfloat16>(batch);
+  }
+  tolerance.value += tolerance.rounding;
+  Compare(name, expected, actual, tolerance);
+}
+
+void Checker::Recipes() {
+  const ImageSize usual = {224, 224};
+  const ImageSize odd = {101, 75};
+  for (const int quads : {1, 2, 4, 7}) {
+    RecipeBatch batch;
+    batch.quads_per_thread = quads;
+    RecipeOp("crop, " + std::to_string(quads) + " quads", batch, usual);
+  }
+  RecipeBatch plain;
+  RecipeOp("crop to odd size", plain, odd);
+  plain.element = Element::kFloat16;
+  RecipeOp("crop to float16", plain, usual);
+  plain.element = Element::kBfloat16;
+  RecipeOp("crop to bfloat16", plain, usual);
+  plain.element = Element::kFloat32;
+  plain.mixes = true;
+  RecipeOp("crop, mixup and cutmix", plain, usual);
+  for (const Sampling sampling :
+       {Sampling::kCrop, Sampling::kBilinear, Sampling::kAntialias}) {
+    RecipeBatch batch;
+    batch.sampling = sampling;
+    const std::string name = std::vector<std::string>{
+        "crop", "bilinear", "antialias"}[static_cast<int>(sampling)];
+    if (sampling != Sampling::kCrop) {
+      RecipeOp(name, batch, usual);
+      RecipeOp(name + " to odd size", batch, odd);
+    }
+    batch.colours = true;
+    RecipeOp(name + ", jitter", batch, usual);
+    batch.thirds = true;
+    RecipeOp(name + ", three, jitter", batch, usual);
+    batch.mixes = true;
+    RecipeOp(name + ", three, jitter, mixes", batch, usual);
+    RecipeOp(name + ", all, to odd size", batch, odd);
+    batch.element = Element::kBfloat16;
+    RecipeOp(name + ", all, to bfloat16", batch, usual);
+  }
+}
+
+}  // namespace
 
 int RunChecks(unsigned seed) {
   Checker checker(seed);

@@ -1,11 +1,11 @@
-// Every kernel against the host, on images of different and odd sizes.
+// Compares every kernel with the host, on images of different and odd sizes.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_CHECKS_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_CHECKS_H_
 
 namespace feedrate::fused {
 
-// Prints a line for each, `ok` or `FAIL` with the largest difference. Returns
-// how many failed.
+// Prints one line per check, `ok` or `FAIL`, with the largest difference.
+// Returns the number of failures.
 int RunChecks(unsigned seed);
 
 }  // namespace feedrate::fused

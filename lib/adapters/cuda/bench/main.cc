@@ -1,19 +1,19 @@
-// cuda_bench: checks every kernel against the host, then times them.
+// cuda_bench: compares every kernel with the host, then times them.
 //
 //   cuda_bench [--batch=256] [--samples=41] [--seed=1] [--only=check|time]
 //       [--filter=TEXT]
 //
-// --filter times only what has TEXT in its name.
+// --filter times only kernels with TEXT in their name.
 //
-// Needs the driver and nothing else. Exit: 0 all right, 1 a wrong argument, 2 a
-// CUDA call failed, 3 a kernel is wrong.
+// Needs only the driver. Exit codes: 0 success, 1 wrong argument, 2 a CUDA call
+// failed, 3 a kernel is wrong.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "lib/adapters/cuda/bench/checks.h"
-#include "lib/adapters/cuda/bench/device.h"
+#include "lib/adapters/cuda/bench/samples.h"
 #include "lib/adapters/cuda/bench/timings.h"
 
 namespace {

@@ -1,25 +1,86 @@
-// Random batches and parameters, on the host and on the device.
+// Random batches and parameters on the host and the device, and device timing.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_SAMPLES_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_SAMPLES_H_
 
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
 
-#include "lib/adapters/cuda/bench/device.h"
-#include "lib/adapters/cuda/bench/host_ops.h"
 #include "lib/adapters/cuda/fused.h"
+#include "lib/adapters/cuda/host_kernels.h"
 
 namespace feedrate::fused {
+
+// Exits the program with the text and location of the call: a benchmark cannot
+// continue after a CUDA error.
+void CheckCuda(cudaError_t error, const char* call, const char* file, int line);
+#define CHECK_CUDA(call) \
+  ::feedrate::fused::CheckCuda((call), #call, __FILE__, __LINE__)
+
+// Device memory for `size` values, and up to 16 more bytes that kernels may
+// read.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(size_t size) : size_(size) {
+    CHECK_CUDA(cudaMalloc(reinterpret_cast<void**>(&data_), Bytes() + 16));
+  }
+  explicit Buffer(const std::vector<T>& values) : Buffer(values.size()) {
+    CHECK_CUDA(
+        cudaMemcpy(data_, values.data(), Bytes(), cudaMemcpyHostToDevice));
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { cudaFree(data_); }
+
+  T* data() const { return data_; }
+  size_t size() const { return size_; }
+
+  // Fills the memory with a pattern that no kernel writes, so that missing
+  // writes show.
+  void Poison() { CHECK_CUDA(cudaMemset(data_, 0xA5, Bytes())); }
+
+  // Waits for the device.
+  std::vector<T> Values() const {
+    std::vector<T> values(size_);
+    CHECK_CUDA(
+        cudaMemcpy(values.data(), data_, Bytes(), cudaMemcpyDeviceToHost));
+    return values;
+  }
+
+ private:
+  size_t Bytes() const { return size_ * sizeof(T); }
+
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+struct Timing {
+  double median_s = 0;
+  double low_s = 0;   // 10th percentile.
+  double high_s = 0;  // 90th percentile.
+};
+
+// Times one call of `launch` on the default stream with events, `samples` times
+// after a warm-up of at least 0.2 s. `cold`: fills L2 with other data before
+// each sample.
+Timing TimeLaunch(const std::function<void()>& launch, bool cold, int samples);
+
+// Bytes read plus written per second by a large copy within the device.
+double CopyBytesPerSecond();
 
 struct ImageSize {
   int height = 0;
   int width = 0;
 };
 
-// `crooked`: images start between words and rows have gaps, as those of a
-// decoder may; else every image starts at 16 bytes and rows follow each other.
+// `crooked`: images are unaligned and rows have gaps, as decoders may produce
+// them; otherwise every image starts at a multiple of 16 bytes and has no gaps.
 class ByteBatch {
  public:
   ByteBatch(const std::vector<ImageSize>& sizes, bool crooked);
@@ -41,14 +102,15 @@ class ByteBatch {
 
 HostImage RandomImage(ImageSize size, std::mt19937* random);
 
-// Floats 0..1, channel after channel, of images of one size, and back.
+// Converts images of one size to planes of floats 0..1, and back.
 std::vector<float> PlanesOf(const std::vector<HostImage>& images);
 
-// All four steps, in any order.
+// All four steps, in random order.
 Jitter RandomJitter(std::mt19937* random);
-// Turns up to 25 degrees, 0.9 to 1.1 times as large, moved up to a tenth.
+// Rotation up to 25 degrees, scale 0.9 to 1.1, translation up to a tenth of a
+// side.
 AffineMap RandomAffine(ImageSize size, std::mt19937* random);
-// A window inside the image, of 8% of its area or more.
+// A window inside the image, with at least 8% of its area.
 Window RandomWindow(ImageSize size, std::mt19937* random);
 // A window of that size inside the image.
 Window RandomCrop(ImageSize size, ImageSize crop, std::mt19937* random);

@@ -33,7 +33,7 @@ class Timings {
   void Bytes();
 
  private:
-  // `bytes` that must move for one image.
+  // `bytes` is what must move per image.
   void Time(const std::string& name, double bytes,
             const std::function<cudaError_t()>& launch);
   RecipeBatch Batch(Sampling sampling);
@@ -175,14 +175,10 @@ void Timings::Planes() {
   CHECK_CUDA(MakeWarpTextures(planes, &textures));
   const auto warp = [&](const std::string& name, WarpPath path) {
     Time(name, bytes, [&, path] {
-      return WarpPlanes(planes, affine_d.data(), Edge::kZero, path, out.data(),
-                        nullptr, &textures);
+      return WarpPlanes(planes, affine_d.data(), textures, Edge::kZero, path,
+                        out.data(), nullptr);
     });
   };
-  warp("affine bilinear f32 256x256, tile", WarpPath::kTile);
-  warp("affine bilinear f32 256x256, gather 8", WarpPath::kGather8);
-  warp("affine bilinear f32 256x256, gather 16", WarpPath::kGather16);
-  warp("affine bilinear f32 256x256, gather 32", WarpPath::kGather32);
   warp("affine bilinear f32 256x256, quads", WarpPath::kQuads);
   warp("affine bilinear f32 256x256, filtered", WarpPath::kFiltered);
   FreeWarpTextures(&textures);
@@ -238,18 +234,13 @@ void Timings::Bytes() {
   warp("flip bytes", bytes, flip_d, Edge::kZero, out, kSide);
   warp("resize bytes 256 to 512", bytes / 2 * 5, resize_d, Edge::kReplicate,
        large, twice);
-  const auto blur = [&](const std::string& path_name, BlurPath path) {
-    for (const int radius : {1, 2, 6}) {
-      Time("gaussian blur bytes, radius " + std::to_string(radius) + path_name,
-           bytes, [&, radius] {
-             return BlurBytes(in.device(), amounts_d.data(), batch_, radius,
-                              out.device(), kSide.height, kSide.width, nullptr,
-                              path);
-           });
-    }
-  };
-  blur(", strips", BlurPath::kStrips);
-  blur(", tiles", BlurPath::kTiles);
+  for (const int radius : {1, 2, 6}) {
+    Time("gaussian blur bytes, radius " + std::to_string(radius), bytes,
+         [&, radius] {
+           return BlurBytes(in.device(), amounts_d.data(), batch_, radius,
+                            out.device(), kSide.height, kSide.width, nullptr);
+         });
+  }
   Time("posterize bytes", bytes, [&] {
     return ToneBytes(in.device(), Tone::kPosterize, amounts_d.data(), batch_,
                      out.device(), nullptr);

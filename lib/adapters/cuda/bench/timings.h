@@ -1,4 +1,4 @@
-// How many images a second each kernel makes, beside what a copy allows.
+// Images per second of each kernel, compared with the limit of a copy.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_TIMINGS_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_TIMINGS_H_
 
@@ -6,8 +6,9 @@
 
 namespace feedrate::fused {
 
-// Prints a table. `limit` is of CopyBytesPerSecond over the bytes that must
-// move, each read once and written once. Only of what has `filter` in its name.
+// Prints a table. `limit` is CopyBytesPerSecond divided by the bytes that must
+// move, each read once and written once. Only measurements with `filter` in
+// their name.
 void RunTimings(int batch, int samples, const std::string& filter = "");
 
 }  // namespace feedrate::fused

@@ -1,4 +1,4 @@
-// An entry of configs/transforms/ by the kernels' own arithmetic, without a
+// Runs an entry of configs/transforms/ with the kernels' arithmetic, without a
 // GPU.
 #ifndef FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
 #define FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
@@ -14,10 +14,10 @@
 
 namespace feedrate {
 
-// REQUIRES: uint8 HWC of three channels.
+// REQUIRES: uint8 HWC with three channels.
 fused::HostImage HostImageOf(const ItemView& item);
 
-// Values 0..255, whole.
+// Integer values 0..255.
 fused::HostImage RunOnHost(const FusedOp& op, const fused::HostImage& image,
                            uint64_t seed);
 

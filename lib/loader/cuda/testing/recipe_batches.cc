@@ -8,10 +8,9 @@
 
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/loader/epoch.h"
-#include "lib/loader/file_source.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/worker/native_options.h"
+#include "lib/loader/source.h"
+#include "lib/loader/worker/native_adapter.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -1,5 +1,5 @@
-// Recipes of the transform sets, and the batches that the loader on the CPU
-// makes by them, for tests of what a GPU makes.
+// Recipes of the transform sets, and the batches that the CPU loader makes from
+// them, for tests of GPU loaders.
 #ifndef FEEDRATE_LIB_LOADER_CUDA_TESTING_RECIPE_BATCHES_H_
 #define FEEDRATE_LIB_LOADER_CUDA_TESTING_RECIPE_BATCHES_H_
 
@@ -12,7 +12,7 @@
 namespace feedrate {
 
 inline constexpr int kTestFiles = 11;
-// The last batch is of three, so that its middle is mixed with nothing.
+// The last batch has three samples, so its middle one is not mixed.
 inline constexpr int kTestBatch = 8;
 inline constexpr uint64_t kTestSeed = 5;
 
@@ -24,15 +24,15 @@ using TestBatches = std::vector<std::vector<float>>;
 TransformSpec RecipeSpec(const std::string& transform,
                          const std::vector<std::string>& libraries, int crop);
 
-// One epoch over the first kTestFiles of `folder` with kTestSeed.
+// One epoch over the first kTestFiles files of `folder` with kTestSeed.
 TestBatches CpuBatches(const TransformSpec& spec, const std::string& folder);
 
-// Differences in steps of a byte.
+// Differences in levels (steps of a byte).
 struct Levels {
   double greatest = 0;
   double mean = 0;
 };
-// Greatest is infinite where the batches are not of one size.
+// The greatest difference is infinite if the batches differ in size.
 Levels DifferenceOf(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace feedrate

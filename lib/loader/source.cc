@@ -1,0 +1,285 @@
+#include "lib/loader/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/unique_fd.h"
+#include "lib/tar/reader.h"
+#include "lib/tar/status.h"
+
+namespace feedrate {
+namespace {
+
+// The error "cannot `what`: reason".
+absl::Status FileError(absl::string_view what, int error) {
+  const std::string text =
+      absl::StrCat("cannot ", what, ": ", std::strerror(error));
+  return error == ENOENT ? absl::NotFoundError(text)
+                         : absl::DataLossError(text);
+}
+
+// Opening a pipe or device could block forever. The flag makes no difference
+// for regular files.
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
+absl::Status ReadExactly(int fd, int64_t offset, int64_t bytes, char* data) {
+  for (int64_t done = 0; done < bytes;) {
+    const ssize_t n = pread(fd, data + done, bytes - done, offset + done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FileError("read", errno);
+    if (n == 0) {
+      return absl::DataLossError(absl::StrCat("has ", done, " bytes, not the ",
+                                              bytes, " it had when listed"));
+    }
+    done += n;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<UniqueFd> Open(const ItemPlace& place) {
+  UniqueFd file(open(place.path, kOpenFlags));
+  if (!file.valid()) return FileError("open", errno);
+  return file;
+}
+
+// Reads by pread into `buffer`. DataLoss if the file is shorter than `place`
+// says.
+absl::StatusOr<absl::string_view> ReadPlace(const ItemPlace& place,
+                                            ReadBuffer* buffer) {
+  char* const data = buffer->Reserve(place.bytes);
+  if (place.path == nullptr) {
+    RETURN_IF_ERROR(ReadExactly(place.fd, place.offset, place.bytes, data));
+  } else {
+    ASSIGN_OR_RETURN(const UniqueFd file, Open(place));
+    RETURN_IF_ERROR(ReadExactly(file.get(), place.offset, place.bytes, data));
+  }
+  return absl::string_view(data, place.bytes);
+}
+
+// Reads by mmap. REQUIRES: a path and offset 0.
+absl::StatusOr<absl::string_view> MapPlace(const ItemPlace& place,
+                                           ReadBuffer* buffer) {
+  if (place.bytes == 0) return absl::string_view();
+  ASSIGN_OR_RETURN(const UniqueFd file, Open(place));
+  // Reading beyond the end of the file would kill the process.
+  const int64_t size = lseek(file.get(), 0, SEEK_END);
+  if (size < place.bytes) {
+    return absl::DataLossError(absl::StrCat(
+        "has ", size, " bytes, not the ", place.bytes, " it had when listed"));
+  }
+  const char* const data = buffer->Map(file.get(), place.bytes);
+  if (data == nullptr) return FileError("map", errno);
+  return absl::string_view(data, place.bytes);
+}
+
+class Files : public Source {
+ public:
+  Files(std::vector<ListedFile> files, FileAccess access)
+      : files_(std::move(files)), access_(access) {}
+
+  int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+  std::string name(int64_t item) const override { return files_[item].path; }
+
+  ItemPlace Place(int64_t item) const override {
+    ItemPlace place;
+    place.path = files_[item].path.c_str();
+    place.bytes = files_[item].bytes;
+    return place;
+  }
+
+  absl::StatusOr<absl::string_view> Read(int64_t item,
+                                         ReadBuffer* buffer) const override {
+    return access_ == FileAccess::kMap ? MapPlace(Place(item), buffer)
+                                       : ReadPlace(Place(item), buffer);
+  }
+
+ private:
+  std::vector<ListedFile> files_;
+  FileAccess access_;
+};
+
+int64_t SizeOf(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size
+                                                                 : 0;
+}
+
+}  // namespace
+
+bool IsItemName(absl::string_view name) {
+  for (const char* ending : {".jpg", ".jpeg", ".png", ".npy"}) {
+    if (absl::EndsWithIgnoreCase(name, ending)) return true;
+  }
+  return false;
+}
+
+std::unique_ptr<Source> ListSource(std::vector<ListedFile> files,
+                                   FileAccess access) {
+  for (ListedFile& file : files) {
+    if (file.bytes < 0) file.bytes = SizeOf(file.path);
+  }
+  return std::make_unique<Files>(std::move(files), access);
+}
+
+absl::StatusOr<std::unique_ptr<Source>> FolderSource(const std::string& folder,
+                                                     FileAccess access) {
+  ASSIGN_OR_RETURN(std::vector<std::string> paths,
+                   ListFiles(folder, "", /*recursive=*/true));
+  std::vector<ListedFile> files;
+  files.reserve(paths.size());
+  for (std::string& path : paths) {
+    if (IsItemName(path)) files.push_back({std::move(path), -1});
+  }
+  return ListSource(std::move(files), access);
+}
+
+namespace {
+
+struct Shard {
+  std::string path;
+  UniqueFd file;
+};
+
+struct Member {
+  int shard = 0;
+  std::string name;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+class Shards : public Source {
+ public:
+  Shards(std::vector<Shard> shards, std::vector<Member> members)
+      : shards_(std::move(shards)), members_(std::move(members)) {}
+
+  int64_t size() const override {
+    return static_cast<int64_t>(members_.size());
+  }
+  std::string name(int64_t item) const override {
+    const Member& member = members_[item];
+    return absl::StrCat(shards_[member.shard].path, ":", member.name);
+  }
+  ItemPlace Place(int64_t item) const override {
+    const Member& member = members_[item];
+    ItemPlace place;
+    place.fd = shards_[member.shard].file.get();
+    place.offset = member.offset;
+    place.bytes = member.bytes;
+    return place;
+  }
+  absl::StatusOr<absl::string_view> Read(int64_t item,
+                                         ReadBuffer* buffer) const override {
+    return ReadPlace(Place(item), buffer);
+  }
+
+ private:
+  std::vector<Shard> shards_;
+  std::vector<Member> members_;
+};
+
+// The path up to the first dot of the file name.
+std::string KeyOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, path.find('.', slash == path.npos ? 0 : slash + 1));
+}
+
+// Collects the items of one shard.
+class Index {
+ public:
+  Index(int shard, std::vector<Member>* members)
+      : shard_(shard), members_(members) {}
+
+  void Add(const tar::Entry& entry) {
+    if (entry.type != tar::Entry::Type::kFile) return;
+    if (!IsItemName(entry.path)) return;
+    std::string key = KeyOf(entry.path);
+    if (key == last_key_) return;
+    last_key_ = std::move(key);
+    members_->push_back({shard_, entry.path,
+                         static_cast<int64_t>(entry.body_offset),
+                         static_cast<int64_t>(entry.size)});
+  }
+
+ private:
+  int shard_;
+  std::vector<Member>* members_;
+  std::string last_key_ = "/";  // Matches no member.
+};
+
+absl::Status Broken(const std::string& path, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is not a whole tar archive: ", what));
+}
+
+absl::Status IndexShard(const Shard& shard, Index* index) {
+  // Headers are 512 bytes, each followed by its body: reading more would be
+  // wasted.
+  char block[4096];
+  tar::Reader reader;
+  uint64_t offset = 0;
+  for (;;) {
+    const ssize_t n = pread(shard.file.get(), block, sizeof(block), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Broken(shard.path, FileError("read", errno).message());
+    if (n == 0) break;
+    std::string_view input(block, n);
+    for (bool more = true; more;) {
+      switch (reader.Next(&input)) {
+        case tar::Reader::Event::kEntry:
+          index->Add(reader.entry());
+          // Drops the rest of the block: the next read starts after the body.
+          offset = reader.entry().EndOffset();
+          reader.SkipRest();
+          more = false;
+          break;
+        case tar::Reader::Event::kNeedInput:
+          offset = reader.offset();
+          more = false;
+          break;
+        case tar::Reader::Event::kEnd:
+          return absl::OkStatus();
+        case tar::Reader::Event::kError:
+          return Broken(shard.path, tar::Describe(reader.error()));
+        case tar::Reader::Event::kBody:
+        case tar::Reader::Event::kEntryEnd:
+          break;
+      }
+    }
+  }
+  if (reader.Finish() == tar::Reader::Event::kEnd) return absl::OkStatus();
+  return Broken(shard.path, tar::Describe(reader.error()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> ShardSource(
+    const std::vector<std::string>& paths) {
+  std::vector<Shard> shards;
+  std::vector<Member> members;
+  for (const std::string& path : paths) {
+    shards.push_back(
+        {path, UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC))});
+    if (!shards.back().file.valid()) {
+      const absl::Status status = FileError("open", errno);
+      return absl::Status(status.code(),
+                          absl::StrCat(path, ": ", status.message()));
+    }
+    Index index(static_cast<int>(shards.size()) - 1, &members);
+    RETURN_IF_ERROR(IndexShard(shards.back(), &index));
+  }
+  return std::make_unique<Shards>(std::move(shards), std::move(members));
+}
+
+}  // namespace feedrate

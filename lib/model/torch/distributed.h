@@ -1,0 +1,73 @@
+// Training with several processes.
+#ifndef FEEDRATE_LIB_MODEL_TORCH_DISTRIBUTED_H_
+#define FEEDRATE_LIB_MODEL_TORCH_DISTRIBUTED_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <vector>
+
+#include "lib/model/torch/model.h"
+
+namespace feedrate {
+
+struct GroupOptions {
+  // Where the processes meet: a file that all of them see and that none has
+  // used before, or tcp://HOST:PORT, where rank 0 listens.
+  std::string store;
+  int rank = 0;
+  int world_size = 1;
+  // `cpu`: gloo, over the loopback interface or the one that leads to HOST;
+  // `cuda`: NCCL.
+  std::string device = "cpu";
+  // How long a process waits for the others.
+  int timeout_s = 60;
+};
+
+// Waits until all processes have joined. std::runtime_error if this program was
+// built without support for the device; c10::Error if the others do not join.
+c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options);
+
+// Averages gradients over processes while the backward pass is still running.
+// Parameters are assigned to buckets in the order in which their gradients
+// become ready, last layers first. A gradient is a view of its bucket; a bucket
+// is sent when its last gradient is ready. Not thread-safe, except for calls by
+// autograd.
+class GradientSync {
+ public:
+  // Gives each parameter a gradient of zeros. Smaller buckets start earlier,
+  // larger ones need fewer messages.
+  GradientSync(c10::intrusive_ptr<c10d::Backend> group,
+               const std::vector<Parameter>& parameters, int64_t bucket_bytes);
+  ~GradientSync();
+  GradientSync(const GradientSync&) = delete;
+  GradientSync& operator=(const GradientSync&) = delete;
+
+  // Call before a backward pass. `send`: this is the last pass before the
+  // optimizer step, so the gradients are sent.
+  void Prepare(bool send);
+  // Call after the backward pass: waits for all buckets and averages.
+  // c10::Error if a process is gone. No effect if nothing was to be sent.
+  void Wait();
+
+  // Sends the tensors of the first process to all others.
+  void Broadcast(const std::vector<at::Tensor>& tensors);
+  // Averages a tensor over the processes.
+  void Average(const at::Tensor& tensor);
+
+  int64_t buckets() const;
+  // Number of buckets sent before the end of the backward pass, since the
+  // start.
+  int64_t sent_early() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_TORCH_DISTRIBUTED_H_
