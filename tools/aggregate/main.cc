@@ -1,4 +1,4 @@
-// Turns runs into statistics.
+// Turns rows into tables of statistics.
 //
 //   bazel run //tools/aggregate -- --by=library,transform $PWD/rows.jsonl
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
-#include "lib/analysis/run_aggregate.h"
+#include "lib/analysis/aggregate/run_aggregate.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
@@ -77,7 +77,7 @@ std::vector<std::string> List(const std::string& flag) {
   return absl::StrSplit(flag, ',', absl::SkipEmpty());
 }
 
-bool WantsColour() {
+bool WantsColor() {
   if (FLAGS_color != "auto") return FLAGS_color == "always";
   return FLAGS_output == "-" && isatty(STDOUT_FILENO) == 1 &&
          std::getenv("NO_COLOR") == nullptr;
@@ -95,7 +95,7 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
   run.format = FLAGS_format;
   run.pivot = FLAGS_pivot;
   run.sort = List(FLAGS_sort);
-  run.colour = WantsColour();
+  run.color = WantsColor();
   run.import = FLAGS_import;
   run.runs_needed = FLAGS_runs_needed;
   run.configs_folder = FLAGS_configs;

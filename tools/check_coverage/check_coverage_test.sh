@@ -9,7 +9,7 @@ set -uo pipefail
 readonly ROOT="$PWD"
 readonly TOOL="$ROOT/tools/check_coverage/check_coverage"
 readonly PLAN="$ROOT/tools/plan/plan"
-readonly ROWS="$ROOT/lib/analysis/make_synthetic_rows"
+readonly ROWS="$ROOT/lib/analysis/testing/make_synthetic_rows"
 readonly GOLDENS="$ROOT/tools/check_coverage/testdata"
 export FEEDRATE_CONFIGS="$ROOT/configs"
 failures=0

@@ -1,4 +1,4 @@
-// Holds rows against what a campaign owes.
+// Checks that a campaign has correct rows for all the jobs that it must have.
 //
 //   bazel run //tools/check_coverage -- --coverage=full-paper $PWD/output
 #include <unistd.h>
@@ -11,8 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
-#include "lib/analysis/coverage.h"
-#include "lib/analysis/coverage_text.h"
+#include "lib/analysis/coverage/coverage.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"

@@ -1,5 +1,5 @@
-// Makes something to look at from rows: a page, figures, Markdown; judges
-// targets and claims.
+// Turns rows into a report with tables and figures (HTML or Markdown), and
+// checks targets and claims.
 //
 //   bazel run //tools/report -- $PWD/rows.jsonl --output=$PWD/report.html
 #include <iostream>

@@ -16,8 +16,8 @@ import sys
 import tempfile
 
 TOOL = "tools/report/report"
-ROWS = "lib/analysis/report/testing/rows.jsonl"
-EARLIER = "lib/analysis/report/testing/earlier.jsonl"
+ROWS = "lib/analysis/testing/rows.jsonl"
+EARLIER = "lib/analysis/testing/earlier.jsonl"
 TARGETS = "configs/gate/targets.textproto"
 
 # What the page says about itself, in one question.

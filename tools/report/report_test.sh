@@ -3,8 +3,8 @@
 set -uo pipefail
 
 readonly TOOL=tools/report/report
-readonly ROWS=lib/analysis/report/testing/rows.jsonl
-readonly EARLIER=lib/analysis/report/testing/earlier.jsonl
+readonly ROWS=lib/analysis/testing/rows.jsonl
+readonly EARLIER=lib/analysis/testing/earlier.jsonl
 readonly TARGETS=configs/gate/targets.textproto
 readonly GOLDEN=tools/report/testdata
 failures=0

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/records/records.pb.h"
+#include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
@@ -21,7 +23,7 @@ Key KeyOf(const Record& record) {
   return {record.job_id(), record.run_index(), record.run_id()};
 }
 
-// Names of data sets by falling samples, equals by name.
+// Names of data sets by decreasing number of samples, then by name.
 std::vector<std::string> NamesIn(const std::vector<Batch>& batches) {
   std::map<std::string, int64_t> samples;
   for (const Batch& batch : batches) {
@@ -38,7 +40,7 @@ std::vector<std::string> NamesIn(const std::vector<Batch>& batches) {
   return names;
 }
 
-// Data sets: those of the row, then those that only batches name.
+// Lists the data sets of the row, then those that only batches name.
 void NameDatasets(MixtureRun* run) {
   if (run->row.has_value()) {
     for (const MixtureDataset& share : run->row->mixture().shares()) {
@@ -71,7 +73,7 @@ void CountSamples(MixtureRun* run) {
   }
 }
 
-// Settings that tell the runs apart, and two that say what is mixed how.
+// The settings in which the runs differ, and the two that every name includes.
 std::set<std::string> NamedSettings(const std::vector<MixtureRun>& runs) {
   std::map<std::string, std::set<std::string>> values;
   for (const MixtureRun& run : runs) {
@@ -144,13 +146,152 @@ std::vector<MixtureRun> MixtureRunsOf(const std::vector<Row>& rows,
 }
 
 std::vector<MixtureRun> FirstRuns(std::vector<MixtureRun> runs) {
-  // Sorted by job, so equals are neighbours and the first of them stays.
+  // Runs are sorted by job, so this keeps the first of each.
   runs.erase(std::unique(runs.begin(), runs.end(),
                          [](const MixtureRun& a, const MixtureRun& b) {
                            return a.job_id == b.job_id;
                          }),
              runs.end());
   return runs;
+}
+
+namespace {
+
+struct Gap {
+  int64_t batches;
+  // The batch that ended it.
+  size_t returned;
+};
+
+// The gaps of data set `d`: batches without a sample of it, between two that
+// have one.
+std::vector<Gap> GapsOf(const MixtureRun& run, size_t d) {
+  std::vector<Gap> gaps;
+  size_t last = run.counts.size();
+  for (size_t b = run.warmup; b < run.counts.size(); ++b) {
+    if (run.counts[b][d] == 0) continue;
+    if (last < b) gaps.push_back({static_cast<int64_t>(b - last - 1), b});
+    last = b;
+  }
+  return gaps;
+}
+
+// The longest gap, including those at both ends of the run.
+int64_t LongestGap(const MixtureRun& run, size_t d) {
+  int64_t longest = 0;
+  int64_t gap = 0;
+  for (size_t b = run.warmup; b < run.counts.size(); ++b) {
+    gap = run.counts[b][d] == 0 ? gap + 1 : 0;
+    longest = std::max(longest, gap);
+  }
+  return longest;
+}
+
+// For each batch, the data sets that came back in it after a large gap.
+using Returned = std::vector<std::vector<size_t>>;
+
+void AddReturns(const MixtureRun& run, size_t d, double typical_wait_s,
+                DatasetStalls* stalls, Returned* returned) {
+  const std::vector<Gap> gaps = GapsOf(run, d);
+  double mean = 0;
+  for (const Gap& gap : gaps) {
+    mean += static_cast<double>(gap.batches) / static_cast<double>(gaps.size());
+  }
+  std::vector<double> waits;
+  for (const Gap& gap : gaps) {
+    if (gap.batches < kLargeGapBatches ||
+        static_cast<double>(gap.batches) < kLargeGapFactor * mean) {
+      continue;
+    }
+    waits.push_back(run.batches[gap.returned].wait_s());
+    (*returned)[gap.returned].push_back(d);
+  }
+  if (waits.empty()) return;
+  stalls->returns = static_cast<int64_t>(waits.size());
+  stalls->return_wait_s = Median(waits);
+  stalls->returns_slowly =
+      stalls->returns >= kFewReturns &&
+      stalls->return_wait_s >= kSlowReturn * typical_wait_s;
+}
+
+// The data sets of `returned` whose returns are slow.
+std::vector<DatasetStalls*> SlowIn(const std::vector<size_t>& returned,
+                                   MixtureStalls* all) {
+  std::vector<DatasetStalls*> slow;
+  for (const size_t d : returned) {
+    if (all->datasets[d].returns_slowly) slow.push_back(&all->datasets[d]);
+  }
+  return slow;
+}
+
+// REQUIRES: `all->datasets` is in the order of the run's data sets.
+void AddDominated(const MixtureRun& run, const Returned& returned,
+                  MixtureStalls* all) {
+  std::map<std::string, DatasetStalls*> by_name;
+  for (DatasetStalls& one : all->datasets) by_name[one.dataset] = &one;
+  std::map<DatasetStalls*, std::vector<double>> waits;
+  for (size_t b = run.warmup; b < run.batches.size(); ++b) {
+    const Batch& batch = run.batches[b];
+    const auto found = by_name.find(batch.dominant());
+    if (found == by_name.end()) continue;
+    DatasetStalls* const dominant = found->second;
+    ++dominant->dominated;
+    dominant->stall_s += batch.wait_s();
+    waits[dominant].push_back(batch.wait_s());
+    const double excess = std::max(0.0, batch.wait_s() - all->typical_wait_s);
+    std::vector<DatasetStalls*> causes = SlowIn(returned[b], all);
+    all->total_excess_s += excess;
+    if (causes.empty()) {
+      causes.push_back(dominant);
+    } else {
+      all->return_excess_s += excess;
+    }
+    for (DatasetStalls* const cause : causes) {
+      cause->excess_s += excess / static_cast<double>(causes.size());
+    }
+  }
+  for (const auto& [one, values] : waits) one->typical_stall_s = Median(values);
+}
+
+void AddWaits(const MixtureRun& run, MixtureStalls* all) {
+  std::vector<double> waits;
+  for (size_t b = run.warmup; b < run.batches.size(); ++b) {
+    waits.push_back(run.batches[b].wait_s());
+    all->total_wait_s += waits.back();
+  }
+  if (waits.empty()) return;
+  all->typical_wait_s = Median(waits);
+  const double begin =
+      run.warmup == 0 ? 0 : run.batches[run.warmup - 1].time_s();
+  const double lasted = run.batches.back().time_s() - begin;
+  if (lasted > 0) all->wait_share = all->total_wait_s / lasted;
+}
+
+}  // namespace
+
+MixtureStalls StallsOf(const MixtureRun& run) {
+  MixtureStalls all;
+  AddWaits(run, &all);
+  Returned returned(run.batches.size());
+  const std::vector<int64_t> samples = run.MeasuredSamples();
+  const double sum = static_cast<double>(
+      std::accumulate(samples.begin(), samples.end(), int64_t{0}));
+  for (size_t d = 0; d < run.datasets.size(); ++d) {
+    DatasetStalls one;
+    one.dataset = run.datasets[d];
+    if (!run.weight_shares.empty()) one.weight_share = run.weight_shares[d];
+    if (sum > 0) one.sample_share = static_cast<double>(samples[d]) / sum;
+    one.longest_gap = LongestGap(run, d);
+    AddReturns(run, d, all.typical_wait_s, &one, &returned);
+    all.datasets.push_back(std::move(one));
+  }
+  AddDominated(run, returned, &all);
+  std::sort(all.datasets.begin(), all.datasets.end(),
+            [](const DatasetStalls& a, const DatasetStalls& b) {
+              return std::make_tuple(-a.excess_s, -a.stall_s, a.dataset) <
+                     std::make_tuple(-b.excess_s, -b.stall_s, b.dataset);
+            });
+  return all;
 }
 
 }  // namespace feedrate

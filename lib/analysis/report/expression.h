@@ -1,7 +1,8 @@
-// Numbers that follow from rows: the language of claims and targets.
+// The expression language of claims and targets: computes numbers from rows.
 #ifndef FEEDRATE_LIB_ANALYSIS_REPORT_EXPRESSION_H_
 #define FEEDRATE_LIB_ANALYSIS_REPORT_EXPRESSION_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,26 +13,26 @@ namespace feedrate {
 
 // Computes `expression` over `rows`:
 //
-//   median(FIELD, CONDITION…)         also mean, min, max, sum: over rows
-//   count(CONDITION…)                 rows
-//   distinct(FIELD, CONDITION…)       different values
-//   ratio(FIELD, A, B, CONDITION…)    median where A over median where B
+//   median(FIELD, CONDITION…)         over rows; also mean, min, max, sum
+//   count(CONDITION…)                 number of rows
+//   distinct(FIELD, CONDITION…)       number of different values
+//   ratio(FIELD, A, B, CONDITION…)    median where A / median where B
 //   percent(FIELD, A, B, CONDITION…)  100 * (ratio - 1)
-//   max_quotient(FIELD, FIELD, CONDITION…)  largest within one row
+//   max_quotient(FIELD, FIELD, CONDITION…)  largest quotient within one row
 //   share(A, CONDITION…)              100 * rows where A / rows
 //   mfu(FLOPS_PER_ITEM, PEAK_FLOPS_PER_S, CONDITION…)
 //                                     100 * median throughput * flops / peak
 //
-// joined by + - * / and brackets, with plain numbers. A CONDITION is a filter
-// as in lib/analysis/filter.h; several hold together. Only rows of status `ok`
-// count, unless a condition speaks of `status`.
+// combined with + - * / and parentheses, and with plain numbers. A CONDITION is
+// a filter (see lib/analysis/rows/filter.h); if there are several, all must
+// hold. Only rows of status `ok` count, unless a condition mentions `status`.
 //
-// A ratio is taken between cells that are alike in everything that A and B do
-// not speak of: the same transform on the same machine with the same settings.
-// Over several such pairs it is the geometric mean.
+// A ratio compares cells that agree in everything that A and B do not mention:
+// the same transform on the same machine with the same settings. For several
+// such pairs, it is the geometric mean of their ratios.
 //
-// InvalidArgument, with the column, when the expression is wrong. NotFound
-// when it is right and the rows have nothing to compute it from.
+// InvalidArgument, with the column, if the expression is wrong. NotFound if the
+// rows have nothing to compute it from.
 absl::StatusOr<double> Evaluate(absl::string_view expression,
                                 const std::vector<Row>& rows);
 

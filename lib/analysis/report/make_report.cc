@@ -12,14 +12,14 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "absl/types/variant.h"
+#include "lib/analysis/mixture/mixture_report.h"
 #include "lib/analysis/mixture/mixture_run.h"
-#include "lib/analysis/mixture/mixture_summary.h"
-#include "lib/analysis/report/cell.h"
-#include "lib/analysis/report/changes.h"
-#include "lib/analysis/report/claims.h"
-#include "lib/analysis/report/input.h"
-#include "lib/analysis/report/report.h"
-#include "lib/analysis/report/targets.h"
+#include "lib/analysis/report/claims_and_targets.h"
+#include "lib/analysis/report/comparison_sections.h"
+#include "lib/analysis/report/detail_sections.h"
+#include "lib/analysis/report/overview_sections.h"
+#include "lib/analysis/report/report_data.h"
+#include "lib/analysis/report/setting_section.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -31,7 +31,87 @@
 namespace feedrate {
 namespace {
 
-// What a script must not miss comes first.
+struct Heading {
+  const char* mode;
+  const char* id;
+  const char* title;
+  const char* text;
+};
+
+constexpr Heading kHeadings[] = {
+    {"pipeline", "pipelines", "Pipelines",
+     "From source to batch, everything included: what a training loop gets."},
+    {"mixture", "mixtures", "Mixtures",
+     "Many data sets mixed by weight into one stream."},
+    {"train", "training", "Training", "Whole training steps."},
+    {"decode", "decoding", "Decoding", "From files to pixels, nothing else."},
+    {"micro", "micro", "Micro: a profiler, not training throughput",
+     "One transform on decoded inputs, in one thread or on one GPU. It says "
+     "where time goes; in a pipeline other things may bind."},
+};
+
+Section HeadingOf(const std::string& mode) {
+  Section section;
+  for (const Heading& heading : kHeadings) {
+    if (heading.mode != mode) continue;
+    section.id = heading.id;
+    section.title = heading.title;
+    section.blocks.emplace_back(Paragraph{heading.text});
+    return section;
+  }
+  section.id = absl::StrCat("mode-", mode);
+  section.title = absl::StrCat("Mode ", mode.empty() ? "unknown" : mode);
+  return section;
+}
+
+void Add(absl::optional<Section> section, Document* document) {
+  if (section.has_value()) document->sections.push_back(*std::move(section));
+}
+
+void AddSettings(const std::vector<Setting>& settings,
+                 const SpeedUpOptions& options, Document* document) {
+  absl::optional<std::string> mode;
+  for (const Setting& setting : settings) {
+    if (mode != setting.mode) {
+      mode = setting.mode;
+      document->sections.push_back(HeadingOf(*mode));
+    }
+    document->sections.push_back(SettingSection(setting, options));
+  }
+}
+
+}  // namespace
+
+Document BuildReport(const ReportInput& input, const ReportOptions& options) {
+  const std::vector<ReportCell> cells = CellsOf(input.rows);
+  const std::vector<Setting> settings = SettingsOf(cells);
+  Document document;
+  document.title = options.title;
+  document.subtitle = SubtitleOf(input);
+  document.sections.push_back(
+      SummarySection(input, cells, settings, options.speed_ups));
+  if (options.targets != nullptr) {
+    document.sections.push_back(TargetsSection(*options.targets));
+  }
+  if (options.baseline != nullptr) {
+    const std::vector<ReportCell> before = CellsOf(options.baseline->rows);
+    document.sections.push_back(ChangesSection(ChangesBetween(before, cells)));
+  }
+  Add(VerdictsSection(input.verdicts), &document);
+  AddSettings(settings, options.speed_ups, &document);
+  Add(LoaderSection(cells), &document);
+  Add(MixtureSection(input), &document);
+  Add(MemorySection(cells), &document);
+  Add(NoiseSection(cells), &document);
+  Add(EnvironmentSection(input), &document);
+  Add(NotMeasuredSection(cells), &document);
+  Add(RepeatSection(input), &document);
+  return document;
+}
+
+namespace {
+
+// The exit code that is more important to a script.
 ExitCode Worse(ExitCode a, ExitCode b) {
   for (const ExitCode code :
        {ExitCode::kCheckSaidNo, ExitCode::kInvalid, ExitCode::kCannotTell}) {
@@ -117,7 +197,7 @@ bool WantsDocument(const ReportRequest& request) {
           request.claims.empty());
 }
 
-// Verdicts on standard output would spoil a document there.
+// Whether the document goes to standard output, so that nothing else may.
 bool OwnsOutput(const ReportRequest& request) {
   return WantsDocument(request) &&
          (request.output.empty() || request.output == "-");

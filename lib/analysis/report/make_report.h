@@ -1,4 +1,4 @@
-// What the program `report` does, without its flags.
+// The program `report` without its flags, and the order of a report's sections.
 #ifndef FEEDRATE_LIB_ANALYSIS_REPORT_MAKE_REPORT_H_
 #define FEEDRATE_LIB_ANALYSIS_REPORT_MAKE_REPORT_H_
 
@@ -8,20 +8,38 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/analysis/report/claims_and_targets.h"
+#include "lib/analysis/report/report_data.h"
+#include "lib/analysis/report/setting_section.h"
 #include "lib/base/exit_code.h"
+#include "lib/draw/document.h"
 
 namespace feedrate {
 
+struct ReportOptions {
+  std::string title = "feedrate report";
+  SpeedUpOptions speed_ups;
+  // Earlier rows to compare with. May be null.
+  const ReportInput* baseline = nullptr;
+  // Targets with their outcomes. May be null.
+  const TargetsReport* targets = nullptr;
+};
+
+// Builds the sections: summary, targets, changes, verdicts, pipelines, micro,
+// memory, noise, environment, cells that were not measured, how to repeat the
+// runs. Omits sections without content.
+Document BuildReport(const ReportInput& input, const ReportOptions& options);
+
 struct ReportRequest {
-  // Files, folders, `-`. At least one.
+  // Files, folders, or `-` for standard input. At least one.
   std::vector<std::string> paths;
-  // Where the page goes. `-`: to `out`. Empty: to `out` unless figures,
-  // targets or claims are asked for and nothing else.
+  // File to write the page to; `-` means `out`. Empty means `out`, but no page
+  // if only figures, targets or claims are requested.
   std::string output;
   bool markdown = false;
-  // Empty: no figures, targets, claims, baseline.
+  // Here and in `targets`, `claims` and `baseline`, empty means none.
   std::string svg_folder;
-  // A TrueType font whose outlines replace text in figures. Empty: text.
+  // A TrueType font whose outlines replace text in figures. Empty keeps text.
   std::string svg_font;
   std::string targets;
   std::string claims;
@@ -29,13 +47,14 @@ struct ReportRequest {
   std::string relative_to;
   bool any_work = false;
   std::string title;
-  // Gets what is broken in the records, one line each.
+  // Called with each problem in the records, one line each.
   std::function<void(const std::string&)> warn;
 };
 
-// kCheckSaidNo: a target is missed or a claim does not follow. kCannotTell: no
-// target can be judged. kInvalid: no rows, no claims in the file, or nothing
-// in common with the baseline; what can be written is written all the same.
+// kCheckSaidNo if a target is missed or a claim does not hold. kCannotTell if
+// no target can be judged. kInvalid if there are no rows, no claims in the
+// file, or nothing in common with the baseline; whatever can be written is
+// still written.
 absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
                                     std::ostream& out);
 

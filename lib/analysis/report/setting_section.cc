@@ -1,21 +1,60 @@
 #include "lib/analysis/report/setting_section.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
-#include "lib/analysis/report/cell.h"
-#include "lib/analysis/report/setting.h"
-#include "lib/analysis/report/setting_figures.h"
-#include "lib/analysis/report/speedups.h"
+#include "lib/analysis/report/report_data.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
 
+// With more panels than this, the table is easier to read.
+constexpr size_t kMaxPanels = 24;
+constexpr double kNarrowest = 400;
+
+std::string PerSecond(const Setting& setting) {
+  return absl::StrCat(setting.unit, "s per second");
+}
+
+Bar BarOf(const ReportCell& cell) {
+  Bar bar;
+  bar.text = cell.Text();
+  bar.hover = cell.Story();
+  if (cell.summary.has_value()) bar.estimate = cell.Throughput();
+  return bar;
+}
+
+Figure BarFigure(BarChart chart, std::string id, std::string caption,
+                 bool has_log) {
+  Figure figure;
+  figure.id = std::move(id);
+  figure.caption = std::move(caption);
+  figure.has_log = has_log;
+  figure.draw = [chart](ScaleType scale, double width) {
+    BarChart sized = chart;
+    sized.scale = scale;
+    sized.width = width;
+    return DrawBarChart(sized);
+  };
+  return figure;
+}
+
+// The fastest cell of a line; null if none ran.
 const ReportCell* BestOf(const Setting& setting, size_t line) {
   const ReportCell* best = nullptr;
   for (size_t i = 0; i < setting.libraries.size(); ++i) {
@@ -28,7 +67,330 @@ const ReportCell* BestOf(const Setting& setting, size_t line) {
   return best;
 }
 
-// The best, or one whose interval leaves open which of the two is better.
+std::string HeatText(const ReportCell& cell) {
+  if (cell.summary.has_value()) return SignificantText(cell.summary->median);
+  if (cell.status == "early_stopped") return cell.Text();
+  return cell.status == "unsupported" ? "–" : cell.status;
+}
+
+// Whether the cell has the first value on all axes except the one drawn.
+bool IsAtFirst(const ReportCell& cell, const Setting& setting,
+               const std::string& axis,
+               const std::map<std::string, std::string>& first) {
+  return std::all_of(setting.swept.begin(), setting.swept.end(),
+                     [&](const std::string& other) {
+                       return other == axis ||
+                              Setting::AxisValue(cell, other) ==
+                                  first.at(other);
+                     });
+}
+
+LineChart CurvesOf(const Setting& setting, const std::string& transform,
+                   const std::string& axis,
+                   const std::map<std::string, std::string>& first) {
+  LineChart chart;
+  chart.x_title = axis;
+  chart.y_title = PerSecond(setting);
+  chart.colors = setting.colors;
+  for (size_t i = 0; i < setting.libraries.size(); ++i) {
+    LineSeries series;
+    series.name = setting.libraries[i];
+    for (size_t line = 0; line < setting.lines.size(); ++line) {
+      const ReportCell* cell = setting.Find(line, i);
+      if (cell == nullptr || !cell->summary.has_value() ||
+          setting.lines[line].transform != transform ||
+          !IsAtFirst(*cell, setting, axis, first)) {
+        continue;
+      }
+      double x = 0;
+      if (!absl::SimpleAtod(Setting::AxisValue(*cell, axis), &x)) continue;
+      series.points.push_back(
+          {x, cell->Throughput(),
+           absl::StrCat(cell->Story(), "\n", axis, " ", ShortNumberText(x))});
+    }
+    std::sort(series.points.begin(), series.points.end(),
+              [](const auto& a, const auto& b) { return a.x < b.x; });
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+bool HasCurve(const LineChart& chart) {
+  return std::any_of(
+      chart.series.begin(), chart.series.end(),
+      [](const auto& series) { return series.points.size() > 1; });
+}
+
+// The functions below return no figure if there is nothing to draw. `setting`
+// need not outlive the figures.
+
+// Throughput with intervals, one line below the other.
+absl::optional<Figure> BarsOf(const Setting& setting) {
+  BarChart chart;
+  chart.title = absl::StrCat("Throughput, ", setting.title);
+  chart.axis_title = PerSecond(setting);
+  chart.series = setting.libraries;
+  chart.colors = setting.colors;
+  bool any = false;
+  for (size_t line = 0; line < setting.lines.size(); ++line) {
+    BarGroup group;
+    group.name = setting.lines[line].Name();
+    for (size_t i = 0; i < setting.libraries.size(); ++i) {
+      const ReportCell* cell = setting.Find(line, i);
+      group.bars.emplace_back(
+          cell == nullptr ? absl::nullopt : absl::optional<Bar>(BarOf(*cell)));
+      any |= cell != nullptr && cell->summary.has_value();
+    }
+    chart.groups.push_back(std::move(group));
+  }
+  if (!any) return absl::nullopt;
+  return BarFigure(std::move(chart), absl::StrCat(setting.id, "-throughput"),
+                   "Median throughput over runs; whiskers are 95% intervals "
+                   "of the median, absent below three runs.",
+                   /*has_log=*/true);
+}
+
+// Each library's throughput as a share of the fastest in its line.
+absl::optional<Figure> HeatMapOf(const Setting& setting) {
+  if (setting.libraries.size() < 2 || setting.lines.size() < 2) {
+    return absl::nullopt;
+  }
+  HeatMap map;
+  map.title = absl::StrCat("Share of the fastest library, ", setting.title);
+  map.low_text = "≤ 1% of the fastest";
+  map.high_text = "the fastest";
+  map.columns = setting.libraries;
+  for (size_t line = 0; line < setting.lines.size(); ++line) {
+    const ReportCell* const best = BestOf(setting, line);
+    map.rows.push_back(setting.lines[line].Name());
+    std::vector<HeatCell> cells;
+    for (size_t i = 0; i < setting.libraries.size(); ++i) {
+      HeatCell heat;
+      const ReportCell* cell = setting.Find(line, i);
+      if (cell != nullptr) {
+        heat.text = HeatText(*cell);
+        heat.hover = cell->Story();
+        if (cell->summary.has_value() && best->summary->median > 0) {
+          const double share = cell->summary->median / best->summary->median;
+          // The scale covers two decades: a hundred times slower is dark.
+          heat.share = 1 + std::log10(std::max(share, 0.01)) / 2;
+          absl::StrAppend(&heat.hover, "\n", PercentText(share),
+                          " of the fastest");
+        }
+      }
+      cells.push_back(std::move(heat));
+    }
+    map.cells.push_back(std::move(cells));
+  }
+  Figure figure;
+  figure.id = absl::StrCat(setting.id, "-heat-map");
+  figure.caption =
+      "Each library against the fastest of its line, on a logarithmic colour "
+      "scale; numbers are medians. Grey: not measured.";
+  figure.draw = [map](ScaleType, double width) {
+    HeatMap sized = map;
+    sized.width = width;
+    return DrawHeatMap(sized);
+  };
+  return figure;
+}
+
+// Throughput as a share of the machine's limit.
+absl::optional<Figure> OfLimitOf(const Setting& setting) {
+  BarChart chart;
+  chart.title = absl::StrCat("Share of the limit, ", setting.title);
+  chart.axis_title = "% of what the machine could do";
+  chart.series = setting.libraries;
+  chart.colors = setting.colors;
+  std::set<std::string> limits;
+  for (size_t line = 0; line < setting.lines.size(); ++line) {
+    BarGroup group;
+    group.name = setting.lines[line].Name();
+    bool any = false;
+    for (size_t i = 0; i < setting.libraries.size(); ++i) {
+      const ReportCell* cell = setting.Find(line, i);
+      if (cell == nullptr || !cell->of_limit.has_value()) {
+        group.bars.emplace_back();
+        continue;
+      }
+      Bar bar;
+      bar.estimate = Estimate{100 * *cell->of_limit, absl::nullopt};
+      bar.text = PercentText(*cell->of_limit);
+      bar.hover = absl::StrCat(
+          cell->Story(), "\n", bar.text, " of ", cell->example.limit().name(),
+          ", ", SignificantText(cell->example.limit().throughput()), " ",
+          setting.unit, "s/s");
+      limits.insert(cell->example.limit().name());
+      group.bars.emplace_back(std::move(bar));
+      any = true;
+    }
+    if (any) chart.groups.push_back(std::move(group));
+  }
+  if (chart.groups.empty()) return absl::nullopt;
+  return BarFigure(
+      std::move(chart), absl::StrCat(setting.id, "-of-limit"),
+      absl::StrCat("How much of the limit that was measured in the same run (",
+                   absl::StrJoin(limits, ", "), ") is reached."),
+      /*has_log=*/false);
+}
+
+// One figure per numeric swept axis and transform, with the other axes at their
+// first value.
+std::vector<Figure> ScalingOf(const Setting& setting) {
+  std::vector<Figure> figures;
+  std::map<std::string, std::string> first;
+  for (const std::string& axis : setting.swept) {
+    first[axis] = Setting::AxisValue(*setting.cells.begin()->second, axis);
+  }
+  std::vector<std::string> transforms;
+  for (const Setting::Line& line : setting.lines) {
+    if (transforms.empty() || transforms.back() != line.transform) {
+      transforms.push_back(line.transform);
+    }
+  }
+  for (const std::string& axis : setting.swept) {
+    for (const std::string& transform : transforms) {
+      LineChart chart = CurvesOf(setting, transform, axis, first);
+      if (!HasCurve(chart) || figures.size() == kMaxPanels) continue;
+      chart.title = absl::StrCat(transform, transform.empty() ? "" : ", ",
+                                 setting.title, " by ", axis);
+      Figure figure;
+      figure.id = absl::AsciiStrToLower(absl::StrCat(
+          setting.id, "-by-", axis, transform.empty() ? "" : "-", transform));
+      figure.caption = absl::StrCat(
+          transform, transform.empty() ? "T" : ": t", "hroughput by `", axis,
+          "`; bands are 95% intervals of the median.");
+      figure.has_log = true;
+      figure.draw = [chart](ScaleType scale, double width) {
+        LineChart sized = chart;
+        sized.y_scale = scale;
+        sized.width = std::min(width, 620.0);
+        sized.height = width < kNarrowest ? 260 : 300;
+        return DrawLineChart(sized);
+      };
+      figures.push_back(std::move(figure));
+    }
+  }
+  return figures;
+}
+
+bool Ran(const ReportCell* cell) {
+  return cell != nullptr && cell->summary.has_value() &&
+         cell->summary->median > 0;
+}
+
+absl::optional<size_t> ReferenceColumn(const Setting& setting,
+                                       const std::string& wanted) {
+  absl::optional<size_t> column;
+  int most = 0;
+  for (size_t i = 0; i < setting.libraries.size(); ++i) {
+    if (!wanted.empty()) {
+      if (setting.libraries[i] == wanted) return i;
+      continue;
+    }
+    int ran = 0;
+    for (size_t line = 0; line < setting.lines.size(); ++line) {
+      ran += Ran(setting.Find(line, i)) ? 1 : 0;
+    }
+    if (ran > most) {
+      most = ran;
+      column = i;
+    }
+  }
+  return column;
+}
+
+Estimate MeanOf(const std::vector<LineSpeedUp>& lines) {
+  std::vector<double> ratios;
+  for (const LineSpeedUp& line : lines) ratios.push_back(line.ratio.value);
+  return {GeometricMean(ratios), WhiskersOf(GeometricMeanInterval(ratios))};
+}
+
+}  // namespace
+
+absl::optional<SpeedUps> SpeedUpsOf(const Setting& setting,
+                                    const std::string& reference,
+                                    bool any_work) {
+  const absl::optional<size_t> column = ReferenceColumn(setting, reference);
+  if (!column.has_value() || setting.libraries.size() < 2) {
+    return absl::nullopt;
+  }
+  SpeedUps result;
+  result.reference = setting.libraries[*column];
+  for (size_t i = 0; i < setting.libraries.size(); ++i) {
+    if (i == *column) continue;
+    LibrarySpeedUps library;
+    library.library = setting.libraries[i];
+    library.column = i;
+    for (size_t line = 0; line < setting.lines.size(); ++line) {
+      const ReportCell* own = setting.Find(line, i);
+      const ReportCell* base = setting.Find(line, *column);
+      if (!Ran(own) || !Ran(base)) continue;
+      if (!any_work && !(own->DoesTheWork() && base->DoesTheWork())) {
+        ++result.left_out;
+        continue;
+      }
+      library.lines.push_back(
+          {setting.lines[line].Name(), RatioOf(*own, *base),
+           absl::StrCat(own->Story(), "\n\nagainst\n", base->Story())});
+    }
+    if (library.lines.empty()) continue;
+    library.mean = MeanOf(library.lines);
+    result.libraries.push_back(std::move(library));
+  }
+  return result;
+}
+
+namespace {
+
+// The forest plot of the speed-ups. None if there is no ratio.
+absl::optional<Figure> ForestOf(const Setting& setting,
+                                const SpeedUps& speed_ups) {
+  if (speed_ups.libraries.empty()) return absl::nullopt;
+  ForestPlot plot;
+  plot.title =
+      absl::StrCat("Speed-up over ", speed_ups.reference, ", ", setting.title);
+  plot.axis_title =
+      absl::StrCat("throughput / throughput of ", speed_ups.reference);
+  plot.below_text = "slower";
+  plot.above_text = "faster";
+  for (const LibrarySpeedUps& library : speed_ups.libraries) {
+    ForestRow heading;
+    heading.label = library.library;
+    heading.is_heading = true;
+    plot.rows.push_back(std::move(heading));
+    for (const LineSpeedUp& line : library.lines) {
+      ForestRow row;
+      row.label = line.line;
+      row.ratio = line.ratio;
+      row.series = setting.colors[library.column];
+      row.hover = line.hover;
+      plot.rows.push_back(std::move(row));
+    }
+    if (library.lines.size() > 1) {
+      ForestRow mean;
+      mean.label = absl::StrCat("mean of ", library.lines.size());
+      mean.ratio = library.mean;
+      mean.series = setting.colors[library.column];
+      mean.is_summary = true;
+      plot.rows.push_back(std::move(mean));
+    }
+  }
+  Figure figure;
+  figure.id = absl::StrCat(setting.id, "-speed-up");
+  figure.caption = absl::StrCat(
+      "Ratio of medians to `", speed_ups.reference,
+      "` with 95% intervals; the diamond is the geometric mean with its 95% "
+      "interval over lines.");
+  figure.draw = [plot](ScaleType, double width) {
+    ForestPlot sized = plot;
+    sized.width = width;
+    return DrawForestPlot(sized);
+  };
+  return figure;
+}
+
+// Whether it is the best cell, or its interval overlaps that of the best.
 bool IsAmongBest(const ReportCell& cell, const ReportCell* best) {
   if (best == nullptr || !cell.summary.has_value()) return false;
   if (&cell == best) return true;
@@ -83,8 +445,8 @@ void AddSpeedUps(const Setting& setting, const SpeedUpOptions& options,
   section->blocks.emplace_back(std::move(note));
 }
 
-}  // namespace
-
+// The table of median throughputs. In each line, the best cell is bold, and so
+// are cells whose intervals overlap that of the best.
 DocumentTable TableOf(const Setting& setting) {
   DocumentTable table;
   table.caption = absl::StrCat("Median ", setting.unit,
@@ -115,6 +477,8 @@ DocumentTable TableOf(const Setting& setting) {
   }
   return table;
 }
+
+}  // namespace
 
 Section SettingSection(const Setting& setting, const SpeedUpOptions& options) {
   Section section;

@@ -1,0 +1,502 @@
+#include "lib/analysis/aggregate/run_aggregate.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/analysis/aggregate/aggregate.h"
+#include "lib/analysis/aggregate/aggregate_table.h"
+#include "lib/analysis/aggregate/import_albumentations.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/quantiles.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+Aggregate Make(const std::string& library, const std::string& batch,
+               double median) {
+  Aggregate aggregate;
+  (*aggregate.mutable_by())["library"] = library;
+  (*aggregate.mutable_by())["batch_size"] = batch;
+  (*aggregate.mutable_held())["machine_profile"] = "m";
+  aggregate.set_status("ok");
+  aggregate.set_runs(3);
+  aggregate.set_unit("image");
+  aggregate.set_median(median);
+  aggregate.set_cv(0.012);
+  aggregate.mutable_interval()->set_low(median * 0.9);
+  aggregate.mutable_interval()->set_high(median * 1.1);
+  return aggregate;
+}
+
+AggregateResult Four() {
+  AggregateResult result;
+  result.aggregates = {Make("a", "2", 100), Make("a", "10", 300),
+                       Make("b", "2", 200), Make("b", "10", 150)};
+  result.aggregates[2].set_rank(1);
+  result.aggregates[0].set_rank(2);
+  return result;
+}
+
+const std::vector<std::string>& By() {
+  static const auto* const kBy =
+      new std::vector<std::string>{"library", "batch_size"};
+  return *kBy;
+}
+
+std::vector<std::string> TextsOf(const std::vector<GridCell>& cells) {
+  std::vector<std::string> texts;
+  for (const GridCell& cell : cells) texts.push_back(cell.text);
+  return texts;
+}
+
+TEST(PlainGridTest, OneLineForEachGroup) {
+  const Grid grid = PlainGrid(Four(), By());
+  EXPECT_THAT(TextsOf(grid.header),
+              ElementsAre("library", "batch_size", "n", "median", "unit",
+                          "95% interval", "cv", "rank", "notes"));
+  ASSERT_THAT(grid.rows, SizeIs(4));
+  EXPECT_THAT(TextsOf(grid.rows[0]),
+              ElementsAre("a", "2", "3", "100.0", "image/s", "[90.00, 110.0]",
+                          "1.2%", "2", ""));
+}
+
+TEST(PlainGridTest, NumbersStandOnTheRight) {
+  const Grid grid = PlainGrid(Four(), By());
+  EXPECT_FALSE(grid.rows[0][0].right_aligned);
+  EXPECT_TRUE(grid.rows[0][1].right_aligned);
+}
+
+TEST(PlainGridTest, TheBestIsOfTheSameBlock) {
+  const Grid grid = PlainGrid(Four(), By());
+  EXPECT_FALSE(grid.rows[0][3].best);
+  // Without ranks, the largest median is the best.
+  EXPECT_TRUE(grid.rows[1][3].best);
+  EXPECT_TRUE(grid.rows[2][3].best);
+  EXPECT_FALSE(grid.rows[3][3].best);
+}
+
+TEST(PlainGridTest, NothingIsBestAlone) {
+  AggregateResult result;
+  result.aggregates = {Make("a", "2", 100)};
+  EXPECT_FALSE(PlainGrid(result, By()).rows[0][3].best);
+}
+
+TEST(PlainGridTest, WhatDidNotRunSaysWhy) {
+  AggregateResult result;
+  Aggregate& slow = result.aggregates.emplace_back();
+  (*slow.mutable_by())["library"] = "a";
+  slow.set_status("early_stopped");
+  slow.set_slow_marker("<=20 img/s");
+  Aggregate& failed = result.aggregates.emplace_back();
+  (*failed.mutable_by())["library"] = "b";
+  failed.set_status("failed");
+  failed.set_retries(2);
+  EndedRuns& ended = *failed.add_ended();
+  ended.set_status("oom");
+  ended.set_reason("8 GiB");
+  ended.set_runs(3);
+  const Grid grid = PlainGrid(result, {"library"});
+  EXPECT_EQ(grid.rows[0][2].text, "<=20 img/s");
+  EXPECT_EQ(grid.rows[1][2].text, "failed");
+  EXPECT_EQ(grid.rows[1].back().text, "3 oom: 8 GiB; 2 retries");
+}
+
+TEST(PivotGridTest, ColumnsAreValuesInTheirOrder) {
+  const auto grid = PivotGrid(Four(), By(), "batch_size");
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_THAT(TextsOf(grid->header), ElementsAre("library", "2", "10"));
+  EXPECT_THAT(TextsOf(grid->rows[0]), ElementsAre("a", "100.0", "300.0"));
+}
+
+TEST(PivotGridTest, HolesStayEmptyAndUnstableOnesAreMarked) {
+  AggregateResult result = Four();
+  result.aggregates.pop_back();
+  result.aggregates[0].add_flags("unstable");
+  const auto grid = PivotGrid(result, By(), "library");
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  EXPECT_THAT(TextsOf(grid->rows[0]), ElementsAre("2", "100.0~", "200.0"));
+  EXPECT_THAT(TextsOf(grid->rows[1]), ElementsAre("10", "300.0", ""));
+  EXPECT_THAT(grid->notes, ElementsAre("~ unstable"));
+}
+
+TEST(PivotGridTest, RefusesToSetMachinesSideBySide) {
+  AggregateResult result = Four();
+  (*result.aggregates[2].mutable_held())["machine_profile"] = "other";
+  const auto grid = PivotGrid(result, By(), "library");
+  EXPECT_EQ(grid.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(grid.status().message()),
+              HasSubstr("--mix=machine_profile"));
+}
+
+TEST(PivotGridTest, RefusesAFieldThatIsNotInBy) {
+  EXPECT_EQ(PivotGrid(Four(), By(), "librray").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(FullGridTest, EveryNumberInFull) {
+  AggregateResult result;
+  result.aggregates = {Make("a", "2", 100.123456789)};
+  const Grid grid = FullGrid(result, By());
+  ASSERT_EQ(grid.rows[0].size(), grid.header.size());
+  EXPECT_THAT(TextsOf(grid.rows[0]), ::testing::Contains("100.123456789"));
+}
+
+TEST(ShortNumberTest, FourDigitsOrSo) {
+  EXPECT_EQ(ShortNumber(123456), "123456");
+  EXPECT_EQ(ShortNumber(123.456), "123.5");
+  EXPECT_EQ(ShortNumber(12.3456), "12.35");
+  EXPECT_EQ(ShortNumber(1.23456), "1.235");
+  EXPECT_EQ(ShortNumber(0.0012345), "0.00123");
+  EXPECT_EQ(ShortNumber(0), "0");
+}
+
+Grid Example() {
+  Grid grid;
+  grid.header = {{"transform", false, false}, {"median", false, true}};
+  grid.rows = {{{"A|B_1", false, false}, {"12", true, true}},
+               {{"quote \"x\", y\nz", false, false}, {"3", false, true}}};
+  grid.notes = {"a note"};
+  return grid;
+}
+
+TEST(RenderTableTest, BestIsBoldAndGreenOnlyInColor) {
+  EXPECT_THAT(RenderTable(Example(), true), HasSubstr("\x1B[1;32m12\x1B[0m"));
+  EXPECT_THAT(RenderTable(Example(), false), Not(HasSubstr("\x1B")));
+}
+
+TEST(RenderTableTest, AlignmentIgnoresColor) {
+  std::string color = RenderTable(Example(), true);
+  for (const std::string escape : {"\x1B[1;32m", "\x1B[0m"}) {
+    color.erase(color.find(escape), escape.size());
+  }
+  EXPECT_EQ(color, RenderTable(Example(), false));
+}
+
+TEST(RenderTableTest, ReasonsCannotBreakLinesOrColors) {
+  Grid grid = Example();
+  grid.rows[0][0].text = "evil\x1B[31m\nline";
+  EXPECT_THAT(RenderTable(grid, false), HasSubstr("evil[31m line"));
+}
+
+TEST(RenderMarkdownTest, EscapesBarsAndMarksTheBest) {
+  const std::string text = RenderMarkdown(Example());
+  EXPECT_THAT(text, HasSubstr("A\\|B_1"));
+  EXPECT_THAT(text, HasSubstr("**12**"));
+  EXPECT_THAT(text, HasSubstr("\na note\n"));
+}
+
+TEST(RenderCsvTest, QuotesWhatNeedsIt) {
+  EXPECT_EQ(RenderCsv(Example()),
+            "transform,median\n"
+            "A|B_1,12\n"
+            "\"quote \"\"x\"\", y\nz\",3\n");
+}
+
+TEST(RenderLatexTest, IsATabularWithRules) {
+  EXPECT_EQ(RenderLatex(Example()),
+            "% \\usepackage{booktabs}\n"
+            "% a note\n"
+            "\\begin{tabular}{lr}\n"
+            "\\toprule\n"
+            "transform & median \\\\\n"
+            "\\midrule\n"
+            "A|B\\_1 & \\textbf{12} \\\\\n"
+            "quote \"x\", y z & 3 \\\\\n"
+            "\\bottomrule\n"
+            "\\end{tabular}\n");
+}
+
+TEST(EscapeLatexTest, PrintsAsItIs) {
+  EXPECT_EQ(EscapeLatex("<=20% a_b & {c} $d #e ~f ^g \\h"),
+            "\\textless{}=20\\% a\\_b \\& \\{c\\} \\$d \\#e "
+            "\\textasciitilde{}f \\textasciicircum{}g \\textbackslash{}h");
+}
+
+TEST(RenderJsonTest, BothFormsHoldTheSameRecords) {
+  AggregateResult result;
+  result.aggregates.resize(2);
+  (*result.aggregates[0].mutable_by())["library"] = "a";
+  result.aggregates[1].set_median(2.5);
+  result.means.emplace_back().set_library("a");
+  const std::string lines = RenderJsonl(result);
+  const std::string json = RenderJson(result);
+  size_t records = 0;
+  for (size_t start = 0; start < lines.size(); ++records) {
+    const size_t end = lines.find('\n', start);
+    EXPECT_THAT(json, HasSubstr(lines.substr(start, end - start)));
+    start = end + 1;
+  }
+  EXPECT_EQ(records, 3u);
+}
+
+TEST(RenderJsonTest, EmptyIsStillADocument) {
+  EXPECT_EQ(RenderJson({}),
+            "{\"aggregates\":[\n],\n\"mean_speed_ups\":[\n]}\n");
+  EXPECT_EQ(RenderJsonl({}), "");
+}
+
+Aggregate MakeBare(const std::string& library, const std::string& batch_size,
+                   double median) {
+  Aggregate aggregate;
+  (*aggregate.mutable_by())["library"] = library;
+  (*aggregate.mutable_by())["batch_size"] = batch_size;
+  if (median > 0) aggregate.set_median(median);
+  return aggregate;
+}
+
+std::string Sorted(const std::vector<std::string>& keys) {
+  std::vector<Aggregate> all = {MakeBare("b", "64", 3), MakeBare("a", "256", 2),
+                                MakeBare("c", "256", 0), MakeBare("d", "8", 2)};
+  EXPECT_TRUE(SortAggregates(keys, {"library", "batch_size"}, &all).ok());
+  std::string order;
+  for (const Aggregate& one : all) order += one.by().at("library");
+  return order;
+}
+
+TEST(SortAggregatesTest, ByFieldsAndNumbers) {
+  EXPECT_EQ(Sorted({}), "bacd");
+  EXPECT_EQ(Sorted({"library"}), "abcd");
+  EXPECT_EQ(Sorted({"-library"}), "dcba");
+  // Sorts as numbers, not as text; equal ones stay in order.
+  EXPECT_EQ(Sorted({"batch_size"}), "dbac");
+  // Aggregates without a number come last in either order.
+  EXPECT_EQ(Sorted({"median"}), "adbc");
+  EXPECT_EQ(Sorted({"-median", "-library"}), "bdac");
+}
+
+TEST(SortAggregatesTest, OtherKeysAreMistakes) {
+  std::vector<Aggregate> none;
+  const absl::Status status = SortAggregates({"-medain"}, {"library"}, &none);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--sort: \"medain\""));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("did you mean \"median\""));
+}
+
+TEST(SlowMarkersTest, ComesFromThePolicy) {
+  SlowMarkers markers("configs");
+  EXPECT_EQ(markers.For("image-rgb", ""), "<=20 img/s");
+  EXPECT_EQ(markers.For("video-16f", "clip"), "<=0.5 vid/s");
+  EXPECT_EQ(markers.For("unheard-of", "clip"), "<=0.5 vid/s");
+  EXPECT_EQ(markers.For("unheard-of", "token"), "slow");
+}
+
+TEST(SlowMarkersTest, NoPolicyIsNoMistake) {
+  SlowMarkers markers("no/such/folder");
+  EXPECT_EQ(markers.For("image-rgb", "image"), "slow");
+}
+
+class RunsNeededTest : public ::testing::Test {
+ protected:
+  RunsNeededTest() : jobs_(*JobsOfGroups::Create(by_, "")) {}
+
+  void Add(const std::string& library, const std::vector<double>& throughputs) {
+    Row row;
+    row.set_scenario("image-rgb");
+    row.set_mode("micro");
+    row.set_library(library);
+    row.set_transform("Blur");
+    row.set_device("cpu");
+    row.set_params_sha256("ab");
+    row.set_status("ok");
+    row.set_duration_s(2);
+    Job job;
+    job.set_scenario("image-rgb");
+    job.set_mode("micro");
+    job.set_library(library);
+    job.set_transform("Blur");
+    job.set_device("cpu");
+    job.set_params_sha256("ab");
+    row.set_job_id(JobId(job));
+    for (const double throughput : throughputs) {
+      row.set_throughput(throughput);
+      rows_.push_back(row);
+      jobs_.Add(row);
+      row.set_run_index(row.run_index() + 1);
+    }
+  }
+
+  std::vector<CloseCall> Calls() {
+    AggregateOptions options;
+    options.by = by_;
+    auto aggregator = RowAggregator::Create(options);
+    for (const Row& row : rows_) EXPECT_TRUE((*aggregator)->Add(row).ok());
+    result_ = *(*aggregator)->Finish();
+    return CloseCalls(result_.aggregates);
+  }
+
+  const std::vector<std::string> by_ = {"library", "transform"};
+  JobsOfGroups jobs_;
+  std::vector<Row> rows_;
+  AggregateResult result_;
+};
+
+TEST_F(RunsNeededTest, OneRunEachFarApartIsNoCloseCall) {
+  Add("a", {100});
+  Add("b", {300});
+  EXPECT_THAT(Calls(), IsEmpty());
+}
+
+TEST_F(RunsNeededTest, OneRunBesideASteadyRivalMayBeEnough) {
+  // Half the width of an interval of three runs at 15% is a factor of 1.45.
+  Add("a", {100, 100.1, 100.2});
+  Add("b", {150});
+  EXPECT_THAT(Calls(), IsEmpty());
+  Add("c", {140});
+  const std::vector<CloseCall> calls = Calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].runs, 3);
+  EXPECT_EQ(calls[1].slower->by().at("library"), "a");
+}
+
+TEST_F(RunsNeededTest, OneRunAsksForThree) {
+  Add("a", {100});
+  Add("b", {200});
+  const std::vector<CloseCall> calls = Calls();
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].faster->by().at("library"), "b");
+  EXPECT_EQ(calls[0].runs, 3);
+  const std::vector<Job> jobs = jobs_.Missing(calls);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].library(), "b");
+  EXPECT_THAT(jobs[0].run_indexes(), ElementsAre(1, 2));
+  EXPECT_EQ(jobs[0].cost_s(), 4);
+  // The job id is unchanged, so that plan and runners recognize the job.
+  EXPECT_EQ(jobs[0].job_id(), JobId(jobs[0]));
+  EXPECT_EQ(jobs[0].output(), "image-rgb/micro/b_micro_results.jsonl");
+}
+
+TEST_F(RunsNeededTest, ClearCallsNeedNone) {
+  Add("a", {100, 101, 102});
+  Add("b", {200, 201, 202});
+  EXPECT_THAT(Calls(), IsEmpty());
+}
+
+TEST_F(RunsNeededTest, CloserCallsNeedMore) {
+  // About 5% deviation and 20% apart: the t value decreases quickly with more
+  // runs.
+  Add("a", {95, 100, 105});
+  Add("b", {114, 120, 126});
+  std::vector<CloseCall> calls = Calls();
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].runs, 5);
+  EXPECT_THAT(jobs_.Missing(calls)[0].run_indexes(), ElementsAre(3, 4));
+  // 4% apart.
+  Add("c", {119, 125, 131});
+  calls = Calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].faster->by().at("library"), "c");
+  EXPECT_EQ(calls[0].runs, 0);
+  // b is in both calls but listed once.
+  EXPECT_EQ(jobs_.Missing(calls).size(), 2u);
+}
+
+constexpr char kFile[] = R"({
+  "metadata": {
+    "system_info": {"processor": "Intel Xeon 8481C", "cpu_count": "16",
+                    "timestamp": "2026-01-02T03:04:05+00:00"},
+    "library_versions": {"Kornia": "0.8.2", "numpy": "2.4.4"},
+    "dataset": {"available": true, "path": "/data/imagenet-val/",
+                "file_count": 2000, "total_bytes": 123456},
+    "scenario": "image-rgb", "mode": "pipeline", "library": "kornia",
+    "decoder": null,
+    "benchmark_params": {"num_images": 2000, "num_runs": 5, "batch_size": 256,
+                         "workers": 8,
+                         "pipeline_scope": "memory_dataloader_augment",
+                         "device": "none", "thread_policy": "pipeline-default"}
+  },
+  "results": {
+    "Blur": {"status": "ok", "supported": true,
+             "throughputs": [812.5, 790.25, 845.0, 801.75, 799.5],
+             "median_throughput": 801.75},
+    "Snow": {"status": "ok", "supported": true, "throughputs": [],
+             "median_throughput": 4.5, "early_stopped": true,
+             "early_stop_reason": "0.22 s per image"},
+    "Text": {"status": "unsupported", "supported": false,
+             "reason": "no such op",
+             "throughputs": [], "median_throughput": 0},
+    "Fog": {"status": "error", "error": "bang", "throughputs": []},
+    "Flip": {"status": "ok", "supported": true, "median_throughput": 12.5},
+    "Odd": {"status": "ok", "supported": true, "throughputs": []}
+  }
+})";
+
+std::vector<Row> Import(const std::string& content) {
+  std::vector<Row> rows;
+  const absl::Status status =
+      ImportAlbumentations("f.json", content, [&](const Row& row) {
+        rows.push_back(row);
+        return absl::OkStatus();
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  return rows;
+}
+
+TEST(ImportAlbumentationsTest, RowsHoldTheMediansOfTheFile) {
+  const std::vector<Row> rows = Import(kFile);
+  ASSERT_EQ(rows.size(), 10u);
+  std::vector<double> throughputs;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(rows[i].transform(), "Blur");
+    EXPECT_EQ(rows[i].run_index(), i);
+    EXPECT_EQ(rows[i].status(), "ok");
+    throughputs.push_back(rows[i].throughput());
+  }
+  EXPECT_EQ(Median(throughputs), 801.75);
+  EXPECT_EQ(rows[8].throughput(), 12.5);
+}
+
+TEST(ImportAlbumentationsTest, WhatTheFileKnowsIsInTheRow) {
+  const Row row = Import(kFile)[0];
+  EXPECT_EQ(row.scenario(), "image-rgb");
+  EXPECT_EQ(row.mode(), "pipeline");
+  EXPECT_EQ(row.scope(), "memory_dataloader_augment");
+  EXPECT_EQ(row.device(), "cpu");
+  EXPECT_EQ(row.batch_size(), 256);
+  EXPECT_EQ(row.workers(), 8);
+  EXPECT_EQ(row.num_items(), 2000);
+  EXPECT_EQ(row.library_version(), "0.8.2");
+  EXPECT_EQ(row.machine_profile(), "public:intel-xeon-8481c_16c");
+  EXPECT_EQ(row.dataset().id(), "imagenet-val");
+  EXPECT_EQ(row.unit(), "image");
+  EXPECT_EQ(row.job_id().size(), 16u);
+  EXPECT_NEAR(row.elapsed_s(), 2000 / 812.5, 1e-12);
+}
+
+TEST(ImportAlbumentationsTest, WhatWasNotMeasuredKeepsItsReason) {
+  const std::vector<Row> rows = Import(kFile);
+  EXPECT_EQ(rows[5].status(), "early_stopped");
+  EXPECT_EQ(rows[5].reason(), "0.22 s per image");
+  EXPECT_EQ(rows[6].status(), "unsupported");
+  EXPECT_EQ(rows[6].reason(), "no such op");
+  EXPECT_EQ(rows[7].status(), "failed");
+  EXPECT_EQ(rows[7].reason(), "bang");
+  EXPECT_EQ(rows[9].status(), "failed");
+}
+
+TEST(ImportAlbumentationsTest, OtherFilesAreNamed) {
+  const auto ignore = [](const Row&) { return absl::OkStatus(); };
+  for (const char* content : {"", "[]", "{}", "{\"metadata\":{}}",
+                              "{\"metadata\":{},\"results\":{\"a\":3}}"}) {
+    const absl::Status status = ImportAlbumentations("f.json", content, ignore);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("f.json: not a result file"))
+        << content;
+  }
+  EXPECT_TRUE(IsAlbumentationsResult("a/kornia_micro_results.json"));
+  EXPECT_FALSE(IsAlbumentationsResult("a/kornia.pyperf.json"));
+  EXPECT_FALSE(IsAlbumentationsResult("a/manifest.json"));
+}
+
+}  // namespace
+}  // namespace feedrate

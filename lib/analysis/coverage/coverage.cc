@@ -1,0 +1,242 @@
+#include "lib/analysis/coverage/coverage.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "lib/analysis/coverage/checks.h"
+#include "lib/analysis/coverage/findings.h"
+#include "lib/analysis/coverage/measured_runs.h"
+#include "lib/analysis/coverage/planned_jobs.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/load.h"
+#include "lib/draw/text.h"
+#include "lib/records/record_io.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+absl::StatusOr<std::vector<std::string>> RowFiles(
+    const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!IsFolder(path)) {
+      files.push_back(path);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> inside,
+                     ListFiles(path, ".jsonl", /*recursive=*/true));
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+// Reads files into MeasuredRuns, and turns damaged lines into findings.
+class Reading {
+ public:
+  Reading(const Catalogue& catalogue, MeasuredRuns* measured,
+          CoverageFindings* findings)
+      : catalogue_(catalogue),
+        measured_(*measured),
+        findings_(*findings),
+        reader_([this](absl::string_view record,
+                       JsonReader& json) { return Handle(record, json); },
+                [this](const std::string& text) { Complain(text); }) {}
+
+  absl::Status Read(const std::string& file) {
+    file_ = file == "-" ? "standard input" : file;
+    return reader_.ReadFile(file);
+  }
+
+ private:
+  absl::Status Handle(absl::string_view record, JsonReader& json) {
+    if (record == "row") {
+      RETURN_IF_ERROR(json.Read(&row_));
+      measured_.AddRow(row_, LeastItemBytes(row_, catalogue_), file_,
+                       reader_.line_number());
+    } else if (record == "run") {
+      Run run;
+      RETURN_IF_ERROR(json.Read(&run));
+      measured_.AddRun(run);
+    } else if (record == "env") {
+      Env env;
+      RETURN_IF_ERROR(json.Read(&env));
+      measured_.AddEnv(env);
+    }
+    return absl::OkStatus();
+  }
+
+  // `text` starts with the place.
+  void Complain(const std::string& text) {
+    CoverageCode code = CoverageCode::kBrokenLine;
+    if (reader_.torn_lines() > torn_) code = CoverageCode::kTornLine;
+    if (reader_.rescued_lines() > rescued_) code = CoverageCode::kRescuedLine;
+    torn_ = reader_.torn_lines();
+    rescued_ = reader_.rescued_lines();
+    const std::string place = absl::StrCat(file_, ":", reader_.line_number());
+    findings_.Add(
+        code, "", place,
+        text.size() > place.size() + 2 ? text.substr(place.size() + 2) : text);
+  }
+
+  const Catalogue& catalogue_;
+  MeasuredRuns& measured_;
+  CoverageFindings& findings_;
+  RecordReader reader_;
+  std::string file_;
+  Row row_;
+  int64_t torn_ = 0;
+  int64_t rescued_ = 0;
+};
+
+std::string NameOf(const CoverageOptions& options) {
+  if (options.coverage.empty()) return options.plan;
+  if (options.plan.empty()) return options.coverage;
+  return absl::StrCat(options.coverage, " and ", options.plan);
+}
+
+absl::StatusOr<PlannedJobs> Plan(const CoverageOptions& options,
+                                 const Catalogue& catalogue) {
+  CoveragePlanOptions plan;
+  if (!options.coverage.empty()) {
+    ASSIGN_OR_RETURN(plan.profile,
+                     FindProfile(options.coverage, catalogue.configs_dir()));
+  }
+  plan.plan = options.plan;
+  plan.num_runs = options.num_runs;
+  plan.require_optional_libraries = options.require_optional_libraries;
+  plan.warn = options.warn;
+  return LoadCoveragePlan(plan, catalogue);
+}
+
+}  // namespace
+
+absl::StatusOr<Coverage> CheckCoverage(const CoverageOptions& options) {
+  if (options.coverage.empty() && options.plan.empty()) {
+    return absl::InvalidArgumentError(
+        "nothing to hold rows against; give --coverage=full-paper, "
+        "--coverage=FILE or --plan=jobs.jsonl");
+  }
+  if (options.paths.empty()) {
+    return absl::InvalidArgumentError(
+        "no rows; name files or folders, or - for standard input");
+  }
+  ASSIGN_OR_RETURN(
+      const std::string folder,
+      FindConfigsFolder(options.configs_folder,
+                        IsFile(options.coverage) ? options.coverage : ""));
+  ASSIGN_OR_RETURN(const Catalogue catalogue, Catalogue::Load(folder));
+  ASSIGN_OR_RETURN(const PlannedJobs jobs, Plan(options, catalogue));
+  ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                   RowFiles(options.paths));
+  MeasuredRuns measured(jobs, options.machine_profile);
+  CoverageFindings findings;
+  Reading reading(catalogue, &measured, &findings);
+  for (const std::string& file : files) RETURN_IF_ERROR(reading.Read(file));
+
+  Coverage record;
+  record.set_coverage(NameOf(options));
+  record.set_files(files.size());
+  JudgeCoverage(jobs, measured, catalogue, &findings, &record);
+  record.set_verdict(measured.rows() == 0    ? "nothing"
+                     : findings.has_errors() ? "incomplete"
+                                             : "complete");
+  if (options.fix) RETURN_IF_ERROR(findings.ForEachFix(jobs, options.fix));
+  findings.MoveTo(&record);
+  return record;
+}
+
+namespace {
+
+std::string Number(int64_t number) {
+  return number == 0 ? "" : absl::StrCat(number);
+}
+
+std::string GroupTable(const Coverage& coverage) {
+  Table table(
+      {"scenario", "mode", "scope", "device", "library", "jobs", "complete",
+       "missing", "partial", "failed", "rejected", "unsupported",
+       "early stopped"},
+      {Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft,
+       Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+       Align::kRight, Align::kRight, Align::kRight, Align::kRight});
+  for (const CoverageGroup& g : coverage.groups()) {
+    table.AddRow({g.scenario(), g.mode(), g.scope(), g.device(), g.library(),
+                  absl::StrCat(g.jobs()), absl::StrCat(g.complete()),
+                  Number(g.missing()), Number(g.partial()), Number(g.failed()),
+                  Number(g.rejected()), Number(g.unsupported()),
+                  Number(g.early_stopped())});
+  }
+  return table.ToText();
+}
+
+std::string FindingText(const CoverageFinding& finding) {
+  std::vector<std::string> parts;
+  if (!finding.place().empty()) parts.push_back(finding.place());
+  std::string subject = finding.subject();
+  if (!finding.run_indexes().empty()) {
+    absl::StrAppend(&subject, " run ",
+                    absl::StrJoin(finding.run_indexes(), ","));
+  }
+  if (!subject.empty()) parts.push_back(subject);
+  parts.push_back(finding.what());
+  return absl::StrCat("  ", absl::StrJoin(parts, ": "), "\n");
+}
+
+// All findings of one kind.
+std::string CountText(const Coverage& coverage, const CoverageCount& count,
+                      int64_t first, int limit) {
+  std::string text = absl::StrCat(
+      "\n", count.severity(), ": ", count.code(), " (", count.findings(),
+      "): ", coverage.findings(first).remedy(), "\n");
+  int64_t shown = count.findings();
+  if (limit > 0 && shown > limit) shown = limit;
+  for (int64_t i = first; i < first + shown; ++i) {
+    absl::StrAppend(&text, FindingText(coverage.findings(i)));
+  }
+  if (shown < count.findings()) {
+    absl::StrAppend(&text, "  and ", count.findings() - shown,
+                    " more; --limit=0 shows all\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string CoverageSummary(const Coverage& c) {
+  int64_t errors = 0;
+  int64_t warnings = 0;
+  for (const CoverageCount& count : c.counts()) {
+    (count.severity() == "error" ? errors : warnings) += count.findings();
+  }
+  return absl::StrCat(
+      c.coverage(), ": ", c.verdict() == "nothing" ? "no rows" : c.verdict(),
+      ": ", c.jobs_complete(), " of ", c.jobs(), " jobs, ", c.runs_complete(),
+      " of ", c.runs(), " runs; ", c.rows(), c.rows() == 1 ? " row" : " rows",
+      " in ", c.files(), c.files() == 1 ? " file" : " files", ", ",
+      c.unplanned_rows(), " not owed; ", errors,
+      errors == 1 ? " error" : " errors", ", ", warnings,
+      warnings == 1 ? " warning" : " warnings");
+}
+
+std::string CoverageText(const Coverage& coverage, int limit) {
+  std::string text =
+      absl::StrCat(CoverageSummary(coverage), "\n\n", GroupTable(coverage));
+  int64_t first = 0;
+  for (const CoverageCount& count : coverage.counts()) {
+    absl::StrAppend(&text, CountText(coverage, count, first, limit));
+    first += count.findings();
+  }
+  return text;
+}
+
+}  // namespace feedrate

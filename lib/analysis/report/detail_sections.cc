@@ -1,0 +1,440 @@
+#include "lib/analysis/report/detail_sections.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
+#include "lib/analysis/mixture/mixture_report.h"
+#include "lib/analysis/mixture/mixture_run.h"
+#include "lib/analysis/report/report_data.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/charts.h"
+#include "lib/draw/document.h"
+#include "lib/draw/text.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/quantiles.h"
+
+namespace feedrate {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+
+struct Peaks {
+  absl::optional<double> rss;
+  absl::optional<double> gpu;
+  // Transform with the largest resident memory.
+  std::string where;
+};
+
+// Keyed by library, mode and device.
+using PeakMap = std::map<std::string, Peaks>;
+
+void Raise(const absl::optional<double>& value, absl::optional<double>* peak) {
+  if (!value.has_value()) return;
+  *peak = std::max(*value, peak->value_or(*value));
+}
+
+PeakMap PeaksOf(const std::vector<ReportCell>& cells) {
+  PeakMap peaks;
+  for (const ReportCell& cell : cells) {
+    if (!cell.rss_peak_bytes.has_value() && !cell.gpu_peak_bytes.has_value()) {
+      continue;
+    }
+    const Row& row = cell.example;
+    Peaks& place = peaks[absl::StrCat(row.library(), ", ", row.mode(), ", ",
+                                      row.device())];
+    if (cell.rss_peak_bytes.has_value() &&
+        *cell.rss_peak_bytes > place.rss.value_or(-1)) {
+      place.where = row.transform();
+    }
+    Raise(cell.rss_peak_bytes, &place.rss);
+    Raise(cell.gpu_peak_bytes, &place.gpu);
+  }
+  return peaks;
+}
+
+DocumentCell BytesCell(const absl::optional<double>& bytes) {
+  if (!bytes.has_value()) return DocumentCell("–");
+  DocumentCell cell(BytesText(*bytes));
+  cell.value = *bytes;
+  return cell;
+}
+
+Figure FigureOf(const PeakMap& peaks) {
+  BarChart chart;
+  chart.title = "Peak memory";
+  chart.axis_title = "MiB";
+  chart.series = {"resident", "GPU allocator"};
+  for (const auto& entry : peaks) {
+    BarGroup group;
+    group.name = entry.first;
+    for (const auto& bytes : {entry.second.rss, entry.second.gpu}) {
+      if (!bytes.has_value()) {
+        group.bars.emplace_back();
+        continue;
+      }
+      Bar bar;
+      bar.estimate = Estimate{*bytes / kMebibyte, absl::nullopt};
+      bar.text = BytesText(*bytes);
+      bar.hover = absl::StrCat(entry.first, "\n", bar.text);
+      group.bars.emplace_back(std::move(bar));
+    }
+    chart.groups.push_back(std::move(group));
+  }
+  Figure figure;
+  figure.id = "memory-peaks";
+  figure.caption =
+      "Largest memory of any run: resident set of the measured process, and "
+      "what the CUDA allocator had in tensors.";
+  figure.draw = [chart](ScaleType, double width) {
+    BarChart sized = chart;
+    sized.width = width;
+    return DrawBarChart(sized);
+  };
+  return figure;
+}
+
+}  // namespace
+
+absl::optional<Section> MemorySection(const std::vector<ReportCell>& cells) {
+  const PeakMap peaks = PeaksOf(cells);
+  if (peaks.empty()) return absl::nullopt;
+  Section section;
+  section.id = "memory";
+  section.title = "Memory";
+  section.blocks.emplace_back(FigureOf(peaks));
+  DocumentTable table;
+  table.header = {"library, mode, device", "resident peak", "reached by",
+                  "GPU peak"};
+  table.align = {Align::kLeft, Align::kRight, Align::kLeft, Align::kRight};
+  for (const auto& entry : peaks) {
+    table.rows.push_back({entry.first, BytesCell(entry.second.rss),
+                          entry.second.where, BytesCell(entry.second.gpu)});
+  }
+  section.blocks.emplace_back(std::move(table));
+  return section;
+}
+
+namespace {
+
+constexpr const char* kStages[] = {"read", "decode", "augment", "collate",
+                                   "copy"};
+
+std::string Percent(bool known, double share) {
+  return known ? absl::StrFormat("%.0f%%", 100 * share) : "–";
+}
+
+std::string Milliseconds(double seconds) {
+  return absl::StrFormat("%.1f", 1e3 * seconds);
+}
+
+std::string NameOf(const Row& row) {
+  std::string name = absl::StrCat(row.library(), ", ", row.transform(),
+                                  ", workers ", row.workers());
+  for (const auto& setting : std::map<std::string, std::string>(
+           row.settings().begin(), row.settings().end())) {
+    absl::StrAppend(&name, ", ", setting.first, " ", setting.second);
+  }
+  return name;
+}
+
+double BusyOf(const LoaderStats& loader, const std::string& name) {
+  for (const LoaderStage& stage : loader.stages()) {
+    if (stage.name() == name) return stage.busy_s();
+  }
+  return 0;
+}
+
+std::vector<DocumentCell> TimesOf(const Row& row) {
+  const LoaderStats& loader = row.loader();
+  const double items = static_cast<double>(row.items());
+  return {NameOf(row),
+          Milliseconds(loader.startup_s()),
+          Milliseconds(loader.first_batch_s()),
+          Milliseconds(loader.teardown_s()),
+          Milliseconds(row.p50_s()),
+          Milliseconds(row.p99_s()),
+          items > 0 ? Milliseconds(loader.cpu_s() / items) : "–",
+          Percent(loader.has_worker_efficiency(), loader.worker_efficiency()),
+          Percent(loader.has_sync_overhead(), loader.sync_overhead()),
+          Percent(loader.has_consumer_utilisation(),
+                  loader.consumer_utilisation())};
+}
+
+// Shares of all busy time.
+std::vector<DocumentCell> StagesOf(const Row& row) {
+  double all = 0;
+  for (const LoaderStage& stage : row.loader().stages()) all += stage.busy_s();
+  std::vector<DocumentCell> cells = {NameOf(row)};
+  for (const char* name : kStages) {
+    cells.emplace_back(Percent(all > 0, BusyOf(row.loader(), name) / all));
+  }
+  const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
+  cells.emplace_back(diagnosis.verdict().empty() ? "–"
+                                                 : diagnosis.explanation());
+  return cells;
+}
+
+}  // namespace
+
+absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells) {
+  DocumentTable times;
+  times.header = {"loader",          "start ms",          "first batch ms",
+                  "end ms",          "batch p50 ms",      "batch p99 ms",
+                  "CPU ms an item",  "worker efficiency", "sync overhead",
+                  "accelerator busy"};
+  times.align.assign(times.header.size(), Align::kRight);
+  times.align[0] = Align::kLeft;
+  DocumentTable stages;
+  stages.header = {"loader",  "read", "decode",    "augment",
+                   "collate", "copy", "what binds"};
+  stages.align.assign(stages.header.size(), Align::kRight);
+  stages.align.front() = stages.align.back() = Align::kLeft;
+  for (const ReportCell& cell : cells) {
+    const Row& row = cell.example;
+    if (!row.has_loader() || row.library() == "null") continue;
+    times.rows.push_back(TimesOf(row));
+    if (row.loader().stages().empty() && !row.loader().has_diagnosis()) {
+      continue;
+    }
+    stages.rows.push_back(StagesOf(row));
+  }
+  if (times.rows.empty()) return absl::nullopt;
+  Section section;
+  section.id = "loaders";
+  section.title = "Loaders";
+  section.blocks.emplace_back(Paragraph{
+      "One run of each: start and end are parts of the epoch, a batch's time "
+      "goes from asking for it to having it. Worker efficiency is throughput "
+      "over that of one worker times the workers."});
+  section.blocks.emplace_back(std::move(times));
+  if (!stages.rows.empty()) {
+    section.blocks.emplace_back(Paragraph{
+        "Shares of the busy time of all threads, by stage, and what binds "
+        "where it was measured."});
+    section.blocks.emplace_back(std::move(stages));
+  }
+  return section;
+}
+
+namespace {
+
+// Number of runs shown; mixture_summary.txt has all of them.
+constexpr size_t kShown = 8;
+
+using Chart = StackedColumns (*)(const MixtureRun&, double width);
+
+// `number` is the index of the run; the first has an id without a number.
+Figure FigureOf(const MixtureRun& run, size_t number, const std::string& id,
+                const std::string& caption, Chart chart) {
+  Figure figure;
+  figure.id = number == 0 ? id : absl::StrCat(id, "-", number + 1);
+  figure.caption = absl::StrCat(caption, " ", run.name, ".");
+  figure.draw = [run, chart](ScaleType, double width) {
+    return DrawStackedColumns(chart(run, width));
+  };
+  return figure;
+}
+
+void AddRun(const MixtureRun& run, size_t number, Section* section) {
+  const MixtureStalls stalls = StallsOf(run);
+  section->blocks.emplace_back(FigureOf(run, number, "mixture_over_time",
+                                        "Shares of the data sets over the run.",
+                                        MixtureOverTime));
+  section->blocks.emplace_back(
+      FigureOf(run, number, "mixture_windows_every_stride",
+               absl::StrCat("Single batches: ", kWindowBatches, " in every ",
+                            kWindowStride, "."),
+               MixtureWindows));
+  std::string facts;
+  for (const MixtureFact& fact : MixtureFacts(run, stalls)) {
+    absl::StrAppend(&facts, facts.empty() ? "" : "; ", fact.name, ": ",
+                    fact.text);
+  }
+  section->blocks.emplace_back(Paragraph{absl::StrCat(facts, ".")});
+  DocumentTable table = StallTable(stalls);
+  table.caption =
+      absl::StrCat("Data sets by the stalls they cause. ", run.name);
+  section->blocks.emplace_back(std::move(table));
+  for (const std::string& line : MixtureAdvice(run, stalls)) {
+    section->blocks.emplace_back(Paragraph{line});
+  }
+}
+
+}  // namespace
+
+absl::optional<Section> MixtureSection(const ReportInput& input) {
+  const std::vector<MixtureRun> runs =
+      FirstRuns(MixtureRunsOf(input.rows, input.batches));
+  if (runs.empty()) return absl::nullopt;
+  Section section;
+  section.id = "mixing";
+  section.title = "How mixtures mix";
+  section.blocks.emplace_back(Paragraph{
+      "The first run of each job, batch by batch. A data set's stalls are what "
+      "the consumer waited for batches of which it had the most samples; its "
+      "excess is what lay above the median wait in batches that it slowed. It "
+      "returns when it comes back after a gap of three times its usual one. "
+      "What is suggested is to "
+      "be tried in turns with what is, for example by `duel`."});
+  for (size_t i = 0; i < runs.size() && i < kShown; ++i) {
+    AddRun(runs[i], i, &section);
+  }
+  if (runs.size() > kShown) {
+    section.blocks.emplace_back(
+        Paragraph{absl::StrCat(runs.size() - kShown,
+                               " further jobs are in `mixture_summary.txt`, "
+                               "which `--svg` writes beside the figures.")});
+  }
+  return section;
+}
+
+namespace {
+
+constexpr char kNullLibrary[] = "null";
+
+const char* MeaningOf(const std::string& warning) {
+  static const auto& meanings = *new std::map<std::string, const char*>{
+      {"noisy", "samples of one run differ more than they should"},
+      {"throttled", "the clock was lowered while it ran"},
+      {"migrated", "moved between processors while it ran"},
+      {"contended", "others used the processors at the same time"},
+      {"multithreaded", "used more threads than it was given"},
+      {"noop", "the output is the input: nothing was done"},
+  };
+  const auto meaning = meanings.find(warning);
+  return meaning == meanings.end() ? "" : meaning->second;
+}
+
+absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
+  std::map<std::string, std::vector<double>> by_library;
+  // Uses the colors of the other figures, which omit the harness.
+  std::set<std::string> libraries;
+  for (const ReportCell& cell : cells) {
+    if (cell.example.library() != kNullLibrary) {
+      libraries.insert(cell.example.library());
+    }
+  }
+  for (const ReportCell& cell : cells) {
+    if (cell.throughputs.size() < 2 || !(cell.summary->median > 0)) continue;
+    for (const double value : cell.throughputs) {
+      by_library[cell.example.library()].push_back(
+          100 * (value / cell.summary->median - 1));
+    }
+  }
+  if (by_library.empty()) return absl::nullopt;
+  StripPlot plot;
+  plot.title = "Spread over runs";
+  plot.axis_title = "% off the median of its cell";
+  plot.from_zero = false;
+  plot.reference = 0;
+  for (auto& entry : by_library) {
+    StripRow row;
+    row.name = entry.first;
+    row.series = static_cast<int>(
+        std::distance(libraries.begin(), libraries.find(entry.first)));
+    row.box = Box{Quantile(entry.second, 0.25), Quantile(entry.second, 0.5),
+                  Quantile(entry.second, 0.75)};
+    row.hover = absl::StrCat(entry.first, "\n", entry.second.size(),
+                             " runs; half of them between ",
+                             SignificantText(row.box->low), "% and ",
+                             SignificantText(row.box->high), "%");
+    row.values = std::move(entry.second);
+    plot.rows.push_back(std::move(row));
+  }
+  Figure figure;
+  figure.id = "noise-spread";
+  figure.caption =
+      "Every run against the median of its cell. The box holds the middle half "
+      "of the runs.";
+  figure.draw = [plot](ScaleType, double width) {
+    StripPlot sized = plot;
+    sized.width = width;
+    return DrawStripPlot(sized);
+  };
+  return figure;
+}
+
+void AddWarnings(const std::vector<ReportCell>& cells, Section* section) {
+  struct Count {
+    int rows = 0;
+    int cells = 0;
+  };
+  std::map<std::string, Count> counts;
+  for (const ReportCell& cell : cells) {
+    for (const auto& warning : cell.warnings) {
+      counts[warning.first].rows += warning.second;
+      ++counts[warning.first].cells;
+    }
+  }
+  if (counts.empty()) return;
+  DocumentTable table;
+  table.caption = "What disturbed the timing.";
+  table.header = {"warning", "rows", "cells", "meaning"};
+  table.align = {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft};
+  for (const auto& entry : counts) {
+    DocumentCell rows(absl::StrCat(entry.second.rows));
+    rows.value = entry.second.rows;
+    DocumentCell in_cells(absl::StrCat(entry.second.cells));
+    in_cells.value = entry.second.cells;
+    table.rows.push_back({entry.first, rows, in_cells, MeaningOf(entry.first)});
+  }
+  section->blocks.emplace_back(std::move(table));
+}
+
+void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
+  DocumentTable table;
+  table.caption = absl::StrCat("Unstable cells: standard deviation above ",
+                               PercentText(kUnstableCv), " of the mean.");
+  table.header = {"transform", "library", "scenario", "mode", "runs", "spread"};
+  table.align = {Align::kLeft, Align::kLeft,  Align::kLeft,
+                 Align::kLeft, Align::kRight, Align::kRight};
+  for (const ReportCell& cell : cells) {
+    if (!cell.IsUnstable()) continue;
+    DocumentCell runs(absl::StrCat(cell.summary->n));
+    runs.value = cell.summary->n;
+    DocumentCell spread(PercentText(cell.summary->cv));
+    spread.value = cell.summary->cv;
+    table.rows.push_back({cell.example.transform(), cell.example.library(),
+                          cell.example.scenario(), cell.example.mode(), runs,
+                          spread});
+  }
+  if (!table.rows.empty()) section->blocks.emplace_back(std::move(table));
+}
+
+void AddHarness(const std::vector<ReportCell>& cells, Section* section) {
+  for (const ReportCell& cell : cells) {
+    if (cell.example.library() != kNullLibrary || !cell.summary.has_value()) {
+      continue;
+    }
+    section->blocks.emplace_back(Paragraph{absl::StrCat(
+        "The harness alone (library `null`, ", cell.example.scenario(), ", ",
+        cell.example.mode(), ") makes ", SignificantText(cell.summary->median),
+        " ", cell.example.unit(),
+        "s per second: what comes near it is not measured well.")});
+  }
+}
+
+}  // namespace
+
+absl::optional<Section> NoiseSection(const std::vector<ReportCell>& cells) {
+  Section section;
+  section.id = "noise";
+  section.title = "Noise";
+  absl::optional<Figure> spread = SpreadFigure(cells);
+  if (spread.has_value()) section.blocks.emplace_back(*std::move(spread));
+  AddWarnings(cells, &section);
+  AddUnstable(cells, &section);
+  AddHarness(cells, &section);
+  if (section.blocks.empty()) return absl::nullopt;
+  return section;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,520 @@
+#include "lib/analysis/report/report_data.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "lib/analysis/rows/fields.h"
+#include "lib/analysis/rows/row_files.h"
+#include "lib/base/status_macros.h"
+#include "lib/draw/charts.h"
+#include "lib/draw/text.h"
+#include "lib/planning/jobs.h"
+#include "lib/records/record_io.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/quantiles.h"
+#include "lib/stats/summary.h"
+
+namespace feedrate {
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(ReportInput* input) : input_(*input) {}
+
+  absl::Status Take(absl::string_view record, JsonReader& json) {
+    if (record == "row") {
+      Row row;
+      RETURN_IF_ERROR(json.Read(&row));
+      TakeRow(std::move(row));
+    } else if (record == "env") {
+      Env env;
+      RETURN_IF_ERROR(json.Read(&env));
+      envs_.emplace(env.env_id(), std::move(env));
+    } else if (record == "run") {
+      Run run;
+      RETURN_IF_ERROR(json.Read(&run));
+      runs_.emplace(run.run_id(), std::move(run));
+    } else if (record == "verdict") {
+      RETURN_IF_ERROR(json.Read(&input_.verdicts.emplace_back()));
+    } else if (record == "batch") {
+      Batch batch;
+      RETURN_IF_ERROR(json.Read(&batch));
+      input_.batches.push_back(std::move(batch));
+    } else if (record != "job") {
+      ++input_.passed_over[std::string(record)];
+    }
+    return absl::OkStatus();
+  }
+
+  void Finish() {
+    for (auto& [identity, rows] : rows_) {
+      if (!identity.empty() && rows.size() > 1) DropReplaced(&rows);
+      // Sorts by content, so that the order of files does not matter.
+      std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+        return a.ShortDebugString() < b.ShortDebugString();
+      });
+      for (Row& row : rows) input_.rows.push_back(std::move(row));
+    }
+    for (auto& entry : envs_) input_.envs.push_back(std::move(entry.second));
+    for (auto& entry : runs_) input_.runs.push_back(std::move(entry.second));
+  }
+
+ private:
+  void TakeRow(Row row) {
+    // Raw timings take most of a file, and their quantiles are in the row.
+    row.clear_samples_s();
+    rows_[RunIdentity(row)].push_back(std::move(row));
+  }
+
+  void DropReplaced(std::vector<Row>* rows) {
+    std::vector<Attempt> attempts;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      attempts.push_back(AttemptOf((*rows)[i], i));
+    }
+    std::set<size_t> replaced;
+    ForEachReplaced(absl::MakeSpan(attempts),
+                    [&](size_t id, bool) { replaced.insert(id); });
+    std::vector<Row> kept;
+    for (size_t i = 0; i < rows->size(); ++i) {
+      if (replaced.count(i) == 0) kept.push_back(std::move((*rows)[i]));
+    }
+    input_.replaced_rows += static_cast<int64_t>(replaced.size());
+    *rows = std::move(kept);
+  }
+
+  ReportInput& input_;
+  // All attempts, which are few, keyed by run identity.
+  std::map<std::string, std::vector<Row>> rows_;
+  std::map<std::string, Env> envs_;
+  std::map<std::string, Run> runs_;
+};
+
+}  // namespace
+
+absl::StatusOr<ReportInput> ReadReportInput(
+    const std::vector<std::string>& paths,
+    const std::function<void(const std::string&)>& complain) {
+  ReportInput input;
+  Collector collector(&input);
+  RecordReader reader(
+      [&](absl::string_view record, JsonReader& json) {
+        return collector.Take(record, json);
+      },
+      complain);
+  ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                   ExpandPaths(paths, {".jsonl"}));
+  for (const std::string& file : files) {
+    RETURN_IF_ERROR(reader.ReadFile(file));
+  }
+  collector.Finish();
+  input.broken_lines = reader.broken_lines();
+  input.torn_lines = reader.torn_lines();
+  return input;
+}
+
+namespace {
+
+bool HasLabel(const Row& row, const std::string& label) {
+  return std::find(row.labels().begin(), row.labels().end(), label) !=
+         row.labels().end();
+}
+
+// Sorts tables by scenario, transform, settings, library.
+using CellKey =
+    std::tuple<std::string, std::string, std::string, int64_t, int32_t, int32_t,
+               std::string, std::string, std::string, std::string, std::string,
+               bool, bool, std::string>;
+
+CellKey KeyOf(const Row& row) {
+  return CellKey(row.scenario(), row.mode(), row.transform(), row.num_items(),
+                 row.batch_size(), row.workers(), row.library(), row.job_id(),
+                 row.machine_profile(), row.library_version(),
+                 row.dataset().sha256(), HasLabel(row, "exploratory"),
+                 HasLabel(row, "cold"), row.pair().side());
+}
+
+int RankOf(const std::string& status) {
+  if (status == "ok") return 3;
+  if (AnswersForAllRuns(status)) return 2;
+  return 1;
+}
+
+void RaiseTo(double value, absl::optional<double>* peak) {
+  *peak = std::max(value, peak->value_or(value));
+}
+
+void AddRow(const Row& row, ReportCell* cell, std::vector<double>* of_limits) {
+  ++cell->runs;
+  if (cell->status.empty() || RankOf(row.status()) > RankOf(cell->status)) {
+    cell->status = row.status();
+    cell->reason = row.reason();
+    cell->example = row;
+  }
+  if (!IsDone(row.status())) ++cell->failed_runs;
+  if (row.status() == "ok") {
+    cell->throughputs.push_back(row.throughput());
+    if (row.has_of_limit()) of_limits->push_back(row.of_limit());
+  }
+  for (const std::string& warning : row.warnings()) ++cell->warnings[warning];
+  cell->labels.insert(row.labels().begin(), row.labels().end());
+  if (row.has_rss_peak_bytes()) {
+    RaiseTo(row.rss_peak_bytes(), &cell->rss_peak_bytes);
+  }
+  if (row.has_gpu_memory()) {
+    RaiseTo(row.gpu_memory().peak_allocated_bytes(), &cell->gpu_peak_bytes);
+  }
+}
+
+}  // namespace
+
+Estimate ReportCell::Throughput() const {
+  return {summary->median, WhiskersOf(summary->interval)};
+}
+
+bool ReportCell::IsUnstable() const {
+  return summary.has_value() && summary->cv > kUnstableCv;
+}
+
+bool ReportCell::DoesTheWork() const {
+  const std::string& label = example.equivalence().label();
+  return label == "exact" || label == "equivalent";
+}
+
+std::string ReportCell::Text() const {
+  if (summary.has_value()) return SignificantText(summary->median);
+  if (status == "early_stopped") {
+    return absl::StrCat("≤ ", SignificantText(example.throughput()));
+  }
+  return status;
+}
+
+std::string ReportCell::Story() const {
+  std::string text = absl::StrCat(example.library(),
+                                  example.library_version().empty() ? "" : " ",
+                                  example.library_version());
+  if (!example.transform().empty()) {
+    absl::StrAppend(&text, ", ", example.transform());
+  }
+  absl::StrAppend(&text, "\n");
+  if (summary.has_value()) {
+    absl::StrAppend(&text, "median ", SignificantText(summary->median, 4), " ",
+                    example.unit(), "/s, ", summary->n,
+                    summary->n == 1 ? " run" : " runs");
+    if (summary->interval.has_value()) {
+      absl::StrAppend(&text, "\n95% interval ",
+                      SignificantText(summary->interval->low, 4), " to ",
+                      SignificantText(summary->interval->high, 4));
+    } else {
+      absl::StrAppend(&text, "\nno interval: fewer than ", kMinRunsForInterval,
+                      " runs");
+    }
+    if (summary->n > 1) {
+      absl::StrAppend(&text, "\nspread over runs ", PercentText(summary->cv),
+                      IsUnstable() ? " (unstable)" : "");
+    }
+  } else {
+    absl::StrAppend(&text, status, reason.empty() ? "" : ": ", reason);
+  }
+  if (!example.equivalence().label().empty()) {
+    absl::StrAppend(&text, "\noutput: ", example.equivalence().label());
+  }
+  for (const auto& warning : warnings) {
+    absl::StrAppend(&text, "\n", warning.first, " in ", warning.second, " of ",
+                    runs, " runs");
+  }
+  return text;
+}
+
+std::vector<ReportCell> CellsOf(const std::vector<Row>& rows) {
+  std::map<CellKey, std::pair<ReportCell, std::vector<double>>> by_key;
+  for (const Row& row : rows) {
+    auto& place = by_key[KeyOf(row)];
+    AddRow(row, &place.first, &place.second);
+  }
+  std::vector<ReportCell> cells;
+  for (auto& entry : by_key) {
+    ReportCell& cell = entry.second.first;
+    if (!cell.throughputs.empty()) {
+      std::vector<double> values = cell.throughputs;
+      cell.summary = Summarize(absl::MakeSpan(values));
+    }
+    if (!entry.second.second.empty()) {
+      cell.of_limit = Median(entry.second.second);
+    }
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+absl::optional<Whiskers> WhiskersOf(const absl::optional<Interval>& interval) {
+  if (!interval.has_value()) return absl::nullopt;
+  return Whiskers{interval->low, interval->high};
+}
+
+Estimate RatioOf(const ReportCell& a, const ReportCell& b) {
+  Estimate ratio;
+  ratio.value = a.summary->median / b.summary->median;
+  if (a.summary->interval.has_value() && b.summary->interval.has_value()) {
+    ratio.whiskers =
+        WhiskersOf(RatioInterval(a.summary->median, *a.summary->interval,
+                                 b.summary->median, *b.summary->interval));
+  }
+  return ratio;
+}
+
+namespace {
+
+constexpr char kNullLibrary[] = "null";
+constexpr const char* kModeOrder[] = {"pipeline", "mixture", "train", "decode",
+                                      "micro"};
+
+int OrderOf(const std::string& mode) {
+  const auto place =
+      std::find(std::begin(kModeOrder), std::end(kModeOrder), mode);
+  return static_cast<int>(place - std::begin(kModeOrder));
+}
+
+// What is equal within a table.
+using Key = std::tuple<int, std::string, std::string, std::string, std::string,
+                       std::string, std::string, std::string, std::string,
+                       std::string, std::string, bool, bool>;
+
+Key KeyOf(const ReportCell& cell) {
+  const Row& row = cell.example;
+  return Key(OrderOf(row.mode()), row.mode(), row.scenario(), row.scope(),
+             row.device(), row.machine_profile(), row.thread_policy(),
+             row.params_profile(), row.env_set(), row.dataset().id(),
+             row.dataset().sha256(), cell.labels.count("cold") > 0,
+             cell.labels.count("exploratory") > 0);
+}
+
+std::vector<std::string> AxesOf(const ReportCell& cell) {
+  std::set<std::string> settings;
+  for (const auto& setting : cell.example.settings()) {
+    settings.insert(setting.first);
+  }
+  std::vector<std::string> axes = {"num_items", "batch_size", "workers"};
+  axes.insert(axes.end(), settings.begin(), settings.end());
+  return axes;
+}
+
+std::vector<std::string> SweptAxes(
+    const std::vector<const ReportCell*>& cells) {
+  std::set<std::string> axes;
+  std::vector<std::string> order;
+  for (const ReportCell* cell : cells) {
+    for (const std::string& axis : AxesOf(*cell)) {
+      if (axes.insert(axis).second) order.push_back(axis);
+    }
+  }
+  std::vector<std::string> swept;
+  for (const std::string& axis : order) {
+    std::set<std::string> values;
+    for (const ReportCell* cell : cells) {
+      values.insert(Setting::AxisValue(*cell, axis));
+    }
+    if (values.size() > 1) swept.push_back(axis);
+  }
+  return swept;
+}
+
+std::string PointOf(const ReportCell& cell,
+                    const std::vector<std::string>& swept) {
+  std::vector<std::string> parts;
+  for (const std::string& axis : swept) {
+    parts.push_back(absl::StrCat(axis, "=", Setting::AxisValue(cell, axis)));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+// Sorts numbers by size, so that workers=10 comes after workers=2.
+std::vector<std::pair<double, std::string>> PointOrder(
+    const ReportCell& cell, const std::vector<std::string>& swept) {
+  std::vector<std::pair<double, std::string>> order;
+  for (const std::string& axis : swept) {
+    const std::string text = Setting::AxisValue(cell, axis);
+    double number = 0;
+    const bool is_number = absl::SimpleAtod(text, &number);
+    order.emplace_back(is_number ? number : 1e300, is_number ? "" : text);
+  }
+  return order;
+}
+
+std::string IdFrom(const std::string& text) {
+  std::string id;
+  for (const char c : text) {
+    if (absl::ascii_isalnum(c)) {
+      id += absl::ascii_tolower(c);
+    } else if (!id.empty() && id.back() != '-') {
+      id += '-';
+    }
+  }
+  while (!id.empty() && id.back() == '-') id.pop_back();
+  return id;
+}
+
+std::string DescriptionOf(const Row& row, const std::vector<std::string>& swept,
+                          const std::set<std::string>& labels) {
+  std::vector<std::string> parts;
+  const auto fixed = [&](const std::string& axis) {
+    return std::find(swept.begin(), swept.end(), axis) == swept.end();
+  };
+  parts.push_back(absl::StrCat("Machine `", row.machine_profile(), "`"));
+  if (row.num_items() > 0 && fixed("num_items")) {
+    parts.push_back(absl::StrCat(row.num_items(), " items"));
+  }
+  if (row.batch_size() > 0 && fixed("batch_size")) {
+    parts.push_back(absl::StrCat("batches of ", row.batch_size()));
+  }
+  if (row.mode() == "pipeline" && fixed("workers")) {
+    parts.push_back(absl::StrCat(row.workers(), " workers"));
+  }
+  if (!row.dataset().id().empty()) {
+    parts.push_back(absl::StrCat("data `", row.dataset().id(), "`"));
+  }
+  if (!row.thread_policy().empty()) {
+    parts.push_back(absl::StrCat("threads `", row.thread_policy(), "`"));
+  }
+  if (!row.params_profile().empty()) {
+    parts.push_back(absl::StrCat("parameters `", row.params_profile(), "`"));
+  }
+  if (!row.env_set().empty()) {
+    parts.push_back(absl::StrCat("versions `", row.env_set(), "`"));
+  }
+  if (!labels.empty()) {
+    parts.push_back(absl::StrCat("labels ", absl::StrJoin(labels, ", ")));
+  }
+  return absl::StrCat(absl::StrJoin(parts, "; "), ".");
+}
+
+// The column's name: "kornia", or "kornia 0.8.2" if there are several versions.
+// Sides `a` and `b` of a duel have separate columns.
+std::string ColumnOf(const ReportCell& cell,
+                     const std::map<std::string, std::set<std::string>>& all) {
+  const Row& row = cell.example;
+  std::string name = row.library().empty() ? "–" : row.library();
+  if (all.at(row.library()).size() > 1) {
+    absl::StrAppend(&name, " ", row.library_version());
+  }
+  if (row.has_pair()) absl::StrAppend(&name, " (", row.pair().side(), ")");
+  return name;
+}
+
+Setting MakeSetting(std::vector<const ReportCell*> cells,
+                    const std::set<std::string>& all_libraries) {
+  Setting setting;
+  setting.swept = SweptAxes(cells);
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const auto* a, const auto* b) {
+                     return std::make_pair(a->example.transform(),
+                                           PointOrder(*a, setting.swept)) <
+                            std::make_pair(b->example.transform(),
+                                           PointOrder(*b, setting.swept));
+                   });
+  std::map<std::string, std::set<std::string>> versions;
+  std::set<std::string> labels;
+  for (const ReportCell* cell : cells) {
+    versions[cell->example.library()].insert(cell->example.library_version());
+    labels.insert(cell->labels.begin(), cell->labels.end());
+  }
+  std::map<std::string, std::string> columns;
+  for (const ReportCell* cell : cells) {
+    columns[ColumnOf(*cell, versions)] = cell->example.library();
+  }
+  for (const auto& column : columns) {
+    setting.libraries.push_back(column.first);
+    // Two versions of a library must have different colors, even though a
+    // library then has different colors in different settings.
+    setting.colors.push_back(static_cast<int>(
+        columns.size() > versions.size()
+            ? setting.colors.size()
+            : std::distance(all_libraries.begin(),
+                            all_libraries.find(column.second))));
+  }
+  for (const ReportCell* cell : cells) {
+    const Setting::Line line{cell->example.transform(),
+                             PointOf(*cell, setting.swept)};
+    if (setting.lines.empty() || !(setting.lines.back() == line)) {
+      setting.lines.push_back(line);
+    }
+    const size_t column =
+        std::distance(columns.begin(), columns.find(ColumnOf(*cell, versions)));
+    setting.cells[{setting.lines.size() - 1, column}] = cell;
+  }
+  const Row& row = cells.front()->example;
+  setting.example = row;
+  setting.mode = row.mode();
+  setting.unit = row.unit().empty() ? "item" : row.unit();
+  setting.title = row.scenario();
+  if (!row.scope().empty()) absl::StrAppend(&setting.title, ", ", row.scope());
+  absl::StrAppend(&setting.title, ", ", row.device());
+  setting.id = IdFrom(absl::StrCat(row.mode(), " ", setting.title));
+  setting.description = DescriptionOf(row, setting.swept, labels);
+  return setting;
+}
+
+}  // namespace
+
+std::string Setting::Line::Name() const {
+  if (point.empty()) return transform;
+  if (transform.empty()) return point;
+  return absl::StrCat(transform, ", ", point);
+}
+
+const ReportCell* Setting::Find(size_t line, size_t library) const {
+  const auto place = cells.find({line, library});
+  return place == cells.end() ? nullptr : place->second;
+}
+
+std::string Setting::AxisValue(const ReportCell& cell,
+                               const std::string& axis) {
+  const Row& row = cell.example;
+  if (axis == "num_items") return absl::StrCat(row.num_items());
+  if (axis == "batch_size") return absl::StrCat(row.batch_size());
+  if (axis == "workers") return absl::StrCat(row.workers());
+  const auto setting = row.settings().find(axis);
+  return setting == row.settings().end() ? "" : setting->second;
+}
+
+std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells) {
+  std::map<Key, std::vector<const ReportCell*>> groups;
+  std::set<std::string> libraries;
+  for (const ReportCell& cell : cells) {
+    if (cell.example.library() == kNullLibrary) continue;
+    groups[KeyOf(cell)].push_back(&cell);
+    libraries.insert(cell.example.library());
+  }
+  std::vector<Setting> settings;
+  std::map<std::string, int> titles;
+  for (auto& group : groups) {
+    settings.push_back(MakeSetting(std::move(group.second), libraries));
+    ++titles[settings.back().id];
+  }
+  // Settings with equal titles differ in their descriptions, but ids must be
+  // unique.
+  std::map<std::string, int> seen;
+  for (Setting& setting : settings) {
+    if (titles[setting.id] < 2) continue;
+    absl::StrAppend(&setting.title, ", ", setting.example.machine_profile());
+    const int number = ++seen[setting.id];
+    absl::StrAppend(&setting.id, "-", number);
+  }
+  return settings;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,147 @@
+// The data of a report: the records read, cells of rows that belong together,
+// and settings, which are the tables of cells.
+#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_REPORT_DATA_H_
+#define FEEDRATE_LIB_ANALYSIS_REPORT_REPORT_DATA_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "lib/draw/charts.h"
+#include "lib/records/records.pb.h"
+#include "lib/stats/summary.h"
+
+namespace feedrate {
+
+struct ReportInput {
+  // The last attempt at each run of each job, in an order that does not depend
+  // on the order of the files.
+  std::vector<Row> rows;
+  // One per env_id and one per run_id, sorted by them.
+  std::vector<Env> envs;
+  std::vector<Run> runs;
+  // All verdicts, in the order read.
+  std::vector<Verdict> verdicts;
+  // All batches of mixtures, in the order read.
+  std::vector<Batch> batches;
+  // Number of attempts that a later one replaced.
+  int64_t replaced_rows = 0;
+  // Number of records of kinds that this program does not know, by kind.
+  std::map<std::string, int64_t> passed_over;
+  int64_t broken_lines = 0;
+  int64_t torn_lines = 0;
+};
+
+// Reads files, all .jsonl files below folders, and standard input (`-`). Calls
+// `complain` with one line for each damaged line, and goes on.
+absl::StatusOr<ReportInput> ReadReportInput(
+    const std::vector<std::string>& paths,
+    const std::function<void(const std::string&)>& complain);
+
+// A cell whose runs spread more than this is called unstable, as in the public
+// benchmark.
+inline constexpr double kUnstableCv = 0.15;
+
+// The runs of one job on one machine, shown as one cell of a table.
+struct ReportCell {
+  // One of its rows. Its identity and settings are those of all rows.
+  Row example;
+  int runs = 0;
+  // Items per second of the `ok` runs, in the order of run_index.
+  std::vector<double> throughputs;
+  // Summary of `throughputs`. Absent if no run is `ok`.
+  absl::optional<Summary> summary;
+  // The best status of its runs: ok, early_stopped, unsupported, else the last
+  // failure; and the reason for it.
+  std::string status;
+  std::string reason;
+  int failed_runs = 0;
+  // Number of rows with each warning.
+  std::map<std::string, int> warnings;
+  std::set<std::string> labels;
+  // Largest over its rows. Absent if not measured.
+  absl::optional<double> rss_peak_bytes;
+  absl::optional<double> gpu_peak_bytes;
+  // Median over its rows. Absent if no row has a limit.
+  absl::optional<double> of_limit;
+
+  // The median with its interval. REQUIRES: `summary` is set.
+  Estimate Throughput() const;
+  bool IsUnstable() const;
+  // Whether its output is exact or equivalent.
+  bool DoesTheWork() const;
+  // The text of the cell, such as "1,234", "≤ 20" or "unsupported".
+  std::string Text() const;
+  // All details in a few lines, for a tooltip.
+  std::string Story() const;
+};
+
+// Groups rows into cells, in a fixed order. Rows of one cell agree in
+// everything that must not be mixed: job, machine profile, library version,
+// data, exploratory, cold, side of a duel.
+std::vector<ReportCell> CellsOf(const std::vector<Row>& rows);
+
+// The interval of a statistic, ready to draw.
+absl::optional<Whiskers> WhiskersOf(const absl::optional<Interval>& interval);
+
+// The ratio a / b with its interval. REQUIRES: both have a summary, and b's
+// median is above 0.
+Estimate RatioOf(const ReportCell& a, const ReportCell& b);
+
+// One table of a report: cells measured in the same way on one machine. Its
+// lines are transforms, or transforms at each point of a sweep; its columns are
+// libraries.
+struct Setting {
+  // The transform, and the point of the sweep, such as "workers=4, prefetch=2"
+  // (empty without a sweep).
+  struct Line {
+    std::string transform;
+    std::string point;
+
+    std::string Name() const;
+    bool operator==(const Line& other) const {
+      return transform == other.transform && point == other.point;
+    }
+  };
+
+  // Such as "image-rgb-micro-cpu". Unique among the settings of a report.
+  std::string id;
+  // Such as "image-rgb, memory_dataloader_augment, cpu".
+  std::string title;
+  // What all its cells have in common, as a sentence.
+  std::string description;
+  std::string mode;
+  std::string unit;
+  // The example row of its first cell.
+  Row example;
+  // Columns and lines, in the order of the report.
+  std::vector<std::string> libraries;
+  std::vector<Line> lines;
+  // Color number of each column. A library has the same color in all settings
+  // of a report.
+  std::vector<int> colors;
+  // Axes with more than one value, such as "workers".
+  std::vector<std::string> swept;
+
+  // Null if there is no such cell.
+  const ReportCell* Find(size_t line, size_t library) const;
+  // A cell's value on an axis, as text.
+  static std::string AxisValue(const ReportCell& cell, const std::string& axis);
+
+  std::map<std::pair<size_t, size_t>, const ReportCell*> cells;
+};
+
+// Groups cells into settings, in the order of a report: pipelines and similar
+// modes first, micro last. Omits the `null` library. Keeps pointers into
+// `cells`.
+std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_REPORT_DATA_H_

@@ -1,0 +1,462 @@
+#include "lib/analysis/rows/fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "glog/logging.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "lib/analysis/rows/fingerprint.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/records/json.h"
+#include "lib/records/records.pb.h"
+#include "simdjson.h"
+
+namespace feedrate {
+namespace {
+
+absl::Status NotAValue(absl::string_view json) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected text, a number, true, false or a list of text, "
+                   "found ",
+                   json.substr(0, 40)));
+}
+
+// Parses JSON that needs a full parser: escapes, lists, unusual numbers.
+absl::StatusOr<Value> ParseSlowly(absl::string_view json) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element element;
+  const simdjson::padded_string padded(json.data(), json.size());
+  if (parser.parse(padded).get(element) != simdjson::SUCCESS) {
+    return NotAValue(json);
+  }
+  std::string_view text;
+  if (element.get(text) == simdjson::SUCCESS) {
+    return TextValue(absl::string_view(text.data(), text.size()));
+  }
+  double number;
+  if (element.get(number) == simdjson::SUCCESS) return NumberValue(number);
+  bool truth;
+  if (element.get(truth) == simdjson::SUCCESS) return TruthValue(truth);
+  if (element.is_null()) return Value();
+  simdjson::dom::array array;
+  if (element.get(array) != simdjson::SUCCESS) return NotAValue(json);
+  Value list;
+  list.kind = Value::Kind::kList;
+  for (const simdjson::dom::element item : array) {
+    if (item.get(text) != simdjson::SUCCESS) return NotAValue(json);
+    list.list.emplace_back(text);
+  }
+  return list;
+}
+
+}  // namespace
+
+Value NumberValue(double number) {
+  Value value;
+  value.kind = Value::Kind::kNumber;
+  value.number = number;
+  return value;
+}
+
+Value TextValue(absl::string_view text) {
+  Value value;
+  value.kind = Value::Kind::kText;
+  value.text = std::string(text);
+  return value;
+}
+
+Value TruthValue(bool truth) {
+  Value value;
+  value.kind = Value::Kind::kTruth;
+  value.truth = truth;
+  return value;
+}
+
+absl::StatusOr<Value> ParseValue(absl::string_view json) {
+  if (json.empty()) return Value();
+  return ParseSlowly(json);
+}
+
+std::string ValueText(const Value& value) {
+  std::string text;
+  switch (value.kind) {
+    case Value::Kind::kAbsent:
+      break;
+    case Value::Kind::kNumber:
+      // Prints whole numbers as such: 256, never 2.56e+02.
+      if (std::abs(value.number) < 1e15 &&
+          value.number == std::trunc(value.number)) {
+        text = absl::StrCat(static_cast<int64_t>(value.number));
+      } else {
+        AppendJsonDouble(value.number, &text);
+      }
+      break;
+    case Value::Kind::kText:
+      text = value.text;
+      break;
+    case Value::Kind::kTruth:
+      text = value.truth ? "true" : "false";
+      break;
+    case Value::Kind::kList:
+      text = absl::StrJoin(value.list, ",");
+      break;
+  }
+  return text.empty() ? "-" : text;
+}
+
+bool ValueLess(const Value& a, const Value& b) {
+  const auto rank = [](const Value& value) {
+    return value.kind == Value::Kind::kAbsent   ? 0
+           : value.kind == Value::Kind::kNumber ? 1
+                                                : 2;
+  };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (a.kind == Value::Kind::kNumber) return a.number < b.number;
+  return ValueText(a) < ValueText(b);
+}
+
+namespace {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+
+const FieldDescriptor* FindIn(const Descriptor* type, absl::string_view name) {
+  return type->FindFieldByName(std::string(name));
+}
+
+bool IsTextList(const FieldDescriptor* field) {
+  return field->is_repeated() && !field->is_map() &&
+         field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+}
+
+FieldType TypeOf(const FieldDescriptor* field) {
+  if (IsTextList(field)) return FieldType::kList;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return FieldType::kText;
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return FieldType::kTruth;
+    default:
+      return FieldType::kNumber;
+  }
+}
+
+// True for text and small integers, except those that differ in every row.
+bool IsCategorical(const FieldDescriptor* field) {
+  static const auto* const kPerRow = new absl::flat_hash_set<std::string>{
+      "job_id", "run_index", "reason", "started_at", "run_id", "index"};
+  if (kPerRow->contains(field->name())) return false;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return true;
+    default:
+      return false;
+  }
+}
+
+absl::string_view Expand(absl::string_view name) {
+  if (name == "cold") return "labels.cold";
+  if (name == "exploratory") return "labels.exploratory";
+  if (name == "dataset") return "dataset.id";
+  return name;
+}
+
+absl::Status Unknown(absl::string_view name) {
+  return absl::NotFoundError(absl::StrCat("unknown field \"", name, "\"",
+                                          DidYouMean(name, FieldNames())));
+}
+
+absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
+                             absl::string_view rest) {
+  if (rest.empty()) return Unknown(field.name);
+  if (IsTextList(outer)) {
+    field.item = std::string(rest);
+    field.type = FieldType::kTruth;
+    field.categorical = true;
+    return field;
+  }
+  if (outer->is_map()) {
+    field.sub_key = std::string(rest);
+    field.type = FieldType::kSetting;
+    field.categorical = true;
+    field.has_presence = true;
+    return field;
+  }
+  const FieldDescriptor* inner =
+      outer->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
+          ? FindIn(outer->message_type(), rest)
+          : nullptr;
+  if (inner == nullptr) return Unknown(field.name);
+  field.sub_key = inner->name();
+  field.type = TypeOf(inner);
+  field.categorical = IsCategorical(inner);
+  field.has_presence = true;
+  return field;
+}
+
+absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found) {
+  if (found->is_map() ||
+      found->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    const std::string example =
+        found->is_map() ? "prefetch" : found->message_type()->field(0)->name();
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"", field.name, "\" has parts; name one, such as ",
+                     field.name, ".", example));
+  }
+  if (found->is_repeated() && !IsTextList(found)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"", field.name, "\" is a list of numbers"));
+  }
+  field.type = TypeOf(found);
+  field.categorical = IsCategorical(found);
+  field.has_presence = found->has_presence();
+  return field;
+}
+
+std::vector<std::string> AllNames() {
+  std::vector<std::string> names = {"cold", "exploratory", "dataset"};
+  const Descriptor* row = Row::descriptor();
+  for (int i = 0; i < row->field_count(); ++i) {
+    const FieldDescriptor* field = row->field(i);
+    if (field->is_map() || (field->is_repeated() && !IsTextList(field))) {
+      continue;
+    }
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+      names.push_back(field->name());
+      continue;
+    }
+    for (int j = 0; j < field->message_type()->field_count(); ++j) {
+      names.push_back(absl::StrCat(field->name(), ".",
+                                   field->message_type()->field(j)->name()));
+    }
+  }
+  return names;
+}
+
+Value Singular(const Message& message, const FieldDescriptor* field) {
+  const Reflection& reflection = *message.GetReflection();
+  if (field->has_presence() && !reflection.HasField(message, field)) {
+    return Value();
+  }
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return NumberValue(reflection.GetInt32(message, field));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return NumberValue(
+          static_cast<double>(reflection.GetInt64(message, field)));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return NumberValue(reflection.GetDouble(message, field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return TruthValue(reflection.GetBool(message, field));
+    case FieldDescriptor::CPPTYPE_STRING:
+      return TextValue(reflection.GetString(message, field));
+    default:
+      return Value();
+  }
+}
+
+Value Has(const Value& list, const std::string& item) {
+  return TruthValue(std::find(list.list.begin(), list.list.end(), item) !=
+                    list.list.end());
+}
+
+// The value of a missing field without presence.
+Value DefaultOf(const Field& field) {
+  if (field.has_presence) return Value();
+  switch (field.type) {
+    case FieldType::kNumber:
+      return NumberValue(0);
+    case FieldType::kTruth:
+      return TruthValue(false);
+    case FieldType::kList: {
+      Value value;
+      value.kind = Value::Kind::kList;
+      return value;
+    }
+    default:
+      return TextValue("");
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& FieldNames() {
+  static const auto* const kNames = new std::vector<std::string>(AllNames());
+  return *kNames;
+}
+
+absl::StatusOr<Field> FindField(absl::string_view name) {
+  const absl::string_view path = Expand(name);
+  const size_t dot = path.find('.');
+  const FieldDescriptor* found = FindIn(Row::descriptor(), path.substr(0, dot));
+  if (found == nullptr) return Unknown(name);
+  Field field;
+  field.name = std::string(name);
+  field.key = found->name();
+  if (dot == absl::string_view::npos) return Whole(std::move(field), found);
+  return InPart(std::move(field), found, path.substr(dot + 1));
+}
+
+Value FieldOf(const Row& row, const Field& field) {
+  const FieldDescriptor* outer = FindIn(Row::descriptor(), field.key);
+  const Reflection& reflection = *row.GetReflection();
+  if (IsTextList(outer)) {
+    Value list;
+    list.kind = Value::Kind::kList;
+    for (int i = 0; i < reflection.FieldSize(row, outer); ++i) {
+      list.list.push_back(reflection.GetRepeatedString(row, outer, i));
+    }
+    return field.item.empty() ? list : Has(list, field.item);
+  }
+  if (outer->is_map()) {
+    const auto found = row.settings().find(field.sub_key);
+    return found == row.settings().end() ? Value() : TextValue(found->second);
+  }
+  if (field.sub_key.empty()) return Singular(row, outer);
+  if (!reflection.HasField(row, outer)) return Value();
+  const Message& part = reflection.GetMessage(row, outer);
+  return Singular(part, FindIn(part.GetDescriptor(), field.sub_key));
+}
+
+absl::StatusOr<Value> FieldFromJson(absl::string_view json,
+                                    const Field& field) {
+  ASSIGN_OR_RETURN(Value value, ParseValue(json));
+  const auto is = [&](Value::Kind kind) { return value.kind == kind; };
+  if (is(Value::Kind::kAbsent)) return DefaultOf(field);
+  if (!field.item.empty()) {
+    if (is(Value::Kind::kList)) return Has(value, field.item);
+  } else if ((field.type == FieldType::kNumber && is(Value::Kind::kNumber)) ||
+             (field.type == FieldType::kTruth && is(Value::Kind::kTruth)) ||
+             (field.type == FieldType::kList && is(Value::Kind::kList)) ||
+             ((field.type == FieldType::kText ||
+               field.type == FieldType::kSetting) &&
+              is(Value::Kind::kText))) {
+    return value;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("field \"", field.name, "\" is of the wrong type"));
+}
+
+namespace {
+
+constexpr int kMinuteBits = 26;
+constexpr int64_t kMostAttempts = (1 << (32 - kMinuteBits)) - 1;
+
+std::vector<Field> FindSameRunFields() {
+  std::vector<Field> fields;
+  for (const std::string& name : SameRunFields()) {
+    const absl::StatusOr<Field> field = FindField(name);
+    CHECK(field.ok()) << field.status();
+    fields.push_back(*field);
+  }
+  return fields;
+}
+
+// Converts "2026-11-15T02:57:46Z" to minutes since 2020, with months of 31
+// days; 0 for anything else. Only the order matters. 26 bits last until 2140.
+uint32_t Minutes(absl::string_view at) {
+  if (!at.empty() && at[0] == '"') at.remove_prefix(1);
+  if (at.size() < 16) return 0;
+  const auto two = [&](size_t i) {
+    return static_cast<uint32_t>((at[i] - '0') * 10 + (at[i + 1] - '0'));
+  };
+  for (const size_t i : {0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15}) {
+    if (at[i] < '0' || at[i] > '9') return 0;
+  }
+  const uint32_t year = two(0) * 100 + two(2);
+  if (year < 2020) return 0;
+  const uint32_t days = ((year - 2020) * 12 + two(5)) * 31 + two(8);
+  const uint32_t minutes = days * 1440 + two(11) * 60 + two(14);
+  return std::min<uint32_t>(minutes, (1u << kMinuteBits) - 1);
+}
+
+}  // namespace
+
+const std::vector<std::string>& SameRunFields() {
+  static const auto* const kFields = new std::vector<std::string>{
+      "machine_profile", "dataset.sha256", "pair.side", "pair.index"};
+  return *kFields;
+}
+
+std::string RunIdentity(const Row& row) {
+  static const auto* const kFields =
+      new std::vector<Field>(FindSameRunFields());
+  if (row.job_id().empty()) return "";
+  std::string identity = absl::StrCat(row.job_id(), "\x1F", row.run_index());
+  for (const Field& field : *kFields) {
+    absl::StrAppend(&identity, "\x1F", ValueText(FieldOf(row, field)));
+  }
+  return identity;
+}
+
+uint32_t AttemptOrder(int64_t attempt, absl::string_view started_at) {
+  const int64_t capped =
+      std::max<int64_t>(0, std::min<int64_t>(attempt, kMostAttempts));
+  return static_cast<uint32_t>(capped) << kMinuteBits | Minutes(started_at);
+}
+
+uint64_t VersionHash(absl::string_view library_version, bool is_ok) {
+  if (library_version.empty() && !is_ok) return 0;
+  return Fingerprint().Add(library_version).value() | 1;
+}
+
+Attempt AttemptOf(const Row& row, size_t id) {
+  return {AttemptOrder(row.attempt(), row.started_at()), row.throughput(),
+          VersionHash(row.library_version(), row.status() == "ok"),
+          Fingerprint().Add(row.ShortDebugString()).value(), id};
+}
+
+void ForEachReplaced(
+    absl::Span<Attempt> attempts,
+    const std::function<void(size_t id, bool is_duplicate)>& replaced) {
+  const auto key = [](const Attempt& attempt) {
+    return std::make_tuple(~attempt.order, attempt.throughput, attempt.version,
+                           attempt.content);
+  };
+  // The attempt that counts comes first.
+  std::sort(
+      attempts.begin(), attempts.end(),
+      [&](const Attempt& a, const Attempt& b) { return key(a) < key(b); });
+  // The last attempt seen of each version, and of any version.
+  absl::flat_hash_map<uint64_t, uint32_t> seen;
+  for (size_t i = 0; i < attempts.size(); ++i) {
+    const Attempt& attempt = attempts[i];
+    const uint32_t number = attempt.order >> kMinuteBits;
+    // Version 0 matches every version.
+    const auto same = seen.find(attempt.version);
+    const auto unknown = seen.find(0);
+    const bool is_replaced = attempt.version == 0
+                                 ? i > 0
+                                 : same != seen.end() || unknown != seen.end();
+    const bool is_duplicate =
+        attempt.version == 0
+            ? i > 0 && attempts[i - 1].order >> kMinuteBits == number
+            : (same != seen.end() && same->second == number) ||
+                  (unknown != seen.end() && unknown->second == number);
+    if (is_replaced) replaced(attempt.id, is_duplicate);
+    seen[attempt.version] = number;
+  }
+}
+
+}  // namespace feedrate

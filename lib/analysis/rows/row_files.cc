@@ -1,0 +1,256 @@
+#include "lib/analysis/rows/row_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+// How far to read past a block to find the end of its last line: a long row.
+constexpr size_t kFurther = 1 << 14;
+
+absl::Status CannotRead(const std::string& name) {
+  return absl::UnavailableError(
+      absl::StrCat(name, ": cannot read: ", std::strerror(errno)));
+}
+
+// Reads up to `size` bytes at `offset`; fewer only at the end. -1 on error.
+ssize_t ReadAt(int fd, char* out, size_t size, int64_t offset) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got =
+        pread(fd, out + done, size - done, offset + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+}  // namespace
+
+LineBlocks::LineBlocks(LineBlocks&& other) noexcept
+    : padding_(other.padding_),
+      inputs_(std::move(other.inputs_)),
+      files_(std::move(other.files_)),
+      streams_(std::move(other.streams_)),
+      bytes_(other.bytes_),
+      file_blocks_(other.file_blocks_) {}
+
+absl::StatusOr<LineBlocks> LineBlocks::Open(std::vector<std::string> paths,
+                                            size_t padding) {
+  LineBlocks blocks;
+  blocks.padding_ = padding;
+  for (std::string& path : paths) {
+    Input input;
+    input.path = std::move(path);
+    input.name = input.path == "-" ? "standard input" : input.path;
+    struct stat info;
+    const bool found = input.path == "-" ? fstat(STDIN_FILENO, &info) == 0
+                                         : stat(input.path.c_str(), &info) == 0;
+    if (!found ||
+        (input.path != "-" && access(input.path.c_str(), R_OK) != 0)) {
+      return absl::NotFoundError(
+          absl::StrCat(input.name, ": cannot open: ", std::strerror(errno)));
+    }
+    const size_t index = blocks.inputs_.size();
+    // Standard input may be a file that another process has partly read.
+    if (S_ISREG(info.st_mode) && input.path != "-") {
+      input.size = info.st_size;
+      input.first_block = blocks.file_blocks_;
+      blocks.bytes_ += input.size;
+      blocks.file_blocks_ += (input.size + static_cast<int64_t>(kBlock) - 1) /
+                             static_cast<int64_t>(kBlock);
+      blocks.files_.push_back(index);
+    } else {
+      blocks.streams_.push_back(index);
+    }
+    blocks.inputs_.push_back(std::move(input));
+  }
+  return blocks;
+}
+
+absl::Status LineBlocks::status() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return status_;
+}
+
+void LineBlocks::Fail(absl::Status status) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  status_.Update(std::move(status));
+}
+
+bool LineBlocks::Next(LineBlock* block) {
+  const int64_t index = next_block_.fetch_add(1);
+  if (index < file_blocks_) {
+    // Finds the last file that starts at or before this block.
+    const auto after = std::upper_bound(
+        files_.begin(), files_.end(), index, [&](int64_t wanted, size_t file) {
+          return wanted < inputs_[file].first_block;
+        });
+    const size_t input = *(after - 1);
+    return ReadFileBlock(input, index - inputs_[input].first_block, block);
+  }
+  return ReadStreamBlock(block);
+}
+
+bool LineBlocks::ReadFileBlock(size_t input_index, int64_t number,
+                               LineBlock* block) {
+  const Input& input = inputs_[input_index];
+  block->input = input_index;
+  block->number = number;
+  const int fd = open(input.path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    Fail(CannotRead(input.name));
+    return false;
+  }
+  // Starts one byte earlier, to see whether a line starts here: only after a
+  // newline.
+  const int64_t start = number * static_cast<int64_t>(kBlock);
+  const int64_t from = std::max<int64_t>(0, start - 1);
+  const size_t wanted = static_cast<size_t>(
+      std::min(input.size, start + static_cast<int64_t>(kBlock)) - from);
+  std::string& buffer = block->buffer;
+  buffer.resize(std::max(buffer.size(), wanted + padding_));
+  ssize_t got = ReadAt(fd, &buffer[0], wanted, from);
+  size_t size = got < 0 ? 0 : static_cast<size_t>(got);
+  // The last line may end in a later block.
+  size_t end = size;
+  while (got >= 0 && size > 0 && buffer[end - 1] != '\n') {
+    buffer.resize(std::max(buffer.size(), size + kFurther + padding_));
+    got =
+        ReadAt(fd, &buffer[size], kFurther, from + static_cast<int64_t>(size));
+    if (got <= 0) break;
+    const void* newline =
+        std::memchr(&buffer[size], '\n', static_cast<size_t>(got));
+    size += static_cast<size_t>(got);
+    end = newline == nullptr
+              ? size
+              : static_cast<size_t>(static_cast<const char*>(newline) -
+                                    buffer.data()) +
+                    1;
+  }
+  if (got < 0) Fail(CannotRead(input.name));
+  close(fd);
+  if (got < 0) return false;
+  size_t begin = 0;
+  if (start > 0) {
+    const void* newline = std::memchr(buffer.data(), '\n', wanted);
+    begin = newline == nullptr
+                ? end
+                : static_cast<size_t>(static_cast<const char*>(newline) -
+                                      buffer.data()) +
+                      1;
+    // The newline at the end of the block belongs to this block, but the line
+    // after it to the next.
+    if (begin >= wanted) begin = end;
+  }
+  block->lines =
+      absl::string_view(buffer).substr(begin, end > begin ? end - begin : 0);
+  return true;
+}
+
+bool LineBlocks::ReadStreamBlock(LineBlock* block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (stream_ < streams_.size() && status_.ok()) {
+    const Input& input = inputs_[streams_[stream_]];
+    if (fd_ < 0) {
+      fd_ = input.path == "-" ? dup(STDIN_FILENO)
+                              : open(input.path.c_str(), O_RDONLY | O_CLOEXEC);
+      stream_number_ = 0;
+    }
+    if (fd_ < 0) {
+      status_.Update(CannotRead(input.name));
+      return false;
+    }
+    std::string& buffer = block->buffer;
+    size_t size = rest_.size();
+    buffer.resize(std::max(buffer.size(), size + kBlock + padding_));
+    std::memcpy(&buffer[0], rest_.data(), size);
+    rest_.clear();
+    bool at_end = false;
+    const char* last = nullptr;
+    // Reads until the block is full and has a newline.
+    while (size < kBlock || last == nullptr) {
+      buffer.resize(std::max(buffer.size(), size + kBlock + padding_));
+      const ssize_t got = read(fd_, &buffer[size], kBlock);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) {
+        status_.Update(CannotRead(input.name));
+        return false;
+      }
+      at_end = got == 0;
+      if (at_end) break;
+      const void* newline =
+          memrchr(&buffer[size], '\n', static_cast<size_t>(got));
+      size += static_cast<size_t>(got);
+      if (newline != nullptr) last = static_cast<const char*>(newline);
+      if (last != nullptr && size >= kBlock) break;
+    }
+    size_t end = size;
+    if (!at_end) {
+      // The buffer may have moved, so `last` must be found again.
+      last = static_cast<const char*>(memrchr(buffer.data(), '\n', size));
+      end = static_cast<size_t>(last - buffer.data()) + 1;
+      rest_.assign(buffer, end, size - end);
+    } else {
+      close(fd_);
+      fd_ = -1;
+      block->input = streams_[stream_];
+      ++stream_;
+    }
+    if (!at_end) block->input = streams_[stream_];
+    block->number = stream_number_++;
+    if (end == 0) continue;
+    block->lines = absl::string_view(buffer).substr(0, end);
+    return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandPaths(
+    const std::vector<std::string>& paths,
+    const std::vector<std::string>& endings) {
+  std::vector<std::string> expanded;
+  for (const std::string& path : paths) {
+    if (!IsFolder(path)) {
+      expanded.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const std::string& ending : endings) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                       ListFiles(path, ending, /*recursive=*/true));
+      found.insert(found.end(), files.begin(), files.end());
+    }
+    if (found.empty()) {
+      return absl::NotFoundError(absl::StrCat(path, ": no file that ends in ",
+                                              absl::StrJoin(endings, " or "),
+                                              " in this folder"));
+    }
+    std::sort(found.begin(), found.end());
+    expanded.insert(expanded.end(), found.begin(), found.end());
+  }
+  return expanded;
+}
+
+}  // namespace feedrate
