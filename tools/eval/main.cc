@@ -25,7 +25,6 @@
 #include "lib/machine/machine.h"
 #include "lib/records/json.h"
 #include "lib/runner/eval/eval_run.h"
-#include "lib/runner/eval/expectation.h"
 
 DEFINE_string(checkpoint, "",
               "FILE: a checkpoint of train, or a TorchScript module from int64 "

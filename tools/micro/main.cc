@@ -10,8 +10,8 @@
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_main.h"
-#include "lib/runner/run.h"
-#include "lib/runner/run_flags.h"
+#include "lib/runner/core/run.h"
+#include "lib/runner/core/run_flags.h"
 
 namespace feedrate {
 namespace {

@@ -15,12 +15,10 @@
 #include "lib/base/text.h"
 #include "lib/base/tool_main.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/core/run.h"
+#include "lib/runner/core/run_flags.h"
+#include "lib/runner/data/store_data.h"
 #include "lib/runner/mixture/mixture_row.h"
-#include "lib/runner/mixture/mixture_summary.h"
-#include "lib/runner/run.h"
-#include "lib/runner/run_and_tell.h"
-#include "lib/runner/run_flags.h"
-#include "lib/runner/store_flags.h"
 
 DEFINE_bool(cold, false,
             "Have the kernel forget the shards before each run; rows that it "

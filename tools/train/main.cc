@@ -20,13 +20,11 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool_main.h"
-#include "lib/runner/remote_data.h"
-#include "lib/runner/store_flags.h"
-#include "lib/runner/train/slurm_step.h"
-#include "lib/runner/train/train_config.h"
+#include "lib/runner/data/remote_data.h"
+#include "lib/runner/data/store_data.h"
+#include "lib/runner/train/multi_node.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
-#include "lib/runner/train/train_settings.h"
 
 DEFINE_string(model, "vit5_tiny",
               "NAME: what is trained "

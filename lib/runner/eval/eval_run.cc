@@ -4,17 +4,23 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <regex>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/config/load.h"
 #include "lib/hash/sha256.h"
-#include "lib/runner/eval/probe.h"
+#include "lib/records/json.h"
+#include "lib/runner/core/workers.h"
 #include "lib/runner/train/train_processes.h"
-#include "lib/runner/train/train_worker.h"
-#include "lib/runner/worker_command.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -167,6 +173,153 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   eval.set_shard_sha256(Sha256Hex(text));
   RETURN_IF_ERROR(Fill(answers, probes, &eval));
   return eval;
+}
+
+namespace {
+
+std::string TextOf(const simdjson::dom::object& json, const char* name) {
+  std::string_view value;
+  if (json[name].get(value) != simdjson::SUCCESS) return "";
+  return std::string(value);
+}
+
+absl::StatusOr<ProbeItem> ParseItem(absl::string_view line) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object json;
+  if (parser.parse(simdjson::padded_string(line.data(), line.size()))
+          .get(json) != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError("is no JSON object");
+  }
+  ProbeItem item;
+  item.prompt = TextOf(json, "prompt");
+  item.answer = TextOf(json, "answer");
+  item.pattern = TextOf(json, "pattern");
+  if (item.prompt.empty()) {
+    return absl::InvalidArgumentError("has no `prompt`");
+  }
+  if (item.answer.empty() == item.pattern.empty()) {
+    return absl::InvalidArgumentError(
+        "needs either an `answer` or a `pattern`");
+  }
+  try {
+    std::regex(item.pattern);
+  } catch (const std::regex_error& e) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`pattern` is no regular expression: ", std::string(e.what())));
+  }
+  return item;
+}
+
+}  // namespace
+
+absl::StatusOr<Probe> ParseProbe(absl::string_view text,
+                                 const std::string& file) {
+  Probe probe;
+  probe.name = std::string(absl::StripSuffix(BaseName(file), ".jsonl"));
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    if (absl::StripAsciiWhitespace(line).empty()) continue;
+    absl::StatusOr<ProbeItem> item = ParseItem(line);
+    if (!item.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ":", number, ": ", item.status().message()));
+    }
+    probe.items.push_back(*std::move(item));
+  }
+  if (probe.items.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": has no question"));
+  }
+  return probe;
+}
+
+bool IsRight(const ProbeItem& item, const std::string& answer) {
+  const std::string stripped(absl::StripAsciiWhitespace(answer));
+  if (item.pattern.empty()) return stripped == item.answer;
+  return std::regex_match(stripped, std::regex(item.pattern));
+}
+
+ProbeResult ScoreProbe(const Probe& probe,
+                       const std::vector<std::string>& answers) {
+  ProbeResult result;
+  result.set_name(probe.name);
+  result.set_items(static_cast<int64_t>(probe.items.size()));
+  int64_t correct = 0;
+  for (size_t i = 0; i < probe.items.size(); ++i) {
+    correct += IsRight(probe.items[i], answers[i]) ? 1 : 0;
+    result.add_answers(answers[i]);
+  }
+  result.set_correct(correct);
+  result.set_accuracy(100.0 * static_cast<double>(correct) /
+                      static_cast<double>(probe.items.size()));
+  return result;
+}
+
+std::vector<EvalNumber> EvalNumbers(const Eval& eval) {
+  std::vector<EvalNumber> numbers = {{"perplexity", eval.perplexity()},
+                                     {"loss", eval.loss()},
+                                     {"bits_per_byte", eval.bits_per_byte()},
+                                     {"probe_accuracy", eval.probe_accuracy()}};
+  for (const ProbeResult& probe : eval.probes()) {
+    numbers.push_back(
+        {absl::StrCat("probes.", probe.name()), probe.accuracy()});
+  }
+  return numbers;
+}
+
+absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
+    const Eval& eval, absl::string_view text, const std::string& file) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object json;
+  if (parser.parse(simdjson::padded_string(text.data(), text.size()))
+          .get(json) != simdjson::SUCCESS) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": is no JSON object"));
+  }
+  std::map<std::string, double> known;
+  std::vector<std::string> names;
+  for (const EvalNumber& number : EvalNumbers(eval)) {
+    known[number.name] = number.value;
+    names.push_back(number.name);
+  }
+  std::vector<std::string> differences;
+  for (const auto field : json) {
+    const std::string name(field.key);
+    double value = 0;
+    double tolerance = 0;
+    if (field.value["value"].get(value) != simdjson::SUCCESS ||
+        field.value["tolerance"].get(tolerance) != simdjson::SUCCESS ||
+        !(tolerance >= 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          file, ": \"", name, "\" needs a `value` and a `tolerance`"));
+    }
+    if (known.count(name) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file, ": \"", name, "\" is no number of an evaluation",
+                       DidYouMean(name, names)));
+    }
+    // Not `>`: NaN must never count as expected.
+    if (!(std::abs(known[name] - value) <= tolerance)) {
+      differences.push_back(
+          absl::StrFormat("%s is %.6g, expected %.6g within %.6g", name,
+                          known[name], value, tolerance));
+    }
+  }
+  return differences;
+}
+
+std::string EvalJson(const Eval& eval, const std::string& machine_profile) {
+  std::string json = "{\n  \"machine_profile\": ";
+  AppendJsonString(machine_profile, &json);
+  absl::StrAppend(&json, ",\n  \"model\": ");
+  AppendJsonString(eval.model(), &json);
+  for (const EvalNumber& number : EvalNumbers(eval)) {
+    absl::StrAppend(&json, ",\n  ");
+    AppendJsonString(number.name, &json);
+    absl::StrAppend(&json, ": ");
+    AppendJsonDouble(number.value, &json);
+  }
+  return json + "\n}\n";
 }
 
 }  // namespace feedrate

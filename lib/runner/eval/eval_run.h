@@ -1,4 +1,5 @@
-// What `eval` does, without its flags.
+// The run of `eval`, without its flags: asks a model questions, scores its
+// answers, and compares them with what is expected.
 #ifndef FEEDRATE_LIB_RUNNER_EVAL_EVAL_RUN_H_
 #define FEEDRATE_LIB_RUNNER_EVAL_EVAL_RUN_H_
 
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "lib/records/records.pb.h"
 
@@ -14,12 +16,12 @@ namespace feedrate {
 
 struct EvalRunOptions {
   std::string checkpoint;
-  // `bytes`, or a file with a token a line.
+  // `bytes`, or a file with one token per line.
   std::string tokenizer = "bytes";
-  // Empty: of configs/eval.
+  // Empty means that of configs/eval.
   std::string shard;
   std::vector<std::string> probes;
-  // Bytes of the shard that are used.
+  // Number of bytes of the shard to use.
   int64_t shard_bytes = 8192;
   int64_t window = 128;
   int64_t seed = 42;
@@ -28,9 +30,55 @@ struct EvalRunOptions {
   int64_t memory_limit_bytes = 0;
 };
 
-// Asks the model in a process of its own. NotFound and InvalidArgument are the
-// caller's to mend; Aborted, Unknown and the like mean that the process failed.
+// Evaluates the model in its own process. NotFound and InvalidArgument are
+// mistakes that the caller can fix; Aborted, Unknown and the like mean that the
+// process failed.
 absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options);
+
+// One line of a probe, a file of questions with known answers: {"prompt":"2
+// plus 2 is ","answer":"4"}, or with "pattern", a regular expression
+// (ECMAScript) that the whole answer matches.
+struct ProbeItem {
+  std::string prompt;
+  std::string answer;
+  std::string pattern;
+};
+
+struct Probe {
+  // Name of the file, without folder and ending.
+  std::string name;
+  std::vector<ProbeItem> items;
+};
+
+// InvalidArgument with file and line: not JSON, no prompt, both or neither of
+// answer and pattern, an invalid pattern; or no item at all.
+absl::StatusOr<Probe> ParseProbe(absl::string_view text,
+                                 const std::string& file);
+
+// Ignores spaces at either end of an answer.
+bool IsRight(const ProbeItem& item, const std::string& answer);
+
+// REQUIRES: one answer per item.
+ProbeResult ScoreProbe(const Probe& probe,
+                       const std::vector<std::string>& answers);
+
+// A number of an evaluation: perplexity, loss, bits_per_byte, probe_accuracy or
+// probes.NAME.
+struct EvalNumber {
+  std::string name;
+  double value = 0;
+};
+std::vector<EvalNumber> EvalNumbers(const Eval& eval);
+
+// `text` is a JSON object {"NAME": {"value": V, "tolerance": T}}. Returns one
+// line for each number that differs by more than its tolerance; empty when all
+// are as expected. InvalidArgument when the file is invalid or names an unknown
+// number.
+absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
+    const Eval& eval, absl::string_view text, const std::string& file);
+
+// What `compare_baseline` reads as <machine_profile>.eval.json.
+std::string EvalJson(const Eval& eval, const std::string& machine_profile);
 
 }  // namespace feedrate
 

@@ -1,4 +1,4 @@
-// The data sets that the mixtures of a run read.
+// What mixture jobs ask for, and the data sets that they read.
 #ifndef FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_INPUTS_H_
 #define FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_INPUTS_H_
 
@@ -12,34 +12,53 @@
 #include "absl/status/statusor.h"
 #include "lib/base/unique_fd.h"
 #include "lib/records/records.pb.h"
-#include "lib/runner/mixture/mixture_settings.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
+// The settings of a mixture job.
+
+struct MixtureSettingsOfJob {
+  // All fields except `on_error`, which the run decides.
+  MixtureSpec spec;
+  int64_t steps = 0;
+  int64_t warmup = 0;
+  // Weights by data set, which replace those that come with the data.
+  std::map<std::string, double> weights;
+
+  // Number of samples in a run.
+  int64_t samples() const { return (warmup + steps) * spec.batch_size; }
+};
+
+// Parses the job's settings; `plan` sets all of them. InvalidArgument names a
+// setting that is unknown, missing, or has an impossible value.
+absl::StatusOr<MixtureSettingsOfJob> ParseMixtureSettings(const Job& job);
+
 struct MixtureInput {
   std::vector<MixtureSource> sources;
-  // The same as a memory file, to hand to a worker.
+  // `sources` as a memory file for a worker.
   UniqueFd list;
   Dataset dataset;
   std::vector<std::string> paths;
-  // Data sets whose weight is not above 0, with `on_error` skip.
+  // Data sets that are left out because their weight is not above 0, with
+  // `on_error` `skip`.
   std::vector<std::string> left_out;
-  // Why.
+  // The reason for each.
   std::vector<std::string> left_out_reasons;
 };
 
-// Writes synthetic episodes where they are missing. Not thread-safe.
+// The data sets of the mixtures of a run. Writes missing synthetic episodes.
+// Not thread-safe.
 class MixtureInputs {
  public:
-  // `dataset`: where the data is; empty: where the job's id says, which must
-  // be synthetic. `on_error`: `fail` or `skip`.
+  // `dataset` says where the data is; empty means that the job's dataset id is
+  // used, which must be synthetic. `on_error` is `fail` or `skip`.
   MixtureInputs(std::string dataset, std::string on_error,
                 std::function<void(int64_t done, int64_t total)> progress);
 
-  // Files are in the page cache once. The result lives as long as this.
-  // InvalidArgument: a weight for a data set that there is not, or one that is
-  // not above 0 unless those are skipped.
+  // Also reads the files into the page cache. The result lives as long as this.
+  // InvalidArgument for a weight of an unknown data set, or one that is not
+  // above 0 unless those are skipped.
   absl::StatusOr<const MixtureInput*> Get(const Job& job);
 
  private:
@@ -48,14 +67,25 @@ class MixtureInputs {
   const std::string dataset_;
   const std::string on_error_;
   const std::function<void(int64_t, int64_t)> progress_;
-  // By data set and weights.
+  // Keyed by data set and weights.
   std::map<std::string, std::unique_ptr<MixtureInput>> known_;
 };
 
-// Puts weights in place, and takes out data sets whose weight is not above 0;
-// in mode `fail` they are the error. For the class above.
+// Sets the weights and removes data sets whose weight is not above 0; in mode
+// `fail` these are an error. For MixtureInputs.
 absl::Status ApplyWeights(const std::map<std::string, double>& weights,
                           const std::string& on_error, MixtureInput* input);
+
+// Settings for mixture jobs.
+
+struct MixtureOptions {
+  // Has the kernel forget the shards before each run.
+  bool cold = false;
+  // What to do with data that cannot be used: `fail` or `skip`.
+  std::string on_error = "fail";
+  // A teardown that takes longer, in seconds, is killed.
+  double teardown_limit_s = 10;
+};
 
 }  // namespace feedrate
 

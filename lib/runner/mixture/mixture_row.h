@@ -1,4 +1,5 @@
-// Rows and batch records of a mixture, from what its worker answered.
+// Rows, batch records and summaries of mixtures, from the replies of their
+// worker.
 #ifndef FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_ROW_H_
 #define FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_ROW_H_
 
@@ -8,29 +9,40 @@
 
 #include "absl/status/status.h"
 #include "lib/records/records.pb.h"
-#include "lib/runner/mixture/mixture_settings.h"
+#include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
-// DataLoss when the counts of the reply are not those of a mixture of these
-// sources: a number that is none of them, or batches of another size.
+// DataLoss when the counts of the reply do not fit a mixture of these sources:
+// an index of no source, or batches of another size.
 absl::Status CheckCounts(const EpochReply& reply, size_t sources);
 
-// One record a batch, without job, run index and run id.
+// One record per batch, without job, run index and run id.
 std::vector<Batch> BatchesOf(const EpochReply& reply,
                              const std::vector<MixtureSource>& sources,
                              int64_t warmup);
 
-// Timing and `mixture` of a row. Data sets that the reply left out have no part
-// in it. REQUIRES: CheckCounts is OK, and there are more batches than warm-up.
+// Sets timing and `mixture` of a row. Data sets that the reply left out have no
+// part in it. REQUIRES: CheckCounts is OK, and there are more batches than
+// warm-up.
 void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
                 const std::vector<MixtureSource>& sources,
                 const MixtureSettingsOfJob& settings, Row* row);
 
-// Lines for a person: why a run failed, what was skipped and left out, and a
-// teardown that was killed. Empty when there is nothing to say.
+// Lines for the user: why a run failed, what was skipped and left out, and
+// whether a teardown was killed. Empty when there is nothing to report.
 std::string MixtureText(const Row& row);
+
+// One line per setting and library: samples per second, and the comparison with
+// the first setting, run by run, with the 95% interval of the median ratio.
+// Says when there are too few runs for an interval: then nothing was shown.
+// Empty when there is nothing to compare.
+//
+// `job_ids` gives the order of the settings. The order of the rows is shuffled,
+// so it does not tell which setting is the first.
+std::string MixtureSummary(const std::vector<Row>& rows,
+                           const std::vector<std::string>& job_ids);
 
 }  // namespace feedrate
 

@@ -1,20 +1,27 @@
 #include "lib/runner/mixture/mixture_row.h"
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/planning/variants.h"
 #include "lib/records/records.pb.h"
-#include "lib/runner/mixture/mixture_settings.h"
+#include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 const std::vector<MixtureSource>& Sources() {
   static const auto& sources =
@@ -22,7 +29,7 @@ const std::vector<MixtureSource>& Sources() {
   return sources;
 }
 
-// One batch of warm-up, four that count.
+// One batch of warm-up and four that count.
 EpochReply SomeReply() {
   EpochReply reply;
   reply.batches = 5;
@@ -54,7 +61,7 @@ TEST(MixtureRowTest, BatchesSayWhatTheyHold) {
   EXPECT_EQ(batches[1].dominant(), "a") << "of equals the earlier one";
   EXPECT_THAT(batches[1].first_seen(), ElementsAre("b"));
   EXPECT_THAT(batches[2].first_seen(), IsEmpty());
-  // In the order of the mixture, however they were counted.
+  // In the order of the mixture, not of the counts.
   ASSERT_EQ(batches[3].counts_size(), 2);
   EXPECT_EQ(batches[3].counts(0).dataset(), "a");
   EXPECT_EQ(batches[3].counts(1).samples(), 3);
@@ -178,6 +185,166 @@ TEST(MixtureRowTest, WhyARunFailedIsTold) {
   row.set_reason("data set \"x\": has no episode");
   EXPECT_EQ(MixtureText(row),
             "native, run 1: failed: data set \"x\": has no episode\n");
+}
+
+Row RowOf(const std::string& metadata, int run_index, double throughput) {
+  Row row;
+  row.set_job_id(metadata);
+  row.set_library("native");
+  row.set_status("ok");
+  row.set_batch_size(64);
+  row.set_run_index(run_index);
+  row.set_throughput(throughput);
+  (*row.mutable_settings())["metadata"] = metadata;
+  (*row.mutable_settings())["queue_depth"] = "4";
+  row.mutable_mixture();
+  return row;
+}
+
+const std::vector<std::string> kNoneFirst = {"none", "full"};
+
+TEST(MixtureSummaryTest, ComparesRunByRun) {
+  std::vector<Row> rows;
+  // The machine gets slower; the ratio stays.
+  for (int i = 0; i < 8; ++i) {
+    rows.push_back(RowOf("none", i, 1000 - 100 * i));
+    rows.push_back(RowOf("full", i, 0.9 * (1000 - 100 * i) + i % 2));
+  }
+  const std::string text = MixtureSummary(rows, kNoneFirst);
+  EXPECT_THAT(text, HasSubstr("native metadata=none: 650 samples/s\n"));
+  EXPECT_THAT(text, HasSubstr("native metadata=full"));
+  EXPECT_THAT(text, HasSubstr("0.90 [0.90, 0.90] of the first\n"));
+  EXPECT_THAT(text, Not(HasSubstr("queue_depth")));
+}
+
+TEST(MixtureSummaryTest, SaysWhenNothingIsShown) {
+  std::vector<Row> rows;
+  for (int i = 0; i < 8; ++i) {
+    rows.push_back(RowOf("none", i, 1000));
+    rows.push_back(RowOf("full", i, i % 2 == 0 ? 1100 : 950));
+  }
+  EXPECT_THAT(MixtureSummary(rows, kNoneFirst),
+              HasSubstr("no difference shown"));
+  EXPECT_THAT(MixtureSummary({rows[0], rows[1]}, kNoneFirst),
+              HasSubstr("in 1 runs: too few to tell"));
+  EXPECT_EQ(MixtureSummary({rows[0], rows[2]}, kNoneFirst), "");
+}
+
+TEST(MixtureSummaryTest, TheFirstIsThatOfTheSweepAndNotOfTheRows) {
+  // As runs are shuffled, either may come first.
+  const std::vector<Row> rows = {RowOf("full", 0, 900), RowOf("none", 0, 1000)};
+  EXPECT_EQ(MixtureSummary(rows, kNoneFirst),
+            "native metadata=none: 1000 samples/s\n"
+            "native metadata=full: 900 samples/s, 0.90 of the first in 1 runs: "
+            "too few to tell\n");
+  EXPECT_EQ(MixtureSummary(rows, {"full", "none"}),
+            "native metadata=full: 900 samples/s\n"
+            "native metadata=none: 1000 samples/s, 1.11 of the first in 1 "
+            "runs: too few to tell\n");
+}
+
+TEST(MixtureSummaryTest, NoOtherTakesThePlaceOfAFirstThatFailed) {
+  std::vector<Row> rows = {RowOf("full", 0, 900), RowOf("none", 0, 0)};
+  rows[1].set_status("failed");
+  rows[1].clear_mixture();
+  EXPECT_EQ(MixtureSummary(rows, kNoneFirst),
+            "native metadata=none: no run is ok; its rows say why\n"
+            "native metadata=full: 900 samples/s, no run in common with the "
+            "first\n");
+}
+
+Job SomeJob() {
+  MixtureConfig config;
+  config.set_read_interleave(3);
+  config.set_decode_parallelism(0);
+  config.set_pipeline_interleave(2);
+  config.set_mix_block_length(4);
+  config.set_shuffle_buffer(16);
+  config.set_queue_depth(4);
+  config.set_samples_per_episode(0);
+  config.set_pair_offset(2);
+  config.set_metadata("full");
+  config.set_prime_each_dataset_samples(1);
+  config.set_frame_size(128);
+  config.set_steps(20);
+  config.set_warmup(2);
+  DatasetWeight* const weight = config.add_weights();
+  weight->set_dataset("a");
+  weight->set_weight(-0.5);
+  Job job;
+  job.set_job_id("7");
+  job.set_batch_size(32);
+  for (const auto& [name, value] : MixtureSettings(config)) {
+    (*job.mutable_settings())[name] = value;
+  }
+  return job;
+}
+
+std::string Error(const std::string& name, const std::string& value) {
+  Job job = SomeJob();
+  (*job.mutable_settings())[name] = value;
+  return std::string(ParseMixtureSettings(job).status().message());
+}
+
+TEST(MixtureSettingsTest, ReadsWhatPlanningWrote) {
+  const auto settings = ParseMixtureSettings(SomeJob());
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->spec.read_interleave, 3);
+  EXPECT_EQ(settings->spec.samples_per_episode, 0);
+  EXPECT_EQ(settings->spec.pair_offset, 2);
+  EXPECT_EQ(settings->spec.metadata, "full");
+  EXPECT_EQ(settings->spec.frame_height, 128);
+  EXPECT_EQ(settings->spec.frame_width, 128);
+  EXPECT_EQ(settings->samples(), 22 * 32);
+  EXPECT_EQ(settings->weights.at("a"), -0.5);
+}
+
+TEST(MixtureSettingsTest, SaysWhatIsWrong) {
+  EXPECT_THAT(Error("steps", "0"), HasSubstr("setting steps: \"0\""));
+  EXPECT_THAT(Error("queue_depth", "many"), HasSubstr("queue_depth"));
+  EXPECT_THAT(Error("queue_depth", "0"), HasSubstr("queue_depth is 0"));
+  EXPECT_THAT(Error("metadata", "some"), HasSubstr("metadata \"some\""));
+  EXPECT_THAT(Error("weights", "a=1,b"), HasSubstr("NAME=WEIGHT"));
+  Job job = SomeJob();
+  job.mutable_settings()->erase("pair_offset");
+  EXPECT_THAT(std::string(ParseMixtureSettings(job).status().message()),
+              HasSubstr("pair_offset is missing"));
+}
+
+MixtureInput TwoSets(double first, double second) {
+  MixtureInput input;
+  input.sources = {{"bridge", first, {}}, {"droid", second, {}}};
+  return input;
+}
+
+TEST(ApplyWeightsTest, ReplacesThoseThatAreNamed) {
+  MixtureInput input = TwoSets(1, 2);
+  ASSERT_TRUE(ApplyWeights({{"droid", 5}}, "fail", &input).ok());
+  EXPECT_EQ(input.sources[0].weight, 1);
+  EXPECT_EQ(input.sources[1].weight, 5);
+  EXPECT_THAT(
+      std::string(ApplyWeights({{"drod", 5}}, "fail", &input).message()),
+      AllOf(HasSubstr("no data set \"drod\""), HasSubstr("droid")));
+}
+
+TEST(ApplyWeightsTest, AWeightNotAboveZeroIsAnErrorOrASkip) {
+  for (const double weight : {0.0, -2.0}) {
+    MixtureInput input = TwoSets(1, weight);
+    EXPECT_THAT(std::string(ApplyWeights({}, "fail", &input).message()),
+                AllOf(HasSubstr("data set \"droid\": weight"),
+                      HasSubstr("--on_error=skip")));
+    input = TwoSets(1, weight);
+    ASSERT_TRUE(ApplyWeights({}, "skip", &input).ok());
+    EXPECT_THAT(input.sources, SizeIs(1));
+    EXPECT_THAT(input.left_out, ElementsAre("droid"));
+    EXPECT_THAT(input.left_out_reasons, SizeIs(1));
+  }
+}
+
+TEST(ApplyWeightsTest, SomethingMustBeLeft) {
+  MixtureInput input = TwoSets(0, 0);
+  EXPECT_THAT(std::string(ApplyWeights({}, "skip", &input).message()),
+              HasSubstr("no data set has one above 0"));
 }
 
 }  // namespace

@@ -12,48 +12,97 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/config/run_config.pb.h"
 #include "lib/loader/mixture/dataset_stream.h"
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
+#include "lib/measure/subject.h"
 #include "lib/media/parallel.h"
 #include "lib/records/records.pb.h"
-#include "lib/runner/cache_row.h"
-#include "lib/runner/child_subject.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/measured_process.h"
+#include "lib/runner/core/rows.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
 #include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/runner/mixture/mixture_row.h"
-#include "lib/runner/mixture/mixture_settings.h"
-#include "lib/runner/prepare_command.h"
-#include "lib/runner/row_builder.h"
-#include "lib/runner/run_context.h"
-#include "lib/runner/tree_watch.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {
 
-// Libraries and threads of a loader, beside its batches.
-constexpr int64_t kOfAnyLoader = int64_t{512} << 20;
-// A sample that takes longer, on average, comes from no loader that works.
+// Memory for libraries and threads of a loader, besides its batches.
+constexpr int64_t kLoaderBytes = int64_t{512} << 20;
+// No working loader needs longer per sample, on average.
 constexpr double kSlowestSampleS = 0.05;
-// When a run is under way.
+// Seconds until a run is under way.
 constexpr double kFirstLookS = 0.3;
 
-}  // namespace
+// Every run has its own process, so that each starts from nothing. Its batches
+// are written as records before its row.
+class MixtureWork : public JobWork {
+ public:
+  // All outlive this object.
+  MixtureWork(const RunContext& context, const Job& job,
+              const JobPolicy& policy, const MixtureOptions& options,
+              MixtureInputs* inputs)
+      : context_(context),
+        job_(job),
+        policy_(policy),
+        options_(options),
+        inputs_(inputs) {}
+
+  absl::StatusOr<int64_t> ExpectedMemory() override;
+  absl::Status Prepare() override;
+  // Nothing stops early: there is no transform.
+  absl::StatusOr<Preflight> LookAhead() override { return Preflight(); }
+  // There is no reference for the frames.
+  absl::StatusOr<Equivalence> CheckEquivalence() override {
+    return Equivalence();
+  }
+  // A run warms itself up with its first batches.
+  absl::Status WarmUp() override { return absl::OkStatus(); }
+  absl::Status Measure(int run_index, Row* row) override;
+  bool alive() const override { return child_ != nullptr && child_->alive(); }
+  void End() override;
+  std::string timed_unit() const override { return "batch"; }
+
+ private:
+  absl::Status GetInput();
+  absl::Status MeasureInChild(int run_index, Row* row);
+  absl::StatusOr<EpochReply> RunEpoch(uint64_t seed);
+  absl::Status WriteBatches(int run_index, std::vector<Batch>* batches);
+  // A failed teardown does not invalidate the run.
+  absl::Status TearDown(Row* row);
+  void AddLeftOut(Row* row) const;
+  void AddLimit(int run_index, Row* row) const;
+
+  const RunContext& context_;
+  const Job& job_;
+  const JobPolicy& policy_;
+  const MixtureOptions& options_;
+  MixtureInputs* const inputs_;
+  const MixtureInput* input_ = nullptr;
+  MixtureSettingsOfJob settings_;
+  std::unique_ptr<MeasuredChild> child_;
+  std::unique_ptr<ChildSubject> subject_;
+};
 
 absl::Status MixtureWork::GetInput() {
   const TimeAccount::Entry entry(context_.account, Spending::kMedia);
   ASSIGN_OR_RETURN(settings_, ParseMixtureSettings(job_));
-  settings_.spec.on_error = context_.mixture.on_error;
-  ASSIGN_OR_RETURN(input_, context_.mixture_inputs->Get(job_));
+  settings_.spec.on_error = options_.on_error;
+  ASSIGN_OR_RETURN(input_, inputs_->Get(job_));
   dataset_ = input_->dataset;
   return absl::OkStatus();
 }
 
-absl::StatusOr<int64_t> MixtureWork::OwnBytes() {
+absl::StatusOr<int64_t> MixtureWork::ExpectedMemory() {
   RETURN_IF_ERROR(GetInput());
-  // One that waits for its turn has no batches yet.
-  return kOfAnyLoader;
+  // A process that waits for its turn has no batches yet.
+  return kLoaderBytes;
 }
 
 absl::Status MixtureWork::Prepare() {
@@ -112,15 +161,15 @@ absl::Status MixtureWork::WriteBatches(int run_index,
 absl::Status MixtureWork::TearDown(Row* row) {
   Mixture* const mixture = row->mutable_mixture();
   const absl::StatusOr<StopReply> stopped =
-      child_->Stop(absl::Seconds(context_.mixture.teardown_limit_s));
+      child_->Stop(absl::Seconds(options_.teardown_limit_s));
   if (stopped.ok()) {
     mixture->set_teardown_s(stopped->teardown_s);
     return absl::OkStatus();
   }
   if (absl::IsCancelled(stopped.status())) return stopped.status();
-  // The child is dead by now, or refused and will be.
+  // The child is dead, or refused and will be killed.
   mixture->set_teardown_killed(true);
-  mixture->set_teardown_s(context_.mixture.teardown_limit_s);
+  mixture->set_teardown_s(options_.teardown_limit_s);
   LoaderFault* const fault = mixture->add_faults();
   fault->set_path("teardown");
   fault->set_reason(std::string(stopped.status().message()));
@@ -147,7 +196,7 @@ void MixtureWork::AddLimit(int run_index, Row* row) const {
   if (spec.decode_parallelism > 0) {
     options.threads = std::min(options.threads, spec.decode_parallelism);
   }
-  // Beside each run, so that both have met the same machine.
+  // Measured next to each run, so that both see the same state of the machine.
   const absl::StatusOr<double> limit =
       MixtureDecodeLimit(input_->sources, spec, options);
   if (limit.ok() && *limit > 0) SetLimit("jpeg_decode", *limit, row);
@@ -161,7 +210,7 @@ absl::Status MixtureWork::Measure(int run_index, Row* row) {
 
 absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   Cache cache;
-  RETURN_IF_ERROR(LookAtPages(input_->paths, context_.mixture.cold, &cache));
+  RETURN_IF_ERROR(LookAtPages(input_->paths, options_.cold, &cache));
   const pid_t pid = static_cast<pid_t>(child_->pid());
   const std::optional<int64_t> read_before = TreeReadBytes(Root(), pid);
   TreeWatch memory(static_cast<pid_t>(child_->server_pid()), pid, kFirstLookS);
@@ -176,16 +225,16 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   std::vector<Batch> batches =
       BatchesOf(reply, input_->sources, settings_.warmup);
   SetMixture(reply, batches, input_->sources, settings_, row);
-  SetCache(cache, context_.mixture.cold, row);
-  row->mutable_mixture()->set_label(context_.mixture.label);
-  row->mutable_mixture()->set_note(context_.mixture.note);
-  // As for any loader: only what others did to it is known.
+  SetCache(cache, options_.cold, row);
+  row->mutable_mixture()->set_label(context_.config.label());
+  row->mutable_mixture()->set_note(context_.config.note());
+  // As for any loader: only the effect of other processes is known.
   before.process = {};
   after.process = {};
   after.process.cpu_s = reply.cpu_s;
   for (const std::string& warning :
        context_.noise->Judge(before, after, reply.elapsed_s)) {
-    // Measured again, a run would have its batches twice.
+    // A repeated run would write its batches twice.
     if (warning != "noisy") row->add_warnings(warning);
   }
   if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
@@ -199,6 +248,42 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
 void MixtureWork::End() {
   subject_ = nullptr;
   child_ = nullptr;
+}
+
+class MixtureMode : public JobMode {
+ public:
+  explicit MixtureMode(const MixtureOptions& options) : options_(options) {}
+
+  bool Covers(const Job& job) const override { return IsMixtureJob(job); }
+  absl::Status Check(const Catalogue&, const Job& job) const override {
+    return ParseMixtureSettings(job).status();
+  }
+  absl::Status LoadInput(const RunInputs& inputs, const Job& job) override {
+    if (inputs_ == nullptr) {
+      const auto progress = inputs.progress;
+      inputs_ = std::make_unique<MixtureInputs>(
+          inputs.dataset, options_.on_error,
+          [progress](int64_t done, int64_t total) {
+            progress("shards", done, total);
+          });
+    }
+    return inputs_->Get(job).status();
+  }
+  std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
+                                    const JobPolicy& policy) override {
+    return std::make_unique<MixtureWork>(context, job, policy, options_,
+                                         inputs_.get());
+  }
+
+ private:
+  const MixtureOptions options_;
+  std::unique_ptr<MixtureInputs> inputs_;
+};
+
+}  // namespace
+
+std::shared_ptr<JobMode> MakeMixtureMode(const MixtureOptions& options) {
+  return std::make_shared<MixtureMode>(options);
 }
 
 }  // namespace feedrate

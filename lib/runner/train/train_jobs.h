@@ -1,15 +1,54 @@
-// Jobs of mode `train` out of flags.
+// Jobs of mode `train`: from flags, from a config, from a file, and what their
+// settings mean.
 #ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_JOBS_H_
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_JOBS_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/base/override_flags.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/model/flops.h"
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
+
+// Our own library; the others are ways of PyTorch to run a model.
+inline constexpr char kTrainLibrary[] = "feedrate";
+// Our own loader, which runs in the process that trains; others run in their
+// own process.
+inline constexpr char kNativeLoader[] = "native";
+// The loader of mixtures, which also runs in the process that trains.
+inline constexpr char kMixtureLoader[] = "mixture";
+
+struct TrainSettings {
+  ModelSpec model;
+  std::string precision = "fp32";
+  std::string optimizer = "adamw";
+  int accumulation = 1;
+  int64_t warmup = 200;
+  int64_t steps = 100;
+  bool optimizer_in_step = true;
+  bool graphs = false;
+  bool activation_checkpointing = false;
+  int world_size = 1;
+  // The loader. Empty in scope `synthetic`.
+  std::string loader;
+  // Arguments NAME=VALUE for the process that trains: all settings of the job,
+  // batch size, device and seed, without rank and world size.
+  std::vector<std::string> words;
+};
+
+// InvalidArgument names the setting that is unknown or out of range.
+absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job);
+
+// Names of the settings that a job may have.
+std::vector<std::string> TrainSettingNames();
+
+// What flags ask for.
 
 struct TrainRequest {
   std::vector<std::string> libraries;
@@ -17,36 +56,51 @@ struct TrainRequest {
   std::string device = "cpu";
   int batch_size = 32;
   int workers = 0;  // Of the loader.
-  // Short names of its data, a job each. Empty: of what is synthetic.
+  // Short names of data sets, one job per name. Empty means synthetic data.
   std::vector<std::string> datasets;
   int64_t seed = 0;
   int num_runs = 1;
-  // Settings of all jobs; those at their default are left out.
+  // Settings for all jobs; those with their default value are left out.
   std::map<std::string, std::string> settings;
-  // As `plan` takes it; axes are `batch_size`, `device`, `seed` and settings.
+  // As in `plan`; axes are `batch_size`, `device`, `seed` and settings.
   std::string sweep;
 };
 
-// Points of the sweep in order, the libraries of one point side by side. A
-// world size above 1 brings the same job with one process along, which comes
-// first: efficiency is against it. InvalidArgument names what is wrong.
+// Jobs for each point of the sweep in order, with the libraries of one point
+// next to each other. A world size above 1 also adds the same job with one
+// process before it, for the scaling efficiency. InvalidArgument names what is
+// wrong.
 absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request);
 
-// The short name of the data in scope `synthetic`, as `plan` gives it.
+// The short name of the data in scope `synthetic`, as in `plan`.
 inline constexpr char kSyntheticDataset[] = "synthetic:train";
 
-// Lays settings over planned jobs and names them anew; brings jobs with one
-// process along as above. InvalidArgument names what is wrong.
+// Applies settings to planned jobs and gives them new ids; adds jobs with one
+// process as above. InvalidArgument names what is wrong.
 absl::StatusOr<std::vector<Job>> WithSettings(
     const std::vector<Job>& jobs,
     const std::map<std::string, std::string>& settings);
 
-// Devices of this machine that a process each can have: GPUs, or cores.
+// How many processes can each have a device of this machine: GPUs, or cores.
 int DeviceCount(const std::string& device);
 
-// Jobs of a file or of standard input (`-`), as `plan` writes them.
+// Reads jobs from a file or standard input (`-`), as `plan` writes them.
 // InvalidArgument when there are none or one is for another program.
 absl::StatusOr<std::vector<Job>> ReadTrainJobs(const std::string& path);
+
+struct TrainPlan {
+  std::vector<Job> jobs;
+  // The resolved config.
+  RunConfig config;
+};
+
+// What `plan` makes of the config with the overrides, with `settings` applied.
+// The matrix is in `configs_folder`; empty means that it is searched for.
+// InvalidArgument names the place of a mistake.
+absl::StatusOr<TrainPlan> PlanTrainJobs(
+    const std::string& config, const Overrides& overrides,
+    const std::map<std::string, std::string>& settings,
+    const std::string& configs_folder);
 
 }  // namespace feedrate
 

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lib/runner/train/train_settings.h"
+#include <fstream>
+
+#include "lib/catalogue/catalogue.h"
+#include "lib/model/flops.h"
+#include "lib/runner/train/train_row.h"
 
 namespace feedrate {
 namespace {
@@ -11,6 +15,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::UnorderedElementsAreArray;
 
 TrainRequest Request() {
   TrainRequest request;
@@ -154,6 +159,225 @@ TEST(TrainJobsTest, AMixtureFeedsFrames) {
 
 TEST(TrainJobsTest, NoSuchFileOfJobs) {
   EXPECT_FALSE(ReadTrainJobs("nowhere.jsonl").ok());
+}
+
+constexpr char kDemo[] = "configs/demo_train.textproto";
+
+TEST(TrainConfigTest, TheDemoIsTwoTrainings) {
+  const TrainPlan plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
+  ASSERT_EQ(plan.jobs.size(), 2);
+  EXPECT_EQ(plan.jobs[0].settings().at("precision"), "fp32");
+  EXPECT_EQ(TrainSettingsOf(plan.jobs[1])->precision, "bf16");
+  EXPECT_EQ(TrainSettingsOf(plan.jobs[1])->warmup, 20);
+  EXPECT_EQ(plan.config.label(), "demo_train");
+}
+
+// The same work has the same id, whoever asks for it.
+TEST(TrainConfigTest, FlagsAndConfigMakeTheSameJob) {
+  TrainRequest request;
+  request.libraries = {kTrainLibrary};
+  request.settings = {{"model", "vit5_tiny"},
+                      {"precision", "fp32"},
+                      {"warmup", "20"},
+                      {"steps", "50"}};
+  const TrainPlan plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
+  EXPECT_EQ((*MakeTrainJobs(request))[0].job_id(), plan.jobs[0].job_id());
+}
+
+TEST(TrainConfigTest, OverridesAndSettingsWin) {
+  Overrides overrides;
+  overrides.batch_size = 8;
+  overrides.num_runs = 3;
+  overrides.sample_ratio = 0.5;
+  const TrainPlan plan =
+      *PlanTrainJobs(kDemo, overrides, {{"model", "byte_lm_tiny"}}, "configs");
+  EXPECT_EQ(plan.jobs[0].batch_size(), 8);
+  EXPECT_EQ(plan.jobs[0].run_indexes_size(), 3);
+  EXPECT_EQ(TrainSettingsOf(plan.jobs[0])->model.name, "byte_lm_tiny");
+  EXPECT_EQ(plan.jobs[0].settings().at("sample_ratio"), "0.5");
+}
+
+TEST(TrainConfigTest, MistakesHaveTheirPlace) {
+  Overrides overrides;
+  overrides.scope = "end_to_end";
+  const auto plan = PlanTrainJobs(kDemo, overrides, {}, "configs");
+  EXPECT_THAT(std::string(plan.status().message()), HasSubstr("--scope"));
+  const auto other =
+      PlanTrainJobs("configs/demo.textproto", Overrides(), {}, "configs");
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("run it with micro"));
+}
+
+// What `plan` lets a sweep name is what `train` reads.
+TEST(TrainConfigTest, ThePolicyKnowsEverySetting) {
+  const Catalogue catalogue = *Catalogue::Load("configs");
+  const ModePolicy* const mode = catalogue.FindMode("train", "image");
+  ASSERT_NE(mode, nullptr);
+  EXPECT_THAT(std::vector<std::string>(mode->settings().begin(),
+                                       mode->settings().end()),
+              UnorderedElementsAreArray(TrainSettingNames()));
+}
+
+Job SmallJob() {
+  Job job;
+  job.set_library(kTrainLibrary);
+  job.set_scope("synthetic");
+  job.set_device("cpu");
+  job.set_batch_size(10);
+  (*job.mutable_settings())["model"] = "vit5_small";
+  return job;
+}
+
+TrainResult TwoSteps() {
+  TrainResult result;
+  result.version = "2.11.0";
+  result.wall_s = 0.4;
+  result.steps_s = {0.1, 0.3};
+  result.phases = {{"data_wait", 0.02},
+                   {"forward", 0.06},
+                   {"backward", 0.1},
+                   {"optimizer", 0.01},
+                   {"other", 0.006}};
+  result.losses = {3, 2};
+  result.grad_norms = {1, 3};
+  result.memory_peak_bytes = 1000;
+  result.matmul_flops = 4e12;
+  result.copy_bytes = 1e11;
+  result.matmul_types = {{"fp32", 50}};
+  return result;
+}
+
+Row RowWith(const Job& job, const TrainDevicePeak& peak = {},
+            const std::vector<TrainResult>& results = {TwoSteps()}) {
+  Row row;
+  row.set_batch_size(job.batch_size());
+  row.set_library(job.library());
+  row.set_scope(job.scope());
+  *row.mutable_settings() = job.settings();
+  SetTrainResult(job, *TrainSettingsOf(job), peak, results, &row);
+  return row;
+}
+
+TEST(TrainRowTest, RatesComeFromSteps) {
+  const Row row = RowWith(SmallJob());
+  EXPECT_EQ(row.status(), "ok");
+  EXPECT_EQ(row.items(), 20);
+  EXPECT_DOUBLE_EQ(row.throughput(), 50);
+  EXPECT_DOUBLE_EQ(row.train().step_time_p50(), 0.2);
+  EXPECT_DOUBLE_EQ(row.train().samples_per_sec_p50(), 50);
+  EXPECT_DOUBLE_EQ(row.train().samples_per_sec_p10(), 10 / 0.28);
+  EXPECT_DOUBLE_EQ(row.train().tokens_per_sec_p50(), 50 * 201);
+}
+
+TEST(TrainRowTest, BudgetAddsUpToTheMeanStep) {
+  const StepBudget budget = RowWith(SmallJob()).train().budget();
+  const double sum = budget.data_wait_s() + budget.copy_s() +
+                     budget.mixing_s() + budget.forward_s() + budget.loss_s() +
+                     budget.backward_s() + budget.grad_sync_s() +
+                     budget.optimizer_s() + budget.other_s() +
+                     budget.unattributed_s();
+  EXPECT_NEAR(sum, 0.2, 1e-12);
+  EXPECT_NEAR(budget.unattributed_s(), 0.004, 1e-12);
+  EXPECT_DOUBLE_EQ(RowWith(SmallJob()).train().data_wait_share(), 0.1);
+}
+
+TEST(TrainRowTest, UseIsHeldAgainstTheGivenPeak) {
+  TrainDevicePeak peak;
+  peak.given_flops = 10e12;
+  const Train train = RowWith(SmallJob(), peak).train();
+  const double flops = ExactFlops(*ModelNamed("vit5_small"));
+  EXPECT_DOUBLE_EQ(train.mfu_exact(), 10 * flops / (10e12 * 0.2));
+  EXPECT_EQ(train.peak_source(), "flag");
+  EXPECT_GT(train.mfu_transformer_aware(), train.mfu_6nd());
+}
+
+TEST(TrainRowTest, PeakIsMeasuredWhereNoneIsKnown) {
+  const Train train = RowWith(SmallJob()).train();
+  EXPECT_EQ(train.peak_source(), "measured");
+  EXPECT_DOUBLE_EQ(train.peak_tflops(), 4);
+  EXPECT_GT(train.attainable_mfu(), 0);
+  EXPECT_LE(train.attainable_mfu(), 1);
+}
+
+TEST(TrainRowTest, LossSlopeIsLeastSquares) {
+  EXPECT_DOUBLE_EQ(LeastSquaresSlope({3, 2}), -1);
+  EXPECT_DOUBLE_EQ(LeastSquaresSlope({1, 3, 2, 4}), 0.8);
+  EXPECT_DOUBLE_EQ(LeastSquaresSlope({5}), 0);
+  EXPECT_DOUBLE_EQ(RowWith(SmallJob()).train().loss_slope(), -1);
+}
+
+TEST(TrainRowTest, TheSlowestProcessDecides) {
+  Job job = SmallJob();
+  (*job.mutable_settings())["world_size"] = "2";
+  TrainResult slow = TwoSteps();
+  slow.steps_s = {0.2, 0.2};
+  slow.wall_s = 0.5;
+  slow.memory_peak_bytes = 2000;
+  const Row row = RowWith(job, {}, {TwoSteps(), slow});
+  EXPECT_THAT(row.samples_s(), testing::ElementsAre(0.2, 0.3));
+  EXPECT_EQ(row.items(), 40);
+  EXPECT_DOUBLE_EQ(row.throughput(), 80);
+  EXPECT_EQ(row.train().memory_peak_bytes(), 2000);
+}
+
+TEST(TrainRowTest, EfficiencyIsAgainstOneProcessOfTheSameRun) {
+  const Row alone = RowWith(SmallJob());
+  Job job = SmallJob();
+  (*job.mutable_settings())["world_size"] = "2";
+  Row both = RowWith(job, {}, {TwoSteps(), TwoSteps()});
+  CompareWithEarlier({alone}, &both);
+  EXPECT_DOUBLE_EQ(both.train().scaling_efficiency(), 1);
+  Row other = both;
+  other.mutable_train()->clear_scaling_efficiency();
+  other.set_batch_size(99);
+  CompareWithEarlier({alone}, &other);
+  EXPECT_FALSE(other.train().has_scaling_efficiency());
+}
+
+TEST(TrainRowTest, Bf16IsHeldAgainstFp32) {
+  Job job = SmallJob();
+  (*job.mutable_settings())["precision"] = "bf16";
+  TrainResult fast = TwoSteps();
+  fast.steps_s = {0.05, 0.15};
+  fast.memory_peak_bytes = 500;
+  Row row = RowWith(job, {}, {fast});
+  CompareWithEarlier({RowWith(SmallJob())}, &row);
+  EXPECT_DOUBLE_EQ(row.train().speedup_over_fp32(), 2);
+  EXPECT_DOUBLE_EQ(row.train().memory_over_fp32(), 2);
+}
+
+TEST(TrainRowTest, MetricsAreFlat) {
+  Row row = RowWith(SmallJob());
+  row.set_machine_profile("box");
+  const std::string json = MetricsJson(row);
+  EXPECT_THAT(json, HasSubstr("\"machine_profile\": \"box\""));
+  EXPECT_THAT(json, HasSubstr("\"samples_per_sec_p50\": 50"));
+  EXPECT_THAT(json, HasSubstr("\"loss_slope\": -1"));
+}
+
+TEST(TrainRowTest, TableHasALineForEachRowThatIsOk) {
+  Row failed;
+  failed.set_status("oom");
+  const std::string table = TrainTable({RowWith(SmallJob()), failed});
+  EXPECT_THAT(table, HasSubstr("vit5_small"));
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+  EXPECT_EQ(TrainTable({failed}), "");
+  EXPECT_EQ(LoaderTable({RowWith(SmallJob())}), "");
+}
+
+TEST(TrainRowTest, LoadersStandAgainstStorage) {
+  Job job = SmallJob();
+  job.set_scope("e2e");
+  (*job.mutable_settings())["loader"] = "dali";
+  TrainResult fed = TwoSteps();
+  fed.storage = "ext4, 900 MB/s, 0% cached";
+  fed.files = 24;
+  const Row row = RowWith(job, {}, {fed});
+  EXPECT_EQ(row.train().storage(), fed.storage);
+  EXPECT_EQ(row.dataset().files(), 24);
+  const std::string table = LoaderTable({row});
+  EXPECT_THAT(table, HasSubstr("dali"));
+  EXPECT_THAT(table, HasSubstr("ext4, 900 MB/s, 0% cached"));
 }
 
 }  // namespace

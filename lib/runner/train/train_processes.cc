@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <memory>
 #include <utility>
@@ -13,17 +14,164 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/types/optional.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/root.h"
+#include "lib/runner/train/train_jobs.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/process.h"
+#include "simdjson.h"
 
 namespace feedrate {
 namespace {
 
-// How long the others may take to notice that one is gone.
+// One line of a process.
+struct TrainEvent {
+  // `ready`, `progress`, `result`, `answers` or `error`.
+  std::string event;
+  int64_t done = 0;
+  int64_t total = 0;
+  std::string error;
+  // `oom` or `failed`.
+  std::string kind;
+  TrainResult result;
+};
+
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+absl::Status Garbage(absl::string_view line, absl::string_view why) {
+  return absl::DataLossError(
+      absl::StrCat("answered \"", line.substr(0, 60), "\", which ", why));
+}
+
+std::string TextOf(const object& json, const char* name) {
+  std::string_view value;
+  if (json[name].get(value) != simdjson::SUCCESS) return "";
+  return std::string(value);
+}
+
+double NumberOf(const object& json, const char* name) {
+  double value = 0;
+  if (json[name].get(value) != simdjson::SUCCESS) return 0;
+  return value;
+}
+
+std::vector<double> NumbersOf(const object& json, const char* name) {
+  std::vector<double> numbers;
+  simdjson::dom::array array;
+  if (json[name].get(array) != simdjson::SUCCESS) return numbers;
+  for (const element value : array) {
+    double number = 0;
+    if (value.get(number) != simdjson::SUCCESS || !std::isfinite(number)) {
+      return {};
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+template <typename T>
+std::map<std::string, T> MapOf(const object& json, const char* name) {
+  std::map<std::string, T> map;
+  object inner;
+  if (json[name].get(inner) != simdjson::SUCCESS) return map;
+  for (const auto field : inner) {
+    double number = 0;
+    if (field.value.get(number) == simdjson::SUCCESS) {
+      map[std::string(field.key)] = static_cast<T>(number);
+    }
+  }
+  return map;
+}
+
+void ReadProfile(const object& json, TrainResult* result) {
+  simdjson::dom::array array;
+  if (json["kernels"].get(array) == simdjson::SUCCESS) {
+    for (const element value : array) {
+      object kernel;
+      if (value.get(kernel) != simdjson::SUCCESS) continue;
+      result->kernels.push_back(
+          {TextOf(kernel, "name"), NumberOf(kernel, "total_s"),
+           static_cast<int64_t>(NumberOf(kernel, "calls"))});
+    }
+  }
+  if (json["traces"].get(array) == simdjson::SUCCESS) {
+    for (const element value : array) {
+      std::string_view file;
+      if (value.get(file) == simdjson::SUCCESS) {
+        result->traces.emplace_back(file);
+      }
+    }
+  }
+}
+
+TrainResult ReadResult(const object& json) {
+  TrainResult result;
+  result.version = TextOf(json, "version");
+  result.wall_s = NumberOf(json, "wall_s");
+  result.steps_s = NumbersOf(json, "steps_s");
+  result.phases = MapOf<double>(json, "phases");
+  result.losses = NumbersOf(json, "losses");
+  result.grad_norms = NumbersOf(json, "grad_norms");
+  result.memory_peak_bytes =
+      static_cast<int64_t>(NumberOf(json, "memory_peak_bytes"));
+  result.memory_reserved_bytes =
+      static_cast<int64_t>(NumberOf(json, "memory_reserved_bytes"));
+  result.matmul_flops = NumberOf(json, "matmul_flops");
+  result.copy_bytes = NumberOf(json, "copy_bytes");
+  result.matmul_types = MapOf<int64_t>(json, "matmul_types");
+  double gpu_use = -1;
+  if (json["gpu_use"].get(gpu_use) == simdjson::SUCCESS) {
+    result.gpu_use = gpu_use;
+  }
+  result.storage = TextOf(json, "storage");
+  result.files = static_cast<int64_t>(NumberOf(json, "files"));
+  result.file_bytes = static_cast<int64_t>(NumberOf(json, "file_bytes"));
+  ReadProfile(json, &result);
+  return result;
+}
+
+bool IsWhole(const TrainResult& result) {
+  if (result.steps_s.empty() || result.wall_s <= 0) return false;
+  for (const double step : result.steps_s) {
+    if (!(step > 0)) return false;
+  }
+  return result.losses.size() == result.steps_s.size();
+}
+
+// DataLoss, with the beginning of the line, when it is not an event, or is a
+// result without a number for each step.
+absl::StatusOr<TrainEvent> ParseTrainEvent(absl::string_view line) {
+  simdjson::dom::parser parser;
+  object json;
+  if (parser.parse(simdjson::padded_string(line.data(), line.size()))
+          .get(json) != simdjson::SUCCESS) {
+    return Garbage(line, "is no JSON object");
+  }
+  TrainEvent event;
+  event.event = TextOf(json, "event");
+  event.done = static_cast<int64_t>(NumberOf(json, "done"));
+  event.total = static_cast<int64_t>(NumberOf(json, "total"));
+  event.error = TextOf(json, "error");
+  event.kind = TextOf(json, "kind");
+  if (event.event == "result") {
+    event.result = ReadResult(json);
+    if (!IsWhole(event.result)) {
+      return Garbage(line, "has not one time and one loss a step");
+    }
+  } else if (event.event == "answers") {
+    event.result.answers = std::string(line);
+  } else if (event.event != "ready" && event.event != "progress" &&
+             event.event != "error") {
+    return Garbage(line, "is no event of a training");
+  }
+  return event;
+}
+
+// How long the other processes may take to notice that one is gone.
 constexpr absl::Duration kGrace = absl::Seconds(2);
-// How often ends and memory are looked at.
+// How often processes are checked for their end and their memory.
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 constexpr size_t kMaxLineBytes = 64 << 20;
 
@@ -51,7 +199,7 @@ class Rank {
     }
   }
 
-  // Takes in what was said. Sets `heard` when there was something.
+  // Reads new output. Sets `heard` when there was any.
   void Listen(const TrainCommand& command, bool* heard) {
     last_words_.Drain();
     answers_.Fill();
@@ -71,7 +219,8 @@ class Rank {
     Kill();
   }
 
-  // Whether it has ended, which may leave a failure. Takes in its last lines.
+  // Whether the process has ended, which may leave a failure. Reads its last
+  // lines.
   bool Ended(const TrainCommand& command) {
     if (ended_) return true;
     int status = 0;
@@ -194,8 +343,8 @@ class Processes {
     return absl::OkStatus();
   }
 
-  // The first that failed decides; of several a death, because the others'
-  // errors come from it.
+  // The first failure decides; among several a death, because it causes the
+  // errors of the others.
   void Judge() {
     for (const auto& rank : ranks_) {
       if (rank->failure().ok()) continue;
@@ -230,9 +379,59 @@ absl::StatusOr<std::vector<TrainResult>> RunTrainProcesses(
   Processes processes(command);
   RETURN_IF_ERROR(processes.Start());
   absl::StatusOr<std::vector<TrainResult>> results = processes.Wait();
-  // No file where there is tcp://.
+  // With tcp:// there is no file.
   if (command.world_size > 1) unlink(command.store.c_str());
   return results;
+}
+
+namespace {
+
+// A script of lib/adapters/python in an environment of the set `paper`.
+absl::StatusOr<WorkerCommand> PythonScript(const WorkerPlaces& places,
+                                           const std::string& group,
+                                           const std::string& script) {
+  PythonServer server;
+  server.env_set = "paper";
+  server.env_group = group;
+  ASSIGN_OR_RETURN(WorkerCommand command, PythonWorker(places, server));
+  const std::string folder = ParentFolder(command.argv[1]);
+  command.argv = {command.argv[0], JoinPath(folder, script)};
+  return command;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
+                                        const std::string& name) {
+  for (const std::string& folder : places.folders) {
+    for (const std::string& path :
+         {JoinPath(folder, name),
+          JoinPath(folder, absl::StrCat("lib/model/worker/", name))}) {
+      if (IsFile(path) && access(path.c_str(), X_OK) == 0) return path;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "no program ", name,
+      "; run: make torch, then dev/bazel.sh build //lib/model/worker:", name));
+}
+
+absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
+                                          const std::string& library) {
+  if (library == kTrainLibrary) {
+    ASSIGN_OR_RETURN(const std::string path,
+                     ModelWorker(places, "worker_train"));
+    return WorkerCommand{{path}, {}};
+  }
+  ASSIGN_OR_RETURN(WorkerCommand command,
+                   PythonScript(places, "torch_stack", "train_worker.py"));
+  command.argv.push_back(absl::StrCat("library=", library));
+  return command;
+}
+
+absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
+                                           const std::string& loader) {
+  return PythonScript(places, loader == "dali" ? "dali" : "torch_stack",
+                      "feed.py");
 }
 
 }  // namespace feedrate

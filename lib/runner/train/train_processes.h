@@ -1,4 +1,4 @@
-// The processes of one training, from their start to their end.
+// The processes of one training: their programs, their run, and their results.
 #ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_PROCESSES_H_
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_PROCESSES_H_
 
@@ -10,41 +10,94 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "lib/runner/train/train_result.h"
+#include "lib/runner/core/workers.h"
 
 namespace feedrate {
 
+// A GPU kernel in a profile.
+
+struct TrainKernel {
+  std::string name;
+  double total_s = 0;
+  int64_t calls = 0;
+};
+
+// The result of a process. Fields are as lib/model/worker/train_run.cc and the
+// Python worker write them.
+struct TrainResult {
+  std::string version;
+  double wall_s = 0;
+  std::vector<double> steps_s;
+  // Mean seconds per step for each part, named as in the row's budget without
+  // `_s`.
+  std::map<std::string, double> phases;
+  std::vector<double> losses;
+  std::vector<double> grad_norms;
+  int64_t memory_peak_bytes = 0;
+  int64_t memory_reserved_bytes = 0;
+  double matmul_flops = 0;
+  double copy_bytes = 0;
+  std::map<std::string, int64_t> matmul_types;
+  // Share of the time during which the GPU was busy. Below 0 means unknown.
+  double gpu_use = -1;
+  // Set when a loader feeds the training.
+  std::string storage;
+  int64_t files = 0;
+  int64_t file_bytes = 0;
+  std::vector<TrainKernel> kernels;
+  std::vector<std::string> traces;
+  // Set for an evaluation, instead of all the above: the line as it was
+  // written.
+  std::string answers;
+};
+
 struct TrainCommand {
-  // Program and its words, without rank, world size and store.
+  // Program and arguments, without rank, world size and store.
   std::vector<std::string> argv;
   std::map<std::string, std::string> environment;
   int world_size = 1;
-  // Those that run here: all of them, or one where other nodes have the others.
+  // The ranks that run on this node: all of them, or one if other nodes have
+  // the others.
   int first_rank = 0;
   int local_ranks = 0;  // 0: all.
-  // The GPU of the first of them; the next has the next.
+  // GPU of the first rank here; the next rank has the next GPU.
   int first_device = 0;
-  // For the processes to find each other: a file that is not there yet, or
+  // Where the processes find each other: a file that does not exist yet, or
   // tcp://HOST:PORT, where rank 0 listens.
   std::string store;
-  // Longest time without a word from any of them.
+  // The longest time without output from any process.
   absl::Duration silence = absl::Minutes(5);
-  // What each may take beyond what it starts with. 0: no limit.
+  // Memory that each process may use beyond what it starts with. 0 means no
+  // limit.
   int64_t memory_limit_bytes = 0;
-  // Readable once the run is to end. -1: never.
+  // Becomes readable when the run shall end. -1 means never.
   int interrupt_fd = -1;
-  // Hears of steps done.
+  // Called with the number of steps done.
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// Starts all of this node, waits for them, and gives their results by rank.
-// Whatever they do ends in a status as of lib/worker/child.h: Unknown with
-// their own words, Aborted when one died (and which), DataLoss for garbage,
-// DeadlineExceeded, ResourceExhausted, Cancelled. When one ends badly the
-// others get two seconds to see it themselves and are then killed; none is left
+// Starts all processes of this node, waits for them, and returns their results
+// by rank. Failures have a status as in lib/worker/child.h: Unknown with the
+// process's own message, Aborted when one died (and which), DataLoss for
+// garbage, DeadlineExceeded, ResourceExhausted, Cancelled. When one process
+// fails, the others get two seconds to notice and are then killed; none is left
 // when this returns.
 absl::StatusOr<std::vector<TrainResult>> RunTrainProcesses(
     const TrainCommand& command);
+
+// The program that trains: worker_train for `feedrate`; train_worker.py in the
+// environment of torch for the others. NotFound says what to build or create.
+absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
+                                          const std::string& library);
+
+// feed.py in the environment of another library's loader, which worker_train
+// starts. NotFound says what to create.
+absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
+                                           const std::string& loader);
+
+// The program `name` of lib/model/worker. NotFound says what to build.
+absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
+                                        const std::string& name);
 
 }  // namespace feedrate
 

@@ -1,14 +1,22 @@
 #include "lib/runner/train/train_processes.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <map>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "lib/runner/train/multi_node.h"
 
 namespace feedrate {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kResult[] =
@@ -16,7 +24,7 @@ constexpr char kResult[] =
     "\"steps_s\":[0.2,0.3],\"losses\":[2,1],\"grad_norms\":[1,1],"
     "\"phases\":{\"forward\":0.1},\"matmul_types\":{\"fp32\":4}}";
 
-// A process that is a shell script; $1 is its rank where there are several.
+// A process that runs a shell script; $1 is its rank if there are several.
 TrainCommand Script(const std::string& script, int world_size = 1) {
   TrainCommand command;
   command.argv = {"/bin/sh", "-c", script, "sh"};
@@ -87,7 +95,7 @@ TEST(TrainProcessesTest, OneThatDiesEndsTheOthersAndIsNamed) {
       Failure(Script("[ $1 = rank=1 ] && kill -KILL $$; sleep 600", 2));
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("process 1 of 2"));
-  // Long for any machine, short against the sleep.
+  // Long enough for any machine, short compared with the sleep.
   EXPECT_LT(absl::Now() - start, absl::Seconds(120));
 }
 
@@ -109,6 +117,206 @@ TEST(TrainProcessesTest, AMissingProgramIsADeath) {
   TrainCommand command;
   command.argv = {"/nowhere/worker_train"};
   EXPECT_TRUE(absl::IsAborted(Failure(command)));
+}
+
+// A port that nobody listens on.
+int FreePort() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof(address);
+  bind(fd.get(), reinterpret_cast<sockaddr*>(&address), bytes);
+  getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &bytes);
+  return ntohs(address.sin_port);
+}
+
+// Only a hang takes this long.
+constexpr absl::Duration kLong = absl::Seconds(120);
+
+class RankLinkTest : public testing::Test {
+ protected:
+  RankLinkTest() {
+    step_.world_size = 3;
+    step_.leader = "127.0.0.1";
+    step_.port = FreePort();
+    step_.token = "7.0";
+  }
+
+  SlurmStep step_;
+};
+
+TEST_F(RankLinkTest, OrdersReachAllAndTheEndIsSeen) {
+  std::vector<std::vector<std::string>> heard(2);
+  std::vector<std::thread> followers;
+  followers.reserve(heard.size());
+  for (std::vector<std::string>& words : heard) {
+    followers.emplace_back([this, &words] {
+      auto follower = RankFollower::Join(step_, kLong);
+      ASSERT_TRUE(follower.ok()) << follower.status();
+      for (;;) {
+        const auto order = (*follower)->Next(-1);
+        ASSERT_TRUE(order.ok()) << order.status();
+        if (!order->has_value()) break;
+        words.push_back((*order)->library);
+        words.insert(words.end(), (*order)->words.begin(),
+                     (*order)->words.end());
+      }
+    });
+  }
+  {
+    auto leader = RankLeader::Gather(step_, kLong);
+    ASSERT_TRUE(leader.ok()) << leader.status();
+    ASSERT_TRUE((*leader)->Order({"feedrate", {"model=a b", "seed=1"}}).ok());
+    ASSERT_TRUE((*leader)->Order({"torch_eager", {}}).ok());
+    EXPECT_FALSE((*leader)->Order({"feedrate", {"a\nb"}}).ok());
+  }
+  for (std::thread& thread : followers) thread.join();
+  for (const std::vector<std::string>& words : heard) {
+    EXPECT_THAT(words,
+                ElementsAre("feedrate", "model=a b", "seed=1", "torch_eager"));
+  }
+}
+
+TEST_F(RankLinkTest, StrangersAreNotCounted) {
+  step_.world_size = 2;
+  SlurmStep other = step_;
+  other.token = "8.0";
+  std::thread ranks([this, &other] {
+    // Connects first. If it counted, the second would have no leader.
+    EXPECT_TRUE(RankFollower::Join(other, kLong).ok());
+    auto follower = RankFollower::Join(step_, kLong);
+    ASSERT_TRUE(follower.ok()) << follower.status();
+    const auto order = (*follower)->Next(-1);
+    ASSERT_TRUE(order.ok()) << order.status();
+    ASSERT_TRUE(order->has_value());
+    EXPECT_EQ((*order)->library, "feedrate");
+  });
+  {
+    const auto leader = RankLeader::Gather(step_, kLong);
+    ASSERT_TRUE(leader.ok()) << leader.status();
+    EXPECT_TRUE((*leader)->Order({"feedrate", {}}).ok());
+  }
+  ranks.join();
+}
+
+TEST_F(RankLinkTest, SaysHowManyAreMissing) {
+  const auto leader = RankLeader::Gather(step_, absl::Milliseconds(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(leader.status()));
+  EXPECT_THAT(std::string(leader.status().message()),
+              HasSubstr("0 of 2 other ranks"));
+}
+
+TEST_F(RankLinkTest, NoLeaderIsNamed) {
+  const auto follower = RankFollower::Join(step_, absl::Milliseconds(1));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(follower.status()));
+  EXPECT_THAT(std::string(follower.status().message()),
+              HasSubstr("MASTER_ADDR"));
+}
+
+TEST_F(RankLinkTest, ATakenPortIsNamed) {
+  const UniqueFd holder(socket(AF_INET6, SOCK_STREAM, 0));
+  sockaddr_in6 any = {};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(step_.port);
+  if (bind(holder.get(), reinterpret_cast<sockaddr*>(&any), sizeof(any)) != 0 ||
+      listen(holder.get(), 1) != 0) {
+    GTEST_SKIP() << "no IPv6 here to hold a port with";
+  }
+  const auto leader = RankLeader::Gather(step_, kLong);
+  EXPECT_TRUE(absl::IsUnavailable(leader.status())) << leader.status();
+  EXPECT_THAT(std::string(leader.status().message()), HasSubstr("MASTER_PORT"));
+}
+
+using Variables = std::map<std::string, std::string>;
+
+const Variables kStep = {{"SLURM_JOB_ID", "77"},
+                         {"SLURM_STEP_ID", "3"},
+                         {"SLURM_STEP_NUM_TASKS", "8"},
+                         {"SLURM_PROCID", "5"},
+                         {"SLURM_LOCALID", "1"},
+                         {"SLURM_STEP_NODELIST", "gpu[07-08]"},
+                         {"SLURM_LAUNCH_NODE_IPADDR", "10.0.0.9"}};
+
+absl::StatusOr<absl::optional<SlurmStep>> StepOf(const Variables& variables,
+                                                 bool resolves = true) {
+  return SlurmStepOf(
+      [&variables](const char* name) -> const char* {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+      },
+      [resolves](const std::string&) { return resolves; });
+}
+
+Variables With(Variables variables, const std::string& name,
+               const std::string& value) {
+  variables[name] = value;
+  return variables;
+}
+
+TEST(SlurmStepTest, NothingOutsideOfSrun) {
+  EXPECT_FALSE(StepOf({})->has_value());
+  // As in a batch script.
+  EXPECT_FALSE(
+      StepOf({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "7"}})->has_value());
+  EXPECT_FALSE(StepOf(With(kStep, "SLURM_STEP_NUM_TASKS", "1"))->has_value());
+}
+
+TEST(SlurmStepTest, ReadsThePlaceFromSlurmsVariables) {
+  const auto step = StepOf(kStep);
+  ASSERT_TRUE(step.ok()) << step.status();
+  EXPECT_EQ((*step)->rank, 5);
+  EXPECT_EQ((*step)->world_size, 8);
+  EXPECT_EQ((*step)->local_rank, 1);
+  EXPECT_EQ((*step)->leader, "gpu07");
+  EXPECT_EQ((*step)->token, "77.3");
+  EXPECT_GE((*step)->port, 10000);
+  EXPECT_LT((*step)->port, 32768);
+}
+
+TEST(SlurmStepTest, StepsOfOneJobHavePortsOfTheirOwn) {
+  EXPECT_NE((*StepOf(kStep))->port,
+            (*StepOf(With(kStep, "SLURM_STEP_ID", "4")))->port);
+}
+
+TEST(SlurmStepTest, LeaderWithoutAnAddressIsTheNodeOfSrun) {
+  EXPECT_EQ((*StepOf(kStep, false))->leader, "10.0.0.9");
+  Variables none = kStep;
+  none.erase("SLURM_LAUNCH_NODE_IPADDR");
+  EXPECT_THAT(std::string(StepOf(none, false).status().message()),
+              HasSubstr("MASTER_ADDR"));
+}
+
+TEST(SlurmStepTest, MasterAddressAndPortDecide) {
+  const auto step =
+      StepOf(With(With(kStep, "MASTER_ADDR", "h"), "MASTER_PORT", "29500"));
+  EXPECT_EQ((*step)->leader, "h");
+  EXPECT_EQ((*step)->port, 29500);
+}
+
+TEST(SlurmStepTest, NonsenseIsNamed) {
+  for (const char* name :
+       {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_LOCALID"}) {
+    for (const char* value : {"", "x", "-1", "99999999"}) {
+      const auto step = StepOf(With(kStep, name, value));
+      EXPECT_TRUE(absl::IsInvalidArgument(step.status())) << name << value;
+      EXPECT_THAT(std::string(step.status().message()), HasSubstr(name));
+    }
+  }
+  EXPECT_FALSE(StepOf(With(kStep, "MASTER_PORT", "70000")).ok());
+}
+
+TEST(FirstHostTest, ReadsHostLists) {
+  EXPECT_EQ(FirstHost("n1"), "n1");
+  EXPECT_EQ(FirstHost("n1,n2"), "n1");
+  EXPECT_EQ(FirstHost("gpu[07-12,20],cpu1"), "gpu07");
+  EXPECT_EQ(FirstHost("gpu[7,9]"), "gpu7");
+  EXPECT_EQ(FirstHost("gpu[5]"), "gpu5");
+  EXPECT_EQ(FirstHost("rack[1-2]-gpu,x"), "rack1-gpu");
+  EXPECT_EQ(FirstHost("rack[1-2]-gpu"), "rack1-gpu");
+  EXPECT_EQ(FirstHost("gpu[7"), "");
+  EXPECT_EQ(FirstHost("gpu[7-"), "");
+  EXPECT_EQ(FirstHost(""), "");
 }
 
 }  // namespace

@@ -1,10 +1,16 @@
 #include "lib/runner/train/train_row.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/draw/text.h"
 #include "lib/model/flops.h"
+#include "lib/records/json.h"
+#include "lib/runner/train/train_processes.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
@@ -15,7 +21,7 @@ double Mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
 }
 
-// Of each step, the process that took longest.
+// For each step, the time of the slowest process.
 std::vector<double> SlowestSteps(const std::vector<TrainResult>& results) {
   std::vector<double> steps = results[0].steps_s;
   for (const TrainResult& result : results) {
@@ -31,8 +37,8 @@ double Phase(const TrainResult& result, const std::string& name) {
   return found == result.phases.end() ? 0 : found->second;
 }
 
-// Of the first process. What its parts leave over of the mean step is named
-// unattributed, as is what it could not tell apart.
+// Sets the budget from the first process. The part of the mean step that its
+// parts do not cover is named unattributed, as is what it could not tell apart.
 void SetBudget(const TrainResult& result, Train* train) {
   StepBudget* const budget = train->mutable_budget();
   budget->set_data_wait_s(Phase(result, "data_wait"));
@@ -68,7 +74,7 @@ void SetRates(double samples, double tokens, const std::vector<double>& sorted,
   train->set_tokens_per_sec_p10(samples * tokens / p90);
 }
 
-// The peak that use is held against, and where it is from.
+// The peak for computing utilization, and its source.
 double PeakOf(const TrainSettings& settings, const TrainDevicePeak& peak,
               const TrainResult& result, Train* train) {
   if (peak.given_flops > 0) {
@@ -171,13 +177,13 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   row->set_timed_unit("step");
   row->set_library_version(results[0].version);
   row->mutable_samples_s()->Assign(steps.begin(), steps.end());
-  // By the clock around all measured steps, which began and ended with the
-  // device at rest.
+  // Wall time of all measured steps, which began and ended with the device
+  // idle.
   double wall = 0;
   for (const TrainResult& result : results) {
     wall = std::max(wall, result.wall_s);
   }
-  // The optimiser runs between timed steps when it is not part of them.
+  // The optimizer runs between timed steps if it is not part of them.
   if (!settings.optimizer_in_step) {
     wall = std::accumulate(steps.begin(), steps.end(), 0.0);
   }
@@ -218,6 +224,157 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
     row->mutable_limit()->set_name("roofline");
     row->mutable_limit()->set_throughput(samples / train->attainable_step_s());
     row->set_of_limit(row->throughput() / row->limit().throughput());
+  }
+}
+
+namespace {
+
+std::string Milliseconds(double seconds) {
+  return SignificantText(seconds * 1e3, 3);
+}
+
+// All settings but one, and everything else that makes rows comparable.
+std::string KeyWithout(const Row& row, const std::string& left_out) {
+  std::map<std::string, std::string> settings(row.settings().begin(),
+                                              row.settings().end());
+  settings.erase(left_out);
+  std::string key =
+      absl::StrCat(row.library(), "|", row.device(), "|", row.scope(), "|",
+                   row.batch_size(), "|", row.seed());
+  for (const auto& setting : settings) {
+    absl::StrAppend(&key, "|", setting.first, "=", setting.second);
+  }
+  return key;
+}
+
+// The latest row with status ok that matches `wanted` and differs from `row`
+// only in one setting. Null if there is none.
+const Row* Counterpart(const std::vector<Row>& before, const Row& row,
+                       const std::string& setting,
+                       const std::function<bool(const Train&)>& wanted) {
+  for (auto other = before.rbegin(); other != before.rend(); ++other) {
+    if (other->status() == "ok" && wanted(other->train()) &&
+        KeyWithout(*other, setting) == KeyWithout(row, setting)) {
+      return &*other;
+    }
+  }
+  return nullptr;
+}
+
+void Add(const char* name, double value, std::string* json) {
+  absl::StrAppend(json, ",\n  \"", name, "\": ");
+  AppendJsonDouble(value, json);
+}
+
+}  // namespace
+
+std::string TrainTable(const std::vector<Row>& rows) {
+  const Align right = Align::kRight;
+  Table table(
+      {"library", "model", "batch", "precision", "samples/s", "it/s", "ms/step",
+       "data", "forward", "loss", "backward", "sync", "optimiser", "other", "?",
+       "MFU", "of attainable"},
+      {Align::kLeft, Align::kLeft, right, Align::kLeft, right, right, right,
+       right, right, right, right, right, right, right, right, right, right});
+  for (const Row& row : rows) {
+    if (row.status() != "ok") continue;
+    const Train& train = row.train();
+    const StepBudget& b = train.budget();
+    table.AddRow(
+        {row.library(), train.model(), absl::StrCat(row.batch_size()),
+         train.precision(), SignificantText(train.samples_per_sec_p50(), 4),
+         SignificantText(1 / train.step_time_p50(), 3),
+         Milliseconds(train.step_time_p50()),
+         Milliseconds(b.data_wait_s() + b.copy_s() + b.mixing_s()),
+         Milliseconds(b.forward_s()), Milliseconds(b.loss_s()),
+         Milliseconds(b.backward_s()), Milliseconds(b.grad_sync_s()),
+         Milliseconds(b.optimizer_s()), Milliseconds(b.other_s()),
+         Milliseconds(b.unattributed_s()), PercentText(train.mfu_exact()),
+         train.attainable_mfu() > 0
+             ? PercentText(train.mfu_exact() / train.attainable_mfu())
+             : "–"});
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+std::string LoaderTable(const std::vector<Row>& rows) {
+  const Align right = Align::kRight;
+  Table table({"loader", "data", "storage", "workers", "it/s", "ms/step",
+               "data wait", "samples/s"},
+              {Align::kLeft, Align::kLeft, Align::kLeft, right, right, right,
+               right, right});
+  for (const Row& row : rows) {
+    if (row.status() != "ok" || row.scope() != "e2e") continue;
+    const Train& train = row.train();
+    table.AddRow({train.loader(), row.dataset().id(), train.storage(),
+                  absl::StrCat(row.workers()),
+                  SignificantText(1 / train.step_time_mean(), 3),
+                  Milliseconds(train.step_time_mean()),
+                  PercentText(train.data_wait_share()),
+                  SignificantText(train.samples_per_sec_mean(), 4)});
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+std::string KernelTable(const std::vector<TrainKernel>& kernels) {
+  Table table({"ms", "calls", "kernel"},
+              {Align::kRight, Align::kRight, Align::kLeft});
+  for (const TrainKernel& kernel : kernels) {
+    table.AddRow({Milliseconds(kernel.total_s), absl::StrCat(kernel.calls),
+                  kernel.name.substr(0, 100)});
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+std::string MetricsJson(const Row& row) {
+  const Train& train = row.train();
+  std::string json = "{\n  \"machine_profile\": ";
+  AppendJsonString(row.machine_profile(), &json);
+  absl::StrAppend(&json, ",\n  \"job_id\": ");
+  AppendJsonString(row.job_id(), &json);
+  absl::StrAppend(&json, ",\n  \"model\": ");
+  AppendJsonString(train.model(), &json);
+  Add("samples_per_sec_mean", train.samples_per_sec_mean(), &json);
+  Add("samples_per_sec_p50", train.samples_per_sec_p50(), &json);
+  Add("samples_per_sec_p10", train.samples_per_sec_p10(), &json);
+  Add("tokens_per_sec_mean", train.tokens_per_sec_mean(), &json);
+  Add("tokens_per_sec_p50", train.tokens_per_sec_p50(), &json);
+  Add("tokens_per_sec_p10", train.tokens_per_sec_p10(), &json);
+  Add("step_time_mean", train.step_time_mean(), &json);
+  Add("step_time_p50", train.step_time_p50(), &json);
+  Add("step_time_p90", train.step_time_p90(), &json);
+  Add("memory_peak_bytes", train.memory_peak_bytes(), &json);
+  Add("loss_slope", train.loss_slope(), &json);
+  Add("data_wait_share", train.data_wait_share(), &json);
+  Add("mfu_exact", train.mfu_exact(), &json);
+  return json + "\n}\n";
+}
+
+void CompareWithEarlier(const std::vector<Row>& before, Row* row) {
+  if (row->status() != "ok") return;
+  Train* const train = row->mutable_train();
+  if (train->world_size() > 1) {
+    const Row* const alone =
+        Counterpart(before, *row, "world_size",
+                    [](const Train& other) { return other.world_size() == 1; });
+    if (alone != nullptr) {
+      train->set_scaling_efficiency(
+          row->throughput() / (train->world_size() * alone->throughput()));
+    }
+  }
+  if (train->precision() != "fp32") {
+    const Row* const plain = Counterpart(
+        before, *row, "precision",
+        [](const Train& other) { return other.precision() == "fp32"; });
+    if (plain != nullptr) {
+      train->set_speedup_over_fp32(plain->train().step_time_p50() /
+                                   train->step_time_p50());
+      if (train->memory_peak_bytes() > 0) {
+        train->set_memory_over_fp32(
+            static_cast<double>(plain->train().memory_peak_bytes()) /
+            train->memory_peak_bytes());
+      }
+    }
   }
 }
 

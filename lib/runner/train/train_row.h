@@ -1,4 +1,4 @@
-// Results of processes as the `train` of a row.
+// Rows of trainings, and tables and metrics from them.
 #ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_
 
@@ -6,27 +6,47 @@
 #include <vector>
 
 #include "lib/records/records.pb.h"
-#include "lib/runner/train/train_result.h"
-#include "lib/runner/train/train_settings.h"
+#include "lib/runner/train/train_jobs.h"
+#include "lib/runner/train/train_processes.h"
 
 namespace feedrate {
 
 struct TrainDevicePeak {
   // Product name of the GPU. Empty on the CPU.
   std::string gpu;
-  // What the caller says the peak is, in operations a second. 0: nothing.
+  // The peak that the caller gives, in operations per second. 0 means none.
   double given_flops = 0;
 };
 
-// Fills in outcome, times and `train`. `results` has one for each process.
-// Steps take as long as the slowest process; memory is the largest.
+// Sets result, times and `train`. `results` has one entry per process. Steps
+// take as long as in the slowest process; memory is the largest.
 void SetTrainResult(const Job& job, const TrainSettings& settings,
                     const TrainDevicePeak& peak,
                     const std::vector<TrainResult>& results, Row* row);
 
-// Slope of the line of least squares through `values` over 0, 1, 2 …; 0 for
-// fewer than two.
+// Slope of the least-squares line through `values` over 0, 1, 2 …; 0 for fewer
+// than two values.
 double LeastSquaresSlope(const std::vector<double>& values);
+
+// One line per row: rates, use of the device, and where the time of a step
+// went.
+std::string TrainTable(const std::vector<Row>& rows);
+
+// Compares loaders and storage for rows of scope `e2e`, by the mean step: a
+// loader that lags behind stalls some steps and not others. Empty without such
+// rows.
+std::string LoaderTable(const std::vector<Row>& rows);
+
+// The kernels of a profile, longest first.
+std::string KernelTable(const std::vector<TrainKernel>& kernels);
+
+// What `compare_baseline` reads as <machine_profile>.metrics.json.
+std::string MetricsJson(const Row& row);
+
+// Compares rows of one run: scaling_efficiency relative to the same job with
+// one process, speed-up and memory relative to fp32. `before` are the earlier
+// rows.
+void CompareWithEarlier(const std::vector<Row>& before, Row* row);
 
 }  // namespace feedrate
 

@@ -8,6 +8,8 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -20,24 +22,19 @@
 #include "lib/draw/progress.h"
 #include "lib/machine/machine.h"
 #include "lib/records/job_identity.h"
-#include "lib/runner/done_runs.h"
-#include "lib/runner/row_builder.h"
-#include "lib/runner/row_output.h"
-#include "lib/runner/run_head.h"
-#include "lib/runner/train/rank_link.h"
-#include "lib/runner/train/train_follow.h"
+#include "lib/runner/core/job_list.h"
+#include "lib/runner/core/rows.h"
+#include "lib/runner/train/multi_node.h"
+#include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_processes.h"
 #include "lib/runner/train/train_row.h"
-#include "lib/runner/train/train_settings.h"
-#include "lib/runner/train/train_summary.h"
-#include "lib/runner/train/train_worker.h"
 
 namespace feedrate {
 namespace {
 
-// Batches are not doubled beyond this.
+// The largest batch size to try.
 constexpr int kLargestBatch = 1 << 20;
-// Trainings on several nodes take these in turn.
+// Trainings on several nodes use these ports in turn.
 constexpr int kStorePorts = 500;
 
 class TrainSession {
@@ -80,7 +77,7 @@ class TrainSession {
     return absl::OkStatus();
   }
 
-  // Before anything runs: what is missing is the caller's to make.
+  // Finds missing programs before anything runs.
   absl::Status FindPrograms(const WorkerPlaces& places, const Job& job) {
     if (commands_.count(job.library()) == 0) {
       ASSIGN_OR_RETURN(commands_[job.library()],
@@ -102,7 +99,7 @@ class TrainSession {
     return absl::OkStatus();
   }
 
-  // Slurm's tasks train together, or rank 0 alone.
+  // Either all tasks of Slurm train together, or rank 0 alone.
   absl::Status CheckWorldSizes() const {
     if (!options_.step.has_value()) return absl::OkStatus();
     for (const Job& job : options_.jobs) {
@@ -155,7 +152,8 @@ class TrainSession {
     return absl::OkStatus();
   }
 
-  // One row for each batch size that fits, and one for the first that does not.
+  // Writes a row for each batch size that fits, and one for the first that does
+  // not.
   absl::Status FindBatchSize(Job job) {
     std::string fits = "none fits";
     for (; job.batch_size() <= kLargestBatch;
@@ -220,7 +218,7 @@ class TrainSession {
     command.world_size = settings.world_size;
     if (settings.world_size > 1 && leader_ == nullptr &&
         job.device() == "cpu" && job.settings().count("threads") == 0) {
-      // As many as there are, shared fairly.
+      // The cores are shared equally.
       const int cores = std::max(1, machine_.cpu.usable_cores);
       command.argv.push_back(
           absl::StrCat("threads=", std::max(1, cores / settings.world_size)));
@@ -253,10 +251,10 @@ class TrainSession {
     }
   }
 
-  // The others start their processes, and this one starts its own alone.
+  // The other ranks start their processes; this one starts only its own.
   absl::Status OrderRanks(const Job& job, TrainCommand* command) {
     const SlurmStep& step = *options_.step;
-    // A port of its own for each training: the last one's may linger.
+    // A new port for each training: the last one may linger.
     command->store = absl::StrCat("tcp://", step.leader, ":",
                                   step.port + 1 + rows_.size() % kStorePorts);
     command->local_ranks = 1;
@@ -326,7 +324,7 @@ class TrainSession {
   Progress progress_;
   const std::function<void(const std::string&)> warn_;
   std::map<std::string, WorkerCommand> commands_;
-  // Of loaders that are not ours.
+  // Programs of loaders that are not ours.
   std::map<std::string, WorkerCommand> feeders_;
   MachineInfo machine_;
   RunIdentity identity_;
@@ -337,6 +335,58 @@ class TrainSession {
   int64_t done_jobs_ = 0;
   int64_t total_ = 0;
 };
+
+constexpr char kStore[] = "store=";
+
+// This rank's part of `order`. The last argument says where all ranks meet.
+absl::StatusOr<TrainCommand> CommandOf(const TrainRunOptions& options,
+                                       const WorkerPlaces& places,
+                                       RankOrder order) {
+  if (order.words.empty() || order.words.back().rfind(kStore, 0) != 0) {
+    return absl::DataLossError("rank 0 does not say where to meet");
+  }
+  TrainCommand command;
+  command.store = order.words.back().substr(sizeof(kStore) - 1);
+  order.words.pop_back();
+  ASSIGN_OR_RETURN(const WorkerCommand worker,
+                   TrainWorker(places, order.library));
+  command.argv = worker.argv;
+  command.environment = worker.environment;
+  command.argv.insert(command.argv.end(), order.words.begin(),
+                      order.words.end());
+  command.world_size = options.step->world_size;
+  command.first_rank = options.step->rank;
+  command.local_ranks = 1;
+  command.first_device = options.step->local_rank;
+  command.silence = options.silence;
+  command.memory_limit_bytes = options.memory_limit_bytes;
+  return command;
+}
+
+// `train` on a node that is not the first: starts this rank's process of each
+// training that rank 0 orders, until rank 0 ends. Writes no rows: a process
+// that fails here makes rank 0's process fail too, which gives the row; here
+// the error goes to standard error. REQUIRES: options.step, with a rank above
+// 0.
+absl::StatusOr<ExitCode> FollowTrain(const TrainRunOptions& options) {
+  const Interrupt interrupt;
+  ASSIGN_OR_RETURN(const std::string configs,
+                   FindConfigsFolder(options.configs_folder, ""));
+  const WorkerPlaces places = PlacesOfThisProgram(configs);
+  ASSIGN_OR_RETURN(const std::unique_ptr<RankFollower> link,
+                   RankFollower::Join(*options.step, options.silence));
+  for (;;) {
+    const auto order = link->Next(interrupt.fd());
+    if (absl::IsCancelled(order.status())) return interrupt.exit_code();
+    RETURN_IF_ERROR(order.status());
+    if (!order->has_value()) return ExitCode::kDone;
+    ASSIGN_OR_RETURN(TrainCommand command, CommandOf(options, places, **order));
+    command.interrupt_fd = interrupt.fd();
+    const absl::Status status = RunTrainProcesses(command).status();
+    if (absl::IsCancelled(status)) return interrupt.exit_code();
+    if (!status.ok()) std::cerr << "train: " << status.message() << "\n";
+  }
+}
 
 }  // namespace
 

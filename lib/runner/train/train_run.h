@@ -1,4 +1,4 @@
-// What `train` does, without its flags.
+// The run loop of `train`, without its flags.
 #ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
 
@@ -13,42 +13,45 @@
 #include "lib/base/exit_code.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/records/records.pb.h"
-#include "lib/runner/train/slurm_step.h"
+#include "lib/runner/train/multi_node.h"
 
 namespace feedrate {
 
 struct TrainRunOptions {
   std::vector<Job> jobs;
-  // Folder with requirements. Empty: found.
+  // Folder with requirements. Empty means that it is searched for.
   std::string configs_folder;
-  // `-`, a file or a folder, as with every runner.
+  // `-`, a file or a folder, as in RowOutput.
   std::string output = "-";
   bool resume = false;
-  // For the run's record: where the jobs came from.
+  // Where the jobs came from, for the run's record.
   RunConfig config;
-  // Folders by the short names that jobs have, for scope `e2e`.
+  // Folders by the short names of data sets, for scope `e2e`.
   std::map<std::string, std::string> folders;
   std::vector<std::string> fail_on;
   int retries = 0;
   int64_t memory_limit_bytes = 0;
   absl::Duration silence = absl::Minutes(5);
-  // Dense peak of the device in TFLOP/s. 0: from the registry, or measured.
+  // Dense peak of the device in TFLOP/s. 0 means from the registry, or
+  // measured.
   double peak_tflops = 0;
   // Doubles the batch of each job until memory runs out.
   bool find_batch_size = false;
-  // A flat JSON file for `compare_baseline`; empty: none. Several jobs: of the
-  // last that is `ok`.
+  // Writes a flat JSON file for `compare_baseline`; empty means none. With
+  // several jobs it is about the last that is `ok`.
   std::string metrics;
-  // A table of the step's budget on standard error at the end.
+  // Prints a table of the step's budget on standard error at the end.
   bool budget = true;
-  // This process's place where srun started several. Rank 0 writes all rows;
-  // RunTrain of the others starts what rank 0 orders until that ends.
+  // The position of this process when srun started several. Rank 0 writes all
+  // rows; on the other ranks RunTrain starts what rank 0 orders until that
+  // ends.
   absl::optional<SlurmStep> step;
-  // More words for the processes, such as profile=trace: no part of a job.
+  // More arguments for the processes, such as profile=trace, which are not part
+  // of a job.
   std::vector<std::string> words;
 };
 
-// Runs all jobs and writes env, run and a row for each run. As RunJobs.
+// Runs all jobs and writes env, run and row records. Fails as RunJobs does.
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options);
 
 }  // namespace feedrate

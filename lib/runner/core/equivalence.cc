@@ -1,0 +1,232 @@
+#include "lib/runner/core/equivalence.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/tool_info.h"
+#include "lib/base/unique_fd.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/text_proto.h"
+#include "lib/hash/sha256.h"
+#include "lib/media/corpus.h"
+#include "lib/media/image.h"
+#include "lib/records/json.h"
+#include "lib/records/records.pb.h"
+#include "lib/reference/compare.h"
+#include "lib/reference/geometry.h"
+#include "lib/reference/pixels.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/data/cache_folder.h"
+#include "lib/worker/child.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// Increase this when results of lib/reference change.
+constexpr int kRecipe = 1;
+
+// Why a recipe's output is not compared.
+constexpr char kRandomCrop[] =
+    "the crop is drawn anew for each item; --params_profile=matched compares";
+
+// The part of the cache key that depends on the recipe.
+std::string RecipeText(const LoaderSpec* recipe) {
+  if (recipe == nullptr) return "";
+  return absl::StrCat("\n", recipe->scope, " ", recipe->crop, " ",
+                      recipe->crop_position, " ", recipe->is_crop);
+}
+
+std::string KeyOf(const Job& job, const std::string& version, int64_t count,
+                  const Transform& transform,
+                  const Implementation& implementation,
+                  const ComparedItems& items) {
+  return Sha256Hex(absl::StrCat(
+      kRecipe, "\n", kVersion, "\n", job.scenario(), "\n", job.library(), " ",
+      version, "\n", job.device(), "\n", CanonicalParameters(implementation),
+      "\n", implementation.unchecked(), "\n",
+      PrintTextProto(transform.reference()), "\n", job.seed(), "\n", count, " ",
+      items.sha256, RecipeText(items.recipe)));
+}
+
+Equivalence RecordOf(const Comparison& comparison) {
+  Equivalence record;
+  record.set_label(comparison.label);
+  if (comparison.max_abs_diff.has_value()) {
+    record.set_max_abs_diff(*comparison.max_abs_diff);
+  }
+  if (comparison.psnr_db.has_value()) record.set_psnr_db(*comparison.psnr_db);
+  if (comparison.ssim.has_value()) record.set_ssim(*comparison.ssim);
+  record.set_reference(comparison.reference);
+  return record;
+}
+
+// `null` has no outputs; `faulty` is asked for what it may do wrong.
+absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
+                                           MeasuredChild* child) {
+  Equivalence equivalence;
+  if (job.library() == "null") return equivalence;
+  OutputCommand command;
+  command.indexes = {0};
+  RETURN_IF_ERROR(child->Outputs(command, limit).status());
+  equivalence.set_label(kUnchecked);
+  equivalence.set_reference("a library for tests");
+  return equivalence;
+}
+
+}  // namespace
+
+std::string EquivalenceCachePath() {
+  return absl::StrCat(CacheFolder(), "/equivalence.jsonl");
+}
+
+absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
+    const Transform& transform, const Implementation& implementation,
+    const ComparedItems& items, const std::vector<ChildOutput>& outputs) {
+  std::vector<Comparison> comparisons;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    // Compares the first and last frame of a clip: the parameters are the same
+    // for all frames.
+    const int last = FramesOfOutput(outputs[i]) - 1;
+    for (const int frame :
+         last == 0 ? std::vector<int>{0} : std::vector<int>{0, last}) {
+      ASSIGN_OR_RETURN(Pixels pixels,
+                       items.item(static_cast<int64_t>(i), frame));
+      ASSIGN_OR_RETURN(LibraryOutput output,
+                       ReadOutput(FrameOfOutput(outputs[i], frame)));
+      if (items.recipe != nullptr) {
+        const LoaderSpec& recipe = *items.recipe;
+        output = UndoNormalisation(output, recipe.mean, recipe.std);
+        if (!recipe.is_crop) {
+          pixels = CropCenter(pixels, recipe.crop, recipe.crop);
+        }
+        if (!recipe.is_crop && recipe.crop_position != "center") {
+          comparisons.push_back(Unchecked(kRandomCrop, pixels, output));
+          continue;
+        }
+      }
+      ASSIGN_OR_RETURN(comparisons.emplace_back(),
+                       CheckOutput(transform, implementation, pixels, output));
+    }
+  }
+  return RecordOf(WorstOf(comparisons));
+}
+
+absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
+                                                    const std::string& version,
+                                                    const ComparedItems& items,
+                                                    absl::Duration limit,
+                                                    MeasuredChild* child) {
+  if (IsTestLibrary(job.library())) return AskTestLibrary(job, limit, child);
+  ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue_, job));
+  const Implementation* implementation = catalogue_.ImplementationOf(
+      *transform, job.library(), job.params_profile());
+  const int64_t count = std::min<int64_t>(
+      catalogue_.policy().measuring().compared_items(), items.count);
+  const std::string key =
+      KeyOf(job, version, count, *transform, *implementation, items);
+  if (const Equivalence* known = cache_.Find(key)) return *known;
+  OutputCommand command;
+  command.seed = static_cast<uint64_t>(job.seed());
+  for (int64_t i = 0; i < count; ++i) command.indexes.push_back(i);
+  ASSIGN_OR_RETURN(const std::vector<ChildOutput> outputs,
+                   child->Outputs(command, limit));
+  const absl::StatusOr<Equivalence> compared =
+      Compare(*transform, *implementation, items, outputs);
+  Equivalence equivalence;
+  if (compared.ok()) {
+    equivalence = *compared;
+  } else {
+    equivalence.set_label(kDifferent);
+    equivalence.set_reference(std::string(compared.status().message()));
+  }
+  cache_.Add(key, equivalence);
+  return equivalence;
+}
+
+EquivalenceCache::EquivalenceCache(const std::string& path) : path_(path) {
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return;
+  JsonReader reader;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits('\t', 1));
+    Equivalence equivalence;
+    const absl::StatusOr<std::string> record = reader.Open(parts.second);
+    if (record.ok() && *record == "equivalence" &&
+        reader.Read(&equivalence).ok() && !equivalence.label().empty()) {
+      known_[std::string(parts.first)] = equivalence;
+    }
+  }
+}
+
+const Equivalence* EquivalenceCache::Find(const std::string& key) const {
+  const auto found = known_.find(key);
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+void EquivalenceCache::Add(const std::string& key,
+                           const Equivalence& equivalence) {
+  known_[key] = equivalence;
+  // A newline also in front, in case another program left a torn line.
+  std::string line = absl::StrCat("\n", key, "\t");
+  AppendRecord(equivalence, &line);
+  MakeFolder(ParentFolder(path_)).IgnoreError();
+  const UniqueFd file(
+      open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  // One write, so that lines of several programs do not mix.
+  if (file.valid() && write(file.get(), line.data(), line.size()) < 0) return;
+}
+
+namespace {
+
+bool IsClip(const ChildOutput& output) { return output.info.shape.size() == 4; }
+
+}  // namespace
+
+ImageView FrameOfItem(const Corpus& corpus, int64_t item, int frame) {
+  const ItemView view = corpus.item(item);
+  const int64_t bytes = view.bytes / view.frames;
+  return {static_cast<const uint8_t*>(view.data) + frame * bytes, view.height,
+          view.width, view.channels};
+}
+
+int FramesOfOutput(const ChildOutput& output) {
+  return IsClip(output) ? static_cast<int>(output.info.shape[0]) : 1;
+}
+
+OutputView FrameOfOutput(const ChildOutput& output, int frame) {
+  const int64_t bytes =
+      static_cast<int64_t>(output.bytes.size()) / FramesOfOutput(output);
+  // Skips the time axis.
+  const size_t first = IsClip(output) ? 1 : 0;
+  const std::vector<int64_t> shape(output.info.shape.begin() + first,
+                                   output.info.shape.end());
+  OutputView view;
+  view.data = output.bytes.data() + frame * bytes;
+  view.bytes = bytes;
+  view.dtype = output.info.dtype;
+  view.layout = absl::string_view(output.info.layout).substr(first);
+  const bool channels_first = view.layout == "CHW";
+  view.height = static_cast<int>(shape[channels_first ? 1 : 0]);
+  view.width = static_cast<int>(shape[channels_first ? 2 : 1]);
+  view.channels = static_cast<int>(shape[channels_first ? 0 : 2]);
+  return view;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,96 @@
+// Compares the outputs of a library with the reference of the transform, and
+// remembers the results.
+#ifndef FEEDRATE_LIB_RUNNER_CORE_EQUIVALENCE_H_
+#define FEEDRATE_LIB_RUNNER_CORE_EQUIVALENCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/media/corpus.h"
+#include "lib/media/image.h"
+#include "lib/records/records.pb.h"
+#include "lib/reference/compare.h"
+#include "lib/reference/pixels.h"
+#include "lib/worker/child.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+
+class Catalogue;
+class Implementation;
+class Transform;
+
+// Known results of comparisons: a file of lines, each with a key and an
+// `equivalence` record. Several programs may append to it at once; lines that
+// do not parse are skipped. A file that cannot be read or written costs time
+// and does not fail the run. Not thread-safe.
+class EquivalenceCache {
+ public:
+  // Reads `path`, which need not exist.
+  explicit EquivalenceCache(const std::string& path);
+
+  // Null when the key is unknown.
+  const Equivalence* Find(const std::string& key) const;
+  void Add(const std::string& key, const Equivalence& equivalence);
+
+ private:
+  const std::string path_;
+  std::map<std::string, Equivalence> known_;
+};
+
+// The items whose outputs are compared.
+struct ComparedItems {
+  int64_t count = 0;
+  // Hash of the data.
+  std::string sha256;
+  // Frame `frame` of item `i` as it was decoded. Images have only frame 0.
+  std::function<absl::StatusOr<Pixels>(int64_t i, int frame)> item;
+  // What the loader does besides the transform. Null means nothing.
+  const LoaderSpec* recipe = nullptr;
+};
+
+// Compares the outputs of a library with the reference, once per library
+// version, parameters, reference and data. Not thread-safe.
+class EquivalenceCheck {
+ public:
+  // `catalogue` outlives this.
+  EquivalenceCheck(const Catalogue& catalogue, const std::string& cache_path)
+      : catalogue_(catalogue), cache_(cache_path) {}
+
+  // Asks `child`, which has prepared the job's transform, for its outputs for
+  // the first items, and compares them. Fails as the child does. An output that
+  // cannot be compared counts as `different`, with the reason.
+  absl::StatusOr<Equivalence> Check(const Job& job, const std::string& version,
+                                    const ComparedItems& items,
+                                    absl::Duration limit, MeasuredChild* child);
+
+ private:
+  absl::StatusOr<Equivalence> Compare(const Transform& transform,
+                                      const Implementation& implementation,
+                                      const ComparedItems& items,
+                                      const std::vector<ChildOutput>& outputs);
+
+  const Catalogue& catalogue_;
+  EquivalenceCache cache_;
+};
+
+// The file with known results, in the user's cache folder.
+std::string EquivalenceCachePath();
+
+// Frame `frame` of an item, or the item itself when it is an image. REQUIRES:
+// uint8, HWC, and the frame exists.
+ImageView FrameOfItem(const Corpus& corpus, int64_t item, int frame);
+
+// The number of frames in an output: 1 for an image.
+int FramesOfOutput(const ChildOutput& output);
+// A view of one frame of an output.
+OutputView FrameOfOutput(const ChildOutput& output, int frame);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_CORE_EQUIVALENCE_H_

@@ -1,0 +1,80 @@
+// The jobs of a run, read from a pipe or file or planned from a config, and the
+// runs of them that are already done.
+#ifndef FEEDRATE_LIB_RUNNER_CORE_JOB_LIST_H_
+#define FEEDRATE_LIB_RUNNER_CORE_JOB_LIST_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/base/override_flags.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/planning/jobs.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+class Catalogue;
+
+struct JobSource {
+  // The running program, such as `micro`.
+  std::string tool;
+  // The config to plan from. Empty means that jobs are read from `jobs`.
+  std::string config;
+  // File with jobs; `-` is standard input. With a config, keeps only the
+  // planned jobs that are also in this file, unless it is `-`.
+  std::string jobs = "-";
+  Overrides overrides;
+};
+
+struct JobList {
+  std::vector<Job> jobs;
+  // The resolved config. For jobs that were read, only what the flags say.
+  RunConfig config;
+  // Where the data is. Empty means where the jobs' dataset ids say.
+  std::string dataset;
+};
+
+// InvalidArgument when there are no jobs, when one is for another program (the
+// message names it), or when flags would change jobs that are already planned.
+absl::StatusOr<JobList> LoadJobList(const JobSource& source,
+                                    const Catalogue& catalogue);
+
+// The runs that earlier starts of the program have finished, for `--resume`.
+
+class DoneRuns {
+ public:
+  // A row counts as done when it is from this machine and from the library
+  // version that `version_of` returns. If that returns an empty string, any
+  // version counts.
+  using VersionOf = std::function<std::string(const std::string& library)>;
+  DoneRuns(const std::string& machine_profile, VersionOf version_of)
+      : machine_profile_(machine_profile),
+        version_of_(std::move(version_of)),
+        existing_(machine_profile) {}
+
+  absl::Status Read(const std::vector<std::string>& files,
+                    const std::function<void(const std::string&)>& warn);
+
+  bool Done(const std::string& job_id, int32_t run_index) const {
+    return existing_.Done(job_id, run_index);
+  }
+  // The number of the next attempt, whichever machine or version made the last
+  // one.
+  int32_t NextAttempt(const std::string& job_id, int32_t run_index) const;
+
+ private:
+  const std::string machine_profile_;
+  const VersionOf version_of_;
+  ExistingRuns existing_;
+  std::map<std::pair<std::string, int32_t>, int32_t> attempts_;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_CORE_JOB_LIST_H_

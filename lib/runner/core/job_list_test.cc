@@ -1,0 +1,380 @@
+#include "lib/runner/core/job_list.h"
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/json.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/job_settings.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class JobListTest : public testing::Test {
+ protected:
+  JobListTest() {
+    absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
+    EXPECT_TRUE(catalogue.ok()) << catalogue.status();
+    catalogue_ = std::make_unique<Catalogue>(*std::move(catalogue));
+    source_.tool = "micro";
+  }
+
+  std::string JobsFile(const std::string& text) {
+    const std::string path = testing::TempDir() + "/jobs.jsonl";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  static std::string JobText(const std::string& scenario,
+                             const std::string& mode) {
+    Job job;
+    job.set_job_id("00000000000000aa");
+    job.set_scenario(scenario);
+    job.set_mode(mode);
+    job.set_dataset("val");
+    std::string text;
+    AppendRecord(job, &text);
+    return text;
+  }
+
+  std::string Problem() {
+    return std::string(LoadJobList(source_, *catalogue_).status().message());
+  }
+
+  std::unique_ptr<Catalogue> catalogue_;
+  JobSource source_;
+};
+
+TEST_F(JobListTest, PlansFromAConfig) {
+  source_.config = "configs/demo.textproto";
+  source_.overrides.num_items = 5;
+  const auto list = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_GT(list->jobs.size(), 8);
+  EXPECT_EQ(list->jobs[0].num_items(), 5);
+  EXPECT_EQ(list->config.label(), "demo");
+  EXPECT_THAT(list->dataset, HasSubstr("synthetic:"));
+}
+
+TEST_F(JobListTest, AFileOfJobsRestrictsAConfig) {
+  source_.config = "configs/demo.textproto";
+  const auto all = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_GT(all->jobs.size(), 3);
+  std::string wanted = JobText("image-rgb", "micro");
+  AppendRecord(all->jobs[2], &wanted);
+  source_.jobs = JobsFile(wanted);
+  const auto some = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(some.ok()) << some.status();
+  ASSERT_EQ(some->jobs.size(), 1);
+  EXPECT_EQ(some->jobs[0].job_id(), all->jobs[2].job_id());
+  EXPECT_EQ(some->config.label(), "demo");
+
+  source_.jobs = JobsFile(JobText("image-rgb", "micro"));
+  EXPECT_THAT(Problem(), HasSubstr("is in the plan of --config"));
+}
+
+TEST_F(JobListTest, ReadsPlannedJobs) {
+  source_.jobs = JobsFile(JobText("image-rgb", "micro") +
+                          "{\"schema\":1,\"record\":\"env\"}\n");
+  source_.overrides.dataset = "/data/val";
+  source_.overrides.label = "x";
+  const auto list = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->jobs.size(), 1);
+  EXPECT_EQ(list->dataset, "/data/val");
+  EXPECT_EQ(list->config.label(), "x");
+}
+
+TEST_F(JobListTest, AJobForAnotherProgramNamesIt) {
+  source_.jobs = JobsFile(JobText("video-16f", "micro"));
+  EXPECT_THAT(Problem(), HasSubstr("not for micro; run it with video"));
+  source_.jobs = JobsFile(JobText("image-rgb", "pipeline"));
+  EXPECT_THAT(Problem(), HasSubstr("run it with pipeline"));
+}
+
+TEST_F(JobListTest, PlannedJobsAreNotChanged) {
+  source_.jobs = JobsFile(JobText("image-rgb", "micro"));
+  source_.overrides.num_items = 5;
+  EXPECT_THAT(Problem(), HasSubstr("--num_items changes a config"));
+}
+
+TEST_F(JobListTest, AnotherDataSetIsRefused) {
+  source_.jobs = JobsFile(JobText("image-rgb", "micro"));
+  source_.overrides.dataset = "/data/train";
+  EXPECT_THAT(Problem(), HasSubstr("is for \"val\""));
+}
+
+TEST_F(JobListTest, APlanThatWasCutOffIsNone) {
+  source_.jobs = JobsFile(JobText("image-rgb", "micro") + "{\"schema\":1,\"re");
+  EXPECT_FALSE(LoadJobList(source_, *catalogue_).ok());
+  source_.jobs = JobsFile("");
+  EXPECT_THAT(Problem(), HasSubstr("no jobs"));
+}
+
+class DoneRunsTest : public testing::Test {
+ protected:
+  void Add(const std::string& job_id, int run_index, int attempt,
+           const std::string& status, const std::string& version = "2.0",
+           const std::string& profile = "here") {
+    Row row;
+    row.set_job_id(job_id);
+    row.set_library("lib");
+    row.set_run_index(run_index);
+    row.set_attempt(attempt);
+    row.set_status(status);
+    row.set_library_version(version);
+    row.set_machine_profile(profile);
+    AppendRecord(row, &text_);
+  }
+
+  DoneRuns Read() {
+    const std::string path = testing::TempDir() + "/done_runs.jsonl";
+    std::ofstream(path) << text_;
+    DoneRuns done("here", [](const std::string&) { return "2.0"; });
+    EXPECT_TRUE(done.Read({path}, nullptr).ok());
+    return done;
+  }
+
+  std::string text_;
+};
+
+TEST_F(DoneRunsTest, OnlyOwnMachineAndVersionCount) {
+  Add("a", 0, 0, "ok");
+  Add("b", 0, 0, "ok", "1.0");
+  Add("c", 0, 0, "ok", "2.0", "elsewhere");
+  const DoneRuns done = Read();
+  EXPECT_TRUE(done.Done("a", 0));
+  EXPECT_FALSE(done.Done("a", 1));
+  EXPECT_FALSE(done.Done("b", 0));
+  EXPECT_FALSE(done.Done("c", 0));
+}
+
+TEST_F(DoneRunsTest, TheLastAttemptCountsAndTheNextIsNumbered) {
+  Add("a", 0, 0, "crashed");
+  Add("a", 0, 1, "ok");
+  Add("b", 0, 0, "timeout");
+  const DoneRuns done = Read();
+  EXPECT_TRUE(done.Done("a", 0));
+  EXPECT_FALSE(done.Done("b", 0));
+  EXPECT_EQ(done.NextAttempt("a", 0), 2);
+  EXPECT_EQ(done.NextAttempt("b", 0), 1);
+  EXPECT_EQ(done.NextAttempt("b", 1), 0);
+}
+
+TEST_F(DoneRunsTest, EarlyStoppedAnswersForLaterRuns) {
+  Add("a", 0, 0, "early_stopped");
+  Add("b", 0, 0, "unsupported", "");
+  const DoneRuns done = Read();
+  EXPECT_TRUE(done.Done("a", 4));
+  EXPECT_TRUE(done.Done("b", 4));
+}
+
+TEST(MeasurePolicyTest, TheConfigGoesBeforeThePolicy) {
+  const absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
+  ASSERT_TRUE(catalogue.ok()) << catalogue.status();
+  Job job;
+  job.set_scenario("image-rgb");
+  job.set_mode("micro");
+  Execution execution;
+  auto policy = JobPolicyOf(*catalogue, execution, job, 0);
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->unit, "image");
+  EXPECT_DOUBLE_EQ(policy->preflight.slow_threshold_s, 0.05);
+  EXPECT_TRUE(policy->preflight.slow_skip);
+  EXPECT_DOUBLE_EQ(policy->warm_up.max_s, 2);
+  EXPECT_GT(policy->warm_up.hang_s, 0);
+  execution.set_slow_threshold_s(1);
+  execution.set_disable_slow_skip(true);
+  policy = JobPolicyOf(*catalogue, execution, job, 7);
+  EXPECT_DOUBLE_EQ(policy->preflight.slow_threshold_s, 1);
+  EXPECT_FALSE(policy->preflight.slow_skip);
+  EXPECT_DOUBLE_EQ(policy->warm_up.hang_s, 7);
+}
+
+TEST(MeasurePolicyTest, ClipsHaveTheirOwn) {
+  const absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
+  ASSERT_TRUE(catalogue.ok()) << catalogue.status();
+  Job job;
+  job.set_scenario("video-16f");
+  job.set_mode("micro");
+  const auto policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->unit, "clip");
+  EXPECT_EQ(policy->preflight.items, 3);
+  EXPECT_EQ(policy->warm_up.subset_items, 3);
+}
+
+TEST(MeasurePolicyTest, AGpuIsTimedInChunks) {
+  const absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
+  ASSERT_TRUE(catalogue.ok()) << catalogue.status();
+  Job job;
+  job.set_scenario("image-rgb");
+  job.set_mode("micro");
+  job.set_device("cuda");
+  auto policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->chunk.fixed, 64);
+  EXPECT_EQ(policy->warm_up.chunk, 64);
+  EXPECT_TRUE(policy->warm_up.cold);
+  EXPECT_GT(policy->warm_up.clock_within, 0);
+  (*job.mutable_settings())["gpu_batch"] = "256";
+  (*job.mutable_settings())["l2"] = "hot";
+  policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  ASSERT_TRUE(policy.ok()) << policy.status();
+  EXPECT_EQ(policy->chunk.fixed, 256);
+  EXPECT_EQ(policy->preflight.chunk, 256);
+  EXPECT_FALSE(policy->warm_up.cold);
+  (*job.mutable_settings())["l2"] = "lukewarm";
+  EXPECT_FALSE(JobPolicyOf(*catalogue, Execution(), job, 0).ok());
+}
+
+Job CudaJob() {
+  Job job;
+  job.set_mode("micro");
+  job.set_device("cuda");
+  job.set_hardware_class("gpu");
+  return job;
+}
+
+TEST(GpuSettingsTest, ColdAndOneByOneUnlessSaid) {
+  Job job = CudaJob();
+  EXPECT_TRUE(OnGpu(job));
+  auto settings = GpuSettingsOf(job);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_TRUE(settings->cold);
+  EXPECT_EQ(settings->batch, 0);
+  (*job.mutable_settings())["l2"] = "hot";
+  (*job.mutable_settings())["gpu_batch"] = "256";
+  settings = GpuSettingsOf(job);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_FALSE(settings->cold);
+  EXPECT_EQ(settings->batch, 256);
+}
+
+TEST(GpuSettingsTest, MistakesAreNamed) {
+  Job job = CudaJob();
+  (*job.mutable_settings())["l2"] = "warm";
+  EXPECT_THAT(std::string(GpuSettingsOf(job).status().message()),
+              HasSubstr("use cold or hot"));
+  (*job.mutable_settings())["l2"] = "hot";
+  for (const char* batch : {"0", "-1", "x", ""}) {
+    (*job.mutable_settings())["gpu_batch"] = batch;
+    EXPECT_THAT(std::string(GpuSettingsOf(job).status().message()),
+                HasSubstr("gpu_batch"));
+  }
+}
+
+TEST(GpuSettingsTest, TheCpuHasNoneOfThem) {
+  Job job = CudaJob();
+  (*job.mutable_settings())["gpu_batch"] = "8";
+  job.set_device("cpu");
+  EXPECT_THAT(std::string(GpuSettingsOf(job).status().message()),
+              HasSubstr("are for device cuda"));
+  job.mutable_settings()->clear();
+  EXPECT_TRUE(GpuSettingsOf(job).ok());
+  // AlbumentationsX runs on the CPU next to GPU rows.
+  job.set_device("cuda");
+  job.set_hardware_class("host_cpu");
+  EXPECT_FALSE(OnGpu(job));
+}
+
+class PrepareCommandTest : public testing::Test {
+ protected:
+  PrepareCommandTest() {
+    absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
+    EXPECT_TRUE(catalogue.ok()) << catalogue.status();
+    catalogue_ = std::make_unique<Catalogue>(*std::move(catalogue));
+    job_.set_scenario("image-rgb");
+    job_.set_mode("micro");
+    job_.set_library("pillow");
+    job_.set_transform("Resize");
+    job_.set_params_profile("paper");
+    job_.set_thread_policy("micro-single");
+    job_.set_device("cpu");
+  }
+
+  std::unique_ptr<Catalogue> catalogue_;
+  Job job_;
+};
+
+TEST_F(PrepareCommandTest, TakesTheCataloguesParameters) {
+  const auto command = PrepareCommandOfJob(*catalogue_, job_);
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_EQ(command->native_op, "Image.resize");
+  EXPECT_THAT(command->params, Contains(HasSubstr("512")));
+  EXPECT_EQ(command->opencv_threads, 0);
+  EXPECT_FALSE(command->opencv_opencl);
+  EXPECT_EQ(command->torch_intra_op, 1);
+}
+
+TEST_F(PrepareCommandTest, AJobWithOtherParametersIsRefused) {
+  job_.set_params_sha256("0000");
+  const absl::Status status = PrepareCommandOfJob(*catalogue_, job_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("plan it again"));
+}
+
+TEST_F(PrepareCommandTest, WhatIsMissingIsNamed) {
+  job_.set_transform("Rezise");
+  EXPECT_THAT(
+      std::string(PrepareCommandOfJob(*catalogue_, job_).status().message()),
+      HasSubstr("\"Rezise\" is not in the set of image-rgb"));
+  job_.set_transform("Resize");
+  job_.set_library("cornea");
+  EXPECT_THAT(
+      std::string(PrepareCommandOfJob(*catalogue_, job_).status().message()),
+      HasSubstr("cornea has no Resize"));
+}
+
+TEST_F(PrepareCommandTest, TestLibrariesGetTheirSettings) {
+  job_.set_library("faulty");
+  job_.set_transform("exit");
+  (*job_.mutable_settings())["when"] = "call";
+  (*job_.mutable_settings())["code"] = "3";
+  const auto command = PrepareCommandOfJob(*catalogue_, job_);
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_EQ(command->native_op, "exit");
+  EXPECT_THAT(command->params, ElementsAre("code=3", "when=call"));
+}
+
+TEST(NullJobTest, IsOnTheSameDataUnderTheSameSettings) {
+  Job job;
+  job.set_scenario("image-9ch");
+  job.set_mode("micro");
+  job.set_library("kornia");
+  job.set_transform("Resize");
+  job.set_num_items(40);
+  job.set_dataset("val");
+  job.set_thread_policy("micro-single");
+  job.set_params_profile("paper");
+  job.set_unsupported_reason("cannot");
+  job.add_run_indexes(3);
+  job.add_labels("optional");
+  const Job null = NullJob(job);
+  EXPECT_EQ(null.library(), "null");
+  EXPECT_EQ(null.scenario(), "image-9ch");
+  EXPECT_EQ(null.num_items(), 40);
+  EXPECT_EQ(null.dataset(), "val");
+  EXPECT_EQ(null.thread_policy(), "micro-single");
+  EXPECT_THAT(null.run_indexes(), ElementsAre(0));
+  EXPECT_EQ(null.labels_size(), 0);
+  EXPECT_FALSE(null.has_unsupported_reason());
+  EXPECT_EQ(null.job_id(), JobId(null));
+  EXPECT_EQ(null.output(), "image-9ch/micro/null_micro_results.jsonl");
+}
+
+}  // namespace
+}  // namespace feedrate

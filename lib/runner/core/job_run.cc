@@ -1,0 +1,441 @@
+#include "lib/runner/core/job_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/policy.pb.h"
+#include "lib/config/run_config.pb.h"
+#include "lib/draw/text.h"
+#include "lib/machine/resources.h"
+#include "lib/machine/root.h"
+#include "lib/records/job_identity.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/job_list.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/rows.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kNoisy[] = "noisy";
+// Share of the available memory that is left to the rest of the machine.
+constexpr double kSpareMemory = 0.1;
+
+bool EndsTheRun(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kCancelled;
+}
+
+template <typename Words>
+bool Contains(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+JobRun::JobRun(const RunContext* context, const Job& job)
+    : context_(*context),
+      job_(job),
+      found_policy_(JobPolicyOf(context_.catalogue, context_.config.execution(),
+                                job_, context_.limits.hang_s)),
+      policy_(found_policy_.ok() ? *found_policy_ : JobPolicy()),
+      work_(FindMode(context_.modes, job_)->MakeWork(context_, job_, policy_)),
+      row_start_(absl::Now()) {
+  for (const int run_index : job.run_indexes()) {
+    if (context_.done->Done(job.job_id(), run_index)) continue;
+    pending_.push_back(run_index);
+    next_attempt_[run_index] =
+        context_.done->NextAttempt(job.job_id(), run_index);
+  }
+}
+
+void JobRun::MeasureAgain() {
+  pending_.assign(job_.run_indexes().begin(), job_.run_indexes().end());
+  for (const int run_index : pending_) {
+    next_attempt_[run_index] =
+        context_.done->NextAttempt(job_.job_id(), run_index);
+  }
+}
+
+Row JobRun::NewRow(int run_index) {
+  Row row = RowOf(job_, context_.identity, policy_.unit);
+  if (!work_->dataset().id().empty()) {
+    *row.mutable_dataset() = work_->dataset();
+  }
+  for (const std::string& label : labels_) row.add_labels(label);
+  row.set_run_index(run_index);
+  row.set_attempt(next_attempt_[run_index]++);
+  row.set_library_version(work_->version().empty()
+                              ? context_.servers->VersionOf(job_)
+                              : work_->version());
+  row.set_timed_unit(work_->timed_unit());
+  if (has_preflight_) row.set_preflight_s(preflight_.elapsed_s);
+  if (!equivalence_.label().empty()) {
+    *row.mutable_equivalence() = equivalence_;
+  }
+  row.set_started_at(TimeText(row_start_));
+  return row;
+}
+
+absl::Status JobRun::Write(Row* row) {
+  if (equivalence_.label() == "noop") row->add_warnings("noop");
+  const absl::Time now = absl::Now();
+  row->set_duration_s(absl::ToDoubleSeconds(now - row_start_));
+  row_start_ = now;
+  return context_.output->Write(*row, job_.output());
+}
+
+absl::Status JobRun::Answer(const std::string& status,
+                            const std::string& reason) {
+  for (const int run_index : pending_) {
+    Row row = NewRow(run_index);
+    row.set_status(status);
+    row.set_reason(reason);
+    if (status == "early_stopped") {
+      row.set_throughput(1 / std::max(preflight_.per_item_s, 1e-12));
+    }
+    RETURN_IF_ERROR(Write(&row));
+  }
+  pending_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status JobRun::WriteFailure(const absl::Status& failure,
+                                  const std::vector<int>& run_indexes) {
+  for (const int run_index : run_indexes) {
+    Row row = NewRow(run_index);
+    SetFailure(failure, &row);
+    RETURN_IF_ERROR(Write(&row));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobRun::Prepare() {
+  RETURN_IF_ERROR(found_policy_.status());
+  return work_->Prepare();
+}
+
+absl::Status JobRun::CheckEquivalence() {
+  if (context_.equivalence == nullptr) return absl::OkStatus();
+  const TimeAccount::Entry entry(context_.account, Spending::kEquivalence);
+  ASSIGN_OR_RETURN(equivalence_, work_->CheckEquivalence());
+  return absl::OkStatus();
+}
+
+absl::Status JobRun::TryBegin() {
+  End();
+  RETURN_IF_ERROR(Prepare());
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kPreflight);
+    ASSIGN_OR_RETURN(preflight_, work_->LookAhead());
+    has_preflight_ = true;
+  }
+  RETURN_IF_ERROR(CheckEquivalence());
+  if (preflight_.stops_early) return absl::OkStatus();
+  const TimeAccount::Entry entry(context_.account, Spending::kWarmUp);
+  return work_->WarmUp();
+}
+
+absl::Status JobRun::Begin() {
+  row_start_ = absl::Now();
+  for (int tries = 0;; ++tries) {
+    const absl::Status begun = TryBegin();
+    if (EndsTheRun(begun)) return begun;
+    if (begun.ok()) break;
+    RETURN_IF_ERROR(WriteFailure(begun, pending_));
+    if (tries < context_.limits.retries) continue;
+    pending_.clear();
+    End();
+    return absl::OkStatus();
+  }
+  if (!preflight_.stops_early) return absl::OkStatus();
+  RETURN_IF_ERROR(Answer("early_stopped", preflight_.reason));
+  End();
+  return absl::OkStatus();
+}
+
+absl::Status JobRun::MeasureOnce(int run_index, Row* measured) {
+  row_start_ = absl::Now();
+  if (!work_->alive()) {
+    // The process died in the last run; this run gets a new one.
+    RETURN_IF_ERROR(TryBegin());
+    row_start_ = absl::Now();
+  }
+  return work_->Measure(run_index, measured);
+}
+
+absl::Status JobRun::Measure(int run_index) {
+  const MeasuringPolicy& measuring = context_.catalogue.policy().measuring();
+  int failures = 0;
+  int attempts = 0;
+  double first_s = 0;
+  double repeated_s = 0;
+  while (true) {
+    Row measured;
+    const absl::Status status = MeasureOnce(run_index, &measured);
+    if (EndsTheRun(status)) return status;
+    if (!status.ok()) {
+      RETURN_IF_ERROR(WriteFailure(status, {run_index}));
+      if (failures++ < context_.limits.retries) continue;
+      break;
+    }
+    Row row = NewRow(run_index);
+    row.MergeFrom(measured);
+    RETURN_IF_ERROR(Write(&row));
+    const double elapsed_s = measured.elapsed_s();
+    (attempts == 0 ? first_s : repeated_s) += elapsed_s;
+    ++attempts;
+    if (!Contains(measured.warnings(), kNoisy) || IsNullJob(job_) ||
+        attempts >= measuring.max_attempts() ||
+        repeated_s + elapsed_s >
+            1.001 * measuring.repeat_budget() * std::max(first_s, elapsed_s)) {
+      break;
+    }
+  }
+  pending_.erase(std::remove(pending_.begin(), pending_.end(), run_index),
+                 pending_.end());
+  return absl::OkStatus();
+}
+
+void JobRun::End() {
+  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
+  work_->End();
+}
+
+namespace {
+
+// The job's identity without the fields of the library.
+std::string GroupKey(const Job& job) {
+  Job key = job;
+  key.clear_library();
+  key.clear_params_sha256();
+  // Settings of mixtures differ by less than the speed of a machine does from
+  // one minute to the next, so they also take turns.
+  if (IsMixtureJob(job)) key.clear_settings();
+  return CanonicalIdentity(key);
+}
+
+// SplitMix64: spreads any seed well.
+uint64_t NextRandom(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+std::vector<int> AllPending(const std::vector<std::unique_ptr<JobRun>>& runs) {
+  std::set<int> indexes;
+  for (const auto& run : runs) {
+    indexes.insert(run->pending().begin(), run->pending().end());
+  }
+  return {indexes.begin(), indexes.end()};
+}
+
+bool IsPending(const JobRun& run, int run_index) {
+  return std::find(run.pending().begin(), run.pending().end(), run_index) !=
+         run.pending().end();
+}
+
+absl::Status RunTogether(const std::vector<std::unique_ptr<JobRun>>& runs,
+                         const GroupProgress& progress) {
+  for (const std::unique_ptr<JobRun>& run : runs) {
+    progress.begins(run->job());
+    RETURN_IF_ERROR(run->Begin());
+  }
+  for (const int run_index : AllPending(runs)) {
+    const uint64_t seed = runs[0]->job().seed() * 7919 + run_index;
+    for (const int at : ShuffledOrder(runs.size(), seed)) {
+      if (!IsPending(*runs[at], run_index)) continue;
+      RETURN_IF_ERROR(runs[at]->Measure(run_index));
+      // Frees its memory for the others.
+      if (runs[at]->pending().empty()) runs[at]->End();
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Runs the jobs one after the other, each alone.
+absl::Status RunInTurns(std::vector<std::unique_ptr<JobRun>> runs,
+                        const GroupProgress& progress) {
+  for (std::unique_ptr<JobRun>& run : runs) {
+    run->AddLabel("memory_limited");
+    std::vector<std::unique_ptr<JobRun>> alone;
+    alone.push_back(std::move(run));
+    RETURN_IF_ERROR(RunTogether(alone, progress));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> GroupJobs(const std::vector<Job>& jobs) {
+  std::vector<std::vector<int>> groups;
+  std::map<std::string, size_t> known;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto [entry, is_new] =
+        known.emplace(GroupKey(jobs[i]), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[entry->second].push_back(static_cast<int>(i));
+  }
+  return groups;
+}
+
+std::vector<int> ShuffledOrder(int count, uint64_t seed) {
+  std::vector<int> order(count);
+  for (int i = 0; i < count; ++i) order[i] = i;
+  uint64_t state = seed;
+  for (int i = count - 1; i > 0; --i) {
+    std::swap(order[i], order[NextRandom(&state) % (i + 1)]);
+  }
+  return order;
+}
+
+absl::Status RunGroup(const RunContext& context,
+                      const std::vector<const Job*>& jobs,
+                      const GroupProgress& progress) {
+  std::vector<std::unique_ptr<JobRun>> runs;
+  std::vector<int64_t> memory;
+  std::vector<int64_t> gpu_memory;
+  for (const Job* job : jobs) {
+    auto run = std::make_unique<JobRun>(&context, *job);
+    if (run->pending().empty()) continue;
+    if (job->has_unsupported_reason()) {
+      RETURN_IF_ERROR(run->Answer("unsupported", job->unsupported_reason()));
+      continue;
+    }
+    ASSIGN_OR_RETURN(memory.emplace_back(), run->ExpectedMemory());
+    ASSIGN_OR_RETURN(gpu_memory.emplace_back(), run->ExpectedGpuMemory());
+    runs.push_back(std::move(run));
+  }
+  const std::optional<int64_t> available = ReadAvailableMemory(Root());
+  const int64_t gpu_available = context.identity.gpu_memory_bytes;
+  const bool fit =
+      (!available.has_value() || FitInMemory(memory, *available)) &&
+      (gpu_available == 0 || FitInMemory(gpu_memory, gpu_available));
+  if (fit) {
+    RETURN_IF_ERROR(RunTogether(runs, progress));
+  } else {
+    RETURN_IF_ERROR(RunInTurns(std::move(runs), progress));
+  }
+  for (const Job* job : jobs) progress.ends(*job);
+  return absl::OkStatus();
+}
+
+namespace {
+
+Verification VerificationOf(const Job& job) {
+  Verification verification;
+  verification.set_scenario(job.scenario());
+  verification.set_library(job.library());
+  verification.set_transform(job.transform());
+  verification.set_params_profile(job.params_profile());
+  verification.set_env_set(job.env_set());
+  verification.set_device(job.device());
+  verification.set_status("ok");
+  return verification;
+}
+
+void AddOnce(const std::string& name, std::vector<std::string>* names) {
+  if (std::find(names->begin(), names->end(), name) == names->end()) {
+    names->push_back(name);
+  }
+}
+
+std::string CellText(const Verification& verification) {
+  return verification.status() == "ok" ? verification.equivalence().label()
+                                       : verification.status();
+}
+
+std::string WhyText(const Verification& verification) {
+  const std::string& label = verification.equivalence().label();
+  if (verification.status() != "ok") return verification.reason();
+  return label == "exact" || label == "equivalent"
+             ? ""
+             : verification.equivalence().reference();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Verification>> VerifyJobs(
+    const RunContext& context, const std::vector<Job>& jobs,
+    const std::function<void(const Job&)>& begins) {
+  std::vector<Verification> verifications;
+  for (const Job& job : jobs) {
+    begins(job);
+    Verification& verification =
+        verifications.emplace_back(VerificationOf(job));
+    if (job.has_unsupported_reason()) {
+      verification.set_status("unsupported");
+      verification.set_reason(job.unsupported_reason());
+      continue;
+    }
+    JobRun run(&context, job);
+    absl::Status status = run.Prepare();
+    if (status.ok()) status = run.CheckEquivalence();
+    if (status.code() == absl::StatusCode::kCancelled) return status;
+    verification.set_library_version(context.servers->VersionOf(job));
+    if (status.ok()) {
+      *verification.mutable_equivalence() = run.equivalence();
+    } else {
+      verification.set_status(StatusOfFailure(status));
+      verification.set_reason(std::string(status.message()));
+    }
+  }
+  return verifications;
+}
+
+std::string VerificationTable(const std::vector<Verification>& verifications) {
+  std::vector<std::string> libraries, transforms;
+  std::map<std::pair<std::string, std::string>, const Verification*> cells;
+  for (const Verification& verification : verifications) {
+    AddOnce(verification.library(), &libraries);
+    AddOnce(verification.transform(), &transforms);
+    cells[{verification.transform(), verification.library()}] = &verification;
+  }
+  std::vector<std::string> header = {"transform"};
+  header.insert(header.end(), libraries.begin(), libraries.end());
+  Table table(header, std::vector<Align>(header.size(), Align::kLeft));
+  std::string reasons;
+  for (const std::string& transform : transforms) {
+    std::vector<std::string> row = {transform};
+    for (const std::string& library : libraries) {
+      const auto cell = cells.find({transform, library});
+      row.push_back(cell == cells.end() ? "–" : CellText(*cell->second));
+      const std::string why = cell == cells.end() ? "" : WhyText(*cell->second);
+      if (!why.empty()) {
+        absl::StrAppend(&reasons, transform, ", ", library, ": ", row.back(),
+                        ": ", why, "\n");
+      }
+    }
+    table.AddRow(std::move(row));
+  }
+  return absl::StrCat(table.ToText(), reasons.empty() ? "" : "\n", reasons);
+}
+
+bool FitInMemory(const std::vector<int64_t>& needed, int64_t available_bytes) {
+  const int64_t total =
+      std::accumulate(needed.begin(), needed.end(), int64_t{0});
+  // A single process runs in any case.
+  return needed.size() <= 1 ||
+         static_cast<double>(total) <=
+             (1 - kSpareMemory) * static_cast<double>(available_bytes);
+}
+
+}  // namespace feedrate

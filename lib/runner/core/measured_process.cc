@@ -1,0 +1,168 @@
+#include "lib/runner/core/measured_process.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/resources.h"
+#include "lib/machine/root.h"
+#include "lib/measure/subject.h"
+#include "lib/records/records.pb.h"
+#include "lib/worker/child.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+
+ChildSubject::ChildSubject(MeasuredChild* child, double clock_pair_s)
+    : child_(child),
+      clock_pair_s_(clock_pair_s),
+      cycles_(static_cast<pid_t>(child->pid())) {}
+
+absl::StatusOr<Timing> ChildSubject::Time(const TimeRequest& request) {
+  TimeCommand command;
+  command.first = request.first;
+  command.count = request.count;
+  command.chunk = request.chunk;
+  command.limit_s = request.limit_s;
+  command.seed = request.seed;
+  command.cold = request.cold;
+  ASSIGN_OR_RETURN(TimeReply reply,
+                   child_->Time(command, absl::Seconds(request.hang_s)));
+  Timing timing;
+  timing.samples_s = std::move(reply.samples_s);
+  timing.items = reply.items;
+  if (!reply.device.has_value()) return timing;
+  GpuTiming& gpu = timing.gpu.emplace();
+  gpu.clocks_mhz = std::move(reply.device->clocks_mhz);
+  gpu.max_clock_mhz = reply.device->max_clock_mhz;
+  gpu.throttle_reasons = reply.device->throttle_reasons;
+  gpu.peak_allocated_bytes = reply.device->peak_allocated_bytes;
+  gpu.peak_reserved_bytes = reply.device->peak_reserved_bytes;
+  gpu.bytes_in = reply.device->bytes_in;
+  gpu.bytes_out = reply.device->bytes_out;
+  gpu.cpu_frames = reply.device->cpu_frames;
+  return timing;
+}
+
+NoiseCounters ChildSubject::Count() {
+  NoiseCounters counters;
+  counters.process =
+      ReadProcessCounters(root_, static_cast<pid_t>(child_->pid()));
+  counters.processors = ReadProcessorCounters(root_);
+  counters.cycles = cycles_.Read();
+  counters.throttled_periods = ReadCgroup(root_).throttled_periods;
+  counters.now_s = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  return counters;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The shortest time between two readings.
+constexpr auto kInterval = std::chrono::milliseconds(50);
+// A reading of n ms is followed by a pause of this many times n.
+constexpr int kRest = 100;
+
+}  // namespace
+
+TreeWatch::TreeWatch(pid_t parent, pid_t pid, double first_s)
+    : parent_(parent),
+      pid_(pid),
+      first_s_(first_s),
+      thread_([this] { Run(); }) {}
+
+TreeWatch::~TreeWatch() { Stop(); }
+
+void TreeWatch::Look() {
+  // "corpus" is part of the name of shared images.
+  const std::optional<int64_t> bytes =
+      TreePssBytes(Root(), parent_, pid_, "feedrate-corpus");
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++looks_;
+  if (!bytes.has_value()) return;
+  peak_bytes_ = std::max(peak_bytes_.value_or(0), *bytes);
+}
+
+void TreeWatch::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  auto rest = std::max<Clock::duration>(
+      kInterval, std::chrono::duration_cast<Clock::duration>(
+                     std::chrono::duration<double>(first_s_)));
+  while (!stopped_.wait_for(lock, rest, [this] { return stop_; })) {
+    lock.unlock();
+    const Clock::time_point start = Clock::now();
+    Look();
+    rest = std::max<Clock::duration>(kInterval, kRest * (Clock::now() - start));
+    lock.lock();
+  }
+}
+
+int64_t TreeWatch::looks() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return looks_;
+}
+
+std::optional<int64_t> TreeWatch::Stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+    // Short epochs end before the first reading; this one costs them nothing.
+    if (!peak_bytes_.has_value()) Look();
+  }
+  return peak_bytes_;
+}
+
+namespace {
+
+// From this share on, pages count as all in memory.
+constexpr double kWarmShare = 0.99;
+constexpr double kColdShare = 0.01;
+// The largest number of files to check.
+constexpr size_t kFilesLookedAt = 2000;
+
+std::vector<std::string> Some(const std::vector<std::string>& paths) {
+  if (paths.size() <= kFilesLookedAt) return paths;
+  std::vector<std::string> some;
+  for (size_t i = 0; i < kFilesLookedAt; ++i) {
+    some.push_back(paths[i * paths.size() / kFilesLookedAt]);
+  }
+  return some;
+}
+
+}  // namespace
+
+absl::Status LookAtPages(const std::vector<std::string>& paths, bool cold,
+                         Cache* cache) {
+  if (cold) RETURN_IF_ERROR(DropPages(paths));
+  ASSIGN_OR_RETURN(const double fraction, ResidentFraction(Some(paths)));
+  cache->set_resident_fraction(std::max(cache->resident_fraction(), fraction));
+  return absl::OkStatus();
+}
+
+void SetCache(const Cache& cache, bool cold, Row* row) {
+  *row->mutable_cache() = cache;
+  const double resident = cache.resident_fraction();
+  if (cold && resident <= kColdShare) {
+    row->add_labels("cold");
+  } else if (cold || resident < kWarmShare) {
+    row->add_labels("partly_cold");
+  }
+}
+
+}  // namespace feedrate

@@ -1,0 +1,91 @@
+// What rows say about a measured process beside its own timings: counters,
+// memory, page cache.
+#ifndef FEEDRATE_LIB_RUNNER_CORE_MEASURED_PROCESS_H_
+#define FEEDRATE_LIB_RUNNER_CORE_MEASURED_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
+#include "lib/measure/subject.h"
+#include "lib/records/records.pb.h"
+#include "lib/worker/child.h"
+
+namespace feedrate {
+
+class ChildSubject : public Subject {
+ public:
+  // `child` outlives this.
+  ChildSubject(MeasuredChild* child, double clock_pair_s);
+
+  absl::StatusOr<Timing> Time(const TimeRequest& request) override;
+  NoiseCounters Count() override;
+  double clock_pair_s() const override { return clock_pair_s_; }
+
+ private:
+  MeasuredChild* const child_;
+  const double clock_pair_s_;
+  const Root root_;
+  const CycleCounter cycles_;
+};
+
+// Watches the memory of the process tree below `pid`, and of its parent, from
+// its own thread, which uses at most 1% of a processor: reading a large process
+// takes milliseconds, so the next reading then comes later.
+class TreeWatch {
+ public:
+  // The first reading is after `first_s`, best when most of the work is under
+  // way.
+  TreeWatch(pid_t parent, pid_t pid, double first_s);
+  ~TreeWatch();
+  TreeWatch(const TreeWatch&) = delete;
+  TreeWatch& operator=(const TreeWatch&) = delete;
+
+  // Ends the watch and returns the largest value seen, with shared pages
+  // counted once and the shared images not at all. Empty when it cannot be read
+  // on this machine.
+  std::optional<int64_t> Stop();
+
+  // Number of finished readings, whatever they found.
+  int64_t looks();
+
+ private:
+  void Look();
+  void Run();
+
+  const pid_t parent_;
+  const pid_t pid_;
+  const double first_s_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  int64_t looks_ = 0;
+  std::optional<int64_t> peak_bytes_;
+  std::thread thread_;
+};
+
+// Call before each timed part that reads `paths`. With `cold`, has the kernel
+// forget them first. Then checks how much of them is in the page cache, and
+// keeps the largest share of all calls in `cache`. If there are many files,
+// checks an evenly spread part of them.
+absl::Status LookAtPages(const std::vector<std::string>& paths, bool cold,
+                         Cache* cache);
+
+// Sets `cache` of a row and its label: `cold` when that was asked for and no
+// page was in memory; `partly_cold` when some were, or when some were missing
+// although nobody asked for that.
+void SetCache(const Cache& cache, bool cold, Row* row);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_CORE_MEASURED_PROCESS_H_

@@ -1,0 +1,142 @@
+// Builds rows, and writes rows and the records before them.
+#ifndef FEEDRATE_LIB_RUNNER_CORE_ROWS_H_
+#define FEEDRATE_LIB_RUNNER_CORE_ROWS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/base/unique_fd.h"
+#include "lib/records/record_io.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+class RunConfig;
+struct MachineInfo;
+struct RunResult;
+
+// What all rows of a run share.
+struct RunIdentity {
+  std::string run_id;
+  std::string env_id;
+  std::string machine_profile;
+  // Name of the processor.
+  std::string hardware;
+  // Name of the first GPU. Empty means none.
+  std::string gpu;
+  int64_t gpu_memory_bytes = 0;
+};
+
+// A row with the fields of the job and of the run, without a result. `unit`
+// says what one item is.
+Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit);
+
+// What an error of lib/worker means: `failed`, `crashed`, `timeout` or `oom`.
+std::string StatusOfFailure(const absl::Status& failure);
+
+// Set the result of a row.
+void SetFailure(const absl::Status& failure, Row* row);
+void SetTiming(const RunResult& result, Row* row);
+
+// Name of the limit when an engine of a GPU decodes, and the label of rows
+// where the CPU decoded some frames instead.
+inline constexpr char kEngineLimit[] = "nvdec";
+inline constexpr char kCpuFallback[] = "cpu_fallback";
+
+// Sets the most that the machine could reach, and how close the row came.
+void SetLimit(const std::string& name, double throughput, Row* row);
+// Sets samples and their quantiles.
+void SetSamples(const std::vector<double>& samples, Row* row);
+
+// RFC 3339, UTC, with milliseconds.
+std::string TimeText(absl::Time time);
+
+// Writes the records of a run, each as one whole line. A file has one writer at
+// a time: two would measure the same runs and give them the same attempt. Not
+// thread-safe.
+class RowOutput {
+ public:
+  struct Options {
+    // `-` is standard output. A folder, or a name that ends in `/`, gets one
+    // file per library, named by the job, and the resolved config. Anything
+    // else is a file.
+    std::string path = "-";
+    // Appends to existing files and repairs a torn last line. Without it, a
+    // file that is not empty is AlreadyExists. A file that another program is
+    // writing is Unavailable.
+    bool resume = false;
+    // Written to a folder as resolved_config.textproto. Empty means unknown.
+    std::string config;
+    std::function<void(const std::string&)> warn;
+    // Where batch records go. Empty means among the rows on standard output, or
+    // batch_times.jsonl beside the file with the rows.
+    std::string batches;
+    // Called after each row is written. May be null.
+    std::function<void(const Row&)> on_row;
+  };
+
+  static absl::StatusOr<std::unique_ptr<RowOutput>> Open(
+      const Options& options);
+
+  // Existing files, for `--resume` to read.
+  absl::StatusOr<std::vector<std::string>> ExistingFiles() const;
+  // Both records are written to each file before its first row. Writes nothing
+  // yet.
+  void SetHead(const Env& env, const Run& run);
+  // `file` is the job's `output`.
+  absl::Status Write(const Row& row, const std::string& file);
+
+  // Writes batch records of a mixture. `file` is the job's `output`.
+  absl::Status WriteBatches(const std::vector<Batch>& batches,
+                            const std::string& file);
+
+  // Writes text instead of records. A folder gets it as `verify.txt`.
+  absl::Status WriteText(const std::string& text);
+
+  // Rows written, by status.
+  const std::map<std::string, int64_t>& counts() const { return counts_; }
+
+ private:
+  struct File {
+    UniqueFd fd;
+    std::unique_ptr<RecordWriter> writer;
+  };
+
+  explicit RowOutput(Options options) : options_(std::move(options)) {}
+  absl::StatusOr<RecordWriter*> WriterOf(const std::string& file);
+  absl::StatusOr<RecordWriter*> WriterAt(const std::string& path);
+  std::string PathOf(const std::string& file) const;
+  absl::Status OpenFile(const std::string& path, File* file) const;
+
+  const Options options_;
+  bool is_folder_ = false;
+  Env env_;
+  Run run_;
+  std::map<std::string, File> files_;
+  std::map<std::string, int64_t> counts_;
+};
+
+// The records that are written before the rows.
+
+struct RunHead {
+  Env env;
+  Run run;
+  // Fields that every row repeats.
+  RunIdentity identity;
+};
+
+// Records for a run that starts at `now` on `machine`, whose `libraries` are
+// the measured ones.
+RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
+                    double copy_bytes_per_s, absl::Time now);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_CORE_ROWS_H_

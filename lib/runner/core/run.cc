@@ -1,0 +1,385 @@
+#include "lib/runner/core/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "lib/base/exit_code.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/load.h"
+#include "lib/config/text_proto.h"
+#include "lib/draw/progress.h"
+#include "lib/machine/machine.h"
+#include "lib/measure/subject.h"
+#include "lib/records/json.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/equivalence.h"
+#include "lib/runner/core/job_list.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/job_run.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/rows.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
+#include "lib/runner/data/input_corpora.h"
+#include "lib/runner/data/remote_data.h"
+
+namespace feedrate {
+namespace {
+
+// Larger than a core's share of any cache, but quick to touch.
+constexpr size_t kCopyBytes = size_t{32} << 20;
+constexpr int kCopyTries = 4;
+
+// Bytes per second that one thread copies between buffers larger than the
+// caches; the best of a few tries, about 50 ms in all.
+double MeasureCopyBytesPerSecond() {
+  const std::unique_ptr<char[]> from(new char[kCopyBytes]);
+  const std::unique_ptr<char[]> to(new char[kCopyBytes]);
+  // Touches the pages before they are timed.
+  std::memset(from.get(), 1, kCopyBytes);
+  std::memset(to.get(), 2, kCopyBytes);
+  double best_s = 1e9;
+  for (int i = 0; i < kCopyTries; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    std::memcpy(to.get(), from.get(), kCopyBytes);
+    // Keeps the compiler from removing the copy.
+    asm volatile("" : : "r"(to.get()) : "memory");
+    const std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    best_s = std::min(best_s, elapsed.count());
+  }
+  return static_cast<double>(kCopyBytes) / best_s;
+}
+
+// One run, step by step.
+class Session {
+ public:
+  explicit Session(const RunOptions& options)
+      : options_(options),
+        progress_(std::cerr, isatty(STDERR_FILENO) != 0),
+        warn_([this](const std::string& text) { Say(text); }) {}
+
+  absl::StatusOr<ExitCode> Run() {
+    const absl::Status status = RunAll();
+    servers_ = nullptr;
+    if (status.code() == absl::StatusCode::kCancelled &&
+        interrupt_.happened()) {
+      Say("interrupted; what is written is whole, --resume carries on");
+      return interrupt_.exit_code();
+    }
+    RETURN_IF_ERROR(status);
+    return Verdict();
+  }
+
+ private:
+  absl::Status RunAll() {
+    RETURN_IF_ERROR(Load());
+    RETURN_IF_ERROR(AddServers());
+    RETURN_IF_ERROR(OpenOutput());
+    RETURN_IF_ERROR(servers_->Start());
+    // Runs while the libraries load.
+    RETURN_IF_ERROR(LoadInputs());
+    machine_ = ReadMachine(ThisMachine());
+    const double copy_bytes_per_s = MeasureCopyBytesPerSecond();
+    RETURN_IF_ERROR(Wait());
+    RETURN_IF_ERROR(WriteHead(copy_bytes_per_s));
+    return RunGroups();
+  }
+
+  absl::Status Load() {
+    ASSIGN_OR_RETURN(
+        const std::string folder,
+        FindConfigsFolder(options_.configs_folder, options_.source.config));
+    ASSIGN_OR_RETURN(Catalogue catalogue, Catalogue::Load(folder));
+    catalogue_ = std::make_unique<Catalogue>(std::move(catalogue));
+    ASSIGN_OR_RETURN(list_, LoadJobList(options_.source, *catalogue_));
+    for (const Job& job : list_.jobs) {
+      const JobMode* const mode = FindMode(options_.modes, job);
+      if (mode == nullptr) {
+        return absl::InternalError(
+            absl::StrCat(options_.source.tool, " cannot measure job ",
+                         job.job_id(), " of mode \"", job.mode(), "\""));
+      }
+      if (job.has_unsupported_reason()) continue;
+      RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+      RETURN_IF_ERROR(mode->Check(*catalogue_, job));
+    }
+    return absl::OkStatus();
+  }
+
+  // Also finds missing workers before anything starts.
+  absl::Status AddServers() {
+    servers_ = std::make_unique<ServerPool>(
+        *catalogue_, PlacesOfThisProgram(catalogue_->configs_dir()),
+        interrupt_.fd());
+    RETURN_IF_ERROR(AddLibraries(options_.skip_missing, warn_, servers_.get(),
+                                 &list_.jobs));
+    null_job_ = NullJob(list_.jobs[0]);
+    if (HasNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Wait() {
+    const TimeAccount::Entry entry(&account_, Spending::kImport);
+    return WaitForLibraries(list_.jobs, warn_, &progress_, servers_.get());
+  }
+
+  absl::Status OpenOutput() {
+    RowOutput::Options output;
+    output.path = list_.config.output().path();
+    if (output.path.empty()) output.path = "-";
+    output.resume = options_.resume;
+    if (!options_.source.config.empty()) {
+      output.config = WithoutQueries(PrintTextProto(list_.config));
+    }
+    output.warn = warn_;
+    output.on_row = options_.on_row;
+    output.batches = options_.batches;
+    ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadInputs() {
+    const TimeAccount::Entry entry(&account_, Spending::kMedia);
+    const auto show = [this](int64_t done, int64_t total) {
+      progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
+    };
+    std::vector<const Job*> jobs;
+    if (!IsMixtureJob(null_job_)) jobs.push_back(&null_job_);
+    for (const Job& job : list_.jobs) jobs.push_back(&job);
+    ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
+    corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,
+                                              options_.clips.load);
+    const RunInputs inputs = {
+        *catalogue_, local, remote_.get(), corpora_.get(),
+        [this](const std::string& what, int64_t done, int64_t total) {
+          progress_.Show(what, done, total, "");
+        }};
+    for (const Job* job : jobs) {
+      if (interrupt_.happened()) return absl::CancelledError("interrupted");
+      if (job->has_unsupported_reason()) continue;
+      RETURN_IF_ERROR(FindMode(options_.modes, *job)->LoadInput(inputs, *job));
+    }
+    progress_.Finish();
+    return absl::OkStatus();
+  }
+
+  // The folder with the data that jobs read as files. Opens the store if the
+  // data is remote, and copies it to this machine if jobs need that.
+  absl::StatusOr<std::string> LocalData(const std::vector<const Job*>& jobs,
+                                        const FileProgress& show) {
+    if (!IsRemoteDataset(list_.dataset)) return list_.dataset;
+    if (!options_.open_remote) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          WithoutQueries(list_.dataset), ": ", options_.source.tool,
+          " reads folders; bring it here first with stage_dataset"));
+    }
+    ASSIGN_OR_RETURN(remote_, options_.open_remote(list_.dataset, warn_));
+    const Job* needs = nullptr;
+    int64_t num_items = 0;
+    bool all = false;
+    for (const Job* job : jobs) {
+      if (job->has_unsupported_reason() || !NeedsLocalData(*job)) continue;
+      needs = job;
+      all |= job->num_items() == 0;
+      num_items = std::max<int64_t>(num_items, job->num_items());
+    }
+    if (needs == nullptr) return list_.dataset;
+    // The folders of a mixture are its data sets, so names are kept.
+    return remote_->BringHome(ItemEndings(*catalogue_, *needs),
+                              all ? 0 : num_items, IsMixtureJob(*needs), show);
+  }
+
+  absl::Status WriteHead(double copy_bytes_per_s) {
+    machine_.libraries = servers_->Versions();
+    const RunHead head =
+        MakeRunHead(machine_, list_.config, copy_bytes_per_s, absl::Now());
+    output_->SetHead(head.env, head.run);
+    identity_ = head.identity;
+    done_ = std::make_unique<DoneRuns>(
+        identity_.machine_profile, [this](const std::string& library) {
+          const auto& versions = machine_.libraries;
+          const auto found = versions.find(library);
+          return found == versions.end() ? "" : found->second;
+        });
+    if (!options_.resume) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                     output_->ExistingFiles());
+    return done_->Read(files, warn_);
+  }
+
+  bool NothingIsLeft() const {
+    for (const Job& job : list_.jobs) {
+      for (const int run_index : job.run_indexes()) {
+        if (!done_->Done(job.job_id(), run_index)) return false;
+      }
+    }
+    return true;
+  }
+
+  absl::Status RunGroups() {
+    if (!options_.verify && NothingIsLeft()) {
+      Say("every run is done already");
+      return absl::OkStatus();
+    }
+    NoiseWatch noise(
+        NoisePolicyOf(catalogue_->policy().measuring()),
+        /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
+    EngineSpeeds engines;
+    EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
+    const RunContext context = {*catalogue_,
+                                list_.config,
+                                options_.limits,
+                                identity_,
+                                options_.modes,
+                                servers_.get(),
+                                corpora_.get(),
+                                done_.get(),
+                                output_.get(),
+                                &noise,
+                                &account_,
+                                options_.equivalence ? &equivalence : nullptr,
+                                &engines,
+                                options_.clips,
+                                warn_};
+    if (options_.verify) return Verify(context);
+    if (options_.on_jobs) options_.on_jobs(list_.jobs);
+    if (HasNull()) RETURN_IF_ERROR(RunNull(context));
+    const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
+    int64_t jobs_done = 0;
+    GroupProgress progress;
+    progress.begins = [&](const Job& job) {
+      progress_.Show("transforms", jobs_done, list_.jobs.size(),
+                     absl::StrCat(job.transform(), " ", job.library()));
+    };
+    progress.ends = [&](const Job&) { ++jobs_done; };
+    for (const std::vector<int>& group : groups) {
+      std::vector<const Job*> jobs;
+      for (const int at : group) jobs.push_back(&list_.jobs[at]);
+      RETURN_IF_ERROR(RunGroup(context, jobs, progress));
+      if (interrupt_.happened()) return absl::CancelledError("interrupted");
+    }
+    progress_.Finish();
+    return absl::OkStatus();
+  }
+
+  absl::Status Verify(const RunContext& context) {
+    int64_t done = 0;
+    ASSIGN_OR_RETURN(const std::vector<Verification> verifications,
+                     VerifyJobs(context, list_.jobs, [&](const Job& job) {
+                       progress_.Show(
+                           "outputs", done++, list_.jobs.size(),
+                           absl::StrCat(job.transform(), " ", job.library()));
+                     }));
+    progress_.Finish();
+    if (options_.verify_format == "table") {
+      return output_->WriteText(VerificationTable(verifications));
+    }
+    std::string text;
+    for (const Verification& verification : verifications) {
+      AppendRecord(verification, &text);
+    }
+    return output_->WriteText(text);
+  }
+
+  // The harness adds only two clock readings between batches of a mixture, so
+  // there is no null row for them.
+  bool HasNull() const { return !options_.verify && !IsMixtureJob(null_job_); }
+
+  // Its items are timed one by one at any cost: the row shows what reading the
+  // clock costs.
+  absl::Status RunNull(const RunContext& context) {
+    JobRun run(&context, null_job_);
+    // A resumed run has its own null row; `attempt` tells them apart.
+    run.MeasureAgain();
+    RETURN_IF_ERROR(run.Begin());
+    if (run.pending().empty()) return absl::OkStatus();
+    return run.Measure(0);
+  }
+
+  ExitCode Verdict() {
+    std::vector<std::string> parts;
+    bool fails = false;
+    int64_t rows = 0;
+    for (const auto& [status, count] : output_->counts()) {
+      parts.push_back(absl::StrCat(count, " ", status));
+      rows += count;
+      fails |= std::find(options_.fail_on.begin(), options_.fail_on.end(),
+                         status) != options_.fail_on.end();
+    }
+    const std::string time = absl::StrFormat("%.1f s", account_.Total());
+    Say(options_.verify
+            ? absl::StrCat("compared in ", time)
+            : absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ") in ",
+                           time));
+    if (options_.account) Say(account_.Text());
+    return fails ? ExitCode::kCheckSaidNo : ExitCode::kDone;
+  }
+
+  void Say(const std::string& text) {
+    progress_.Finish();
+    std::cerr << options_.source.tool << ": " << text << "\n";
+  }
+
+  const RunOptions& options_;
+  TimeAccount account_;
+  const Interrupt interrupt_;
+  Progress progress_;
+  const Warn warn_;
+  std::unique_ptr<Catalogue> catalogue_;
+  JobList list_;
+  Job null_job_;
+  std::unique_ptr<ServerPool> servers_;
+  std::unique_ptr<RowOutput> output_;
+  std::unique_ptr<RemoteData> remote_;
+  std::unique_ptr<InputCorpora> corpora_;
+  MachineInfo machine_;
+  RunIdentity identity_;
+  std::unique_ptr<DoneRuns> done_;
+};
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunJobs(const RunOptions& options) {
+  // A process that has died must be an error of its pipe and not end us.
+  signal(SIGPIPE, SIG_IGN);
+  return Session(options).Run();
+}
+
+absl::StatusOr<ExitCode> RunAndSummarize(
+    RunOptions options, const std::function<std::string(const Row&)>& text_of,
+    const std::function<std::string(const std::vector<Row>&)>& summary) {
+  std::vector<Row> rows;
+  std::string report;
+  options.on_row = [&](const Row& row) {
+    rows.push_back(row);
+    // These are long, and a summary does not need them.
+    rows.back().clear_samples_s();
+    report += text_of(row);
+  };
+  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
+  std::cerr << report << summary(rows);
+  return code;
+}
+
+}  // namespace feedrate

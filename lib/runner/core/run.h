@@ -1,0 +1,72 @@
+// The run loop of `micro`, `pipeline`, `video` and `mixture`, without their
+// flags.
+#ifndef FEEDRATE_LIB_RUNNER_CORE_RUN_H_
+#define FEEDRATE_LIB_RUNNER_CORE_RUN_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/base/exit_code.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/job_list.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/data/input_corpora.h"
+#include "lib/runner/data/remote_data.h"
+
+namespace feedrate {
+
+struct RunOptions {
+  // What the program can measure. Each object serves one run.
+  std::vector<std::shared_ptr<JobMode>> modes;
+  JobSource source;
+  // Folder with matrix and policy. Empty means that it is searched for.
+  std::string configs_folder;
+  RunLimits limits;
+  // Continues with the rows that the output holds.
+  bool resume = false;
+  // Skips libraries whose worker or environment is missing, with a warning for
+  // each.
+  bool skip_missing = false;
+  // Row statuses that make the program exit with 3.
+  std::vector<std::string> fail_on;
+  // Compares outputs with the reference.
+  bool equivalence = true;
+  // Only compares outputs, and prints a table of libraries and transforms.
+  bool verify = false;
+  // Format of that table: `table` or `jsonl`.
+  std::string verify_format = "table";
+  // Set by programs that measure clips.
+  ClipTools clips;
+  // Prints where the time went, as the last line on standard error.
+  bool account = false;
+  // Set by programs that read data sets from stores. Null means that the data
+  // set must be a local folder.
+  OpenRemoteData open_remote;
+  // Where batch records of mixtures go. Empty means beside the rows.
+  std::string batches;
+  // Called with the jobs in the order of the plan, before the first one runs;
+  // rows come in another order. May be null.
+  std::function<void(const std::vector<Job>&)> on_jobs;
+  // Called after each row is written. May be null.
+  std::function<void(const Row&)> on_row;
+};
+
+// Runs all jobs and writes their rows. InvalidArgument, NotFound and
+// FailedPrecondition are mistakes that the caller can fix; nothing was measured
+// then.
+absl::StatusOr<ExitCode> RunJobs(const RunOptions& options);
+
+// Calls RunJobs, then prints on standard error the `text_of` each row, in the
+// order of the rows, and the `summary` of all rows, which it gets without
+// samples_s. Replaces `options.on_row`.
+absl::StatusOr<ExitCode> RunAndSummarize(
+    RunOptions options, const std::function<std::string(const Row&)>& text_of,
+    const std::function<std::string(const std::vector<Row>&)>& summary);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_CORE_RUN_H_

@@ -1,0 +1,84 @@
+#include "lib/runner/core/run_context.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/job_mode.h"
+
+namespace feedrate {
+namespace {
+
+constexpr const char* kNames[] = {"import",      "media",     "prepare",
+                                  "equivalence", "preflight", "warm-up",
+                                  "timed"};
+
+}  // namespace
+
+TimeAccount::TimeAccount() : start_(absl::Now()) {}
+
+TimeAccount::Entry::Entry(TimeAccount* account, Spending spending)
+    : account_(account), spending_(spending), start_(absl::Now()) {}
+
+TimeAccount::Entry::~Entry() {
+  account_->seconds_[static_cast<int>(spending_)] +=
+      absl::ToDoubleSeconds(absl::Now() - start_);
+}
+
+double TimeAccount::Seconds(Spending spending) const {
+  return seconds_[static_cast<int>(spending)];
+}
+
+double TimeAccount::Total() const {
+  return absl::ToDoubleSeconds(absl::Now() - start_);
+}
+
+double TimeAccount::MeasuredShare() const {
+  return (Seconds(Spending::kImport) + Seconds(Spending::kPreflight) +
+          Seconds(Spending::kWarmUp) + Seconds(Spending::kTimed)) /
+         Total();
+}
+
+std::string TimeAccount::Text() const {
+  const double total = Total();
+  double rest = total;
+  std::string text = absl::StrFormat("%.2f s: ", total);
+  for (int i = 0; i < kSpendings; ++i) {
+    rest -= seconds_[i];
+    absl::StrAppendFormat(&text, "%s %.1f%%, ", kNames[i],
+                          100 * seconds_[i] / total);
+  }
+  absl::StrAppendFormat(&text, "harness %.1f%%", 100 * rest / total);
+  return text;
+}
+
+void EngineSpeeds::Note(int fd, int sessions, double clips_per_s) {
+  if (clips_per_s > 0) known_[{fd, sessions}] = clips_per_s;
+}
+
+double EngineSpeeds::Get(int fd, int sessions) const {
+  const auto known = known_.find({fd, sessions});
+  return known == known_.end() ? 0 : known->second;
+}
+
+absl::Duration PrepareLimit(const RunContext& context) {
+  return absl::Seconds(
+      context.limits.hang_s > 0
+          ? context.limits.hang_s
+          : context.catalogue.policy().measuring().prepare_limit_s());
+}
+
+JobMode* FindMode(const std::vector<std::shared_ptr<JobMode>>& modes,
+                  const Job& job) {
+  for (const std::shared_ptr<JobMode>& mode : modes) {
+    if (mode->Covers(job)) return mode.get();
+  }
+  return nullptr;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,321 @@
+#include "lib/runner/core/workers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/draw/progress.h"
+#include "lib/hash/sha256.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/data/cache_folder.h"
+#include "lib/worker/message.h"
+#include "lib/worker/server.h"
+
+namespace feedrate {
+namespace {
+
+// Digits of the lock's hash in an environment's name, as in dev/python_env.sh.
+constexpr size_t kHashDigits = 16;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Keeps libraries from using the network or writing beside their sources.
+std::map<std::string, std::string> QuietPython() {
+  return {{"PYTHONDONTWRITEBYTECODE", "1"},
+          {"PYTHONNOUSERSITE", "1"},
+          {"PYTHONHASHSEED", "0"},
+          {"PYTHONUNBUFFERED", "1"},
+          {"NO_ALBUMENTATIONS_UPDATE", "1"},
+          {"ALBUMENTATIONS_OFFLINE", "1"},
+          {"ALBUMENTATIONS_NO_TELEMETRY", "1"},
+          {"DO_NOT_TRACK", "1"},
+          {"HF_HUB_OFFLINE", "1"}};
+}
+
+absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
+  for (const std::string& folder : places.folders) {
+    for (const char* name :
+         {"lib/adapters/python/server.py", "python/server.py"}) {
+      const std::string path = JoinPath(folder, name);
+      if (IsFile(path)) return path;
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat("lib/adapters/python/server.py is in none of ",
+                   absl::StrJoin(places.folders, ", "),
+                   "; name its folder with $FEEDRATE_WORKERS"));
+}
+
+// The package that builds a library's worker.
+std::string PackageOf(const std::string& library) {
+  if (library == "native") return "lib/loader/worker";
+  if (library == "cuda" || library == "nvdec") {
+    return absl::StrCat("lib/loader/", library);
+  }
+  return absl::StrCat("lib/adapters/", library);
+}
+
+// The environment of a lock file, for any version of Python.
+absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
+                                            const std::string& env_set,
+                                            const std::string& group) {
+  const std::string lock =
+      JoinPath(places.configs,
+               absl::StrCat("requirements/", env_set, "/", group, ".lock"));
+  ASSIGN_OR_RETURN(const std::string content, ReadFile(lock));
+  const std::string start = absl::StrCat(
+      group, "-", Sha256Hex(content).substr(0, kHashDigits), "-py");
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(places.environments, error)) {
+    const std::string path = entry.path().string();
+    if (absl::StartsWith(BaseName(path), start) &&
+        IsFile(JoinPath(path, ".complete"))) {
+      return path;
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat("the Python environment \"", group, "\" of the set \"",
+                   env_set, "\" is not there; run: make envs",
+                   env_set == "paper" ? "" : absl::StrCat(" ENV_SET=", env_set),
+                   "; in a bundle: feedrate envs"));
+}
+
+}  // namespace
+
+WorkerPlaces PlacesOfThisProgram(const std::string& configs) {
+  WorkerPlaces places;
+  places.configs = configs;
+  places.environments = JoinPath(CacheFolder(), "venvs");
+  places.folders =
+      absl::StrSplit(Variable("FEEDRATE_WORKERS"), ':', absl::SkipEmpty());
+  const absl::StatusOr<std::string> program = ProgramPath();
+  if (program.ok()) {
+    const std::string folder = ParentFolder(*program);
+    places.folders.push_back(absl::StrCat(*program, ".runfiles/feedrate"));
+    // tools/NAME/NAME in a build tree, or in another program's runfiles.
+    places.folders.push_back(ParentFolder(ParentFolder(folder)));
+    places.folders.push_back(JoinPath(ParentFolder(folder), "libexec"));
+  }
+  return places;
+}
+
+absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
+                                           const std::string& library) {
+  const std::string name = absl::StrCat("worker_", library);
+  for (const std::string& folder : places.folders) {
+    for (const std::string& path :
+         {JoinPath(folder, name),
+          JoinPath(folder, absl::StrCat(PackageOf(library), "/", name))}) {
+      if (IsFile(path) && access(path.c_str(), X_OK) == 0) {
+        return WorkerCommand{{path}, {}};
+      }
+    }
+  }
+  const bool needs_cuda = library == "cuda" || library == "nvdec";
+  return absl::NotFoundError(absl::StrCat(
+      "no program ", name, "; run: ",
+      library == "torch" ? "make torch, then " : "", "dev/bazel.sh build ",
+      needs_cuda ? "--config=cuda " : "", "//", PackageOf(library), ":", name));
+}
+
+absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
+                                           const PythonServer& server) {
+  ASSIGN_OR_RETURN(const std::string program, FindServer(places));
+  ASSIGN_OR_RETURN(const std::string environment,
+                   FindEnvironment(places, server.env_set, server.env_group));
+  WorkerCommand command;
+  command.argv = {
+      JoinPath(environment, "bin/python"), program,
+      absl::StrCat("--libraries=", absl::StrJoin(server.libraries, ","))};
+  if (server.loader) command.argv.push_back("--loader");
+  if (!server.packages_group.empty()) {
+    ASSIGN_OR_RETURN(
+        const std::string packages,
+        FindEnvironment(places, server.env_set, server.packages_group));
+    command.argv.push_back(absl::StrCat("--packages=", packages));
+  }
+  command.environment = QuietPython();
+  return command;
+}
+
+ServerPool::ServerPool(const Catalogue& catalogue, WorkerPlaces places,
+                       int interrupt_fd)
+    : catalogue_(catalogue),
+      places_(std::move(places)),
+      interrupt_fd_(interrupt_fd) {}
+
+ServerPool::Key ServerPool::KeyOf(const Job& job) {
+  const bool loader = IsLoaderJob(job);
+  if (job.env_group().empty()) {
+    return {"", job.library(), job.thread_policy(), loader};
+  }
+  return {job.env_set(), job.env_group(), job.thread_policy(), loader};
+}
+
+const ThreadPolicy* ServerPool::FindThreads(const std::string& name) const {
+  for (const ThreadPolicy& policy : catalogue_.policy().threads()) {
+    if (policy.name() == name) return &policy;
+  }
+  return nullptr;
+}
+
+absl::Status ServerPool::SetCommand(const Key& key, Entry* entry) const {
+  const auto& [env_set, name, thread_policy, loader] = key;
+  PythonServer python{env_set, name, entry->libraries, loader, ""};
+  if (loader) {
+    for (const std::string& library : entry->libraries) {
+      const Library* const found = catalogue_.FindLibrary(library);
+      if (found != nullptr) python.packages_group = found->loader_packages();
+    }
+  }
+  ASSIGN_OR_RETURN(WorkerCommand command, entry->is_python
+                                              ? PythonWorker(places_, python)
+                                              : NativeWorker(places_, name));
+  const ThreadPolicy* threads = FindThreads(thread_policy);
+  if (threads == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("thread policy \"", thread_policy, "\" is unknown"));
+  }
+  for (const auto& [variable, value] : threads->environment()) {
+    command.environment[variable] = value;
+  }
+  entry->options.name = absl::StrJoin(entry->libraries, ", ");
+  entry->options.argv = std::move(command.argv);
+  entry->options.environment = std::move(command.environment);
+  entry->options.interrupt_fd = interrupt_fd_;
+  return absl::OkStatus();
+}
+
+absl::Status ServerPool::Add(const Job& job) {
+  const Key key = KeyOf(job);
+  Entry entry = {{}, !job.env_group().empty(), {}, nullptr, {}};
+  const auto known = entries_.find(key);
+  if (known != entries_.end()) entry.libraries = known->second.libraries;
+  const std::vector<std::string>& libraries = entry.libraries;
+  if (std::find(libraries.begin(), libraries.end(), job.library()) !=
+      libraries.end()) {
+    return absl::OkStatus();
+  }
+  entry.libraries.push_back(job.library());
+  const absl::Status set = SetCommand(key, &entry);
+  if (!set.ok()) {
+    return absl::Status(set.code(),
+                        absl::StrCat(job.library(), ": ", set.message()));
+  }
+  entries_[key] = std::move(entry);
+  return absl::OkStatus();
+}
+
+absl::Status ServerPool::Start() {
+  for (auto& [key, entry] : entries_) {
+    if (entry.server != nullptr) continue;
+    ASSIGN_OR_RETURN(entry.server, LibraryServer::Start(entry.options));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LibraryServer*> ServerPool::Get(const Job& job) {
+  const auto found = entries_.find(KeyOf(job));
+  if (found == entries_.end()) {
+    return absl::InternalError(absl::StrCat(job.library(), " was not added"));
+  }
+  Entry& entry = found->second;
+  if (entry.server == nullptr || entry.server->pid() < 0) {
+    // Children of the dead server may still point to it.
+    retired_.push_back(std::move(entry.server));
+    ASSIGN_OR_RETURN(entry.server, LibraryServer::Start(entry.options));
+  }
+  ASSIGN_OR_RETURN(entry.hello,
+                   entry.server->WaitReady(absl::Seconds(
+                       catalogue_.policy().measuring().import_limit_s())));
+  return entry.server.get();
+}
+
+std::string ServerPool::VersionOf(const Job& job) const {
+  const auto found = entries_.find(KeyOf(job));
+  if (found == entries_.end()) return "";
+  const auto& versions = found->second.hello.versions;
+  const auto version = versions.find(job.library());
+  return version == versions.end() ? "" : version->second;
+}
+
+std::map<std::string, std::string> ServerPool::Versions() const {
+  std::map<std::string, std::string> versions;
+  for (const auto& [key, entry] : entries_) {
+    for (const auto& version : entry.hello.versions) versions.insert(version);
+  }
+  return versions;
+}
+
+absl::Status AddLibraries(bool skip_missing, const Warn& warn,
+                          ServerPool* servers, std::vector<Job>* jobs) {
+  std::set<std::string> missing;
+  for (const Job& job : *jobs) {
+    if (job.has_unsupported_reason() || missing.count(job.library()) > 0) {
+      continue;
+    }
+    const absl::Status added = servers->Add(job);
+    if (added.ok()) continue;
+    if (!skip_missing) {
+      return absl::Status(
+          added.code(), absl::StrCat(added.message(),
+                                     ", or leave it out with --skip_missing"));
+    }
+    warn(absl::StrCat("left out ", added.message()));
+    missing.insert(job.library());
+  }
+  jobs->erase(std::remove_if(jobs->begin(), jobs->end(),
+                             [&](const Job& job) {
+                               return missing.count(job.library()) > 0;
+                             }),
+              jobs->end());
+  if (!jobs->empty()) return absl::OkStatus();
+  return absl::NotFoundError("no library is left to measure");
+}
+
+absl::Status WaitForLibraries(const std::vector<Job>& jobs, const Warn& warn,
+                              Progress* progress, ServerPool* servers) {
+  std::set<std::string> seen;
+  std::vector<const Job*> firsts;
+  for (const Job& job : jobs) {
+    if (job.has_unsupported_reason()) continue;
+    if (seen.insert(job.library()).second) firsts.push_back(&job);
+  }
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    progress->Show("libraries", i, firsts.size(), firsts[i]->library());
+    const absl::Status ready = servers->Get(*firsts[i]).status();
+    if (ready.code() == absl::StatusCode::kCancelled) return ready;
+    if (!ready.ok()) {
+      warn(absl::StrCat(firsts[i]->library(),
+                        ": does not load: ", ready.message()));
+    }
+  }
+  progress->Finish();
+  return absl::OkStatus();
+}
+
+}  // namespace feedrate

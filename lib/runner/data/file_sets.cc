@@ -1,0 +1,206 @@
+#include "lib/runner/data/file_sets.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/hash/sha256.h"
+#include "lib/media/parallel.h"
+#include "lib/media/synthetic.h"
+#include "lib/tar/builder.h"
+#include "lib/tar/reader.h"
+#include "lib/worker/source_list.h"
+
+namespace feedrate {
+namespace {
+
+// Small enough to be held in memory while a shard is written.
+constexpr int64_t kItemsOfAShard = 250;
+
+std::string EndingOf(const std::string& path) {
+  const std::string name = BaseName(path);
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos ? ""
+                                  : absl::AsciiStrToLower(name.substr(dot + 1));
+}
+
+int64_t SizeOf(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 ? info.st_size : -1;
+}
+
+absl::StatusOr<std::string> Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(path, error).lexically_normal();
+  if (!error) return absolute.string();
+  return absl::NotFoundError(absl::StrCat(path, ": ", error.message()));
+}
+
+// The number of plain files in an archive.
+absl::StatusOr<int64_t> CountMembers(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  tar::Reader reader;
+  std::string_view input = bytes;
+  int64_t members = 0;
+  while (true) {
+    const tar::Reader::Event event = reader.Next(&input);
+    if (event == tar::Reader::Event::kEntry && reader.entry().size > 0) {
+      ++members;
+    }
+    if (event == tar::Reader::Event::kEnd) return members;
+    if (event == tar::Reader::Event::kNeedInput ||
+        event == tar::Reader::Event::kError) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": is no whole tar file"));
+    }
+  }
+}
+
+absl::StatusOr<FileSet> ShardsOf(const std::vector<std::string>& paths) {
+  FileSet set;
+  set.source = "shards";
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const int64_t members, CountMembers(path));
+    set.items += members;
+    set.files.push_back({path, SizeOf(path), {}});
+  }
+  return set;
+}
+
+absl::Status TooFew(const std::string& dataset, int64_t have, int64_t wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(dataset, ": has ", have, " usable files, not ", wanted,
+                   have > 0 ? absl::StrCat("; ask for --num_items=", have)
+                            : "; name a folder with images, .npy arrays or "
+                              "tar files of them"));
+}
+
+// Runs `make` for each of `count` items; returns the first failure.
+absl::Status ForEachFile(int64_t count, const FileProgress& progress,
+                         const std::function<absl::Status(int64_t)>& make) {
+  std::mutex mutex;
+  absl::Status failure;
+  int64_t done = 0;
+  ParallelFor(count, 0, [&](int64_t i) {
+    const absl::Status made = make(i);
+    const std::lock_guard<std::mutex> lock(mutex);
+    failure.Update(made);
+    if (progress) progress(++done, count);
+  });
+  return failure;
+}
+
+}  // namespace
+
+absl::StatusOr<FileSet> ListFolder(const std::string& folder,
+                                   const std::vector<std::string>& endings,
+                                   int64_t num_items) {
+  ASSIGN_OR_RETURN(const std::string absolute, Absolute(folder));
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                   ListFiles(absolute, "", /*recursive=*/true));
+  FileSet set;
+  std::vector<std::string> archives;
+  for (const std::string& path : paths) {
+    const std::string ending = EndingOf(path);
+    if (ending == "tar") archives.push_back(path);
+    if (num_items > 0 && static_cast<int64_t>(set.files.size()) == num_items) {
+      break;
+    }
+    if (std::find(endings.begin(), endings.end(), ending) != endings.end()) {
+      set.files.push_back({path, SizeOf(path), {}});
+    }
+  }
+  set.items = static_cast<int64_t>(set.files.size());
+  if (set.files.empty() && !archives.empty()) {
+    ASSIGN_OR_RETURN(set, ShardsOf(archives));
+  }
+  if (set.items == 0 || set.items < num_items) {
+    return TooFew(folder, set.items, std::max<int64_t>(num_items, 1));
+  }
+  return set;
+}
+
+absl::StatusOr<FileSet> WriteSynthetic(const std::string& dataset,
+                                       int64_t num_items,
+                                       const std::string& cache,
+                                       const FileProgress& progress) {
+  ASSIGN_OR_RETURN(const SyntheticSpec spec, ParseSynthetic(dataset));
+  const int64_t count = num_items > 0 ? num_items : spec.n;
+  if (count == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        dataset, ": does not say how many; add --num_items=N or write ",
+        dataset, ",n=N"));
+  }
+  if (spec.n > 0 && spec.n < count) return TooFew(dataset, spec.n, count);
+  const std::string folder =
+      JoinPath(cache, absl::StrCat("synthetic/seed", spec.seed));
+  RETURN_IF_ERROR(MakeFolder(folder));
+  FileSet set;
+  set.items = count;
+  set.files.resize(count);
+  RETURN_IF_ERROR(ForEachFile(count, progress, [&](int64_t i) {
+    SourceFile& file = set.files[i];
+    file.path = JoinPath(folder, SyntheticName(i));
+    file.bytes = SizeOf(file.path);
+    if (file.bytes > 0) return absl::OkStatus();
+    const std::string jpeg = SyntheticJpeg(spec.seed, i);
+    file.bytes = static_cast<int64_t>(jpeg.size());
+    return WriteFileAtomically(file.path, jpeg);
+  }));
+  return set;
+}
+
+absl::StatusOr<FileSet> WriteShards(const FileSet& set,
+                                    const std::string& cache,
+                                    const FileProgress& progress) {
+  if (set.source == "shards") return set;
+  std::string identity;
+  for (const SourceFile& file : set.files) {
+    absl::StrAppend(&identity, file.path, "\n", file.bytes, "\n");
+  }
+  const std::string folder = JoinPath(
+      cache, absl::StrCat("shards/", Sha256Hex(identity).substr(0, 16)));
+  RETURN_IF_ERROR(MakeFolder(folder));
+  FileSet shards;
+  shards.source = "shards";
+  shards.items = set.items;
+  shards.files.resize((set.items + kItemsOfAShard - 1) / kItemsOfAShard);
+  const int64_t count = static_cast<int64_t>(shards.files.size());
+  RETURN_IF_ERROR(
+      ForEachFile(count, progress, [&](int64_t shard) -> absl::Status {
+        SourceFile& file = shards.files[shard];
+        file.path = JoinPath(folder, absl::StrFormat("%06d.tar", shard));
+        file.bytes = SizeOf(file.path);
+        if (file.bytes > 0) return absl::OkStatus();
+        tar::Builder archive;
+        const int64_t end = std::min(set.items, (shard + 1) * kItemsOfAShard);
+        for (int64_t i = shard * kItemsOfAShard; i < end; ++i) {
+          const std::string& path = set.files[i].path;
+          ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+          archive.File(absl::StrFormat("%08d.%s", i, EndingOf(path)), bytes);
+        }
+        const std::string bytes = archive.Finish();
+        file.bytes = static_cast<int64_t>(bytes.size());
+        return WriteFileAtomically(file.path, bytes);
+      }));
+  return shards;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,194 @@
+#include "lib/runner/data/store_data.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "gflags/gflags.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/draw/progress.h"
+#include "lib/loader/remote_source.h"
+#include "lib/loader/source.h"
+#include "lib/runner/data/cache_folder.h"
+#include "lib/storage/cache/cached_store.h"
+#include "lib/storage/object_store.h"
+#include "lib/storage/open_store.h"
+#include "lib/storage/shards.h"
+
+namespace feedrate {
+namespace {
+
+class StoreData final : public RemoteData {
+ public:
+  StoreData(StoreSpec spec, OpenedStore store,
+            std::function<void(const std::string&)> say)
+      : spec_(std::move(spec)),
+        store_(std::move(store)),
+        say_(std::move(say)) {}
+
+  absl::StatusOr<FileSet> Objects(const std::vector<std::string>& endings,
+                                  int64_t num_items) override {
+    if (objects_.empty()) {
+      ASSIGN_OR_RETURN(objects_, store_.store->List());
+    }
+    FileSet set;
+    set.source = "objects";
+    ASSIGN_OR_RETURN(set.files, StoreItems(objects_, endings, num_items,
+                                           store_.store.get()));
+    set.items = static_cast<int64_t>(set.files.size());
+    return set;
+  }
+
+  absl::StatusOr<std::string> BringHome(const std::vector<std::string>& endings,
+                                        int64_t num_items, bool own_names,
+                                        const FileProgress& progress) override {
+    ASSIGN_OR_RETURN(const FileSet set, Objects(endings, num_items));
+    std::vector<ObjectInfo> wanted;
+    int64_t bytes = 0;
+    for (const SourceFile& item : set.files) {
+      // Samples of a shard are next to each other.
+      if (!wanted.empty() && wanted.back().name == item.path) continue;
+      wanted.push_back(*FindObject(objects_, item.path));
+      bytes += wanted.back().bytes;
+    }
+    if (store_.cached == nullptr) {
+      spec_.cache_folder = JoinPath(CacheFolder(), "objects");
+      ASSIGN_OR_RETURN(store_, OpenCachedStore(spec_));
+    }
+    say_(absl::StrFormat(
+        "some libraries read local files only: %d objects, %.1f MB, are "
+        "brought into %s first",
+        wanted.size(), static_cast<double>(bytes) / 1e6, spec_.cache_folder));
+    const LocalNames names =
+        own_names ? LocalNames::kOwn : LocalNames::kNumbers;
+    ASSIGN_OR_RETURN(
+        const LocalSet set_here,
+        feedrate::BringHome(wanted, names, store_.cached, progress));
+    return set_here.folder;
+  }
+
+  absl::StatusOr<std::string> Read(const SourceFile& item) override {
+    std::string bytes(item.bytes, '\0');
+    ReadRequest request;
+    request.name = item.path;
+    request.version = item.part->version;
+    request.offset = item.part->offset;
+    request.bytes = item.bytes;
+    request.out = bytes.data();
+    RETURN_IF_ERROR(store_.store->Read(request));
+    return bytes;
+  }
+
+  std::map<std::string, std::string> Fields() const override {
+    return PrintStoreSpec(named_);
+  }
+
+ private:
+  StoreSpec spec_;
+  // The spec as given: a cache that only local copies need is not for
+  // everything.
+  const StoreSpec named_ = spec_;
+  OpenedStore store_;
+  const std::function<void(const std::string&)> say_;
+  std::vector<ObjectInfo> objects_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RemoteData>> OpenStoreData(
+    const StoreSpec& spec, const std::function<void(const std::string&)>& say) {
+  ASSIGN_OR_RETURN(OpenedStore store, OpenCachedStore(spec));
+  return std::make_unique<StoreData>(spec, std::move(store), say);
+}
+
+}  // namespace feedrate
+
+DEFINE_string(cache_dir, "",
+              "FOLDER: keep what is read from a store here; shared by any "
+              "number of processes; nothing is kept without it");
+DEFINE_string(cache_bytes, "64G",
+              "SIZE: what the cache may hold, such as 500M; what was used "
+              "longest ago goes first; 0 is no limit");
+DEFINE_int32(connections, 8, "N: requests to a store at once");
+DEFINE_string(range_bytes, "8M",
+              "SIZE: a request asks for no more than this; samples of a shard "
+              "that lie within it are one request");
+DEFINE_string(endpoint, "",
+              "URL: of a store that is not the cloud's own, such as "
+              "http://127.0.0.1:9000");
+DEFINE_bool(anonymous, false, "Send no credentials, even where there are some");
+DEFINE_int32(store_retries, 6, "N: more tries of a request that failed");
+DEFINE_double(store_timeout, 30,
+              "SECONDS: a request without a byte for so long has failed");
+
+namespace feedrate {
+
+absl::StatusOr<StoreSpec> StoreSpecFromFlags() {
+  StoreSpec spec;
+  ASSIGN_OR_RETURN(spec.cache_bytes,
+                   SizeOfFlag("--cache_bytes", FLAGS_cache_bytes, 0));
+  ASSIGN_OR_RETURN(spec.options.range_bytes,
+                   SizeOfFlag("--range_bytes", FLAGS_range_bytes, 1));
+  if (FLAGS_connections < 1 || FLAGS_store_retries < 0 ||
+      !(FLAGS_store_timeout > 0)) {
+    return absl::InvalidArgumentError(
+        "--connections must be at least 1, --store_retries at least 0, and "
+        "--store_timeout above 0");
+  }
+  if (!FLAGS_cache_dir.empty()) {
+    // Workers may run in another folder.
+    std::error_code error;
+    spec.cache_folder =
+        std::filesystem::absolute(FLAGS_cache_dir, error).string();
+  }
+  spec.options.connections = FLAGS_connections;
+  spec.options.retries = FLAGS_store_retries;
+  spec.options.timeout_s = FLAGS_store_timeout;
+  spec.options.endpoint = FLAGS_endpoint;
+  spec.options.anonymous = FLAGS_anonymous;
+  return spec;
+}
+
+absl::StatusOr<OpenRemoteData> OpenStoresByFlags() {
+  ASSIGN_OR_RETURN(const StoreSpec spec, StoreSpecFromFlags());
+  return OpenRemoteData([spec](const std::string& address, const auto& say) {
+    StoreSpec opened = spec;
+    opened.url = address;
+    return OpenStoreData(opened, say);
+  });
+}
+
+absl::StatusOr<std::string> PackDataset(const StoreSpec& spec,
+                                        const std::string& folder,
+                                        int64_t shard_bytes) {
+  ASSIGN_OR_RETURN(const OpenedStore opened, OpenCachedStore(spec));
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> objects, opened.store->List());
+  std::vector<ObjectInfo> items;
+  for (const ObjectInfo& object : objects) {
+    if (IsItemName(object.name)) items.push_back(object);
+  }
+  if (items.empty()) return NothingThere(opened.store->url(), objects.size());
+  Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
+  const auto totals = MakeShards(items, folder, shard_bytes, opened.store.get(),
+                                 [&](int64_t done, int64_t total) {
+                                   progress.Show("samples", done, total, "");
+                                 });
+  progress.Finish();
+  RETURN_IF_ERROR(totals.status());
+  return absl::StrFormat(
+      "%d samples, %.1f MB, in %d shards in %s", totals->samples,
+      static_cast<double>(totals->bytes) / 1e6, totals->shards, folder);
+}
+
+}  // namespace feedrate

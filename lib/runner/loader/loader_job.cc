@@ -1,0 +1,304 @@
+#include "lib/runner/loader/loader_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/machine/resources.h"
+#include "lib/media/image_file.h"
+#include "lib/media/synthetic.h"
+#include "lib/records/records.pb.h"
+#include "lib/reference/compare.h"
+#include "lib/reference/pixels.h"
+#include "lib/runner/core/equivalence.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/data/cache_folder.h"
+#include "lib/runner/data/file_sets.h"
+#include "lib/runner/data/input_corpora.h"
+#include "lib/runner/data/remote_data.h"
+#include "lib/worker/loader_message.h"
+#include "lib/worker/source_list.h"
+
+namespace feedrate {
+namespace {
+
+template <typename Words>
+bool Contains(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The job's settings. Each read removes one; the rest is for the loader.
+class Settings {
+ public:
+  explicit Settings(const Job& job)
+      : rest_(job.settings().begin(), job.settings().end()) {}
+
+  template <typename Number>
+  absl::Status TakeInt(const std::string& name, Number least, Number* value) {
+    const std::string text = Take(name);
+    Number number;
+    if (text.empty()) return absl::OkStatus();
+    if (!absl::SimpleAtoi(text, &number) || number < least) {
+      return Wrong(name, text,
+                   absl::StrCat("a whole number from ", least, " on"));
+    }
+    *value = number;
+    return absl::OkStatus();
+  }
+  absl::Status TakeBool(const std::string& name, bool* value) {
+    const std::string text = Take(name);
+    if (text.empty() || absl::SimpleAtob(text, value)) return absl::OkStatus();
+    return Wrong(name, text, "true or false");
+  }
+  absl::Status TakeDouble(const std::string& name, double* value) {
+    const std::string text = Take(name);
+    if (text.empty() || absl::SimpleAtod(text, value)) return absl::OkStatus();
+    return Wrong(name, text, "a number");
+  }
+  const std::map<std::string, std::string>& rest() const { return rest_; }
+
+ private:
+  std::string Take(const std::string& name) {
+    const auto found = rest_.find(name);
+    if (found == rest_.end()) return "";
+    std::string text = found->second;
+    rest_.erase(found);
+    return text;
+  }
+  static absl::Status Wrong(const std::string& name, const std::string& text,
+                            const std::string& wanted) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "setting ", name, ": \"", text, "\" is not possible; use ", wanted));
+  }
+
+  std::map<std::string, std::string> rest_;
+};
+
+// The recipe around the transform.
+absl::Status SetRecipe(const Catalogue& catalogue, const Job& job,
+                       LoaderSpec* spec) {
+  const Policy& policy = catalogue.policy();
+  const Scenario* scenario = catalogue.FindScenario(job.scenario());
+  if (scenario == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("scenario \"", job.scenario(), "\" is not in the matrix"));
+  }
+  spec->channels = scenario->channels();
+  spec->crop = policy.coverage().pipeline_crop();
+  spec->is_crop = Contains(policy.loader().crop_transforms(), job.transform());
+  spec->crop_position = job.params_profile() == "matched" ? "center" : "random";
+  spec->mean.assign(policy.normalise().mean().begin(),
+                    policy.normalise().mean().end());
+  spec->std.assign(policy.normalise().std().begin(),
+                   policy.normalise().std().end());
+  spec->input_scale = policy.normalise().input_scale();
+  if (IsTestLibrary(job.library())) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue, job));
+  spec->batch_transform = transform->batch_transform();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LoaderSpec> LoaderSpecOfJob(const Catalogue& catalogue,
+                                           const Job& job) {
+  const LoaderPolicy& policy = catalogue.policy().loader();
+  LoaderSpec spec;
+  spec.scope = job.scope();
+  spec.source = job.scope() == kMemoryScope ? "corpus" : "files";
+  spec.batch_size = job.batch_size();
+  spec.workers = job.workers();
+  spec.prefetch = policy.prefetch_factor();
+  spec.persistent = policy.persistent_workers();
+  spec.pin_memory = job.device() == "cuda" &&
+                    Contains(policy.pin_memory_scopes(), job.scope());
+  spec.drop_last = policy.drop_last();
+  spec.shuffle = policy.shuffle();
+  spec.on_error = "skip";
+  RETURN_IF_ERROR(SetRecipe(catalogue, job, &spec));
+  Settings settings(job);
+  RETURN_IF_ERROR(settings.TakeInt("prefetch", 1, &spec.prefetch));
+  RETURN_IF_ERROR(settings.TakeBool("persistent_workers", &spec.persistent));
+  RETURN_IF_ERROR(settings.TakeBool("pin_memory", &spec.pin_memory));
+  spec.settings = settings.rest();
+  for (const char* ours : {"min_time", "min_batches", "sample_ratio"}) {
+    spec.settings.erase(ours);
+  }
+  return spec;
+}
+
+absl::StatusOr<EpochPolicy> EpochPolicyOfJob(const Job& job) {
+  EpochPolicy policy;
+  Settings settings(job);
+  RETURN_IF_ERROR(settings.TakeDouble("min_time", &policy.min_time_s));
+  RETURN_IF_ERROR(
+      settings.TakeInt<int64_t>("min_batches", 1, &policy.min_batches));
+  RETURN_IF_ERROR(settings.TakeDouble("sample_ratio", &policy.sample_ratio));
+  if (policy.sample_ratio > 0 && policy.sample_ratio <= 1) return policy;
+  return absl::InvalidArgumentError(
+      absl::StrCat("setting sample_ratio: ", policy.sample_ratio,
+                   " is not possible; use a share above 0 and at most 1"));
+}
+
+namespace {
+
+bool WantsShards(const Catalogue& catalogue, const Job& job) {
+  const Library* library = catalogue.FindLibrary(job.library());
+  return library != nullptr && library->loader_source() == "shards";
+}
+
+// How many of `items` are in an epoch.
+absl::StatusOr<int64_t> ItemsOfEpoch(const Job& job, int64_t items) {
+  ASSIGN_OR_RETURN(const EpochPolicy policy, EpochPolicyOfJob(job));
+  const double share = std::ceil(policy.sample_ratio * items);
+  return std::clamp<int64_t>(static_cast<int64_t>(share), 1, items);
+}
+
+}  // namespace
+
+LoaderInputs::LoaderInputs(const Catalogue& catalogue, std::string dataset,
+                           RemoteData* remote, InputCorpora* corpora,
+                           FileProgress progress)
+    : catalogue_(catalogue),
+      dataset_(std::move(dataset)),
+      remote_(remote),
+      corpora_(corpora),
+      progress_(std::move(progress)) {}
+
+LoaderInputs::Kind LoaderInputs::KindOf(const Job& job) const {
+  if (remote_ != nullptr && !NeedsLocalData(job)) return Kind::kObjects;
+  return WantsShards(catalogue_, job) ? Kind::kShards : Kind::kFiles;
+}
+
+absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job, Kind kind) const {
+  if (kind == Kind::kObjects) {
+    return remote_->Objects(ItemEndings(catalogue_, job), job.num_items());
+  }
+  const std::string dataset = dataset_.empty() ? job.dataset() : dataset_;
+  if (IsSynthetic(dataset)) {
+    return WriteSynthetic(dataset, job.num_items(), CacheFolder(), progress_);
+  }
+  if (dataset_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", job.job_id(), " is for the data set \"",
+                     job.dataset(), "\"; say where it is with --dataset=DIR"));
+  }
+  return ListFolder(dataset, ItemEndings(catalogue_, job), job.num_items());
+}
+
+absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
+  const Kind kind = KindOf(job);
+  std::unique_ptr<Loaded>& known =
+      loaded_[{job.dataset(), job.num_items(), kind}];
+  if (known != nullptr) return known.get();
+  auto loaded = std::make_unique<Loaded>();
+  ASSIGN_OR_RETURN(loaded->files, Files(job, kind));
+  loaded->opened = loaded->files;
+  if (kind == Kind::kShards) {
+    ASSIGN_OR_RETURN(loaded->opened,
+                     WriteShards(loaded->files, CacheFolder(), progress_));
+  }
+  ASSIGN_OR_RETURN(loaded->list, WriteSourceList(loaded->opened.files));
+  loaded->dataset.set_id(job.dataset());
+  loaded->dataset.set_files(static_cast<int64_t>(loaded->opened.files.size()));
+  int64_t bytes = 0;
+  for (const SourceFile& file : loaded->opened.files) {
+    loaded->paths.push_back(file.path);
+    bytes += file.bytes;
+  }
+  loaded->dataset.set_bytes(bytes);
+  // Files are in the page cache unless rows say otherwise.
+  if (kind != Kind::kObjects) RETURN_IF_ERROR(ReadPages(loaded->paths));
+  known = std::move(loaded);
+  return known.get();
+}
+
+absl::StatusOr<LoaderInputs::Input> LoaderInputs::GetClips(const Job& job) {
+  Input input;
+  ASSIGN_OR_RETURN(input.decoded, corpora_->Get(job));
+  input.fd = input.decoded.fd;
+  input.source = job.scope() == kMemoryScope ? "corpus" : "files";
+  input.dataset = input.decoded.dataset;
+  ASSIGN_OR_RETURN(input.items, ItemsOfEpoch(job, input.decoded.size));
+  if (input.source == "corpus") return input;
+  std::vector<std::string>& paths = clip_paths_[input.decoded.files];
+  if (paths.empty()) {
+    for (const ClipFile& file : *input.decoded.files) {
+      paths.push_back(file.path);
+    }
+  }
+  input.paths = &paths;
+  return input;
+}
+
+absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
+  const Scenario* scenario = catalogue_.FindScenario(job.scenario());
+  if (scenario != nullptr && scenario->media() == "clip") return GetClips(job);
+  Input input;
+  if (job.scope() == kMemoryScope) {
+    ASSIGN_OR_RETURN(input.decoded, corpora_->Get(job));
+    input.fd = input.decoded.corpus->fd();
+    input.source = "corpus";
+    input.dataset = input.decoded.dataset;
+    ASSIGN_OR_RETURN(input.items,
+                     ItemsOfEpoch(job, input.decoded.corpus->size()));
+    return input;
+  }
+  ASSIGN_OR_RETURN(const Loaded* const loaded, Load(job));
+  input.fd = loaded->list.get();
+  input.source = loaded->opened.source;
+  input.dataset = loaded->dataset;
+  input.files = &loaded->files;
+  if (input.source == "objects") {
+    input.remote = remote_;
+  } else {
+    input.paths = &loaded->paths;
+  }
+  ASSIGN_OR_RETURN(input.items, ItemsOfEpoch(job, loaded->opened.items));
+  return input;
+}
+
+absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
+                                      int64_t i) {
+  const SourceFile& file = input.files->files[i];
+  return input.remote != nullptr ? input.remote->Read(file)
+                                 : ReadFile(file.path);
+}
+
+absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
+                                   int frame, int channels) {
+  if (input.decoded.plain != nullptr) {
+    const ImageView image = FrameOfItem(*input.decoded.plain, i, frame);
+    return PixelsFromBytes(image.data, image.height, image.width,
+                           image.channels);
+  }
+  if (input.files->source == "shards") {
+    return absl::UnimplementedError("items of shards are not compared");
+  }
+  const std::string& path = input.files->files[i].path;
+  ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
+  const absl::StatusOr<Image> image = DecodeImage(bytes);
+  if (!image.ok()) {
+    return absl::UnimplementedError(
+        absl::StrCat(path, ": ", image.status().message()));
+  }
+  const ImageView view = image->view();
+  return RepeatChannels(
+      PixelsFromBytes(view.data, view.height, view.width, view.channels),
+      channels);
+}
+
+}  // namespace feedrate

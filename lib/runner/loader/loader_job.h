@@ -1,0 +1,111 @@
+// What a loader job says and reads.
+#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_
+#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/base/unique_fd.h"
+#include "lib/records/records.pb.h"
+#include "lib/reference/pixels.h"
+#include "lib/runner/data/input_corpora.h"
+#include "lib/runner/data/remote_data.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+
+class Catalogue;
+
+// The recipe and loader of `job`, from the policy and the job's settings. The
+// caller sets what the run decides: `source`, `on_error`, `ablation`.
+// InvalidArgument names an impossible setting.
+absl::StatusOr<LoaderSpec> LoaderSpecOfJob(const Catalogue& catalogue,
+                                           const Job& job);
+
+// How often an epoch is repeated.
+struct EpochPolicy {
+  double min_time_s = 0;
+  int64_t min_batches = 1;
+  // Share of the items in an epoch.
+  double sample_ratio = 1;
+};
+absl::StatusOr<EpochPolicy> EpochPolicyOfJob(const Job& job);
+
+// What the loaders of a run read: decoded items in memory, files, shards, or
+// objects of a store. Not thread-safe.
+
+class LoaderInputs {
+ public:
+  struct Input {
+    // Descriptor for a worker. Owned by this class.
+    int fd = -1;
+    // `corpus`, `files`, `shards` or `objects`.
+    std::string source;
+    // Number of items per epoch.
+    int64_t items = 0;
+    Dataset dataset;
+    // Set for `corpus`, and for clips.
+    InputCorpora::Input decoded;
+    // Set for the other sources: what is read, before it was put into shards.
+    const FileSet* files = nullptr;
+    // The files that are opened. Null for objects.
+    const std::vector<std::string>* paths = nullptr;
+    // The store, for objects.
+    RemoteData* remote = nullptr;
+  };
+
+  // `dataset` is as in InputCorpora. A null `remote` means that there is no
+  // store. All outlive this.
+  LoaderInputs(const Catalogue& catalogue, std::string dataset,
+               RemoteData* remote, InputCorpora* corpora,
+               FileProgress progress);
+
+  // Loads, lists or writes the input on first use, and reads files into the
+  // page cache. InvalidArgument when there are fewer items than the job asks
+  // for.
+  absl::StatusOr<Input> Get(const Job& job);
+
+ private:
+  enum class Kind { kFiles, kShards, kObjects };
+  struct Loaded {
+    FileSet files;
+    FileSet opened;
+    std::vector<std::string> paths;
+    UniqueFd list;
+    Dataset dataset;
+  };
+
+  Kind KindOf(const Job& job) const;
+  absl::StatusOr<FileSet> Files(const Job& job, Kind kind) const;
+  absl::StatusOr<Input> GetClips(const Job& job);
+  absl::StatusOr<const Loaded*> Load(const Job& job);
+
+  const Catalogue& catalogue_;
+  const std::string dataset_;
+  RemoteData* const remote_;
+  InputCorpora* const corpora_;
+  const FileProgress progress_;
+  // Keyed by data set, number of items, and kind.
+  std::map<std::tuple<std::string, int64_t, Kind>, std::unique_ptr<Loaded>>
+      loaded_;
+  // Keyed by the run's list of files with clips.
+  std::map<const void*, std::vector<std::string>> clip_paths_;
+};
+
+// The bytes of item `i`. REQUIRES: input.files is set.
+absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
+                                      int64_t i);
+
+// Frame `frame` (0 for images) of item `i` of the input, decoded, with
+// `channels` channels. Unimplemented when it is not an image.
+absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
+                                   int frame, int channels);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_

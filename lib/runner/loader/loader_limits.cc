@@ -1,0 +1,160 @@
+#include "lib/runner/loader/loader_limits.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/base/status_macros.h"
+#include "lib/loader/limits.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/loader/loader_job.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+std::optional<Limit> MeasureDecode(const LoaderInputs::Input& input,
+                                   const LimitOptions& options) {
+  if (input.source != "files") return std::nullopt;
+  const absl::StatusOr<double> throughput = DecodeLimit(*input.paths, options);
+  // Other formats than JPEG have no such limit.
+  if (!throughput.ok()) return std::nullopt;
+  Limit limit;
+  limit.set_name("jpeg_decode");
+  limit.set_throughput(*throughput);
+  return limit;
+}
+
+std::optional<Limit> MeasureCopy(const LoaderSpec& spec,
+                                 const LoaderInputs::Input& input,
+                                 const LimitOptions& options) {
+  const std::vector<ClipFile>* const clips = input.decoded.files;
+  const size_t frames = clips == nullptr ? 1 : clips->front().frames.size();
+  const int64_t item_bytes = int64_t{4} * spec.channels * spec.crop *
+                             spec.crop * static_cast<int64_t>(frames);
+  Limit limit;
+  limit.set_name("copy");
+  limit.set_throughput(
+      BatchCopyLimit(item_bytes, static_cast<int>(spec.batch_size), options));
+  return limit;
+}
+
+}  // namespace
+
+std::optional<Limit> LoaderLimits::MeasureClips(
+    const std::vector<ClipFile>& files, int threads) const {
+  if (clips_ == nullptr) return std::nullopt;
+  const absl::StatusOr<double> throughput = clips_(files, threads);
+  if (!throughput.ok()) return std::nullopt;
+  Limit limit;
+  limit.set_name("libav");
+  limit.set_throughput(*throughput);
+  return limit;
+}
+
+std::optional<Limit> LoaderLimits::Of(
+    const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
+    const std::optional<WindowShape>& resized) {
+  const bool in_memory = input.source == "corpus";
+  LimitOptions options;
+  options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
+  options.crop = spec.crop;
+  options.centred = spec.crop_position == "center";
+  options.resized = resized;
+  std::string key = absl::StrCat(
+      in_memory ? -1 : input.fd, " ", options.threads, " ", spec.crop, " ",
+      options.centred, " ", spec.channels, " ", spec.batch_size);
+  if (resized.has_value()) {
+    absl::StrAppend(&key, " ", resized->area.low, " ", resized->area.high, " ",
+                    resized->ratio.low, " ", resized->ratio.high);
+  }
+  const auto [entry, is_new] = known_.emplace(key, std::nullopt);
+  if (is_new) {
+    const std::vector<ClipFile>* const clips = input.decoded.files;
+    entry->second = in_memory          ? MeasureCopy(spec, input, options)
+                    : clips != nullptr ? MeasureClips(*clips, options.threads)
+                                       : MeasureDecode(input, options);
+  }
+  return entry->second;
+}
+
+absl::StatusOr<DeviceLimits> LoaderLimits::OfDevice(
+    const std::string& key,
+    const std::function<absl::StatusOr<DeviceLimits>()>& measure) {
+  const auto known = known_devices_.find(key);
+  if (known != known_devices_.end()) return known->second;
+  ASSIGN_OR_RETURN(const DeviceLimits limits, measure());
+  known_devices_.emplace(key, limits);
+  return limits;
+}
+
+absl::StatusOr<std::optional<DeviceLimits>> LoaderLimits::OfDeviceOrWarn(
+    const std::string& key, const Job& job,
+    const std::function<void(const std::string&)>& warn,
+    const std::function<absl::StatusOr<DeviceLimits>()>& measure) {
+  const absl::StatusOr<DeviceLimits> limits = OfDevice(key, measure);
+  if (limits.ok()) return std::optional<DeviceLimits>(*limits);
+  if (absl::IsCancelled(limits.status())) return limits.status();
+  warn(absl::StrCat(job.library(), ", ", job.transform(),
+                    ": without a limit: ", limits.status().message()));
+  return std::optional<DeviceLimits>();
+}
+
+double LoaderLimits::CopyBytesPerSecond() const {
+  double fastest = 0;
+  for (const auto& [key, limits] : known_devices_) {
+    fastest = std::max(fastest, limits.copy_bytes_per_s);
+  }
+  return fastest;
+}
+
+namespace {
+
+Limit Named(const std::string& name, double throughput) {
+  Limit limit;
+  limit.set_name(name);
+  limit.set_throughput(throughput);
+  return limit;
+}
+
+std::optional<Limit> DeviceDecodeLimit(const DeviceLimitInput& input) {
+  const double engines = input.device.engine_items_per_s;
+  if (!input.cpu_items_per_s.has_value()) return std::nullopt;
+  const double cpu = *input.cpu_items_per_s;
+  if (engines > 0 && cpu > 0) {
+    return Named("jpeg_decode_cpu_and_engine", cpu + engines);
+  }
+  if (engines > 0) return Named("jpeg_decode_engine", engines);
+  if (cpu > 0) return Named("jpeg_decode", cpu);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Limit> LowestDeviceLimit(const DeviceLimitInput& input) {
+  std::optional<Limit> lowest = DeviceDecodeLimit(input);
+  if (input.item_bytes <= 0 || input.device.copy_bytes_per_s <= 0) {
+    return lowest;
+  }
+  const double copies = input.device.copy_bytes_per_s / input.item_bytes;
+  if (!lowest.has_value() || copies < lowest->throughput()) {
+    lowest = Named("host_to_device_copy", copies);
+  }
+  return lowest;
+}
+
+double LeastItemBytes(const LoaderSpec& spec, bool copies_samples,
+                      double file_bytes, const DeviceLimits& device) {
+  const double pixels =
+      static_cast<double>(spec.channels) * spec.crop * spec.crop;
+  if (copies_samples) return pixels * sizeof(float);
+  const bool files = device.engine_items_per_s > 0 && file_bytes > 0;
+  return files ? std::min(pixels, file_bytes) : pixels;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,268 @@
+#include "lib/runner/loader/loader_report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/draw/text.h"
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+namespace {
+
+std::string NameOf(const Row& row) {
+  return absl::StrCat(row.library(), " ", row.transform());
+}
+
+std::string SecondsText(double seconds) {
+  return absl::StrFormat("%.3f", seconds);
+}
+
+std::string StagesText(const LoaderStats& loader) {
+  if (loader.stages().empty()) return "";
+  Table table({"stage", "busy s", "waits for input s", "waits for room s",
+               "queue in use"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+               Align::kRight});
+  for (const LoaderStage& stage : loader.stages()) {
+    table.AddRow({stage.name(), SecondsText(stage.busy_s()),
+                  SecondsText(stage.wait_in_s()),
+                  SecondsText(stage.wait_out_s()),
+                  absl::StrFormat("%.0f%%", 100 * stage.queue_fill())});
+  }
+  return table.ToText();
+}
+
+}  // namespace
+
+std::string DiagnosisText(const Row& row) {
+  if (!row.loader().has_diagnosis()) return "";
+  const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
+  std::string text = absl::StrCat(NameOf(row), "\n", StagesText(row.loader()));
+  for (const LoaderAblation& ablation : diagnosis.ablations()) {
+    absl::StrAppendFormat(&text, "%s: %.0f items/s\n", ablation.name(),
+                          ablation.throughput());
+  }
+  absl::StrAppend(&text, diagnosis.verdict().empty()
+                             ? "no verdict: this loader leaves nothing out\n"
+                             : absl::StrCat(diagnosis.verdict(), ": ",
+                                            diagnosis.explanation(), "\n"));
+  return text;
+}
+
+std::string UtilisationText(const Row& row) {
+  const LoaderStats& loader = row.loader();
+  if (!loader.has_consumer_utilisation()) return "";
+  return absl::StrFormat(
+      "%s: accelerator utilisation %.1f%% with a step of %.1f ms; MLPerf "
+      "Storage passes from %.0f%% on: %s\n",
+      NameOf(row), 100 * loader.consumer_utilisation(),
+      1e3 * loader.consumer_step_s(), 100 * loader.utilisation_mark(),
+      loader.consumer_utilisation() >= loader.utilisation_mark() ? "pass"
+                                                                 : "fail");
+}
+
+std::string FaultsText(const Row& row) {
+  const LoaderStats& loader = row.loader();
+  if (loader.errors_total() == 0) return "";
+  std::string text =
+      absl::StrCat(NameOf(row), ": left out ", loader.errors_total(), " items");
+  if (!loader.errors().empty()) {
+    const LoaderFault& first = loader.errors(0);
+    absl::StrAppend(&text, "; the first: ",
+                    first.path().empty() ? absl::StrCat("item ", first.item())
+                                         : first.path(),
+                    ": ", first.reason());
+  }
+  return absl::StrCat(text, "\n");
+}
+
+namespace {
+
+// A setting within 3% of the best is good enough.
+constexpr double kGoodEnough = 0.97;
+
+// One setting and its throughput.
+struct Point {
+  int workers = 0;
+  int batch_size = 0;
+  std::map<std::string, std::string> settings;
+  double throughput = 0;
+};
+
+using PointKey = std::tuple<int, int, std::map<std::string, std::string>>;
+
+// Rows that differ only in their settings.
+struct Group {
+  std::string name;
+  std::map<PointKey, std::map<int, double>> runs;
+};
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle]
+                                : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::vector<Group> GroupRows(const std::vector<Row>& rows) {
+  std::vector<Group> groups;
+  std::map<std::string, size_t> known;
+  for (const Row& row : rows) {
+    if (row.status() != "ok" || row.library() == "null") continue;
+    const std::string name = absl::StrCat(row.library(), " ", row.transform());
+    const std::string key =
+        absl::StrJoin({name, row.scenario(), row.scope(), row.device(),
+                       row.params_profile(), row.thread_policy()},
+                      "\n");
+    const auto [entry, is_new] = known.emplace(key, groups.size());
+    if (is_new) groups.emplace_back().name = name;
+    // A later attempt replaces an earlier one.
+    groups[entry->second].runs[{row.workers(),
+                                row.batch_size(),
+                                {row.settings().begin(), row.settings().end()}}]
+                              [row.run_index()] = row.throughput();
+  }
+  return groups;
+}
+
+std::vector<Point> PointsOf(const Group& group) {
+  std::vector<Point> points;
+  for (const auto& [key, runs] : group.runs) {
+    std::vector<double> values;
+    for (const auto& run : runs) values.push_back(run.second);
+    points.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key),
+                      Median(std::move(values))});
+  }
+  return points;
+}
+
+int64_t PrefetchOf(const Point& point) {
+  int64_t prefetch = 1;
+  const auto found = point.settings.find("prefetch");
+  if (found != point.settings.end()) {
+    (void)absl::SimpleAtoi(found->second, &prefetch);
+  }
+  return prefetch;
+}
+
+// Items in memory at once.
+int64_t MemoryOf(const Point& point) {
+  return PrefetchOf(point) * point.batch_size * std::max(point.workers, 1);
+}
+
+bool IsSmaller(const Point& a, const Point& b) {
+  return std::make_tuple(a.workers, MemoryOf(a), -a.throughput) <
+         std::make_tuple(b.workers, MemoryOf(b), -b.throughput);
+}
+
+// Names only the settings that differ within the group.
+class Namer {
+ public:
+  explicit Namer(const std::vector<Point>& points) {
+    for (const Point& point : points) {
+      workers_ |= point.workers != points[0].workers;
+      batch_size_ |= point.batch_size != points[0].batch_size;
+      for (const auto& [name, value] : point.settings) {
+        for (const Point& other : points) {
+          const auto found = other.settings.find(name);
+          if (found == other.settings.end() || found->second != value) {
+            settings_[name] = true;
+          }
+        }
+      }
+    }
+  }
+
+  std::string Of(const Point& point) const {
+    std::vector<std::string> parts;
+    if (workers_) parts.push_back(absl::StrCat("workers=", point.workers));
+    if (batch_size_) {
+      parts.push_back(absl::StrCat("batch_size=", point.batch_size));
+    }
+    for (const auto& [name, value] : point.settings) {
+      if (settings_.count(name) > 0) {
+        parts.push_back(absl::StrCat(name, "=", value));
+      }
+    }
+    return absl::StrJoin(parts, ", ");
+  }
+
+ private:
+  bool workers_ = false;
+  bool batch_size_ = false;
+  std::map<std::string, bool> settings_;
+};
+
+// What each worker adds, with all other settings as in `best`.
+std::string GainsText(const std::vector<Point>& points, const Point& best) {
+  const Point* before = nullptr;
+  std::vector<std::string> parts;
+  // Points are sorted by workers.
+  for (const Point& point : points) {
+    if (point.batch_size != best.batch_size ||
+        point.settings != best.settings) {
+      continue;
+    }
+    if (before != nullptr) {
+      const double gain = (point.throughput - before->throughput) /
+                          (point.workers - before->workers);
+      parts.push_back(absl::StrFormat("%d to %d: %+.0f", before->workers,
+                                      point.workers, gain));
+    }
+    before = &point;
+  }
+  return parts.empty() ? ""
+                       : absl::StrCat("  items/s that each worker adds: ",
+                                      absl::StrJoin(parts, ", "), "\n");
+}
+
+std::string TextOf(const Group& group, const std::vector<Point>& points) {
+  const Namer namer(points);
+  const Point& best = *std::max_element(points.begin(), points.end(),
+                                        [](const Point& a, const Point& b) {
+                                          return a.throughput < b.throughput;
+                                        });
+  const Point* smallest = &best;
+  for (const Point& point : points) {
+    if (point.throughput >= kGoodEnough * best.throughput &&
+        IsSmaller(point, *smallest)) {
+      smallest = &point;
+    }
+  }
+  const double share = 100 * smallest->throughput / best.throughput;
+  std::string text = absl::StrFormat(
+      "%s\n  best: %s: %.0f items/s\n"
+      "  smallest within 3%% of it: %s: %.0f items/s\n",
+      group.name, namer.Of(best), best.throughput, namer.Of(*smallest),
+      smallest->throughput);
+  absl::StrAppend(&text, GainsText(points, best));
+  absl::StrAppendFormat(
+      &text,
+      smallest == &best
+          ? "  Use %s: nothing smaller comes within 3%% of it (%.0f%%).\n"
+          : "  Use %s: %.0f%% of the best with fewer workers or less memory.\n",
+      namer.Of(*smallest), share);
+  return text;
+}
+
+}  // namespace
+
+std::string SweepSummary(const std::vector<Row>& rows) {
+  std::string text;
+  for (const Group& group : GroupRows(rows)) {
+    const std::vector<Point> points = PointsOf(group);
+    if (points.size() > 1) absl::StrAppend(&text, TextOf(group, points));
+  }
+  return text;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,31 @@
+// Text for the user about rows of loaders.
+#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_REPORT_H_
+#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "lib/records/records.pb.h"
+
+namespace feedrate {
+
+// Where the time of a row went: stages, epochs with parts left out, and the
+// bottleneck. Empty when the row has no diagnosis.
+std::string DiagnosisText(const Row& row);
+
+// How busy the training step kept the accelerator, and whether that is enough
+// for MLPerf Storage. Empty without a step.
+std::string UtilisationText(const Row& row);
+
+// Items that were left out, and the first of them. Empty without any.
+std::string FaultsText(const Row& row);
+
+// For each loader and recipe whose rows differ in their settings: the best
+// setting, the smallest within 3% of it (fewest workers, then least memory in
+// batches), what each worker adds, and a sentence with a recommendation. Empty
+// when nothing was swept. With several runs per setting the median counts.
+std::string SweepSummary(const std::vector<Row>& rows);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_REPORT_H_

@@ -1,0 +1,397 @@
+#include "lib/runner/loader/loader_row.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "lib/machine/gpu.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/rows.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+namespace {
+
+// A batch that took less than this share of the mean time between batches was
+// ready.
+constexpr double kReadyShare = 0.1;
+
+// Adds up the epochs of a run.
+EpochReply Sum(const std::vector<EpochReply>& epochs) {
+  EpochReply sum;
+  std::map<std::string, StageTimes> stages;
+  std::vector<std::string> order;
+  for (const EpochReply& epoch : epochs) {
+    sum.items += epoch.items;
+    sum.batches += epoch.batches;
+    sum.elapsed_s += epoch.elapsed_s;
+    sum.startup_s += epoch.startup_s;
+    sum.first_batch_s += epoch.first_batch_s;
+    sum.teardown_s += epoch.teardown_s;
+    sum.consumer_s += epoch.consumer_s;
+    sum.cpu_s += epoch.cpu_s;
+    sum.bytes_out += epoch.bytes_out;
+    sum.errors_total += epoch.errors_total;
+    sum.cpu_frames += epoch.cpu_frames;
+    sum.gpu_allocated_bytes =
+        std::max(sum.gpu_allocated_bytes, epoch.gpu_allocated_bytes);
+    sum.gpu_reserved_bytes =
+        std::max(sum.gpu_reserved_bytes, epoch.gpu_reserved_bytes);
+    sum.samples_s.insert(sum.samples_s.end(), epoch.samples_s.begin(),
+                         epoch.samples_s.end());
+    sum.errors.insert(sum.errors.end(), epoch.errors.begin(),
+                      epoch.errors.end());
+    for (const StageTimes& stage : epoch.stages) {
+      const auto [entry, is_new] = stages.emplace(stage.name, StageTimes());
+      if (is_new) order.push_back(stage.name);
+      entry->second.busy_s += stage.busy_s;
+      entry->second.wait_in_s += stage.wait_in_s;
+      entry->second.wait_out_s += stage.wait_out_s;
+      entry->second.queue_fill += stage.queue_fill / epochs.size();
+    }
+  }
+  for (const std::string& name : order) {
+    sum.stages.push_back(stages[name]);
+    sum.stages.back().name = name;
+  }
+  return sum;
+}
+
+void SetStages(const EpochReply& sum, LoaderStats* loader) {
+  for (const StageTimes& stage : sum.stages) {
+    LoaderStage* const record = loader->add_stages();
+    record->set_name(stage.name);
+    record->set_busy_s(stage.busy_s);
+    record->set_wait_in_s(stage.wait_in_s);
+    record->set_wait_out_s(stage.wait_out_s);
+    record->set_queue_fill(stage.queue_fill);
+  }
+}
+
+void SetErrors(const EpochReply& sum, LoaderStats* loader) {
+  loader->set_errors_total(sum.errors_total);
+  for (const LoaderError& error : sum.errors) {
+    if (loader->errors_size() == kMaxNamedErrors) return;
+    LoaderFault* const record = loader->add_errors();
+    record->set_item(error.item);
+    record->set_path(error.path);
+    record->set_reason(error.reason);
+  }
+}
+
+// Skips the first batch of each epoch, which any loader has to wait for.
+void SetPrefetch(const std::vector<EpochReply>& epochs, LoaderStats* loader) {
+  int64_t ready = 0;
+  int64_t later = 0;
+  for (const EpochReply& epoch : epochs) {
+    const double between_s =
+        epoch.elapsed_s /
+        static_cast<double>(std::max<int64_t>(epoch.batches, 1));
+    for (size_t i = 1; i < epoch.samples_s.size(); ++i) {
+      ++later;
+      ready += epoch.samples_s[i] < kReadyShare * between_s;
+    }
+  }
+  if (later < 2) return;
+  loader->set_prefetch_efficiency(static_cast<double>(ready) /
+                                  static_cast<double>(later));
+}
+
+}  // namespace
+
+double RunningThroughput(const EpochReply& epoch) {
+  const double running_s = epoch.elapsed_s - epoch.startup_s - epoch.teardown_s;
+  if (epoch.items == 0 || running_s <= 0) return 0;
+  return static_cast<double>(epoch.items) / running_s;
+}
+
+void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
+               int processors, double step_s, Row* row) {
+  const EpochReply sum = Sum(epochs);
+  const double count = static_cast<double>(epochs.size());
+  row->set_status("ok");
+  row->set_elapsed_s(sum.elapsed_s);
+  row->set_items(sum.items);
+  if (sum.elapsed_s > 0) {
+    row->set_throughput(static_cast<double>(sum.items) / sum.elapsed_s);
+  }
+  SetSamples(sum.samples_s, row);
+  row->set_timed_unit("batch");
+  LoaderStats* const loader = row->mutable_loader();
+  loader->set_epochs(static_cast<int>(epochs.size()));
+  loader->set_batches(sum.batches);
+  loader->set_startup_s(sum.startup_s / count);
+  loader->set_first_batch_s(sum.first_batch_s / count);
+  loader->set_teardown_s(sum.teardown_s / count);
+  loader->set_cpu_s(sum.cpu_s);
+  loader->set_bytes_out(sum.bytes_out);
+  SetStages(sum, loader);
+  SetErrors(sum, loader);
+  SetPrefetch(epochs, loader);
+  if (sum.gpu_reserved_bytes > 0) {
+    GpuMemory* const memory = row->mutable_gpu_memory();
+    memory->set_peak_allocated_bytes(sum.gpu_allocated_bytes);
+    memory->set_peak_reserved_bytes(sum.gpu_reserved_bytes);
+  }
+  if (sum.cpu_frames > 0) row->add_labels(kCpuFallback);
+  loader->set_consumer_step_s(step_s);
+  if (sum.elapsed_s <= 0) return;
+  if (step_s > 0) {
+    loader->set_consumer_utilisation(sum.consumer_s / sum.elapsed_s);
+    return;
+  }
+  // Without workers the caller does the work alone.
+  const int hands = std::clamp(spec.workers, 1, std::max(processors, 1));
+  loader->set_sync_overhead(
+      std::clamp(1 - sum.cpu_s / (hands * sum.elapsed_s), 0.0, 1.0));
+}
+
+void SetGpuUsage(const GpuUsage& usage, Row* row) {
+  LoaderGpu* const gpu = row->mutable_loader()->mutable_gpu();
+  gpu->set_samples(usage.samples);
+  if (usage.busy.has_value()) gpu->set_busy(*usage.busy);
+  if (usage.busy_peak.has_value()) gpu->set_busy_peak(*usage.busy_peak);
+  if (usage.memory_busy.has_value()) gpu->set_memory_busy(*usage.memory_busy);
+  if (usage.decoder_busy.has_value()) {
+    gpu->set_decoder_busy(*usage.decoder_busy);
+  }
+  if (usage.jpeg_busy.has_value()) gpu->set_jpeg_busy(*usage.jpeg_busy);
+  if (usage.memory_peak_bytes.has_value()) {
+    gpu->set_memory_peak_bytes(*usage.memory_peak_bytes);
+  }
+}
+
+namespace {
+
+StorageCounts SumOfStorage(const std::vector<EpochReply>& epochs) {
+  StorageCounts sum;
+  for (const EpochReply& epoch : epochs) {
+    if (!epoch.storage.has_value()) continue;
+    sum.requests += epoch.storage->requests;
+    sum.bytes += epoch.storage->bytes;
+    sum.retries += epoch.storage->retries;
+    sum.checksum_faults += epoch.storage->checksum_faults;
+    sum.busy_s += epoch.storage->busy_s;
+    sum.cache_hits += epoch.storage->cache_hits;
+    sum.cache_misses += epoch.storage->cache_misses;
+    sum.cache_bad_entries += epoch.storage->cache_bad_entries;
+    sum.cache_write_failures += epoch.storage->cache_write_failures;
+  }
+  return sum;
+}
+
+std::optional<double> Rate(const StorageCounts& counts) {
+  if (counts.bytes == 0 || counts.busy_s <= 0) return std::nullopt;
+  return static_cast<double>(counts.bytes) / counts.busy_s / 1e6;
+}
+
+// Workers wait for bytes or read them themselves; the rest is their work.
+std::optional<double> NetworkShare(const LoaderStats& loader) {
+  double waited_s = 0, read_s = 0, worked_s = 0;
+  for (const LoaderStage& stage : loader.stages()) {
+    if (stage.name() == "read") {
+      read_s += stage.busy_s();
+    } else if (stage.name() != "copy") {
+      worked_s += stage.busy_s();
+      waited_s += stage.wait_in_s();
+    }
+  }
+  if (waited_s == 0) waited_s = read_s;
+  if (waited_s + worked_s <= 0) return std::nullopt;
+  return waited_s / (waited_s + worked_s);
+}
+
+std::string FieldOf(const std::map<std::string, std::string>& fields,
+                    const std::string& name) {
+  const auto found = fields.find(name);
+  return found == fields.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::optional<double> DownloadMbPerS(const std::vector<EpochReply>& epochs) {
+  return Rate(SumOfStorage(epochs));
+}
+
+int ConnectionsOf(const LoaderSpec& spec) {
+  std::string text = FieldOf(spec.settings, "connections");
+  if (text.empty()) text = FieldOf(spec.store, "connections");
+  int connections = 0;
+  return !spec.store.empty() && absl::SimpleAtoi(text, &connections)
+             ? connections
+             : 0;
+}
+
+void SetStorage(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
+                std::optional<double> one_connection_mb_per_s, Row* row) {
+  if (epochs.empty() || !epochs[0].storage.has_value()) return;
+  const StorageCounts counts = SumOfStorage(epochs);
+  Storage* const storage = row->mutable_storage();
+  const std::string url = FieldOf(spec.store, "url");
+  storage->set_scheme(url.substr(0, url.find(':')));
+  storage->set_connections(ConnectionsOf(spec));
+  storage->set_requests(counts.requests);
+  storage->set_bytes(counts.bytes);
+  storage->set_retries(counts.retries);
+  storage->set_checksum_faults(counts.checksum_faults);
+  storage->set_busy_s(counts.busy_s);
+  storage->set_cache_bad_entries(counts.cache_bad_entries);
+  storage->set_cache_write_failures(counts.cache_write_failures);
+  const int64_t lookups = counts.cache_hits + counts.cache_misses;
+  if (lookups > 0) {
+    storage->set_cache_hit_rate(static_cast<double>(counts.cache_hits) /
+                                static_cast<double>(lookups));
+  }
+  const std::optional<double> share = NetworkShare(row->loader());
+  if (share.has_value()) {
+    storage->set_network_share(counts.requests > 0 ? *share : 0);
+  }
+  const std::optional<double> rate = Rate(counts);
+  if (rate.has_value()) storage->set_download_mb_per_s(*rate);
+  if (!one_connection_mb_per_s.has_value()) return;
+  storage->set_one_connection_mb_per_s(*one_connection_mb_per_s);
+  if (!rate.has_value() || storage->connections() == 0) return;
+  storage->set_parallel_efficiency(
+      *rate / (storage->connections() * *one_connection_mb_per_s));
+}
+
+std::string StorageText(const Row& row) {
+  if (!row.has_storage()) return "";
+  const Storage& storage = row.storage();
+  std::string text = absl::StrFormat(
+      "%s %s: %d connections, %d requests, %.1f MB", row.library(),
+      row.transform(), storage.connections(), storage.requests(),
+      static_cast<double>(storage.bytes()) / 1e6);
+  if (storage.has_download_mb_per_s()) {
+    absl::StrAppendFormat(&text, " at %.1f MB/s", storage.download_mb_per_s());
+  }
+  if (storage.has_parallel_efficiency()) {
+    absl::StrAppendFormat(&text, " (%.0f%% of as many times one connection)",
+                          100 * storage.parallel_efficiency());
+  }
+  if (storage.has_cache_hit_rate()) {
+    absl::StrAppendFormat(&text, ", %.0f%% from the cache",
+                          100 * storage.cache_hit_rate());
+  }
+  if (storage.has_network_share()) {
+    absl::StrAppendFormat(&text, ", %.0f%% of the wait is the network",
+                          100 * storage.network_share());
+  }
+  if (storage.retries() > 0) {
+    absl::StrAppendFormat(&text, ", %d retries", storage.retries());
+  }
+  if (storage.cache_write_failures() > 0) {
+    absl::StrAppend(&text, ", the cache could not be written to");
+  }
+  return absl::StrCat(text, "\n");
+}
+
+namespace {
+
+// From this utilization on, the accelerator is the bottleneck, not the loader.
+constexpr double kConsumerBinds = 0.9;
+
+// Seconds per item that a part takes.
+struct Part {
+  std::string verdict;
+  double cost_s = 0;
+  std::string measured;
+};
+
+double ThroughputOf(const std::vector<LoaderAblation>& ablations,
+                    absl::string_view name) {
+  for (const LoaderAblation& ablation : ablations) {
+    if (ablation.name() == name) return ablation.throughput();
+  }
+  return 0;
+}
+
+double BusyOf(const LoaderStats& loader, absl::string_view name) {
+  for (const LoaderStage& stage : loader.stages()) {
+    if (stage.name() == name) return stage.busy_s();
+  }
+  return 0;
+}
+
+std::string Against(absl::string_view what, double without, double with) {
+  return absl::StrFormat("%s %.0f items/s against %.0f", what, without, with);
+}
+
+std::vector<Part> PartsOf(const LoaderSpec& spec, double throughput,
+                          const std::vector<LoaderAblation>& ablations,
+                          const LoaderStats& loader) {
+  const double item_s = 1 / throughput;
+  std::vector<Part> parts;
+  const double no_decode = ThroughputOf(ablations, "no_decode");
+  if (no_decode > 0) {
+    const bool reads = BusyOf(loader, "read") > BusyOf(loader, "decode");
+    parts.push_back({reads ? "reading" : "decoding",
+                     std::max(0.0, item_s - 1 / no_decode),
+                     Against("without decoding", no_decode, throughput)});
+  }
+  const double no_augment = ThroughputOf(ablations, "no_augment");
+  if (no_augment > 0) {
+    parts.push_back({"augmenting", std::max(0.0, item_s - 1 / no_augment),
+                     Against("without augmenting", no_augment, throughput)});
+  }
+  const double cached = ThroughputOf(ablations, "cached_batch");
+  if (cached > 0) {
+    const bool copies = spec.scope == kCopyScope &&
+                        BusyOf(loader, "copy") > BusyOf(loader, "collate");
+    parts.push_back({copies ? "copying" : "collating",
+                     std::min(item_s, 1 / cached),
+                     Against("the same batch again", cached, throughput)});
+  }
+  return parts;
+}
+
+LoaderDiagnosis ConsumerBinds(double utilisation) {
+  LoaderDiagnosis diagnosis;
+  diagnosis.set_verdict("consumer");
+  diagnosis.set_explanation(absl::StrFormat(
+      "the training step is busy %.1f%% of the time; a faster loader would not "
+      "be felt",
+      100 * utilisation));
+  // With half the step and everything else unchanged.
+  diagnosis.set_twice_as_fast_gain(1 / (1 - utilisation / 2));
+  return diagnosis;
+}
+
+}  // namespace
+
+LoaderDiagnosis Diagnose(const LoaderSpec& spec, double throughput,
+                         const std::vector<LoaderAblation>& ablations,
+                         const LoaderStats& loader) {
+  LoaderDiagnosis diagnosis;
+  if (loader.consumer_utilisation() >= kConsumerBinds) {
+    diagnosis = ConsumerBinds(loader.consumer_utilisation());
+  } else if (throughput > 0) {
+    const std::vector<Part> parts =
+        PartsOf(spec, throughput, ablations, loader);
+    const auto largest = std::max_element(
+        parts.begin(), parts.end(),
+        [](const Part& a, const Part& b) { return a.cost_s < b.cost_s; });
+    if (largest != parts.end()) {
+      const double share = largest->cost_s * throughput;
+      diagnosis.set_verdict(largest->verdict);
+      diagnosis.set_twice_as_fast_gain(1 / (1 - share / 2));
+      diagnosis.set_explanation(absl::StrFormat(
+          "%s takes %.0f%% of the time (%s); twice as fast would give %.2fx",
+          largest->verdict, 100 * share, largest->measured,
+          diagnosis.twice_as_fast_gain()));
+    }
+  }
+  for (const LoaderAblation& ablation : ablations) {
+    *diagnosis.add_ablations() = ablation;
+  }
+  return diagnosis;
+}
+
+}  // namespace feedrate

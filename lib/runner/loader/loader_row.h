@@ -1,0 +1,56 @@
+// The parts of a row that only loaders have: epochs, GPU, store, diagnosis.
+#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_
+#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/machine/gpu.h"
+#include "lib/records/records.pb.h"
+#include "lib/worker/loader_message.h"
+
+namespace feedrate {
+
+// Items per second while the workers ran, without their start and end. 0 when
+// nothing was delivered.
+double RunningThroughput(const EpochReply& epoch);
+
+// Sets what the epochs of one run say: status, timing, samples per batch, and
+// `loader`. `processors` is the number of usable ones, `step_s` the training
+// step that was played. REQUIRES: at least one epoch.
+void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
+               int processors, double step_s, Row* row);
+
+// Sets how busy the GPU was while the epochs ran.
+void SetGpuUsage(const GpuUsage& usage, Row* row);
+
+// Megabytes (1e6 bytes) per second while at least one request was under way.
+// Empty when there were none.
+std::optional<double> DownloadMbPerS(const std::vector<EpochReply>& epochs);
+
+// The most concurrent requests of the loader of `spec`. 0 means that it reads
+// from no store.
+int ConnectionsOf(const LoaderSpec& spec);
+
+// Sets `storage` if the epochs have it. `one_connection_mb_per_s` is what one
+// connection reached. REQUIRES: SetEpochs was called.
+void SetStorage(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
+                std::optional<double> one_connection_mb_per_s, Row* row);
+
+// One line for the user. Empty without `storage`.
+std::string StorageText(const Row& row);
+
+// Finds the bottleneck of a loader from epochs with parts left out. A part
+// costs what an epoch without it saves; handing batches over costs the time of
+// an epoch that does nothing else. The most expensive part is reported as the
+// bottleneck. If the loader reports stages, these tell reading from decoding,
+// and copying from collating. A training step that keeps the accelerator busy
+// takes precedence over all.
+LoaderDiagnosis Diagnose(const LoaderSpec& spec, double throughput,
+                         const std::vector<LoaderAblation>& ablations,
+                         const LoaderStats& loader);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_

@@ -1,0 +1,376 @@
+#include "lib/runner/loader/loader_row.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/machine/gpu.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/loader/loader_report.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+EpochReply SomeEpoch() {
+  EpochReply epoch;
+  epoch.items = 100;
+  epoch.batches = 4;
+  epoch.elapsed_s = 2;
+  epoch.startup_s = 0.5;
+  epoch.first_batch_s = 0.9;
+  epoch.teardown_s = 0.5;
+  epoch.samples_s = {0.9, 0.01, 0.3, 0.01};
+  epoch.cpu_s = 3;
+  epoch.bytes_out = 10;
+  epoch.stages = {{"decode", 1, 0.5, 0.25, 0.5}};
+  return epoch;
+}
+
+LoaderSpec SpecOf(int workers) {
+  LoaderSpec spec;
+  spec.workers = workers;
+  return spec;
+}
+
+TEST(LoaderRowTest, FramesThatAnEngineLeftAreLabelled) {
+  EpochReply epoch = SomeEpoch();
+  Row row;
+  SetEpochs({epoch}, SpecOf(2), 8, 0, &row);
+  EXPECT_EQ(row.labels_size(), 0);
+  epoch.cpu_frames = 16;
+  SetEpochs({SomeEpoch(), epoch}, SpecOf(2), 8, 0, &row);
+  EXPECT_THAT(row.labels(), ElementsAre("cpu_fallback"));
+}
+
+TEST(LoaderRowTest, EpochsAddUp) {
+  EpochReply second = SomeEpoch();
+  second.elapsed_s = 3;
+  second.startup_s = 1.5;
+  second.errors_total = 30;
+  second.errors.resize(20, {1, "a.jpg", "no image"});
+  EpochReply first = second;
+  first.elapsed_s = 2;
+  first.startup_s = 0.5;
+  Row row;
+  SetEpochs({first, second}, SpecOf(2), 8, 0, &row);
+  EXPECT_EQ(row.status(), "ok");
+  EXPECT_EQ(row.items(), 200);
+  EXPECT_EQ(row.throughput(), 40);
+  EXPECT_EQ(row.samples_s_size(), 8);
+  EXPECT_EQ(row.timed_unit(), "batch");
+  EXPECT_EQ(row.loader().epochs(), 2);
+  EXPECT_EQ(row.loader().startup_s(), 1) << "a mean";
+  EXPECT_EQ(row.loader().cpu_s(), 6) << "a sum";
+  EXPECT_EQ(row.loader().errors_total(), 60);
+  EXPECT_EQ(row.loader().errors_size(), 20);
+  ASSERT_EQ(row.loader().stages_size(), 1);
+  EXPECT_EQ(row.loader().stages(0).busy_s(), 2);
+  EXPECT_EQ(row.loader().stages(0).queue_fill(), 0.5);
+}
+
+TEST(LoaderRowTest, WorkersThatDoNothingAreOverhead) {
+  Row row;
+  SetEpochs({SomeEpoch()}, SpecOf(2), 8, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 0.25);
+  EXPECT_FALSE(row.loader().has_consumer_utilisation());
+  // More workers than processors do not add capacity.
+  SetEpochs({SomeEpoch()}, SpecOf(8), 2, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 0.25);
+}
+
+TEST(LoaderRowTest, BatchesThatWereReady) {
+  Row row;
+  SetEpochs({SomeEpoch()}, SpecOf(2), 8, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().prefetch_efficiency(), 2.0 / 3);
+}
+
+TEST(LoaderRowTest, AStepHasAUtilisation) {
+  EpochReply epoch = SomeEpoch();
+  epoch.consumer_s = 1.5;
+  Row row;
+  SetEpochs({epoch}, SpecOf(2), 8, 0.375, &row);
+  EXPECT_DOUBLE_EQ(row.loader().consumer_utilisation(), 0.75);
+  EXPECT_DOUBLE_EQ(row.loader().consumer_step_s(), 0.375);
+  EXPECT_FALSE(row.loader().has_sync_overhead());
+}
+
+TEST(LoaderRowTest, AGpuAndItsMemory) {
+  EpochReply large = SomeEpoch();
+  large.gpu_allocated_bytes = 50;
+  large.gpu_reserved_bytes = 70;
+  EpochReply small = SomeEpoch();
+  small.gpu_allocated_bytes = 40;
+  small.gpu_reserved_bytes = 80;
+  Row row;
+  SetEpochs({large, small}, SpecOf(2), 8, 0, &row);
+  EXPECT_EQ(row.gpu_memory().peak_allocated_bytes(), 50);
+  EXPECT_EQ(row.gpu_memory().peak_reserved_bytes(), 80);
+  EXPECT_FALSE(row.loader().has_gpu());
+  GpuUsage usage;
+  usage.samples = 3;
+  usage.busy = 0.5;
+  usage.jpeg_busy = 0.9;
+  usage.memory_peak_bytes = 100;
+  SetGpuUsage(usage, &row);
+  EXPECT_EQ(row.loader().gpu().samples(), 3);
+  EXPECT_EQ(row.loader().gpu().busy(), 0.5);
+  EXPECT_EQ(row.loader().gpu().jpeg_busy(), 0.9);
+  EXPECT_EQ(row.loader().gpu().memory_peak_bytes(), 100);
+  EXPECT_FALSE(row.loader().gpu().has_decoder_busy()) << "not told";
+}
+
+TEST(LoaderRowTest, RunningIsWithoutStartAndEnd) {
+  EXPECT_EQ(RunningThroughput(SomeEpoch()), 100);
+  EXPECT_EQ(RunningThroughput(EpochReply()), 0);
+}
+
+LoaderSpec StoreSpec() {
+  LoaderSpec spec;
+  spec.store = {{"url", "s3://bucket/a"}, {"connections", "8"}};
+  return spec;
+}
+
+EpochReply StoreEpoch() {
+  EpochReply epoch;
+  epoch.storage = StorageCounts{10, 4000000, 1, 0, 0.5, 3, 1, 0, 0};
+  return epoch;
+}
+
+Row RowWithStages() {
+  Row row;
+  LoaderStage* const decode = row.mutable_loader()->add_stages();
+  decode->set_name("decode");
+  decode->set_busy_s(1);
+  decode->set_wait_in_s(3);
+  return row;
+}
+
+TEST(StorageRowTest, SumsEpochs) {
+  Row row = RowWithStages();
+  SetStorage({StoreEpoch(), StoreEpoch()}, StoreSpec(), 2.0, &row);
+  const Storage& storage = row.storage();
+  EXPECT_EQ(storage.scheme(), "s3");
+  EXPECT_EQ(storage.connections(), 8);
+  EXPECT_EQ(storage.requests(), 20);
+  EXPECT_EQ(storage.bytes(), 8000000);
+  EXPECT_EQ(storage.retries(), 2);
+  EXPECT_DOUBLE_EQ(storage.download_mb_per_s(), 8);
+  EXPECT_DOUBLE_EQ(storage.cache_hit_rate(), 0.75);
+  EXPECT_DOUBLE_EQ(storage.network_share(), 0.75);
+  EXPECT_DOUBLE_EQ(storage.parallel_efficiency(), 0.5);
+  EXPECT_THAT(StorageText(row), HasSubstr("8.0 MB/s"));
+}
+
+TEST(StorageRowTest, ASettingIsTheConnections) {
+  LoaderSpec spec = StoreSpec();
+  spec.settings["connections"] = "2";
+  EXPECT_EQ(ConnectionsOf(spec), 2);
+  spec.store.clear();
+  EXPECT_EQ(ConnectionsOf(spec), 0);
+}
+
+TEST(StorageRowTest, WhatWasNotMovedHasNoSpeed) {
+  Row row = RowWithStages();
+  EpochReply epoch;
+  epoch.storage.emplace();
+  epoch.storage->cache_hits = 5;
+  SetStorage({epoch}, StoreSpec(), 2.0, &row);
+  EXPECT_FALSE(row.storage().has_download_mb_per_s());
+  EXPECT_FALSE(row.storage().has_parallel_efficiency());
+  EXPECT_EQ(row.storage().cache_hit_rate(), 1);
+  EXPECT_EQ(row.storage().network_share(), 0);
+}
+
+TEST(StorageRowTest, FilesHaveNone) {
+  Row row;
+  SetStorage({EpochReply()}, LoaderSpec(), std::nullopt, &row);
+  EXPECT_FALSE(row.has_storage());
+  EXPECT_EQ(StorageText(row), "");
+}
+
+std::vector<LoaderAblation> Ablations(double cached, double no_augment,
+                                      double no_decode) {
+  std::vector<LoaderAblation> ablations;
+  for (const auto& [name, throughput] :
+       std::vector<std::pair<std::string, double>>{{"cached_batch", cached},
+                                                   {"no_augment", no_augment},
+                                                   {"no_decode", no_decode}}) {
+    if (throughput == 0) continue;
+    ablations.emplace_back().set_name(name);
+    ablations.back().set_throughput(throughput);
+  }
+  return ablations;
+}
+
+LoaderSpec SpecOf(const std::string& scope) {
+  LoaderSpec spec;
+  spec.scope = scope;
+  return spec;
+}
+
+void AddStage(const std::string& name, double busy_s, LoaderStats* loader) {
+  LoaderStage* const stage = loader->add_stages();
+  stage->set_name(name);
+  stage->set_busy_s(busy_s);
+}
+
+TEST(DiagnosisTest, TheDearestPartIsTheVerdict) {
+  // 10 ms per item: 8 for decoding and 1 for the transform.
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 1000 / 9.0, 500),
+               LoaderStats());
+  EXPECT_EQ(diagnosis.verdict(), "decoding");
+  EXPECT_NEAR(diagnosis.twice_as_fast_gain(), 1 / 0.6, 1e-9);
+  EXPECT_THAT(diagnosis.explanation(), HasSubstr("takes 80% of the time"));
+  EXPECT_EQ(diagnosis.ablations_size(), 3);
+}
+
+TEST(DiagnosisTest, AugmentingAndCollating) {
+  EXPECT_EQ(Diagnose(SpecOf(kMemoryScope), 100, Ablations(10000, 500, 0),
+                     LoaderStats())
+                .verdict(),
+            "augmenting");
+  EXPECT_EQ(
+      Diagnose(SpecOf(kMemoryScope), 100, Ablations(110, 105, 0), LoaderStats())
+          .verdict(),
+      "collating");
+}
+
+TEST(DiagnosisTest, StagesTellReadingAndCopying) {
+  LoaderStats loader;
+  AddStage("read", 5, &loader);
+  AddStage("decode", 1, &loader);
+  AddStage("copy", 3, &loader);
+  AddStage("collate", 1, &loader);
+  EXPECT_EQ(
+      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 101, 500), loader)
+          .verdict(),
+      "reading");
+  EXPECT_EQ(Diagnose(SpecOf(kCopyScope), 100, Ablations(110, 101, 102), loader)
+                .verdict(),
+            "copying");
+}
+
+TEST(DiagnosisTest, ABusyAcceleratorIsNoLoadersFault) {
+  LoaderStats loader;
+  loader.set_consumer_utilisation(0.95);
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 120, 500), loader);
+  EXPECT_EQ(diagnosis.verdict(), "consumer");
+  EXPECT_NEAR(diagnosis.twice_as_fast_gain(), 1 / 0.525, 1e-9);
+}
+
+TEST(DiagnosisTest, NothingMeasuredIsNoVerdict) {
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 100, {}, LoaderStats()).verdict(),
+            "");
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 0, Ablations(1, 1, 1), LoaderStats())
+                .verdict(),
+            "");
+}
+
+Row SomeRow() {
+  Row row;
+  row.set_library("native");
+  row.set_transform("Blur");
+  return row;
+}
+
+TEST(LoaderReportTest, SaysWhereTheTimeWent) {
+  Row row = SomeRow();
+  EXPECT_EQ(DiagnosisText(row), "");
+  LoaderStage* const stage = row.mutable_loader()->add_stages();
+  stage->set_name("decode");
+  stage->set_busy_s(1.5);
+  stage->set_queue_fill(0.25);
+  LoaderDiagnosis* const diagnosis = row.mutable_loader()->mutable_diagnosis();
+  diagnosis->set_verdict("decoding");
+  diagnosis->set_explanation("decoding takes 80% of the time");
+  LoaderAblation* const ablation = diagnosis->add_ablations();
+  ablation->set_name("no_decode");
+  ablation->set_throughput(1234.4);
+  EXPECT_THAT(DiagnosisText(row),
+              AllOf(HasSubstr("native Blur"), HasSubstr("1.500"),
+                    HasSubstr("25%"), HasSubstr("no_decode: 1234 items/s"),
+                    HasSubstr("decoding: decoding takes 80%")));
+}
+
+TEST(LoaderReportTest, HoldsUtilisationAgainstTheMark) {
+  Row row = SomeRow();
+  EXPECT_EQ(UtilisationText(row), "");
+  row.mutable_loader()->set_consumer_step_s(0.05);
+  row.mutable_loader()->set_utilisation_mark(0.9);
+  row.mutable_loader()->set_consumer_utilisation(0.899);
+  EXPECT_THAT(UtilisationText(row),
+              AllOf(HasSubstr("89.9%"), HasSubstr("50.0 ms"),
+                    HasSubstr("from 90% on: fail")));
+  row.mutable_loader()->set_consumer_utilisation(0.9);
+  EXPECT_THAT(UtilisationText(row), HasSubstr(": pass"));
+}
+
+TEST(LoaderReportTest, NamesTheFirstFault) {
+  Row row = SomeRow();
+  EXPECT_EQ(FaultsText(row), "");
+  row.mutable_loader()->set_errors_total(2);
+  LoaderFault* const fault = row.mutable_loader()->add_errors();
+  fault->set_path("/data/x.jpg");
+  fault->set_reason("ends too early");
+  EXPECT_EQ(FaultsText(row),
+            "native Blur: left out 2 items; the first: /data/x.jpg: ends too "
+            "early\n");
+}
+
+Row RowOf(int workers, int prefetch, double throughput, int run_index = 0) {
+  Row row;
+  row.set_library("native");
+  row.set_transform("HorizontalFlip");
+  row.set_status("ok");
+  row.set_workers(workers);
+  row.set_batch_size(256);
+  (*row.mutable_settings())["prefetch"] = std::to_string(prefetch);
+  row.set_throughput(throughput);
+  row.set_run_index(run_index);
+  return row;
+}
+
+TEST(SweepSummaryTest, NamesTheBestAndTheSmallestThatWillDo) {
+  const std::string text = SweepSummary({RowOf(1, 2, 500), RowOf(2, 2, 980),
+                                         RowOf(4, 2, 1000), RowOf(2, 4, 985)});
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("best: workers=4, prefetch=2: 1000 items/s"),
+            HasSubstr("smallest within 3% of it: workers=2, prefetch=2: 980"),
+            HasSubstr("each worker adds: 1 to 2: +480, 2 to 4: +10"),
+            HasSubstr("Use workers=2, prefetch=2: 98% of the best"),
+            Not(HasSubstr("batch_size"))));
+}
+
+TEST(SweepSummaryTest, TheBestMayBeTheSmallest) {
+  EXPECT_THAT(SweepSummary({RowOf(1, 2, 500), RowOf(2, 2, 980)}),
+              HasSubstr("Use workers=2: nothing smaller comes within 3%"));
+}
+
+TEST(SweepSummaryTest, RunsCountByTheirMedian) {
+  const std::string text = SweepSummary(
+      {RowOf(1, 2, 100, 0), RowOf(1, 2, 900, 1), RowOf(1, 2, 110, 2),
+       RowOf(2, 2, 200, 0), RowOf(2, 2, 10, 0)});
+  EXPECT_THAT(text, HasSubstr("best: workers=1: 110 items/s"))
+      << "the last attempt of workers=2 counts";
+}
+
+TEST(SweepSummaryTest, WithoutASweepThereIsNothingToSay) {
+  EXPECT_EQ(SweepSummary({}), "");
+  EXPECT_EQ(SweepSummary({RowOf(1, 2, 500), RowOf(1, 2, 600, 1)}), "");
+  Row failed = RowOf(2, 2, 0);
+  failed.set_status("failed");
+  EXPECT_EQ(SweepSummary({RowOf(1, 2, 500), failed}), "");
+}
+
+}  // namespace
+}  // namespace feedrate

@@ -1,0 +1,587 @@
+#include "lib/runner/loader/loader_work.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "lib/adapters/worker/params.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/hash/sha256.h"
+#include "lib/machine/gpu.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
+#include "lib/measure/measure_run.h"
+#include "lib/measure/subject.h"
+#include "lib/media/parallel.h"
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/equivalence.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/measured_process.h"
+#include "lib/runner/core/rows.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
+#include "lib/runner/data/input_corpora.h"
+#include "lib/runner/loader/loader_job.h"
+#include "lib/runner/loader/loader_limits.h"
+#include "lib/runner/loader/loader_row.h"
+#include "lib/worker/child.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// Items differ in size, so the first batch predicts the others badly.
+constexpr double kHangFactor = 10;
+// How long a loader runs that is only compared with, in seconds.
+constexpr double kTrialS = 2;
+// How long the limits of the device are measured, in seconds.
+constexpr double kLimitS = 0.6;
+// Memory for libraries and threads of a loader, besides its batches.
+constexpr int64_t kLoaderBytes = int64_t{512} << 20;
+
+// Hash of the contents of the first items.
+absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
+                                        int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
+    absl::StrAppend(&text, Sha256Hex(bytes), "\n");
+  }
+  return Sha256Hex(text);
+}
+
+// Null if the job has no GPU or the driver reports nothing; rows then lack its
+// usage.
+std::unique_ptr<GpuWatch> WatchGpu(const Job& job) {
+  const std::optional<unsigned> index =
+      FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
+  if (job.device() != "cuda" || job.hardware_class() == "host_cpu" ||
+      !index.has_value()) {
+    return nullptr;
+  }
+  absl::StatusOr<std::unique_ptr<GpuWatch>> watch =
+      GpuWatch::Start(NvmlLibraries(), *index);
+  return watch.ok() ? *std::move(watch) : nullptr;
+}
+
+class LoaderWork : public JobWork {
+ public:
+  // All outlive this object.
+  LoaderWork(const RunContext& context, const Job& job, const JobPolicy& policy,
+             const LoaderOptions& options, LoaderInputs* inputs,
+             LoaderLimits* limits)
+      : context_(context),
+        job_(job),
+        policy_(policy),
+        options_(options),
+        inputs_(inputs),
+        limits_(limits) {}
+
+  absl::StatusOr<int64_t> ExpectedMemory() override;
+  absl::Status Prepare() override;
+  absl::StatusOr<Preflight> LookAhead() override;
+  absl::StatusOr<Equivalence> CheckEquivalence() override;
+  // Runs one batch of a fresh loader. Also measures a single worker, and with
+  // `diagnose` epochs with parts left out.
+  absl::Status WarmUp() override;
+  absl::Status Measure(int run_index, Row* row) override;
+  bool alive() const override { return child_ != nullptr && child_->alive(); }
+  void End() override;
+  std::string timed_unit() const override { return "batch"; }
+
+ private:
+  absl::Status GetInput();
+  absl::StatusOr<std::unique_ptr<MeasuredChild>> Spawn(
+      const LoaderSpec& spec, PrepareReply* reply) const;
+  absl::StatusOr<EpochReply> Epoch(MeasuredChild* child, int64_t count,
+                                   uint64_t seed, double limit_s,
+                                   double consumer_s) const;
+  // Runs a short epoch of a loader with another spec.
+  absl::StatusOr<EpochReply> TryOther(const LoaderSpec& spec) const;
+  absl::Status CompareWithOneWorker();
+  absl::Status CompareWithOneConnection();
+  absl::Status TryAblations();
+  // Measures the limits of the GPU, for our own loaders.
+  absl::Status MeasureDevice();
+  absl::StatusOr<DeviceLimits> AskForDeviceLimits() const;
+  // Runs epochs until the job's minima are reached.
+  absl::StatusOr<std::vector<EpochReply>> RunEpochs(uint64_t seed,
+                                                    Cache* cache);
+  // Seconds until half of an epoch is done, approximately.
+  double HalfOfEpoch() const;
+  void AddLimit(Row* row) const;
+  double EngineItemsPerSecond() const;
+  // Set if the transform is itself a crop that resizes.
+  std::optional<WindowShape> OwnWindowShape() const;
+  std::optional<Limit> LimitOfLoader() const;
+  std::optional<Limit> LimitOfPeer() const;
+  double BytesOfFile() const;
+  void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
+
+  const RunContext& context_;
+  const Job& job_;
+  const JobPolicy& policy_;
+  const LoaderOptions& options_;
+  LoaderInputs* const inputs_;
+  LoaderLimits* const limits_;
+  LoaderInputs::Input input_;
+  LoaderSpec spec_;
+  EpochPolicy epochs_;
+  std::unique_ptr<MeasuredChild> child_;
+  std::unique_ptr<ChildSubject> subject_;
+  // Measured in the warm-up, including start and end.
+  double per_item_s_ = 0;
+  // Items per second that engines of the device decode alone; 0 if they do not.
+  double engine_items_per_s_ = 0;
+  // Items per second of one worker while it ran.
+  std::optional<double> one_worker_;
+  // Speed of one connection to the store.
+  std::optional<double> one_connection_mb_per_s_;
+  std::vector<LoaderAblation> ablations_;
+  bool asked_for_limits_ = false;
+  std::optional<DeviceLimits> device_limits_;
+};
+
+absl::Status LoaderWork::GetInput() {
+  const TimeAccount::Entry entry(context_.account, Spending::kMedia);
+  ASSIGN_OR_RETURN(input_, inputs_->Get(job_));
+  dataset_ = input_.dataset;
+  ASSIGN_OR_RETURN(spec_, LoaderSpecOfJob(context_.catalogue, job_));
+  spec_.source = input_.source;
+  if (input_.remote != nullptr) spec_.store = input_.remote->Fields();
+  spec_.on_error = options_.on_error;
+  ASSIGN_OR_RETURN(epochs_, EpochPolicyOfJob(job_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> LoaderWork::ExpectedMemory() {
+  RETURN_IF_ERROR(GetInput());
+  const int64_t batch_bytes =
+      spec_.batch_size * spec_.channels * spec_.crop * spec_.crop * int64_t{4};
+  const int64_t batches =
+      int64_t{1} + std::max(spec_.workers, 1) * spec_.prefetch;
+  // Between its epochs a loader has released most of its memory.
+  return kLoaderBytes + (spec_.persistent ? batches : 1) * batch_bytes;
+}
+
+absl::StatusOr<std::unique_ptr<MeasuredChild>> LoaderWork::Spawn(
+    const LoaderSpec& spec, PrepareReply* reply) const {
+  ASSIGN_OR_RETURN(PrepareCommand command,
+                   PrepareCommandOfJob(context_.catalogue, job_));
+  command.loader = spec;
+  LibraryServer* server = nullptr;
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kImport);
+    ASSIGN_OR_RETURN(server, context_.servers->Get(job_));
+  }
+  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
+  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
+                   MeasuredChild::Spawn(server, job_.library(), input_.fd,
+                                        context_.limits.memory_bytes));
+  ASSIGN_OR_RETURN(*reply, child->Prepare(command, PrepareLimit(context_)));
+  return child;
+}
+
+absl::Status LoaderWork::Prepare() {
+  RETURN_IF_ERROR(GetInput());
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
+  version_ = reply.version;
+  engine_items_per_s_ = reply.engine_items_per_s;
+  context_.engines->Note(input_.fd, spec_.workers, engine_items_per_s_);
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EpochReply> LoaderWork::Epoch(MeasuredChild* child,
+                                             int64_t count, uint64_t seed,
+                                             double limit_s,
+                                             double consumer_s) const {
+  EpochCommand command;
+  command.seed = seed;
+  command.count = count;
+  command.limit_s = limit_s;
+  command.consumer_s = consumer_s;
+  const int64_t batches = count / spec_.batch_size + 1;
+  const double hang_s =
+      policy_.warm_up.hang_s + limit_s +
+      kHangFactor * (per_item_s_ * count + consumer_s * batches);
+  return child->Epoch(command, spec_.batch_size, absl::Seconds(hang_s));
+}
+
+absl::StatusOr<Preflight> LoaderWork::LookAhead() {
+  const PreflightPolicy& policy = policy_.preflight;
+  Preflight preflight;
+  const int64_t count = std::min(policy.items, input_.items);
+  ASSIGN_OR_RETURN(const EpochReply epoch,
+                   Epoch(child_.get(), count, SeedOfRun(job_, 0), policy.max_s,
+                         /*consumer_s=*/0));
+  preflight.elapsed_s = epoch.elapsed_s;
+  preflight.items = epoch.items;
+  // One worker did all items; the start of workers does not count against the
+  // transform.
+  const double running = RunningThroughput(epoch);
+  preflight.per_item_s = running > 0 ? 1 / running : 0;
+  // Nor does the distance of a store.
+  preflight.stops_early = policy.slow_skip && input_.remote == nullptr &&
+                          preflight.per_item_s >= policy.slow_threshold_s;
+  if (preflight.stops_early) {
+    preflight.reason = absl::StrFormat(
+        "preflight: %.3f s an item over %d items, slow from %.3f s on",
+        preflight.per_item_s, epoch.items, policy.slow_threshold_s);
+  }
+  return preflight;
+}
+
+absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
+  ComparedItems items;
+  items.count = input_.items;
+  // Only the first clips of files are decoded to compare with.
+  if (input_.decoded.plain != nullptr) {
+    items.count = std::min(items.count, input_.decoded.plain->size());
+  }
+  items.recipe = &spec_;
+  items.sha256 = input_.dataset.sha256();
+  if (input_.files != nullptr && input_.files->source != "shards") {
+    const int64_t count = std::min<int64_t>(
+        context_.catalogue.policy().measuring().compared_items(), items.count);
+    ASSIGN_OR_RETURN(items.sha256, HashOfFirst(input_, count));
+  }
+  items.item = [this](int64_t i, int frame) {
+    return DecodedItem(input_, i, frame, spec_.channels);
+  };
+  return context_.equivalence->Check(job_, version_, items,
+                                     absl::Seconds(policy_.warm_up.hang_s),
+                                     child_.get());
+}
+
+absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec) const {
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
+                   Spawn(spec, &reply));
+  // The first epoch of a process is its warm-up.
+  const int64_t count = input_.items;
+  RETURN_IF_ERROR(Epoch(child.get(), std::min(count, spec_.batch_size),
+                        SeedOfRun(job_, 0), kTrialS, 0)
+                      .status());
+  return Epoch(child.get(), count, SeedOfRun(job_, 0), kTrialS, 0);
+}
+
+absl::Status LoaderWork::CompareWithOneWorker() {
+  LoaderSpec spec = spec_;
+  spec.workers = 1;
+  ASSIGN_OR_RETURN(const EpochReply epoch, TryOther(spec));
+  const double throughput = RunningThroughput(epoch);
+  if (throughput > 0) one_worker_ = throughput;
+  return absl::OkStatus();
+}
+
+absl::Status LoaderWork::CompareWithOneConnection() {
+  LoaderSpec spec = spec_;
+  spec.settings["connections"] = "1";
+  // A cache would hide the speed of the connection.
+  spec.store["cache_folder"] = "";
+  ASSIGN_OR_RETURN(EpochReply epoch, TryOther(spec));
+  one_connection_mb_per_s_ = DownloadMbPerS({std::move(epoch)});
+  return absl::OkStatus();
+}
+
+absl::Status LoaderWork::TryAblations() {
+  for (const char* name : {"cached_batch", "no_augment", "no_decode"}) {
+    LoaderSpec spec = spec_;
+    spec.ablation = name;
+    if (input_.source == "corpus" && spec.ablation == "no_decode") continue;
+    const absl::StatusOr<EpochReply> epoch = TryOther(spec);
+    // Skips parts that the loader cannot leave out.
+    if (epoch.status().code() == absl::StatusCode::kUnknown) continue;
+    RETURN_IF_ERROR(epoch.status());
+    LoaderAblation& ablation = ablations_.emplace_back();
+    ablation.set_name(name);
+    ablation.set_throughput(RunningThroughput(*epoch));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeviceLimits> LoaderWork::AskForDeviceLimits() const {
+  LoaderSpec spec = spec_;
+  spec.ablation = kDeviceLimits;
+  PrepareReply reply;
+  ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
+                   Spawn(spec, &reply));
+  ASSIGN_OR_RETURN(const EpochReply epoch,
+                   Epoch(child.get(), 1, SeedOfRun(job_, 0), kLimitS, 0));
+  if (epoch.device_limits.has_value()) return *epoch.device_limits;
+  return absl::UnknownError("was asked for its device's limits and told none");
+}
+
+absl::Status LoaderWork::MeasureDevice() {
+  const bool is_ours =
+      job_.library() == "cuda" ||
+      (job_.library() == "native" && spec_.scope == kCopyScope);
+  if (job_.device() != "cuda" || !is_ours || asked_for_limits_) {
+    return absl::OkStatus();
+  }
+  asked_for_limits_ = true;
+  std::string key = absl::StrCat(job_.library(), " ", input_.fd);
+  for (const char* name : {"nvjpeg", "nvjpeg_threads"}) {
+    const auto setting = spec_.settings.find(name);
+    if (setting == spec_.settings.end()) continue;
+    absl::StrAppend(&key, " ", name, "=", setting->second);
+  }
+  ASSIGN_OR_RETURN(device_limits_,
+                   limits_->OfDeviceOrWarn(key, job_, context_.warn, [this] {
+                     return AskForDeviceLimits();
+                   }));
+  return absl::OkStatus();
+}
+
+absl::Status LoaderWork::WarmUp() {
+  const int64_t count = std::min(input_.items, spec_.batch_size);
+  ASSIGN_OR_RETURN(const EpochReply epoch,
+                   Epoch(child_.get(), count, SeedOfRun(job_, 0), 0, 0));
+  per_item_s_ =
+      epoch.elapsed_s / static_cast<double>(std::max<int64_t>(epoch.items, 1));
+  if (IsNullJob(job_)) return absl::OkStatus();
+  RETURN_IF_ERROR(MeasureDevice());
+  if (options_.worker_efficiency && spec_.workers > 1 &&
+      !one_worker_.has_value()) {
+    RETURN_IF_ERROR(CompareWithOneWorker());
+  }
+  if (options_.connection_efficiency && ConnectionsOf(spec_) > 1 &&
+      !one_connection_mb_per_s_.has_value()) {
+    RETURN_IF_ERROR(CompareWithOneConnection());
+  }
+  if (options_.diagnose && ablations_.empty()) {
+    RETURN_IF_ERROR(TryAblations());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
+                                                              Cache* cache) {
+  std::vector<EpochReply> epochs;
+  double elapsed_s = 0;
+  int64_t batches = 0;
+  const pid_t pid = static_cast<pid_t>(child_->pid());
+  int64_t bytes_read = 0;
+  while (epochs.empty() || elapsed_s < epochs_.min_time_s ||
+         batches < epochs_.min_batches) {
+    if (input_.paths != nullptr) {
+      RETURN_IF_ERROR(LookAtPages(*input_.paths, options_.cold, cache));
+    }
+    const std::optional<int64_t> before = TreeReadBytes(Root(), pid);
+    {
+      const TimeAccount::Entry entry(context_.account, Spending::kTimed);
+      ASSIGN_OR_RETURN(epochs.emplace_back(),
+                       Epoch(child_.get(), input_.items, seed + epochs.size(),
+                             0, options_.consumer_s));
+    }
+    const std::optional<int64_t> after = TreeReadBytes(Root(), pid);
+    bytes_read += std::max<int64_t>(after.value_or(0) - before.value_or(0), 0);
+    const EpochReply& epoch = epochs.back();
+    if (epoch.items == 0) {
+      return absl::UnknownError(
+          absl::StrCat("delivered no item of ", input_.items, "; ",
+                       epoch.errors_total, " could not be used",
+                       epoch.errors.empty()
+                           ? ""
+                           : absl::StrCat(", the first: ", epoch.errors[0].path,
+                                          ": ", epoch.errors[0].reason)));
+    }
+    elapsed_s += epoch.elapsed_s;
+    batches += epoch.batches;
+  }
+  cache->set_bytes_read(bytes_read);
+  return epochs;
+}
+
+double LoaderWork::HalfOfEpoch() const {
+  // The warm-up was one batch by one worker.
+  const int hands = std::clamp(spec_.workers, 1, UsableProcessors());
+  return per_item_s_ * static_cast<double>(input_.items) / hands / 2;
+}
+
+std::optional<WindowShape> LoaderWork::OwnWindowShape() const {
+  if (!spec_.is_crop) return std::nullopt;
+  const absl::StatusOr<PrepareCommand> command =
+      PrepareCommandOfJob(context_.catalogue, job_);
+  return command.ok() ? WindowShapeOf(command->params) : std::nullopt;
+}
+
+std::optional<Limit> LoaderWork::LimitOfLoader() const {
+  const std::optional<WindowShape> resized = OwnWindowShape();
+  // Decoding at a fraction of the size is different work.
+  const auto scaled = spec_.settings.find("scaled_decode");
+  if (resized.has_value() && scaled != spec_.settings.end() &&
+      scaled->second == "true") {
+    return std::nullopt;
+  }
+  const std::optional<Limit> decode =
+      limits_->Of(spec_, input_, UsableProcessors(), resized);
+  if (!device_limits_.has_value()) {
+    const bool is_dali = job_.library() == "dali" && job_.device() == "cuda";
+    if (is_dali && !resized.has_value()) return LimitOfPeer();
+    // The speed of the CPU is not a limit when engines decode too.
+    return is_dali || job_.library() == "cuda" ? std::nullopt : decode;
+  }
+  DeviceLimitInput input;
+  input.device = *device_limits_;
+  // With engines a loader may have no workers.
+  if (spec_.workers == 0 && input.device.engine_items_per_s > 0) {
+    input.cpu_items_per_s = 0;
+  } else if (decode.has_value()) {
+    input.cpu_items_per_s = decode->throughput();
+  }
+  const bool copies_samples = spec_.scope == kCopyScope;
+  // The number of pixels in its windows is random.
+  if (!resized.has_value() || copies_samples) {
+    input.item_bytes =
+        LeastItemBytes(spec_, copies_samples, BytesOfFile(), input.device);
+  }
+  return LowestDeviceLimit(input);
+}
+
+double LoaderWork::BytesOfFile() const {
+  const auto files = static_cast<double>(input_.dataset.files());
+  return files > 0 ? static_cast<double>(input_.dataset.bytes()) / files : 0;
+}
+
+// Nobody knows the limit of its decoder, but files or pixels must be copied to
+// the device, at a speed that one of our loaders has measured if it ran before.
+std::optional<Limit> LoaderWork::LimitOfPeer() const {
+  DeviceLimitInput input;
+  input.device.copy_bytes_per_s = limits_->CopyBytesPerSecond();
+  DeviceLimits with_engines;
+  with_engines.engine_items_per_s = 1;
+  input.item_bytes = LeastItemBytes(spec_, /*copies_samples=*/false,
+                                    BytesOfFile(), with_engines);
+  return LowestDeviceLimit(input);
+}
+
+double LoaderWork::EngineItemsPerSecond() const {
+  // DALI decodes clips on the same engine and does not report its speed.
+  const bool is_peer = job_.library() == "dali" && job_.device() == "cuda";
+  if (engine_items_per_s_ > 0 || !is_peer) return engine_items_per_s_;
+  return context_.engines->Get(input_.fd, spec_.workers);
+}
+
+void LoaderWork::AddLimit(Row* row) const {
+  if (device_limits_.has_value()) {
+    LoaderGpu* const gpu = row->mutable_loader()->mutable_gpu();
+    gpu->set_engine_items_per_s(device_limits_->engine_items_per_s);
+    gpu->set_copy_bytes_per_s(device_limits_->copy_bytes_per_s);
+  }
+  const double engine = EngineItemsPerSecond();
+  if (engine > 0) return SetLimit(kEngineLimit, engine, row);
+  if (IsNullJob(job_)) return;
+  const std::optional<Limit> limit = LimitOfLoader();
+  if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);
+}
+
+void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
+                                Row* row) const {
+  LoaderStats* const loader = row->mutable_loader();
+  if (one_worker_.has_value() && options_.consumer_s == 0) {
+    loader->set_worker_efficiency(RunningThroughput(epochs[0]) /
+                                  (spec_.workers * *one_worker_));
+  }
+  if (!options_.diagnose || IsNullJob(job_)) return;
+  *loader->mutable_diagnosis() =
+      Diagnose(spec_, RunningThroughput(epochs[0]), ablations_, *loader);
+}
+
+absl::Status LoaderWork::Measure(int run_index, Row* row) {
+  Cache cache;
+  TreeWatch memory(static_cast<pid_t>(child_->server_pid()),
+                   static_cast<pid_t>(child_->pid()), HalfOfEpoch());
+  const std::unique_ptr<GpuWatch> gpu = WatchGpu(job_);
+  NoiseCounters before = subject_->Count();
+  ASSIGN_OR_RETURN(const std::vector<EpochReply> epochs,
+                   RunEpochs(SeedOfRun(job_, run_index), &cache));
+  NoiseCounters after = subject_->Count();
+  const std::optional<int64_t> peak_bytes = memory.Stop();
+  SetEpochs(epochs, spec_, UsableProcessors(), options_.consumer_s, row);
+  SetStorage(epochs, spec_, one_connection_mb_per_s_, row);
+  if (gpu != nullptr) SetGpuUsage(gpu->Stop(), row);
+  // Which of a loader's own processes and threads waited for which is unknown.
+  // The effect of other processes and of a quota is known.
+  before.process = {};
+  after.process = {};
+  before.process.cpu_s = 0;
+  after.process.cpu_s = row->loader().cpu_s();
+  for (const std::string& warning :
+       context_.noise->Judge(before, after, row->elapsed_s())) {
+    row->add_warnings(warning);
+  }
+  if (row->loader().has_consumer_utilisation()) {
+    row->mutable_loader()->set_utilisation_mark(
+        context_.catalogue.policy().loader().utilisation_mark());
+  }
+  if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
+  if (epochs_.sample_ratio < 1) row->add_labels("indicative");
+  if (input_.paths != nullptr) SetCache(cache, options_.cold, row);
+  AddLimit(row);
+  AddComparisons(epochs, row);
+  return absl::OkStatus();
+}
+
+void LoaderWork::End() {
+  subject_ = nullptr;
+  child_ = nullptr;
+}
+
+class LoaderMode : public JobMode {
+ public:
+  explicit LoaderMode(const LoaderOptions& options) : options_(options) {}
+
+  bool Covers(const Job& job) const override { return IsLoaderJob(job); }
+  absl::Status Check(const Catalogue& catalogue,
+                     const Job& job) const override {
+    RETURN_IF_ERROR(LoaderSpecOfJob(catalogue, job).status());
+    return EpochPolicyOfJob(job).status();
+  }
+  absl::Status LoadInput(const RunInputs& inputs, const Job& job) override {
+    if (inputs_ == nullptr) {
+      const auto progress = inputs.progress;
+      inputs_ = std::make_unique<LoaderInputs>(
+          inputs.catalogue, inputs.dataset, inputs.remote, inputs.corpora,
+          [progress](int64_t done, int64_t total) {
+            progress("images", done, total);
+          });
+    }
+    return inputs_->Get(job).status();
+  }
+  std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
+                                    const JobPolicy& policy) override {
+    if (limits_ == nullptr) {
+      limits_ = std::make_unique<LoaderLimits>(context.clips.limit);
+    }
+    return std::make_unique<LoaderWork>(context, job, policy, options_,
+                                        inputs_.get(), limits_.get());
+  }
+
+ private:
+  const LoaderOptions options_;
+  std::unique_ptr<LoaderInputs> inputs_;
+  std::unique_ptr<LoaderLimits> limits_;
+};
+
+}  // namespace
+
+std::shared_ptr<JobMode> MakeLoaderMode(const LoaderOptions& options) {
+  return std::make_shared<LoaderMode>(options);
+}
+
+}  // namespace feedrate

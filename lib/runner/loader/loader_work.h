@@ -1,0 +1,34 @@
+// Measures loaders, from the source of the data to batches.
+#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_WORK_H_
+#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_WORK_H_
+
+#include <memory>
+#include <string>
+
+#include "lib/runner/core/job_mode.h"
+
+namespace feedrate {
+
+// Settings for loader jobs.
+struct LoaderOptions {
+  // Has the kernel forget the files before each epoch.
+  bool cold = false;
+  // Length of the training step that is played after each batch.
+  double consumer_s = 0;
+  // `skip` or `fail`.
+  std::string on_error = "skip";
+  // Runs epochs with parts left out, and reports where the time goes.
+  bool diagnose = false;
+  // Runs an epoch with one worker to compare the others with.
+  bool worker_efficiency = true;
+  // The same with one connection, for data in a store.
+  bool connection_efficiency = true;
+};
+
+// What `pipeline` measures, and `video` on files of clips: jobs of mode
+// `pipeline`.
+std::shared_ptr<JobMode> MakeLoaderMode(const LoaderOptions& options);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_WORK_H_

@@ -1,0 +1,390 @@
+#include "lib/runner/micro/transform_work.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "lib/base/status_macros.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/machine/gpu.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
+#include "lib/measure/measure_run.h"
+#include "lib/measure/subject.h"
+#include "lib/media/corpus.h"
+#include "lib/records/records.pb.h"
+#include "lib/reference/pixels.h"
+#include "lib/runner/core/equivalence.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/job_settings.h"
+#include "lib/runner/core/measured_process.h"
+#include "lib/runner/core/rows.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
+#include "lib/runner/data/input_corpora.h"
+#include "lib/runner/micro/decode_row.h"
+#include "lib/worker/child.h"
+#include "lib/worker/message.h"
+
+namespace feedrate {
+namespace {
+
+// An answer counts as missing after this many times the expected time; as in
+// MeasureRun.
+constexpr double kPatience = 10;
+
+// Sessions of a decoding engine: a call decodes one clip.
+constexpr int kSessions = 1;
+
+// Buffers and outputs of a transform, and what a forked library touches.
+constexpr int64_t kProcessBytes = int64_t{256} << 20;
+// A CUDA context with its kernels, the buffer that flushes the caches, and some
+// outputs.
+constexpr int64_t kGpuProcessBytes = int64_t{2} << 30;
+
+// More than the caches hold, but only a few milliseconds of work.
+constexpr int64_t kItems = 64;
+// The first pass touches the buffer's pages.
+constexpr int kPasses = 4;
+
+double MeasureCopies(const Corpus& corpus) {
+  const int64_t items = std::min(corpus.size(), kItems);
+  int64_t largest = 1;
+  for (int64_t i = 0; i < items; ++i) {
+    largest = std::max(largest, corpus.item(i).bytes);
+  }
+  const std::unique_ptr<char[]> buffer(new char[largest]);
+  double best_s = 1e9;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < items; ++i) {
+      const ItemView item = corpus.item(i);
+      std::memcpy(buffer.get(), item.data, item.bytes);
+      // Keeps the compiler from removing the copy.
+      asm volatile("" : : "r"(buffer.get()) : "memory");
+    }
+    const std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - start;
+    best_s = std::min(best_s, elapsed.count());
+  }
+  return static_cast<double>(items) / std::max(best_s, 1e-9);
+}
+
+}  // namespace
+
+std::optional<double> CopyLimit::Of(const Job& job, const Corpus& corpus) {
+  for (const std::string& partial :
+       catalogue_.policy().coverage().partial_transforms()) {
+    if (job.transform() == partial) return std::nullopt;
+  }
+  const auto [entry, is_new] = known_.emplace(&corpus, 0);
+  if (is_new) entry->second = MeasureCopies(corpus);
+  return entry->second;
+}
+
+namespace {
+
+constexpr char kThrottled[] = "throttled";
+
+void AddThrottled(Row* row) {
+  const auto& warnings = row->warnings();
+  if (std::find(warnings.begin(), warnings.end(), kThrottled) !=
+      warnings.end()) {
+    return;
+  }
+  row->add_warnings(kThrottled);
+  std::sort(row->mutable_warnings()->begin(), row->mutable_warnings()->end());
+}
+
+void SetClocks(const GpuTiming& gpu, double slow_clock, GpuState* state) {
+  state->mutable_clocks_mhz()->Assign(gpu.clocks_mhz.begin(),
+                                      gpu.clocks_mhz.end());
+  state->set_max_clock_mhz(gpu.max_clock_mhz);
+  for (const std::string& word : ThrottleWords(gpu.throttle_reasons)) {
+    state->add_throttle_reasons(word);
+  }
+  const double least = slow_clock * static_cast<double>(gpu.max_clock_mhz);
+  for (size_t i = 0; i < gpu.clocks_mhz.size(); ++i) {
+    if (static_cast<double>(gpu.clocks_mhz[i]) < least) {
+      state->add_slow_samples(static_cast<int64_t>(i));
+    }
+  }
+}
+
+}  // namespace
+
+void SetGpu(const GpuRowInput& input, const Timing& timing, Row* row) {
+  if (!timing.gpu.has_value()) return;
+  const GpuTiming& gpu = *timing.gpu;
+  GpuState* const state = row->mutable_gpu();
+  state->set_l2(input.settings.cold ? "cold" : "hot");
+  state->set_batch(input.settings.batch);
+  state->set_copy_bytes_per_s(input.copy_bytes_per_s);
+  state->set_warm(input.warm);
+  SetClocks(gpu, input.slow_clock, state);
+  if (state->slow_samples_size() > 0) AddThrottled(row);
+  if (input.settings.cold) row->add_labels("cold");
+  if (input.per_sample_loop) row->add_labels("per_sample_loop");
+  if (input.settings.batch > 0) row->set_timed_unit("batch");
+  GpuMemory* const memory = row->mutable_gpu_memory();
+  memory->set_peak_allocated_bytes(gpu.peak_allocated_bytes);
+  memory->set_peak_reserved_bytes(gpu.peak_reserved_bytes);
+  const double moved =
+      static_cast<double>(gpu.bytes_out + (input.partial ? 0 : gpu.bytes_in));
+  if (moved > 0 && input.copy_bytes_per_s > 0) {
+    SetLimit("device copy",
+             static_cast<double>(timing.items) * input.copy_bytes_per_s / moved,
+             row);
+  }
+}
+
+int64_t ExpectedTransformMemory(const Catalogue& catalogue, const Job& job,
+                                int64_t corpus_bytes) {
+  for (const InputLayout& layout : catalogue.policy().input_layouts()) {
+    if (layout.library() == job.library() && layout.layout() == "PIL") {
+      return kProcessBytes + corpus_bytes;
+    }
+  }
+  return kProcessBytes;
+}
+
+namespace {
+
+class TransformWork : public JobWork {
+ public:
+  // All outlive this object.
+  TransformWork(const RunContext& context, const Job& job,
+                const JobPolicy& policy, CopyLimit* copy_limit)
+      : context_(context),
+        job_(job),
+        policy_(policy),
+        copy_limit_(copy_limit) {}
+
+  absl::StatusOr<int64_t> ExpectedMemory() override;
+  absl::StatusOr<int64_t> ExpectedGpuMemory() override;
+  absl::Status Prepare() override;
+  absl::StatusOr<Preflight> LookAhead() override;
+  absl::StatusOr<Equivalence> CheckEquivalence() override;
+  absl::Status WarmUp() override;
+  absl::Status Measure(int run_index, Row* row) override;
+  bool alive() const override { return child_ != nullptr && child_->alive(); }
+  void End() override;
+  std::string timed_unit() const override { return "item"; }
+
+ private:
+  void AddMeasured(const Timing& timing, Row* row);
+  void AddGpu(const Timing& timing, Row* row);
+  bool IsPartial() const;
+
+  const RunContext& context_;
+  const Job& job_;
+  const JobPolicy& policy_;
+  CopyLimit* const copy_limit_;
+  InputCorpora::Input input_;
+  int64_t num_items_ = 0;
+  std::unique_ptr<MeasuredChild> child_;
+  std::unique_ptr<ChildSubject> subject_;
+  feedrate::WarmUp warm_up_;
+  // Speed of copies within the device, on a GPU.
+  double device_copy_bytes_per_s_ = 0;
+  bool per_sample_loop_ = false;
+  // Measured by the preflight.
+  double per_item_s_ = 0;
+  // Set for decoders.
+  Decode decode_;
+};
+
+absl::StatusOr<int64_t> TransformWork::ExpectedMemory() {
+  ASSIGN_OR_RETURN(const InputCorpora::Input input,
+                   context_.corpora->Get(job_));
+  return ExpectedTransformMemory(context_.catalogue, job_,
+                                 input.plain->file_bytes());
+}
+
+absl::StatusOr<int64_t> TransformWork::ExpectedGpuMemory() {
+  if (!OnGpu(job_)) return 0;
+  ASSIGN_OR_RETURN(const InputCorpora::Input input,
+                   context_.corpora->Get(job_));
+  return kGpuProcessBytes + input.corpus->file_bytes();
+}
+
+absl::Status TransformWork::Prepare() {
+  ASSIGN_OR_RETURN(const PrepareCommand command,
+                   PrepareCommandOfJob(context_.catalogue, job_));
+  LibraryServer* server = nullptr;
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kImport);
+    ASSIGN_OR_RETURN(server, context_.servers->Get(job_));
+  }
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kMedia);
+    ASSIGN_OR_RETURN(input_, context_.corpora->Get(job_));
+  }
+  dataset_ = input_.dataset;
+  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
+  num_items_ = job_.num_items() == 0 ? input_.size : job_.num_items();
+  ASSIGN_OR_RETURN(child_,
+                   MeasuredChild::Spawn(server, job_.library(), input_.fd,
+                                        context_.limits.memory_bytes));
+  ASSIGN_OR_RETURN(const PrepareReply reply,
+                   child_->Prepare(command, PrepareLimit(context_)));
+  version_ = reply.version;
+  device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
+  context_.engines->Note(input_.fd, kSessions, reply.engine_items_per_s);
+  per_sample_loop_ = reply.per_sample_loop;
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Preflight> TransformWork::LookAhead() {
+  if (OnGpu(job_) || OnEngine(job_)) {
+    // The first call loads kernels, which takes tenths of a second in some
+    // libraries. The preflight must not include that.
+    TimeRequest first;
+    first.count = 1;
+    first.seed = SeedOfRun(job_, 0);
+    first.hang_s = policy_.preflight.hang_s;
+    RETURN_IF_ERROR(subject_->Time(first).status());
+  }
+  ASSIGN_OR_RETURN(
+      const Preflight preflight,
+      RunPreflight(policy_.preflight, num_items_, SeedOfRun(job_, 0),
+                   policy_.unit, subject_.get()));
+  per_item_s_ = preflight.per_item_s;
+  return preflight;
+}
+
+absl::StatusOr<Equivalence> TransformWork::CheckEquivalence() {
+  // A slow transform is not hanging: the preflight knows how slow it is.
+  const double expected_s =
+      per_item_s_ * context_.catalogue.policy().measuring().compared_items();
+  const absl::Duration limit =
+      absl::Seconds(policy_.warm_up.hang_s + kPatience * expected_s);
+  if (IsDecodeJob(job_)) {
+    return CheckDecoder(context_, job_, input_, limit, child_.get(), &decode_);
+  }
+  ComparedItems items;
+  items.count = input_.plain->size();
+  items.sha256 = input_.dataset.sha256();
+  items.item = [this](int64_t i, int frame) -> absl::StatusOr<Pixels> {
+    const ImageView image = FrameOfItem(*input_.plain, i, frame);
+    return PixelsFromBytes(image.data, image.height, image.width,
+                           image.channels);
+  };
+  return context_.equivalence->Check(job_, version_, items, limit,
+                                     child_.get());
+}
+
+absl::Status TransformWork::WarmUp() {
+  ASSIGN_OR_RETURN(warm_up_, RunWarmUp(policy_.warm_up, num_items_,
+                                       SeedOfRun(job_, 0), subject_.get()));
+  return absl::OkStatus();
+}
+
+absl::Status TransformWork::Measure(int run_index, Row* row) {
+  RunRequest request;
+  request.num_items = num_items_;
+  request.chunk = policy_.chunk;
+  // The null row shows what one timing costs, so the clock is read each time.
+  if (IsNullJob(job_)) request.chunk.chunk_below_s = 0;
+  request.per_call_s = warm_up_.per_item_s;
+  request.seed = SeedOfRun(job_, run_index);
+  request.rewarm_items = policy_.warm_up.subset_items;
+  request.hang_s = policy_.warm_up.hang_s;
+  request.cold = OnGpu(job_) && policy_.gpu.cold;
+  RunResult result;
+  {
+    const TimeAccount::Entry entry(context_.account, Spending::kTimed);
+    ASSIGN_OR_RETURN(result,
+                     MeasureRun(request, subject_.get(), context_.noise));
+  }
+  SetTiming(result, row);
+  AddMeasured(result.timing, row);
+  return absl::OkStatus();
+}
+
+bool TransformWork::IsPartial() const {
+  const auto& partial =
+      context_.catalogue.policy().coverage().partial_transforms();
+  return std::find(partial.begin(), partial.end(), job_.transform()) !=
+         partial.end();
+}
+
+void TransformWork::AddGpu(const Timing& timing, Row* row) {
+  GpuRowInput input;
+  input.settings = policy_.gpu;
+  // The input of an engine is in no cache anyway.
+  if (IsDecodeJob(job_)) input.settings.cold = false;
+  input.slow_clock = context_.catalogue.policy().measuring().gpu().slow_clock();
+  input.copy_bytes_per_s = device_copy_bytes_per_s_;
+  input.warm = warm_up_.stable;
+  input.partial = IsPartial();
+  // The matrix already sets this label for some libraries.
+  const auto& labels = job_.labels();
+  input.per_sample_loop =
+      per_sample_loop_ && std::find(labels.begin(), labels.end(),
+                                    "per_sample_loop") == labels.end();
+  SetGpu(input, timing, row);
+}
+
+void TransformWork::AddMeasured(const Timing& timing, Row* row) {
+  const ProcessCounters counters =
+      ReadProcessCounters(Root(), static_cast<pid_t>(child_->pid()));
+  if (counters.rss_peak_bytes.has_value()) {
+    row->set_rss_peak_bytes(*counters.rss_peak_bytes);
+  }
+  if (timing.gpu.has_value()) AddGpu(timing, row);
+  if (OnGpu(job_) || IsNullJob(job_)) return;
+  if (IsDecodeJob(job_)) {
+    EngineUse engine;
+    engine.decodes = OnEngine(job_);
+    engine.clips_per_s = context_.engines->Get(input_.fd, kSessions);
+    if (timing.gpu.has_value()) engine.cpu_frames = timing.gpu->cpu_frames;
+    return AddDecode(context_, input_, decode_, engine, row);
+  }
+  const std::optional<double> limit = copy_limit_->Of(job_, *input_.corpus);
+  if (limit.has_value()) SetLimit("copy", *limit, row);
+}
+
+void TransformWork::End() {
+  subject_ = nullptr;
+  child_ = nullptr;
+}
+
+class TransformMode : public JobMode {
+ public:
+  bool Covers(const Job& job) const override {
+    return job.mode() == "micro" || IsDecodeJob(job);
+  }
+  absl::Status LoadInput(const RunInputs& inputs, const Job& job) override {
+    return inputs.corpora->Get(job).status();
+  }
+  std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
+                                    const JobPolicy& policy) override {
+    if (copy_limit_ == nullptr) {
+      copy_limit_ = std::make_unique<CopyLimit>(context.catalogue);
+    }
+    return std::make_unique<TransformWork>(context, job, policy,
+                                           copy_limit_.get());
+  }
+
+ private:
+  std::unique_ptr<CopyLimit> copy_limit_;
+};
+
+}  // namespace
+
+std::shared_ptr<JobMode> MakeTransformMode() {
+  return std::make_shared<TransformMode>();
+}
+
+}  // namespace feedrate

@@ -1,0 +1,68 @@
+// Measures one transform at a time on decoded items.
+#ifndef FEEDRATE_LIB_RUNNER_MICRO_TRANSFORM_WORK_H_
+#define FEEDRATE_LIB_RUNNER_MICRO_TRANSFORM_WORK_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "lib/records/records.pb.h"
+#include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/job_settings.h"
+
+namespace feedrate {
+
+class Catalogue;
+class Corpus;
+struct Timing;
+
+// What `micro` measures, and `video` on decoded clips: jobs of mode `micro` and
+// `decode`.
+std::shared_ptr<JobMode> MakeTransformMode();
+
+// Memory that a process of `job` needs for itself, approximately: a library
+// that wants objects of its own (layout PIL) copies the `corpus_bytes` of its
+// inputs; any other works on the shared ones.
+int64_t ExpectedTransformMemory(const Catalogue& catalogue, const Job& job,
+                                int64_t corpus_bytes);
+
+// Upper limit for a transform that touches all of its input: copies the items
+// of a corpus, one after the other, into one buffer. It reads what a transform
+// reads, from the same caches, and writes as much. Measures each corpus once.
+// Not thread-safe.
+class CopyLimit {
+ public:
+  // `catalogue` outlives this.
+  explicit CopyLimit(const Catalogue& catalogue) : catalogue_(catalogue) {}
+
+  // Items per second for `job` on `corpus`, which outlives this. Empty for a
+  // transform that need not touch its whole item.
+  std::optional<double> Of(const Job& job, const Corpus& corpus);
+
+ private:
+  const Catalogue& catalogue_;
+  std::map<const Corpus*, double> known_;
+};
+
+struct GpuRowInput {
+  GpuSettings settings;
+  // Samples below this share of the highest clock are marked as slow.
+  double slow_clock = 0.75;
+  double copy_bytes_per_s = 0;
+  // Whether the warm-up ended stable.
+  bool warm = false;
+  // Whether the transform need not read all of its input.
+  bool partial = false;
+  // Whether the worker processes the items of a batch one by one; sets a label.
+  bool per_sample_loop = false;
+};
+
+// Sets clocks, memory, the warning `throttled` when a sample was slow, and the
+// limit: the bytes that must move, at the speed of a copy. `row` has its
+// timing.
+void SetGpu(const GpuRowInput& input, const Timing& timing, Row* row);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_MICRO_TRANSFORM_WORK_H_
