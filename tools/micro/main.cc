@@ -12,6 +12,7 @@
 #include "lib/base/tool_main.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
+#include "lib/runner/micro/transform_work.h"
 
 namespace feedrate {
 namespace {
@@ -43,7 +44,8 @@ ToolInfo Info() {
 }
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
-  ASSIGN_OR_RETURN(const RunOptions options, RunOptionsFromFlags("micro"));
+  ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("micro"));
+  options.modes = {MakeTransformMode()};
   return RunJobs(options);
 }
 

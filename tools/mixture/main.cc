@@ -18,7 +18,9 @@
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/data/store_data.h"
+#include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/runner/mixture/mixture_row.h"
+#include "lib/runner/mixture/mixture_work.h"
 
 DEFINE_bool(cold, false,
             "Have the kernel forget the shards before each run; rows that it "
@@ -104,10 +106,12 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
         "--verify: a mixture has no transform to compare; leave it out");
   }
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
-  options.mixture.cold = FLAGS_cold;
-  options.mixture.on_error = FLAGS_on_error;
-  options.mixture.batches = FLAGS_batches;
-  options.mixture.teardown_limit_s = FLAGS_teardown_limit;
+  options.batches = FLAGS_batches;
+  MixtureOptions mixture;
+  mixture.cold = FLAGS_cold;
+  mixture.on_error = FLAGS_on_error;
+  mixture.teardown_limit_s = FLAGS_teardown_limit;
+  options.modes = {MakeMixtureMode(mixture)};
   return options;
 }
 
@@ -117,10 +121,10 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.on_jobs = [&](const std::vector<Job>& jobs) {
     for (const Job& job : jobs) job_ids.push_back(job.job_id());
   };
-  return RunAndTell(std::move(options), MixtureText,
-                    [&](const std::vector<Row>& rows) {
-                      return MixtureSummary(rows, job_ids);
-                    });
+  return RunAndSummarize(std::move(options), MixtureText,
+                         [&](const std::vector<Row>& rows) {
+                           return MixtureSummary(rows, job_ids);
+                         });
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "lib/runner/data/store_data.h"
 #include "lib/runner/loader/loader_report.h"
 #include "lib/runner/loader/loader_row.h"
+#include "lib/runner/loader/loader_work.h"
 #include "lib/storage/object_store.h"
 
 DEFINE_bool(cold, false,
@@ -89,12 +90,14 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   if (!(FLAGS_consumer_ms >= 0)) {
     return absl::InvalidArgumentError("--consumer_ms must be at least 0");
   }
-  options.loader.cold = FLAGS_cold;
-  options.loader.consumer_s = FLAGS_consumer_ms / 1e3;
-  options.loader.on_error = FLAGS_on_error;
-  options.loader.diagnose = FLAGS_diagnose;
-  options.loader.worker_efficiency = FLAGS_worker_efficiency;
-  options.loader.connection_efficiency = FLAGS_connection_efficiency;
+  LoaderOptions loader;
+  loader.cold = FLAGS_cold;
+  loader.consumer_s = FLAGS_consumer_ms / 1e3;
+  loader.on_error = FLAGS_on_error;
+  loader.diagnose = FLAGS_diagnose;
+  loader.worker_efficiency = FLAGS_worker_efficiency;
+  loader.connection_efficiency = FLAGS_connection_efficiency;
+  options.modes = {MakeLoaderMode(loader)};
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
   // With a random crop per item there is nothing to compare.
   Overrides& overrides = options.source.overrides;
@@ -124,7 +127,7 @@ absl::StatusOr<ExitCode> PackFromFlags() {
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   if (!FLAGS_make_shards.empty()) return PackFromFlags();
   ASSIGN_OR_RETURN(RunOptions options, OptionsFromFlags());
-  return RunAndTell(
+  return RunAndSummarize(
       std::move(options),
       [](const Row& row) {
         return absl::StrCat(FaultsText(row), StorageText(row),

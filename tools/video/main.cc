@@ -14,6 +14,8 @@
 #include "lib/media/video/load_clips.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
+#include "lib/runner/loader/loader_work.h"
+#include "lib/runner/micro/transform_work.h"
 
 namespace feedrate {
 namespace {
@@ -46,6 +48,7 @@ ToolInfo Info() {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("video"));
+  options.modes = {MakeTransformMode(), MakeLoaderMode(LoaderOptions())};
   options.clips = {LoadClips, DecodeLimit};
   return RunJobs(options);
 }

@@ -39,7 +39,7 @@ class EpisodeTest : public ::testing::Test {
     AppendTfRecord("something else", &bytes);
     place_.offset = bytes.size();
     place_.record = 1;
-    AppendTfRecord(builder.Serialised(), &bytes);
+    AppendTfRecord(builder.Serialized(), &bytes);
     place_.bytes = bytes.size() - place_.offset;
     shard_ = MappedShard::Open(WriteTestFile(NewTestFolder(), "shard", bytes))
                  .value();

@@ -344,7 +344,7 @@ std::string SyntheticEpisode(const SyntheticDataset& dataset, int index) {
   builder.AddFloats("state", Numbers(frames * dataset.state_width, &random));
   builder.AddBytes("instruction", {instruction});
   builder.AddBytes("episode_id", {id});
-  return builder.Serialised();
+  return builder.Serialized();
 }
 
 absl::Status WriteSyntheticEpisodes(

@@ -302,7 +302,7 @@ TEST(MixtureFaultTest, AMissingFeature) {
   const std::string jpeg = TestJpeg(24, 32, 1);
   builder.AddBytes("frames", std::vector<absl::string_view>(8, jpeg));
   const std::vector<MixtureSource> sources =
-      WithShard(Records({builder.Serialised()}));
+      WithShard(Records({builder.Serialized()}));
   // Only frames are read.
   EXPECT_EQ(Error(sources), "");
   MixtureOptions options = Options("fail");
@@ -319,7 +319,7 @@ TEST(MixtureFaultTest, NoFrames) {
   ExampleBuilder builder;
   builder.AddIntegers("length", {3});
   const std::vector<MixtureSource> sources =
-      WithShard(Records({builder.Serialised()}));
+      WithShard(Records({builder.Serialized()}));
   EXPECT_THAT(Error(sources), HasSubstr("no feature \"frames\""));
   EXPECT_THAT(Skipping(sources).left_out, ElementsAre("bad"));
 }
@@ -334,7 +334,7 @@ TEST(MixtureFaultTest, NumbersThatTheStepsCannotShare) {
   builder.AddFloats("state", {});
   MixtureOptions options = Options("fail");
   options.spec.metadata = "full";
-  EXPECT_THAT(Error(WithShard(Records({builder.Serialised()})), options),
+  EXPECT_THAT(Error(WithShard(Records({builder.Serialized()})), options),
               HasSubstr("3 numbers, which 8 steps cannot share"));
 }
 
@@ -384,7 +384,7 @@ TEST(MixtureFaultTest, AFrameThatIsNoJpeg) {
   ExampleBuilder builder;
   builder.AddBytes("frames", {jpegs.begin(), jpegs.end()});
   const std::vector<MixtureSource> sources =
-      WithShard(Records({builder.Serialised()}));
+      WithShard(Records({builder.Serialized()}));
   EXPECT_THAT(Error(sources), AllOf(HasSubstr("record 0"), HasSubstr("step ")));
   const TestRun run = Skipping(sources);
   EXPECT_GT(run.faults, 0);
@@ -397,7 +397,7 @@ TEST(MixtureFaultTest, AnEpisodeWithoutOneGoodPair) {
   ExampleBuilder builder;
   builder.AddBytes("frames", std::vector<absl::string_view>(8, "nothing"));
   EXPECT_THAT(
-      Error(WithShard(Records({builder.Serialised()})), Options("skip")),
+      Error(WithShard(Records({builder.Serialized()})), Options("skip")),
       HasSubstr("none of its other pairs can be decoded"));
 }
 

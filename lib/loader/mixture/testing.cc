@@ -31,7 +31,7 @@ std::string TestEpisode(int frames, int number, int height, int width) {
   const std::string id = absl::StrCat("episode-", number);
   builder.AddBytes("instruction", {instruction});
   builder.AddBytes("episode_id", {id});
-  return builder.Serialised();
+  return builder.Serialized();
 }
 
 MixtureSource TestDataset(const std::string& name, double weight,

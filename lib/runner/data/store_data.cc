@@ -74,7 +74,7 @@ class StoreData final : public RemoteData {
         own_names ? LocalNames::kOwn : LocalNames::kNumbers;
     ASSIGN_OR_RETURN(
         const LocalSet set_here,
-        feedrate::BringHome(wanted, names, store_.cached, progress));
+        feedrate::CacheAsFiles(wanted, names, store_.cached, progress));
     return set_here.folder;
   }
 
