@@ -1,5 +1,6 @@
 // Runs a fuzz target without libFuzzer: every file named on the command line,
-// then mutations of them. The seed is fixed, so a failure comes back. The work
+// or every case of a table NAME.cases (see testdata/bad_inputs/BUILD), then
+// mutations of them. The seed is fixed, so a failure comes back. The work
 // is done in a child, so that whatever way it dies its last input can be saved:
 // as failing_input in $TEST_UNDECLARED_OUTPUTS_DIR, or in the working folder.
 //
@@ -35,6 +36,45 @@ std::string ReadFile(const std::string& path) {
     std::exit(1);
   }
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// `\xHH`, `\n` and `\\` as the bytes that they stand for.
+std::string Unescape(const std::string& text) {
+  std::string bytes;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      bytes += text[i];
+    } else if (text[++i] == 'x') {
+      bytes += static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    } else {
+      bytes += text[i] == 'n' ? '\n' : text[i];
+    }
+  }
+  return bytes;
+}
+
+// Adds the inputs in `path`: the file, or the cases of a table.
+void AddInputs(const std::string& path, std::vector<std::string>* corpus) {
+  const std::string content = ReadFile(path);
+  const std::string kTable = ".cases";
+  if (path.size() < kTable.size() ||
+      path.substr(path.size() - kTable.size()) != kTable) {
+    corpus->push_back(content);
+    return;
+  }
+  const std::string kCase = "\n=== ";
+  const std::string text = "\n" + content;
+  for (size_t at = text.find(kCase); at != std::string::npos;) {
+    const size_t body = text.find('\n', at + kCase.size());
+    const std::string head = text.substr(at, body - at);
+    at = text.find(kCase, body);
+    if (head.find(" escaped") == std::string::npos) {
+      corpus->push_back(text.substr(body + 1, at - body));
+    } else {
+      corpus->push_back(Unescape(text.substr(body + 1, at - body - 1)));
+    }
+  }
 }
 
 // The input at work, in memory that outlives the child.
@@ -102,7 +142,7 @@ std::string SaveFailure(const Shared& shared) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> corpus = {""};
-  for (int i = 1; i < argc; ++i) corpus.push_back(ReadFile(argv[i]));
+  for (int i = 1; i < argc; ++i) AddInputs(argv[i], &corpus);
 
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -6,12 +6,10 @@ import unittest
 
 import cvcuda_steps as cv
 from params import ParamError, Params
-from testing.textproto import all_of, one_of, parse
+from testing.textproto import all_of, one_of
+from testing.transforms import transforms_of
 
-TRANSFORMS = (
-    pathlib.Path(__file__).resolve().parents[3]
-    / "configs/transforms/rgb.textproto"
-)
+CONFIGS = pathlib.Path(__file__).resolve().parents[3] / "configs"
 
 
 def steps(native_op, *params, size=(40, 60)):
@@ -91,7 +89,7 @@ class Stub:
 
 def entries():
     """(native_op, params) of every transform that CV-CUDA has."""
-    for transform in all_of(parse(TRANSFORMS.read_text()), "transforms"):
+    for transform in transforms_of(CONFIGS, "image-rgb"):
         for one in all_of(transform, "implementations"):
             if one_of(one, "library") == "cvcuda":
                 yield one_of(one, "native_op"), all_of(one, "params")

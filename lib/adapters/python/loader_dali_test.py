@@ -18,7 +18,8 @@ from loaders import dali
 from nvidia.dali import Pipeline, fn
 from testing import loading, pictures, worker
 from testing.cells import photograph
-from testing.textproto import all_of, one_of, parse
+from testing.textproto import all_of, one_of
+from testing.transforms import transforms_of
 
 SIZES = [(230, 275), (250, 240), (300, 226), (226, 300), (231, 233)]
 
@@ -283,9 +284,9 @@ class GpuGraphTest(unittest.TestCase):
     # The matrix says so.
     UNSUPPORTED = {("video-16f", "Brightness"), ("video-16f", "Contrast")}
 
-    def entries(self, scenario, file):
-        path = worker.PYTHON_FOLDER.parents[2] / "configs/transforms" / file
-        for transform in all_of(parse(path.read_text()), "transforms"):
+    def entries(self, scenario):
+        configs = worker.PYTHON_FOLDER.parents[2] / "configs"
+        for transform in transforms_of(configs, scenario):
             name = one_of(transform, "name")
             for entry in all_of(transform, "implementations"):
                 if one_of(entry, "library") == "dali":
@@ -317,7 +318,7 @@ class GpuGraphTest(unittest.TestCase):
 
     def test_images_end_on_the_gpu(self):
         count = 0
-        for name, entry in self.entries("image-rgb", "rgb.textproto"):
+        for name, entry in self.entries("image-rgb"):
             for fused in ("true", "false"):
                 with self.subTest(name, fused_decode=fused):
                     found = self.devices(
@@ -330,7 +331,7 @@ class GpuGraphTest(unittest.TestCase):
     def test_clips_end_on_the_gpu(self):
         found = {
             name: self.devices("video-16f", name, entry)
-            for name, entry in self.entries("video-16f", "video.textproto")
+            for name, entry in self.entries("video-16f")
         }
         self.assertGreater(len(found), 4)
         self.assertEqual(set(map(tuple, found.values())), {("gpu",)})

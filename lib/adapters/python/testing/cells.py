@@ -4,12 +4,8 @@ import dataclasses
 
 import numpy as np
 from testing.textproto import all_of, one_of, parse
+from testing.transforms import transforms_of
 
-FILES = {
-    "image-rgb": "rgb.textproto",
-    "image-9ch": "9ch.textproto",
-    "video-16f": "video.textproto",
-}
 CHANNELS = {"image-rgb": 3, "image-9ch": 9}
 # Libraries that make a transform a member of the set when two have it.
 PUBLIC = {
@@ -64,9 +60,8 @@ def cells_of(
 ):
     """Cells of a mode on the CPU, in the order of the file. `wanted` is the
     set: the paper's, or `training`."""
-    text = (configs / "transforms" / FILES[scenario]).read_text()
     matrix = parse((configs / "matrix.textproto").read_text())
-    for transform in all_of(parse(text), "transforms"):
+    for transform in transforms_of(configs, scenario):
         entries = all_of(transform, "implementations")
         have_it = {one_of(entry, "library") for entry in entries}
         members = have_it.intersection(PUBLIC[scenario])
