@@ -95,7 +95,7 @@ tests() {
 # half a minute.
 blur() {
   local filter
-  title "blurs of bytes by strips and by tiles, flips"
+  title "blurs of bytes by tiles, flips"
   for filter in "blur bytes" "flip bytes" posterize; do
     check "cuda_bench $filter" ./cuda_bench --only=time --filter="$filter"
   done

@@ -31,9 +31,7 @@ if [[ -e "$nccl/nccl.h" ]]; then
   flags+=(-DUSE_C10D_NCCL -isystem "$nccl")
 fi
 sources=(lib/adapters/torch/arm_blas.cc lib/model/flops.cc
-  lib/model/flops.cc lib/model/torch/cuda_device.cc
-  lib/model/torch/device.cc lib/model/worker/answer.cc
-  lib/model/worker/train_run.cc lib/model/worker/train_run.cc
+  lib/model/worker/answer.cc lib/model/worker/train_run.cc
   lib/model/worker/train_main.cc)
 for source in lib/model/torch/*.cc; do
   if [[ "$source" != *_test.cc && "$source" != *test_main.cc ]]; then

@@ -9,9 +9,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 env="$("$REPO_ROOT/dev/python_env.sh" \
   "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
 cd "$REPO_ROOT/lib/adapters/python"
-"$env/bin/python" -B -m unittest allocator_test arm_blas_test corpus_test \
-  cvcuda_steps_test device_timing_test driver_device_test nvml_test params_test \
+"$env/bin/python" -B -m unittest process_setup_test corpus_test \
+  cvcuda_steps_test driver_device_test nvml_test params_test \
   pillow_crops_test server_test steps_test timing_test worker_files_test \
   libraries.pillow_test loaders.dataset_test loaders.epoch_test \
-  loaders.image_size_test loaders.job_test loaders.mixture_epoch_test \
-  loaders.mixture_spec_test loaders.processes_test loaders.spec_test
+  loaders.job_test loaders.mixture_test \
+  loaders.processes_test loaders.spec_test
