@@ -1,27 +1,41 @@
 #!/bin/bash
 # Everything that must hold, ending with one line: "N passed, N failed". What is
 # counted are Bazel's test targets, targets that do not build, and the checks
-# below, which are no Bazel tests because they run Bazel, or look at files that
-# no target owns.
+# below, which are no Bazel tests because they run Bazel, need packages of PyPI,
+# or look at files that no target owns.
 #
-#   dev/test.sh           what CI runs
-#   dev/test.sh --full    also the long versions: FEEDRATE_FULL=1 in every test,
-#                         sanitizers, fuzzers, the bundle in a bare Debian
+#   dev/test.sh           what guards a change; CI runs it
+#   dev/test.sh --full    what guards a release: also FEEDRATE_FULL=1 in every
+#                         test, sanitizers, fuzzers, Slurm, the bundle in a bare
+#                         Debian, and libraries whose environments take gigabytes
 #
-# A check that exits with 77 was skipped: it says why and counts as neither.
+# What a check needs from PyPI is fetched while Bazel compiles. Checks run two at
+# a time after Bazel's tests. A check that exits with 77 was skipped: it says why
+# and counts as neither; skips are listed again before the last line.
 set -uo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT" || exit 1
 
+# Checks that only --full runs: minutes each, or gigabytes from PyPI.
+release_checks=(dev/bundle_test.sh dev/python_loader_test.sh
+  dev/python_mixture_test.sh dev/slurm_test.sh dev/slurm_train_test.sh
+  dev/torch_cells_test.sh)
+
 full=""
 if [[ "${1:-}" == --full ]]; then full=1; fi
 passed=0
 failed=0
+skipped=()
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 finish() {
+  local line
+  for line in "${skipped[@]}"; do echo "SKIPPED $line"; done
+  if [[ -z "$full" ]]; then
+    echo "left to make test-full: ${release_checks[*]#dev/}"
+  fi
   echo "$passed passed, $failed failed"
   if [[ "$failed" -gt 0 ]]; then exit 1; fi
   exit 0
@@ -39,29 +53,78 @@ bazel_tests() {
   failed=$((failed + ${counts#* }))
 }
 
-# check NAME COMMAND...: one check; its output is shown where it did not pass.
-check() {
-  local name="$1" log="$work/check.log" status=0 started=$SECONDS
+# start NAME COMMAND...: one check in the background, its output kept.
+start() {
+  local name="$1" file="$work/${1//\//_}"
   shift
-  "$@" >"$log" 2>&1 || status=$?
+  (
+    started=$SECONDS
+    status=0
+    "$@" >"$file.log" 2>&1 || status=$?
+    echo "$((SECONDS - started))" >"$file.seconds"
+    echo "$status" >"$file.status"
+  ) &
+}
+
+# collect NAME: counts a check that has ended; its output is shown where it did
+# not pass.
+collect() {
+  local name="$1" file="$work/${1//\//_}" status
+  status="$(cat "$file.status" 2>/dev/null || echo 1)"
   case "$status" in
     0)
       passed=$((passed + 1))
-      echo "PASSED $name ($((SECONDS - started)) s)"
+      echo "PASSED $name ($(cat "$file.seconds") s)"
       ;;
-    77) echo "SKIPPED $name: $(tail -n 1 "$log")" ;;
+    77)
+      skipped+=("$name: $(tail -n 1 "$file.log")")
+      echo "SKIPPED $name: $(tail -n 1 "$file.log")"
+      ;;
     *)
       failed=$((failed + 1))
-      cat "$log"
+      cat "$file.log"
       echo "FAILED $name (exit $status)"
       ;;
   esac
+}
+
+# run_checks FILE: the checks of FILE, a line each "NAME COMMAND...", two at a
+# time: most of them wait for servers or processes.
+run_checks() {
+  local line name running=() slots="${JOBS:-2}" i
+  while IFS= read -r line; do
+    name="${line%% *}"
+    # shellcheck disable=SC2086  # Words of the line.
+    start "$name" ${line#* }
+    running+=("$name")
+    while [[ ${#running[@]} -ge "$slots" ]]; do
+      wait -n
+      for i in "${!running[@]}"; do
+        if [[ -e "$work/${running[i]//\//_}.status" ]]; then
+          collect "${running[i]}"
+          unset "running[i]"
+        fi
+      done
+    done
+  done <"$1"
+  wait
+  for name in "${running[@]}"; do collect "$name"; done
+}
+
+# What the checks need from PyPI, made one after the other beside the compiler.
+fetch() {
+  dev/torch.sh
+  dev/python_env.sh dev/storage.lock
+  dev/python_env.sh dev/gate_schemas.lock
+  GROUPS_WANTED="pillow albumentationsx albumentationsx_video" dev/envs.sh
 }
 
 if ! dev/setup.sh build dev ${full:+full}; then
   failed=1
   finish
 fi
+fetch >"$work/fetch.log" 2>&1 &
+fetching=$!
 
 if [[ -n "$full" ]]; then
   bazel_tests --test_env=FEEDRATE_FULL=1 --test_timeout=3600
@@ -72,17 +135,29 @@ if [[ -n "$full" ]]; then
 else
   bazel_tests
 fi
+if ! wait "$fetching"; then
+  tail -n 5 "$work/fetch.log"
+  say "some packages of PyPI are missing; checks that need them say so"
+fi
 
-check format dev/format.sh --check
-check lint dev/lint.sh --fast
-check layers dev/check_layers.py
-for test in dev/*_test.py; do
-  check "$test" dev/dev_python.sh "$test"
-done
-for test in dev/*_test.sh; do
-  check "$test" "$test" ${full:+--full}
-done
+{
+  echo "format dev/format.sh --check"
+  echo "lint dev/lint.sh --fast"
+  echo "layers dev/check_layers.py"
+  for test in dev/*_test.py; do
+    echo "$test dev/dev_python.sh $test"
+  done
+  for test in dev/*_test.sh; do
+    if [[ -n "$full" ]]; then
+      echo "$test $test --full"
+    elif [[ " ${release_checks[*]} " != *" $test "* ]]; then
+      echo "$test $test"
+    fi
+  done
+} >"$work/checks"
+run_checks "$work/checks"
 if [[ -n "$full" ]]; then
-  check fuzz dev/fuzz.sh
+  echo "fuzz dev/fuzz.sh" >"$work/checks"
+  run_checks "$work/checks"
 fi
 finish

@@ -1,18 +1,14 @@
 #!/bin/bash
 # The models, the trainer and the processes of `train` and `eval`. No part of
-# `bazel test //...`, because they need libtorch: skipped aloud where there is
-# none.
+# `bazel test //...`, because they need libtorch, which is fetched where it is
+# missing.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT"
 
-if ! third_party/torch/find_torch.sh >/dev/null 2>&1; then
-  echo 'no libtorch; fetch it with: make torch'
-  exit 77
-fi
-dev/bazel.sh test //lib/model/torch:model_test //lib/model/torch:model_test \
-  //lib/model/torch:trainer_test //lib/model/torch:trainer_test \
+dev/torch.sh >/dev/null
+dev/bazel.sh test //lib/model/torch:model_test \
   //lib/model/torch:trainer_test
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
   //tools/collect_env //lib/media:write_synthetic \
