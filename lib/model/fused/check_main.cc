@@ -1,0 +1,167 @@
+// Holds the fused engine against the eager model on a GPU: loss, gradient of
+// every parameter, losses over steps; then times the step as a CUDA graph.
+//
+//   fused_check MODEL BATCH STEPS
+#include <ATen/Context.h>
+#include <ATen/autocast_mode.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <cuda_profiler_api.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "lib/model/fused/engine.h"
+#include "lib/model/torch/batches.h"
+#include "lib/model/torch/device.h"
+#include "lib/model/torch/model.h"
+#include "lib/model/torch/trainer.h"
+
+namespace feedrate {
+namespace {
+
+// One eager batch with gradients, in bf16 or fp32.
+double EagerBatch(const Model& model, const TrainBatch& batch, bool bf16) {
+  at::autocast::set_autocast_enabled(at::kCUDA, bf16);
+  at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
+  at::autocast::increment_nesting();
+  at::Tensor loss = at::cross_entropy_loss(
+      model.Forward(batch.input).to(at::kFloat), batch.target);
+  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  at::autocast::set_autocast_enabled(at::kCUDA, false);
+  loss.backward();
+  return loss.item<double>();
+}
+
+double RelativeError(const at::Tensor& got, const at::Tensor& want) {
+  const at::Tensor w = want.to(at::kDouble);
+  return ((got.to(at::kDouble) - w).norm() / w.norm()).item<double>();
+}
+
+int Main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "vit5_small";
+  const int64_t batch_size = argc > 2 ? std::atoll(argv[2]) : 256;
+  const int64_t steps = argc > 3 ? std::atoll(argv[3]) : 200;
+  const ModelSpec& spec = *ModelNamed(name);
+  std::unique_ptr<TrainDevice> device = MakeTrainDevice("cuda", 0);
+  ModelOptions options;
+  options.device = device->device();
+  const auto eager = MakeModel(spec, options);
+  const auto ours = MakeModel(spec, options);
+  SyntheticOptions synthetic;
+  synthetic.batch_size = batch_size;
+  // Many batches: a set learned by heart makes losses chaotic.
+  synthetic.samples = 16 * batch_size;
+  synthetic.device = device->device();
+  const auto batches = MakeSyntheticBatches(spec, synthetic);
+  OptimizerOptions optimizer_options;
+  FusedEngine engine(spec, ours->parameters(), optimizer_options, batch_size);
+
+  // Gradients: ours in bf16 and eager in bf16, both against eager in fp32.
+  const TrainBatch batch = batches->Get(0);
+  engine.RunBatch(batch.input, batch.target, true, 1);
+  const double loss = engine.loss().item<double>();
+  const double want = EagerBatch(*eager, batch, false);
+  std::vector<at::Tensor> exact;
+  for (const Parameter& p : eager->parameters()) {
+    exact.push_back(p.value.grad().clone());
+  }
+  ZeroGradients(eager->parameters());
+  const double autocast = EagerBatch(*eager, batch, true);
+  std::printf("loss: fused %.6f, eager bf16 %.6f, eager fp32 %.6f\n", loss,
+              autocast, want);
+  double worst = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const Parameter& p = eager->parameters()[i];
+    const double mine = RelativeError(engine.Gradient(p.name), exact[i]);
+    const double theirs = RelativeError(p.value.grad(), exact[i]);
+    worst = std::max(worst, mine / std::max(theirs, 1e-3));
+    const bool shown = i < 17 || i + 3 >= exact.size();
+    if (shown || !(mine < 2 * theirs + 0.01)) {
+      std::printf("%-28s fused %.4f eager bf16 %.4f%s\n", p.name.c_str(), mine,
+                  theirs, mine < 2 * theirs + 0.01 ? "" : "  <-- LARGE");
+    }
+  }
+  std::printf("worst error over eager bf16's: %.2f\n", worst);
+  ZeroGradients(eager->parameters());
+
+  engine.Tune();
+  std::printf("%s", engine.DescribeProducts().c_str());
+
+  // As one graph; recording trains, so what it changed is put back.
+  std::vector<at::Tensor> before;
+  auto state = engine.OptimizerState();
+  for (const Parameter& p : ours->parameters()) {
+    before.push_back(p.value.detach().clone());
+  }
+  at::Tensor input = batch.input.clone(), target = batch.target.clone();
+  std::unique_ptr<StepGraph> graph = device->Record([&] {
+    engine.RunBatch(input, target, true, 1);
+    engine.Update();
+  });
+  for (size_t i = 0; i < before.size(); ++i) {
+    ours->parameters()[i].value.detach().copy_(before[i]);
+  }
+  for (auto& entry : state) entry.second.zero_();
+  engine.WeightsChanged();
+  device->Synchronize();
+
+  const auto optimizer = MakeOptimizer(eager->parameters(), optimizer_options);
+  double gap = 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    const TrainBatch next = batches->Get(i);
+    input.copy_(next.input);
+    target.copy_(next.target);
+    graph->Replay();
+    const double mine = engine.loss().item<double>();
+    const double theirs = EagerBatch(*eager, next, true);
+    optimizer->Step();
+    ZeroGradients(eager->parameters());
+    gap = std::max(gap, std::abs(mine - theirs) / theirs);
+    if (i < 3 || i % 40 == 39) {
+      std::printf("step %lld loss fused %.5f eager %.5f norm %.4f\n",
+                  static_cast<long long>(i), mine, theirs,
+                  engine.gradient_norm().item<double>());
+    }
+  }
+  std::printf("largest gap of losses over %lld steps: %.3f%%\n",
+              static_cast<long long>(steps), 100 * gap);
+
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    at::cuda::CUDAEvent start(cudaEventDefault), end(cudaEventDefault);
+    for (int i = 0; i < 5; ++i) graph->Replay();
+    constexpr int kReplays = 50;
+    start.record();
+    for (int i = 0; i < kReplays; ++i) graph->Replay();
+    end.record();
+    device->Synchronize();
+    const double ms = start.elapsed_time(end) / kReplays;
+    std::printf("step %.3f ms, %.0f samples/s\n", ms, batch_size / ms * 1e3);
+  }
+  // For `ncu --profile-from-start off`: one step, kernel by kernel.
+  cudaProfilerStart();
+  engine.RunBatch(input, target, true, 1);
+  engine.Update();
+  device->Synchronize();
+  cudaProfilerStop();
+  const MemoryPeaks peaks = device->Peaks();
+  std::printf("peak memory %.2f GiB\n", peaks.allocated_bytes / 1073741824.0);
+  return 0;
+}
+
+}  // namespace
+}  // namespace feedrate
+
+int main(int argc, char** argv) {
+  try {
+    return feedrate::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fused_check: %s\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,637 @@
+#include "lib/model/fused/engine.h"
+
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
+#include <ATen/ops/_scaled_dot_product_cudnn_attention_backward.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "lib/model/torch/parts.h"
+
+namespace feedrate {
+
+using fused::Bf16;
+using fused::Product;
+
+namespace {
+
+constexpr int64_t kHeadWidth = 64;
+constexpr size_t kWorkspaceBytes = 64 << 20;
+
+cudaStream_t Stream() { return at::cuda::getCurrentCUDAStream(); }
+
+Bf16* Half(const at::Tensor& t) { return static_cast<Bf16*>(t.data_ptr()); }
+float* Floats(const at::Tensor& t) { return static_cast<float*>(t.data_ptr()); }
+fused::Residual* Stream(const at::Tensor& t) {
+  return static_cast<fused::Residual*>(t.data_ptr());
+}
+
+}  // namespace
+
+// The three products of one matrix of weights.
+struct FusedEngine::Layer {
+  Layer(cublasLtHandle_t handle, const at::Tensor& workspace, Product forward,
+        Product backward, int64_t rows, int64_t inputs, int64_t outputs,
+        bool float_out = false)
+      : forward(handle, {forward, rows, inputs, outputs, float_out},
+                workspace.data_ptr(), kWorkspaceBytes),
+        input_gradient(handle, {backward, rows, inputs, outputs, false},
+                       workspace.data_ptr(), kWorkspaceBytes),
+        weight_gradient(handle,
+                        {Product::kWeightGradient, rows, inputs, outputs, true},
+                        workspace.data_ptr(), kWorkspaceBytes) {}
+
+  fused::TunedProduct forward, input_gradient, weight_gradient;
+};
+
+// What the forward pass of one block leaves for the backward pass.
+struct FusedEngine::Block {
+  // The stream before the block and between its halves.
+  at::Tensor x, middle;
+  at::Tensor normed, middle_normed;
+  at::Tensor rstd, middle_rstd;
+  at::Tensor qkv, q, k;
+  at::Tensor mixed, log_sum, seed, offset;
+  at::Tensor attention_out, hidden, activated, mlp_out;
+  Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
+  Weight mlp_norm, up, up_bias, down, down_bias, mlp_scale;
+};
+
+std::string FusedEngineRefusal(const ModelSpec& spec) {
+  if (spec.kind != ModelKind::kVit) return "it trains image models only";
+  if (spec.head_width() != kHeadWidth) return "its heads are 64 wide";
+  for (const int64_t width : {128, 256, 384, 512, 768}) {
+    if (spec.width == width) return "";
+  }
+  return "it has no kernels of width " + std::to_string(spec.width);
+}
+
+FusedEngine::FusedEngine(const ModelSpec& spec,
+                         const std::vector<Parameter>& parameters,
+                         const OptimizerOptions& optimizer, int64_t batch)
+    : spec_(spec),
+      optimizer_(optimizer),
+      batch_(batch),
+      rows_(batch * spec.tokens()) {
+  const std::string refusal = FusedEngineRefusal(spec);
+  if (!refusal.empty()) {
+    throw std::runtime_error("the fused engine cannot train " + spec.name +
+                             ": " + refusal);
+  }
+  if (optimizer.name != "adamw") {
+    throw std::runtime_error("the fused engine has no optimizer " +
+                             optimizer.name);
+  }
+  if (cublasLtCreate(&handle_) != CUBLAS_STATUS_SUCCESS) {
+    throw std::runtime_error("cuBLASLt does not start");
+  }
+  LayOutParameters(parameters);
+  AllocateActivations();
+  MakeProducts();
+}
+
+FusedEngine::~FusedEngine() {
+  if (handle_ != nullptr) cublasLtDestroy(handle_);
+}
+
+at::Tensor FusedEngine::Bf16Buffer(at::IntArrayRef shape) const {
+  return at::empty(shape, values_.options().dtype(at::kBFloat16));
+}
+
+at::Tensor FusedEngine::StreamBuffer(at::IntArrayRef shape) const {
+  return sizeof(fused::Residual) == sizeof(float) ? FloatBuffer(shape)
+                                                  : Bf16Buffer(shape);
+}
+
+at::Tensor FusedEngine::FloatBuffer(at::IntArrayRef shape) const {
+  return at::empty(shape, values_.options());
+}
+
+void FusedEngine::LayOutParameters(const std::vector<Parameter>& parameters) {
+  int64_t total = 0;
+  for (const Parameter& p : parameters) {
+    Weight weight;
+    weight.offset = total;
+    weight.shape = p.value.sizes().vec();
+    weights_[p.name] = weight;
+    names_.push_back(p.name);
+    total +=
+        (p.value.numel() + fused::kChunk - 1) / fused::kChunk * fused::kChunk;
+  }
+  const at::TensorOptions options = parameters[0].value.detach().options();
+  values_ = at::zeros({total}, options);
+  gradients_ = at::zeros({total}, options);
+  first_ = at::zeros({total}, options);
+  second_ = at::zeros({total}, options);
+  rounded_ = at::zeros({total}, options.dtype(at::kBFloat16));
+  at::Tensor decays = at::zeros({total / fused::kChunk}, at::kByte);
+  for (const Parameter& p : parameters) {
+    Weight& weight = weights_[p.name];
+    const at::Tensor place =
+        values_.narrow(0, weight.offset, p.value.numel()).view(weight.shape);
+    place.copy_(p.value.detach());
+    // The tensor stays the same object and now lies in the arena.
+    at::Tensor value = p.value;
+    value.set_data(place);
+    weight.value = Floats(values_) + weight.offset;
+    weight.gradient = Floats(gradients_) + weight.offset;
+    weight.rounded = Half(rounded_) + weight.offset;
+    if (p.decays) {
+      const int64_t chunks =
+          (p.value.numel() + fused::kChunk - 1) / fused::kChunk;
+      decays.narrow(0, weight.offset / fused::kChunk, chunks).fill_(1);
+    }
+  }
+  decays_ = decays.to(options.device());
+  steps_ = at::zeros({1}, options);
+  learning_rate_ = at::full({1}, optimizer_.learning_rate, options);
+  loss_ = at::zeros({1}, options);
+  norm_ = at::zeros({1}, options);
+  WeightsChanged();
+}
+
+void FusedEngine::WeightsChanged() {
+  fused::RoundToBf16(Floats(values_), Half(rounded_), values_.numel(),
+                     Stream());
+}
+
+const FusedEngine::Weight& FusedEngine::Find(const std::string& name) const {
+  const auto found = weights_.find(name);
+  if (found == weights_.end()) {
+    throw std::runtime_error("the model has no parameter " + name);
+  }
+  return found->second;
+}
+
+void FusedEngine::AllocateActivations() {
+  const int64_t width = spec_.width, hidden = spec_.mlp_width();
+  const int64_t heads = spec_.heads, tokens = spec_.tokens();
+  const Rotation rotation = MakeRotation(spec_);
+  cos_ = rotation.cos.to(values_.device()).contiguous();
+  sin_ = rotation.sin.to(values_.device()).contiguous();
+  patches_ = Bf16Buffer({batch_ * spec_.patches(), spec_.patch_values()});
+  patch_out_ = Bf16Buffer({batch_ * spec_.patches(), width});
+  for (int64_t i = 0; i < spec_.layers; ++i) {
+    const std::string prefix = "blocks." + std::to_string(i) + ".";
+    Block block;
+    block.x = StreamBuffer({rows_, width});
+    block.middle = StreamBuffer({rows_, width});
+    block.normed = Bf16Buffer({rows_, width});
+    block.middle_normed = Bf16Buffer({rows_, width});
+    block.rstd = FloatBuffer({rows_});
+    block.middle_rstd = FloatBuffer({rows_});
+    block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
+    block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+    block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+    block.attention_out = Bf16Buffer({rows_, width});
+    block.hidden = Bf16Buffer({rows_, hidden});
+    block.activated = Bf16Buffer({rows_, hidden});
+    block.mlp_out = Bf16Buffer({rows_, width});
+    block.attention_norm = Find(prefix + "attention_norm");
+    block.qkv_w = Find(prefix + "qkv");
+    block.q_norm = Find(prefix + "q_norm");
+    block.k_norm = Find(prefix + "k_norm");
+    block.projection = Find(prefix + "projection");
+    block.attention_scale = Find(prefix + "attention_scale");
+    block.mlp_norm = Find(prefix + "mlp_norm");
+    block.up = Find(prefix + "up");
+    block.up_bias = Find(prefix + "up_bias");
+    block.down = Find(prefix + "down");
+    block.down_bias = Find(prefix + "down_bias");
+    block.mlp_scale = Find(prefix + "mlp_scale");
+    blocks_.push_back(std::move(block));
+  }
+  stream_gradient_ = StreamBuffer({rows_, width});
+  branch_gradient_ = Bf16Buffer({rows_, width});
+  normed_gradient_ = Bf16Buffer({rows_, width});
+  wide_gradient_ = Bf16Buffer({rows_, hidden});
+  qkv_gradient_ = Bf16Buffer({rows_, 3 * width});
+  attention_gradient_ = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+  class_x_ = StreamBuffer({batch_, width});
+  class_normed_ = Bf16Buffer({batch_, width});
+  class_rstd_ = FloatBuffer({batch_});
+  class_gradient_ = Bf16Buffer({batch_, width});
+  logits_ = FloatBuffer({batch_, spec_.classes});
+  logits_gradient_ = Bf16Buffer({batch_, spec_.classes});
+  row_loss_ = FloatBuffer({batch_});
+  partial_ = FloatBuffer(
+      {std::max<int64_t>(fused::PartialFloats(width), 128 * spec_.classes)});
+  workspace_ = at::empty({static_cast<int64_t>(kWorkspaceBytes)},
+                         values_.options().dtype(at::kByte));
+}
+
+void FusedEngine::MakeProducts() {
+  const int64_t width = spec_.width, hidden = spec_.mlp_width();
+  const auto make = [&](Product forward, Product backward, int64_t rows,
+                        int64_t inputs, int64_t outputs, bool float_out) {
+    return std::make_unique<Layer>(handle_, workspace_, forward, backward, rows,
+                                   inputs, outputs, float_out);
+  };
+  const Product plain = Product::kForward, back = Product::kInputGradient;
+  qkv_ = make(plain, back, rows_, width, 3 * width, false);
+  projection_ = make(plain, back, rows_, width, width, false);
+  up_ = make(Product::kForwardBias, back, rows_, width, hidden, false);
+  down_ = make(Product::kForwardBias, back, rows_, hidden, width, false);
+  patch_ = make(Product::kForwardBias, back, batch_ * spec_.patches(),
+                spec_.patch_values(), width, false);
+  head_ = make(Product::kForwardBias, back, batch_, width, spec_.classes, true);
+}
+
+void FusedEngine::RunBatch(const at::Tensor& images, const at::Tensor& target,
+                           bool first, double factor) {
+  Forward(images);
+  LossAndHead(target, factor, !first);
+  for (int64_t i = spec_.layers - 1; i >= 0; --i) BackwardBlock(i, !first);
+  BackwardPatches(!first);
+}
+
+void FusedEngine::Forward(const at::Tensor& images) {
+  const cudaStream_t s = Stream();
+  fused::Patchify(images.const_data_ptr<float>(), Half(patches_), batch_,
+                  spec_.channels, spec_.image_size, spec_.patch_size, s);
+  fused::ProductBuffers product;
+  product.a = patches_.data_ptr();
+  product.b = Find("patch").rounded;
+  product.bias = Find("patch_bias").rounded;
+  product.out = patch_out_.data_ptr();
+  patch_->forward.Run(product, s);
+  fused::AssembleTokens(Half(patch_out_), Find("class_token").value,
+                        Find("registers").value, Stream(blocks_[0].x), batch_,
+                        spec_.tokens(), 1 + spec_.registers, spec_.width, s);
+  for (int64_t i = 0; i < spec_.layers; ++i) ForwardBlock(i);
+}
+
+void FusedEngine::ForwardBlock(int64_t index) {
+  const cudaStream_t s = Stream();
+  Block& block = blocks_[index];
+  fused::AddNorm norm;
+  norm.rows = rows_;
+  norm.width = spec_.width;
+  if (index == 0) {
+    norm.x = Stream(block.x);
+  } else {
+    const Block& before = blocks_[index - 1];
+    norm.x = Stream(before.middle);
+    norm.y = Half(before.mlp_out);
+    norm.scale = before.mlp_scale.value;
+    norm.x_out = Stream(block.x);
+  }
+  norm.weight = block.attention_norm.value;
+  norm.normed = Half(block.normed);
+  norm.rstd = Floats(block.rstd);
+  fused::RunAddNorm(norm, s);
+
+  fused::ProductBuffers product;
+  product.a = block.normed.data_ptr();
+  product.b = block.qkv_w.rounded;
+  product.out = block.qkv.data_ptr();
+  qkv_->forward.Run(product, s);
+
+  fused::QkNormRope rope;
+  rope.qkv = Half(block.qkv);
+  rope.q_weight = block.q_norm.value;
+  rope.k_weight = block.k_norm.value;
+  rope.cos = Floats(cos_);
+  rope.sin = Floats(sin_);
+  rope.rows = rows_;
+  rope.tokens = spec_.tokens();
+  rope.heads = spec_.heads;
+  fused::RunQkNormRope(rope, Half(block.q), Half(block.k), s);
+
+  auto attention = at::_scaled_dot_product_cudnn_attention(
+      block.q.transpose(1, 2), block.k.transpose(1, 2),
+      block.qkv.select(2, 2).transpose(1, 2), /*attn_bias=*/{},
+      /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/false);
+  block.mixed = std::get<0>(attention).transpose(1, 2).contiguous();
+  block.log_sum = std::get<1>(attention);
+  block.seed = std::get<6>(attention);
+  block.offset = std::get<7>(attention);
+
+  product = {};
+  product.a = block.mixed.data_ptr();
+  product.b = block.projection.rounded;
+  product.out = block.attention_out.data_ptr();
+  projection_->forward.Run(product, s);
+
+  norm.x = Stream(block.x);
+  norm.y = Half(block.attention_out);
+  norm.scale = block.attention_scale.value;
+  norm.weight = block.mlp_norm.value;
+  norm.x_out = Stream(block.middle);
+  norm.normed = Half(block.middle_normed);
+  norm.rstd = Floats(block.middle_rstd);
+  fused::RunAddNorm(norm, s);
+
+  product = {};
+  product.a = block.middle_normed.data_ptr();
+  product.b = block.up.rounded;
+  product.bias = block.up_bias.rounded;
+  product.out = block.hidden.data_ptr();
+  up_->forward.Run(product, s);
+  fused::Gelu(Half(block.hidden), Half(block.activated), block.hidden.numel(),
+              s);
+
+  product = {};
+  product.a = block.activated.data_ptr();
+  product.b = block.down.rounded;
+  product.bias = block.down_bias.rounded;
+  product.out = block.mlp_out.data_ptr();
+  down_->forward.Run(product, s);
+}
+
+void FusedEngine::LossAndHead(const at::Tensor& target, double factor,
+                              bool accumulate) {
+  const cudaStream_t s = Stream();
+  Block& last = blocks_.back();
+  // Only the class token is looked at.
+  fused::AddNorm norm;
+  norm.x = Stream(last.middle);
+  norm.y = Half(last.mlp_out);
+  norm.scale = last.mlp_scale.value;
+  norm.weight = Find("norm").value;
+  norm.x_out = Stream(class_x_);
+  norm.normed = Half(class_normed_);
+  norm.rstd = Floats(class_rstd_);
+  norm.rows = batch_;
+  norm.width = spec_.width;
+  norm.stride = spec_.tokens();
+  fused::RunAddNorm(norm, s);
+  const Weight& head = Find("head");
+  const Weight& bias = Find("head_bias");
+  fused::ProductBuffers product;
+  product.a = class_normed_.data_ptr();
+  product.b = head.rounded;
+  product.bias = bias.value;
+  product.out = logits_.data_ptr();
+  head_->forward.Run(product, s);
+  const bool hard = target.scalar_type() == at::kLong;
+  fused::CrossEntropy(
+      Floats(logits_), hard ? target.const_data_ptr<int64_t>() : nullptr,
+      hard ? nullptr : target.const_data_ptr<float>(), Floats(row_loss_),
+      Half(logits_gradient_), batch_, spec_.classes, factor / batch_, s);
+  fused::SumTo(Floats(row_loss_), batch_, factor / batch_, accumulate,
+               Floats(loss_), s);
+  fused::SumRows(Half(logits_gradient_), batch_, spec_.classes, accumulate,
+                 bias.gradient, Floats(partial_), s);
+  product = {};
+  product.a = logits_gradient_.data_ptr();
+  product.b = head.rounded;
+  product.out = class_gradient_.data_ptr();
+  head_->input_gradient.Run(product, s);
+  product.b = class_normed_.data_ptr();
+  product.out = head.gradient;
+  product.accumulate = accumulate;
+  head_->weight_gradient.Run(product, s);
+
+  cudaMemsetAsync(stream_gradient_.data_ptr(), 0, stream_gradient_.nbytes(), s);
+  cudaMemsetAsync(branch_gradient_.data_ptr(), 0, branch_gradient_.nbytes(), s);
+  fused::NormBackward back;
+  back.dnormed = Half(class_gradient_);
+  back.x = Stream(class_x_);
+  back.rstd = Floats(class_rstd_);
+  back.weight = Find("norm").value;
+  back.y = Half(last.mlp_out);
+  back.scale = last.mlp_scale.value;
+  back.dx = Stream(stream_gradient_);
+  back.dy = Half(branch_gradient_);
+  back.dweight = Find("norm").gradient;
+  back.dscale = last.mlp_scale.gradient;
+  back.dbias = last.down_bias.gradient;
+  back.partial = Floats(partial_);
+  back.rows = batch_;
+  back.width = spec_.width;
+  back.stride = spec_.tokens();
+  back.accumulate = accumulate;
+  fused::RunNormBackward(back, s);
+}
+
+void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
+  const cudaStream_t s = Stream();
+  Block& block = blocks_[index];
+  fused::ProductBuffers product;
+  const auto weight_gradient = [&](Layer* layer, const at::Tensor& dy,
+                                   const at::Tensor& x, const Weight& weight) {
+    fused::ProductBuffers p;
+    p.a = dy.data_ptr();
+    p.b = x.data_ptr();
+    p.out = weight.gradient;
+    p.accumulate = accumulate;
+    layer->weight_gradient.Run(p, s);
+  };
+
+  // MLP.
+  weight_gradient(down_.get(), branch_gradient_, block.activated, block.down);
+  product.a = branch_gradient_.data_ptr();
+  product.b = block.down.rounded;
+  product.out = wide_gradient_.data_ptr();
+  down_->input_gradient.Run(product, s);
+  fused::GeluBackward(Half(block.hidden), Half(wide_gradient_),
+                      block.up_bias.gradient, Floats(partial_), rows_,
+                      spec_.mlp_width(), accumulate, s);
+  weight_gradient(up_.get(), wide_gradient_, block.middle_normed, block.up);
+  product = {};
+  product.a = wide_gradient_.data_ptr();
+  product.b = block.up.rounded;
+  product.out = normed_gradient_.data_ptr();
+  up_->input_gradient.Run(product, s);
+
+  fused::NormBackward norm;
+  norm.dnormed = Half(normed_gradient_);
+  norm.x = Stream(block.middle);
+  norm.rstd = Floats(block.middle_rstd);
+  norm.weight = block.mlp_norm.value;
+  norm.dresidual = Stream(stream_gradient_);
+  norm.y = Half(block.attention_out);
+  norm.scale = block.attention_scale.value;
+  norm.dx = Stream(stream_gradient_);
+  norm.dy = Half(branch_gradient_);
+  norm.dweight = block.mlp_norm.gradient;
+  norm.dscale = block.attention_scale.gradient;
+  norm.partial = Floats(partial_);
+  norm.rows = rows_;
+  norm.width = spec_.width;
+  norm.accumulate = accumulate;
+  fused::RunNormBackward(norm, s);
+
+  // Attention.
+  weight_gradient(projection_.get(), branch_gradient_, block.mixed,
+                  block.projection);
+  product = {};
+  product.a = branch_gradient_.data_ptr();
+  product.b = block.projection.rounded;
+  product.out = attention_gradient_.data_ptr();
+  projection_->input_gradient.Run(product, s);
+  auto gradients = at::_scaled_dot_product_cudnn_attention_backward(
+      attention_gradient_.transpose(1, 2), block.q.transpose(1, 2),
+      block.k.transpose(1, 2), block.qkv.select(2, 2).transpose(1, 2),
+      block.mixed.transpose(1, 2), block.log_sum, block.seed, block.offset,
+      /*attn_bias=*/{}, /*cum_seq_q=*/{}, /*cum_seq_k=*/{}, spec_.tokens(),
+      spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/false);
+  const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
+  const at::Tensor dk = std::get<1>(gradients).transpose(1, 2).contiguous();
+  const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();
+  fused::QkNormRope rope;
+  rope.qkv = Half(block.qkv);
+  rope.q_weight = block.q_norm.value;
+  rope.k_weight = block.k_norm.value;
+  rope.cos = Floats(cos_);
+  rope.sin = Floats(sin_);
+  rope.rows = rows_;
+  rope.tokens = spec_.tokens();
+  rope.heads = spec_.heads;
+  fused::RunQkNormRopeBackward(rope, Half(dq), Half(dk), Half(dv),
+                               Half(qkv_gradient_), block.q_norm.gradient,
+                               block.k_norm.gradient, Floats(partial_),
+                               accumulate, s);
+  weight_gradient(qkv_.get(), qkv_gradient_, block.normed, block.qkv_w);
+  product = {};
+  product.a = qkv_gradient_.data_ptr();
+  product.b = block.qkv_w.rounded;
+  product.out = normed_gradient_.data_ptr();
+  qkv_->input_gradient.Run(product, s);
+
+  norm.x = Stream(block.x);
+  norm.rstd = Floats(block.rstd);
+  norm.weight = block.attention_norm.value;
+  norm.dweight = block.attention_norm.gradient;
+  if (index > 0) {
+    const Block& before = blocks_[index - 1];
+    norm.y = Half(before.mlp_out);
+    norm.scale = before.mlp_scale.value;
+    norm.dscale = before.mlp_scale.gradient;
+    norm.dbias = before.down_bias.gradient;
+  } else {
+    norm.y = nullptr;
+  }
+  fused::RunNormBackward(norm, s);
+}
+
+void FusedEngine::BackwardPatches(bool accumulate) {
+  const cudaStream_t s = Stream();
+  // The output of the forward pass is no longer needed: its gradient takes its
+  // place.
+  fused::AssembleTokensBackward(
+      Stream(stream_gradient_), Half(patch_out_), Find("class_token").gradient,
+      Find("registers").gradient, Find("patch_bias").gradient, Floats(partial_),
+      batch_, spec_.tokens(), 1 + spec_.registers, spec_.width, accumulate, s);
+  fused::ProductBuffers product;
+  product.a = patch_out_.data_ptr();
+  product.b = patches_.data_ptr();
+  product.out = Find("patch").gradient;
+  product.accumulate = accumulate;
+  patch_->weight_gradient.Run(product, s);
+}
+
+void FusedEngine::Update() {
+  const cudaStream_t s = Stream();
+  fused::Norm(Floats(gradients_), gradients_.numel(), Floats(norm_),
+              Floats(partial_), s);
+  fused::AdamW adam;
+  adam.values = Floats(values_);
+  adam.gradients = Floats(gradients_);
+  adam.first = Floats(first_);
+  adam.second = Floats(second_);
+  adam.rounded = Half(rounded_);
+  adam.decays = static_cast<uint8_t*>(decays_.data_ptr());
+  adam.count = values_.numel();
+  adam.beta1 = optimizer_.beta1;
+  adam.beta2 = optimizer_.beta2;
+  adam.epsilon = optimizer_.epsilon;
+  adam.weight_decay = optimizer_.weight_decay;
+  adam.learning_rate = Floats(learning_rate_);
+  adam.steps = Floats(steps_);
+  fused::RunAdamW(adam, s);
+}
+
+void FusedEngine::Tune() {
+  const cudaStream_t s = Stream();
+  Block& block = blocks_[0];
+  const auto tune = [&](Layer* layer, const at::Tensor& x, const Weight& weight,
+                        void* bias, const at::Tensor& out, const at::Tensor& dy,
+                        const at::Tensor& dx) {
+    fused::ProductBuffers p;
+    p.a = x.data_ptr();
+    p.b = weight.rounded;
+    p.bias = bias;
+    p.out = out.data_ptr();
+    layer->forward.Tune(p, s);
+    p = {};
+    p.a = dy.data_ptr();
+    p.b = x.data_ptr();
+    p.out = weight.gradient;
+    layer->weight_gradient.Tune(p, s);
+    if (!dx.defined()) return;
+    p.b = weight.rounded;
+    p.out = dx.data_ptr();
+    layer->input_gradient.Tune(p, s);
+  };
+  tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
+       normed_gradient_);
+  tune(projection_.get(), block.mixed, block.projection, nullptr,
+       block.attention_out, branch_gradient_, attention_gradient_);
+  tune(up_.get(), block.middle_normed, block.up, block.up_bias.rounded,
+       block.hidden, wide_gradient_, normed_gradient_);
+  tune(down_.get(), block.activated, block.down, block.down_bias.rounded,
+       block.mlp_out, branch_gradient_, wide_gradient_);
+  tune(patch_.get(), patches_, Find("patch"), Find("patch_bias").rounded,
+       patch_out_, patch_out_, {});
+  tune(head_.get(), class_normed_, Find("head"), Find("head_bias").value,
+       logits_, logits_gradient_, class_gradient_);
+}
+
+void FusedEngine::SetLearningRate(double rate) { learning_rate_.fill_(rate); }
+
+at::Tensor FusedEngine::Gradient(const std::string& name) const {
+  const Weight& weight = Find(name);
+  int64_t count = 1;
+  for (const int64_t size : weight.shape) count *= size;
+  return gradients_.narrow(0, weight.offset, count).view(weight.shape);
+}
+
+std::vector<std::pair<std::string, at::Tensor>> FusedEngine::OptimizerState()
+    const {
+  std::vector<std::pair<std::string, at::Tensor>> state;
+  for (const std::string& name : names_) {
+    const Weight& weight = Find(name);
+    int64_t count = 1;
+    for (const int64_t size : weight.shape) count *= size;
+    const auto view = [&](const at::Tensor& all) {
+      return all.narrow(0, weight.offset, count).view(weight.shape);
+    };
+    state.emplace_back("first." + name, view(first_));
+    state.emplace_back("second." + name, view(second_));
+  }
+  state.emplace_back("steps", steps_);
+  return state;
+}
+
+std::string FusedEngine::DescribeProducts() const {
+  std::string text;
+  const auto add = [&text](const char* name, const fused::TunedProduct& p) {
+    if (p.seconds() == 0) return;
+    char line[128];
+    std::snprintf(line, sizeof(line), "%-22s %7.1f us %6.0f TFLOP/s\n", name,
+                  p.seconds() * 1e6, p.flops() / p.seconds() * 1e-12);
+    text += line;
+  };
+  const std::pair<const char*, const Layer*> layers[] = {
+      {"qkv", qkv_.get()},     {"projection", projection_.get()},
+      {"up", up_.get()},       {"down", down_.get()},
+      {"patch", patch_.get()}, {"head", head_.get()}};
+  for (const auto& layer : layers) {
+    const std::string name = layer.first;
+    add((name + " forward").c_str(), layer.second->forward);
+    add((name + " input grad").c_str(), layer.second->input_gradient);
+    add((name + " weight grad").c_str(), layer.second->weight_gradient);
+  }
+  return text;
+}
+
+}  // namespace feedrate

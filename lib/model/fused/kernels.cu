@@ -1,0 +1,860 @@
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "lib/model/fused/kernels.h"
+
+namespace feedrate {
+namespace fused {
+namespace {
+
+constexpr int kWarp = 32;
+// Warps per block of the row kernels: eight rows in flight per block hide the
+// latency of loads, and one block's partial sums stay small.
+constexpr int kWarps = 8;
+constexpr int kThreads = kWarps * kWarp;
+// Blocks of kernels with partial sums. 132 processors with four blocks each.
+constexpr int kBlocks = 528;
+constexpr float kEpsilon = 1e-6f;
+
+void Check(const char* what) {
+  const cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess) {
+    throw std::runtime_error(std::string(what) + ": " +
+                             cudaGetErrorString(error));
+  }
+}
+
+__device__ __forceinline__ float WarpSum(float v) {
+#pragma unroll
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+  return v;
+}
+
+__device__ __forceinline__ float4 Load(const float* p) {
+  return *reinterpret_cast<const float4*>(p);
+}
+__device__ __forceinline__ float4 Load(const Bf16* p) {
+  const uint2 raw = *reinterpret_cast<const uint2*>(p);
+  const float2 a =
+      __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.x));
+  const float2 b =
+      __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.y));
+  return make_float4(a.x, a.y, b.x, b.y);
+}
+__device__ __forceinline__ void Store(float* p, float4 v) {
+  *reinterpret_cast<float4*>(p) = v;
+}
+__device__ __forceinline__ void Store(Bf16* p, float4 v) {
+  const __nv_bfloat162 a = __floats2bfloat162_rn(v.x, v.y);
+  const __nv_bfloat162 b = __floats2bfloat162_rn(v.z, v.w);
+  uint2 raw;
+  raw.x = *reinterpret_cast<const unsigned*>(&a);
+  raw.y = *reinterpret_cast<const unsigned*>(&b);
+  *reinterpret_cast<uint2*>(p) = raw;
+}
+__device__ __forceinline__ float4 operator*(float4 a, float4 b) {
+  return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w);
+}
+__device__ __forceinline__ float4 operator*(float4 a, float b) {
+  return make_float4(a.x * b, a.y * b, a.z * b, a.w * b);
+}
+__device__ __forceinline__ float4 operator+(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+__device__ __forceinline__ float4 operator-(float4 a, float4 b) {
+  return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+}
+__device__ __forceinline__ float Sum(float4 a) { return a.x + a.y + a.z + a.w; }
+
+// Column c of lane `lane` in vector v: consecutive lanes read consecutive
+// 16 bytes.
+__device__ __forceinline__ int Column(int v, int lane) {
+  return (v * kWarp + lane) * 4;
+}
+
+// ---- Patches and tokens
+
+__global__ void PatchifyKernel(const float* __restrict__ images,
+                               Bf16* __restrict__ patches, int64_t fours,
+                               int channels, int side, int patch) {
+  const int per_side = side / patch;
+  const int values = channels * patch * patch;
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+       i < fours; i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const int64_t at = i * 4;
+    const int64_t row = at / values;
+    const int value = at % values;
+    const int px = value % patch;
+    const int py = (value / patch) % patch;
+    const int c = value / (patch * patch);
+    const int gx = row % per_side;
+    const int gy = (row / per_side) % per_side;
+    const int64_t b = row / (per_side * per_side);
+    const int64_t from =
+        ((b * channels + c) * side + gy * patch + py) * side + gx * patch + px;
+    Store(patches + at, Load(images + from));
+  }
+}
+
+__global__ void AssembleKernel(const Bf16* __restrict__ patches,
+                               const float* __restrict__ class_token,
+                               const float* __restrict__ registers,
+                               Residual* __restrict__ x, int64_t fours,
+                               int tokens, int first, int width) {
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+       i < fours; i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    const int64_t at = i * 4;
+    const int64_t row = at / width;
+    const int c = at % width;
+    const int t = row % tokens;
+    const int64_t b = row / tokens;
+    float4 v;
+    if (t == 0) {
+      v = Load(class_token + c);
+    } else if (t < first) {
+      v = Load(registers + (t - 1) * width + c);
+    } else {
+      v = Load(patches + (b * (tokens - first) + t - first) * width + c);
+    }
+    Store(x + at, v);
+  }
+}
+
+// Adds the column sums that each warp of a block holds and writes the block's.
+template <int V>
+__device__ void WriteBlockSums(float4 (&sums)[V], float* shared, float* out) {
+  const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  constexpr int kWidth = V * kWarp * 4;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    Store(shared + warp * kWidth + Column(v, lane), sums[v]);
+  }
+  __syncthreads();
+  for (int c = threadIdx.x; c < kWidth; c += kThreads) {
+    float sum = 0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += shared[w * kWidth + c];
+    out[c] = sum;
+  }
+  __syncthreads();
+}
+
+template <int V>
+__global__ void __launch_bounds__(kThreads)
+    AssembleBackwardKernel(const Residual* __restrict__ dx,
+                           Bf16* __restrict__ dpatches, float* partial,
+                           int64_t batch, int tokens, int first) {
+  extern __shared__ float shared[];
+  constexpr int kWidth = V * kWarp * 4;
+  const int lane = threadIdx.x % kWarp;
+  const int patches = tokens - first;
+  float4 sums[V] = {};
+  for (int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp;
+       row < batch * patches; row += gridDim.x * kWarps) {
+    const int64_t from =
+        ((row / patches) * tokens + first + row % patches) * kWidth;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const float4 g = Load(dx + from + Column(v, lane));
+      Store(dpatches + row * kWidth + Column(v, lane), g);
+      sums[v] = sums[v] + g;
+    }
+  }
+  WriteBlockSums<V>(sums, shared, partial + blockIdx.x * kWidth);
+}
+
+// One block per learned token; 32 columns by 8 parts of the batch at a time.
+__global__ void TokenGradientKernel(const Residual* __restrict__ dx,
+                                    float* class_token, float* registers,
+                                    int64_t batch, int tokens, int width,
+                                    bool accumulate) {
+  __shared__ float part[kWarps][kWarp];
+  const int t = blockIdx.x;
+  const int c = blockIdx.y * kWarp + threadIdx.x % kWarp;
+  const int w = threadIdx.x / kWarp;
+  float sum = 0;
+  for (int64_t b = w; b < batch; b += kWarps) {
+    sum += static_cast<float>(dx[(b * tokens + t) * width + c]);
+  }
+  part[w][threadIdx.x % kWarp] = sum;
+  __syncthreads();
+  if (w != 0) return;
+  sum = 0;
+  for (int i = 0; i < kWarps; ++i) sum += part[i][threadIdx.x];
+  float* const out = t == 0 ? class_token + c : registers + (t - 1) * width + c;
+  *out = accumulate ? *out + sum : sum;
+}
+
+// ---- Sums of partial sums
+
+// out[j] (+)= sum over `blocks` of partial[block * pitch + j], in order.
+__global__ void ReduceKernel(const float* __restrict__ partial, int blocks,
+                             int pitch, int count, float* out,
+                             bool accumulate) {
+  __shared__ float part[kWarps][kWarp];
+  const int j = blockIdx.x * kWarp + threadIdx.x % kWarp;
+  const int w = threadIdx.x / kWarp;
+  float sum = 0;
+  if (j < count) {
+    for (int b = w; b < blocks; b += kWarps) sum += partial[b * pitch + j];
+  }
+  part[w][threadIdx.x % kWarp] = sum;
+  __syncthreads();
+  if (w != 0 || j >= count) return;
+  sum = 0;
+  for (int i = 0; i < kWarps; ++i) sum += part[i][threadIdx.x];
+  out[j] = accumulate ? out[j] + sum : sum;
+}
+
+void Reduce(const float* partial, int blocks, int pitch, int count, float* out,
+            bool accumulate, cudaStream_t s) {
+  ReduceKernel<<<(count + kWarp - 1) / kWarp, kThreads, 0, s>>>(
+      partial, blocks, pitch, count, out, accumulate);
+  Check("reduce");
+}
+
+// Three sums of one kernel in one launch: grid.y picks.
+struct Outputs {
+  float* out[3];
+};
+__global__ void ReduceThreeKernel(const float* __restrict__ partial, int blocks,
+                                  int width, Outputs outputs, bool accumulate) {
+  __shared__ float part[kWarps][kWarp];
+  float* const out = outputs.out[blockIdx.y];
+  if (out == nullptr) return;
+  const int j = blockIdx.x * kWarp + threadIdx.x % kWarp;
+  const int w = threadIdx.x / kWarp;
+  float sum = 0;
+  for (int b = w; b < blocks; b += kWarps) {
+    sum += partial[(b * 3 + blockIdx.y) * width + j];
+  }
+  part[w][threadIdx.x % kWarp] = sum;
+  __syncthreads();
+  if (w != 0) return;
+  sum = 0;
+  for (int i = 0; i < kWarps; ++i) sum += part[i][threadIdx.x];
+  out[j] = accumulate ? out[j] + sum : sum;
+}
+
+// ---- Residual, scale and norm
+
+template <int V, bool kAdd>
+__global__ void __launch_bounds__(kThreads) AddNormKernel(AddNorm a) {
+  constexpr int kWidth = V * kWarp * 4;
+  const int lane = threadIdx.x % kWarp;
+  const int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp;
+  if (row >= a.rows) return;
+  const int64_t from = row * a.stride * kWidth;
+  float4 x[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) x[v] = Load(a.x + from + Column(v, lane));
+  if (kAdd) {
+    float4 y[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) y[v] = Load(a.y + from + Column(v, lane));
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      x[v] = x[v] + Load(a.scale + Column(v, lane)) * y[v];
+      Store(a.x_out + row * kWidth + Column(v, lane), x[v]);
+    }
+  }
+  float squares = 0;
+#pragma unroll
+  for (int v = 0; v < V; ++v) squares += Sum(x[v] * x[v]);
+  const float rstd = rsqrtf(WarpSum(squares) / kWidth + kEpsilon);
+  if (lane == 0) a.rstd[row] = rstd;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    Store(a.normed + row * kWidth + Column(v, lane),
+          x[v] * rstd * Load(a.weight + Column(v, lane)));
+  }
+}
+
+template <int V, bool kBranch>
+__global__ void __launch_bounds__(kThreads) NormBackwardKernel(NormBackward a) {
+  extern __shared__ float shared[];
+  constexpr int kWidth = V * kWarp * 4;
+  const int lane = threadIdx.x % kWarp;
+  float4 dweight[V] = {}, dscale[V] = {}, dbias[V] = {};
+  float4 weight[V], scale[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    weight[v] = Load(a.weight + Column(v, lane));
+    if (kBranch) scale[v] = Load(a.scale + Column(v, lane));
+  }
+  for (int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp; row < a.rows;
+       row += gridDim.x * kWarps) {
+    const int64_t in = row * kWidth, out = row * a.stride * kWidth;
+    const float rstd = a.rstd[row];
+    float4 dn[V], xhat[V], dx[V], y[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      dn[v] = Load(a.dnormed + in + Column(v, lane));
+      xhat[v] = Load(a.x + in + Column(v, lane));
+      if (a.dresidual != nullptr) {
+        dx[v] = Load(a.dresidual + out + Column(v, lane));
+      } else {
+        dx[v] = make_float4(0, 0, 0, 0);
+      }
+      if (kBranch) y[v] = Load(a.y + out + Column(v, lane));
+    }
+    float dot = 0;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      xhat[v] = xhat[v] * rstd;
+      dweight[v] = dweight[v] + dn[v] * xhat[v];
+      dn[v] = dn[v] * weight[v];
+      dot += Sum(dn[v] * xhat[v]);
+    }
+    dot = WarpSum(dot) / kWidth;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      dx[v] = dx[v] + (dn[v] - xhat[v] * dot) * rstd;
+      Store(a.dx + out + Column(v, lane), dx[v]);
+      if (kBranch) {
+        const float4 dy = dx[v] * scale[v];
+        Store(a.dy + out + Column(v, lane), dy);
+        dscale[v] = dscale[v] + dx[v] * y[v];
+        dbias[v] = dbias[v] + dy;
+      }
+    }
+  }
+  float* const out = a.partial + static_cast<int64_t>(blockIdx.x) * 3 * kWidth;
+  WriteBlockSums<V>(dweight, shared, out);
+  if (kBranch) {
+    WriteBlockSums<V>(dscale, shared, out + kWidth);
+    WriteBlockSums<V>(dbias, shared, out + 2 * kWidth);
+  }
+}
+
+// Calls f with V = width / 128 as a constant.
+template <typename F>
+void ByWidth(int64_t width, F f) {
+  switch (width) {
+    case 128:
+      return f(std::integral_constant<int, 1>());
+    case 256:
+      return f(std::integral_constant<int, 2>());
+    case 384:
+      return f(std::integral_constant<int, 3>());
+    case 512:
+      return f(std::integral_constant<int, 4>());
+    case 768:
+      return f(std::integral_constant<int, 6>());
+  }
+  throw std::runtime_error("the fused engine has no kernels of width " +
+                           std::to_string(width));
+}
+
+int BlocksFor(int64_t rows) {
+  const int64_t blocks = (rows + kWarps - 1) / kWarps;
+  return blocks < kBlocks ? blocks : kBlocks;
+}
+
+// ---- Heads
+
+constexpr int kHead = 64;
+constexpr int kHalf = kHead / 2;
+// Lanes per head: each has four values of either half.
+constexpr int kHeadLanes = 8;
+constexpr int kHeadsPerBlock = kThreads / kHeadLanes;
+
+__device__ __forceinline__ float HeadSum(float v) {
+#pragma unroll
+  for (int o = kHeadLanes / 2; o > 0; o >>= 1) {
+    v += __shfl_xor_sync(~0u, v, o);
+  }
+  return v;
+}
+
+// One item is one head of Q or K of one row.
+__global__ void __launch_bounds__(kThreads)
+    QkForwardKernel(QkNormRope a, Bf16* q, Bf16* k) {
+  const int64_t item = blockIdx.x * static_cast<int64_t>(kHeadsPerBlock) +
+                       threadIdx.x / kHeadLanes;
+  const int c = (threadIdx.x % kHeadLanes) * 4;
+  const bool inside = item < a.rows * 2 * a.heads;
+  const int64_t safe = inside ? item : 0;
+  const int64_t row = safe / (2 * a.heads);
+  const int part = safe % (2 * a.heads);
+  const bool is_k = part >= a.heads;
+  const int head = is_k ? part - a.heads : part;
+  const Bf16* const in = a.qkv + (row * 3 * a.heads + part) * kHead;
+  const float4 x1 = Load(in + c), x2 = Load(in + kHalf + c);
+  const float rstd =
+      rsqrtf(HeadSum(Sum(x1 * x1) + Sum(x2 * x2)) / kHead + kEpsilon);
+  const float* const w = is_k ? a.k_weight : a.q_weight;
+  const float4 n1 = x1 * rstd * Load(w + c);
+  const float4 n2 = x2 * rstd * Load(w + kHalf + c);
+  const int64_t t = row % a.tokens;
+  const float4 cos = Load(a.cos + t * kHead + c);
+  const float4 sin = Load(a.sin + t * kHead + c);
+  if (!inside) return;
+  Bf16* const out = (is_k ? k : q) + (row * a.heads + head) * kHead;
+  Store(out + c, n1 * cos - n2 * sin);
+  Store(out + kHalf + c, n2 * cos + n1 * sin);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    QkBackwardKernel(QkNormRope a, const Bf16* __restrict__ dq,
+                     const Bf16* __restrict__ dk, const Bf16* __restrict__ dv,
+                     Bf16* __restrict__ dqkv, float* partial) {
+  __shared__ float shared[kHeadsPerBlock][2 * kHead];
+  const int slot = threadIdx.x / kHeadLanes;
+  const int c = (threadIdx.x % kHeadLanes) * 4;
+  float4 sums[2][2] = {};
+  // One item is one head of one row: Q, K and V.
+  const int64_t items = a.rows * a.heads;
+  const int64_t step = static_cast<int64_t>(gridDim.x) * kHeadsPerBlock;
+  for (int64_t base = blockIdx.x * static_cast<int64_t>(kHeadsPerBlock);
+       base < items; base += step) {
+    const int64_t item = base + slot;
+    const bool inside = item < items;
+    const int64_t safe = inside ? item : 0;
+    const int64_t row = safe / a.heads;
+    const int head = safe % a.heads;
+    const int64_t t = row % a.tokens;
+    const float4 cos = Load(a.cos + t * kHead + c);
+    const float4 sin = Load(a.sin + t * kHead + c);
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const int64_t at = (row * 3 * a.heads + part * a.heads + head) * kHead;
+      const Bf16* const d = (part == 0 ? dq : dk) + safe * kHead;
+      const float* const w = part == 0 ? a.q_weight : a.k_weight;
+      const float4 g1 = Load(d + c), g2 = Load(d + kHalf + c);
+      // A rotation's gradient is turned back by the same angle.
+      float4 n1 = g1 * cos + g2 * sin;
+      float4 n2 = g2 * cos - g1 * sin;
+      float4 x1 = Load(a.qkv + at + c), x2 = Load(a.qkv + at + kHalf + c);
+      const float rstd =
+          rsqrtf(HeadSum(Sum(x1 * x1) + Sum(x2 * x2)) / kHead + kEpsilon);
+      x1 = x1 * rstd;
+      x2 = x2 * rstd;
+      if (inside) {
+        sums[part][0] = sums[part][0] + n1 * x1;
+        sums[part][1] = sums[part][1] + n2 * x2;
+      }
+      n1 = n1 * Load(w + c);
+      n2 = n2 * Load(w + kHalf + c);
+      const float dot = HeadSum(Sum(n1 * x1) + Sum(n2 * x2)) / kHead;
+      if (inside) {
+        Store(dqkv + at + c, (n1 - x1 * dot) * rstd);
+        Store(dqkv + at + kHalf + c, (n2 - x2 * dot) * rstd);
+      }
+    }
+    if (inside) {
+      const int64_t at = (row * 3 * a.heads + 2 * a.heads + head) * kHead;
+      *reinterpret_cast<uint2*>(dqkv + at + c) =
+          *reinterpret_cast<const uint2*>(dv + safe * kHead + c);
+      *reinterpret_cast<uint2*>(dqkv + at + kHalf + c) =
+          *reinterpret_cast<const uint2*>(dv + safe * kHead + kHalf + c);
+    }
+  }
+#pragma unroll
+  for (int part = 0; part < 2; ++part) {
+    Store(&shared[slot][part * kHead + c], sums[part][0]);
+    Store(&shared[slot][part * kHead + kHalf + c], sums[part][1]);
+  }
+  __syncthreads();
+  if (threadIdx.x < 2 * kHead) {
+    float sum = 0;
+    for (int i = 0; i < kHeadsPerBlock; ++i) sum += shared[i][threadIdx.x];
+    partial[blockIdx.x * 2 * kHead + threadIdx.x] = sum;
+  }
+}
+
+// ---- GELU
+
+// Eight values of bf16 are 16 bytes.
+struct Eight {
+  float4 a, b;
+};
+__device__ __forceinline__ Eight LoadEight(const Bf16* p) {
+  const uint4 raw = *reinterpret_cast<const uint4*>(p);
+  __align__(16) Bf16 values[8];
+  *reinterpret_cast<uint4*>(values) = raw;
+  return {Load(values), Load(values + 4)};
+}
+__device__ __forceinline__ void StoreEight(Bf16* p, const Eight& v) {
+  __align__(16) Bf16 values[8];
+  Store(values, v.a);
+  Store(values + 4, v.b);
+  *reinterpret_cast<uint4*>(p) = *reinterpret_cast<const uint4*>(values);
+}
+
+// The normal distribution function and exp(-x^2/2), from one exponential:
+// Abramowitz and Stegun 7.1.26, within 1e-7 where bf16 has 2e-3. erff() would
+// make both kernels slower than the memory.
+struct Normal {
+  float cumulative, bell;
+};
+__device__ __forceinline__ Normal NormalAt(float x) {
+  const float z = fabsf(x) * 0.70710678f;
+  const float t = __fdividef(1.f, fmaf(0.3275911f, z, 1.f));
+  const float bell = __expf(-z * z);
+  const float tail =
+      0.5f * bell * t *
+      fmaf(t,
+           fmaf(t, fmaf(t, fmaf(t, 1.061405429f, -1.453152027f), 1.421413741f),
+                -0.284496736f),
+           0.254829592f);
+  return {x < 0 ? tail : 1 - tail, bell};
+}
+__device__ __forceinline__ float Gelu1(float x) {
+  return x * NormalAt(x).cumulative;
+}
+__device__ __forceinline__ float GeluSlope(float x) {
+  constexpr float kInverseRoot2Pi = 0.39894228f;
+  const Normal n = NormalAt(x);
+  return n.cumulative + x * kInverseRoot2Pi * n.bell;
+}
+__device__ __forceinline__ float4 Gelu4(float4 x) {
+  return make_float4(Gelu1(x.x), Gelu1(x.y), Gelu1(x.z), Gelu1(x.w));
+}
+__device__ __forceinline__ float4 GeluSlope4(float4 x) {
+  return make_float4(GeluSlope(x.x), GeluSlope(x.y), GeluSlope(x.z),
+                     GeluSlope(x.w));
+}
+
+__global__ void __launch_bounds__(kThreads)
+    GeluKernel(const Bf16* __restrict__ in, Bf16* __restrict__ out,
+               int64_t eights) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x;
+  if (i >= eights) return;
+  const Eight x = LoadEight(in + 8 * i);
+  StoreEight(out + 8 * i, {Gelu4(x.a), Gelu4(x.b)});
+}
+
+// Each thread owns eight columns and walks down rows, so the sums of columns
+// stay in registers. A block covers 256 columns by eight rows at a time.
+constexpr int kGeluColumns = kWarp * 8;
+__global__ void __launch_bounds__(kThreads)
+    GeluBackwardKernel(const Bf16* __restrict__ in, Bf16* gradient,
+                       float* partial, int64_t rows, int width) {
+  __shared__ float shared[kWarps][kGeluColumns];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int column = blockIdx.x * kGeluColumns + lane * 8;
+  Eight sums = {};
+  for (int64_t row = blockIdx.y * kWarps + warp; row < rows;
+       row += gridDim.y * kWarps) {
+    const int64_t at = row * width + column;
+    const Eight x = LoadEight(in + at);
+    Eight g = LoadEight(gradient + at);
+    g.a = g.a * GeluSlope4(x.a);
+    g.b = g.b * GeluSlope4(x.b);
+    StoreEight(gradient + at, g);
+    sums.a = sums.a + g.a;
+    sums.b = sums.b + g.b;
+  }
+  Store(&shared[warp][lane * 8], sums.a);
+  Store(&shared[warp][lane * 8 + 4], sums.b);
+  __syncthreads();
+  float sum = 0;
+  for (int w = 0; w < kWarps; ++w) sum += shared[w][threadIdx.x];
+  partial[blockIdx.y * width + blockIdx.x * kGeluColumns + threadIdx.x] = sum;
+}
+
+// ---- Loss
+
+__device__ float BlockReduce(float v, bool max, float* shared) {
+  for (int o = 16; o > 0; o >>= 1) {
+    const float other = __shfl_xor_sync(~0u, v, o);
+    v = max ? fmaxf(v, other) : v + other;
+  }
+  __syncthreads();
+  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = v;
+  __syncthreads();
+  v = shared[0];
+  for (int i = 1; i < kWarps; ++i)
+    v = max ? fmaxf(v, shared[i]) : v + shared[i];
+  return v;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    CrossEntropyKernel(const float* __restrict__ logits,
+                       const int64_t* __restrict__ labels,
+                       const float* __restrict__ probabilities, float* row_loss,
+                       Bf16* __restrict__ dlogits, int classes, float factor) {
+  __shared__ float shared[kWarps];
+  const int64_t row = blockIdx.x;
+  const float* const z = logits + row * classes;
+  float top = -INFINITY;
+  for (int c = threadIdx.x; c < classes; c += kThreads) top = fmaxf(top, z[c]);
+  top = BlockReduce(top, true, shared);
+  float sum = 0, target_z = 0, mass = 0;
+  for (int c = threadIdx.x; c < classes; c += kThreads) {
+    sum += expf(z[c] - top);
+    if (probabilities != nullptr) {
+      const float p = probabilities[row * classes + c];
+      target_z += p * (z[c] - top);
+      mass += p;
+    }
+  }
+  sum = BlockReduce(sum, false, shared);
+  if (probabilities != nullptr) {
+    target_z = BlockReduce(target_z, false, shared);
+    mass = BlockReduce(mass, false, shared);
+  } else {
+    target_z = z[labels[row]] - top;
+    mass = 1;
+  }
+  const float log_sum = logf(sum);
+  if (threadIdx.x == 0) row_loss[row] = mass * log_sum - target_z;
+  for (int c = threadIdx.x; c < classes; c += kThreads) {
+    const float p = probabilities != nullptr ? probabilities[row * classes + c]
+                                             : (c == labels[row] ? 1.f : 0.f);
+    dlogits[row * classes + c] =
+        __float2bfloat16(factor * (mass * expf(z[c] - top) / sum - p));
+  }
+}
+
+__global__ void SumKernel(const float* __restrict__ values, int64_t count,
+                          float factor, bool accumulate, float* out) {
+  __shared__ float shared[kWarps];
+  float sum = 0;
+  for (int64_t i = threadIdx.x; i < count; i += kThreads) sum += values[i];
+  sum = BlockReduce(sum, false, shared);
+  if (threadIdx.x == 0) *out = (accumulate ? *out : 0) + factor * sum;
+}
+
+__global__ void SumRowsKernel(const Bf16* __restrict__ in, int64_t rows,
+                              int width, float* partial) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j >= width) return;
+  float sum = 0;
+  for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
+    sum += __bfloat162float(in[r * width + j]);
+  }
+  partial[blockIdx.y * width + j] = sum;
+}
+
+__global__ void ToFloatKernel(const Bf16* in, int64_t count, bool accumulate,
+                              float* out) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  if (i >= count) return;
+  const float v = __bfloat162float(in[i]);
+  out[i] = accumulate ? out[i] + v : v;
+}
+
+// ---- Optimizer
+
+__global__ void CountStepKernel(float* steps) { *steps += 1; }
+
+__global__ void __launch_bounds__(kThreads) AdamWKernel(AdamW a) {
+  const int64_t i =
+      (blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x) * 4;
+  const float rate = *a.learning_rate;
+  const float steps = *a.steps;
+  const float correction1 = 1 - powf(a.beta1, steps);
+  const float correction2 = sqrtf(1 - powf(a.beta2, steps));
+  const float decay = a.decays[blockIdx.x] ? a.weight_decay : 0;
+  float4 p = Load(a.values + i), m = Load(a.first + i), v = Load(a.second + i);
+  const float4 g = Load(a.gradients + i);
+  float* const pf = &p.x;
+  float* const mf = &m.x;
+  float* const vf = &v.x;
+  const float* const gf = &g.x;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    pf[j] -= rate * decay * pf[j];
+    mf[j] += (gf[j] - mf[j]) * (1 - a.beta1);
+    vf[j] = a.beta2 * vf[j] + (1 - a.beta2) * gf[j] * gf[j];
+    pf[j] -=
+        rate / correction1 * mf[j] / (sqrtf(vf[j]) / correction2 + a.epsilon);
+  }
+  Store(a.values + i, p);
+  Store(a.first + i, m);
+  Store(a.second + i, v);
+  Store(a.rounded + i, p);
+}
+
+__global__ void RoundKernel(const float* __restrict__ in,
+                            Bf16* __restrict__ out, int64_t fours) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  if (i < fours) Store(out + 4 * i, Load(in + 4 * i));
+}
+
+__global__ void SquaresKernel(const float* __restrict__ in, int64_t fours,
+                              float* partial) {
+  __shared__ float shared[kWarps];
+  float sum = 0;
+  for (int64_t i = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x;
+       i < fours; i += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const float4 v = Load(in + 4 * i);
+    sum += Sum(v * v);
+  }
+  sum = BlockReduce(sum, false, shared);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+__global__ void RootKernel(const float* __restrict__ partial, int count,
+                           float* out) {
+  __shared__ float shared[kWarps];
+  float sum = 0;
+  for (int i = threadIdx.x; i < count; i += kThreads) sum += partial[i];
+  sum = BlockReduce(sum, false, shared);
+  if (threadIdx.x == 0) *out = sqrtf(sum);
+}
+
+}  // namespace
+
+int64_t PartialFloats(int64_t width) { return kBlocks * 3 * width; }
+
+void Patchify(const float* images, Bf16* patches, int64_t batch,
+              int64_t channels, int64_t side, int64_t patch, cudaStream_t s) {
+  const int64_t fours = batch * channels * side * side / 4;
+  PatchifyKernel<<<2112, kThreads, 0, s>>>(images, patches, fours, channels,
+                                           side, patch);
+  Check("patchify");
+}
+
+void AssembleTokens(const Bf16* patches, const float* class_token,
+                    const float* registers, Residual* x, int64_t batch,
+                    int64_t tokens, int64_t first, int64_t width,
+                    cudaStream_t s) {
+  AssembleKernel<<<2112, kThreads, 0, s>>>(patches, class_token, registers, x,
+                                           batch * tokens * width / 4, tokens,
+                                           first, width);
+  Check("assemble");
+}
+
+void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
+                            float* dclass_token, float* dregisters,
+                            float* dbias, float* partial, int64_t batch,
+                            int64_t tokens, int64_t first, int64_t width,
+                            bool accumulate, cudaStream_t s) {
+  ByWidth(width, [&](auto v) {
+    constexpr int V = decltype(v)::value;
+    AssembleBackwardKernel<V>
+        <<<kBlocks, kThreads, kWarps * width * sizeof(float), s>>>(
+            dx, dpatches, partial, batch, tokens, first);
+  });
+  Check("assemble backward");
+  Reduce(partial, kBlocks, width, width, dbias, accumulate, s);
+  TokenGradientKernel<<<dim3(first, width / kWarp), kThreads, 0, s>>>(
+      dx, dclass_token, dregisters, batch, tokens, width, accumulate);
+  Check("token gradient");
+}
+
+void RunAddNorm(const AddNorm& a, cudaStream_t s) {
+  const int blocks = (a.rows + kWarps - 1) / kWarps;
+  ByWidth(a.width, [&](auto v) {
+    constexpr int V = decltype(v)::value;
+    if (a.y != nullptr) {
+      AddNormKernel<V, true><<<blocks, kThreads, 0, s>>>(a);
+    } else {
+      AddNormKernel<V, false><<<blocks, kThreads, 0, s>>>(a);
+    }
+  });
+  Check("add and norm");
+}
+
+void RunNormBackward(const NormBackward& a, cudaStream_t s) {
+  const int blocks = BlocksFor(a.rows);
+  const size_t shared = kWarps * a.width * sizeof(float);
+  ByWidth(a.width, [&](auto v) {
+    constexpr int V = decltype(v)::value;
+    if (a.y != nullptr) {
+      NormBackwardKernel<V, true><<<blocks, kThreads, shared, s>>>(a);
+    } else {
+      NormBackwardKernel<V, false><<<blocks, kThreads, shared, s>>>(a);
+    }
+  });
+  Check("norm backward");
+  Outputs outputs = {{a.dweight, a.y != nullptr ? a.dscale : nullptr,
+                      a.y != nullptr ? a.dbias : nullptr}};
+  ReduceThreeKernel<<<dim3(a.width / kWarp, 3), kThreads, 0, s>>>(
+      a.partial, blocks, a.width, outputs, a.accumulate);
+  Check("norm backward sums");
+}
+
+void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s) {
+  const int64_t items = a.rows * 2 * a.heads;
+  QkForwardKernel<<<(items + kHeadsPerBlock - 1) / kHeadsPerBlock, kThreads, 0,
+                    s>>>(a, q, k);
+  Check("norm and rotation of heads");
+}
+
+void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
+                           const Bf16* dv, Bf16* dqkv, float* dq_weight,
+                           float* dk_weight, float* partial, bool accumulate,
+                           cudaStream_t s) {
+  const int blocks = 2 * kBlocks;
+  QkBackwardKernel<<<blocks, kThreads, 0, s>>>(a, dq, dk, dv, dqkv, partial);
+  Check("norm and rotation of heads, backward");
+  Reduce(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
+  Reduce(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate, s);
+}
+
+void Gelu(const Bf16* in, Bf16* out, int64_t count, cudaStream_t s) {
+  const int64_t eights = count / 8;
+  GeluKernel<<<(eights + kThreads - 1) / kThreads, kThreads, 0, s>>>(in, out,
+                                                                     eights);
+  Check("gelu");
+}
+
+void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
+                  int64_t rows, int64_t width, bool accumulate,
+                  cudaStream_t s) {
+  const int columns = width / kGeluColumns;
+  const int row_blocks = 1056 / columns;
+  GeluBackwardKernel<<<dim3(columns, row_blocks), kThreads, 0, s>>>(
+      in, gradient, partial, rows, width);
+  Check("gelu backward");
+  Reduce(partial, row_blocks, width, width, dbias, accumulate, s);
+}
+
+void CrossEntropy(const float* logits, const int64_t* labels,
+                  const float* probabilities, float* row_loss, Bf16* dlogits,
+                  int64_t rows, int64_t classes, float factor, cudaStream_t s) {
+  CrossEntropyKernel<<<rows, kThreads, 0, s>>>(
+      logits, labels, probabilities, row_loss, dlogits, classes, factor);
+  Check("cross entropy");
+}
+
+void SumTo(const float* values, int64_t count, float factor, bool accumulate,
+           float* out, cudaStream_t s) {
+  SumKernel<<<1, kThreads, 0, s>>>(values, count, factor, accumulate, out);
+  Check("sum");
+}
+
+void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
+             float* out, float* partial, cudaStream_t s) {
+  constexpr int kRowParts = 128;
+  SumRowsKernel<<<dim3((width + 127) / 128, kRowParts), 128, 0, s>>>(
+      in, rows, width, partial);
+  Check("sum of rows");
+  Reduce(partial, kRowParts, width, width, out, accumulate, s);
+}
+
+void ToFloat(const Bf16* in, int64_t count, bool accumulate, float* out,
+             cudaStream_t s) {
+  ToFloatKernel<<<(count + kThreads - 1) / kThreads, kThreads, 0, s>>>(
+      in, count, accumulate, out);
+  Check("to float");
+}
+
+void RunAdamW(const AdamW& a, cudaStream_t s) {
+  CountStepKernel<<<1, 1, 0, s>>>(a.steps);
+  AdamWKernel<<<a.count / kChunk, kThreads, 0, s>>>(a);
+  Check("adamw");
+}
+
+void RoundToBf16(const float* in, Bf16* out, int64_t count, cudaStream_t s) {
+  const int64_t fours = count / 4;
+  RoundKernel<<<(fours + kThreads - 1) / kThreads, kThreads, 0, s>>>(in, out,
+                                                                     fours);
+  Check("round");
+}
+
+void Norm(const float* in, int64_t count, float* out, float* partial,
+          cudaStream_t s) {
+  constexpr int kNormBlocks = 1024;
+  SquaresKernel<<<kNormBlocks, kThreads, 0, s>>>(in, count / 4, partial);
+  RootKernel<<<1, kThreads, 0, s>>>(partial, kNormBlocks, out);
+  Check("norm of gradients");
+}
+
+}  // namespace fused
+}  // namespace feedrate

@@ -1,0 +1,164 @@
+// CUDA kernels of the fused training engine: everything in a step that is not a
+// matrix product or attention.
+//
+// Activations are bf16, the residual stream and its gradient are fp32. Sums
+// over rows go through per-block partial sums and a second, ordered pass, so
+// that two runs agree to the bit. Widths are 128, 256, 384, 512 or 768; the
+// width of a head is 64. All pointers are device memory, 16-byte aligned.
+#ifndef FEEDRATE_LIB_MODEL_FUSED_KERNELS_H_
+#define FEEDRATE_LIB_MODEL_FUSED_KERNELS_H_
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace feedrate {
+namespace fused {
+
+using Bf16 = __nv_bfloat16;
+// The residual stream and its gradient.
+#ifdef FEEDRATE_FUSED_BF16_STREAM
+using Residual = Bf16;
+#else
+using Residual = float;
+#endif
+
+// Floats that one call of a kernel with partial sums needs at most.
+int64_t PartialFloats(int64_t width);
+
+// Images (batch x channels x side x side) to patches, one row per patch, in the
+// order channel, row, column.
+void Patchify(const float* images, Bf16* patches, int64_t batch,
+              int64_t channels, int64_t side, int64_t patch, cudaStream_t s);
+
+// The first residual stream: `first` learned tokens (float, from
+// `tokens_weight`) and then the patches of each sample.
+void AssembleTokens(const Bf16* patches, const float* class_token,
+                    const float* registers, Residual* x, int64_t batch,
+                    int64_t tokens, int64_t first, int64_t width,
+                    cudaStream_t s);
+// The reverse: gradients of patches (bf16, for products), of the learned tokens
+// and of the bias of the patch embedding.
+void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
+                            float* dclass_token, float* dregisters,
+                            float* dbias, float* partial, int64_t batch,
+                            int64_t tokens, int64_t first, int64_t width,
+                            bool accumulate, cudaStream_t s);
+
+struct AddNorm {
+  const Residual* x = nullptr;
+  // The branch that is added with `scale`. Null: nothing is added, and x_out is
+  // not written.
+  const Bf16* y = nullptr;
+  const float* scale = nullptr;
+  const float* weight = nullptr;
+  Residual* x_out = nullptr;
+  Bf16* normed = nullptr;
+  // One over the root mean square of each row.
+  float* rstd = nullptr;
+  int64_t rows = 0;
+  int64_t width = 0;
+  // Reads every so many rows of x and y; writes rows without gaps.
+  int64_t stride = 1;
+};
+void RunAddNorm(const AddNorm& a, cudaStream_t s);
+
+struct NormBackward {
+  const Bf16* dnormed = nullptr;
+  const Residual* x = nullptr;
+  const float* rstd = nullptr;
+  const float* weight = nullptr;
+  // Gradient of the stream that passes by the norm. Null: zero.
+  const Residual* dresidual = nullptr;
+  // The branch that was added to make x, and its scale. Null: there was none.
+  const Bf16* y = nullptr;
+  const float* scale = nullptr;
+  Residual* dx = nullptr;
+  // Gradient of `y`.
+  Bf16* dy = nullptr;
+  float* dweight = nullptr;
+  float* dscale = nullptr;
+  // Sum of dy over rows: the gradient of the bias that y ended with. May be
+  // null.
+  float* dbias = nullptr;
+  float* partial = nullptr;
+  int64_t rows = 0;
+  int64_t width = 0;
+  // dx, dy and y have rows that lie so many apart.
+  int64_t stride = 1;
+  bool accumulate = false;
+};
+void RunNormBackward(const NormBackward& a, cudaStream_t s);
+
+struct QkNormRope {
+  // rows x 3 x heads x 64.
+  const Bf16* qkv = nullptr;
+  const float* q_weight = nullptr;
+  const float* k_weight = nullptr;
+  // tokens x 64.
+  const float* cos = nullptr;
+  const float* sin = nullptr;
+  int64_t rows = 0;
+  int64_t tokens = 0;
+  int64_t heads = 0;
+};
+// Norms Q and K within each head and rotates them; rows x heads x 64 each.
+void RunQkNormRope(const QkNormRope& a, Bf16* q, Bf16* k, cudaStream_t s);
+void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
+                           const Bf16* dv, Bf16* dqkv, float* dq_weight,
+                           float* dk_weight, float* partial, bool accumulate,
+                           cudaStream_t s);
+
+// out = gelu(in), exact (erf), value by value.
+void Gelu(const Bf16* in, Bf16* out, int64_t count, cudaStream_t s);
+// gradient *= gelu'(in); dbias[j] (+)= sum over rows of the result. `width` is
+// a multiple of 1024; `partial` has PartialFloats(width) floats at most.
+void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
+                  int64_t rows, int64_t width, bool accumulate, cudaStream_t s);
+
+// Cross entropy. `labels` are class numbers, or `probabilities` of all classes
+// (the other is null). Writes each row's loss and the gradient of the logits of
+// the mean loss, times `factor`.
+void CrossEntropy(const float* logits, const int64_t* labels,
+                  const float* probabilities, float* row_loss, Bf16* dlogits,
+                  int64_t rows, int64_t classes, float factor, cudaStream_t s);
+// out (+)= factor times the sum of `values`.
+void SumTo(const float* values, int64_t count, float factor, bool accumulate,
+           float* out, cudaStream_t s);
+// out[j] (+)= sum over rows of in[row][j].
+void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
+             float* out, float* partial, cudaStream_t s);
+void ToFloat(const Bf16* in, int64_t count, bool accumulate, float* out,
+             cudaStream_t s);
+
+// The optimizer over one flat arena. Tensors start at multiples of kChunk;
+// `decays` has one byte per chunk.
+constexpr int64_t kChunk = 1024;
+struct AdamW {
+  float* values = nullptr;
+  const float* gradients = nullptr;
+  float* first = nullptr;
+  float* second = nullptr;
+  // The weights that products read.
+  Bf16* rounded = nullptr;
+  const uint8_t* decays = nullptr;
+  int64_t count = 0;
+  float beta1 = 0.9f;
+  float beta2 = 0.999f;
+  float epsilon = 1e-8f;
+  float weight_decay = 0.05f;
+  // On the device, so that a graph that is replayed sees changes.
+  const float* learning_rate = nullptr;
+  float* steps = nullptr;
+};
+void RunAdamW(const AdamW& a, cudaStream_t s);
+void RoundToBf16(const float* in, Bf16* out, int64_t count, cudaStream_t s);
+// Root of the sum of squares. `partial` has at least 1024 floats.
+void Norm(const float* in, int64_t count, float* out, float* partial,
+          cudaStream_t s);
+
+}  // namespace fused
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_FUSED_KERNELS_H_

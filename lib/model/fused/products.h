@@ -1,0 +1,89 @@
+// Matrix products of the fused engine by cuBLASLt, each with the algorithm that
+// was fastest on this device.
+#ifndef FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
+#define FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
+
+#include <cublasLt.h>
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace feedrate {
+namespace fused {
+
+// What a product does besides. All matrices are row-major.
+enum class Product {
+  // out[rows][outputs] = x[rows][inputs] weight[outputs][inputs]^T.
+  kForward,
+  // The same plus bias[outputs].
+  kForwardBias,
+  // dx[rows][inputs] = dy[rows][outputs] weight.
+  kInputGradient,
+  // dweight[outputs][inputs] (+)= dy^T x, in fp32.
+  kWeightGradient,
+};
+
+struct ProductShape {
+  Product kind = Product::kForward;
+  int64_t rows = 0;
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  // fp32 instead of bf16 out; always for weight gradients.
+  bool float_out = false;
+};
+
+struct ProductBuffers {
+  // kForward*: x, weight. kInputGradient: dy, weight. kWeightGradient: dy, x.
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* out = nullptr;
+  void* bias = nullptr;
+  bool accumulate = false;
+};
+
+// One product of a fixed shape. Errors are std::runtime_error.
+class TunedProduct {
+ public:
+  TunedProduct(cublasLtHandle_t handle, const ProductShape& shape,
+               void* workspace, size_t workspace_bytes);
+  ~TunedProduct();
+  TunedProduct(const TunedProduct&) = delete;
+  TunedProduct& operator=(const TunedProduct&) = delete;
+
+  // Tries every algorithm that cuBLASLt proposes on these buffers, whose
+  // content it destroys, and keeps the fastest.
+  void Tune(const ProductBuffers& buffers, cudaStream_t stream);
+  void Run(const ProductBuffers& buffers, cudaStream_t stream);
+
+  double flops() const {
+    return 2.0 * shape_.rows * shape_.inputs * shape_.outputs;
+  }
+  // Seconds of the fastest algorithm; 0 before Tune.
+  double seconds() const { return seconds_; }
+
+ private:
+  cublasStatus_t Call(const ProductBuffers& buffers,
+                      const cublasLtMatmulAlgo_t& algorithm,
+                      cudaStream_t stream);
+
+  const cublasLtHandle_t handle_;
+  const ProductShape shape_;
+  void* const workspace_;
+  const size_t workspace_bytes_;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr;
+  cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t out_ = nullptr;
+  std::vector<cublasLtMatmulAlgo_t> algorithms_;
+  cublasLtMatmulAlgo_t best_ = {};
+  double seconds_ = 0;
+};
+
+}  // namespace fused
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
