@@ -28,23 +28,24 @@ namespace {
 
 constexpr char kIntroduction[] =
     "# Equivalence\n\n"
-    "A ratio between two libraries means something only when both do the same "
-    "work. So the output of each is held against a reference: what the "
-    "transform means, written from its definition in double precision "
-    "(lib/reference), which no library has computed. Three images each:\n\n"
-    "- **exact**: the same bytes, or the same floats up to their rounding\n"
-    "- **equivalent**: the same shape and no value off by more than 2/255 "
-    "where each value depends on one pixel; elsewhere a PSNR of at least 40 dB "
-    "that no shift of half a pixel betters. Noise is compared in "
+    "You can compare the speed of two libraries only if both do the same "
+    "work. So the output of each library is compared with a reference: the "
+    "transform written from its definition in double precision "
+    "(lib/reference), independent of every library. Each comparison uses "
+    "three images and gives one label:\n\n"
+    "- **exact**: the same bytes, or the same floats up to rounding\n"
+    "- **equivalent**: the same shape and, where each value depends on one "
+    "pixel, no value off by more than 2/255; elsewhere a PSNR of at least 40 "
+    "dB that no shift of half a pixel improves. Noise is compared in "
     "distribution\n"
     "- **different**: neither; the reason is below the table\n"
     "- **noop**: the output is the input, and should not be\n"
-    "- **unchecked**: drawn anew for each call, so there is nothing to compare "
-    "with\n\n"
-    "The profile `matched` asks every library for just what the reference "
-    "does; `paper` asks as the public benchmark does, whatever comes of it. "
-    "What is passed stands in [transform_sets](transform_sets/). "
-    "`dev/equivalence.sh` measures this page anew.\n\n";
+    "- **unchecked**: drawn again for each call, so there is nothing to "
+    "compare with\n\n"
+    "The parameter profile `matched` asks every library for exactly what the "
+    "reference does; `paper` uses the parameters of the public benchmark, "
+    "whatever the result. [transform_sets](transform_sets/) lists the "
+    "parameters. To measure this page again, run `dev/equivalence.sh`.\n\n";
 
 using Cells =
     std::map<std::pair<std::string, std::string>, const Verification*>;
@@ -210,7 +211,7 @@ std::string ReasonsOf(const Part& part, const TransformSet& set) {
     }
   }
   if (text.empty()) return "";
-  return absl::StrCat("Not the same work, or not to be told:\n\n", text, "\n");
+  return absl::StrCat("Different work, or not checked:\n\n", text, "\n");
 }
 
 }  // namespace

@@ -41,18 +41,19 @@ std::string InputLayouts(const Policy& policy) {
                   i.dtype(), i.layout(), OrDash(i.range()), i.note()});
   }
   return absl::StrCat(
-      "## What the libraries get\n\nThe same pixels for all, in the form each "
-      "expects. Converting them is not timed unless the remark says so.\n\n",
+      "## What the libraries get\n\nAll libraries get the same pixels, in the "
+      "form each expects. The conversion is not timed unless the remark says "
+      "so.\n\n",
       table.ToMarkdown(), "\n");
 }
 
 std::string SlowTransforms(const Policy& policy) {
   std::string text =
-      "## Slow transforms\n\nBefore every job a preflight goes once over the "
-      "first items, with nothing warmed up. A transform that takes the limit "
-      "or longer for an item, or a preflight that takes too long, ends the job "
-      "as `early_stopped` with what the preflight saw.\n\n";
-  Table table({"media", "limit (s an item)", "preflight (items)",
+      "## Slow transforms\n\nBefore every job, a preflight processes the first "
+      "items once, without warm-up. If the transform takes at least the limit "
+      "per item, or the preflight takes too long, the job ends as "
+      "`early_stopped` with the preflight's measurements.\n\n";
+  Table table({"media", "limit (s per item)", "preflight (items)",
                "preflight at most (s)", "shown as"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
                Align::kLeft});
@@ -114,8 +115,8 @@ std::string Modes(const Policy& policy) {
          OrDash(absl::StrJoin(main, "; "))});
   }
   return absl::StrCat(
-      "## Modes\n\nWhat a config gets when it names nothing else. Rows at "
-      "another batch size than that of the main tables are labelled "
+      "## Modes\n\nDefaults for configs that set nothing else. Rows with a "
+      "batch size other than that of the main tables are labeled "
       "`exploratory`.\n\n",
       table.ToMarkdown(), "\n");
 }
@@ -130,7 +131,7 @@ std::string RunsAndTiming(const Policy& policy) {
       r.paper_first_pass(), " for full coverage, tops up to ", r.paper_topup(),
       " where it matters, and to ", r.paper_max(),
       " for noisy rows and close calls. Fewer than ", r.warn_below(),
-      " are worth a warning.\n- A loader row takes at least ", t.min_time_s(),
+      " give a warning.\n- A loader row takes at least ", t.min_time_s(),
       " s and ", Count(t.min_batches(), "batch"),
       "; whole epochs repeat until both are reached (", t.sweep_min_batches(),
       " batches in sweeps).\n- Runs whose standard deviation is more than ",
@@ -164,9 +165,9 @@ std::string Warmup(const Policy& policy) {
                 : "–"});
   }
   return absl::StrCat(
-      "## Warm-up\n\nUntimed passes are over the items in mode micro, batches "
-      "in mode pipeline. The other columns are the public benchmark's "
-      "compatibility timer.\n\n",
+      "## Warm-up\n\nUntimed passes run over the items in mode micro and over "
+      "batches in mode pipeline. The other columns describe the public "
+      "benchmark's compatibility timer.\n\n",
       table.ToMarkdown(), "\n");
 }
 
@@ -221,7 +222,7 @@ std::string Threads(const Policy& policy) {
 
 std::string Normalisation(const Policy& policy) {
   const NormalisePolicy& n = policy.normalise();
-  return absl::StrCat("## Normalisation\n\nValues are divided by ",
+  return absl::StrCat("## Normalization\n\nValues are divided by ",
                       n.input_scale(), ", then mean (",
                       absl::StrJoin(n.mean(), ", "), ") and deviation (",
                       absl::StrJoin(n.std(), ", "),
@@ -230,7 +231,7 @@ std::string Normalisation(const Policy& policy) {
 
 std::string Estimates(const Policy& policy) {
   const CostPolicy& c = policy.cost();
-  Table table({"media", "mode", "device", "items a second"},
+  Table table({"media", "mode", "device", "items per second"},
               {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight});
   for (const DefaultThroughput& d : c.default_throughput()) {
     table.AddRow(
@@ -239,8 +240,8 @@ std::string Estimates(const Policy& policy) {
   return absl::StrCat(
       "## Estimates\n\n`cost_s` comes from the published number of the cell "
       "(configs/published/), else from this table; ",
-      c.passes_per_run(), " passes a run and ", c.job_overhead_s(),
-      " s a job are added.\n\n", table.ToMarkdown(), "\n");
+      c.passes_per_run(), " passes per run and ", c.job_overhead_s(),
+      " s per job are added.\n\n", table.ToMarkdown(), "\n");
 }
 
 std::string Campaign(const Policy& policy) {
@@ -283,14 +284,14 @@ std::string PolicySection(const Policy& policy) {
 
 constexpr char kIntroduction[] =
     "# Scope\n\n"
-    "What feedrate measures, what it leaves out and why, and the rules it "
-    "follows. The facts are in configs/matrix.textproto, "
-    "configs/policy.textproto and configs/transforms/; the transform sets have "
-    "[pages of their own](transform_sets/).\n\n"
-    "In: images and clips, on the CPU (`cpu`) and on NVIDIA GPUs (`cuda`). "
-    "Out: Apple GPUs (`mps`), which the public benchmark treats as optional "
-    "and keeps out of its tables; training quality; accuracy of a transform "
-    "beyond whether it is the same work.\n\n";
+    "This page says what feedrate measures, what it leaves out and why, and "
+    "which rules it follows. The facts come from configs/matrix.textproto, "
+    "configs/policy.textproto and configs/transforms/; each transform set has "
+    "[a page of its own](transform_sets/).\n\n"
+    "Measured: images and clips, on the CPU (`cpu`) and on NVIDIA GPUs "
+    "(`cuda`). Not measured: Apple GPUs (`mps`), which the public benchmark "
+    "treats as optional and keeps out of its tables; training quality; the "
+    "accuracy of a transform beyond whether it does the same work.\n\n";
 
 std::string PageOf(const Scenario& scenario) {
   return absl::StrCat("transform_sets/", scenario.short_name(), ".md");
@@ -323,9 +324,9 @@ std::string LibrariesSection(const Matrix& matrix) {
                   l.description()});
   }
   return absl::StrCat(
-      "## Libraries\n\nOnly libraries of the public benchmark decide which "
-      "transforms are in a set, and only they are in configs/paper/. The "
-      "others were added here.\n\n",
+      "## Libraries\n\nOnly the public benchmark's libraries decide which "
+      "transforms are in a set, and only they are in configs/paper/. The other "
+      "libraries were added here.\n\n",
       table.ToMarkdown(), "\n");
 }
 
@@ -346,10 +347,10 @@ std::string StatusInWords(const Combination& c) {
 
 std::string CombinationsSection(const Matrix& matrix) {
   std::string text =
-      "## What goes together\n\nWhat is not listed cannot be asked for. "
-      "Optional rows run, are labelled `optional`, and no coverage check asks "
-      "for them. On the host's CPU: asked for on `cuda`, it runs on the CPU of "
-      "the GPU machine and is labelled `host_cpu`.\n";
+      "## Supported combinations\n\nA combination that is not listed cannot be "
+      "requested. `optional`: the row runs, is labeled `optional`, and no "
+      "coverage check requires it. `on the host's CPU`: requested on `cuda`, "
+      "the row runs on the CPU of the GPU machine and is labeled `host_cpu`.\n";
   for (const Scenario& s : matrix.scenarios()) {
     Table table = TextTable(
         {"library", "mode", "device", "scopes", "runs", "labels", "remark"});
@@ -380,8 +381,8 @@ std::string ExceptionsSection(const Matrix& matrix) {
       "## Cells left out\n\n### Excluded\n\nNo job is planned; `plan "
       "--emit=table` lists them.\n\n",
       ExceptionsTable(matrix, EXCLUDED),
-      "\n### Unsupported\n\nA job is planned and answered by a row of status "
-      "`unsupported` without running, as in the published tables.\n\n",
+      "\n### Unsupported\n\nA job is planned but does not run; its row has the "
+      "status `unsupported`, as in the published tables.\n\n",
       ExceptionsTable(matrix, UNSUPPORTED), "\n");
 }
 
@@ -401,7 +402,7 @@ std::vector<std::string> Missing(const Scenario& first,
 absl::StatusOr<std::string> CandidatesSection(const Catalogue& catalogue) {
   std::string text = absl::StrCat(
       "## Transforms left out\n\nA transform needs ", kLibrariesOfAMember,
-      " public libraries to be a member. What has fewer, or is left out on "
+      " public libraries to be a member. These have fewer, or are left out on "
       "purpose:\n\n");
   const Scenario& first = catalogue.matrix().scenarios(0);
   ASSIGN_OR_RETURN(const TransformSet* first_set, catalogue.Transforms(first));
