@@ -9,6 +9,8 @@ machines that are lent for minutes.
 """
 
 import argparse
+import collections
+import csv
 import json
 import os
 import pathlib
@@ -32,6 +34,7 @@ def ways(args):
     known = {
         "feedrate": [args.worker],
         "feedrate_graphs": [args.worker, "graphs=1"],
+        "feedrate_eager": [args.worker, "engine=eager"],
         "torch_eager": [*peer, "library=torch_eager"],
         "torch_compile": [*peer, "library=torch_compile"],
         AUTOTUNE: [*peer, f"library={AUTOTUNE}"],
@@ -150,15 +153,35 @@ def loss_gap(results):
     return f"largest difference of losses, eager and graphs: {gap:.4f}"
 
 
+def kernel_table(path):
+    """Prints the time of each kernel in a CSV of ncu."""
+    total, calls = collections.Counter(), collections.Counter()
+    micro = {"ns": 1e-3, "nsecond": 1e-3, "us": 1, "usecond": 1}
+    micro |= {"ms": 1e3, "msecond": 1e3}
+    lines = [n for n in path.read_text().splitlines() if n.startswith('"')]
+    for row in csv.DictReader(lines):
+        value = float(row["Metric Value"].replace(",", ""))
+        name = row["Kernel Name"][:70]
+        total[name] += value * micro[row["Metric Unit"]]
+        calls[name] += 1
+    print(f"kernels: {sum(total.values()) / 1e3:.2f} ms")
+    for name, us in total.most_common(30):
+        per_call = us / calls[name]
+        print(f"{us:9.0f} us {calls[name]:4d} x {per_call:7.1f}  {name}")
+
+
 def parse_args():
     env = os.environ.get
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--worker", required=True)
+    parser.add_argument("--worker")
+    parser.add_argument(
+        "--kernels", type=pathlib.Path, help="print this CSV of ncu and end"
+    )
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--repeats", type=int, default=env("REPEATS", "5"))
     parser.add_argument("--device", default=env("DEVICE", "cuda"))
@@ -234,6 +257,9 @@ def run_all(args):
 
 def main():
     args = parse_args()
+    if args.kernels:
+        kernel_table(args.kernels)
+        return
     results = run_all(args)
     print(table(results, args.batch, args.model))
     print(budgets(results))

@@ -1,10 +1,12 @@
 #!/bin/bash
 # The whole measurement of `train` on a machine with one GPU, in one call: our
-# trainer eagerly and by CUDA graphs, and PyTorch's three ways in the same minutes,
-# five repeats each in turns.
+# trainer (fused, fused as a CUDA graph, eager) and PyTorch's three ways in the same
+# minutes, five repeats each, alternating.
 #
 #   dev/gpu_train.sh [RESULTS [FLAG OF gpu_train.py...]]   gpu_train.jsonl
 #   dev/gpu_train.sh results.jsonl --repeats=5 --libraries=feedrate,torch_eager
+#   dev/gpu_train.sh check [MODEL [BATCH [STEPS]]]   the fused engine against the
+#                                      eager one, and the time of each kernel
 #
 # Needs g++, nvcc's headers and a python3 with torch 2.11, and nothing else: the
 # process that trains is standard C++ and libtorch, and is compiled here without
@@ -33,7 +35,7 @@ fi
 sources=(lib/adapters/torch/arm_blas.cc lib/model/flops.cc
   lib/model/worker/answer.cc lib/model/worker/train_run.cc
   lib/model/worker/train_main.cc)
-for source in lib/model/torch/*.cc; do
+for source in lib/model/torch/*.cc lib/model/fused/*.cc; do
   if [[ "$source" != *_test.cc && "$source" != *test_main.cc ]]; then
     sources+=("$source")
   fi
@@ -59,12 +61,39 @@ objects=()
 for source in "${sources[@]}"; do
   objects+=("$build/$(tr / _ <<<"$source").o")
 done
-# The CUDA runtime that torch itself loads: two of them would not share streams.
+nvcc -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a --extended-lambda \
+  -I. -c lib/model/fused/kernels.cu -o "$build/kernels.o"
+# link PROGRAM OBJECT...: with the CUDA runtime that torch itself loads; two of
+# them would not share streams.
 runtime="$torch/../nvidia/cu13/lib"
-g++ -o "$build/worker_train" "${objects[@]}" -L"$torch/lib" \
-  -L"$runtime" -Wl,-rpath,"$runtime" -l:libcudart.so.13 \
-  -Wl,-rpath,"$torch/lib" -Wl,--no-as-needed -ltorch_cuda -lc10_cuda \
-  -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined -ldl -lpthread
+link() {
+  g++ -o "$build/$1" "${@:2}" "$build/kernels.o" -L"$torch/lib" \
+    -L"$runtime" -Wl,-rpath,"$runtime" -l:libcudart.so.13 \
+    -l:libcublasLt.so.13 -Wl,-rpath,"$torch/lib" -Wl,--no-as-needed \
+    -ltorch_cuda -lc10_cuda -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined \
+    -ldl -lpthread
+}
+worker=()
+checker=()
+for object in "${objects[@]}"; do
+  case "$object" in
+    *check_main*) checker+=("$object") ;;
+    *worker*) worker+=("$object") ;;
+    *)
+      worker+=("$object")
+      checker+=("$object")
+      ;;
+  esac
+done
+link worker_train "${worker[@]}"
+link fused_check "${checker[@]}"
 
+if [[ "$results" == check ]]; then
+  "$build/fused_check" "$@"
+  ncu --profile-from-start off --clock-control none --csv \
+    --metrics gpu__time_duration.sum "$build/fused_check" "${1:-vit5_small}" \
+    "${2:-256}" 0 >"$build/kernels.csv" 2>/dev/null || true
+  exec "$python" dev/gpu_train.py --kernels="$build/kernels.csv"
+fi
 exec "$python" dev/gpu_train.py --worker="$build/worker_train" \
   --python="$python" --output="$results" "$@"

@@ -64,8 +64,9 @@ int Main(int argc, char** argv) {
 
   // Gradients: ours in bf16 and eager in bf16, both against eager in fp32.
   const TrainBatch batch = batches->Get(0);
-  engine.RunBatch(batch.input, batch.target, true, 1);
-  const double loss = engine.loss().item<double>();
+  engine.Forward(batch.input);
+  const double loss = engine.Loss(batch.target, 1).item<double>();
+  engine.Backward(true);
   const double want = EagerBatch(*eager, batch, false);
   std::vector<at::Tensor> exact;
   for (const Parameter& p : eager->parameters()) {
@@ -90,25 +91,29 @@ int Main(int argc, char** argv) {
   std::printf("worst error over eager bf16's: %.2f\n", worst);
   ZeroGradients(eager->parameters());
 
-  engine.Tune();
   std::printf("%s", engine.DescribeProducts().c_str());
 
   // As one graph; recording trains, so what it changed is put back.
   std::vector<at::Tensor> before;
-  auto state = engine.OptimizerState();
+  auto state = engine.State();
   for (const Parameter& p : ours->parameters()) {
     before.push_back(p.value.detach().clone());
   }
   at::Tensor input = batch.input.clone(), target = batch.target.clone();
-  std::unique_ptr<StepGraph> graph = device->Record([&] {
-    engine.RunBatch(input, target, true, 1);
-    engine.Update();
-  });
+  at::Tensor fused_loss, norm;
+  const auto step = [&] {
+    engine.Forward(input);
+    fused_loss = engine.Loss(target, 1);
+    engine.Backward(true);
+    norm = engine.GradientNorm();
+    engine.Step();
+  };
+  std::unique_ptr<StepGraph> graph = device->Record(step);
   for (size_t i = 0; i < before.size(); ++i) {
     ours->parameters()[i].value.detach().copy_(before[i]);
   }
   for (auto& entry : state) entry.second.zero_();
-  engine.WeightsChanged();
+  engine.ParametersChanged();
   device->Synchronize();
 
   const auto optimizer = MakeOptimizer(eager->parameters(), optimizer_options);
@@ -118,15 +123,14 @@ int Main(int argc, char** argv) {
     input.copy_(next.input);
     target.copy_(next.target);
     graph->Replay();
-    const double mine = engine.loss().item<double>();
+    const double mine = fused_loss.item<double>();
     const double theirs = EagerBatch(*eager, next, true);
     optimizer->Step();
     ZeroGradients(eager->parameters());
     gap = std::max(gap, std::abs(mine - theirs) / theirs);
     if (i < 3 || i % 40 == 39) {
       std::printf("step %lld loss fused %.5f eager %.5f norm %.4f\n",
-                  static_cast<long long>(i), mine, theirs,
-                  engine.gradient_norm().item<double>());
+                  static_cast<long long>(i), mine, theirs, norm.item<double>());
     }
   }
   std::printf("largest gap of losses over %lld steps: %.3f%%\n",
@@ -145,8 +149,7 @@ int Main(int argc, char** argv) {
   }
   // For `ncu --profile-from-start off`: one step, kernel by kernel.
   cudaProfilerStart();
-  engine.RunBatch(input, target, true, 1);
-  engine.Update();
+  step();
   device->Synchronize();
   cudaProfilerStop();
   const MemoryPeaks peaks = device->Peaks();

@@ -95,6 +95,7 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
   LayOutParameters(parameters);
   AllocateActivations();
   MakeProducts();
+  Tune();
 }
 
 FusedEngine::~FusedEngine() {
@@ -154,10 +155,10 @@ void FusedEngine::LayOutParameters(const std::vector<Parameter>& parameters) {
   learning_rate_ = at::full({1}, optimizer_.learning_rate, options);
   loss_ = at::zeros({1}, options);
   norm_ = at::zeros({1}, options);
-  WeightsChanged();
+  ParametersChanged();
 }
 
-void FusedEngine::WeightsChanged() {
+void FusedEngine::ParametersChanged() {
   fused::RoundToBf16(Floats(values_), Half(rounded_), values_.numel(),
                      Stream());
 }
@@ -242,14 +243,6 @@ void FusedEngine::MakeProducts() {
   patch_ = make(Product::kForwardBias, back, batch_ * spec_.patches(),
                 spec_.patch_values(), width, false);
   head_ = make(Product::kForwardBias, back, batch_, width, spec_.classes, true);
-}
-
-void FusedEngine::RunBatch(const at::Tensor& images, const at::Tensor& target,
-                           bool first, double factor) {
-  Forward(images);
-  LossAndHead(target, factor, !first);
-  for (int64_t i = spec_.layers - 1; i >= 0; --i) BackwardBlock(i, !first);
-  BackwardPatches(!first);
 }
 
 void FusedEngine::Forward(const at::Tensor& images) {
@@ -346,10 +339,9 @@ void FusedEngine::ForwardBlock(int64_t index) {
   down_->forward.Run(product, s);
 }
 
-void FusedEngine::LossAndHead(const at::Tensor& target, double factor,
-                              bool accumulate) {
+at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
   const cudaStream_t s = Stream();
-  Block& last = blocks_.back();
+  const Block& last = blocks_.back();
   // Only the class token is looked at.
   fused::AddNorm norm;
   norm.x = Stream(last.middle);
@@ -376,11 +368,25 @@ void FusedEngine::LossAndHead(const at::Tensor& target, double factor,
       Floats(logits_), hard ? target.const_data_ptr<int64_t>() : nullptr,
       hard ? nullptr : target.const_data_ptr<float>(), Floats(row_loss_),
       Half(logits_gradient_), batch_, spec_.classes, factor / batch_, s);
-  fused::SumTo(Floats(row_loss_), batch_, factor / batch_, accumulate,
-               Floats(loss_), s);
+  fused::SumTo(Floats(row_loss_), batch_, factor / batch_,
+               /*accumulate=*/false, Floats(loss_), s);
+  return loss_.clone();
+}
+
+void FusedEngine::Backward(bool first) {
+  BackwardHead(!first);
+  for (int64_t i = spec_.layers - 1; i >= 0; --i) BackwardBlock(i, !first);
+  BackwardPatches(!first);
+}
+
+void FusedEngine::BackwardHead(bool accumulate) {
+  const cudaStream_t s = Stream();
+  const Block& last = blocks_.back();
+  const Weight& head = Find("head");
+  const Weight& bias = Find("head_bias");
+  fused::ProductBuffers product;
   fused::SumRows(Half(logits_gradient_), batch_, spec_.classes, accumulate,
                  bias.gradient, Floats(partial_), s);
-  product = {};
   product.a = logits_gradient_.data_ptr();
   product.b = head.rounded;
   product.out = class_gradient_.data_ptr();
@@ -529,10 +535,13 @@ void FusedEngine::BackwardPatches(bool accumulate) {
   patch_->weight_gradient.Run(product, s);
 }
 
-void FusedEngine::Update() {
-  const cudaStream_t s = Stream();
+at::Tensor FusedEngine::GradientNorm() {
   fused::Norm(Floats(gradients_), gradients_.numel(), Floats(norm_),
-              Floats(partial_), s);
+              Floats(partial_), Stream());
+  return norm_.clone();
+}
+
+void FusedEngine::Step() {
   fused::AdamW adam;
   adam.values = Floats(values_);
   adam.gradients = Floats(gradients_);
@@ -547,12 +556,19 @@ void FusedEngine::Update() {
   adam.weight_decay = optimizer_.weight_decay;
   adam.learning_rate = Floats(learning_rate_);
   adam.steps = Floats(steps_);
-  fused::RunAdamW(adam, s);
+  fused::RunAdamW(adam, Stream());
 }
 
 void FusedEngine::Tune() {
   const cudaStream_t s = Stream();
   Block& block = blocks_[0];
+  // Power, and with it the clock, depends on the values.
+  for (const at::Tensor& t :
+       {block.normed, block.qkv, block.middle_normed, block.activated,
+        branch_gradient_, wide_gradient_, qkv_gradient_, patches_, patch_out_,
+        class_normed_, logits_gradient_}) {
+    t.normal_();
+  }
   const auto tune = [&](Layer* layer, const at::Tensor& x, const Weight& weight,
                         void* bias, const at::Tensor& out, const at::Tensor& dy,
                         const at::Tensor& dx) {
@@ -574,7 +590,7 @@ void FusedEngine::Tune() {
   };
   tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
        normed_gradient_);
-  tune(projection_.get(), block.mixed, block.projection, nullptr,
+  tune(projection_.get(), block.normed, block.projection, nullptr,
        block.attention_out, branch_gradient_, attention_gradient_);
   tune(up_.get(), block.middle_normed, block.up, block.up_bias.rounded,
        block.hidden, wide_gradient_, normed_gradient_);
@@ -588,27 +604,25 @@ void FusedEngine::Tune() {
 
 void FusedEngine::SetLearningRate(double rate) { learning_rate_.fill_(rate); }
 
-at::Tensor FusedEngine::Gradient(const std::string& name) const {
-  const Weight& weight = Find(name);
+at::Tensor FusedEngine::ViewOf(const at::Tensor& arena,
+                               const Weight& weight) const {
   int64_t count = 1;
   for (const int64_t size : weight.shape) count *= size;
-  return gradients_.narrow(0, weight.offset, count).view(weight.shape);
+  return arena.narrow(0, weight.offset, count).view(weight.shape);
 }
 
-std::vector<std::pair<std::string, at::Tensor>> FusedEngine::OptimizerState()
-    const {
+at::Tensor FusedEngine::Gradient(const std::string& name) const {
+  return ViewOf(gradients_, Find(name));
+}
+
+std::vector<std::pair<std::string, at::Tensor>> FusedEngine::State() const {
   std::vector<std::pair<std::string, at::Tensor>> state;
   for (const std::string& name : names_) {
-    const Weight& weight = Find(name);
-    int64_t count = 1;
-    for (const int64_t size : weight.shape) count *= size;
-    const auto view = [&](const at::Tensor& all) {
-      return all.narrow(0, weight.offset, count).view(weight.shape);
-    };
-    state.emplace_back("first." + name, view(first_));
-    state.emplace_back("second." + name, view(second_));
+    state.emplace_back("first." + name, ViewOf(first_, Find(name)));
+    state.emplace_back("second." + name, ViewOf(second_, Find(name)));
+    // One count serves all parameters.
+    state.emplace_back("steps." + name, steps_.view({}));
   }
-  state.emplace_back("steps", steps_);
   return state;
 }
 

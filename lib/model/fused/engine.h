@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/flops.h"
@@ -27,38 +28,32 @@ namespace feedrate {
 // Empty when the engine can train this model, else why it cannot.
 std::string FusedEngineRefusal(const ModelSpec& spec);
 
-class FusedEngine {
+class FusedEngine : public StepEngine, public Optimizer {
  public:
   // Moves the values of `parameters` into one arena (the tensors stay valid and
-  // see every update) and allocates what a step of `batch` samples needs.
-  // REQUIRES: FusedEngineRefusal(spec) is empty; parameters are fp32 on the
-  // current GPU.
+  // see every update), allocates what a step of `batch` samples needs, and
+  // finds the fastest algorithm of each product on this device. REQUIRES:
+  // FusedEngineRefusal(spec) is empty; parameters are fp32 on the current GPU.
   FusedEngine(const ModelSpec& spec, const std::vector<Parameter>& parameters,
               const OptimizerOptions& optimizer, int64_t batch);
-  ~FusedEngine();
+  ~FusedEngine() override;
 
-  // Forward, loss and backward of one batch. The first micro-batch of a step
-  // sets the gradients, later ones are added. `factor` weighs its loss.
-  void RunBatch(const at::Tensor& images, const at::Tensor& target, bool first,
-                double factor);
-  // Norm of the gradients and the optimizer's step.
-  void Update();
-  // Finds the fastest algorithm of each product. Call once, after RunBatch and
-  // before the step is recorded.
-  void Tune();
+  void Forward(const at::Tensor& images) override;
+  at::Tensor Loss(const at::Tensor& target, double factor) override;
+  void Backward(bool first) override;
+  at::Tensor GradientNorm() override;
+  void ParametersChanged() override;
 
-  // One value each, on the device: the step's loss, norm of its gradients.
-  const at::Tensor& loss() const { return loss_; }
-  const at::Tensor& gradient_norm() const { return norm_; }
-  void SetLearningRate(double rate);
+  // AdamW over all parameters in one launch.
+  void Step() override;
+  // Also of a step that a CUDA graph replays.
+  void SetLearningRate(double rate) override;
+  // Named as those of MakeOptimizer, so that checkpoints fit both.
+  std::vector<std::pair<std::string, at::Tensor>> State() const override;
+
   // Gradient of a parameter by its name, as a view.
   at::Tensor Gradient(const std::string& name) const;
-  // What the optimizer keeps, named as MomentOptimizer's.
-  std::vector<std::pair<std::string, at::Tensor>> OptimizerState() const;
-  // Rounds the weights again after somebody wrote to the parameters.
-  void WeightsChanged();
-
-  // Lines "name seconds tflops" of each product, for reports.
+  // A line per product: its time and rate, for reports.
   std::string DescribeProducts() const;
 
  private:
@@ -68,7 +63,6 @@ class FusedEngine {
     float* gradient = nullptr;
     fused::Bf16* rounded = nullptr;
     int64_t offset = 0;
-    at::IntArrayRef sizes() const { return shape; }
     std::vector<int64_t> shape;
   };
   struct Block;
@@ -78,13 +72,14 @@ class FusedEngine {
   void AllocateActivations();
   void MakeProducts();
   const Weight& Find(const std::string& name) const;
+  at::Tensor ViewOf(const at::Tensor& arena, const Weight& weight) const;
   at::Tensor Bf16Buffer(at::IntArrayRef shape) const;
   at::Tensor FloatBuffer(at::IntArrayRef shape) const;
   at::Tensor StreamBuffer(at::IntArrayRef shape) const;
 
-  void Forward(const at::Tensor& images);
+  void Tune();
   void ForwardBlock(int64_t index);
-  void LossAndHead(const at::Tensor& target, double factor, bool accumulate);
+  void BackwardHead(bool accumulate);
   void BackwardBlock(int64_t index, bool accumulate);
   void BackwardPatches(bool accumulate);
 

@@ -108,7 +108,32 @@ TrainBatch Trainer::NextBatch(int micro) {
   return batch;
 }
 
-at::Tensor Trainer::RunBatch(const TrainBatch& batch) {
+at::Tensor Trainer::RunBatch(const TrainBatch& batch, bool first) {
+  return parts_.engine != nullptr ? RunBatchByEngine(batch, first)
+                                  : RunBatchByAutograd(batch);
+}
+
+at::Tensor Trainer::RunBatchByEngine(const TrainBatch& batch, bool first) {
+  {
+    const NamedRange range("forward");
+    parts_.engine->Forward(batch.input);
+  }
+  clock_->Mark(kForward);
+  at::Tensor loss;
+  {
+    const NamedRange range("loss");
+    loss = parts_.engine->Loss(batch.target, 1.0 / options_.accumulation);
+  }
+  clock_->Mark(kLoss);
+  {
+    const NamedRange range("backward");
+    parts_.engine->Backward(first);
+  }
+  clock_->Mark(kBackward);
+  return loss;
+}
+
+at::Tensor Trainer::RunBatchByAutograd(const TrainBatch& batch) {
   at::Tensor loss;
   {
     const Autocast autocast(parts_.device->device().type(),
@@ -140,7 +165,8 @@ at::Tensor Trainer::RunBatch(const TrainBatch& batch) {
 }
 
 void Trainer::Update() {
-  norm_ = GradientNorm(parts_.model->parameters());
+  norm_ = parts_.engine != nullptr ? parts_.engine->GradientNorm()
+                                   : GradientNorm(parts_.model->parameters());
   clock_->Mark(kOther);
   if (!options_.optimizer_in_step) clock_->EndStep();
   {
@@ -148,7 +174,7 @@ void Trainer::Update() {
     parts_.optimizer->Step();
   }
   if (options_.optimizer_in_step) clock_->Mark(kOptimizer);
-  ZeroGradients(parts_.model->parameters());
+  if (parts_.engine == nullptr) ZeroGradients(parts_.model->parameters());
   if (options_.optimizer_in_step) {
     clock_->Mark(kOther);
     clock_->EndStep();
@@ -162,7 +188,7 @@ void Trainer::StepEagerly() {
     if (parts_.sync != nullptr) {
       parts_.sync->Prepare(micro + 1 == options_.accumulation);
     }
-    const at::Tensor part = RunBatch(batch);
+    const at::Tensor part = RunBatch(batch, micro == 0);
     loss = micro == 0 ? part : loss.add(part);
   }
   if (parts_.sync != nullptr) {
@@ -192,7 +218,7 @@ void Trainer::RecordGraph() {
   graph_ = parts_.device->Record([this] {
     graph_loss_ = at::Tensor();
     for (const TrainBatch& batch : graph_batches_) {
-      const at::Tensor part = RunBatch(batch);
+      const at::Tensor part = RunBatch(batch, !graph_loss_.defined());
       graph_loss_ = graph_loss_.defined() ? graph_loss_.add(part) : part;
     }
     Update();
@@ -200,6 +226,7 @@ void Trainer::RecordGraph() {
   });
   clock_ = std::move(timed);
   CopyTensors(before, State());
+  if (parts_.engine != nullptr) parts_.engine->ParametersChanged();
   ZeroGradients(parts_.model->parameters());
   parts_.device->Synchronize();
 }
@@ -262,6 +289,7 @@ void Trainer::Restore(const Checkpoint& checkpoint) {
     throw std::runtime_error("the checkpoint does not say its step");
   }
   CopyTensors(checkpoint.tensors, State());
+  if (parts_.engine != nullptr) parts_.engine->ParametersChanged();
   step_ = std::stoll(step->second);
 }
 

@@ -57,6 +57,22 @@ at::Tensor GradientNorm(const std::vector<Parameter>& parameters);
 // addresses. Gradients that do not exist yet are not created.
 void ZeroGradients(const std::vector<Parameter>& parameters);
 
+// A model's step without autograd: forward and backward written out. It owns
+// the gradients. The trainer calls the three parts of a batch in order.
+class StepEngine {
+ public:
+  virtual ~StepEngine() = default;
+
+  virtual void Forward(const at::Tensor& input) = 0;
+  // Returns the loss times `factor`, on the device.
+  virtual at::Tensor Loss(const at::Tensor& target, double factor) = 0;
+  // Sets the gradients of the step, or adds to them unless `first`.
+  virtual void Backward(bool first) = 0;
+  virtual at::Tensor GradientNorm() = 0;
+  // Call after something else wrote to the parameters.
+  virtual void ParametersChanged() = 0;
+};
+
 struct TrainerOptions {
   // `fp32`, `tf32` or `bf16`.
   std::string precision = "fp32";
@@ -74,6 +90,8 @@ struct TrainerParts {
   TrainDevice* device = nullptr;
   const Model* model = nullptr;
   Optimizer* optimizer = nullptr;
+  // Null: autograd computes the gradients.
+  StepEngine* engine = nullptr;
   BatchSource* batches = nullptr;
   // Null: this process trains alone.
   GradientSync* sync = nullptr;
@@ -103,7 +121,9 @@ class Trainer {
 
  private:
   // Forward, loss and backward of one batch. Returns the detached loss.
-  at::Tensor RunBatch(const TrainBatch& batch);
+  at::Tensor RunBatch(const TrainBatch& batch, bool first);
+  at::Tensor RunBatchByEngine(const TrainBatch& batch, bool first);
+  at::Tensor RunBatchByAutograd(const TrainBatch& batch);
   // Gradient norm, optimizer step, zeroing.
   void Update();
   void StepEagerly();

@@ -23,6 +23,9 @@
 #include "lib/model/torch/trainer.h"
 #include "lib/model/worker/answer.h"
 
+#if defined(FEEDRATE_CUDA)
+#include "lib/model/fused/engine.h"
+#endif
 #if defined(FEEDRATE_LOADER)
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
@@ -97,7 +100,10 @@ class Training {
     OptimizerOptions optimizer_options;
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
-    optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
+    StepEngine* const engine = MakeEngine(optimizer_options);
+    if (engine == nullptr) {
+      optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
+    }
     if (!spec_.loader.empty()) {
       batches_ = FromFolder();
     } else {
@@ -108,10 +114,49 @@ class Training {
     parts.device = device_.get();
     parts.model = model_.get();
     parts.optimizer = optimizer_.get();
+    parts.engine = engine;
     parts.batches = batches_.get();
     parts.sync = sync_.get();
     trainer_ = std::make_unique<Trainer>(parts, Options());
     if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+  }
+
+  // Why the fused engine cannot train this; empty if it can.
+  std::string FusedRefusal() const {
+#if defined(FEEDRATE_CUDA)
+    if (spec_.device != "cuda") return "it needs a GPU";
+    if (spec_.precision != "bf16") return "it computes in bf16 only";
+    if (spec_.optimizer != "adamw") return "its only optimizer is adamw";
+    if (spec_.world_size > 1) return "it is for one process";
+    if (spec_.activation_checkpointing) return "it keeps all activations";
+    return FusedEngineRefusal(model_spec_);
+#else
+    return "this program was built without CUDA";
+#endif
+  }
+
+  // The fused engine, which is the optimizer too, or null for autograd.
+  StepEngine* MakeEngine(const OptimizerOptions& options) {
+    if (spec_.engine != "" && spec_.engine != "eager" &&
+        spec_.engine != "fused") {
+      throw std::runtime_error("engine \"" + spec_.engine +
+                               "\" is unknown; use eager or fused");
+    }
+    const std::string refusal = FusedRefusal();
+    if (spec_.engine == "fused" && !refusal.empty()) {
+      throw std::runtime_error("engine fused cannot train this: " + refusal);
+    }
+    engine_ = spec_.engine != "eager" && refusal.empty() ? "fused" : "eager";
+#if defined(FEEDRATE_CUDA)
+    if (engine_ == "fused") {
+      auto engine = std::make_unique<FusedEngine>(
+          model_spec_, model_->parameters(), options, spec_.batch_size);
+      StepEngine* const step = engine.get();
+      optimizer_ = std::move(engine);
+      return step;
+    }
+#endif
+    return nullptr;
   }
 
   std::unique_ptr<BatchSource> Synthetic() const {
@@ -305,8 +350,8 @@ class Training {
   }
 
   void CountProducts() {
-    // A replayed graph makes no calls that could be counted.
-    if (spec_.graphs) return;
+    // A replayed graph and the fused engine call nothing that could be counted.
+    if (spec_.graphs || engine_ == "fused") return;
     const OpCounter counter;
     trainer_->Step();
     count_ = counter.Count();
@@ -359,6 +404,7 @@ class Training {
         .Number("copy_bytes", rates_.copy_bytes)
         .Int("counted_flops", count_.flops)
         .Raw("matmul_types", types.Object())
+        .Text("engine", engine_)
         .Number("gpu_use", gpu_use_)
         .Text("storage", storage_)
         .Int("files", files_)
@@ -380,6 +426,7 @@ class Training {
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<Trainer> trainer_;
 
+  std::string engine_;
   double gpu_use_ = -1;
   std::string storage_;
   int64_t files_ = 0;
@@ -477,6 +524,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"mixing", Text(&s->mixing)},
       {"optimizer_in_step", Bool(&s->optimizer_in_step)},
       {"graphs", Bool(&s->graphs)},
+      {"engine", Text(&s->engine)},
       {"activation_checkpointing", Bool(&s->activation_checkpointing)},
       {"threads", Int(&s->threads)},
       {"rank", Int(&s->rank)},

@@ -48,6 +48,9 @@ struct TrainSpec {
   std::string mixing;
   bool optimizer_in_step = true;
   bool graphs = false;
+  // `eager` (autograd), `fused` (a step written out for one GPU), or empty: the
+  // fused one where it can train this, else eager.
+  std::string engine;
   bool activation_checkpointing = false;
   // Threads per operation; 0: libtorch's default.
   int threads = 0;
