@@ -158,6 +158,7 @@ done < <(repo_files 'configs/*')
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
 install -m 644 lib/adapters/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
+install -m 644 dev/bench_common.py "$folder/bench_common.py"
 install -m 755 dev/gpu_duel_dali.py "$folder/gpu_duel_dali.py"
 mkdir -p "$folder/wheels"
 # add_wheels PIN...: for the target's Python.

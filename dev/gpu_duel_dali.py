@@ -24,9 +24,10 @@ import os
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 import time
+
+import bench_common
 
 _MEAN = (0.485, 0.456, 0.406)
 _STD = (0.229, 0.224, 0.225)
@@ -46,32 +47,14 @@ def quantile(freedom):
     return _T95[freedom - 1] if freedom <= len(_T95) else 1.96
 
 
-class Side:
-    """A process that answers a line with an epoch."""
-
-    def __init__(self, name, command):
-        self.name = name
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
+class Side(bench_common.Asked):
     def epoch(self):
         try:
-            self._process.stdin.write("epoch\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
+            return self.ask("epoch")
+        except bench_common.Ended as ended:
             raise SystemExit(
-                f"{self.name} ended with {self._process.wait()}; its words are"
-                " above"
-            )
-        return json.loads(line)
-
-    def close(self):
-        self._process.stdin.close()
-        self._process.wait()
+                f"{ended} with {ended.code}; its words are above"
+            ) from None
 
 
 def summary(works, rounds):
@@ -115,18 +98,9 @@ def summary(works, rounds):
 
 def read_rounds(path):
     rounds = {}
-    if path.exists():
-        text = path.read_text()
-        if text and not text.endswith("\n"):
-            with path.open("a") as out:
-                out.write("\n")
-        for line in text.splitlines():
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue  # Cut off while it was written.
-            key = (record["work"], record["round"])
-            rounds.setdefault(key, {})[record["side"]] = record
+    for record in bench_common.read_records(path):
+        key = (record["work"], record["round"])
+        rounds.setdefault(key, {})[record["side"]] = record
     return rounds
 
 

@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import bench_common
+
 _DUEL = pathlib.Path(__file__).with_name("gpu_duel_dali.py")
 _SIDE = """
 import json, sys
@@ -110,13 +112,7 @@ class GpuDuelDaliTest(unittest.TestCase):
         self.assertEqual(len(self.readable()), 7, "nothing was measured again")
 
     def readable(self):
-        records = []
-        for line in self.output.read_text().splitlines():
-            try:
-                records.append(json.loads(line))
-            except ValueError:
-                continue
-        return records
+        return bench_common.read_records(self.output)
 
     def test_time_is_up(self):
         done = self.duel("--rounds=3", "--seconds=0")

@@ -8,7 +8,6 @@ is not tried again. --resume keeps what --output has and runs only the rest, for
 machines that are lent for minutes.
 """
 
-import argparse
 import collections
 import csv
 import json
@@ -19,6 +18,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+import bench_common
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Training GFLOP a sample as `flops` counts, and the H200's dense bf16 peak.
@@ -80,15 +81,10 @@ def run(command, words, limit_s):
 
 def read_results(path):
     """(library, repeat) to result, of an earlier call that was cut short."""
-    results = {}
-    if path.exists():
-        for line in path.read_text().splitlines():
-            try:
-                result = json.loads(line)
-            except ValueError:
-                continue  # The torn last line.
-            results[result["library"], result["repeat"]] = result
-    return results
+    return {
+        (result["library"], result["repeat"]): result
+        for result in bench_common.read_records(path)
+    }
 
 
 def spread_of(values):
@@ -172,10 +168,7 @@ def kernel_table(path):
 
 def parse_args():
     env = os.environ.get
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--worker")
     parser.add_argument(
         "--kernels", type=pathlib.Path, help="print this CSV of ncu and end"

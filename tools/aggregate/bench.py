@@ -12,10 +12,8 @@ all three give the same numbers. `--rows=10000000 --only=memory` prints seconds
 and peak memory of one large run. `--quiet` waits until nothing else runs.
 """
 
-import argparse
 import csv
 import io
-import json
 import os
 import pathlib
 import random
@@ -26,6 +24,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+
 BY = ["library", "transform", "device", "batch_size"]
 LIBRARIES = ["albumentationsx", "torchvision", "kornia", "pillow", "opencv"]
 TRANSFORMS = [f"Transform{i}" for i in range(50)]
@@ -122,35 +124,6 @@ def wait_until_quiet(limit_s=3600):
     print(f"load before: {os.getloadavg()[0]:.2f}", flush=True)
 
 
-def wall(command):
-    start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start
-
-
-class Rival:
-    """A running DuckDB or polars that times a query whenever asked."""
-
-    def __init__(self, python, which, path, threads):
-        env = dict(os.environ, POLARS_MAX_THREADS=str(threads))
-        self.process = subprocess.Popen(
-            [python, "-c", PAIR, which, str(path), str(threads)],
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, what):
-        self.process.stdin.write(what + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def same_numbers(ours, theirs):
     """Whether a CSV of ours holds the rows of a rival, to 9 digits."""
     table = {}
@@ -177,33 +150,35 @@ def same_numbers(ours, theirs):
 
 
 def bench(args, path, python):
-    rng = random.Random(2)
+    source = random.Random(2)
     command = aggregate_command(args.aggregate, path, args.threads)
     ours = subprocess.run(command, capture_output=True, text=True, check=True)
     good = True
     for which in ("duckdb", "polars"):
-        rival = Rival(python, which, path, args.threads)
+        rival = bench_common.Asked(
+            which,
+            [python, "-c", PAIR, which, str(path), str(args.threads)],
+            env=dict(os.environ, POLARS_MAX_THREADS=str(args.threads)),
+        )
         if not same_numbers(ours.stdout, rival.ask("rows")[1]):
             sys.exit(f"{which} gives other numbers")
-        wall(command), rival.ask("time")
-        ratios, own, other = [], [], []
-        for _ in range(args.pairs):
-            if rng.random() < 0.5:
-                own.append(wall(command))
-                other.append(rival.ask("time")[0])
-            else:
-                other.append(rival.ask("time")[0])
-                own.append(wall(command))
-            ratios.append(other[-1] / own[-1])
+        sides = {
+            "own": lambda: bench_common.wall_s(command),
+            "other": lambda rival=rival: rival.ask("time")[0],
+        }
+        bench_common.take_turns(sides, source)
+        pairs = [
+            bench_common.take_turns(sides, source) for _ in range(args.pairs)
+        ]
         rival.close()
-        boot = sorted(
-            statistics.median(rng.choices(ratios, k=len(ratios)))
-            for _ in range(2000)
+        own, other = ([pair[side] for pair in pairs] for side in sides)
+        middle, low, high = bench_common.interval(
+            bench_common.ratios(other, own), source
         )
-        good &= boot[50] >= 2
+        good &= low >= 2
         print(
-            f"{which} / aggregate = {statistics.median(ratios):.2f} "
-            f"[{boot[50]:.2f}, {boot[1949]:.2f}], bar 2, n={args.pairs} "
+            f"{which} / aggregate = {middle:.2f} "
+            f"[{low:.2f}, {high:.2f}], bar 2, n={args.pairs} "
             f"pairs; medians {statistics.median(other):.3f} s and "
             f"{statistics.median(own):.3f} s"
         )
@@ -212,12 +187,7 @@ def bench(args, path, python):
 
 def memory(args, path):
     command = aggregate_command(args.aggregate, path, args.threads)
-    start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, use = os.wait4(child.pid, 0)
-    took = time.perf_counter() - start
-    if status != 0:
-        sys.exit("aggregate failed")
+    took, use = bench_common.resources(command, stdout=subprocess.DEVNULL)
     peak = use.ru_maxrss * 1024
     print(
         f"{args.rows} rows: {took:.2f} s, {use.ru_utime + use.ru_stime:.2f} s "
@@ -226,10 +196,7 @@ def memory(args, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument(
         "--aggregate", default=ROOT / "bazel-bin/tools/aggregate/aggregate"
     )
@@ -257,12 +224,7 @@ def main():
         )
         good = True
         if args.only != "memory":
-            env = subprocess.run(
-                [ROOT / "dev/python_env.sh", ROOT / "dev/bench_aggregate.lock"],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.strip()
+            env = bench_common.environment("dev/bench_aggregate.lock")
             good = bench(args, path, env + "/bin/python")
         if args.only != "speed":
             memory(args, path)

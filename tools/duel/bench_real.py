@@ -14,7 +14,6 @@ the table shows it and the floor that the gate stated.
 --aa, --slow, --only and --max_pairs make it shorter. Use an idle machine.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -26,6 +25,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+
 DUEL = ROOT / "bazel-bin/tools/duel/duel"
 COMPARE = ROOT / "bazel-bin/tools/compare_baseline/compare_baseline"
 ROWS = ROOT / "bazel-bin/tools/duel/testing/row_program"
@@ -48,9 +51,7 @@ def plain_command(folder):
         source.write_text(BUSY % rounds)
         program = folder / "busy"
         subprocess.run(["gcc", "-O1", source, "-o", program], check=True)
-        start = time.perf_counter()
-        subprocess.run([program], check=True)
-        took = time.perf_counter() - start
+        took = bench_common.wall_s([program])
         rounds = int(rounds * 0.1 / took)
     return f"exec {program}"
 
@@ -105,10 +106,7 @@ def measure(name, command, percent, duels, args):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--aa", type=int, default=200)
     parser.add_argument("--slow", type=int, default=50)
     parser.add_argument("--max_pairs", type=int, default=30)

@@ -20,11 +20,9 @@ Ratios are medians over pairs with a 95% bootstrap interval. Wants an idle
 machine.
 """
 
-import argparse
 import json
 import os
 import pathlib
-import random
 import re
 import statistics
 import subprocess
@@ -33,6 +31,10 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+
 BIN = ROOT / "bazel-bin"
 MICRO = BIN / "tools/micro/micro"
 RGB = "configs/paper/gcp_c4_rgb_micro_cpu.textproto"
@@ -51,23 +53,8 @@ GROUPS = {
 }
 
 
-def interval(ratios, seed=1):
-    """Median with a 95% bootstrap interval."""
-    source = random.Random(seed)
-    medians = sorted(
-        statistics.median(source.choices(ratios, k=len(ratios)))
-        for _ in range(2000)
-    )
-    return statistics.median(ratios), medians[50], medians[1949]
-
-
 def say(name, ratios, bar):
-    middle, low, high = interval(ratios)
-    print(
-        f"{name}: {middle:.3f} [{low:.3f}, {high:.3f}]"
-        f" over {len(ratios)} pairs; bar {bar}",
-        flush=True,
-    )
+    print(f"{name}: {bench_common.interval_text(ratios, bar)}", flush=True)
 
 
 def micro(*flags, **options):
@@ -106,9 +93,8 @@ def loop(flags):
         result = json.loads(done.stdout)["benchmarks"][0]
         return result.get("per_call_s", result["real_time"] * 1e-9)
 
-    pairs = []
-    for _ in range(flags.pairs):
-        pairs.append((seconds("BM_WorkersLoop"), seconds("BM_ClockPair")))
+    names = ("BM_WorkersLoop", "BM_ClockPair")
+    pairs = [[seconds(name) for name in names] for _ in range(flags.pairs)]
     say("loop: workers' loop / clock pair", [a / b for a, b in pairs], 1.2)
     names = ("BM_ClockPair", "BM_WorkersLoop", "BM_UntimedCalls")
     for name in (*names, "BM_BenchmarksLoop"):
@@ -186,42 +172,21 @@ def smoke(flags):
     print(f"  {account}")
 
 
-class PlainScript:
+def plain_script(library, transform, folder):
     """plain_timing.py of the Python workers, which makes a pass when asked."""
-
-    def __init__(self, library, transform, folder):
-        environment = subprocess.run(
-            [
-                ROOT / "dev/python_env.sh",
-                ROOT / f"configs/requirements/paper/{GROUPS[library]}.lock",
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        one = ("OMP", "MKL", "OPENBLAS", "NUMEXPR")
-        self._process = subprocess.Popen(
-            [
-                f"{environment}/bin/python",
-                ROOT / "lib/adapters/python/plain_timing.py",
-                f"--library={library}",
-                f"--transform={transform}",
-                f"--images_folder={folder}",
-                "--on_request",
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **{f"{name}_NUM_THREADS": "1" for name in one}},
-        )
-
-    def median(self):
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())["median_s"]
-
-    def close(self):
-        self._process.communicate()
+    lock = f"configs/requirements/paper/{GROUPS[library]}.lock"
+    return bench_common.Asked(
+        library,
+        [
+            f"{bench_common.environment(lock)}/bin/python",
+            ROOT / "lib/adapters/python/plain_timing.py",
+            f"--library={library}",
+            f"--transform={transform}",
+            f"--images_folder={folder}",
+            "--on_request",
+        ],
+        env={**os.environ, **bench_common.ONE_THREAD},
+    )
 
 
 def plain(flags):
@@ -242,38 +207,37 @@ def plain(flags):
 
 
 def plain_pairs(flags, library, name, transform, folder):
-    script = PlainScript(library, name, folder)
-    script.median()
+    script = plain_script(library, name, folder)
+
+    def row_s():
+        done = micro(
+            "--config=configs/demo.textproto",
+            f"--libraries={library}",
+            f"--transforms={transform}",
+            f"--dataset={folder}",
+            f"--num_items={flags.items}",
+            "--num_runs=1",
+            "--noequivalence",
+        )
+        row = rows(done.stdout, library)[-1]
+        chunk = row["items"] / len(row["samples_s"])
+        return statistics.median(row["samples_s"]) / chunk
+
+    def script_s():
+        return script.ask()["median_s"]
+
+    script_s()
     ratios = []
     for number in range(flags.pairs):
-        observed = {}
-        for side in ("row", "script") if number % 2 else ("script", "row"):
-            if side == "script":
-                observed[side] = script.median()
-                continue
-            done = micro(
-                "--config=configs/demo.textproto",
-                f"--libraries={library}",
-                f"--transforms={transform}",
-                f"--dataset={folder}",
-                f"--num_items={flags.items}",
-                "--num_runs=1",
-                "--noequivalence",
-            )
-            row = rows(done.stdout, library)[-1]
-            samples = statistics.median(row["samples_s"])
-            chunk = row["items"] / len(row["samples_s"])
-            observed[side] = samples / chunk
-        ratios.append(observed["row"] / observed["script"])
+        sides = {"script": script_s, "row": row_s}
+        seen = bench_common.alternate(sides, number)
+        ratios.append(seen["row"] / seen["script"])
     script.close()
     say(f"plain: {library} {name}, row / script", ratios, "0.9 to 1.1")
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--only", default="loop,start,smoke,plain")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--items", type=int, default=100)

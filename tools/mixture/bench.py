@@ -20,33 +20,25 @@ when one does not.
                       the loader states and 64 MB for the program itself
 """
 
-import argparse
 import collections
 import json
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+
 MIXTURE = ROOT / "bazel-bin/tools/mixture/mixture"
 CONFIG = ROOT / "configs/mixture/bench.textproto"
 # The program, its libraries, stacks of threads.
 PROGRAM_BYTES = 64 << 20
 TFDATA = "tfdata"
-
-
-def interval(values, seed=1):
-    """Median with a 95% bootstrap interval."""
-    source = random.Random(seed)
-    medians = sorted(
-        statistics.median(source.choices(values, k=len(values)))
-        for _ in range(2000)
-    )
-    return statistics.median(values), medians[50], medians[1949]
 
 
 def measure(flags, output):
@@ -97,7 +89,7 @@ class Report:
             print(f"| {name} | could not be run | | {bar} | missed |")
             self.missed.append(name)
             return
-        middle, low, high = interval(ratios)
+        middle, low, high = bench_common.interval(ratios)
         is_ok = low >= bar or other_way
         verdict = "ok" if is_ok else "missed"
         print(
@@ -140,7 +132,7 @@ def judge(found, flags):
                 peer
                 and of_limit
                 and statistics.median(peer) > 0.65
-                and interval(of_limit)[1] >= 0.9
+                and bench_common.interval(of_limit)[1] >= 0.9
             )
             report.hold(
                 f"native / tfdata, {mode}",
@@ -168,10 +160,7 @@ def judge(found, flags):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--steps", type=int, default=160)
     parser.add_argument("--warmup", type=int, default=8)

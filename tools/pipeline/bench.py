@@ -28,8 +28,6 @@ FFCV is left out: there is no wheel of it for the machine that this was written
 on, and pip could not prepare its source.
 """
 
-import argparse
-import json
 import os
 import pathlib
 import random
@@ -43,6 +41,11 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+from bench_common import environment, interval, ratios  # noqa: E402
+
 BIN = ROOT / "bazel-bin"
 LOCKS = "configs/requirements/paper"
 SETTLE_S = 0.5
@@ -70,18 +73,6 @@ SCOPES = {
 DATALOADERS = ("torchvision", "albumentationsx", "pillow")
 
 
-def environment(lock):
-    """The path of an environment, made first if need be."""
-    if not (ROOT / lock).exists():
-        return None
-    done = subprocess.run(
-        [ROOT / "dev/python_env.sh", ROOT / lock],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
 def peer_command(peer):
     """None where its environment cannot be had."""
     lock = {
@@ -91,49 +82,42 @@ def peer_command(peer):
     }.get(peer, f"{LOCKS}/torch_stack.lock")
     if peer.startswith("dali"):
         lock = f"{LOCKS}/dali.lock"
-    python = environment(lock)
+    python = environment(lock, needed=False)
     if python is None:
         return None
     command = [f"{python}/bin/python", ROOT / "tools/pipeline/bench_peers.py"]
     if peer in ("albumentationsx", "pillow"):
-        torch = environment(f"{LOCKS}/torch_stack.lock")
+        torch = environment(f"{LOCKS}/torch_stack.lock", needed=False)
         if torch is None:
             return None
         command.append(f"--packages={torch}")
     return [*command, f"--peer={peer}"]
 
 
-class Side:
+class Side(bench_common.Asked):
     """A loader that waits until it is asked for an epoch."""
 
     def __init__(self, name, command):
-        self.name = name
-        one = ("OMP", "MKL", "OPENBLAS")
-        self._process = subprocess.Popen(
+        super().__init__(
+            name,
             command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE if name != "native" else None,
-            text=True,
             cwd=ROOT,
             env={
                 **os.environ,
-                **{f"{prefix}_NUM_THREADS": "1" for prefix in one},
+                **bench_common.ONE_THREAD,
                 "NO_ALBUMENTATIONS_UPDATE": "1",
                 "NVPL_BLAS_DEBUG_CPU_TYPE": "1",
             },
         )
 
     def ask(self, line=""):
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            words = ""
-            if self._process.stderr is not None:
-                words = self._process.stderr.read()[-2000:]
-            raise RuntimeError(f"{self.name} ended: {words}")
-        return json.loads(answer)
+        try:
+            return super().ask(line)
+        except bench_common.Ended as error:
+            stderr = self.process.stderr
+            words = stderr.read()[-2000:] if stderr is not None else ""
+            raise RuntimeError(f"{error}: {words}") from error
 
     def images_per_s(self):
         answer = self.ask()
@@ -147,7 +131,7 @@ class Side:
         def watch():
             nonlocal most
             while not done.is_set():
-                most = max(most, tree_pss(self._process.pid))
+                most = max(most, tree_pss(self.process.pid))
                 time.sleep(0.02)
 
         watcher = threading.Thread(target=watch)
@@ -156,15 +140,6 @@ class Side:
         done.set()
         watcher.join()
         return most
-
-    def close(self):
-        self._process.stdin.close()
-        self._process.stdout.close()
-        try:
-            self._process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
 
 def tree_pss(pid):
@@ -181,16 +156,6 @@ def tree_pss(pid):
     except OSError:
         pass  # It ended in the meantime.
     return total
-
-
-def interval(values, seed=1):
-    """Median with a 95% bootstrap interval."""
-    source = random.Random(seed)
-    medians = sorted(
-        statistics.median(source.choices(values, k=len(values)))
-        for _ in range(2000)
-    )
-    return statistics.median(values), medians[50], medians[1949]
 
 
 def jpeg_size(path):
@@ -265,12 +230,17 @@ class Scope:
         shuffle = random.Random(1)
         native = self.sides[0]
         for number in range(self.flags.pairs):
-            shuffle.shuffle(self.sides)
-            for side in self.sides:
-                # Workers of the side before may still be giving memory back; a
-                # third of a second is all that native needs for its epoch.
-                time.sleep(SETTLE_S)
-                self.rates[side.name].append(side.images_per_s())
+            # Workers of the side before may still be giving memory back; a
+            # third of a second is all that native needs for its epoch.
+            sides = {
+                side.name: lambda side=side: (
+                    time.sleep(SETTLE_S) or side.images_per_s()
+                )
+                for side in self.sides
+            }
+            seen = bench_common.take_turns(sides, shuffle)
+            for name, rate in seen.items():
+                self.rates[name].append(rate)
             self.limits.append(native.ask("limit")["limit"])
             print(f"{self.name}: round {number + 1}", file=sys.stderr)
 
@@ -281,22 +251,17 @@ class Scope:
         print(f"\n## {self.name}, {self.flags.pairs} rounds\n")
         print("| loader | images/s | native / it | 95% | PSS MB |")
         print("|---|---|---|---|---|")
-        ratios = {}
+        found = {}
         for name, rates in sorted(
             self.rates.items(), key=lambda row: -statistics.median(row[1])
         ):
-            ratios[name] = interval(
-                [a / b for a, b in zip(native, rates, strict=True)]
-            )
-            self.print_row(name, rates, ratios[name], pss[name] / 1e6)
-        of_limit = interval(
-            [a / b for a, b in zip(native, self.limits, strict=True)]
-        )
-        ratios["limit"] = of_limit
-        self.print_row("limit", self.limits, of_limit, None)
+            found[name] = interval(ratios(native, rates))
+            self.print_row(name, rates, found[name], pss[name] / 1e6)
+        found["limit"] = interval(ratios(native, self.limits))
+        self.print_row("limit", self.limits, found["limit"], None)
         for peer in self.missing:
             print(f"| {peer} | could not be run | | | |")
-        return self.judge(ratios, pss)
+        return self.judge(found, pss)
 
     @staticmethod
     def print_row(name, rates, ratio, megabytes):
@@ -348,10 +313,7 @@ class Scope:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--only", default="decode,memory,nine")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--peers", default="", help="only these, by name")

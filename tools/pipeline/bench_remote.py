@@ -17,7 +17,6 @@ the bar; exit 3 when one is not.
 """
 
 import argparse
-import json
 import os
 import pathlib
 import subprocess
@@ -25,10 +24,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "lib/storage/testing"))
+sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "lib/storage/testing")]
 
 import servers  # noqa: E402
-from bench import interval  # noqa: E402
+from bench_common import alternate, interval, rows_of  # noqa: E402
 
 BIN = ROOT / "bazel-bin"
 CONFIG = ROOT / "configs/native/rgb_pipeline_cpu.textproto"
@@ -55,10 +54,7 @@ class Bench:
         )
         if done.returncode != 0:
             sys.exit(f"pipeline {' '.join(map(str, flags))}\n{done.stderr}")
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        return [
-            r for r in rows if r["record"] == "row" and r["library"] != "null"
-        ]
+        return rows_of(done.stdout)
 
     def measure(self, dataset, *flags):
         """Images a second, by row."""
@@ -112,14 +108,12 @@ class Bench:
                 "items", "--sweep=connections=1,8,16"
             )
             packed = self.far("shards", "--connections=8")[0]
-            sides = [
-                lambda: self.far("items", cache)[0],
-                lambda: self.measure(self.local)[0],
-            ]
-            if number % 2 == 0:
-                near, files = sides[0](), sides[1]()
-            else:
-                files, near = sides[1](), sides[0]()
+            sides = {
+                "near": lambda: self.far("items", cache)[0],
+                "files": lambda: self.measure(self.local)[0],
+            }
+            seen = alternate(sides, number)
+            near, files = seen["near"], seen["files"]
             found["bundles"].append(packed / eight)
             found["connections"].append(sixteen / one)
             found["cache"].append(near / files)

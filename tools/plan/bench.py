@@ -9,42 +9,29 @@ interval; below 1 is the bar), then CPU seconds and peak memory of planning
 1,000,000 jobs (bars: 10 s, 200 MB).
 """
 
-import argparse
-import os
 import pathlib
 import random
 import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+
 LIBRARIES, TRANSFORMS, SWEEP = 100, 1000, 10
 
 
-def wall(command):
-    start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - start
-
-
-def ratio(a, b, pairs, rng):
+def ratio(a, b, pairs, source):
     """Median of time(b) / time(a) over alternating pairs, and its interval."""
-    wall(a), wall(b)
-    ratios = []
-    for _ in range(pairs):
-        order = [(0, a), (1, b)]
-        rng.shuffle(order)
-        seen = [0.0, 0.0]
-        for side, command in order:
-            seen[side] = wall(command)
-        ratios.append(seen[1] / seen[0])
-    boot = sorted(
-        statistics.median(rng.choices(ratios, k=pairs)) for _ in range(2000)
-    )
-    return statistics.median(ratios), boot[50], boot[1949]
+    sides = {
+        "a": lambda: bench_common.wall_s(a),
+        "b": lambda: bench_common.wall_s(b),
+    }
+    bench_common.take_turns(sides, source)
+    seen = [bench_common.take_turns(sides, source) for _ in range(pairs)]
+    return bench_common.interval([s["b"] / s["a"] for s in seen], source)
 
 
 def bench_start(plan, python, pairs):
@@ -134,12 +121,9 @@ def bench_million(plan):
         folder = pathlib.Path(name)
         write_synthetic(folder)
         with open(folder / "jobs.jsonl", "wb") as out:
-            child = subprocess.Popen(
+            _, use = bench_common.resources(
                 [plan, f"--config={folder}/run.textproto"], stdout=out
             )
-            _, status, use = os.wait4(child.pid, 0)
-        if status != 0:
-            sys.exit("plan failed")
         size = (folder / "jobs.jsonl").stat().st_size
         with open(folder / "jobs.jsonl", "rb") as jobs:
             count = sum(1 for _ in jobs)
@@ -153,10 +137,7 @@ def bench_million(plan):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--plan", default=ROOT / "bazel-bin/tools/plan/plan")
     parser.add_argument(
         "--python",

@@ -23,14 +23,18 @@ their inodes again for a while: on disk every run gets a fresh folder, and the
 clean-up between batches is followed by a pause.
 """
 
-import argparse
 import os
+import pathlib
 import random
 import shutil
 import statistics
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "dev"))
+
+import bench_common  # noqa: E402
 
 FILES = 18000
 FILE_BYTES = 110 * 1024
@@ -159,17 +163,19 @@ class Bench:
     def compare(self, name, other, ours, bar, root):
         """`other` and `ours` take a fresh folder and return seconds."""
         on_disk = root == self.disk
-        sides = [("other", other), ("ours", ours)]
+
+        def side(measure):
+            folder = self.fresh(root)
+            seconds = measure(folder)
+            if not on_disk:
+                shutil.rmtree(folder)
+            return seconds
+
+        sides = {"other": lambda: side(other), "ours": lambda: side(ours)}
         pairs = []
         for i in range(-1, self.args.pairs):  # The first pair is a warm-up.
-            self.rng.shuffle(sides)
-            seen = {}
             self.wait_until_idle()
-            for side, measure in sides:
-                folder = self.fresh(root)
-                seen[side] = measure(folder)
-                if not on_disk:
-                    shutil.rmtree(folder)
+            seen = bench_common.take_turns(sides, self.rng)
             if i >= 0:
                 pairs.append(seen)
             if on_disk and (i + 1) % DISK_BATCH == 0:
@@ -186,11 +192,7 @@ class Bench:
 
     def report(self, name, pairs, bar):
         ratios = [pair["other"] / pair["ours"] for pair in pairs]
-        medians = sorted(
-            statistics.median(self.rng.choices(ratios, k=len(ratios)))
-            for _ in range(4000)
-        )
-        low, high = medians[100], medians[3899]
+        middle, low, high = bench_common.interval(ratios, self.rng, draws=4000)
         verdict = "ok" if low >= bar else "below" if high < bar else "unclear"
         self.failed |= verdict != "ok"
         seconds = [
@@ -198,7 +200,7 @@ class Bench:
             for side in ("other", "ours")
         ]
         print(
-            f"{name:8} {statistics.median(ratios):.3f}x  95% [{low:.3f}, "
+            f"{name:8} {middle:.3f}x  95% [{low:.3f}, "
             f"{high:.3f}]  bar {bar:.2f} {verdict}  n={len(pairs)}  other "
             f"{seconds[0]:.3f} s, ours {seconds[1]:.3f} s",
             flush=True,
@@ -269,12 +271,8 @@ class Bench:
             path = self.source(source, make)
             for stdin in (False, True):
                 folder = self.fresh(self.tmpfs)
-                pid = os.fork()
-                if pid == 0:
-                    os.dup2(os.open(path, os.O_RDONLY), 0)
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                    os.execv(
-                        self.args.tool,
+                with open(path, "rb") as archive:
+                    _, usage = bench_common.resources(
                         [
                             self.args.tool,
                             "--no-sync",
@@ -282,10 +280,9 @@ class Bench:
                             "--sha256=compute",
                             f"--source={'-' if stdin else path}",
                         ],
+                        stdin=archive,
+                        stderr=subprocess.DEVNULL,
                     )
-                _, status, usage = os.wait4(pid, 0)
-                if status != 0:
-                    sys.exit("bench.py: the run for memory failed")
                 peaks.append(usage.ru_maxrss / 1000)
                 shutil.rmtree(folder)
         verdict = "ok" if max(peaks) < 64 else "below"
@@ -297,9 +294,7 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument(
         "--tool", default="bazel-bin/tools/stage_dataset/stage_dataset"
     )

@@ -20,29 +20,20 @@ DataLoader with TorchCodec and with PyAV on the same recipe (bar: 1.3).
 Exit 3 where a bar is missed. Wants an idle machine.
 """
 
-import argparse
 import collections
-import json
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "dev"))
+
+import bench_common  # noqa: E402
+
 VIDEO = ROOT / "bazel-bin/tools/video/video"
 OURS = "ffmpeg"
 NO_SLOWER, AIM, OF_LIMIT, LOADER = 0.95, 1.15, 0.9, 1.3
-
-
-def interval(values, seed=1):
-    """Median with a 95% bootstrap interval."""
-    source = random.Random(seed)
-    medians = sorted(
-        statistics.median(source.choices(values, k=len(values)))
-        for _ in range(2000)
-    )
-    return statistics.median(values), medians[50], medians[1949]
 
 
 def rows_of(config, container, sweep, libraries, flags):
@@ -60,10 +51,7 @@ def rows_of(config, container, sweep, libraries, flags):
     done = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return [
-        r for r in records if r["record"] == "row" and r["library"] != "null"
-    ]
+    return bench_common.rows_of(done.stdout)
 
 
 def last_attempts(rows):
@@ -76,14 +64,19 @@ def last_attempts(rows):
 
 
 def say(name, values, bar):
-    middle, low, high = interval(values)
-    verdict = "ok" if low >= bar else "BELOW"
-    print(
-        f"  {name}: {middle:.3f} [{low:.3f}, {high:.3f}] over {len(values)}"
-        f" pairs; bar {bar}: {verdict}",
-        flush=True,
-    )
-    return low >= bar
+    good = bench_common.interval(values)[1] >= bar
+    verdict = "ok" if good else "BELOW"
+    text = bench_common.interval_text(values, bar)
+    print(f"  {name}: {text}: {verdict}", flush=True)
+    return good
+
+
+def speed_ratios(ours, theirs):
+    """Over the run indexes that both have."""
+    return [
+        ours[i]["throughput"] / theirs[i]["throughput"]
+        for i in sorted(set(ours) & set(theirs))
+    ]
 
 
 def report(container, rule, rows):
@@ -103,10 +96,7 @@ def report(container, rule, rows):
         OF_LIMIT,
     )
     for library, theirs in sorted(by_library.items()):
-        pairs = sorted(set(ours) & set(theirs))
-        ratios = [
-            ours[i]["throughput"] / theirs[i]["throughput"] for i in pairs
-        ]
+        ratios = speed_ratios(ours, theirs)
         good &= say(f"{OURS} over {library} (aim {AIM})", ratios, NO_SLOWER)
     return good
 
@@ -120,19 +110,13 @@ def compare_loaders(container, decoder, flags):
         flags,
     )
     by_library = last_attempts(rows)
-    ours, theirs = by_library[OURS], by_library["torchvision"]
-    ratios = [
-        ours[i]["throughput"] / theirs[i]["throughput"]
-        for i in sorted(set(ours) & set(theirs))
-    ]
+    ratios = speed_ratios(by_library[OURS], by_library["torchvision"])
     print(f"{container} loader, two workers")
     return say(f"{OURS} over DataLoader with {decoder}", ratios, LOADER)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = bench_common.parser(__doc__)
     parser.add_argument("--containers", default="avi,mp4")
     parser.add_argument("--rules", default="uniform,consecutive")
     parser.add_argument(
