@@ -1,8 +1,7 @@
 #!/bin/bash
 # Runs every fuzzer (targets with the tag `fuzz`) for FUZZ_SECONDS each, with inputs
-# found earlier kept in the user's cache and seeds from a folder
-# <name>_corpus beside the source. Stops at the first finding and says which
-# input it was.
+# found earlier kept in the user's cache and the corpus of its <name>_test as
+# seeds. Stops at the first finding and says which input it was.
 #
 #   FUZZ_SECONDS=60 dev/fuzz.sh [LABEL...]
 set -euo pipefail
@@ -22,6 +21,13 @@ if [[ ${#targets[@]} -eq 0 ]]; then
   exit 77
 fi
 
+seeds="$(mktemp -d)"
+trap 'rm -rf "$seeds"' EXIT
+for target in "${targets[@]}"; do
+  mkdir "$seeds/${target//\//_}"
+  dev/bazel.sh run --ui_event_filters=-info --show_result=0 "${target}_test" \
+    -- "--unpack=$seeds/${target//\//_}"
+done
 dev/bazel.sh build --config=fuzz "${targets[@]}"
 for target in "${targets[@]}"; do
   path="${target#//}"
@@ -29,11 +35,9 @@ for target in "${targets[@]}"; do
   corpus="$FEEDRATE_CACHE/fuzz/$path"
   found="$REPO_ROOT/dist/fuzz/$path-"
   mkdir -p "$corpus" "$(dirname "$found")"
-  folders=("$corpus")
-  if [[ -d "${path}_corpus" ]]; then folders+=("${path}_corpus"); fi
   say "fuzzing $target for $seconds s"
   "bazel-bin/$path" -max_total_time="$seconds" -use_value_profile=1 \
     -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=1 \
-    -artifact_prefix="$found" "${folders[@]}" ||
+    -artifact_prefix="$found" "$corpus" "$seeds/${target//\//_}" ||
     die "$target: found a failing input, kept as $found*"
 done

@@ -14,11 +14,15 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = []):
       srcs: one source that defines LLVMFuzzerTestOneInput and returns 0. A
         finding is a crash: use CHECK or abort.
       deps: what it includes.
-      corpus: interesting inputs: files in a folder `<name>_corpus` beside the
-        source, which the fuzzer starts from, and groups of files elsewhere.
+      corpus: interesting inputs besides the table `<name>.cases` (its format:
+        testdata/bad_inputs/BUILD) and the folder `<name>_corpus`.
       data: what it reads besides, by its path from the workspace's root, where
         `make fuzz` starts it.
     """
+    corpus = native.glob(
+        [name + ".cases", name + "_corpus/*"],
+        allow_empty = True,
+    ) + corpus
     cc_binary(
         name = name,
         testonly = True,

@@ -4,7 +4,8 @@
 // is done in a child, so that whatever way it dies its last input can be saved:
 // as failing_input in $TEST_UNDECLARED_OUTPUTS_DIR, or in the working folder.
 //
-// FEEDRATE_FULL=1 multiplies the number of mutations by 100.
+// FEEDRATE_FULL=1 multiplies the number of mutations by 100. --unpack=FOLDER
+// runs nothing and writes every input to a file in FOLDER.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -64,9 +65,10 @@ void AddInputs(const std::string& path, std::vector<std::string>* corpus) {
     return;
   }
   const std::string kCase = "\n=== ";
-  const std::string text = "\n" + content;
-  for (size_t at = text.find(kCase); at != std::string::npos;) {
-    const size_t body = text.find('\n', at + kCase.size());
+  const std::string text = "\n" + content + "=== ";  // A head without a body.
+  size_t at = text.find(kCase);
+  size_t body = text.find('\n', at + kCase.size());
+  while (body != std::string::npos) {
     const std::string head = text.substr(at, body - at);
     at = text.find(kCase, body);
     if (head.find(" escaped") == std::string::npos) {
@@ -74,7 +76,20 @@ void AddInputs(const std::string& path, std::vector<std::string>* corpus) {
     } else {
       corpus->push_back(Unescape(text.substr(body + 1, at - body - 1)));
     }
+    body = text.find('\n', at + kCase.size());
   }
+}
+
+// Writes each input to a file in `folder`, for libFuzzer to start from.
+int Unpack(const std::vector<std::string>& corpus, const std::string& folder) {
+  for (size_t i = 0; i < corpus.size(); ++i) {
+    std::ofstream file(folder + "/" + std::to_string(i), std::ios::binary);
+    if (!(file << corpus[i]).flush()) {
+      std::cerr << folder << ": cannot be written\n";
+      return 1;
+    }
+  }
+  return 0;
 }
 
 // The input at work, in memory that outlives the child.
@@ -142,7 +157,17 @@ std::string SaveFailure(const Shared& shared) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> corpus = {""};
-  for (int i = 1; i < argc; ++i) AddInputs(argv[i], &corpus);
+  const std::string kUnpack = "--unpack=";
+  std::string folder;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.rfind(kUnpack, 0) == 0) {
+      folder = argument.substr(kUnpack.size());
+    } else {
+      AddInputs(argument, &corpus);
+    }
+  }
+  if (!folder.empty()) return Unpack(corpus, folder);
 
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
