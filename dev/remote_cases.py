@@ -20,8 +20,9 @@ import boto3
 import botocore.config
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "lib/storage/testing"))
+sys.path[:0] = [str(ROOT / "lib/storage/testing"), str(ROOT / "tools/micro")]
 
+import harness  # noqa: E402
 import servers  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("FEEDRATE_BIN", ROOT / "bazel-bin"))
@@ -73,29 +74,13 @@ class Denying(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Run:
+class Run(harness.Run):
     def __init__(self, env, *flags):
-        done = subprocess.run(
-            [PIPELINE, *flags],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            cwd=ROOT,
-            env=env,
-            check=False,
-        )
-        self.code = done.returncode
-        self.stderr = done.stderr
-        self.stdout = done.stdout
+        super().__init__([PIPELINE, *flags], env=env, cwd=ROOT)
 
     @property
     def rows(self):
-        records = [json.loads(line) for line in self.stdout.splitlines()]
-        return [
-            r
-            for r in records
-            if r["record"] == "row" and r["library"] != "null"
-        ]
+        return harness.rows_of(self.records)
 
 
 class RemoteTest(unittest.TestCase):

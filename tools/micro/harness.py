@@ -1,11 +1,13 @@
-"""What the end-to-end tests of micro share: jobs, a run, its records."""
+"""What the end-to-end tests of runners share: jobs, a run, its records."""
 
+import functools
 import hashlib
 import json
 import os
 import pathlib
 import subprocess
 import tempfile
+import unittest
 
 MICRO = "tools/micro/micro"
 
@@ -35,19 +37,48 @@ def job(transform, run_indexes=(0,), library="faulty", **settings):
 
 
 class Run:
-    """One call of micro that has ended."""
+    """One call of a program that has ended."""
 
-    def __init__(self, code, stdout, stderr):
-        self.code = code
-        self.stderr = stderr
-        # Every line must parse: that is part of every test.
-        self.records = [json.loads(line) for line in stdout.splitlines()]
-        self.rows = rows_of(self.records)
+    def __init__(self, command, jobs=(), timeout=300, **options):
+        done = subprocess.run(
+            command,
+            input=lines(jobs),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            **{"env": environment(), **options},
+        )
+        self.code = done.returncode
+        self.stdout = done.stdout
+        self.stderr = done.stderr
+
+    @functools.cached_property
+    def records(self):
+        return [json.loads(line) for line in self.stdout.splitlines()]
 
 
-def rows_of(records, library="faulty"):
+class TestCase(unittest.TestCase):
+    """A test with a folder, which leaves no worker behind."""
+
+    def setUp(self):
+        self.folder = new_folder()
+
+    def tearDown(self):
+        self.assertEqual(workers_left(), [])
+
+
+def new_folder():
+    return pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR")))
+
+
+def rows_of(records, library=None):
+    """The rows of a library; by default of all but the null adapter."""
     return [
-        r for r in records if r["record"] == "row" and r["library"] == library
+        r
+        for r in records
+        if r["record"] == "row"
+        and (r["library"] == library if library else r["library"] != "null")
     ]
 
 
@@ -71,16 +102,10 @@ def lines(jobs):
 
 
 def micro(jobs, *flags, timeout=300):
-    done = subprocess.run(
-        [MICRO, *flags],
-        input=lines(jobs),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env=environment(),
-        check=False,
-    )
-    return Run(done.returncode, done.stdout, done.stderr)
+    run = Run([MICRO, *flags], jobs, timeout)
+    # Every line must parse: that is part of every test.
+    run.rows = rows_of(run.records, "faulty")
+    return run
 
 
 def start(jobs, *flags):

@@ -2,12 +2,10 @@
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -16,15 +14,7 @@ import harness  # noqa: E402
 from harness import job, micro  # noqa: E402
 
 
-class MicroTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(
-            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        )
-
-    def tearDown(self):
-        self.assertEqual(harness.workers_left(), [])
-
+class MicroTest(harness.TestCase):
     def test_rows_have_what_the_contract_asks(self):
         run = micro([job("ok", run_indexes=(0, 1, 2))])
         self.assertEqual(run.code, 0, run.stderr)

@@ -2,12 +2,9 @@
 
 import collections
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, "tools/micro")
@@ -19,9 +16,9 @@ TINY = "synthetic:episodes,datasets=4,episodes=4,frames=12,scale=20,shards=2"
 SHORT = "samples_per_episode=2;steps=12;warmup=2;frame_size=32"
 
 
-class Run:
+class Run(harness.Run):
     def __init__(self, *flags, dataset=TINY, sweep=SHORT, **environment):
-        done = subprocess.run(
+        super().__init__(
             [
                 MIXTURE,
                 f"--config={CONFIG}",
@@ -30,19 +27,8 @@ class Run:
                 "--batch_size=16",
                 *flags,
             ],
-            capture_output=True,
-            text=True,
-            timeout=300,
             env={**harness.environment(), **environment},
-            check=False,
         )
-        self.code = done.returncode
-        self.stdout = done.stdout
-        self.stderr = done.stderr
-
-    @property
-    def records(self):
-        return [json.loads(line) for line in self.stdout.splitlines()]
 
     @property
     def rows(self):
@@ -58,15 +44,7 @@ def without_times(batches):
     return [{name: b[name] for name in kept} for b in batches]
 
 
-class MixtureTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(
-            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        )
-
-    def tearDown(self):
-        self.assertEqual(harness.workers_left(), [])
-
+class MixtureTest(harness.TestCase):
     def dataset(self):
         """The tiny mixture in a folder of its own, to be damaged."""
         cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])

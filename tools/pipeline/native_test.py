@@ -1,11 +1,8 @@
 """pipeline with the native loader: recipes, equivalence, faults, diagnosis."""
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, "tools/micro")
@@ -18,35 +15,16 @@ TRAINING = "configs/native/training_pipeline_cpu.textproto"
 SMALL = ("--num_items=12", "--batch_size=4", "--num_runs=1")
 
 
-class Run:
+class Run(harness.Run):
     def __init__(self, config, *flags):
-        done = subprocess.run(
-            [PIPELINE, f"--config={config}", *flags],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            env=harness.environment(),
-            check=False,
-        )
-        self.code = done.returncode
-        self.stdout = done.stdout
-        self.stderr = done.stderr
+        super().__init__([PIPELINE, f"--config={config}", *flags], timeout=600)
 
     @property
     def rows(self):
-        records = [json.loads(line) for line in self.stdout.splitlines()]
-        return harness.rows_of(records, "native")
+        return harness.rows_of(self.records, "native")
 
 
-class NativeTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(
-            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        )
-
-    def tearDown(self):
-        self.assertEqual(harness.workers_left(), [])
-
+class NativeTest(harness.TestCase):
     def check_rows(self, run, at_least):
         self.assertEqual(run.code, 0, run.stderr)
         rows = run.rows

@@ -3,13 +3,10 @@
 The loader is `null`, which delivers zeros: what is tested is the harness.
 """
 
-import json
-import os
 import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -46,20 +43,9 @@ def job(scope=MEMORY, run_indexes=(0,), workers=0, **fields):
     return made
 
 
-class Run:
+class Run(harness.Run):
     def __init__(self, jobs, *flags):
-        done = subprocess.run(
-            [PIPELINE, *flags],
-            input=harness.lines(jobs),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            env=harness.environment(),
-            check=False,
-        )
-        self.code = done.returncode
-        self.stderr = done.stderr
-        self.records = [json.loads(line) for line in done.stdout.splitlines()]
+        super().__init__([PIPELINE, *flags], jobs)
         ids = {j["job_id"] for j in jobs}
         self.rows = [
             r
@@ -68,15 +54,7 @@ class Run:
         ]
 
 
-class PipelineTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(
-            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        )
-
-    def tearDown(self):
-        self.assertEqual(harness.workers_left(), [])
-
+class PipelineTest(harness.TestCase):
     def test_rows_have_what_the_contract_asks(self):
         run = Run([job(run_indexes=(0, 1))])
         self.assertEqual(run.code, 0, run.stderr)

@@ -5,12 +5,9 @@ bucket does; dev/remote_test.sh has buckets and web servers.
 """
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tarfile
-import tempfile
 import unittest
 
 sys.path.insert(0, "tools/micro")
@@ -27,30 +24,20 @@ QUICK = (
 
 
 def pipeline(*flags):
-    return subprocess.run(
-        [PIPELINE, *flags],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=harness.environment(),
-        check=False,
-    )
+    return harness.Run([PIPELINE, *flags])
 
 
 def rows_of(done):
-    records = [json.loads(line) for line in done.stdout.splitlines()]
-    return harness.rows_of(records, "native")
+    return harness.rows_of(done.records, "native")
 
 
 class RemoteTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.base = pathlib.Path(
-            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        )
+        cls.base = harness.new_folder()
         # Images of the usual size, as pipeline itself makes them.
         done = pipeline(f"--config={CONFIG}", *QUICK, "--num_items=30")
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.stderr
         cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])
         cls.images = cls.base / "far images"
         for i, path in enumerate(
@@ -77,7 +64,7 @@ class RemoteTest(unittest.TestCase):
             f"--dataset=file://{folder}",
             *flags,
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.code, 0, done.stderr)
         rows = rows_of(done)
         for row in rows:
             self.assertEqual(row["status"], "ok", row["reason"])
@@ -108,7 +95,7 @@ class RemoteTest(unittest.TestCase):
                 "--verify",
                 "--format=jsonl",
             )
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.code, 0, done.stderr)
             found += [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual(len(found), 2)
         for one in found:
@@ -117,7 +104,7 @@ class RemoteTest(unittest.TestCase):
             )
 
     def test_shards_are_packed_as_tar_has_it(self):
-        self.assertEqual(self.packed.returncode, 0, self.packed.stderr)
+        self.assertEqual(self.packed.code, 0, self.packed.stderr)
         self.assertIn("30 samples", self.packed.stderr)
         names = []
         for shard in sorted(self.shards.glob("*.tar")):
@@ -133,7 +120,7 @@ class RemoteTest(unittest.TestCase):
         again = pipeline(
             f"--make_shards={self.shards}", f"--dataset={self.images}"
         )
-        self.assertEqual(again.returncode, 1)
+        self.assertEqual(again.code, 1)
         self.assertIn("name an empty folder", again.stderr)
 
     def test_a_shard_is_few_requests_and_fills_the_cache(self):
@@ -174,7 +161,7 @@ class RemoteTest(unittest.TestCase):
             f"--dataset=file://{self.images}",
             "--sweep=connections=1,2,16",
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.code, 0, done.stderr)
         rows = rows_of(done)
         # A noisy row is measured again, and both are there.
         found = {row["storage"]["connections"] for row in rows}
@@ -199,7 +186,7 @@ class RemoteTest(unittest.TestCase):
             "--scope=memory_dataloader_augment",
             f"--cache_dir={self.base / 'cache of files'}",
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.code, 0, done.stderr)
         self.assertIn("8 objects", done.stderr)
         self.assertEqual(rows_of(done)[0]["items"], 8)
 
@@ -221,7 +208,7 @@ class RemoteTest(unittest.TestCase):
             "--num_items=30",
             f"--dataset=file://{broken}",
         )
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.code, 0, done.stderr)
         loader = rows_of(done)[0]["loader"]
         self.assertEqual(loader["errors_total"], 1)
         self.assertIn(f"shard-000001.tar:{member}", loader["errors"][0]["path"])
@@ -248,7 +235,7 @@ class RemoteTest(unittest.TestCase):
             ),
         ):
             done = pipeline(*flags)
-            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(done.code, 1, done.stderr)
             self.assertIn(text, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 

@@ -1,45 +1,26 @@
 """video from end to end: the real program, decoders and transforms in C++."""
 
-import json
-import os
-import pathlib
 import shutil
 import subprocess
-import tempfile
+import sys
 import unittest
+
+sys.path.insert(0, "tools/micro")
+import harness  # noqa: E402
 
 VIDEO = "tools/video/video"
 WRITE_VIDEOS = "lib/media/video/write_videos"
 
 
-def environment():
-    cache = os.environ.get("TEST_TMPDIR", tempfile.gettempdir())
-    return {
-        **os.environ,
-        "FEEDRATE_WORKERS": str(pathlib.Path.cwd()),
-        "XDG_CACHE_HOME": cache,
-        "HOME": cache,
-    }
-
-
 def video(*flags, jobs=()):
-    done = subprocess.run(
-        [VIDEO, *flags],
-        input="".join(json.dumps(job) + "\n" for job in jobs),
-        capture_output=True,
-        text=True,
-        timeout=280,
-        env=environment(),
-        check=False,
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines()]
+    run = harness.Run([VIDEO, *flags], jobs, timeout=280)
     # A noisy machine makes further attempts; the last one counts.
     rows = {
         (r["job_id"], r["run_index"]): r
-        for r in records
+        for r in run.records
         if r["record"] == "row" and (jobs or r["library"] != "null")
     }
-    return done, list(rows.values())
+    return run, list(rows.values())
 
 
 def on_device(scenario, mode, scope, **settings):
@@ -65,12 +46,7 @@ def on_device(scenario, mode, scope, **settings):
     }
 
 
-class VideoTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(
-            tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        )
-
+class VideoTest(harness.TestCase):
     def decode(self, *flags):
         return video(
             "--config=configs/native/video_decode.textproto",
@@ -86,7 +62,7 @@ class VideoTest(unittest.TestCase):
                 f"--dataset=synthetic:video,n=4,seed=2,container={container}",
                 "--sweep=clip_rule=uniform,consecutive",
             )
-            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.code, 0, run.stderr)
             self.assertEqual(
                 [r["decode"]["clip_rule"] for r in rows],
                 ["uniform", "consecutive"],
@@ -114,7 +90,7 @@ class VideoTest(unittest.TestCase):
             "--num_items=2",
             "--dataset=synthetic:video,n=2",
         )
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual([r["status"] for r in rows], ["unsupported"])
         self.assertIn("TorchCodec", rows[0]["reason"])
 
@@ -130,14 +106,14 @@ class VideoTest(unittest.TestCase):
         run, rows = self.decode(
             "--libraries=ffmpeg", "--num_items=2", f"--dataset={self.folder}"
         )
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual(rows[0]["status"], "ok", rows[0])
         for name in ("a_empty.avi", "b_cut.avi", "c_words.mp4"):
             self.assertIn(f"{name}: skipped: ", run.stderr)
         run, _ = self.decode(
             "--libraries=ffmpeg", "--num_items=3", f"--dataset={self.folder}"
         )
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn("has 2 usable videos, not 3", run.stderr)
 
     def test_transforms_of_clips(self):
@@ -149,7 +125,7 @@ class VideoTest(unittest.TestCase):
             "--num_items=3",
             "--num_runs=1",
         )
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual(
             sorted(r["transform"] for r in rows),
             ["HorizontalFlip", "RandomCrop224", "Rotate"],
@@ -169,7 +145,7 @@ class VideoTest(unittest.TestCase):
                 on_device(*decode),
             ],
         )
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.code, 0, run.stderr)
         rows = [row for row in rows if row["device"] == "cuda"]
         for row in rows:
             self.assertEqual(row["status"], "ok", row)
@@ -186,12 +162,12 @@ class VideoTest(unittest.TestCase):
 
     def test_nvdec_says_how_to_build_it(self):
         run, _ = video("--config=configs/native/video_decode_gpu.textproto")
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn(
             "build --config=cuda //lib/loader/nvdec:worker_nvdec", run.stderr
         )
         run, _ = self.decode("--libraries=nvdec")
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn("use device cuda, or ffmpeg on the CPU", run.stderr)
 
     def test_dali_decodes_and_loads_on_the_gpu_alone(self):
@@ -199,16 +175,16 @@ class VideoTest(unittest.TestCase):
             "--config=configs/native/video_micro_gpu.textproto",
             "--libraries=dali",
         )
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn("DALI runs whole pipelines", run.stderr)
         self.assertEqual(len(run.stderr.splitlines()), 1, run.stderr)
         run, _ = self.decode("--libraries=dali")
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn("it has decode on cuda (decode_only)", run.stderr)
 
     def test_jobs_of_images_are_for_others(self):
         run, _ = video("--config=configs/demo.textproto", "--libraries=opencv")
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn("run it with micro", run.stderr)
 
     def test_no_folder(self):
@@ -216,7 +192,7 @@ class VideoTest(unittest.TestCase):
         run, _ = self.decode(
             "--libraries=ffmpeg", f"--dataset={self.folder}/absent"
         )
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.code, 1)
         self.assertIn("no such folder of videos", run.stderr)
 
 
