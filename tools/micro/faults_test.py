@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Random faults, one after the other: every job is accounted for.
 
 FEEDRATE_FAULTS says how many (60; with FEEDRATE_FULL=1 it is 1,000), and

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """micro from end to end: the real program, its output and its exit codes."""
 
 import json

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """micro with a real library: plan, rows, equivalence and its cache."""
 
 import json

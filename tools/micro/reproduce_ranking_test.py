@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Ranks, ratios and their correlation, on numbers that are known."""
 
 import contextlib

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """mixture from end to end: the real program, its records and exit codes."""
 
 import collections

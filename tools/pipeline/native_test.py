@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """pipeline with the native loader: recipes, equivalence, faults, diagnosis."""
 
 import json

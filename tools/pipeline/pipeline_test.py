@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """pipeline from end to end: the real program, its output and exit codes.
 
 The loader is `null`, which delivers zeros: what is tested is the harness.

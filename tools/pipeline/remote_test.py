@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """pipeline on data in stores: objects, shards, the cache, mistakes.
 
 The store is a folder behind a file:// address, which goes the same way as a

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """video from end to end: the real program, decoders and transforms in C++."""
 
 import shutil

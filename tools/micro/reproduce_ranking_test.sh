@@ -1,3 +1,0 @@
-#!/bin/bash
-# The comparison alone; see reproduce_ranking_test.py.
-exec python3 tools/micro/reproduce_ranking_test.py
