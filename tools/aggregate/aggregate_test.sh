@@ -2,18 +2,14 @@
 # Runs the real program and compares what it prints with testdata/*.golden.*.
 # With UPDATE=1, outside of Bazel, it writes the goldens instead.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly TOOL="${AGGREGATE:-tools/aggregate/aggregate}"
 readonly DATA=tools/aggregate/testdata
 readonly ROWS="$DATA/rows.jsonl"
 export FEEDRATE_CONFIGS=configs
 tmp="${TEST_TMPDIR:-$(mktemp -d)}"
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # golden NAME ARGS...: standard output is the golden, the exit code 0.
 golden() {
@@ -93,5 +89,4 @@ echo "[]" >"$tmp/bad.json"
 refuses 1 "not a result file" --import=albumentations "$tmp/bad.json"
 [[ "$("$TOOL" --help)" == *"--relative_to=LIBRARY"* ]] || fail "--help"
 
-[[ $failures -eq 0 ]] || exit 1
-echo "all good"
+finish

@@ -5,6 +5,8 @@
 #   UPDATE_GOLDENS=REPO/tools/check_coverage/testdata TEST_TMPDIR=$(mktemp -d) \
 #     tools/check_coverage/check_coverage_test
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly ROOT="$PWD"
 readonly TOOL="$ROOT/tools/check_coverage/check_coverage"
@@ -12,16 +14,6 @@ readonly PLAN="$ROOT/tools/plan/plan"
 readonly ROWS="$ROOT/lib/analysis/testing/make_synthetic_rows"
 readonly GOLDENS="$ROOT/tools/check_coverage/testdata"
 export FEEDRATE_CONFIGS="$ROOT/configs"
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
-
-expect_eq() { # what actual expected
-  [[ "$2" == "$3" ]] || fail "$1: got '$2', expected '$3'"
-}
 
 expect_exit() { # code args...
   local expected="$1"
@@ -162,7 +154,4 @@ for name in $(compgen -A function test_); do
   cd "$TEST_TMPDIR/$name" || exit 1
   "$name"
 done
-((failures == 0)) || {
-  echo "$failures failures" >&2
-  exit 1
-}
+finish

@@ -1,20 +1,12 @@
 #!/bin/bash
 # Runs the real program on this machine and on recorded ones.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly TOOL=tools/collect_env/collect_env
 readonly MACHINES=lib/machine/testdata
 readonly NVML=lib/machine/testing/libfake_nvml.so
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
-
-expect_eq() { # what actual expected
-  [[ "$2" == "$3" ]] || fail "$1: got '$2', expected '$3'"
-}
 
 expect_exit() { # code args...
   local expected="$1"
@@ -193,7 +185,4 @@ for name in $(compgen -A function test_); do
   echo "== $name"
   "$name"
 done
-((failures == 0)) || {
-  echo "$failures failures" >&2
-  exit 1
-}
+finish

@@ -1,6 +1,8 @@
 #!/bin/bash
 # Runs the real program: every exit code, rules, baselines, formats, history.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly TOOL="$PWD/${COMPARE:-tools/compare_baseline/compare_baseline}"
 readonly DUEL="$PWD/${DUEL:-tools/duel/duel}"
@@ -12,12 +14,6 @@ cd "$tmp" || exit 1
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null HOME="$tmp"
 export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@t GIT_COMMITTER_NAME=t \
   GIT_COMMITTER_EMAIL=t@t GIT_CEILING_DIRECTORIES="$tmp"
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # exits CODE TEXT ARGS...: the exit code, and TEXT in what it says.
 exits() {
@@ -262,5 +258,4 @@ exits 1 'rising list' --calibrate --command=true --baselines=b --slowdowns=5,3
 exits 1 '--interest' --interest=-1
 exits 0 'Exit codes' --help
 
-[[ $failures -eq 0 ]] || exit 1
-echo "all good"
+finish

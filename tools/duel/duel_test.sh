@@ -1,18 +1,14 @@
 #!/bin/bash
 # Runs the real program on real commands: rows, exit codes, interruption.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly DUEL="${DUEL:-tools/duel/duel}"
 readonly COMPARE="${COMPARE:-tools/compare_baseline/compare_baseline}"
 readonly ROWS="${ROWS:-tools/duel/testing/row_program}"
 export FEEDRATE_CONFIGS=configs
 tmp="${TEST_TMPDIR:-$(mktemp -d)}"
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # exits CODE ARGS...: duel's exit code; output in $tmp/out and $tmp/err.
 exits() {
@@ -115,5 +111,4 @@ exits 1 --a=true --b=true --time=rows
 exits 1 --a="$ROWS" --b="$ROWS" --only=nothing
 exits 0 --help
 
-[[ $failures -eq 0 ]] || exit 1
-echo "all good"
+finish

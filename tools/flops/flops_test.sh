@@ -1,14 +1,10 @@
 #!/bin/bash
 # The real program from its command line: figures, formats, exit codes.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly FLOPS=tools/flops/flops
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # run CODE ARGUMENT...: into $out and $err, with this exit code.
 run() {
@@ -42,4 +38,4 @@ run 1 --lengths=12,x --model=hyena
 run 1 --format=svg --model=vit5_small
 run 1 --format=xml
 
-exit "$failures"
+finish

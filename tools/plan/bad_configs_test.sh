@@ -4,16 +4,12 @@
 # what is wrong. What that line holds is the first line of each case; see
 # testdata/bad_inputs/BUILD.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly PLAN=tools/plan/plan
 readonly GOOD=configs/paper/prod_c4_rgb_micro_cpu.textproto
-failures=0
 count=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # Writes each case of a table as a file of its own.
 split_cases() { # table folder
@@ -107,7 +103,4 @@ done
 
 [[ $count -ge 219 ]] || fail "only $count broken files"
 echo "$count broken files, $configs of them configs"
-((failures == 0)) || {
-  echo "$failures failures" >&2
-  exit 1
-}
+finish

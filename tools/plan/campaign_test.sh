@@ -2,17 +2,13 @@
 # Campaigns for a shell and for make, really run, with a runner that waits: they
 # are stopped, killed and started again, and every row is there once.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 root="$PWD"
 plan="$root/tools/plan/plan"
 check="$root/tools/check_coverage/check_coverage"
 once="$root/testdata/campaign/exactly_once.py"
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # Programs of the campaign: the runner that waits, and the real check.
 bin="$TEST_TMPDIR/bin"
@@ -199,4 +195,4 @@ test_hostile_names
 test_full_local_disk
 test_mistakes
 test_shellcheck
-exit "$((failures > 0))"
+finish

@@ -3,17 +3,13 @@
 # with folders in place of buckets and a client that checks every command. It
 # dies half-way, loses its machine, gets broken archives and a full disk.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 root="$PWD"
 plan="$root/tools/plan/plan"
 data="$root/testdata/campaign"
 once="$data/exactly_once.py"
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # A bundle with a runner that waits, in place of micro.
 stage="$TEST_TMPDIR/stage/feedrate-test"
@@ -378,4 +374,4 @@ test_next_wave_waits
 test_machines
 test_mistakes
 test_shellcheck
-exit "$((failures > 0))"
+finish

@@ -1,21 +1,13 @@
 #!/bin/bash
 # The real program from its command line: flags, outputs, exit codes.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly PLAN=tools/plan/plan
 readonly DEMO=configs/demo.textproto
 readonly RGB=configs/paper/prod_c4_rgb_micro_cpu.textproto
 readonly GOLDEN=testdata/plan
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
-
-expect_eq() { # what actual expected
-  [[ "$2" == "$3" ]] || fail "$1: got '$2', expected '$3'"
-}
 
 # run CODE ARGUMENT...: into $out and $err, with this exit code.
 run() {
@@ -358,7 +350,4 @@ for name in $(compgen -A function test_); do
   echo "== $name"
   "$name"
 done
-((failures == 0)) || {
-  echo "$failures failures" >&2
-  exit 1
-}
+finish

@@ -1,18 +1,14 @@
 #!/bin/bash
 # Runs the real program over a small campaign.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly TOOL=tools/report/report
 readonly ROWS=lib/analysis/testing/rows.jsonl
 readonly EARLIER=lib/analysis/testing/earlier.jsonl
 readonly TARGETS=configs/gate/targets.textproto
 readonly GOLDEN=tools/report/testdata
-failures=0
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 expect_exit() { # code args...
   local expected="$1" actual=0
@@ -101,4 +97,4 @@ expect_exit 5 "$ROWS" --markdown --baseline="$TEST_TMPDIR/other.jsonl"
 expect_exit 0 "$TEST_TMPDIR/torn.jsonl" --output="$TEST_TMPDIR/torn.html"
 expect_exit 0 --help
 
-exit "$((failures > 0))"
+finish

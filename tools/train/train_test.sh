@@ -2,18 +2,14 @@
 # The real program from its command line: rows, metrics, exit codes, with a
 # stand-in for the process that trains.
 set -uo pipefail
+# shellcheck source=tools/testing/checks.sh
+source tools/testing/checks.sh
 
 readonly TRAIN=tools/train/train
-failures=0
 export FEEDRATE_WORKERS="$TEST_TMPDIR/workers"
 mkdir -p "$FEEDRATE_WORKERS"
 cp tools/train/fake_worker.sh "$FEEDRATE_WORKERS/worker_train"
 chmod +x "$FEEDRATE_WORKERS/worker_train"
-
-fail() {
-  echo "FAIL: $*" >&2
-  failures=$((failures + 1))
-}
 
 # run CODE ARGUMENT...: into $out and $err, with this exit code.
 run() {
@@ -91,4 +87,4 @@ err="$(FEEDRATE_WORKERS=/nowhere "$TEST_TMPDIR/alone/tools/train/train" \
   --configs=configs 2>&1)" && fail "found a worker in nowhere"
 [[ "$err" == *"make torch"* ]] || fail "no remedy: $err"
 
-exit "$failures"
+finish
