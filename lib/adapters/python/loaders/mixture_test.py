@@ -6,6 +6,7 @@ import os
 import unittest
 
 from loaders import mixture
+from loaders.epoch_test import Time
 from loaders.mixture import MixedBatch, run_batches, stop
 
 
@@ -53,17 +54,6 @@ class SetsTest(unittest.TestCase):
             self.read(good | {"shards": []})
         with self.assertRaisesRegex(ValueError, "empty"):
             self.read()
-
-
-class Time:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
 
 
 class FakeMixture:
