@@ -23,7 +23,8 @@ constexpr char kFirstLine[] = "feedrate_checkpoint 1";
 std::string TypeWord(const std::string& path, const at::Tensor& tensor) {
   if (tensor.scalar_type() == at::kFloat) return "f32";
   if (tensor.scalar_type() == at::kLong) return "i64";
-  Fail(path, "a checkpoint holds float32 and int64 alone");
+  if (tensor.scalar_type() == at::kBFloat16) return "bf16";
+  Fail(path, "a checkpoint holds float32, bfloat16 and int64 alone");
 }
 
 std::string ShapeWord(const at::Tensor& tensor) {
@@ -100,11 +101,13 @@ bool ParseLine(const std::string& path, const std::string& line,
   }
   std::string type, shape, more;
   in >> type >> shape;
-  if (kind != "tensor" || (type != "f32" && type != "i64") || in >> more) {
+  static const std::map<std::string, at::ScalarType> types = {
+      {"f32", at::kFloat}, {"bf16", at::kBFloat16}, {"i64", at::kLong}};
+  const auto known = types.find(type);
+  if (kind != "tensor" || known == types.end() || in >> more) {
     Fail(path, "\"" + line.substr(0, 80) + "\" is no line of a checkpoint");
   }
-  checkpoint->tensors.emplace_back(
-      name, at::empty({0}, type == "f32" ? at::kFloat : at::kLong));
+  checkpoint->tensors.emplace_back(name, at::empty({0}, known->second));
   const std::vector<int64_t> sizes = ParseShape(path, shape);
   // Only the shape for now: memory is allocated once the file is known to be
   // long enough.

@@ -24,7 +24,7 @@ using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 struct Checkpoint {
   // Keys have no spaces; values are any text on one line.
   std::map<std::string, std::string> meta;
-  // On the CPU, float32 or int64.
+  // On the CPU: float32, bfloat16 or int64.
   NamedTensors tensors;
 };
 

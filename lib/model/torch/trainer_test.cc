@@ -413,6 +413,17 @@ TEST(CheckpointTest, ComesBackAsItWas) {
   EXPECT_EQ(back.tensors[1].second.item<int64_t>(), 7);
 }
 
+TEST(CheckpointTest, RoundedWeightsComeBackAsFloats) {
+  const std::string path = PathOf("rounded.ckpt");
+  Checkpoint rounded;
+  const at::Tensor exact = at::full({3}, 1.0078125, at::kFloat);
+  rounded.tensors.emplace_back("w", exact.to(at::kBFloat16));
+  SaveCheckpoint(path, rounded);
+  const at::Tensor back = at::zeros({3}, at::kFloat);
+  CopyTensors(LoadCheckpoint(path).tensors, {{"w", back}});
+  EXPECT_TRUE(at::equal(back, exact));
+}
+
 TEST(CheckpointTest, SavingLeavesNothingElseBehind) {
   const std::string path = PathOf("b.ckpt");
   SaveCheckpoint(path, Small());

@@ -322,6 +322,9 @@ class Training {
     Checkpoint checkpoint = trainer_->Save();
     if (spec_.checkpoint_weights_only) {
       checkpoint.tensors.resize(model_->parameters().size());
+      for (auto& entry : checkpoint.tensors) {
+        entry.second = entry.second.to(at::kBFloat16);
+      }
     }
     SaveCheckpoint(path, checkpoint);
   }

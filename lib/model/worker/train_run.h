@@ -72,7 +72,7 @@ struct TrainSpec {
   std::string checkpoint;
   // Also write it every this many steps; 0: only at the end.
   int64_t checkpoint_every = 0;
-  // Leaves out what only training needs.
+  // Leaves out what only training needs, and rounds weights to bf16.
   bool checkpoint_weights_only = false;
   // Checkpoint to continue from.
   std::string resume;
