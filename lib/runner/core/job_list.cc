@@ -25,6 +25,26 @@
 #include "lib/records/records.pb.h"
 
 namespace feedrate {
+
+absl::StatusOr<std::vector<Job>> ReadJobFile(const std::string& path) {
+  std::vector<Job> jobs;
+  std::string first_problem;
+  RecordReader reader(
+      [&](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record != "job") return absl::OkStatus();
+        return json.Read(&jobs.emplace_back());
+      },
+      [&](const std::string& problem) {
+        if (first_problem.empty()) first_problem = problem;
+      });
+  RETURN_IF_ERROR(reader.ReadFile(path));
+  // Unlike rows, jobs must be complete: a plan that was cut off is an error.
+  if (!first_problem.empty()) {
+    return absl::InvalidArgumentError(first_problem);
+  }
+  return jobs;
+}
+
 namespace {
 
 // The first override that cannot be applied to planned jobs, or empty.
@@ -46,25 +66,6 @@ std::string LateOverride(const Overrides& o) {
   if (o.sweep.has_value()) return "sweep";
   if (o.seed.has_value()) return "seed";
   return "";
-}
-
-absl::StatusOr<std::vector<Job>> ReadJobFile(const std::string& path) {
-  std::vector<Job> jobs;
-  std::string first_problem;
-  RecordReader reader(
-      [&](absl::string_view record, JsonReader& json) -> absl::Status {
-        if (record != "job") return absl::OkStatus();
-        return json.Read(&jobs.emplace_back());
-      },
-      [&](const std::string& problem) {
-        if (first_problem.empty()) first_problem = problem;
-      });
-  RETURN_IF_ERROR(reader.ReadFile(path));
-  // Unlike rows, jobs must be complete: a plan that was cut off is an error.
-  if (!first_problem.empty()) {
-    return absl::InvalidArgumentError(first_problem);
-  }
-  return jobs;
 }
 
 // Keeps only the jobs that are also in the file. `duel` uses this to run

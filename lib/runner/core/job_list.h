@@ -45,6 +45,10 @@ struct JobList {
 absl::StatusOr<JobList> LoadJobList(const JobSource& source,
                                     const Catalogue& catalogue);
 
+// Reads job records from a file or standard input (`-`). InvalidArgument when
+// one of them is broken.
+absl::StatusOr<std::vector<Job>> ReadJobFile(const std::string& path);
+
 // The runs that earlier starts of the program have finished, for `--resume`.
 
 class DoneRuns {

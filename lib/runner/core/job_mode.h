@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,17 +30,21 @@ class JobWork {
  public:
   virtual ~JobWork() = default;
 
-  // Memory that the process will need for itself, approximately.
-  virtual absl::StatusOr<int64_t> ExpectedMemory() = 0;
+  // Memory that the process will need for itself, approximately. Matters only
+  // for jobs that take turns.
+  virtual absl::StatusOr<int64_t> ExpectedMemory() { return 0; }
   // The same for a GPU's memory. 0 means none.
   virtual absl::StatusOr<int64_t> ExpectedGpuMemory() { return 0; }
 
   // Starts a process and makes it ready.
   virtual absl::Status Prepare() = 0;
-  // Called in this order, after Prepare.
-  virtual absl::StatusOr<Preflight> LookAhead() = 0;
-  virtual absl::StatusOr<Equivalence> CheckEquivalence() = 0;
-  virtual absl::Status WarmUp() = 0;
+  // Called in this order, after Prepare. By default nothing stops early, there
+  // is no reference to compare with, and a run warms itself up.
+  virtual absl::StatusOr<Preflight> LookAhead() { return Preflight(); }
+  virtual absl::StatusOr<Equivalence> CheckEquivalence() {
+    return Equivalence();
+  }
+  virtual absl::Status WarmUp() { return absl::OkStatus(); }
   // One run. Sets what was measured in `row`, which is empty: status, timing,
   // memory, limits.
   virtual absl::Status Measure(int run_index, Row* row) = 0;
@@ -86,9 +91,21 @@ class JobMode {
   virtual ~JobMode() = default;
 
   virtual bool Covers(const Job& job) const = 0;
+  // Whether jobs run in children of servers that have loaded the libraries.
+  // Otherwise the mode starts programs itself. Its jobs then run one after the
+  // other in the order of the list, and nothing is measured besides them: no
+  // null job, no preflight, no copy speed of the machine.
+  virtual bool UsesServers() const { return true; }
+  // Whether a run starts with a job that measures the harness itself.
+  virtual bool HasNullJob() const { return UsesServers(); }
+  // For the progress line: what the jobs are, and what one of them is called.
+  virtual std::string JobsTitle() const { return "transforms"; }
+  virtual std::string JobTitle(const Job& job) const {
+    return job.transform() + " " + job.library();
+  }
   // Finds mistakes in the job's settings before anything starts.
   virtual absl::Status Check(const Catalogue& /*catalogue*/,
-                             const Job& /*job*/) const {
+                             const Job& /*job*/) {
     return absl::OkStatus();
   }
   // Loads what the job reads, unless an earlier job has. Called for every job
@@ -98,6 +115,19 @@ class JobMode {
   virtual std::unique_ptr<JobWork> MakeWork(const RunContext& context,
                                             const Job& job,
                                             const JobPolicy& policy) = 0;
+  // Called for each row before it is written. An error ends the run, and the
+  // row is not written.
+  virtual absl::Status FinishRow(const RunContext& /*context*/,
+                                 const Job& /*job*/, Row* /*row*/) {
+    return absl::OkStatus();
+  }
+  // A job that is not in the list and runs next, after the rows of `job`.
+  virtual std::optional<Job> NextJob(const RunContext& /*context*/,
+                                     const Job& /*job*/) {
+    return std::nullopt;
+  }
+  // Called when all jobs have run.
+  virtual absl::Status End() { return absl::OkStatus(); }
 };
 
 }  // namespace feedrate

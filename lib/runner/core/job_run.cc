@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -53,10 +54,14 @@ bool Contains(const Words& words, const std::string& word) {
 JobRun::JobRun(const RunContext* context, const Job& job)
     : context_(*context),
       job_(job),
-      found_policy_(JobPolicyOf(context_.catalogue, context_.config.execution(),
-                                job_, context_.limits.hang_s)),
+      mode_(FindMode(context_.modes, job_)),
+      found_policy_(mode_->UsesServers()
+                        ? JobPolicyOf(context_.catalogue,
+                                      context_.config.execution(), job_,
+                                      context_.limits.hang_s)
+                        : JobPolicy()),
       policy_(found_policy_.ok() ? *found_policy_ : JobPolicy()),
-      work_(FindMode(context_.modes, job_)->MakeWork(context_, job_, policy_)),
+      work_(mode_->MakeWork(context_, job_, policy_)),
       row_start_(absl::Now()) {
   for (const int run_index : job.run_indexes()) {
     if (context_.done->Done(job.job_id(), run_index)) continue;
@@ -99,6 +104,7 @@ absl::Status JobRun::Write(Row* row) {
   const absl::Time now = absl::Now();
   row->set_duration_s(absl::ToDoubleSeconds(now - row_start_));
   row_start_ = now;
+  RETURN_IF_ERROR(mode_->FinishRow(context_, job_, row));
   return context_.output->Write(*row, job_.output());
 }
 
@@ -145,7 +151,7 @@ absl::Status JobRun::TryBegin() {
   {
     const TimeAccount::Entry entry(context_.account, Spending::kPreflight);
     ASSIGN_OR_RETURN(preflight_, work_->LookAhead());
-    has_preflight_ = true;
+    has_preflight_ = mode_->UsesServers();
   }
   RETURN_IF_ERROR(CheckEquivalence());
   if (preflight_.stops_early) return absl::OkStatus();
@@ -254,9 +260,9 @@ bool IsPending(const JobRun& run, int run_index) {
 }
 
 absl::Status RunTogether(const std::vector<std::unique_ptr<JobRun>>& runs,
-                         const GroupProgress& progress) {
+                         const std::function<void(const Job&)>& begins) {
   for (const std::unique_ptr<JobRun>& run : runs) {
-    progress.begins(run->job());
+    begins(run->job());
     RETURN_IF_ERROR(run->Begin());
   }
   for (const int run_index : AllPending(runs)) {
@@ -273,12 +279,12 @@ absl::Status RunTogether(const std::vector<std::unique_ptr<JobRun>>& runs,
 
 // Runs the jobs one after the other, each alone.
 absl::Status RunInTurns(std::vector<std::unique_ptr<JobRun>> runs,
-                        const GroupProgress& progress) {
+                        const std::function<void(const Job&)>& begins) {
   for (std::unique_ptr<JobRun>& run : runs) {
     run->AddLabel("memory_limited");
     std::vector<std::unique_ptr<JobRun>> alone;
     alone.push_back(std::move(run));
-    RETURN_IF_ERROR(RunTogether(alone, progress));
+    RETURN_IF_ERROR(RunTogether(alone, begins));
   }
   return absl::OkStatus();
 }
@@ -309,7 +315,7 @@ std::vector<int> ShuffledOrder(int count, uint64_t seed) {
 
 absl::Status RunGroup(const RunContext& context,
                       const std::vector<const Job*>& jobs,
-                      const GroupProgress& progress) {
+                      const std::function<void(const Job&)>& begins) {
   std::vector<std::unique_ptr<JobRun>> runs;
   std::vector<int64_t> memory;
   std::vector<int64_t> gpu_memory;
@@ -329,13 +335,7 @@ absl::Status RunGroup(const RunContext& context,
   const bool fit =
       (!available.has_value() || FitInMemory(memory, *available)) &&
       (gpu_available == 0 || FitInMemory(gpu_memory, gpu_available));
-  if (fit) {
-    RETURN_IF_ERROR(RunTogether(runs, progress));
-  } else {
-    RETURN_IF_ERROR(RunInTurns(std::move(runs), progress));
-  }
-  for (const Job* job : jobs) progress.ends(*job);
-  return absl::OkStatus();
+  return fit ? RunTogether(runs, begins) : RunInTurns(std::move(runs), begins);
 }
 
 namespace {

@@ -69,6 +69,7 @@ class JobRun {
 
   const RunContext& context_;
   const Job job_;
+  JobMode* const mode_;
   absl::StatusOr<JobPolicy> found_policy_;
   JobPolicy policy_;
   const std::unique_ptr<JobWork> work_;
@@ -89,21 +90,16 @@ std::vector<std::vector<int>> GroupJobs(const std::vector<Job>& jobs);
 // 0 … count-1 in an order that depends only on `seed`.
 std::vector<int> ShuffledOrder(int count, uint64_t seed);
 
-// Callbacks for when a job begins and ends.
-struct GroupProgress {
-  std::function<void(const Job&)> begins;
-  std::function<void(const Job&)> ends;
-};
-
 // Starts and prepares all jobs of a group, then measures one run index of each
 // in turn, in an order shuffled by the jobs' seed, while the others wait on
 // their pipes. A temporary disturbance of the machine so affects all libraries
 // alike. A process that dies loses only its own row. When memory is too small
 // for this, the jobs run one after the other and get the label
-// `memory_limited`. Fails only as JobRun does.
+// `memory_limited`. Calls `begins` for each job that begins. Fails only as
+// JobRun does.
 absl::Status RunGroup(const RunContext& context,
                       const std::vector<const Job*>& jobs,
-                      const GroupProgress& progress);
+                      const std::function<void(const Job&)>& begins);
 
 // Compares the outputs of each job's library with the reference, without
 // timing. Cancelled when interrupted; other failures are part of the

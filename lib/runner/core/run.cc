@@ -11,6 +11,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,10 +101,13 @@ class Session {
     // Runs while the libraries load.
     RETURN_IF_ERROR(LoadInputs());
     machine_ = ReadMachine(ThisMachine());
-    const double copy_bytes_per_s = MeasureCopyBytesPerSecond();
+    const double copy_bytes_per_s =
+        uses_servers_ ? MeasureCopyBytesPerSecond() : 0;
     RETURN_IF_ERROR(Wait());
     RETURN_IF_ERROR(WriteHead(copy_bytes_per_s));
-    return RunGroups();
+    RETURN_IF_ERROR(RunGroups());
+    for (const auto& mode : options_.modes) RETURN_IF_ERROR(mode->End());
+    return absl::OkStatus();
   }
 
   absl::Status Load() {
@@ -112,16 +116,24 @@ class Session {
         FindConfigsFolder(options_.configs_folder, options_.source.config));
     ASSIGN_OR_RETURN(Catalogue catalogue, Catalogue::Load(folder));
     catalogue_ = std::make_unique<Catalogue>(std::move(catalogue));
-    ASSIGN_OR_RETURN(list_, LoadJobList(options_.source, *catalogue_));
+    if (options_.list.has_value()) {
+      list_ = *options_.list;
+    } else {
+      ASSIGN_OR_RETURN(list_, LoadJobList(options_.source, *catalogue_));
+    }
     for (const Job& job : list_.jobs) {
-      const JobMode* const mode = FindMode(options_.modes, job);
+      JobMode* const mode = FindMode(options_.modes, job);
       if (mode == nullptr) {
         return absl::InternalError(
             absl::StrCat(options_.source.tool, " cannot measure job ",
                          job.job_id(), " of mode \"", job.mode(), "\""));
       }
+      uses_servers_ |= mode->UsesServers();
+      has_null_ |= mode->HasNullJob();
       if (job.has_unsupported_reason()) continue;
-      RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+      if (mode->UsesServers()) {
+        RETURN_IF_ERROR(PrepareCommandOfJob(*catalogue_, job).status());
+      }
       RETURN_IF_ERROR(mode->Check(*catalogue_, job));
     }
     return absl::OkStatus();
@@ -132,14 +144,16 @@ class Session {
     servers_ = std::make_unique<ServerPool>(
         *catalogue_, PlacesOfThisProgram(catalogue_->configs_dir()),
         interrupt_.fd());
+    if (!uses_servers_) return absl::OkStatus();
     RETURN_IF_ERROR(AddLibraries(options_.skip_missing, warn_, servers_.get(),
                                  &list_.jobs));
     null_job_ = NullJob(list_.jobs[0]);
-    if (HasNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
+    if (MeasuresNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
     return absl::OkStatus();
   }
 
   absl::Status Wait() {
+    if (!uses_servers_) return absl::OkStatus();
     const TimeAccount::Entry entry(&account_, Spending::kImport);
     return WaitForLibraries(list_.jobs, warn_, &progress_, servers_.get());
   }
@@ -165,7 +179,7 @@ class Session {
       progress_.Show(options_.clips.load ? "clips" : "images", done, total, "");
     };
     std::vector<const Job*> jobs;
-    if (!IsMixtureJob(null_job_)) jobs.push_back(&null_job_);
+    if (has_null_) jobs.push_back(&null_job_);
     for (const Job& job : list_.jobs) jobs.push_back(&job);
     ASSIGN_OR_RETURN(const std::string local, LocalData(jobs, show));
     corpora_ = std::make_unique<InputCorpora>(*catalogue_, local, show, warn_,
@@ -222,7 +236,7 @@ class Session {
           const auto found = versions.find(library);
           return found == versions.end() ? "" : found->second;
         });
-    if (!options_.resume) return absl::OkStatus();
+    if (!options_.resume || options_.repeat) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
                      output_->ExistingFiles());
     return done_->Read(files, warn_);
@@ -237,47 +251,56 @@ class Session {
     return true;
   }
 
+  // Jobs that take turns.
+  std::vector<std::vector<int>> Groups() const {
+    if (uses_servers_) return GroupJobs(list_.jobs);
+    std::vector<std::vector<int>> groups;
+    for (size_t i = 0; i < list_.jobs.size(); ++i) {
+      groups.push_back({static_cast<int>(i)});
+    }
+    return groups;
+  }
+
   absl::Status RunGroups() {
-    if (!options_.verify && NothingIsLeft()) {
+    if (uses_servers_ && !options_.verify && NothingIsLeft()) {
       Say("every run is done already");
       return absl::OkStatus();
     }
     NoiseWatch noise(
         NoisePolicyOf(catalogue_->policy().measuring()),
-        /*single_thread=*/list_.jobs[0].thread_policy() == "micro-single");
+        /*single_thread=*/null_job_.thread_policy() == "micro-single");
     EngineSpeeds engines;
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
-    const RunContext context = {*catalogue_,
-                                list_.config,
-                                options_.limits,
-                                identity_,
-                                options_.modes,
-                                servers_.get(),
-                                corpora_.get(),
-                                done_.get(),
-                                output_.get(),
-                                &noise,
-                                &account_,
-                                options_.equivalence ? &equivalence : nullptr,
-                                &engines,
-                                options_.clips,
-                                warn_};
+    const RunContext context = {
+        *catalogue_,     list_.config,
+        options_.limits, identity_,
+        options_.modes,  servers_.get(),
+        corpora_.get(),  done_.get(),
+        output_.get(),   &noise,
+        &account_,       options_.equivalence ? &equivalence : nullptr,
+        &engines,        options_.clips,
+        interrupt_.fd(), warn_};
     if (options_.verify) return Verify(context);
     if (options_.on_jobs) options_.on_jobs(list_.jobs);
-    if (HasNull()) RETURN_IF_ERROR(RunNull(context));
-    const std::vector<std::vector<int>> groups = GroupJobs(list_.jobs);
+    if (MeasuresNull()) RETURN_IF_ERROR(RunNull(context));
     int64_t jobs_done = 0;
-    GroupProgress progress;
-    progress.begins = [&](const Job& job) {
-      progress_.Show("transforms", jobs_done, list_.jobs.size(),
-                     absl::StrCat(job.transform(), " ", job.library()));
+    const auto begins = [&](const Job& job) {
+      const JobMode& mode = *FindMode(options_.modes, job);
+      progress_.Show(mode.JobsTitle(), jobs_done, list_.jobs.size(),
+                     mode.JobTitle(job));
     };
-    progress.ends = [&](const Job&) { ++jobs_done; };
-    for (const std::vector<int>& group : groups) {
+    for (const std::vector<int>& group : Groups()) {
       std::vector<const Job*> jobs;
       for (const int at : group) jobs.push_back(&list_.jobs[at]);
-      RETURN_IF_ERROR(RunGroup(context, jobs, progress));
+      RETURN_IF_ERROR(RunGroup(context, jobs, begins));
+      JobMode& mode = *FindMode(options_.modes, *jobs.back());
+      std::optional<Job> next = mode.NextJob(context, *jobs.back());
+      while (next.has_value()) {
+        RETURN_IF_ERROR(RunGroup(context, {&*next}, begins));
+        next = mode.NextJob(context, *next);
+      }
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
+      jobs_done += static_cast<int64_t>(group.size());
     }
     progress_.Finish();
     return absl::OkStatus();
@@ -302,9 +325,7 @@ class Session {
     return output_->WriteText(text);
   }
 
-  // The harness adds only two clock readings between batches of a mixture, so
-  // there is no null row for them.
-  bool HasNull() const { return !options_.verify && !IsMixtureJob(null_job_); }
+  bool MeasuresNull() const { return has_null_ && !options_.verify; }
 
   // Its items are timed one by one at any cost: the row shows what reading the
   // clock costs.
@@ -330,8 +351,8 @@ class Session {
     const std::string time = absl::StrFormat("%.1f s", account_.Total());
     Say(options_.verify
             ? absl::StrCat("compared in ", time)
-            : absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ") in ",
-                           time));
+            : absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ")",
+                           uses_servers_ ? absl::StrCat(" in ", time) : ""));
     if (options_.account) Say(account_.Text());
     return fails ? ExitCode::kCheckSaidNo : ExitCode::kDone;
   }
@@ -348,6 +369,9 @@ class Session {
   const Warn warn_;
   std::unique_ptr<Catalogue> catalogue_;
   JobList list_;
+  // Of any job.
+  bool uses_servers_ = false;
+  bool has_null_ = false;
   Job null_job_;
   std::unique_ptr<ServerPool> servers_;
   std::unique_ptr<RowOutput> output_;

@@ -1,10 +1,10 @@
-// The run loop of `micro`, `pipeline`, `video` and `mixture`, without their
-// flags.
+// The run loop of all programs that measure jobs, without their flags.
 #ifndef FEEDRATE_LIB_RUNNER_CORE_RUN_H_
 #define FEEDRATE_LIB_RUNNER_CORE_RUN_H_
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +23,15 @@ struct RunOptions {
   // What the program can measure. Each object serves one run.
   std::vector<std::shared_ptr<JobMode>> modes;
   JobSource source;
+  // Jobs that are loaded already, instead of those of `source`.
+  std::optional<JobList> list;
   // Folder with matrix and policy. Empty means that it is searched for.
   std::string configs_folder;
   RunLimits limits;
   // Continues with the rows that the output holds.
   bool resume = false;
+  // Measures runs again that the output holds.
+  bool repeat = false;
   // Skips libraries whose worker or environment is missing, with a warning for
   // each.
   bool skip_missing = false;

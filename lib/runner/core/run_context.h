@@ -114,6 +114,8 @@ struct RunContext {
   EquivalenceCheck* const equivalence;
   EngineSpeeds* const engines;
   const ClipTools& clips;
+  // Becomes readable when the run shall end.
+  const int interrupt_fd;
   // Prints a line on standard error, after the name of the running program.
   const std::function<void(const std::string&)> warn;
 };

@@ -547,8 +547,7 @@ class LoaderMode : public JobMode {
   explicit LoaderMode(const LoaderOptions& options) : options_(options) {}
 
   bool Covers(const Job& job) const override { return IsLoaderJob(job); }
-  absl::Status Check(const Catalogue& catalogue,
-                     const Job& job) const override {
+  absl::Status Check(const Catalogue& catalogue, const Job& job) override {
     RETURN_IF_ERROR(LoaderSpecOfJob(catalogue, job).status());
     return EpochPolicyOfJob(job).status();
   }

@@ -56,14 +56,6 @@ class MixtureWork : public JobWork {
 
   absl::StatusOr<int64_t> ExpectedMemory() override;
   absl::Status Prepare() override;
-  // Nothing stops early: there is no transform.
-  absl::StatusOr<Preflight> LookAhead() override { return Preflight(); }
-  // There is no reference for the frames.
-  absl::StatusOr<Equivalence> CheckEquivalence() override {
-    return Equivalence();
-  }
-  // A run warms itself up with its first batches.
-  absl::Status WarmUp() override { return absl::OkStatus(); }
   absl::Status Measure(int run_index, Row* row) override;
   bool alive() const override { return child_ != nullptr && child_->alive(); }
   void End() override;
@@ -255,7 +247,9 @@ class MixtureMode : public JobMode {
   explicit MixtureMode(const MixtureOptions& options) : options_(options) {}
 
   bool Covers(const Job& job) const override { return IsMixtureJob(job); }
-  absl::Status Check(const Catalogue&, const Job& job) const override {
+  // The harness adds only two clock readings between batches.
+  bool HasNullJob() const override { return false; }
+  absl::Status Check(const Catalogue&, const Job& job) override {
     return ParseMixtureSettings(job).status();
   }
   absl::Status LoadInput(const RunInputs& inputs, const Job& job) override {
