@@ -1,28 +1,20 @@
 // Times training steps of small transformers, per phase.
 //
 //   bazel run //tools/train -- --model=vit5_tiny
-#include <iostream>
-#include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "gflags/gflags.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool_main.h"
-#include "lib/runner/data/remote_data.h"
 #include "lib/runner/data/store_data.h"
-#include "lib/runner/train/multi_node.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_run.h"
 
@@ -127,233 +119,71 @@ ToolInfo Info() {
   return info;
 }
 
+// Adds a setting of jobs that the flag determines.
+void Set(const std::string& name, const char* flag, const std::string& value,
+         TrainSource* source) {
+  source->settings[name] = value;
+  if (!gflags::GetCommandLineFlagInfoOrDie(flag).is_default) {
+    source->given.insert(name);
+  }
+}
+
 std::string Truth(bool value) { return value ? "1" : "0"; }
 
-absl::StatusOr<int> WorldSize(const std::string& device,
-                              const absl::optional<SlurmStep>& step) {
-  if (FLAGS_world_size != -1) {
-    const bool given =
-        !gflags::GetCommandLineFlagInfoOrDie("world_size").is_default;
-    if (step.has_value() && !given) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "srun started ", step->world_size,
-          " tasks; say --world-size=-1 for them to train together"));
-    }
-    return FLAGS_world_size;
-  }
-  return step.has_value() ? step->world_size : DeviceCount(device);
-}
-
-std::vector<std::string> SplitFolders(const Overrides& overrides) {
-  return absl::StrSplit(overrides.dataset.value_or(""), ',', absl::SkipEmpty());
-}
-
-// Folders by short name, in the order of the command line.
-using Folders = std::vector<std::pair<std::string, std::string>>;
-
-absl::StatusOr<Folders> FoldersFromFlags(const Overrides& overrides) {
-  Folders folders;
-  std::map<std::string, std::string> seen;
-  for (const std::string& path : SplitFolders(overrides)) {
-    ASSIGN_OR_RETURN(const std::string id, DatasetId(path));
-    if (!seen.emplace(id, path).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--dataset: ", seen[id], " and ", path,
-                       " are both called \"", id, "\"; rename one"));
-    }
-    folders.emplace_back(id, path);
-  }
-  return folders;
-}
-
-// Every setting that a flag determines, including defaults.
-std::map<std::string, std::string> SettingsFromFlags(int world_size) {
-  std::map<std::string, std::string> settings = {
+TrainSource SourceFromFlags() {
+  TrainSource source;
+  source.config = FLAGS_config;
+  source.jobs = FLAGS_jobs;
+  source.configs_folder = FLAGS_configs;
+  source.overrides = OverridesFromFlags();
+  const std::vector<std::pair<const char*, std::string>> settings = {
       {"model", FLAGS_model},
       {"precision", FLAGS_precision},
       {"optimizer", FLAGS_optimizer},
       {"learning_rate", absl::StrCat(FLAGS_learning_rate)},
       {"accumulation", absl::StrCat(FLAGS_accumulation)},
-      {"warmup", absl::StrCat(FLAGS_warmup_steps)},
-      {"steps", absl::StrCat(FLAGS_measured_steps)},
       {"mixing", FLAGS_mixing},
       {"optimizer_in_step", Truth(FLAGS_optimizer_in_step)},
       {"graphs", Truth(FLAGS_graphs)},
       {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
       {"loader", FLAGS_loader},
       {"mixture", FLAGS_mixture},
-      {"world_size", absl::StrCat(world_size)}};
-  if (FLAGS_epochs != 0) settings["epochs"] = absl::StrCat(FLAGS_epochs);
-  if (FLAGS_threads != 0) settings["threads"] = absl::StrCat(FLAGS_threads);
-  return settings;
+      {"world_size", absl::StrCat(FLAGS_world_size)}};
+  for (const auto& [name, value] : settings) Set(name, name, value, &source);
+  Set("warmup", "warmup_steps", absl::StrCat(FLAGS_warmup_steps), &source);
+  Set("steps", "measured_steps", absl::StrCat(FLAGS_measured_steps), &source);
+  if (FLAGS_epochs != 0) {
+    Set("epochs", "epochs", absl::StrCat(FLAGS_epochs), &source);
+  }
+  if (FLAGS_threads != 0) {
+    Set("threads", "threads", absl::StrCat(FLAGS_threads), &source);
+  }
+  return source;
 }
 
-// Only the settings given on the command line.
-std::map<std::string, std::string> GivenSettings(int world_size) {
-  static const auto* const renamed = new std::map<std::string, std::string>{
-      {"warmup", "warmup_steps"}, {"steps", "measured_steps"}};
-  std::map<std::string, std::string> given;
-  for (const auto& setting : SettingsFromFlags(world_size)) {
-    const auto flag = renamed->find(setting.first);
-    const std::string name =
-        flag == renamed->end() ? setting.first : flag->second;
-    if (!gflags::GetCommandLineFlagInfoOrDie(name.c_str()).is_default) {
-      given.insert(setting);
-    }
-  }
-  return given;
-}
-
-absl::StatusOr<TrainRequest> RequestFromFlags(
-    const Overrides& overrides, const absl::optional<SlurmStep>& step) {
-  TrainRequest request;
-  request.libraries =
-      overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
-  request.scope = overrides.scope.value_or(request.scope);
-  request.device = overrides.device.value_or(request.device);
-  if (request.device == "none") request.device = "cpu";
-  request.batch_size = overrides.batch_size.value_or(request.batch_size);
-  request.workers = overrides.workers.value_or(request.workers);
-  ASSIGN_OR_RETURN(const Folders folders, FoldersFromFlags(overrides));
-  for (const auto& folder : folders) request.datasets.push_back(folder.first);
-  request.seed = overrides.seed.value_or(request.seed);
-  request.num_runs = overrides.num_runs.value_or(request.num_runs);
-  request.sweep = overrides.sweep.value_or("");
-  if (request.num_runs < 1) {
-    return absl::InvalidArgumentError("--num_runs must be at least 1");
-  }
-  ASSIGN_OR_RETURN(const int world_size, WorldSize(request.device, step));
-  request.settings = SettingsFromFlags(world_size);
-  request.settings["sample_ratio"] =
-      absl::StrCat(overrides.sample_ratio.value_or(1));
-  return request;
-}
-
-std::vector<std::string> WordsFromFlags() {
-  std::vector<std::string> words;
-  if (!FLAGS_profile.empty()) {
-    words.push_back(absl::StrCat("profile=", FLAGS_profile));
-    words.push_back(absl::StrCat("profile_prefix=", FLAGS_profile_output));
-    words.push_back(absl::StrCat("profile_wait=", FLAGS_profile_wait));
-    words.push_back(absl::StrCat("profile_warmup=", FLAGS_profile_warmup));
-    words.push_back(absl::StrCat("profile_active=", FLAGS_profile_active));
-    words.push_back(absl::StrCat("profile_repeat=", FLAGS_profile_repeat));
-  }
-  if (!FLAGS_checkpoint.empty()) {
-    words.push_back(absl::StrCat("checkpoint=", FLAGS_checkpoint));
-    words.push_back(absl::StrCat("checkpoint_every=", FLAGS_checkpoint_every));
-  }
-  if (!FLAGS_resume_from.empty()) {
-    words.push_back(absl::StrCat("resume=", FLAGS_resume_from));
-  }
-  return words;
-}
-
-absl::Status CheckFlags() {
-  if (!FLAGS_profile.empty()) {
-    RETURN_IF_ERROR(CheckChoice("--profile", FLAGS_profile, {"trace", "tb"}));
-  }
-  if (FLAGS_profile_wait < 0 || FLAGS_profile_warmup < 0 ||
-      FLAGS_profile_active < 1 || FLAGS_profile_repeat < 1) {
-    return absl::InvalidArgumentError(
-        "--profile_active and --profile_repeat must be at least 1, "
-        "--profile_wait and --profile_warmup at least 0");
-  }
-  if (FLAGS_retries < 0 || !(FLAGS_timeout > 0) || FLAGS_peak_tflops < 0 ||
-      FLAGS_checkpoint_every < 0) {
-    return absl::InvalidArgumentError(
-        "--retries, --peak_tflops and --checkpoint_every must be at least 0, "
-        "--timeout above 0");
-  }
-  return absl::OkStatus();
-}
-
-// Sets the jobs from a config, a file, or the flags alone, and where their data
-// is.
-absl::Status SetJobs(const Overrides& overrides, TrainRunOptions* options) {
-  if (!FLAGS_config.empty() && !FLAGS_jobs.empty()) {
-    return absl::InvalidArgumentError(
-        "--config plans jobs and --jobs has them; leave one out");
-  }
-  if (!FLAGS_config.empty()) {
-    ASSIGN_OR_RETURN(
-        const int world_size,
-        WorldSize(overrides.device.value_or("cpu"), options->step));
-    ASSIGN_OR_RETURN(TrainPlan plan,
-                     PlanTrainJobs(FLAGS_config, overrides,
-                                   GivenSettings(world_size), FLAGS_configs));
-    options->jobs = std::move(plan.jobs);
-    options->config = std::move(plan.config);
-    const Data& data = options->config.data();
-    options->folders[data.id()] = data.dataset();
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(const Folders folders, FoldersFromFlags(overrides));
-  options->folders.insert(folders.begin(), folders.end());
-  options->config.set_label(overrides.label.value_or(""));
-  options->config.set_note(overrides.note.value_or(""));
-  options->config.mutable_output()->set_path(overrides.output.value_or("-"));
-  if (!FLAGS_jobs.empty()) {
-    ASSIGN_OR_RETURN(options->jobs, ReadTrainJobs(FLAGS_jobs));
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(const TrainRequest request,
-                   RequestFromFlags(overrides, options->step));
-  ASSIGN_OR_RETURN(options->jobs, MakeTrainJobs(request));
-  return absl::OkStatus();
-}
-
-absl::StatusOr<TrainRunOptions> OptionsFromFlags() {
-  RETURN_IF_ERROR(CheckFlags());
-  const Overrides overrides = OverridesFromFlags();
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   TrainRunOptions options;
-  ASSIGN_OR_RETURN(options.step, ThisSlurmStep());
-  RETURN_IF_ERROR(SetJobs(overrides, &options));
-  options.configs_folder = FLAGS_configs;
-  options.output = options.config.output().path();
-  options.resume = FLAGS_resume;
-  options.fail_on = absl::StrSplit(FLAGS_fail_on, ',', absl::SkipEmpty());
-  for (const std::string& status : options.fail_on) {
-    RETURN_IF_ERROR(CheckChoice("--fail_on", status,
-                                {"failed", "crashed", "timeout", "oom"}));
+  options.source = SourceFromFlags();
+  options.run.configs_folder = FLAGS_configs;
+  options.run.resume = FLAGS_resume;
+  options.run.fail_on = absl::StrSplit(FLAGS_fail_on, ',', absl::SkipEmpty());
+  options.run.limits.retries = FLAGS_retries;
+  options.run.limits.hang_s = FLAGS_timeout;
+  if (!FLAGS_memory_limit.empty()) {
+    ASSIGN_OR_RETURN(options.run.limits.memory_bytes,
+                     SizeOfFlag("--memory_limit", FLAGS_memory_limit, 1));
   }
-  options.retries = FLAGS_retries;
-  options.silence = absl::Seconds(FLAGS_timeout);
+  ASSIGN_OR_RETURN(options.run.open_remote, OpenStoresByFlags());
   options.peak_tflops = FLAGS_peak_tflops;
   options.find_batch_size = FLAGS_find_batch_size;
   options.metrics = FLAGS_metrics;
   options.budget = FLAGS_budget;
-  options.words = WordsFromFlags();
-  if (!FLAGS_memory_limit.empty()) {
-    ASSIGN_OR_RETURN(options.memory_limit_bytes,
-                     SizeOfFlag("--memory_limit", FLAGS_memory_limit, 1));
-  }
-  return options;
-}
-
-// Copies data sets from stores to this machine; they stay as long as the
-// returned objects.
-absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
-    std::map<std::string, std::string>* folders) {
-  ASSIGN_OR_RETURN(const OpenRemoteData open, OpenStoresByFlags());
-  const auto say = [](const std::string& text) {
-    std::cerr << "train: " << text << "\n";
-  };
-  std::vector<std::unique_ptr<RemoteData>> stores;
-  for (auto& [id, folder] : *folders) {
-    if (!IsRemoteDataset(folder)) continue;
-    ASSIGN_OR_RETURN(stores.emplace_back(), open(folder, say));
-    ASSIGN_OR_RETURN(folder,
-                     stores.back()->BringHome({"jpg", "jpeg", "png", "npy"},
-                                              /*num_items=*/0,
-                                              /*own_names=*/false, nullptr));
-  }
-  return stores;
-}
-
-absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
-  ASSIGN_OR_RETURN(TrainRunOptions options, OptionsFromFlags());
-  ASSIGN_OR_RETURN(const auto stores, BringHome(&options.folders));
+  options.profile = {FLAGS_profile,        FLAGS_profile_output,
+                     FLAGS_profile_wait,   FLAGS_profile_warmup,
+                     FLAGS_profile_active, FLAGS_profile_repeat};
+  options.checkpoint = FLAGS_checkpoint;
+  options.checkpoint_every = FLAGS_checkpoint_every;
+  options.resume_from = FLAGS_resume_from;
   return RunTrain(options);
 }
 

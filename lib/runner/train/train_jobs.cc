@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,14 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/machine/machine.h"
 #include "lib/records/job_identity.h"
-#include "lib/records/record_io.h"
 #include "lib/runner/core/job_list.h"
 
 namespace feedrate {
@@ -376,18 +376,7 @@ int DeviceCount(const std::string& device) {
 }
 
 absl::StatusOr<std::vector<Job>> ReadTrainJobs(const std::string& path) {
-  std::vector<Job> jobs;
-  std::string first_problem;
-  RecordReader reader(
-      [&](absl::string_view record, JsonReader& json) -> absl::Status {
-        if (record != "job") return absl::OkStatus();
-        return json.Read(&jobs.emplace_back());
-      },
-      [&](const std::string& problem) {
-        if (first_problem.empty()) first_problem = problem;
-      });
-  RETURN_IF_ERROR(reader.ReadFile(path));
-  if (!first_problem.empty()) return absl::InvalidArgumentError(first_problem);
+  ASSIGN_OR_RETURN(std::vector<Job> jobs, ReadJobFile(path));
   for (const Job& job : jobs) {
     if (job.mode() != "train") {
       return absl::InvalidArgumentError(
@@ -403,7 +392,7 @@ absl::StatusOr<std::vector<Job>> ReadTrainJobs(const std::string& path) {
   return jobs;
 }
 
-absl::StatusOr<TrainPlan> PlanTrainJobs(
+absl::StatusOr<JobList> PlanTrainJobs(
     const std::string& config, const Overrides& overrides,
     const std::map<std::string, std::string>& settings,
     const std::string& configs_folder) {
@@ -421,10 +410,108 @@ absl::StatusOr<TrainPlan> PlanTrainJobs(
     all.emplace("sample_ratio",
                 absl::StrCat(list.config.data().sample_ratio()));
   }
-  TrainPlan plan;
-  ASSIGN_OR_RETURN(plan.jobs, WithSettings(list.jobs, all));
-  plan.config = std::move(list.config);
-  return plan;
+  ASSIGN_OR_RETURN(list.jobs, WithSettings(list.jobs, all));
+  return list;
+}
+
+namespace {
+
+// The source's settings with the actual number of processes.
+absl::StatusOr<std::map<std::string, std::string>> SettingsOf(
+    const TrainSource& source, const absl::optional<SlurmStep>& step) {
+  std::map<std::string, std::string> settings = source.settings;
+  std::string& world_size = settings["world_size"];
+  if (world_size == "-1") {
+    world_size = absl::StrCat(
+        step.has_value()
+            ? step->world_size
+            : DeviceCount(source.overrides.device.value_or("cpu")));
+  } else if (step.has_value() && source.given.count("world_size") == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("srun started ", step->world_size,
+                     " tasks; say --world-size=-1 for them to train together"));
+  }
+  return settings;
+}
+
+// Folders by short name, in the order of the flag.
+using Folders = std::vector<std::pair<std::string, std::string>>;
+
+absl::StatusOr<Folders> FoldersOf(const Overrides& overrides) {
+  Folders folders;
+  std::map<std::string, std::string> seen;
+  const std::vector<std::string> paths =
+      absl::StrSplit(overrides.dataset.value_or(""), ',', absl::SkipEmpty());
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::string id, DatasetId(path));
+    if (!seen.emplace(id, path).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--dataset: ", seen[id], " and ", path,
+                       " are both called \"", id, "\"; rename one"));
+    }
+    folders.emplace_back(id, path);
+  }
+  return folders;
+}
+
+absl::StatusOr<TrainRequest> RequestOf(const Overrides& overrides,
+                                       const Folders& folders) {
+  TrainRequest request;
+  request.libraries =
+      overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
+  request.scope = overrides.scope.value_or(request.scope);
+  request.device = overrides.device.value_or(request.device);
+  if (request.device == "none") request.device = "cpu";
+  request.batch_size = overrides.batch_size.value_or(request.batch_size);
+  request.workers = overrides.workers.value_or(request.workers);
+  for (const auto& folder : folders) request.datasets.push_back(folder.first);
+  request.seed = overrides.seed.value_or(request.seed);
+  request.num_runs = overrides.num_runs.value_or(request.num_runs);
+  request.sweep = overrides.sweep.value_or("");
+  if (request.num_runs < 1) {
+    return absl::InvalidArgumentError("--num_runs must be at least 1");
+  }
+  return request;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
+                                        const absl::optional<SlurmStep>& step) {
+  if (!source.config.empty() && !source.jobs.empty()) {
+    return absl::InvalidArgumentError(
+        "--config plans jobs and --jobs has them; leave one out");
+  }
+  TrainJobs result;
+  JobList& list = result.list;
+  const Overrides& overrides = source.overrides;
+  if (!source.config.empty()) {
+    ASSIGN_OR_RETURN(auto settings, SettingsOf(source, step));
+    for (auto it = settings.begin(); it != settings.end();) {
+      it = source.given.count(it->first) > 0 ? std::next(it)
+                                             : settings.erase(it);
+    }
+    ASSIGN_OR_RETURN(list, PlanTrainJobs(source.config, overrides, settings,
+                                         source.configs_folder));
+    result.folders[list.config.data().id()] = std::move(list.dataset);
+    list.dataset.clear();
+    return result;
+  }
+  ASSIGN_OR_RETURN(const Folders folders, FoldersOf(overrides));
+  result.folders.insert(folders.begin(), folders.end());
+  list.config.set_label(overrides.label.value_or(""));
+  list.config.set_note(overrides.note.value_or(""));
+  list.config.mutable_output()->set_path(overrides.output.value_or("-"));
+  if (!source.jobs.empty()) {
+    ASSIGN_OR_RETURN(list.jobs, ReadTrainJobs(source.jobs));
+    return result;
+  }
+  ASSIGN_OR_RETURN(TrainRequest request, RequestOf(overrides, folders));
+  ASSIGN_OR_RETURN(request.settings, SettingsOf(source, step));
+  request.settings["sample_ratio"] =
+      absl::StrCat(overrides.sample_ratio.value_or(1));
+  ASSIGN_OR_RETURN(list.jobs, MakeTrainJobs(request));
+  return result;
 }
 
 }  // namespace feedrate

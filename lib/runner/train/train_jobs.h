@@ -5,14 +5,17 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "lib/base/override_flags.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/model/flops.h"
 #include "lib/records/records.pb.h"
+#include "lib/runner/core/job_list.h"
+#include "lib/runner/train/multi_node.h"
 
 namespace feedrate {
 
@@ -88,19 +91,40 @@ int DeviceCount(const std::string& device);
 // InvalidArgument when there are none or one is for another program.
 absl::StatusOr<std::vector<Job>> ReadTrainJobs(const std::string& path);
 
-struct TrainPlan {
-  std::vector<Job> jobs;
-  // The resolved config.
-  RunConfig config;
-};
-
 // What `plan` makes of the config with the overrides, with `settings` applied.
 // The matrix is in `configs_folder`; empty means that it is searched for.
 // InvalidArgument names the place of a mistake.
-absl::StatusOr<TrainPlan> PlanTrainJobs(
+absl::StatusOr<JobList> PlanTrainJobs(
     const std::string& config, const Overrides& overrides,
     const std::map<std::string, std::string>& settings,
     const std::string& configs_folder);
+
+// Where flags take the jobs of a run from.
+struct TrainSource {
+  // The config to plan from, or a file with jobs. Both empty means that the
+  // other fields say what to train.
+  std::string config;
+  std::string jobs;
+  std::string configs_folder;
+  // `dataset` may name several folders, separated by commas.
+  Overrides overrides;
+  // All settings, also those with their default value. A world_size of -1 means
+  // one process per device, or as many as srun started.
+  std::map<std::string, std::string> settings;
+  // The settings that the caller has named. Only they change planned jobs.
+  std::set<std::string> given;
+};
+
+struct TrainJobs {
+  JobList list;
+  // Folders or addresses of data sets by their short names.
+  std::map<std::string, std::string> folders;
+};
+
+// `step` is the place of this process among those that srun started.
+// InvalidArgument names what is wrong.
+absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
+                                        const absl::optional<SlurmStep>& step);
 
 }  // namespace feedrate
 

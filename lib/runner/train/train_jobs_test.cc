@@ -164,7 +164,7 @@ TEST(TrainJobsTest, NoSuchFileOfJobs) {
 constexpr char kDemo[] = "configs/demo_train.textproto";
 
 TEST(TrainConfigTest, TheDemoIsTwoTrainings) {
-  const TrainPlan plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
+  const JobList plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
   ASSERT_EQ(plan.jobs.size(), 2);
   EXPECT_EQ(plan.jobs[0].settings().at("precision"), "fp32");
   EXPECT_EQ(TrainSettingsOf(plan.jobs[1])->precision, "bf16");
@@ -180,7 +180,7 @@ TEST(TrainConfigTest, FlagsAndConfigMakeTheSameJob) {
                       {"precision", "fp32"},
                       {"warmup", "20"},
                       {"steps", "50"}};
-  const TrainPlan plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
+  const JobList plan = *PlanTrainJobs(kDemo, Overrides(), {}, "configs");
   EXPECT_EQ((*MakeTrainJobs(request))[0].job_id(), plan.jobs[0].job_id());
 }
 
@@ -189,7 +189,7 @@ TEST(TrainConfigTest, OverridesAndSettingsWin) {
   overrides.batch_size = 8;
   overrides.num_runs = 3;
   overrides.sample_ratio = 0.5;
-  const TrainPlan plan =
+  const JobList plan =
       *PlanTrainJobs(kDemo, overrides, {{"model", "byte_lm_tiny"}}, "configs");
   EXPECT_EQ(plan.jobs[0].batch_size(), 8);
   EXPECT_EQ(plan.jobs[0].run_indexes_size(), 3);

@@ -1,29 +1,34 @@
 #include "lib/runner/train/train_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
-#include "lib/draw/progress.h"
-#include "lib/machine/machine.h"
 #include "lib/records/job_identity.h"
-#include "lib/runner/core/job_list.h"
+#include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/rows.h"
+#include "lib/runner/core/run.h"
+#include "lib/runner/core/run_context.h"
+#include "lib/runner/core/workers.h"
+#include "lib/runner/data/remote_data.h"
 #include "lib/runner/train/multi_node.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_processes.h"
@@ -37,175 +42,193 @@ constexpr int kLargestBatch = 1 << 20;
 // Trainings on several nodes use these ports in turn.
 constexpr int kStorePorts = 500;
 
-class TrainSession {
- public:
-  explicit TrainSession(const TrainRunOptions& options)
-      : options_(options),
-        progress_(std::cerr, isatty(STDERR_FILENO) != 0),
-        warn_([this](const std::string& text) { Say(text); }) {}
-
-  absl::StatusOr<ExitCode> Run() {
-    const absl::Status status = RunAll();
-    progress_.Finish();
-    if (absl::IsCancelled(status) && interrupt_.happened()) {
-      Say("interrupted; what is written is whole, --resume carries on");
-      return interrupt_.exit_code();
-    }
-    RETURN_IF_ERROR(status);
-    RETURN_IF_ERROR(WriteMetrics());
-    if (options_.budget) std::cerr << TrainTable(rows_) << LoaderTable(rows_);
-    return Verdict();
+// Library, batch size and settings.
+std::string Words(const Job& job) {
+  std::string words = absl::StrCat(job.library(), " batch ", job.batch_size());
+  std::map<std::string, std::string> sorted(job.settings().begin(),
+                                            job.settings().end());
+  for (const auto& setting : sorted) {
+    absl::StrAppend(&words, " ", setting.first, "=", setting.second);
   }
+  return words;
+}
+
+// Arguments of the processes that are not part of a job.
+std::vector<std::string> WordsOf(const TrainRunOptions& options) {
+  std::vector<std::string> words;
+  const TrainProfile& profile = options.profile;
+  if (!profile.form.empty()) {
+    words = {absl::StrCat("profile=", profile.form),
+             absl::StrCat("profile_prefix=", profile.output),
+             absl::StrCat("profile_wait=", profile.wait),
+             absl::StrCat("profile_warmup=", profile.warmup),
+             absl::StrCat("profile_active=", profile.active),
+             absl::StrCat("profile_repeat=", profile.repeat)};
+  }
+  if (!options.checkpoint.empty()) {
+    words.push_back(absl::StrCat("checkpoint=", options.checkpoint));
+    words.push_back(
+        absl::StrCat("checkpoint_every=", options.checkpoint_every));
+  }
+  if (!options.resume_from.empty()) {
+    words.push_back(absl::StrCat("resume=", options.resume_from));
+  }
+  return words;
+}
+
+// Each run is a training in processes of its own.
+class TrainWork : public JobWork {
+ public:
+  explicit TrainWork(std::function<absl::Status(Row*)> train)
+      : train_(std::move(train)) {}
+
+  absl::Status Prepare() override { return absl::OkStatus(); }
+  absl::Status Measure(int /*run_index*/, Row* row) override {
+    return train_(row);
+  }
+  bool alive() const override { return true; }
+  void End() override {}
+  std::string timed_unit() const override { return ""; }
 
  private:
-  absl::Status RunAll() {
-    ASSIGN_OR_RETURN(const std::string configs,
-                     FindConfigsFolder(options_.configs_folder, ""));
-    const WorkerPlaces places = PlacesOfThisProgram(configs);
-    for (const Job& job : options_.jobs) {
-      RETURN_IF_ERROR(FindPrograms(places, job));
+  const std::function<absl::Status(Row*)> train_;
+};
+
+class TrainMode : public JobMode {
+ public:
+  // `options` outlives this object.
+  TrainMode(const TrainRunOptions& options, absl::optional<SlurmStep> step,
+            std::map<std::string, std::string> folders)
+      : options_(options),
+        step_(std::move(step)),
+        folders_(std::move(folders)) {}
+
+  bool Covers(const Job& job) const override { return job.mode() == "train"; }
+  bool UsesServers() const override { return false; }
+  std::string JobsTitle() const override { return "trainings"; }
+  std::string JobTitle(const Job& job) const override { return Words(job); }
+
+  // Also finds missing programs before anything runs.
+  absl::Status Check(const Catalogue& catalogue, const Job& job) override {
+    ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
+    RETURN_IF_ERROR(FindPrograms(PlacesOfThisProgram(catalogue.configs_dir()),
+                                 job, settings.loader));
+    // Either all tasks of Slurm train together, or rank 0 alone.
+    if (!step_.has_value() || settings.world_size == 1 ||
+        settings.world_size == step_->world_size) {
+      return absl::OkStatus();
     }
-    RETURN_IF_ERROR(CheckWorldSizes());
-    RETURN_IF_ERROR(OpenOutput());
-    RETURN_IF_ERROR(GatherRanks());
-    total_ = options_.jobs.size();
-    for (const Job& job : options_.jobs) {
-      RETURN_IF_ERROR(options_.find_batch_size ? FindBatchSize(job)
-                                               : RunJob(job));
-      ++done_jobs_;
-    }
+    const int tasks = step_->world_size;
+    return absl::InvalidArgumentError(
+        absl::StrCat("world_size=", settings.world_size, ", but srun started ",
+                     tasks, " tasks; say 1, ", tasks, " or -1"));
+  }
+
+  absl::Status LoadInput(const RunInputs& inputs, const Job&) override {
+    progress_ = inputs.progress;
+    if (!step_.has_value() || leader_ != nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(
+        leader_,
+        RankLeader::Gather(*step_, absl::Seconds(options_.run.limits.hang_s)));
     return absl::OkStatus();
   }
 
-  // Finds missing programs before anything runs.
-  absl::Status FindPrograms(const WorkerPlaces& places, const Job& job) {
+  std::unique_ptr<JobWork> MakeWork(const RunContext& context, const Job& job,
+                                    const JobPolicy&) override {
+    return std::make_unique<TrainWork>(
+        [this, &context, &job](Row* row) { return Train(context, job, row); });
+  }
+
+  absl::Status FinishRow(const RunContext& context, const Job& job,
+                         Row* row) override {
+    RETURN_IF_ERROR(lost_ranks_);
+    row->set_unit("sample");
+    if (job.device() == "cuda") row->set_hardware(context.identity.gpu);
+    if (row->status() == "ok") {
+      CompareWithEarlier(rows_, row);
+    } else {
+      if (options_.find_batch_size) {
+        row->set_reason(
+            absl::StrCat(row->reason(), "; largest that fits: ", fits_));
+      }
+      context.warn(
+          absl::StrCat(Words(job), ": ", row->status(), ": ", row->reason()));
+    }
+    rows_.push_back(*row);
+    return absl::OkStatus();
+  }
+
+  // The same job with twice the batch, until one does not fit.
+  std::optional<Job> NextJob(const RunContext& context,
+                             const Job& job) override {
+    if (!options_.find_batch_size) return std::nullopt;
+    const bool is_ok = !rows_.empty() && rows_.back().status() == "ok";
+    if (is_ok) fits_ = absl::StrCat(job.batch_size());
+    if (is_ok && job.batch_size() <= kLargestBatch / 2) {
+      Job next = job;
+      next.set_batch_size(2 * job.batch_size());
+      next.set_job_id(JobId(next));
+      return next;
+    }
+    context.warn(absl::StrCat(job.library(),
+                              ": the largest batch that fits is ", fits_));
+    fits_ = kNoneFits;
+    return std::nullopt;
+  }
+
+  absl::Status End() override {
+    RETURN_IF_ERROR(WriteMetrics());
+    if (options_.budget) std::cerr << TrainTable(rows_) << LoaderTable(rows_);
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr char kNoneFits[] = "none fits";
+
+  absl::Status FindPrograms(const WorkerPlaces& places, const Job& job,
+                            const std::string& loader) {
     if (commands_.count(job.library()) == 0) {
       ASSIGN_OR_RETURN(commands_[job.library()],
                        TrainWorker(places, job.library()));
     }
-    ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
-    if (settings.loader.empty()) return absl::OkStatus();
-    if (options_.folders.count(job.dataset()) == 0) {
+    if (loader.empty()) return absl::OkStatus();
+    if (folders_.count(job.dataset()) == 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("--dataset: the folder of \"", job.dataset(),
                        "\" is not named; scope e2e reads images from it"));
     }
-    if (settings.loader == kNativeLoader || settings.loader == kMixtureLoader ||
-        feeders_.count(settings.loader) > 0) {
+    if (loader == kNativeLoader || loader == kMixtureLoader ||
+        feeders_.count(loader) > 0) {
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(feeders_[settings.loader],
-                     FeederWorker(places, settings.loader));
+    ASSIGN_OR_RETURN(feeders_[loader], FeederWorker(places, loader));
     return absl::OkStatus();
   }
 
-  // Either all tasks of Slurm train together, or rank 0 alone.
-  absl::Status CheckWorldSizes() const {
-    if (!options_.step.has_value()) return absl::OkStatus();
-    for (const Job& job : options_.jobs) {
-      ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
-      const int tasks = options_.step->world_size;
-      if (settings.world_size == 1 || settings.world_size == tasks) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "world_size=", settings.world_size, ", but srun started ", tasks,
-          " tasks; say 1, ", tasks, " or -1"));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status GatherRanks() {
-    if (!options_.step.has_value()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(leader_,
-                     RankLeader::Gather(*options_.step, options_.silence));
-    return absl::OkStatus();
-  }
-
-  absl::Status OpenOutput() {
-    machine_ = ReadMachine(ThisMachine());
-    const RunHead head = MakeRunHead(machine_, options_.config, 0, absl::Now());
-    identity_ = head.identity;
-    RowOutput::Options output;
-    output.path = options_.output;
-    output.resume = options_.resume;
-    output.warn = warn_;
-    ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
-    output_->SetHead(head.env, head.run);
-    done_ = std::make_unique<DoneRuns>(
-        identity_.machine_profile,
-        [](const std::string&) { return std::string(); });
-    if (!options_.resume) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                     output_->ExistingFiles());
-    return done_->Read(files, warn_);
-  }
-
-  absl::Status RunJob(const Job& job) {
-    for (const int run_index : job.run_indexes()) {
-      if (done_->Done(job.job_id(), run_index)) continue;
-      const int first = done_->NextAttempt(job.job_id(), run_index);
-      for (int attempt = 0; attempt <= options_.retries; ++attempt) {
-        ASSIGN_OR_RETURN(const Row row,
-                         RunOnce(job, run_index, first + attempt, ""));
-        if (row.status() == "ok") break;
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  // Writes a row for each batch size that fits, and one for the first that does
-  // not.
-  absl::Status FindBatchSize(Job job) {
-    std::string fits = "none fits";
-    for (; job.batch_size() <= kLargestBatch;
-         job.set_batch_size(2 * job.batch_size())) {
-      job.set_job_id(JobId(job));
-      const std::string remark = absl::StrCat("largest that fits: ", fits);
-      ASSIGN_OR_RETURN(const Row row, RunOnce(job, 0, 0, remark));
-      if (row.status() != "ok") break;
-      fits = absl::StrCat(job.batch_size());
-    }
-    Say(absl::StrCat(job.library(), ": the largest batch that fits is ", fits));
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Row> RunOnce(const Job& job, int run_index, int attempt,
-                              const std::string& remark) {
+  absl::Status Train(const RunContext& context, const Job& job, Row* row) {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
-    progress_.Show("trainings", done_jobs_, total_, Words(job));
-    const absl::Time start = absl::Now();
-    TrainCommand command = CommandOf(job, settings);
+    TrainCommand command = CommandOf(context, job, settings);
     if (leader_ != nullptr && settings.world_size > 1) {
-      RETURN_IF_ERROR(OrderRanks(job, &command));
+      lost_ranks_ = OrderRanks(job, &command);
+      RETURN_IF_ERROR(lost_ranks_);
     }
-    const absl::StatusOr<std::vector<TrainResult>> results =
-        RunTrainProcesses(command);
-    if (absl::IsCancelled(results.status())) return results.status();
-    Row row = RowOf(job, identity_, "sample");
-    row.set_run_index(run_index);
-    row.set_attempt(attempt);
-    row.set_started_at(TimeText(start));
-    if (job.device() == "cuda") row.set_hardware(GpuName());
-    if (results.ok()) {
-      TrainDevicePeak peak;
-      if (job.device() == "cuda") peak.gpu = GpuName();
-      peak.given_flops = options_.peak_tflops * 1e12;
-      SetTrainResult(job, settings, peak, *results, &row);
-      CompareWithEarlier(rows_, &row);
-      ShowProfile((*results)[0]);
-    } else {
-      SetFailure(results.status(), &row);
-      if (!remark.empty()) {
-        row.set_reason(absl::StrCat(row.reason(), "; ", remark));
-      }
-      Say(absl::StrCat(Words(job), ": ", row.status(), ": ", row.reason()));
+    ASSIGN_OR_RETURN(const std::vector<TrainResult> results,
+                     RunTrainProcesses(command));
+    TrainDevicePeak peak;
+    if (job.device() == "cuda") peak.gpu = context.identity.gpu;
+    peak.given_flops = options_.peak_tflops * 1e12;
+    SetTrainResult(job, settings, peak, results, row);
+    for (const std::string& trace : results[0].traces) {
+      context.warn(absl::StrCat("trace: ", trace));
     }
-    row.set_duration_s(absl::ToDoubleSeconds(absl::Now() - start));
-    RETURN_IF_ERROR(output_->Write(row, job.output()));
-    rows_.push_back(row);
-    return row;
+    if (!results[0].kernels.empty()) {
+      std::cerr << KernelTable(results[0].kernels);
+    }
+    return absl::OkStatus();
   }
 
-  TrainCommand CommandOf(const Job& job, const TrainSettings& settings) {
+  TrainCommand CommandOf(const RunContext& context, const Job& job,
+                         const TrainSettings& settings) {
     const WorkerCommand& worker = commands_[job.library()];
     TrainCommand command;
     command.argv = worker.argv;
@@ -213,26 +236,28 @@ class TrainSession {
     for (const std::string& word : settings.words) {
       command.argv.push_back(word);
     }
-    for (const std::string& word : options_.words) command.argv.push_back(word);
+    for (const std::string& word : WordsOf(options_)) {
+      command.argv.push_back(word);
+    }
     if (!settings.loader.empty()) AddLoader(job, settings, &command);
     command.world_size = settings.world_size;
     if (settings.world_size > 1 && leader_ == nullptr &&
         job.device() == "cpu" && job.settings().count("threads") == 0) {
       // The cores are shared equally.
-      const int cores = std::max(1, machine_.cpu.usable_cores);
-      command.argv.push_back(
-          absl::StrCat("threads=", std::max(1, cores / settings.world_size)));
+      command.argv.push_back(absl::StrCat(
+          "threads=",
+          std::max(1, DeviceCount(job.device()) / settings.world_size)));
     }
-    command.store =
-        (std::filesystem::temp_directory_path() /
-         absl::StrCat("feedrate_train_", identity_.run_id, "_", rows_.size()))
-            .string();
-    command.silence = options_.silence;
-    command.memory_limit_bytes = options_.memory_limit_bytes;
-    command.interrupt_fd = interrupt_.fd();
-    const std::string words = Words(job);
-    command.progress = [this, words](int64_t done, int64_t total) {
-      progress_.Show(absl::StrCat("steps of ", words), done, total, "");
+    command.store = (std::filesystem::temp_directory_path() /
+                     absl::StrCat("feedrate_train_", context.identity.run_id,
+                                  "_", rows_.size()))
+                        .string();
+    command.silence = absl::Seconds(context.limits.hang_s);
+    command.memory_limit_bytes = context.limits.memory_bytes;
+    command.interrupt_fd = context.interrupt_fd;
+    const std::string what = absl::StrCat("steps of ", Words(job));
+    command.progress = [this, what](int64_t done, int64_t total) {
+      progress_(what, done, total);
     };
     return command;
   }
@@ -240,7 +265,7 @@ class TrainSession {
   void AddLoader(const Job& job, const TrainSettings& settings,
                  TrainCommand* command) const {
     command->argv.push_back(
-        absl::StrCat("folder=", options_.folders.at(job.dataset())));
+        absl::StrCat("folder=", folders_.at(job.dataset())));
     const auto feeder = feeders_.find(settings.loader);
     if (feeder == feeders_.end()) return;
     command->argv.push_back(absl::StrCat("feeder=", feeder->second.argv[0]));
@@ -253,7 +278,7 @@ class TrainSession {
 
   // The other ranks start their processes; this one starts only its own.
   absl::Status OrderRanks(const Job& job, TrainCommand* command) {
-    const SlurmStep& step = *options_.step;
+    const SlurmStep& step = *step_;
     // A new port for each training: the last one may linger.
     command->store = absl::StrCat("tcp://", step.leader, ":",
                                   step.port + 1 + rows_.size() % kStorePorts);
@@ -267,28 +292,6 @@ class TrainSession {
     return leader_->Order(order);
   }
 
-  static std::string Words(const Job& job) {
-    std::string words =
-        absl::StrCat(job.library(), " batch ", job.batch_size());
-    std::map<std::string, std::string> sorted(job.settings().begin(),
-                                              job.settings().end());
-    for (const auto& setting : sorted) {
-      absl::StrAppend(&words, " ", setting.first, "=", setting.second);
-    }
-    return words;
-  }
-
-  std::string GpuName() const {
-    return machine_.gpu.gpus.empty() ? "" : machine_.gpu.gpus[0].name;
-  }
-
-  void ShowProfile(const TrainResult& result) {
-    for (const std::string& trace : result.traces) {
-      Say(absl::StrCat("trace: ", trace));
-    }
-    if (!result.kernels.empty()) std::cerr << KernelTable(result.kernels);
-  }
-
   absl::Status WriteMetrics() {
     if (options_.metrics.empty()) return absl::OkStatus();
     for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
@@ -300,46 +303,26 @@ class TrainSession {
         options_.metrics, ": not written, because no training is ok"));
   }
 
-  ExitCode Verdict() {
-    std::vector<std::string> parts;
-    bool fails = false;
-    int64_t rows = 0;
-    for (const auto& [status, count] : output_->counts()) {
-      parts.push_back(absl::StrCat(count, " ", status));
-      rows += count;
-      fails |= std::find(options_.fail_on.begin(), options_.fail_on.end(),
-                         status) != options_.fail_on.end();
-    }
-    Say(absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ")"));
-    return fails ? ExitCode::kCheckSaidNo : ExitCode::kDone;
-  }
-
-  void Say(const std::string& text) {
-    progress_.Finish();
-    std::cerr << "train: " << text << "\n";
-  }
-
   const TrainRunOptions& options_;
-  const Interrupt interrupt_;
-  Progress progress_;
-  const std::function<void(const std::string&)> warn_;
+  const absl::optional<SlurmStep> step_;
+  const std::map<std::string, std::string> folders_;
   std::map<std::string, WorkerCommand> commands_;
   // Programs of loaders that are not ours.
   std::map<std::string, WorkerCommand> feeders_;
-  MachineInfo machine_;
-  RunIdentity identity_;
+  std::function<void(const std::string&, int64_t, int64_t)> progress_;
   std::unique_ptr<RankLeader> leader_;
-  std::unique_ptr<RowOutput> output_;
-  std::unique_ptr<DoneRuns> done_;
+  // Why rank 0 cannot reach another rank, which ends the run.
+  absl::Status lost_ranks_;
+  // The largest batch of the job that fits.
+  std::string fits_ = kNoneFits;
   std::vector<Row> rows_;
-  int64_t done_jobs_ = 0;
-  int64_t total_ = 0;
 };
 
 constexpr char kStore[] = "store=";
 
 // This rank's part of `order`. The last argument says where all ranks meet.
-absl::StatusOr<TrainCommand> CommandOf(const TrainRunOptions& options,
+absl::StatusOr<TrainCommand> CommandOf(const RunLimits& limits,
+                                       const SlurmStep& step,
                                        const WorkerPlaces& places,
                                        RankOrder order) {
   if (order.words.empty() || order.words.back().rfind(kStore, 0) != 0) {
@@ -354,33 +337,36 @@ absl::StatusOr<TrainCommand> CommandOf(const TrainRunOptions& options,
   command.environment = worker.environment;
   command.argv.insert(command.argv.end(), order.words.begin(),
                       order.words.end());
-  command.world_size = options.step->world_size;
-  command.first_rank = options.step->rank;
+  command.world_size = step.world_size;
+  command.first_rank = step.rank;
   command.local_ranks = 1;
-  command.first_device = options.step->local_rank;
-  command.silence = options.silence;
-  command.memory_limit_bytes = options.memory_limit_bytes;
+  command.first_device = step.local_rank;
+  command.silence = absl::Seconds(limits.hang_s);
+  command.memory_limit_bytes = limits.memory_bytes;
   return command;
 }
 
 // `train` on a node that is not the first: starts this rank's process of each
 // training that rank 0 orders, until rank 0 ends. Writes no rows: a process
 // that fails here makes rank 0's process fail too, which gives the row; here
-// the error goes to standard error. REQUIRES: options.step, with a rank above
-// 0.
-absl::StatusOr<ExitCode> FollowTrain(const TrainRunOptions& options) {
+// the error goes to standard error. REQUIRES: step.rank > 0.
+absl::StatusOr<ExitCode> FollowTrain(const RunOptions& options,
+                                     const SlurmStep& step) {
+  signal(SIGPIPE, SIG_IGN);
   const Interrupt interrupt;
   ASSIGN_OR_RETURN(const std::string configs,
                    FindConfigsFolder(options.configs_folder, ""));
   const WorkerPlaces places = PlacesOfThisProgram(configs);
-  ASSIGN_OR_RETURN(const std::unique_ptr<RankFollower> link,
-                   RankFollower::Join(*options.step, options.silence));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<RankFollower> link,
+      RankFollower::Join(step, absl::Seconds(options.limits.hang_s)));
   for (;;) {
     const auto order = link->Next(interrupt.fd());
     if (absl::IsCancelled(order.status())) return interrupt.exit_code();
     RETURN_IF_ERROR(order.status());
     if (!order->has_value()) return ExitCode::kDone;
-    ASSIGN_OR_RETURN(TrainCommand command, CommandOf(options, places, **order));
+    ASSIGN_OR_RETURN(TrainCommand command,
+                     CommandOf(options.limits, step, places, **order));
     command.interrupt_fd = interrupt.fd();
     const absl::Status status = RunTrainProcesses(command).status();
     if (absl::IsCancelled(status)) return interrupt.exit_code();
@@ -388,14 +374,75 @@ absl::StatusOr<ExitCode> FollowTrain(const TrainRunOptions& options) {
   }
 }
 
+absl::Status CheckOptions(const TrainRunOptions& options) {
+  const TrainProfile& profile = options.profile;
+  if (!profile.form.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--profile", profile.form, {"trace", "tb"}));
+  }
+  if (profile.wait < 0 || profile.warmup < 0 || profile.active < 1 ||
+      profile.repeat < 1) {
+    return absl::InvalidArgumentError(
+        "--profile_active and --profile_repeat must be at least 1, "
+        "--profile_wait and --profile_warmup at least 0");
+  }
+  const RunLimits& limits = options.run.limits;
+  if (limits.retries < 0 || !(limits.hang_s > 0) || options.peak_tflops < 0 ||
+      options.checkpoint_every < 0) {
+    return absl::InvalidArgumentError(
+        "--retries, --peak_tflops and --checkpoint_every must be at least 0, "
+        "--timeout above 0");
+  }
+  for (const std::string& status : options.run.fail_on) {
+    RETURN_IF_ERROR(CheckChoice("--fail_on", status,
+                                {"failed", "crashed", "timeout", "oom"}));
+  }
+  return absl::OkStatus();
+}
+
+// Copies data sets from stores to this machine; they stay as long as the
+// returned objects.
+absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
+    const OpenRemoteData& open, std::map<std::string, std::string>* folders) {
+  const auto say = [](const std::string& text) {
+    std::cerr << "train: " << text << "\n";
+  };
+  std::vector<std::unique_ptr<RemoteData>> stores;
+  for (auto& [id, folder] : *folders) {
+    if (!IsRemoteDataset(folder)) continue;
+    ASSIGN_OR_RETURN(stores.emplace_back(), open(folder, say));
+    ASSIGN_OR_RETURN(folder,
+                     stores.back()->BringHome({"jpg", "jpeg", "png", "npy"},
+                                              /*num_items=*/0,
+                                              /*own_names=*/false, nullptr));
+  }
+  return stores;
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
-  signal(SIGPIPE, SIG_IGN);
-  if (options.step.has_value() && options.step->rank > 0) {
-    return FollowTrain(options);
+  RETURN_IF_ERROR(CheckOptions(options));
+  ASSIGN_OR_RETURN(const absl::optional<SlurmStep> step, ThisSlurmStep());
+  ASSIGN_OR_RETURN(TrainJobs jobs, LoadTrainJobs(options.source, step));
+  ASSIGN_OR_RETURN(const auto stores,
+                   BringHome(options.run.open_remote, &jobs.folders));
+  if (step.has_value() && step->rank > 0) {
+    return FollowTrain(options.run, *step);
   }
-  return TrainSession(options).Run();
+  RunOptions run = options.run;
+  run.source.tool = "train";
+  run.equivalence = false;
+  if (options.find_batch_size) {
+    run.repeat = true;
+    run.limits.retries = 0;
+    for (Job& job : jobs.list.jobs) {
+      job.clear_run_indexes();
+      job.add_run_indexes(0);
+    }
+  }
+  run.list = std::move(jobs.list);
+  run.modes = {std::make_shared<TrainMode>(options, step, jobs.folders)};
+  return RunJobs(run);
 }
 
 }  // namespace feedrate

@@ -1,37 +1,35 @@
-// The run loop of `train`, without its flags.
+// Runs `train`: its mode of jobs for the run loop, and the ranks that rank 0 of
+// a Slurm step commands.
 #ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "lib/base/exit_code.h"
-#include "lib/config/run_config.pb.h"
-#include "lib/records/records.pb.h"
-#include "lib/runner/train/multi_node.h"
+#include "lib/runner/core/run.h"
+#include "lib/runner/train/train_jobs.h"
 
 namespace feedrate {
 
+// Which steps are traced after the timed ones.
+struct TrainProfile {
+  // `trace` or `tb`. Empty means that none are.
+  std::string form;
+  // Beginning of the names of the files; a folder for `tb`.
+  std::string output;
+  int wait = 0;
+  int warmup = 0;
+  int active = 1;
+  int repeat = 1;
+};
+
 struct TrainRunOptions {
-  std::vector<Job> jobs;
-  // Folder with requirements. Empty means that it is searched for.
-  std::string configs_folder;
-  // `-`, a file or a folder, as in RowOutput.
-  std::string output = "-";
-  bool resume = false;
-  // Where the jobs came from, for the run's record.
-  RunConfig config;
-  // Folders by the short names of data sets, for scope `e2e`.
-  std::map<std::string, std::string> folders;
-  std::vector<std::string> fail_on;
-  int retries = 0;
-  int64_t memory_limit_bytes = 0;
-  absl::Duration silence = absl::Minutes(5);
+  // Limits, output and stores. RunTrain sets tool, modes and jobs. A process
+  // may be silent for `limits.hang_s`.
+  RunOptions run;
+  TrainSource source;
   // Dense peak of the device in TFLOP/s. 0 means from the registry, or
   // measured.
   double peak_tflops = 0;
@@ -42,16 +40,16 @@ struct TrainRunOptions {
   std::string metrics;
   // Prints a table of the step's budget on standard error at the end.
   bool budget = true;
-  // The position of this process when srun started several. Rank 0 writes all
-  // rows; on the other ranks RunTrain starts what rank 0 orders until that
-  // ends.
-  absl::optional<SlurmStep> step;
-  // More arguments for the processes, such as profile=trace, which are not part
-  // of a job.
-  std::vector<std::string> words;
+  TrainProfile profile;
+  // Checkpoints to write and to start from. Empty means none.
+  std::string checkpoint;
+  int64_t checkpoint_every = 0;
+  std::string resume_from;
 };
 
-// Runs all jobs and writes env, run and row records. Fails as RunJobs does.
+// Runs all jobs and writes env, run and row records. If srun started several
+// processes, rank 0 writes all rows, and the others start what rank 0 orders
+// until that ends. Fails as RunJobs does.
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options);
 
 }  // namespace feedrate
