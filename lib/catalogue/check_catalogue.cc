@@ -383,6 +383,10 @@ absl::Status CheckLibraries(const Matrix& matrix, const std::string& file) {
     if (l.has_loader_source()) {
       check.OneOf("loader_source", l.loader_source(), {"files", "shards"});
     }
+    if (l.has_engine_decode()) {
+      check.OneOf("engine_decode", l.engine_decode(),
+                  {"reported", "unreported"});
+    }
   }
   return check.status();
 }

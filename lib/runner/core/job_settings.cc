@@ -266,8 +266,10 @@ bool IsNullJob(const Job& job) { return job.library() == "null"; }
 bool IsLoaderJob(const Job& job) { return job.mode() == "pipeline"; }
 bool IsMixtureJob(const Job& job) { return job.mode() == "mixture"; }
 
-bool NeedsLocalData(const Job& job) {
-  const bool reads_objects = IsNullJob(job) || job.library() == "native";
+bool NeedsLocalData(const Catalogue& catalogue, const Job& job) {
+  const Library* const library = catalogue.FindLibrary(job.library());
+  const bool reads_objects =
+      IsNullJob(job) || (library != nullptr && library->reads_objects());
   return !IsLoaderJob(job) || job.scope() == kMemoryScope || !reads_objects;
 }
 

@@ -77,7 +77,7 @@ bool IsMixtureJob(const Job& job);
 
 // Whether the job's data must be on this machine. False for the loaders that
 // read objects of a store themselves, and for the null loader.
-bool NeedsLocalData(const Job& job);
+bool NeedsLocalData(const Catalogue& catalogue, const Job& job);
 
 // The endings of the files that are items of the job, without dots.
 std::vector<std::string> ItemEndings(const Catalogue& catalogue,

@@ -69,15 +69,6 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
                    "; name its folder with $FEEDRATE_WORKERS"));
 }
 
-// The package that builds a library's worker.
-std::string PackageOf(const std::string& library) {
-  if (library == "native") return "lib/loader/worker";
-  if (library == "cuda" || library == "nvdec") {
-    return absl::StrCat("lib/loader/", library);
-  }
-  return absl::StrCat("lib/adapters/", library);
-}
-
 // The environment of a lock file, for any version of Python.
 absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
                                             const std::string& env_set,
@@ -123,23 +114,34 @@ WorkerPlaces PlacesOfThisProgram(const std::string& configs) {
   return places;
 }
 
-absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
-                                           const std::string& library) {
-  const std::string name = absl::StrCat("worker_", library);
+WorkerProgram NativeWorker(const Catalogue& catalogue,
+                           const std::string& library) {
+  WorkerProgram program = {absl::StrCat("worker_", library),
+                           absl::StrCat("lib/adapters/", library)};
+  const Library* const found = catalogue.FindLibrary(library);
+  if (found == nullptr) return program;
+  if (found->has_worker_package()) program.package = found->worker_package();
+  program.build_config = found->worker_build_config();
+  program.build_first = found->worker_build_first();
+  return program;
+}
+
+absl::StatusOr<std::string> FindProgram(const WorkerPlaces& places,
+                                        const WorkerProgram& program) {
   for (const std::string& folder : places.folders) {
     for (const std::string& path :
-         {JoinPath(folder, name),
-          JoinPath(folder, absl::StrCat(PackageOf(library), "/", name))}) {
-      if (IsFile(path) && access(path.c_str(), X_OK) == 0) {
-        return WorkerCommand{{path}, {}};
-      }
+         {JoinPath(folder, program.name),
+          JoinPath(folder, absl::StrCat(program.package, "/", program.name))}) {
+      if (IsFile(path) && access(path.c_str(), X_OK) == 0) return path;
     }
   }
-  const bool needs_cuda = library == "cuda" || library == "nvdec";
   return absl::NotFoundError(absl::StrCat(
-      "no program ", name, "; run: ",
-      library == "torch" ? "make torch, then " : "", "dev/bazel.sh build ",
-      needs_cuda ? "--config=cuda " : "", "//", PackageOf(library), ":", name));
+      "no program ", program.name, "; run: ", program.build_first,
+      program.build_first.empty() ? "" : ", then ", "dev/bazel.sh build ",
+      program.build_config.empty()
+          ? ""
+          : absl::StrCat("--config=", program.build_config, " "),
+      "//", program.package, ":", program.name));
 }
 
 absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
@@ -192,9 +194,13 @@ absl::Status ServerPool::SetCommand(const Key& key, Entry* entry) const {
       if (found != nullptr) python.packages_group = found->loader_packages();
     }
   }
-  ASSIGN_OR_RETURN(WorkerCommand command, entry->is_python
-                                              ? PythonWorker(places_, python)
-                                              : NativeWorker(places_, name));
+  WorkerCommand command;
+  if (entry->is_python) {
+    ASSIGN_OR_RETURN(command, PythonWorker(places_, python));
+  } else {
+    ASSIGN_OR_RETURN(command.argv.emplace_back(),
+                     FindProgram(places_, NativeWorker(catalogue_, name)));
+  }
   const ThreadPolicy* threads = FindThreads(thread_policy);
   if (threads == nullptr) {
     return absl::InvalidArgumentError(

@@ -25,9 +25,8 @@ class ThreadPolicy;
 
 // Where programs and environments are looked for.
 struct WorkerPlaces {
-  // Folders that hold `worker_NAME`, lib/adapters/NAME/worker_NAME or
-  // lib/loader/worker/worker_native, and lib/adapters/python or
-  // python/server.py, in search order.
+  // Folders that hold `worker_NAME` or PACKAGE/worker_NAME, and
+  // lib/adapters/python or python/server.py, in search order.
   std::vector<std::string> folders;
   // Folder of the Python environments.
   std::string environments;
@@ -46,9 +45,23 @@ struct WorkerCommand {
   std::map<std::string, std::string> environment;
 };
 
-// The C++ worker of `library`. NotFound says what to build.
-absl::StatusOr<WorkerCommand> NativeWorker(const WorkerPlaces& places,
-                                           const std::string& library);
+// A program of ours, and how to build it.
+struct WorkerProgram {
+  std::string name;
+  // Bazel package that builds it.
+  std::string package;
+  // Bazel config, and a command to run before. Empty means none.
+  std::string build_config = "";
+  std::string build_first = "";
+};
+
+// The C++ worker of `library`.
+WorkerProgram NativeWorker(const Catalogue& catalogue,
+                           const std::string& library);
+
+// Path of the program. NotFound says what to build.
+absl::StatusOr<std::string> FindProgram(const WorkerPlaces& places,
+                                        const WorkerProgram& program);
 
 // A Python server.
 struct PythonServer {

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/core/equivalence.h"
@@ -43,6 +45,11 @@ class WorkerCommandTest : public testing::Test {
     chmod(full.c_str(), mode);
   }
 
+  absl::StatusOr<std::string> Find(const std::string& library) const {
+    return FindProgram(places_, NativeWorker(catalogue_, library));
+  }
+
+  const Catalogue catalogue_ = *Catalogue::Load("configs");
   const std::string root_ =
       testing::TempDir() + "/worker_command_" +
       testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -51,18 +58,16 @@ class WorkerCommandTest : public testing::Test {
 
 TEST_F(WorkerCommandTest, FindsANativeWorkerInEitherLayout) {
   Write("/second/lib/adapters/opencv/worker_opencv", "", 0755);
-  auto command = NativeWorker(places_, "opencv");
-  ASSERT_TRUE(command.ok()) << command.status();
-  EXPECT_THAT(command->argv,
-              ElementsAre(root_ + "/second/lib/adapters/opencv/worker_opencv"));
+  const auto program = Find("opencv");
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(*program, root_ + "/second/lib/adapters/opencv/worker_opencv");
   Write("/first/worker_opencv", "", 0755);
-  EXPECT_THAT(NativeWorker(places_, "opencv")->argv,
-              ElementsAre(root_ + "/first/worker_opencv"));
+  EXPECT_EQ(*Find("opencv"), root_ + "/first/worker_opencv");
 }
 
 TEST_F(WorkerCommandTest, SaysWhatToBuild) {
   Write("/first/worker_torch", "", 0644);  // Not a program.
-  const absl::Status status = NativeWorker(places_, "torch").status();
+  const absl::Status status = Find("torch").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("make torch, then dev/bazel.sh build "
@@ -70,11 +75,20 @@ TEST_F(WorkerCommandTest, SaysWhatToBuild) {
 }
 
 TEST_F(WorkerCommandTest, OurLoaderIsBesideItsLibrary) {
-  EXPECT_THAT(std::string(NativeWorker(places_, "native").status().message()),
+  EXPECT_THAT(std::string(Find("native").status().message()),
               HasSubstr("build //lib/loader/worker:worker_native"));
   Write("/first/lib/loader/worker/worker_native", "", 0755);
-  EXPECT_THAT(NativeWorker(places_, "native")->argv,
-              ElementsAre(root_ + "/first/lib/loader/worker/worker_native"));
+  EXPECT_EQ(*Find("native"), root_ + "/first/lib/loader/worker/worker_native");
+}
+
+TEST_F(WorkerCommandTest, ProgramsOnTheGpuNeedTheConfig) {
+  for (const std::string library : {"cuda", "nvdec"}) {
+    EXPECT_EQ(std::string(Find(library).status().message()),
+              absl::StrCat("no program worker_", library,
+                           "; run: dev/bazel.sh build --config=cuda "
+                           "//lib/loader/",
+                           library, ":worker_", library));
+  }
 }
 
 TEST_F(WorkerCommandTest, LoadersShareThePackagesOfAnotherGroup) {

@@ -179,7 +179,8 @@ LoaderInputs::LoaderInputs(const Catalogue& catalogue, std::string dataset,
       progress_(std::move(progress)) {}
 
 LoaderInputs::Kind LoaderInputs::KindOf(const Job& job) const {
-  if (remote_ != nullptr && !NeedsLocalData(job)) return Kind::kObjects;
+  if (remote_ != nullptr && !NeedsLocalData(catalogue_, job))
+    return Kind::kObjects;
   return WantsShards(catalogue_, job) ? Kind::kShards : Kind::kFiles;
 }
 

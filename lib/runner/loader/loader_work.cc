@@ -122,6 +122,8 @@ class LoaderWork : public JobWork {
   // Seconds until half of an epoch is done, approximately.
   double HalfOfEpoch() const;
   void AddLimit(Row* row) const;
+  // The library's `engine_decode` on a GPU. Empty means that none decodes.
+  std::string EngineDecode() const;
   double EngineItemsPerSecond() const;
   // Set if the transform is itself a crop that resizes.
   std::optional<WindowShape> OwnWindowShape() const;
@@ -327,10 +329,12 @@ absl::StatusOr<DeviceLimits> LoaderWork::AskForDeviceLimits() const {
 }
 
 absl::Status LoaderWork::MeasureDevice() {
-  const bool is_ours =
-      job_.library() == "cuda" ||
-      (job_.library() == "native" && spec_.scope == kCopyScope);
-  if (job_.device() != "cuda" || !is_ours || asked_for_limits_) {
+  const Library* const library = context_.catalogue.FindLibrary(job_.library());
+  if (job_.device() != "cuda" || library == nullptr || asked_for_limits_) {
+    return absl::OkStatus();
+  }
+  const auto& scopes = library->device_limit_scopes();
+  if (std::find(scopes.begin(), scopes.end(), spec_.scope) == scopes.end()) {
     return absl::OkStatus();
   }
   asked_for_limits_ = true;
@@ -431,10 +435,10 @@ std::optional<Limit> LoaderWork::LimitOfLoader() const {
   const std::optional<Limit> decode =
       limits_->Of(spec_, input_, UsableProcessors(), resized);
   if (!device_limits_.has_value()) {
-    const bool is_dali = job_.library() == "dali" && job_.device() == "cuda";
-    if (is_dali && !resized.has_value()) return LimitOfPeer();
+    const std::string engine = EngineDecode();
+    if (engine == "unreported" && !resized.has_value()) return LimitOfPeer();
     // The speed of the CPU is not a limit when engines decode too.
-    return is_dali || job_.library() == "cuda" ? std::nullopt : decode;
+    return engine.empty() ? decode : std::nullopt;
   }
   DeviceLimitInput input;
   input.device = *device_limits_;
@@ -470,10 +474,17 @@ std::optional<Limit> LoaderWork::LimitOfPeer() const {
   return LowestDeviceLimit(input);
 }
 
+std::string LoaderWork::EngineDecode() const {
+  const Library* const library = context_.catalogue.FindLibrary(job_.library());
+  if (library == nullptr || job_.device() != "cuda") return "";
+  return library->engine_decode();
+}
+
 double LoaderWork::EngineItemsPerSecond() const {
-  // DALI decodes clips on the same engine and does not report its speed.
-  const bool is_peer = job_.library() == "dali" && job_.device() == "cuda";
-  if (engine_items_per_s_ > 0 || !is_peer) return engine_items_per_s_;
+  // Such a library decodes clips on the same engine as the others.
+  if (engine_items_per_s_ > 0 || EngineDecode() != "unreported") {
+    return engine_items_per_s_;
+  }
   return context_.engines->Get(input_.fd, spec_.workers);
 }
 

@@ -403,16 +403,7 @@ absl::StatusOr<WorkerCommand> PythonScript(const WorkerPlaces& places,
 
 absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
                                         const std::string& name) {
-  for (const std::string& folder : places.folders) {
-    for (const std::string& path :
-         {JoinPath(folder, name),
-          JoinPath(folder, absl::StrCat("lib/model/worker/", name))}) {
-      if (IsFile(path) && access(path.c_str(), X_OK) == 0) return path;
-    }
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "no program ", name,
-      "; run: make torch, then dev/bazel.sh build //lib/model/worker:", name));
+  return FindProgram(places, {name, "lib/model/worker", "", "make torch"});
 }
 
 absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
