@@ -47,6 +47,10 @@ DEFINE_int64(measured_steps, 100, "N: steps that are timed");
 DEFINE_string(mixing, "", "NAME: mixes images {mixup|cutmix|both}");
 DEFINE_bool(optimizer_in_step, true,
             "The optimiser is part of the timed step; the row says so");
+DEFINE_string(engine, "",
+              "NAME: what computes the step of library feedrate; by default "
+              "fused where it can train the model (one GPU, bf16, adamw), else "
+              "eager {fused|eager}");
 DEFINE_bool(graphs, false, "Replay the step as a CUDA graph");
 DEFINE_bool(activation_checkpointing, false,
             "Compute activations again in the backward pass");
@@ -144,6 +148,7 @@ TrainSource SourceFromFlags() {
       {"accumulation", absl::StrCat(FLAGS_accumulation)},
       {"mixing", FLAGS_mixing},
       {"optimizer_in_step", Truth(FLAGS_optimizer_in_step)},
+      {"engine", FLAGS_engine},
       {"graphs", Truth(FLAGS_graphs)},
       {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
       {"loader", FLAGS_loader},

@@ -119,6 +119,7 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"world_size", Whole(1, &s->world_size)},
       {"optimizer_in_step", Truth(&s->optimizer_in_step)},
       {"graphs", Truth(&s->graphs)},
+      {"engine", OneOf({"fused", "eager"}, &s->engine)},
       {"activation_checkpointing", Truth(&s->activation_checkpointing)},
   };
 }
@@ -154,6 +155,16 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
   if (s.graphs && !s.optimizer_in_step) {
     return absl::InvalidArgumentError(
         "--graphs has the optimiser inside; leave --no-optimizer-in-step out");
+  }
+  if (!s.engine.empty() && job.library() != kTrainLibrary) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--engine: only library feedrate has engines; leave it out for ",
+        job.library()));
+  }
+  if (s.engine == "fused" &&
+      (job.device() != "cuda" || s.precision != "bf16")) {
+    return absl::InvalidArgumentError(
+        "--engine=fused needs --device=cuda and --precision=bf16");
   }
   if (s.precision == "tf32" && job.device() != "cuda") {
     return absl::InvalidArgumentError(
@@ -237,6 +248,7 @@ const std::map<std::string, std::string>& Defaults() {
   static const auto* const defaults =
       new std::map<std::string, std::string>{{"accumulation", "1"},
                                              {"activation_checkpointing", "0"},
+                                             {"engine", ""},
                                              {"graphs", "0"},
                                              {"learning_rate", "0.001"},
                                              {"loader", ""},

@@ -36,6 +36,8 @@ struct TrainSettings {
   int64_t steps = 100;
   bool optimizer_in_step = true;
   bool graphs = false;
+  // `fused`, `eager`, or empty for the best that can train the model.
+  std::string engine;
   bool activation_checkpointing = false;
   int world_size = 1;
   // The loader. Empty in scope `synthetic`.

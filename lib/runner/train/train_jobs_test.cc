@@ -87,6 +87,13 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["graphs"] = "1";
   EXPECT_THAT(Mistake(request), HasSubstr("--device=cuda"));
   request = Request();
+  request.settings["engine"] = "fused";
+  EXPECT_THAT(Mistake(request),
+              HasSubstr("--engine=fused needs --device=cuda"));
+  request.settings["engine"] = "eager";
+  request.libraries = {"torch_eager"};
+  EXPECT_THAT(Mistake(request), HasSubstr("leave it out for torch_eager"));
+  request = Request();
   request.sweep = "prefetch=1,2";
   EXPECT_THAT(Mistake(request), HasSubstr("\"prefetch\" is unknown"));
   request = Request();

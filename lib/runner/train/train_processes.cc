@@ -121,6 +121,7 @@ TrainResult ReadResult(const object& json) {
   result.matmul_flops = NumberOf(json, "matmul_flops");
   result.copy_bytes = NumberOf(json, "copy_bytes");
   result.matmul_types = MapOf<int64_t>(json, "matmul_types");
+  result.engine = TextOf(json, "engine");
   double gpu_use = -1;
   if (json["gpu_use"].get(gpu_use) == simdjson::SUCCESS) {
     result.gpu_use = gpu_use;

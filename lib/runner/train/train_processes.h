@@ -40,6 +40,8 @@ struct TrainResult {
   std::map<std::string, int64_t> matmul_types;
   // Share of the time during which the GPU was busy. Below 0 means unknown.
   double gpu_use = -1;
+  // `eager` or `fused`; empty for libraries without engines.
+  std::string engine;
   // Set when a loader feeds the training.
   std::string storage;
   int64_t files = 0;

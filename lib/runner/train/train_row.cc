@@ -206,6 +206,7 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
     row->mutable_dataset()->set_files(results[0].files);
     row->mutable_dataset()->set_bytes(results[0].file_bytes);
   }
+  train->set_engine(results[0].engine);
   if (results[0].gpu_use >= 0) train->set_gpu_use(results[0].gpu_use);
   int64_t memory = 0;
   for (const TrainResult& result : results) {
