@@ -1,5 +1,5 @@
-# The front door of feedrate. Every target does its own set-up first; JOBS=N
-# limits how much runs at once, everywhere.
+# The targets you type. Each one does its own set-up first; JOBS=N limits how
+# much runs at once, everywhere.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -24,7 +24,7 @@ demo: ## Build, measure libraries and a loader on synthetic data, print tables
 	@dev/demo.sh configs/demo.textproto configs/demo_pipeline.textproto
 
 .PHONY: demo-full
-demo-full: ## The same with torch, torchvision and Kornia
+demo-full: ## The same with torch, torchvision and Kornia (5 GB)
 	@dev/demo.sh configs/demo_full.textproto configs/demo_pipeline_full.textproto
 
 .PHONY: demo-video
@@ -44,11 +44,11 @@ build: ## Build everything
 	@dev/bazel.sh build //...
 
 .PHONY: test
-test: ## Everything CI checks; ends with "N passed, N failed"
+test: ## Guards a change, as CI does; ends with "N passed, N failed"
 	@dev/test.sh
 
 .PHONY: test-full
-test-full: ## Also the long versions: sanitizers, fuzzing, full counts
+test-full: ## Guards a release: also sanitizers, fuzzers, Slurm, bundles
 	@dev/test.sh --full
 
 .PHONY: test-slurm
@@ -81,7 +81,7 @@ completions: ## Shell completions for bash, zsh and fish in dist/completions
 	@dev/completions.sh dist/completions
 
 .PHONY: docs
-docs: ## Write the generated pages under docs/ again
+docs: ## Regenerate the generated pages under docs/
 	@dev/setup.sh build
 	@dev/bazel.sh run //docs:generate
 
@@ -96,7 +96,7 @@ envs: ## Python environments of the libraries; ENV_SET=current, GROUPS="pillow"
 	@ENV_SET="$(ENV_SET)" GROUPS_WANTED="$(GROUPS)" dev/envs.sh
 
 .PHONY: equivalence
-equivalence: ## Measure docs/equivalence.md anew (after make envs, make torch)
+equivalence: ## Measure docs/equivalence.md again (after make envs, make torch)
 	@dev/equivalence.sh
 
 .PHONY: torch
@@ -105,7 +105,7 @@ torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 	@dev/torch.sh
 
 .PHONY: study-mixture
-study-mixture: ## Settings of a mixture in turns: takeaways, figures, a training
+study-mixture: ## Compare settings of a mixture: takeaways, figures, a training
 	@dev/setup.sh build dev
 	@dev/study_mixture.sh
 
