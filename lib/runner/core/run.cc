@@ -213,8 +213,8 @@ class Session {
     int64_t num_items = 0;
     bool all = false;
     for (const Job* job : jobs) {
-      if (job->has_unsupported_reason() || !NeedsLocalData(*catalogue_, *job))
-        continue;
+      if (job->has_unsupported_reason()) continue;
+      if (!NeedsLocalData(*catalogue_, *job)) continue;
       needs = job;
       all |= job->num_items() == 0;
       num_items = std::max<int64_t>(num_items, job->num_items());

@@ -168,6 +168,28 @@ TEST(TrainJobsTest, NoSuchFileOfJobs) {
   EXPECT_FALSE(ReadTrainJobs("nowhere.jsonl").ok());
 }
 
+TEST(LoadTrainJobsTest, TasksOfSrunTrainTogetherWhenAskedTo) {
+  SlurmStep step;
+  step.world_size = 4;
+  TrainSource source;
+  source.settings = {{"world_size", "1"}};
+  EXPECT_THAT(std::string(LoadTrainJobs(source, step).status().message()),
+              HasSubstr("say --world-size=-1"));
+  EXPECT_EQ(LoadTrainJobs(source, absl::nullopt)->list.jobs.size(), 1);
+  source.settings["world_size"] = "-1";
+  const auto jobs = LoadTrainJobs(source, step);
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  EXPECT_EQ(TrainSettingsOf(jobs->list.jobs[1])->world_size, 4);
+}
+
+TEST(LoadTrainJobsTest, FoldersOfOneNameAreAMistake) {
+  TrainSource source;
+  source.overrides.dataset = "/a/images,/b/images";
+  EXPECT_THAT(
+      std::string(LoadTrainJobs(source, absl::nullopt).status().message()),
+      HasSubstr("are both called \"images\""));
+}
+
 constexpr char kDemo[] = "configs/demo_train.textproto";
 
 TEST(TrainConfigTest, TheDemoIsTwoTrainings) {
