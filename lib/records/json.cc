@@ -21,6 +21,7 @@
 #include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/records/worker.pb.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -36,10 +37,20 @@ struct TypePlan {
   struct Field {
     const FieldDescriptor* field;
     std::string key;  // `"name":`
+    bool may_be_absent;
   };
   std::vector<Field> fields;
   std::string record_prefix;  // `{"schema":1,"record":"name"`
 };
+
+bool MayBeAbsent(const FieldDescriptor* field) {
+  return field->options().GetExtension(may_be_absent);
+}
+
+bool IsList(const Descriptor* type) {
+  return type->field_count() == 1 && type->field(0)->is_repeated() &&
+         type->field(0)->name() == "list";
+}
 
 const TypePlan& PlanFor(const Descriptor* type) {
   // A cache per thread needs no lock; there are about a dozen types.
@@ -52,14 +63,21 @@ const TypePlan& PlanFor(const Descriptor* type) {
                                      ",\"record\":\"", RecordName(*type), "\"");
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    plan->fields.push_back({field, absl::StrCat("\"", field->name(), "\":")});
+    plan->fields.push_back(
+        {field, absl::StrCat("\"", field->name(), "\":"), MayBeAbsent(field)});
   }
   return *plan;
 }
 
 void AppendFields(const Message& message, bool first, std::string* out);
+void AppendList(const Message& message, const Reflection& reflection,
+                const FieldDescriptor* field, std::string* out);
 
 void AppendObject(const Message& message, std::string* out) {
+  if (IsList(message.GetDescriptor())) {
+    return AppendList(message, *message.GetReflection(),
+                      message.GetDescriptor()->field(0), out);
+  }
   out->push_back('{');
   AppendFields(message, /*first=*/true, out);
   out->push_back('}');
@@ -178,6 +196,9 @@ void AppendFields(const Message& message, bool first, std::string* out) {
        PlanFor(message.GetDescriptor()).fields) {
     const FieldDescriptor* field = planned.field;
     if (field->has_presence() && !reflection.HasField(message, field)) continue;
+    if (planned.may_be_absent && reflection.FieldSize(message, field) == 0) {
+      continue;
+    }
     if (!first) out->push_back(',');
     first = false;
     out->append(planned.key);
@@ -234,6 +255,10 @@ void AppendRecord(const Message& message, std::string* out) {
   out->append(PlanFor(message.GetDescriptor()).record_prefix);
   AppendFields(message, /*first=*/false, out);
   out->append("}\n");
+}
+
+void AppendJson(const Message& message, std::string* out) {
+  AppendObject(message, out);
 }
 
 void AppendJsonString(absl::string_view text, std::string* out) {
@@ -349,6 +374,15 @@ absl::Status ReadValue(const element& value, const FieldDescriptor* field,
                : reflection.SetInt64(message, field, number);
       return absl::OkStatus();
     }
+    case FieldDescriptor::CPPTYPE_UINT64: {
+      uint64_t number;
+      if (value.get(number) != simdjson::SUCCESS) {
+        return Mismatch(field, "a whole number of at least 0", value);
+      }
+      repeated ? reflection.AddUInt64(message, field, number)
+               : reflection.SetUInt64(message, field, number);
+      return absl::OkStatus();
+    }
     case FieldDescriptor::CPPTYPE_DOUBLE: {
       double number;
       if (value.get(number) != simdjson::SUCCESS) {
@@ -442,7 +476,65 @@ absl::Status ReadObject(const object& json, Message* message) {
   return absl::OkStatus();
 }
 
+bool IsNegative(const element& value) {
+  double number = 0;
+  return value.is_number() && value.get(number) == simdjson::SUCCESS &&
+         number < 0;
+}
+
+std::string ReadUntrustedItems(const element& value,
+                               const FieldDescriptor* field, Message* message);
+
+// Reads one value, or one item of a list. Returns the name of what is wrong.
+std::string ReadUntrustedValue(const element& value,
+                               const FieldDescriptor* field, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    const bool usable =
+        !IsNegative(value) && ReadValue(value, field, message).ok();
+    return usable ? "" : field->name();
+  }
+  Message* const part = field->is_repeated()
+                            ? reflection.AddMessage(message, field)
+                            : reflection.MutableMessage(message, field);
+  if (IsList(part->GetDescriptor())) {
+    const FieldDescriptor* const list = part->GetDescriptor()->field(0);
+    return ReadUntrustedItems(value, list, part).empty() ? "" : field->name();
+  }
+  object json;
+  if (value.get(json) != simdjson::SUCCESS) return field->name();
+  return ReadUntrusted(json, part);
+}
+
+std::string ReadUntrustedItems(const element& value,
+                               const FieldDescriptor* field, Message* message) {
+  simdjson::dom::array list;
+  if (value.get(list) != simdjson::SUCCESS) return field->name();
+  for (const element& item : list) {
+    std::string wrong = ReadUntrustedValue(item, field, message);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string ReadUntrusted(const object& json, Message* message) {
+  for (const TypePlan::Field& planned :
+       PlanFor(message->GetDescriptor()).fields) {
+    const FieldDescriptor* const field = planned.field;
+    element value;
+    if (json[field->name()].get(value) != simdjson::SUCCESS) {
+      if (planned.may_be_absent || field->has_presence()) continue;
+      return field->name();
+    }
+    std::string wrong = field->is_repeated()
+                            ? ReadUntrustedItems(value, field, message)
+                            : ReadUntrustedValue(value, field, message);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
 
 struct JsonReader::Parser {
   simdjson::dom::parser parser;

@@ -15,6 +15,12 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 
+namespace simdjson {
+namespace dom {
+class object;
+}
+}  // namespace simdjson
+
 namespace feedrate {
 
 // The schema version in every record.
@@ -26,6 +32,17 @@ std::string RecordName(const google::protobuf::Descriptor& type);
 // Appends `message` as one record with its newline:
 // {"schema":1,"record":"job","job_id":…}
 void AppendRecord(const google::protobuf::Message& message, std::string* out);
+
+// Appends `message` as a JSON object, without `schema`, `record` and newline.
+// A message whose only field is `list` becomes that list.
+void AppendJson(const google::protobuf::Message& message, std::string* out);
+
+// Fills `message` from an object whose writer is not trusted. Returns the name
+// of the first field that is missing (unless it is `optional`, a message, or
+// `may_be_absent` in worker.proto), of the wrong type, or a number below 0.
+// Empty when there is none. Ignores unknown fields.
+std::string ReadUntrusted(const simdjson::dom::object& json,
+                          google::protobuf::Message* message);
 
 // Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8
 // become U+FFFD, so that the line always parses.
