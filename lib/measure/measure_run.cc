@@ -54,9 +54,9 @@ absl::StatusOr<Preflight> RunPreflight(const PreflightPolicy& policy,
     request.seed = seed;
     request.limit_s = std::max(policy.max_s - seen.elapsed_s, 1e-9);
     request.hang_s = policy.hang_s;
-    ASSIGN_OR_RETURN(const Timing timing, subject->Time(request));
+    ASSIGN_OR_RETURN(const TimeReply timing, subject->Time(request));
     seen.elapsed_s += ElapsedOf(timing);
-    seen.items += timing.items;
+    seen.items += timing.items();
     if (seen.elapsed_s > policy.max_s) break;
   }
   seen.per_item_s =
@@ -119,13 +119,13 @@ absl::StatusOr<WarmUp> RunWarmUp(const WarmUpPolicy& policy, int64_t num_items,
   request.hang_s = policy.hang_s;
   while (warm_up.passes < policy.max_passes && !warm_up.stable &&
          (warm_up.passes == 0 || warm_up.elapsed_s < policy.max_s)) {
-    ASSIGN_OR_RETURN(const Timing timing, subject->Time(request));
+    ASSIGN_OR_RETURN(const TimeReply timing, subject->Time(request));
     const double elapsed_s = ElapsedOf(timing);
-    passes.push_back(elapsed_s / static_cast<double>(timing.items));
+    passes.push_back(elapsed_s / static_cast<double>(timing.items()));
     warm_up.elapsed_s += elapsed_s;
     ++warm_up.passes;
-    if (timing.gpu.has_value() && !timing.gpu->clocks_mhz.empty()) {
-      clocks.push_back(timing.gpu->clocks_mhz.back());
+    if (!timing.device().clocks_mhz().empty()) {
+      clocks.push_back(*timing.device().clocks_mhz().rbegin());
     }
     warm_up.stable = IsStable(policy, passes) && ClockIsStable(policy, clocks);
   }
@@ -135,7 +135,7 @@ absl::StatusOr<WarmUp> RunWarmUp(const WarmUpPolicy& policy, int64_t num_items,
   request.limit_s = policy.max_s;
   request.hang_s += policy.max_s;
   for (int pass = 0; pass < policy.full_passes; ++pass) {
-    ASSIGN_OR_RETURN(const Timing timing, subject->Time(request));
+    ASSIGN_OR_RETURN(const TimeReply timing, subject->Time(request));
     warm_up.elapsed_s += ElapsedOf(timing);
   }
   return warm_up;
@@ -167,7 +167,7 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   time.chunk = choice.chunk;
   time.hang_s += kHangFactor * request.per_call_s * choice.count;
   const NoiseCounters before = subject->Count();
-  ASSIGN_OR_RETURN(Timing timing, subject->Time(time));
+  ASSIGN_OR_RETURN(TimeReply timing, subject->Time(time));
   const NoiseCounters after = subject->Count();
   RunResult result;
   result.chunk = choice.chunk;

@@ -126,7 +126,7 @@ struct RunRequest {
 };
 
 struct RunResult {
-  Timing timing;
+  TimeReply timing;
   int64_t chunk = 1;
   double elapsed_s = 0;
   std::vector<std::string> warnings;

@@ -26,22 +26,22 @@ class FakeSubject : public Subject {
 
   explicit FakeSubject(CallTime call_time) : call_time_(std::move(call_time)) {}
 
-  absl::StatusOr<Timing> Time(const TimeRequest& request) override {
+  absl::StatusOr<TimeReply> Time(const TimeRequest& request) override {
     requests.push_back(request);
     if (!error.ok()) return error;
-    Timing timing;
+    TimeReply timing;
     double elapsed_s = 0;
-    while (timing.items < request.count &&
+    while (timing.items() < request.count &&
            (request.limit_s == 0 || elapsed_s <= request.limit_s)) {
       double sample_s = clock_s;
       const int64_t calls =
-          std::min(request.chunk, request.count - timing.items);
+          std::min(request.chunk, request.count - timing.items());
       for (int64_t i = 0; i < calls; ++i) sample_s += call_time_(calls_made++);
-      timing.items += calls;
-      timing.samples_s.push_back(sample_s);
+      timing.set_items(timing.items() + calls);
+      timing.add_samples_s(sample_s);
       elapsed_s += sample_s;
     }
-    if (gpu != nullptr) timing.gpu = gpu();
+    if (gpu != nullptr) *timing.mutable_device() = gpu();
     return timing;
   }
   NoiseCounters Count() override {
@@ -50,7 +50,7 @@ class FakeSubject : public Subject {
   double clock_pair_s() const override { return clock_s; }
 
   // What a GPU reports with each answer. Null means that it is not a GPU.
-  std::function<GpuTiming()> gpu;
+  std::function<DeviceReply()> gpu;
   double clock_s = 0;
   absl::Status error;
   std::vector<NoiseCounters> counts;
@@ -205,9 +205,9 @@ TEST(WarmUpTest, WaitsForTheClockOfAGpu) {
   FakeSubject subject([](int64_t) { return 0.0001; });
   int reads = 0;
   subject.gpu = [&reads] {
-    GpuTiming gpu;
-    gpu.max_clock_mhz = 1980;
-    gpu.clocks_mhz = {std::min<int64_t>(1980, 345 + 55 * ++reads)};
+    DeviceReply gpu;
+    gpu.set_max_clock_mhz(1980);
+    gpu.add_clocks_mhz(std::min<int64_t>(1980, 345 + 55 * ++reads));
     return gpu;
   };
   WarmUpPolicy policy;
@@ -221,8 +221,8 @@ TEST(WarmUpTest, WaitsForTheClockOfAGpu) {
   EXPECT_EQ(subject.requests[0].chunk, 10);
   // A clock that never settles ends at the limit, and is reported as unstable.
   subject.gpu = [&reads] {
-    GpuTiming gpu;
-    gpu.clocks_mhz = {++reads % 2 == 0 ? 1980 : 1000};
+    DeviceReply gpu;
+    gpu.add_clocks_mhz(++reads % 2 == 0 ? 1980 : 1000);
     return gpu;
   };
   policy.max_passes = 50;
@@ -274,8 +274,8 @@ TEST(MeasureRunTest, TimesEachItemOnce) {
   request.seed = 9;
   const auto result = MeasureRun(request, &subject, &noise);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->timing.items, 4);
-  EXPECT_THAT(result->timing.samples_s,
+  EXPECT_EQ(result->timing.items(), 4);
+  EXPECT_THAT(result->timing.samples_s(),
               ElementsAre(0.001, 0.002, 0.003, 0.004));
   EXPECT_DOUBLE_EQ(result->elapsed_s, 0.01);
   EXPECT_EQ(subject.requests[0].seed, 9);
@@ -291,7 +291,7 @@ TEST(MeasureRunTest, ShortCallsComeInChunks) {
   const auto result = MeasureRun(request, &subject, &noise);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->chunk, 8);
-  EXPECT_EQ(result->timing.samples_s.size(), 3);
+  EXPECT_EQ(result->timing.samples_s_size(), 3);
   EXPECT_LT(result->elapsed_s / 20e-6, 1.0125);
 }
 
@@ -306,7 +306,7 @@ TEST(MeasureRunTest, WarmsTheCachesAgainFirst) {
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(subject.requests.size(), 2);
   EXPECT_EQ(subject.requests[0].count, 10);
-  EXPECT_EQ(result->timing.items, 100);
+  EXPECT_EQ(result->timing.items(), 100);
 }
 
 TEST(MeasureRunTest, NoiseBetweenTheCountsIsNamed) {

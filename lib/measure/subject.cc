@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "lib/records/worker.pb.h"
+
 namespace feedrate {
 
-double ElapsedOf(const Timing& timing) {
-  return std::accumulate(timing.samples_s.begin(), timing.samples_s.end(), 0.0);
+double ElapsedOf(const TimeReply& timing) {
+  return std::accumulate(timing.samples_s().begin(), timing.samples_s().end(),
+                         0.0);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/machine/process_counters.h"
+#include "lib/records/worker.pb.h"
 
 namespace feedrate {
 
@@ -28,34 +29,8 @@ struct TimeRequest {
   double hang_s = 0;
 };
 
-// What a GPU reports besides the times.
-struct GpuTiming {
-  // Clock of its processors after each sample; empty if unknown.
-  std::vector<int64_t> clocks_mhz;
-  // The highest clock they may run at; 0 if unknown.
-  int64_t max_clock_mhz = 0;
-  // NVML's bits, combined over all samples.
-  uint64_t throttle_reasons = 0;
-  int64_t peak_allocated_bytes = 0;
-  int64_t peak_reserved_bytes = 0;
-  // Summed over all items.
-  int64_t bytes_in = 0;
-  int64_t bytes_out = 0;
-  // Frames of clips that the CPU decoded instead of an engine.
-  int64_t cpu_frames = 0;
-};
-
-struct Timing {
-  // In order, one per chunk; the last chunk may be shorter.
-  std::vector<double> samples_s;
-  // Items processed.
-  int64_t items = 0;
-  // Absent on the CPU.
-  std::optional<GpuTiming> gpu;
-};
-
 // Sum of the samples: the wall time of the calls alone.
-double ElapsedOf(const Timing& timing);
+double ElapsedOf(const TimeReply& timing);
 
 // Counters of what disturbs a timing. Only differences between two readings
 // matter.
@@ -76,7 +51,7 @@ class Subject {
  public:
   virtual ~Subject() = default;
   // Returns the errors of MeasuredChild (lib/worker/child.h).
-  virtual absl::StatusOr<Timing> Time(const TimeRequest& request) = 0;
+  virtual absl::StatusOr<TimeReply> Time(const TimeRequest& request) = 0;
   virtual NoiseCounters Count() = 0;
   // The cost of two readings of its clock.
   virtual double clock_pair_s() const = 0;

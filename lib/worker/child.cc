@@ -69,14 +69,13 @@ bool ReadAll(int fd, int64_t offset, std::string* bytes) {
 absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
                                          absl::StatusOr<TimeReply> reply) {
   if (!reply.ok()) return reply;
-  const int64_t chunks = (reply->items + command.chunk - 1) / command.chunk;
-  const bool all = reply->items == command.count;
-  if (reply->items < 0 || reply->items > command.count ||
-      (!all && command.limit_s <= 0) ||
-      chunks != static_cast<int64_t>(reply->samples_s.size())) {
+  const int64_t chunks = (reply->items() + command.chunk - 1) / command.chunk;
+  const bool all = reply->items() == command.count;
+  if (reply->items() < 0 || reply->items() > command.count ||
+      (!all && command.limit_s <= 0) || chunks != reply->samples_s_size()) {
     return absl::DataLossError(
-        absl::StrCat("answered with ", reply->samples_s.size(), " timings of ",
-                     reply->items, " items when asked for ", command.count,
+        absl::StrCat("answered with ", reply->samples_s_size(), " timings of ",
+                     reply->items(), " items when asked for ", command.count,
                      " in chunks of ", command.chunk));
   }
   return reply;
@@ -88,21 +87,21 @@ absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
 absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
                                            absl::StatusOr<EpochReply> reply) {
   if (!reply.ok()) return reply;
-  const int64_t samples = static_cast<int64_t>(reply->samples_s.size());
-  if (reply->items > command.count || reply->batches != samples ||
-      (reply->items > 0) != (reply->batches > 0)) {
+  const int64_t samples = reply->samples_s_size();
+  if (reply->items() > command.count || reply->batches() != samples ||
+      (reply->items() > 0) != (reply->batches() > 0)) {
     return absl::DataLossError(
-        absl::StrCat("answered with ", samples, " timings of ", reply->batches,
-                     " batches and ", reply->items, " items when asked for ",
-                     command.count, " items"));
+        absl::StrCat("answered with ", samples, " timings of ",
+                     reply->batches(), " batches and ", reply->items(),
+                     " items when asked for ", command.count, " items"));
   }
   // Allow for differences between the clocks of two processes.
-  const double most = reply->elapsed_s + 1e-3;
-  if (reply->startup_s > most || reply->first_batch_s > most ||
-      reply->teardown_s > most) {
+  const double most = reply->elapsed_s() + 1e-3;
+  if (reply->startup_s() > most || reply->first_batch_s() > most ||
+      reply->teardown_s() > most) {
     return absl::DataLossError(absl::StrCat(
         "answered with a part of the epoch that is longer than its ",
-        reply->elapsed_s, " s"));
+        reply->elapsed_s(), " s"));
   }
   return reply;
 }

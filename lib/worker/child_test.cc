@@ -21,6 +21,7 @@ namespace feedrate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A limit that no test reaches, except those that test it.
@@ -78,7 +79,7 @@ TEST_F(ChildTest, TimesItems) {
   command.chunk = 4;
   const absl::StatusOr<TimeReply> reply = child->Time(command, kLong);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->samples_s, std::vector<double>({0.5, 0.5, 0.5}));
+  EXPECT_THAT(reply->samples_s(), ElementsAre(0.5, 0.5, 0.5));
   EXPECT_TRUE(child->alive());
 }
 

@@ -1,7 +1,5 @@
 #include "lib/worker/json_line.h"
 
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -15,55 +13,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/text.h"
+#include "lib/records/json.h"
 #include "simdjson.h"
 
 namespace feedrate {
-namespace {
-
-void AppendString(absl::string_view text, std::string* out) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  out->push_back('"');
-  while (!text.empty()) {
-    const unsigned char c = text[0];
-    size_t length = 1;
-    if (c == '"' || c == '\\') {
-      out->push_back('\\');
-      out->push_back(c);
-    } else if (c < 0x20) {
-      absl::StrAppend(out, "\\u00");
-      out->push_back(kHex[c >> 4]);
-      out->push_back(kHex[c & 15]);
-    } else if (c < 0x80) {
-      out->push_back(c);
-    } else {
-      length = Utf8Length(text);
-      if (length == 0) {
-        length = 1;
-        out->append("\xEF\xBF\xBD");
-      } else {
-        out->append(text.data(), length);
-      }
-    }
-    text.remove_prefix(length);
-  }
-  out->push_back('"');
-}
-
-void AppendDouble(double value, std::string* out) {
-  if (!std::isfinite(value)) {
-    out->append("null");
-    return;
-  }
-  char buffer[32];
-  const std::to_chars_result end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value);
-  out->append(buffer, end.ptr - buffer);
-}
-
-}  // namespace
-
 void JsonLine::Name(absl::string_view name) {
   if (text_.size() > 1) text_.push_back(',');
   absl::StrAppend(&text_, "\"", name, "\":");
@@ -71,7 +26,7 @@ void JsonLine::Name(absl::string_view name) {
 
 JsonLine& JsonLine::Text(absl::string_view name, absl::string_view value) {
   Name(name);
-  AppendString(value, &text_);
+  AppendJsonString(value, &text_);
   return *this;
 }
 
@@ -95,7 +50,7 @@ JsonLine& JsonLine::Bool(absl::string_view name, bool value) {
 
 JsonLine& JsonLine::Double(absl::string_view name, double value) {
   Name(name);
-  AppendDouble(value, &text_);
+  AppendJsonDouble(value, &text_);
   return *this;
 }
 
@@ -105,7 +60,7 @@ JsonLine& JsonLine::Texts(absl::string_view name,
   text_.push_back('[');
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text_.push_back(',');
-    AppendString(values[i], &text_);
+    AppendJsonString(values[i], &text_);
   }
   text_.push_back(']');
   return *this;
@@ -128,7 +83,7 @@ JsonLine& JsonLine::Doubles(absl::string_view name,
   text_.push_back('[');
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text_.push_back(',');
-    AppendDouble(values[i], &text_);
+    AppendJsonDouble(values[i], &text_);
   }
   text_.push_back(']');
   return *this;
@@ -250,12 +205,6 @@ absl::Status JsonFields::Read(std::string_view name, double* value) const {
 }
 
 absl::Status JsonFields::ReadAmount(std::string_view name,
-                                    double* value) const {
-  RETURN_IF_ERROR(Read(name, value));
-  return *value >= 0 ? absl::OkStatus() : Missing(name);
-}
-
-absl::Status JsonFields::ReadAmount(std::string_view name,
                                     int64_t* value) const {
   RETURN_IF_ERROR(Read(name, value));
   return *value >= 0 ? absl::OkStatus() : Missing(name);
@@ -290,21 +239,6 @@ absl::Status JsonFields::ReadList(std::string_view name,
   return ReadItems<double>(name, values);
 }
 
-absl::Status JsonFields::ReadLists(
-    std::string_view name, std::vector<std::vector<int64_t>>* lists) const {
-  std::vector<array> found;
-  RETURN_IF_ERROR(ReadItems<array>(name, &found));
-  for (const array& list : found) {
-    std::vector<int64_t>& values = lists->emplace_back();
-    for (const element item : list) {
-      int64_t value;
-      if (item.get(value) != simdjson::SUCCESS) return Missing(name);
-      values.push_back(value);
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status JsonFields::ReadMap(
     std::string_view name, std::map<std::string, std::string>* values) const {
   object from;
@@ -331,6 +265,11 @@ absl::Status JsonFields::ReadObjects(std::string_view name,
   RETURN_IF_ERROR(ReadItems<object>(name, &found));
   for (const object& from : found) objects->emplace_back(line_, from);
   return absl::OkStatus();
+}
+
+absl::Status JsonFields::ReadMessage(google::protobuf::Message* message) const {
+  const std::string wrong = ReadUntrusted(object_, message);
+  return wrong.empty() ? absl::OkStatus() : Missing(wrong);
 }
 
 absl::Status JsonFields::Missing(std::string_view name) const {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -60,8 +61,7 @@ class JsonFields {
   absl::Status Read(std::string_view name, int* value) const;
   // Accepts whole numbers too.
   absl::Status Read(std::string_view name, double* value) const;
-  // Reads a time or a size, which is at least 0.
-  absl::Status ReadAmount(std::string_view name, double* value) const;
+  // Reads a size, which is at least 0.
   absl::Status ReadAmount(std::string_view name, int64_t* value) const;
   absl::Status ReadList(std::string_view name,
                         std::vector<std::string>* values) const;
@@ -69,13 +69,14 @@ class JsonFields {
                         std::vector<int64_t>* values) const;
   absl::Status ReadList(std::string_view name,
                         std::vector<double>* values) const;
-  absl::Status ReadLists(std::string_view name,
-                         std::vector<std::vector<int64_t>>* lists) const;
   absl::Status ReadMap(std::string_view name,
                        std::map<std::string, std::string>* values) const;
   absl::Status ReadObject(std::string_view name, JsonFields* fields) const;
   absl::Status ReadObjects(std::string_view name,
                            std::vector<JsonFields>* objects) const;
+  // Reads all fields of `message`, by the rules of ReadUntrusted
+  // (lib/records/json.h).
+  absl::Status ReadMessage(google::protobuf::Message* message) const;
 
   // Returns a DataLoss error that names the field and quotes the beginning of
   // the line.

@@ -7,12 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/json_line.h"
 
 namespace feedrate {
@@ -46,130 +46,6 @@ std::string MapJson(const std::map<std::string, std::string>& values) {
   JsonLine line;
   for (const auto& [name, value] : values) line.Text(name, value);
   return line.Object();
-}
-
-std::string StorageJson(const StorageCounts& counts) {
-  return JsonLine()
-      .Int("requests", counts.requests)
-      .Int("bytes", counts.bytes)
-      .Int("retries", counts.retries)
-      .Int("checksum_faults", counts.checksum_faults)
-      .Double("busy_s", counts.busy_s)
-      .Int("cache_hits", counts.cache_hits)
-      .Int("cache_misses", counts.cache_misses)
-      .Int("cache_bad_entries", counts.cache_bad_entries)
-      .Int("cache_write_failures", counts.cache_write_failures)
-      .Object();
-}
-
-absl::Status ReadStorage(const JsonFields& json, StorageCounts* counts) {
-  JsonFields from;
-  RETURN_IF_ERROR(json.ReadObject("storage", &from));
-  RETURN_IF_ERROR(from.ReadAmount("requests", &counts->requests));
-  RETURN_IF_ERROR(from.ReadAmount("bytes", &counts->bytes));
-  RETURN_IF_ERROR(from.ReadAmount("retries", &counts->retries));
-  RETURN_IF_ERROR(from.ReadAmount("checksum_faults", &counts->checksum_faults));
-  RETURN_IF_ERROR(from.ReadAmount("busy_s", &counts->busy_s));
-  RETURN_IF_ERROR(from.ReadAmount("cache_hits", &counts->cache_hits));
-  RETURN_IF_ERROR(from.ReadAmount("cache_misses", &counts->cache_misses));
-  RETURN_IF_ERROR(
-      from.ReadAmount("cache_bad_entries", &counts->cache_bad_entries));
-  return from.ReadAmount("cache_write_failures", &counts->cache_write_failures);
-}
-
-absl::Status ReadLimits(const JsonFields& json, DeviceLimits* limits) {
-  JsonFields from;
-  RETURN_IF_ERROR(json.ReadObject("device_limits", &from));
-  RETURN_IF_ERROR(
-      from.ReadAmount("engine_items_per_s", &limits->engine_items_per_s));
-  return from.ReadAmount("copy_bytes_per_s", &limits->copy_bytes_per_s);
-}
-
-std::string StagesJson(const std::vector<StageTimes>& stages) {
-  std::string text = "[";
-  for (const StageTimes& stage : stages) {
-    absl::StrAppend(&text, text.size() > 1 ? "," : "",
-                    JsonLine()
-                        .Text("name", stage.name)
-                        .Double("busy_s", stage.busy_s)
-                        .Double("wait_in_s", stage.wait_in_s)
-                        .Double("wait_out_s", stage.wait_out_s)
-                        .Double("queue_fill", stage.queue_fill)
-                        .Object());
-  }
-  return absl::StrCat(text, "]");
-}
-
-std::string ErrorsJson(const std::vector<LoaderError>& errors) {
-  std::string text = "[";
-  for (const LoaderError& error : errors) {
-    absl::StrAppend(&text, text.size() > 1 ? "," : "",
-                    JsonLine()
-                        .Int("item", error.item)
-                        .Text("path", error.path)
-                        .Text("reason", error.reason)
-                        .Object());
-  }
-  return absl::StrCat(text, "]");
-}
-
-std::string CountsJson(const std::vector<std::vector<int64_t>>& counts) {
-  std::string text = "[";
-  for (const std::vector<int64_t>& batch : counts) {
-    absl::StrAppend(&text, text.size() > 1 ? ",[" : "[",
-                    absl::StrJoin(batch, ","), "]");
-  }
-  return absl::StrCat(text, "]");
-}
-
-absl::Status ReadMixturePart(const JsonFields& json, EpochReply* reply) {
-  RETURN_IF_ERROR(json.ReadList("times_s", &reply->times_s));
-  for (const double time : reply->times_s) {
-    if (!(time >= 0)) return json.Missing("times_s");
-  }
-  RETURN_IF_ERROR(json.ReadLists("counts", &reply->counts));
-  if (reply->counts.size() != reply->times_s.size()) {
-    return json.Missing("counts");
-  }
-  for (const std::vector<int64_t>& batch : reply->counts) {
-    if (batch.size() % 2 != 0) return json.Missing("counts");
-    for (const int64_t number : batch) {
-      if (number < 0) return json.Missing("counts");
-    }
-  }
-  if (json.Has("left_out")) {
-    RETURN_IF_ERROR(json.ReadList("left_out", &reply->left_out));
-  }
-  if (!json.Has("memory_bound_bytes")) return absl::OkStatus();
-  return json.ReadAmount("memory_bound_bytes", &reply->memory_bound_bytes);
-}
-
-absl::Status ReadStages(const JsonFields& json,
-                        std::vector<StageTimes>* stages) {
-  std::vector<JsonFields> objects;
-  RETURN_IF_ERROR(json.ReadObjects("stages", &objects));
-  for (const JsonFields& from : objects) {
-    StageTimes& stage = stages->emplace_back();
-    RETURN_IF_ERROR(from.Read("name", &stage.name));
-    RETURN_IF_ERROR(from.ReadAmount("busy_s", &stage.busy_s));
-    RETURN_IF_ERROR(from.ReadAmount("wait_in_s", &stage.wait_in_s));
-    RETURN_IF_ERROR(from.ReadAmount("wait_out_s", &stage.wait_out_s));
-    RETURN_IF_ERROR(from.ReadAmount("queue_fill", &stage.queue_fill));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadErrors(const JsonFields& json,
-                        std::vector<LoaderError>* errors) {
-  std::vector<JsonFields> objects;
-  RETURN_IF_ERROR(json.ReadObjects("errors", &objects));
-  for (const JsonFields& from : objects) {
-    LoaderError& error = errors->emplace_back();
-    RETURN_IF_ERROR(from.Read("item", &error.item));
-    RETURN_IF_ERROR(from.Read("path", &error.path));
-    RETURN_IF_ERROR(from.Read("reason", &error.reason));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -262,83 +138,20 @@ absl::Status ReadEpoch(const JsonFields& json, EpochCommand* command) {
   return json.Read("consumer_s", &command->consumer_s);
 }
 
-std::string EpochReplyLine(const EpochReply& reply) {
-  JsonLine line;
-  line.Int("items", reply.items)
-      .Int("batches", reply.batches)
-      .Double("elapsed_s", reply.elapsed_s)
-      .Double("startup_s", reply.startup_s)
-      .Double("first_batch_s", reply.first_batch_s)
-      .Double("teardown_s", reply.teardown_s)
-      .Doubles("samples_s", reply.samples_s)
-      .Double("consumer_s", reply.consumer_s)
-      .Double("cpu_s", reply.cpu_s)
-      .Raw("stages", StagesJson(reply.stages))
-      .Raw("errors", ErrorsJson(reply.errors))
-      .Int("errors_total", reply.errors_total)
-      .Int("bytes_out", reply.bytes_out);
-  if (reply.gpu_reserved_bytes > 0) {
-    line.Int("gpu_allocated_bytes", reply.gpu_allocated_bytes)
-        .Int("gpu_reserved_bytes", reply.gpu_reserved_bytes);
-  }
-  if (reply.cpu_frames > 0) line.Int("cpu_frames", reply.cpu_frames);
-  if (reply.device_limits.has_value()) {
-    line.Raw(
-        "device_limits",
-        JsonLine()
-            .Double("engine_items_per_s",
-                    reply.device_limits->engine_items_per_s)
-            .Double("copy_bytes_per_s", reply.device_limits->copy_bytes_per_s)
-            .Object());
-  }
-  if (reply.storage.has_value()) {
-    line.Raw("storage", StorageJson(*reply.storage));
-  }
-  if (!reply.times_s.empty()) {
-    line.Doubles("times_s", reply.times_s)
-        .Raw("counts", CountsJson(reply.counts))
-        .Texts("left_out", reply.left_out)
-        .Int("memory_bound_bytes", reply.memory_bound_bytes);
-  }
-  return line.Line();
-}
-
 absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line) {
   JsonObject json;
   RETURN_IF_ERROR(json.Open(line));
   EpochReply reply;
-  RETURN_IF_ERROR(json.ReadAmount("items", &reply.items));
-  RETURN_IF_ERROR(json.ReadAmount("batches", &reply.batches));
-  RETURN_IF_ERROR(json.ReadAmount("elapsed_s", &reply.elapsed_s));
-  RETURN_IF_ERROR(json.ReadAmount("startup_s", &reply.startup_s));
-  RETURN_IF_ERROR(json.ReadAmount("first_batch_s", &reply.first_batch_s));
-  RETURN_IF_ERROR(json.ReadAmount("teardown_s", &reply.teardown_s));
-  RETURN_IF_ERROR(json.ReadList("samples_s", &reply.samples_s));
-  for (const double sample : reply.samples_s) {
-    if (!(sample >= 0)) return json.Missing("samples_s");
+  RETURN_IF_ERROR(json.ReadMessage(&reply));
+  if (reply.has_gpu_reserved_bytes() && !reply.has_gpu_allocated_bytes()) {
+    return json.Missing("gpu_allocated_bytes");
   }
-  RETURN_IF_ERROR(json.ReadAmount("consumer_s", &reply.consumer_s));
-  RETURN_IF_ERROR(json.ReadAmount("cpu_s", &reply.cpu_s));
-  RETURN_IF_ERROR(ReadStages(json, &reply.stages));
-  RETURN_IF_ERROR(ReadErrors(json, &reply.errors));
-  RETURN_IF_ERROR(json.ReadAmount("errors_total", &reply.errors_total));
-  RETURN_IF_ERROR(json.ReadAmount("bytes_out", &reply.bytes_out));
-  if (json.Has("gpu_reserved_bytes")) {
-    RETURN_IF_ERROR(
-        json.ReadAmount("gpu_allocated_bytes", &reply.gpu_allocated_bytes));
-    RETURN_IF_ERROR(
-        json.ReadAmount("gpu_reserved_bytes", &reply.gpu_reserved_bytes));
+  if (reply.counts_size() != reply.times_s_size()) {
+    return json.Missing("counts");
   }
-  if (json.Has("cpu_frames")) {
-    RETURN_IF_ERROR(json.ReadAmount("cpu_frames", &reply.cpu_frames));
+  for (const BatchCounts& batch : reply.counts()) {
+    if (batch.list_size() % 2 != 0) return json.Missing("counts");
   }
-  if (json.Has("device_limits")) {
-    RETURN_IF_ERROR(ReadLimits(json, &reply.device_limits.emplace()));
-  }
-  if (json.Has("storage")) {
-    RETURN_IF_ERROR(ReadStorage(json, &reply.storage.emplace()));
-  }
-  if (json.Has("times_s")) RETURN_IF_ERROR(ReadMixturePart(json, &reply));
   return reply;
 }
 
@@ -459,15 +272,11 @@ absl::StatusOr<std::vector<MixtureSource>> ReadMixtureSources(int fd) {
 
 std::string StopLine() { return JsonLine().Text("op", "stop").Line(); }
 
-std::string StopReplyLine(const StopReply& reply) {
-  return JsonLine().Double("teardown_s", reply.teardown_s).Line();
-}
-
 absl::StatusOr<StopReply> ParseStopReply(absl::string_view line) {
   JsonObject json;
   RETURN_IF_ERROR(json.Open(line));
   StopReply reply;
-  RETURN_IF_ERROR(json.ReadAmount("teardown_s", &reply.teardown_s));
+  RETURN_IF_ERROR(json.ReadMessage(&reply));
   return reply;
 }
 

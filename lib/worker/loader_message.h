@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/unique_fd.h"
+#include "lib/records/worker.pb.h"
 
 namespace feedrate {
 
@@ -86,96 +87,10 @@ struct EpochCommand {
   double consumer_s = 0;
 };
 
-// One stage of a loader during an epoch; seconds are summed over its threads.
-struct StageTimes {
-  std::string name;  // `read`, `decode`, `augment`, `collate` or `copy`.
-  double busy_s = 0;
-  double wait_in_s = 0;   // Waiting for input.
-  double wait_out_s = 0;  // Waiting for room in the output queue.
-  // Mean fill level of its output queue, 0 to 1.
-  double queue_fill = 0;
-};
-
-// Requests and bytes for the items of an epoch that are read from a store.
-struct StorageCounts {
-  int64_t requests = 0;
-  int64_t bytes = 0;
-  int64_t retries = 0;
-  int64_t checksum_faults = 0;
-  double busy_s = 0;  // Time with at least one request under way.
-  // All 0 if there is no cache.
-  int64_t cache_hits = 0;
-  int64_t cache_misses = 0;
-  int64_t cache_bad_entries = 0;
-  int64_t cache_write_failures = 0;
-};
-
-// A GPU's upper limits, with nothing else running.
-struct DeviceLimits {
-  // Whole files decoded by its engines. 0 if there are none, or they are off.
-  double engine_items_per_s = 0;
-  // Rate of copies from pinned host memory.
-  double copy_bytes_per_s = 0;
-};
-
-struct LoaderError {
-  int64_t item = 0;
-  std::string path;
-  std::string reason;
-};
-
-struct EpochReply {
-  int64_t items = 0;
-  int64_t batches = 0;
-  // From before the workers start until after they are gone, including the
-  // consumer.
-  double elapsed_s = 0;
-  // Until the workers run and batches can be requested.
-  double startup_s = 0;
-  // From the start of the epoch to the first batch.
-  double first_batch_s = 0;
-  // From the last batch until all workers are gone.
-  double teardown_s = 0;
-  // For each batch, the time from requesting it to receiving it.
-  std::vector<double> samples_s;
-  // Time spent in training steps.
-  double consumer_s = 0;
-  // CPU time of the child and its workers.
-  double cpu_s = 0;
-  // Empty if unknown.
-  std::vector<StageTimes> stages;
-  // The first few of `errors_total`.
-  std::vector<LoaderError> errors;
-  int64_t errors_total = 0;
-  // Size of all batches.
-  int64_t bytes_out = 0;
-  // Present if the loader reads from a store.
-  std::optional<StorageCounts> storage;
-
-  // The next four fields are for mixtures; empty for other loaders. Seconds
-  // from the start of the epoch until each batch was complete.
-  std::vector<double> times_s;
-  // For each batch, how many samples are from which data set: index in the list
-  // of sources, samples, index, samples, and so on.
-  std::vector<std::vector<int64_t>> counts;
-  // Data sets without a usable item.
-  std::vector<std::string> left_out;
-  // Upper bound of the memory it needs, besides code. 0 if it does not say.
-  int64_t memory_bound_bytes = 0;
-  // On a GPU: peak memory in use, and peak memory reserved. 0 if unknown.
-  int64_t gpu_allocated_bytes = 0;
-  int64_t gpu_reserved_bytes = 0;
-  // Frames of clips that the CPU decoded instead of an engine.
-  int64_t cpu_frames = 0;
-  // Present with the ablation kDeviceLimits.
-  std::optional<DeviceLimits> device_limits;
-};
-
 // At most this many errors are listed.
 inline constexpr int kMaxNamedErrors = 20;
 
 std::string EpochLine(const EpochCommand& command);
-std::string EpochReplyLine(const EpochReply& reply);
 absl::StatusOr<EpochReply> ParseEpochReply(absl::string_view line);
 
 // Mixtures of data sets: the prepare command has one more object, epochs count
@@ -226,13 +141,7 @@ absl::StatusOr<UniqueFd> WriteMixtureSources(
 // a line is malformed (it is named) or the list is empty.
 absl::StatusOr<std::vector<MixtureSource>> ReadMixtureSources(int fd);
 
-// The answer to `stop`.
-struct StopReply {
-  // Time until all threads and files of the last epoch were gone.
-  double teardown_s = 0;
-};
 std::string StopLine();
-std::string StopReplyLine(const StopReply& reply);
 absl::StatusOr<StopReply> ParseStopReply(absl::string_view line);
 
 // Internal: parts of lines, for message.cc. The first two return JSON objects

@@ -8,27 +8,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/json.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/json_line.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
-namespace {
-
-std::string DeviceJson(const DeviceReply& device) {
-  JsonLine line;
-  line.Ints("clocks_mhz", device.clocks_mhz)
-      .Int("max_clock_mhz", device.max_clock_mhz)
-      .Unsigned("throttle_reasons", device.throttle_reasons)
-      .Int("peak_allocated_bytes", device.peak_allocated_bytes)
-      .Int("peak_reserved_bytes", device.peak_reserved_bytes)
-      .Int("bytes_in", device.bytes_in)
-      .Int("bytes_out", device.bytes_out);
-  if (device.cpu_frames > 0) line.Int("cpu_frames", device.cpu_frames);
-  return line.Object();
-}
-
-}  // namespace
 
 std::string HelloLine(const Hello& hello) {
   JsonLine versions;
@@ -97,21 +84,6 @@ std::string PrepareLine(const PrepareCommand& command) {
   return line.Line();
 }
 
-std::string PrepareReplyLine(const PrepareReply& reply) {
-  JsonLine line;
-  line.Text("version", reply.version)
-      .Double("clock_pair_s", reply.clock_pair_s)
-      .Int("threads", reply.threads);
-  if (reply.device_copy_bytes_per_s > 0) {
-    line.Double("device_copy_bytes_per_s", reply.device_copy_bytes_per_s);
-  }
-  if (reply.engine_items_per_s > 0) {
-    line.Double("engine_items_per_s", reply.engine_items_per_s);
-  }
-  if (reply.per_sample_loop) line.Bool("per_sample_loop", true);
-  return line.Line();
-}
-
 std::string TimeLine(const TimeCommand& command) {
   JsonLine line;
   line.Text("op", "time")
@@ -121,13 +93,6 @@ std::string TimeLine(const TimeCommand& command) {
       .Double("limit_s", command.limit_s)
       .Unsigned("seed", command.seed);
   if (command.cold) line.Bool("cold", true);
-  return line.Line();
-}
-
-std::string TimeReplyLine(const TimeReply& reply) {
-  JsonLine line;
-  line.Doubles("samples_s", reply.samples_s).Int("items", reply.items);
-  if (reply.device.has_value()) line.Raw("device", DeviceJson(*reply.device));
   return line.Line();
 }
 
@@ -155,6 +120,13 @@ std::string OutputReplyLine(const OutputReply& reply) {
       .Int("fd", reply.fd)
       .Raw("outputs", absl::StrCat(outputs, "]"))
       .Line();
+}
+
+std::string ReplyLine(const google::protobuf::Message& reply) {
+  std::string line;
+  AppendJson(reply, &line);
+  line.push_back('\n');
+  return line;
 }
 
 std::string ErrorLine(absl::string_view error, absl::string_view traceback) {
@@ -213,20 +185,6 @@ absl::Status ReadTime(const JsonFields& json, TimeCommand* command) {
   return json.Read("seed", &command->seed);
 }
 
-absl::Status ReadDevice(const JsonFields& json, DeviceReply* device) {
-  RETURN_IF_ERROR(json.ReadList("clocks_mhz", &device->clocks_mhz));
-  RETURN_IF_ERROR(json.ReadAmount("max_clock_mhz", &device->max_clock_mhz));
-  RETURN_IF_ERROR(json.Read("throttle_reasons", &device->throttle_reasons));
-  RETURN_IF_ERROR(
-      json.ReadAmount("peak_allocated_bytes", &device->peak_allocated_bytes));
-  RETURN_IF_ERROR(
-      json.ReadAmount("peak_reserved_bytes", &device->peak_reserved_bytes));
-  RETURN_IF_ERROR(json.ReadAmount("bytes_in", &device->bytes_in));
-  RETURN_IF_ERROR(json.ReadAmount("bytes_out", &device->bytes_out));
-  if (!json.Has("cpu_frames")) return absl::OkStatus();
-  return json.ReadAmount("cpu_frames", &device->cpu_frames);
-}
-
 absl::Status ReadOutput(const JsonFields& from, OutputItem* item) {
   RETURN_IF_ERROR(from.Read("offset", &item->offset));
   RETURN_IF_ERROR(from.Read("bytes", &item->bytes));
@@ -279,20 +237,7 @@ absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line) {
   JsonObject json;
   RETURN_IF_ERROR(json.Open(line));
   PrepareReply reply;
-  RETURN_IF_ERROR(json.Read("version", &reply.version));
-  RETURN_IF_ERROR(json.Read("clock_pair_s", &reply.clock_pair_s));
-  RETURN_IF_ERROR(json.Read("threads", &reply.threads));
-  if (json.Has("device_copy_bytes_per_s")) {
-    RETURN_IF_ERROR(json.ReadAmount("device_copy_bytes_per_s",
-                                    &reply.device_copy_bytes_per_s));
-  }
-  if (json.Has("engine_items_per_s")) {
-    RETURN_IF_ERROR(
-        json.ReadAmount("engine_items_per_s", &reply.engine_items_per_s));
-  }
-  if (json.Has("per_sample_loop")) {
-    RETURN_IF_ERROR(json.Read("per_sample_loop", &reply.per_sample_loop));
-  }
+  RETURN_IF_ERROR(json.ReadMessage(&reply));
   return reply;
 }
 
@@ -300,19 +245,11 @@ absl::StatusOr<TimeReply> ParseTimeReply(absl::string_view line) {
   JsonObject json;
   RETURN_IF_ERROR(json.Open(line));
   TimeReply reply;
-  RETURN_IF_ERROR(json.ReadList("samples_s", &reply.samples_s));
-  RETURN_IF_ERROR(json.Read("items", &reply.items));
-  for (const double sample : reply.samples_s) {
-    if (!(sample >= 0)) return json.Missing("samples_s");
-  }
-  if (!json.Has("device")) return reply;
-  JsonFields device;
-  RETURN_IF_ERROR(json.ReadObject("device", &device));
-  RETURN_IF_ERROR(ReadDevice(device, &reply.device.emplace()));
+  RETURN_IF_ERROR(json.ReadMessage(&reply));
   // There is one clock per sample, or none.
-  const size_t clocks = reply.device->clocks_mhz.size();
-  if (clocks > 0 && clocks != reply.samples_s.size()) {
-    return device.Missing("clocks_mhz");
+  const int clocks = reply.device().clocks_mhz_size();
+  if (clocks > 0 && clocks != reply.samples_s_size()) {
+    return json.Missing("clocks_mhz");
   }
   return reply;
 }

@@ -1,7 +1,8 @@
 // The messages between the runner and a measured process: one JSON object per
 // line in both directions. docs/micro.md describes the protocol.
 //
-// Each message is a struct with a function that prints it as a line (including
+// Answers that rows are made of are messages of lib/records/worker.proto; the
+// others are structs. Each has a function that prints it as a line (including
 // the newline) and one that parses it (without the newline). Lines that do not
 // parse are DataLoss; the message quotes their beginning. An answer of the form
 // {"error":"…"} is Unknown with that text, or ResourceExhausted if the text
@@ -18,6 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -91,22 +94,6 @@ struct PrepareCommand {
   // Present if the job measures a mixture.
   std::optional<MixtureSpec> mixture;
 };
-struct PrepareReply {
-  std::string version;
-  // The cost of two clock readings.
-  double clock_pair_s = 0;
-  // Number of threads that the library reports.
-  int threads = 1;
-  // Bytes read plus bytes written per second by a copy within device memory. 0
-  // on the CPU.
-  double device_copy_bytes_per_s = 0;
-  // Items per second that the device's engines decode when nothing else runs. 0
-  // if no engine decodes.
-  double engine_items_per_s = 0;
-  // Whether a batch was requested but its items are processed one by one.
-  bool per_sample_loop = false;
-};
-std::string PrepareReplyLine(const PrepareReply& reply);
 absl::StatusOr<PrepareReply> ParsePrepareReply(absl::string_view line);
 
 // Calls the transform on items first … first+count-1, modulo their number, and
@@ -122,34 +109,6 @@ struct TimeCommand {
   bool cold = false;
 };
 
-// What a GPU reports besides the times.
-struct DeviceReply {
-  // Clock of its processors, read after each sample; empty if it cannot be
-  // read.
-  std::vector<int64_t> clocks_mhz;
-  // The highest clock they may run at; 0 if unknown.
-  int64_t max_clock_mhz = 0;
-  // Why the clock was lower than that: NVML's bits, combined over all readings.
-  uint64_t throttle_reasons = 0;
-  // Peak memory in use, and peak memory reserved from the device.
-  int64_t peak_allocated_bytes = 0;
-  int64_t peak_reserved_bytes = 0;
-  // Size of inputs read and of outputs written, summed over all items.
-  int64_t bytes_in = 0;
-  int64_t bytes_out = 0;
-  // Frames of clips that the CPU decoded instead of an engine.
-  int64_t cpu_frames = 0;
-};
-
-struct TimeReply {
-  // One per chunk; the last chunk may be shorter.
-  std::vector<double> samples_s;
-  // Items processed.
-  int64_t items = 0;
-  // Absent on the CPU.
-  std::optional<DeviceReply> device;
-};
-std::string TimeReplyLine(const TimeReply& reply);
 absl::StatusOr<TimeReply> ParseTimeReply(absl::string_view line);
 
 // Requests the outputs for some items.
@@ -186,6 +145,9 @@ std::string PrepareLine(const PrepareCommand& command);
 std::string TimeLine(const TimeCommand& command);
 std::string OutputLine(const OutputCommand& command);
 absl::StatusOr<ChildCommand> ParseChildCommand(absl::string_view line);
+
+// Any answer of worker.proto.
+std::string ReplyLine(const google::protobuf::Message& reply);
 
 // {"error":"…"}: the answer of a server or a child that cannot do what was
 // asked.

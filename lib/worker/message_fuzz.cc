@@ -52,11 +52,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RoundTrip(line, ParseHello, HelloLine);
   RoundTrip(line, ParseControlRequest, ControlRequestLine);
   RoundTrip(line, ParseChildInfo, ReapedLine);
-  RoundTrip(line, ParsePrepareReply, PrepareReplyLine);
-  RoundTrip(line, ParseTimeReply, TimeReplyLine);
+  RoundTrip(line, ParsePrepareReply, ReplyLine);
+  RoundTrip(line, ParseTimeReply, ReplyLine);
   RoundTrip(line, ParseOutputReply, OutputReplyLine);
-  RoundTrip(line, ParseEpochReply, EpochReplyLine);
-  RoundTrip(line, ParseStopReply, StopReplyLine);
+  RoundTrip(line, ParseEpochReply, ReplyLine);
+  RoundTrip(line, ParseStopReply, ReplyLine);
   RoundTrip(line, ParseChildCommand, PrintCommand);
   return 0;
 }

@@ -3,10 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,6 +28,12 @@ using ::testing::HasSubstr;
 std::string WithoutNewline(const std::string& line) {
   EXPECT_EQ(line.back(), '\n');
   return line.substr(0, line.size() - 1);
+}
+
+template <typename Value>
+void SetList(const std::vector<std::common_type_t<Value>>& values,
+             google::protobuf::RepeatedField<Value>* list) {
+  list->Assign(values.begin(), values.end());
 }
 
 TEST(MessageTest, HelloRoundTrip) {
@@ -67,22 +78,22 @@ TEST(MessageTest, TimeRoundTripIsExact) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->time.seed, command.seed);
   TimeReply reply;
-  reply.samples_s = {1e-9, 0.1 + 0.2, 0};
-  reply.items = 3;
-  const auto back = ParseTimeReply(WithoutNewline(TimeReplyLine(reply)));
+  SetList({1e-9, 0.1 + 0.2, 0}, reply.mutable_samples_s());
+  reply.set_items(3);
+  const auto back = ParseTimeReply(WithoutNewline(ReplyLine(reply)));
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->samples_s, reply.samples_s);
+  EXPECT_THAT(back->samples_s(), ElementsAre(1e-9, 0.1 + 0.2, 0));
 }
 
 TEST(MessageTest, WhatADeviceCanDoRoundTrips) {
   PrepareReply reply;
-  reply.version = "13.0";
-  reply.device_copy_bytes_per_s = 4e12;
-  reply.engine_items_per_s = 250.5;
-  const auto back = ParsePrepareReply(WithoutNewline(PrepareReplyLine(reply)));
+  reply.set_version("13.0");
+  reply.set_device_copy_bytes_per_s(4e12);
+  reply.set_engine_items_per_s(250.5);
+  const auto back = ParsePrepareReply(WithoutNewline(ReplyLine(reply)));
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->device_copy_bytes_per_s, 4e12);
-  EXPECT_EQ(back->engine_items_per_s, 250.5);
+  EXPECT_EQ(back->device_copy_bytes_per_s(), 4e12);
+  EXPECT_EQ(back->engine_items_per_s(), 250.5);
 }
 
 TEST(MessageTest, TimesOfADeviceRoundTrip) {
@@ -93,29 +104,29 @@ TEST(MessageTest, TimesOfADeviceRoundTrip) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_TRUE(parsed->time.cold);
   TimeReply reply;
-  reply.samples_s = {1e-4, 2e-4};
-  reply.items = 512;
-  DeviceReply& device = reply.device.emplace();
-  device.clocks_mhz = {1980, 1200};
-  device.max_clock_mhz = 1980;
-  device.throttle_reasons = uint64_t{1} << 63;
-  device.bytes_out = 12;
-  device.cpu_frames = 5;
-  const auto back = ParseTimeReply(WithoutNewline(TimeReplyLine(reply)));
+  SetList({1e-4, 2e-4}, reply.mutable_samples_s());
+  reply.set_items(512);
+  DeviceReply& device = *reply.mutable_device();
+  SetList({1980, 1200}, device.mutable_clocks_mhz());
+  device.set_max_clock_mhz(1980);
+  device.set_throttle_reasons(uint64_t{1} << 63);
+  device.set_bytes_out(12);
+  device.set_cpu_frames(5);
+  const auto back = ParseTimeReply(WithoutNewline(ReplyLine(reply)));
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_THAT(back->device->clocks_mhz, ElementsAre(1980, 1200));
-  EXPECT_EQ(back->device->throttle_reasons, device.throttle_reasons);
-  EXPECT_EQ(back->device->bytes_out, 12);
-  EXPECT_EQ(back->device->cpu_frames, 5);
-  device.clocks_mhz.pop_back();
-  EXPECT_THAT(std::string(ParseTimeReply(WithoutNewline(TimeReplyLine(reply)))
-                              .status()
-                              .message()),
-              HasSubstr("clocks_mhz"));
+  EXPECT_THAT(back->device().clocks_mhz(), ElementsAre(1980, 1200));
+  EXPECT_EQ(back->device().throttle_reasons(), device.throttle_reasons());
+  EXPECT_EQ(back->device().bytes_out(), 12);
+  EXPECT_EQ(back->device().cpu_frames(), 5);
+  device.mutable_clocks_mhz()->RemoveLast();
+  EXPECT_THAT(
+      std::string(
+          ParseTimeReply(WithoutNewline(ReplyLine(reply))).status().message()),
+      HasSubstr("clocks_mhz"));
 }
 
 TEST(MessageTest, OnTheCpuNothingIsSaidOfADevice) {
-  EXPECT_EQ(TimeReplyLine(TimeReply()), "{\"samples_s\":[],\"items\":0}\n");
+  EXPECT_EQ(ReplyLine(TimeReply()), "{\"samples_s\":[],\"items\":0}\n");
   EXPECT_EQ(TimeLine(TimeCommand()).find("cold"), std::string::npos);
 }
 
@@ -215,39 +226,101 @@ TEST(MessageTest, EpochRoundTrip) {
 
 TEST(MessageTest, EpochReplyRoundTrip) {
   EpochReply reply;
-  reply.items = 7;
-  reply.batches = 2;
-  reply.elapsed_s = 1.5;
-  reply.samples_s = {0.5, 0.25};
-  reply.stages.push_back({"decode", 1, 0.5, 0.25, 0.75});
-  reply.errors.push_back({3, "a/\"b\".jpg", "not a JPEG"});
-  reply.errors_total = 1;
-  reply.bytes_out = 1 << 20;
-  EXPECT_FALSE(ParseEpochReply(WithoutNewline(EpochReplyLine(reply)))
-                   ->storage.has_value());
-  reply.storage = StorageCounts{5, 4000, 3, 2, 0.5, 9, 8, 7, 6};
-  reply.gpu_allocated_bytes = 5;
-  reply.gpu_reserved_bytes = 7;
-  reply.cpu_frames = 48;
-  reply.device_limits = DeviceLimits{19600.5, 5.5e10};
-  const std::string line = EpochReplyLine(reply);
+  reply.set_items(7);
+  reply.set_batches(2);
+  reply.set_elapsed_s(1.5);
+  SetList({0.5, 0.25}, reply.mutable_samples_s());
+  StageTimes* const stage = reply.add_stages();
+  stage->set_name("decode");
+  stage->set_busy_s(1);
+  stage->set_wait_in_s(0.5);
+  stage->set_wait_out_s(0.25);
+  stage->set_queue_fill(0.75);
+  LoaderError* const error = reply.add_errors();
+  error->set_item(3);
+  error->set_path("a/\"b\".jpg");
+  error->set_reason("not a JPEG");
+  reply.set_errors_total(1);
+  reply.set_bytes_out(1 << 20);
+  EXPECT_FALSE(
+      ParseEpochReply(WithoutNewline(ReplyLine(reply)))->has_storage());
+  reply.mutable_storage()->set_requests(5);
+  reply.mutable_storage()->set_cache_write_failures(6);
+  reply.set_gpu_allocated_bytes(5);
+  reply.set_gpu_reserved_bytes(7);
+  reply.set_cpu_frames(48);
+  reply.mutable_device_limits()->set_engine_items_per_s(19600.5);
+  const std::string line = ReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(EpochReplyLine(*parsed), line);
-  EXPECT_EQ(parsed->stages[0].name, "decode");
-  EXPECT_EQ(parsed->errors[0].path, "a/\"b\".jpg");
-  EXPECT_EQ(parsed->storage->cache_write_failures, 6);
-  EXPECT_EQ(parsed->cpu_frames, 48);
-  EXPECT_EQ(parsed->device_limits->engine_items_per_s, 19600.5);
+  EXPECT_EQ(
+      line,
+      R"({"items":7,"batches":2,"elapsed_s":1.5,"startup_s":0,)"
+      R"("first_batch_s":0,"teardown_s":0,"samples_s":[0.5,0.25],)"
+      R"("consumer_s":0,"cpu_s":0,"stages":[{"name":"decode","busy_s":1,)"
+      R"("wait_in_s":0.5,"wait_out_s":0.25,"queue_fill":0.75}],)"
+      R"("errors":[{"item":3,"path":"a/\"b\".jpg","reason":"not a JPEG"}],)"
+      R"("errors_total":1,"bytes_out":1048576,"gpu_allocated_bytes":5,)"
+      R"("gpu_reserved_bytes":7,"cpu_frames":48,"device_limits":)"
+      R"({"engine_items_per_s":19600.5,"copy_bytes_per_s":0},"storage":)"
+      R"({"requests":5,"bytes":0,"retries":0,"checksum_faults":0,"busy_s":0,)"
+      R"("cache_hits":0,"cache_misses":0,"cache_bad_entries":0,)"
+      R"("cache_write_failures":6}})"
+      "\n");
+  EXPECT_EQ(ReplyLine(*parsed), line);
 }
 
 TEST(MessageTest, AnEpochWithANegativeTimeIsNamed) {
   EpochReply reply;
-  reply.teardown_s = -1;
+  reply.set_teardown_s(-1);
   const absl::Status status =
-      ParseEpochReply(WithoutNewline(EpochReplyLine(reply))).status();
+      ParseEpochReply(WithoutNewline(ReplyLine(reply))).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("teardown_s"));
+}
+
+TEST(MessageTest, AWrongFieldInsideAnAnswerIsNamed) {
+  EpochReply reply;
+  reply.add_stages()->set_name("read");
+  reply.add_errors();
+  reply.mutable_storage();
+  reply.mutable_device_limits();
+  reply.set_gpu_allocated_bytes(1);
+  reply.set_gpu_reserved_bytes(2);
+  reply.add_times_s(1);
+  reply.add_counts()->add_list(1);
+  reply.mutable_counts(0)->add_list(2);
+  const std::string line = WithoutNewline(ReplyLine(reply));
+  ASSERT_TRUE(ParseEpochReply(line).ok());
+  const std::vector<std::vector<std::string>> cases = {
+      {"samples_s", R"("samples_s":[])", R"("samples_s":0)"},
+      {"stages", R"("stages":[{)", R"("stages":[1,{)"},
+      {"errors", R"("errors":)", R"("no_errors":)"},
+      {"errors_total", R"("errors_total":0)", R"("errors_total":0.5)"},
+      {"name", R"("name":"read")", R"("name":3)"},
+      {"queue_fill", R"("queue_fill":0)", R"("queue_fill":-0.1)"},
+      {"path", R"("path":"",)", ""},
+      {"storage", R"("storage":{)", R"("storage":0,"other":{)"},
+      {"cache_hits", R"("cache_hits":0)", R"("cache_hits":-1)"},
+      {"copy_bytes_per_s", R"("copy_bytes_per_s":0)", R"("x":0)"},
+      {"gpu_allocated_bytes", R"("gpu_allocated_bytes":1,)", ""},
+      {"gpu_reserved_bytes", R"("gpu_reserved_bytes":2)",
+       R"("gpu_reserved_bytes":null)"},
+      {"times_s", R"("times_s":[1])", R"("times_s":[-1])"},
+      {"counts", R"("times_s":[1])", R"("times_s":[1,2])"},
+      {"counts", "[[1,2]]", "[[1,-2]]"},
+      {"counts", "[[1,2]]", "[1,2]"}};
+  for (const std::vector<std::string>& wrong : cases) {
+    const std::string changed =
+        absl::StrReplaceAll(line, {{wrong[1], wrong[2]}});
+    ASSERT_NE(changed, line) << wrong[1];
+    const absl::Status status = ParseEpochReply(changed).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << changed;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("answered without a usable \"", wrong[0],
+                                       "\": ")))
+        << changed;
+  }
 }
 
 TEST(MessageTest, ChildInfoWithAndWithoutStatus) {
@@ -335,8 +408,10 @@ TEST(MixtureMessageTest, StopRoundTrip) {
   const auto parsed = ParseChildCommand(WithoutNewline(StopLine()));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->op, ChildCommand::Op::kStop);
-  const std::string reply = StopReplyLine({0.25});
-  EXPECT_EQ(ParseStopReply(WithoutNewline(reply))->teardown_s, 0.25);
+  StopReply reply;
+  reply.set_teardown_s(0.25);
+  EXPECT_EQ(ParseStopReply(WithoutNewline(ReplyLine(reply)))->teardown_s(),
+            0.25);
   EXPECT_FALSE(ParseStopReply("{\"teardown_s\":-1}").ok());
 }
 
@@ -379,29 +454,31 @@ TEST(MixtureMessageTest, AListWithoutDataSetsIsRefused) {
 
 TEST(MixtureMessageTest, CountsOfBatchesRoundTrip) {
   EpochReply reply;
-  reply.items = 8;
-  reply.batches = 2;
-  reply.samples_s = {0.5, 0.25};
-  reply.times_s = {0.5, 0.75};
-  reply.counts = {{0, 3, 2, 1}, {1, 4}};
-  reply.left_out = {"empty"};
-  const std::string line = EpochReplyLine(reply);
+  reply.set_items(8);
+  reply.set_batches(2);
+  SetList({0.5, 0.25}, reply.mutable_samples_s());
+  SetList({0.5, 0.75}, reply.mutable_times_s());
+  SetList({0, 3, 2, 1}, reply.add_counts()->mutable_list());
+  SetList({1, 4}, reply.add_counts()->mutable_list());
+  reply.add_left_out("empty");
+  const std::string line = ReplyLine(reply);
   const auto parsed = ParseEpochReply(WithoutNewline(line));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_THAT(parsed->counts,
-              ElementsAre(ElementsAre(0, 3, 2, 1), ElementsAre(1, 4)));
-  EXPECT_THAT(parsed->left_out, ElementsAre("empty"));
-  EXPECT_EQ(EpochReplyLine(*parsed), line);
+  EXPECT_THAT(line, HasSubstr(R"("counts":[[0,3,2,1],[1,4]])"));
+  EXPECT_THAT(parsed->counts(0).list(), ElementsAre(0, 3, 2, 1));
+  EXPECT_THAT(parsed->counts(1).list(), ElementsAre(1, 4));
+  EXPECT_THAT(parsed->left_out(), ElementsAre("empty"));
+  EXPECT_EQ(ReplyLine(*parsed), line);
 }
 
 TEST(MixtureMessageTest, CountsThatAreNoPairsAreRefused) {
   EpochReply reply;
-  reply.times_s = {0.5};
-  reply.counts = {{0, 3, 2}};
-  EXPECT_THAT(std::string(ParseEpochReply(WithoutNewline(EpochReplyLine(reply)))
-                              .status()
-                              .message()),
-              HasSubstr("counts"));
+  reply.add_times_s(0.5);
+  SetList({0, 3, 2}, reply.add_counts()->mutable_list());
+  EXPECT_THAT(
+      std::string(
+          ParseEpochReply(WithoutNewline(ReplyLine(reply))).status().message()),
+      HasSubstr("counts"));
 }
 
 UniqueFd FileWith(const std::string& text) {

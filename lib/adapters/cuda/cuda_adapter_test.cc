@@ -124,15 +124,15 @@ TEST_F(CudaAdapterTest, ACallTakesImagesOfAnySizes) {
   plan.num_items = 3;
   const TimeReply reply =
       TimeOnDevice(plan, /*cold=*/true, transform->get(), nullptr);
-  EXPECT_EQ(reply.items, 10);
-  EXPECT_THAT(reply.samples_s, ElementsAre(Gt(0), Gt(0), Gt(0)));
+  EXPECT_EQ(reply.items(), 10);
+  EXPECT_THAT(reply.samples_s(), ElementsAre(Gt(0), Gt(0), Gt(0)));
   int64_t bytes = 0;
   for (int64_t i = 0; i < 10; ++i) bytes += corpus_.item(i % 3).bytes;
-  EXPECT_EQ(reply.device->bytes_in, bytes);
-  EXPECT_EQ(reply.device->bytes_out, bytes);
-  EXPECT_GT(reply.device->peak_allocated_bytes, bytes / 4);
+  EXPECT_EQ(reply.device().bytes_in(), bytes);
+  EXPECT_EQ(reply.device().bytes_out(), bytes);
+  EXPECT_GT(reply.device().peak_allocated_bytes(), bytes / 4);
   // Less than the memory for flushing L2, which does not count.
-  EXPECT_LT(reply.device->peak_allocated_bytes, int64_t{100} << 20);
+  EXPECT_LT(reply.device().peak_allocated_bytes(), int64_t{100} << 20);
 }
 
 TEST_F(CudaAdapterTest, DrawsAreThoseOfTheSeed) {

@@ -314,8 +314,8 @@ class ClipStream : public BatchStream {
 
   absl::Status Finish(EpochReply* reply) override {
     Stop();
-    reply->errors_total = errors_total_;
-    reply->errors = errors_;
+    *reply->mutable_errors() = faults_.errors();
+    reply->set_errors_total(faults_.errors_total());
     return absl::OkStatus();
   }
 
@@ -374,9 +374,12 @@ class ClipStream : public BatchStream {
     failed_[number] = true;
     const std::string path =
         input_.corpus != nullptr ? "" : input_.files[item].path;
-    ++errors_total_;
-    if (errors_.size() < kMaxNamedErrors) {
-      errors_.push_back({item, path, std::string(status.message())});
+    faults_.set_errors_total(faults_.errors_total() + 1);
+    if (faults_.errors_size() < kMaxNamedErrors) {
+      LoaderError* const error = faults_.add_errors();
+      error->set_item(item);
+      error->set_path(path);
+      error->set_reason(std::string(status.message()));
     }
     if (spec_.on_error == "fail" && failure_.ok()) {
       failure_ = absl::InvalidArgumentError(
@@ -412,8 +415,8 @@ class ClipStream : public BatchStream {
   int64_t released_ = 0;
   bool stopped_ = false;
   absl::Status failure_;
-  std::vector<LoaderError> errors_;
-  int64_t errors_total_ = 0;
+  // Holds `errors` and `errors_total`.
+  EpochReply faults_;
   std::vector<std::thread> threads_;
 };
 

@@ -122,7 +122,8 @@ absl::StatusOr<double> RowSeconds(ChildSession* session) {
   command.seed = 1;
   ASSIGN_OR_RETURN(const std::string line, session->Answer(TimeLine(command)));
   ASSIGN_OR_RETURN(const TimeReply reply, ParseTimeReply(line));
-  return std::accumulate(reply.samples_s.begin(), reply.samples_s.end(), 0.0);
+  return std::accumulate(reply.samples_s().begin(), reply.samples_s().end(),
+                         0.0);
 }
 
 double BareSeconds(const BareCall& call, const std::vector<cv::Mat>& images) {

@@ -245,10 +245,10 @@ TEST_F(TorchImagesTest, ABatchIsOneCallOnOneTensor) {
   ASSERT_NE(transform, nullptr);
   EXPECT_FALSE(transform->per_sample_loop());
   const TimeReply reply = Time(4, 2, 4, transform.get());
-  EXPECT_EQ(reply.items, 4);
-  EXPECT_THAT(reply.samples_s, ElementsAre(0.5, 0.5));
-  EXPECT_EQ(reply.device->bytes_in, 4 * kBytes);
-  EXPECT_EQ(reply.device->bytes_out, 4 * kBytes);
+  EXPECT_EQ(reply.items(), 4);
+  EXPECT_THAT(reply.samples_s(), ElementsAre(0.5, 0.5));
+  EXPECT_EQ(reply.device().bytes_in(), 4 * kBytes);
+  EXPECT_EQ(reply.device().bytes_out(), 4 * kBytes);
   EXPECT_THAT(log_,
               ElementsAre("flush", "begin", "end", "flush", "begin", "end"));
 }
@@ -259,8 +259,8 @@ TEST_F(TorchImagesTest, BatchesGoRoundTheItems) {
     const auto transform = Prepare("at::flip", kFlip, batch, corpus);
     ASSERT_NE(transform, nullptr);
     const TimeReply reply = Time(10, batch, 3, transform.get());
-    EXPECT_EQ(reply.items, 10);
-    EXPECT_EQ(reply.device->bytes_out, 10 * kBytes) << batch;
+    EXPECT_EQ(reply.items(), 10);
+    EXPECT_EQ(reply.device().bytes_out(), 10 * kBytes) << batch;
     // Not from the start, and wrapping around a part of the items.
     EXPECT_EQ(Time(10, batch, 2, transform.get()).device->bytes_out,
               10 * kBytes)
@@ -288,8 +288,8 @@ TEST_F(TorchImagesTest, WhatMakesNoBatchGoesOneByOne) {
   EXPECT_TRUE(sizes->per_sample_loop());
   // Bytes of each image, not of the last one.
   const TimeReply reply = Time(2, 2, 2, sizes.get());
-  EXPECT_EQ(reply.device->bytes_out, kBytes + 3 * 20 * 10);
-  EXPECT_EQ(reply.device->bytes_in, kBytes + 3 * 20 * 10);
+  EXPECT_EQ(reply.device().bytes_out(), kBytes + 3 * 20 * 10);
+  EXPECT_EQ(reply.device().bytes_in(), kBytes + 3 * 20 * 10);
   EXPECT_FALSE(Prepare("at::flip", kFlip, 0, corpus)->per_sample_loop())
       << "no batch was asked for";
   const Corpus same = PlanesOf({kSize, kSize});

@@ -205,19 +205,20 @@ absl::StatusOr<std::string> ChildSession::Prepare(
                   : command.decode.has_value()  ? PrepareDecoder(command)
                                                 : PrepareTransform(command));
   PrepareReply reply;
-  reply.version = adapter_->version();
-  reply.clock_pair_s = ClockPairSeconds();
-  reply.threads = adapter_->threads();
+  reply.set_version(adapter_->version());
+  reply.set_clock_pair_s(ClockPairSeconds());
+  reply.set_threads(adapter_->threads());
+  double engine_items_per_s = 0;
   if (transform_ != nullptr && transform_->device() != nullptr) {
     OpenClock();
-    reply.device_copy_bytes_per_s = transform_->device()->CopyBytesPerSecond();
-    reply.engine_items_per_s = transform_->EngineItemsPerSecond();
-    reply.per_sample_loop = transform_->per_sample_loop();
+    const double copies = transform_->device()->CopyBytesPerSecond();
+    if (copies > 0) reply.set_device_copy_bytes_per_s(copies);
+    engine_items_per_s = transform_->EngineItemsPerSecond();
+    if (transform_->per_sample_loop()) reply.set_per_sample_loop(true);
   }
-  if (loader_ != nullptr) {
-    reply.engine_items_per_s = loader_->EngineItemsPerSecond();
-  }
-  return PrepareReplyLine(reply);
+  if (loader_ != nullptr) engine_items_per_s = loader_->EngineItemsPerSecond();
+  if (engine_items_per_s > 0) reply.set_engine_items_per_s(engine_items_per_s);
+  return ReplyLine(reply);
 }
 
 // Without a clock, rows just lack its readings.
@@ -240,8 +241,10 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
     ReadClock read_clock;
     if (clock_ != nullptr) read_clock = [this] { return clock_->Read(); };
     TimeReply reply = TimeOnDevice(plan, command.cold, transform, read_clock);
-    reply.device->max_clock_mhz = clock_ == nullptr ? 0 : clock_->max_mhz();
-    return TimeReplyLine(reply);
+    if (clock_ != nullptr) {
+      reply.mutable_device()->set_max_clock_mhz(clock_->max_mhz());
+    }
+    return ReplyLine(reply);
   }
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
@@ -249,10 +252,11 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
                               ? TimeCalls(plan, SlowClock(slowdown), run)
                               : TimeCalls(plan, MonotonicNs, run);
   TimeReply reply;
-  reply.items = timings.items;
-  reply.samples_s.reserve(timings.samples_ns.size());
-  for (int64_t ns : timings.samples_ns) reply.samples_s.push_back(ns / 1e9);
-  return TimeReplyLine(reply);
+  reply.set_items(timings.items);
+  reply.mutable_samples_s()->Reserve(
+      static_cast<int>(timings.samples_ns.size()));
+  for (int64_t ns : timings.samples_ns) reply.add_samples_s(ns / 1e9);
+  return ReplyLine(reply);
 }
 
 absl::StatusOr<std::string> ChildSession::Epoch(const EpochCommand& command) {
@@ -264,14 +268,15 @@ absl::StatusOr<std::string> ChildSession::Epoch(const EpochCommand& command) {
                      ", limit_s >= 0, consumer_s >= 0"));
   }
   ASSIGN_OR_RETURN(const EpochReply reply, loader_->RunEpoch(command));
-  return EpochReplyLine(reply);
+  return ReplyLine(reply);
 }
 
 absl::StatusOr<std::string> ChildSession::Stop() {
   if (loader_ == nullptr) return NotPrepared();
   StopReply reply;
-  ASSIGN_OR_RETURN(reply.teardown_s, loader_->Stop());
-  return StopReplyLine(reply);
+  ASSIGN_OR_RETURN(const double teardown_s, loader_->Stop());
+  reply.set_teardown_s(teardown_s);
+  return ReplyLine(reply);
 }
 
 absl::StatusOr<Output> ChildSession::OutputOf(int64_t index, uint64_t seed) {

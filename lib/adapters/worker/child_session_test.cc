@@ -60,9 +60,9 @@ class RecordingLoader : public PreparedLoader {
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     log_->push_back(absl::StrCat("e", command.first, "+", command.count));
     EpochReply reply;
-    reply.items = input_.corpus == nullptr
-                      ? static_cast<int64_t>(input_.files.size())
-                      : input_.corpus->size();
+    reply.set_items(input_.corpus == nullptr
+                        ? static_cast<int64_t>(input_.files.size())
+                        : input_.corpus->size());
     return reply;
   }
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
@@ -166,9 +166,9 @@ class ChildSessionTest : public ::testing::Test {
 TEST_F(ChildSessionTest, PreparesAndSaysWhatItMeasures) {
   const auto reply = ParsePrepareReply(Prepare("op"));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->version, "1.2");
-  EXPECT_EQ(reply->threads, 3);
-  EXPECT_GT(reply->clock_pair_s, 0);
+  EXPECT_EQ(reply->version(), "1.2");
+  EXPECT_EQ(reply->threads(), 3);
+  EXPECT_GT(reply->clock_pair_s(), 0);
   EXPECT_THAT(adapter_.log, ElementsAre("s5"));
 }
 
@@ -182,9 +182,9 @@ TEST_F(ChildSessionTest, TimesEveryCallOfTheCommand) {
   command.seed = 9;
   const auto reply = ParseTimeReply(Answer(TimeLine(command)));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 5);
-  EXPECT_EQ(reply->samples_s.size(), 3);
-  for (double sample : reply->samples_s) EXPECT_GE(sample, 0);
+  EXPECT_EQ(reply->items(), 5);
+  EXPECT_EQ(reply->samples_s_size(), 3);
+  for (double sample : reply->samples_s()) EXPECT_GE(sample, 0);
   EXPECT_THAT(adapter_.log, ElementsAre("s9", "r1", "r0", "r1", "r0", "r1"));
 }
 
@@ -225,7 +225,7 @@ TEST_F(ChildSessionTest, RunsEpochsOfALoader) {
   command.count = 5;
   const auto reply = ParseEpochReply(Answer(EpochLine(command)));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 2) << "the corpus reached the loader";
+  EXPECT_EQ(reply->items(), 2) << "the corpus reached the loader";
   EXPECT_EQ(ParseOutputReply(Outputs({1, 0}))->outputs.size(), 2);
   EXPECT_THAT(adapter_.log, ElementsAre("e1+5", "o1,0", "o0,0"));
   EXPECT_THAT(Outputs({2}), HasSubstr("no item 2"));
@@ -261,7 +261,7 @@ TEST(ChildSessionFilesTest, ALoaderGetsItsFiles) {
                     .ok());
     const auto reply = ParseEpochReply(*session.Answer(EpochLine(command)));
     ASSERT_TRUE(reply.ok()) << reply.status();
-    EXPECT_EQ(reply->items, 2);
+    EXPECT_EQ(reply->items(), 2);
   }
 }
 

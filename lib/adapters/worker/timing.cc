@@ -26,40 +26,42 @@ TimeReply TimeOnDevice(const TimingPlan& plan, bool cold,
                        const ReadClock& read_clock) {
   DeviceProbe* const probe = transform->device();
   TimeReply reply;
-  DeviceReply& device = reply.device.emplace();
+  DeviceReply& device = *reply.mutable_device();
   probe->ResetPeaks();
   const int64_t cpu_frames = transform->CpuFrames();
   const int64_t start = MonotonicNs();
   int64_t item = plan.first % plan.num_items;
-  while (reply.items < plan.count) {
-    const int64_t calls = std::min(plan.chunk, plan.count - reply.items);
+  while (reply.items() < plan.count) {
+    const int64_t calls = std::min(plan.chunk, plan.count - reply.items());
     if (cold) probe->Flush();
     probe->Begin();
     transform->RunChunk(item, calls, plan.num_items);
-    reply.samples_s.push_back(probe->End());
+    reply.add_samples_s(probe->End());
     const std::optional<GpuClock::Reading> clock =
         read_clock == nullptr ? std::nullopt : read_clock();
     if (clock.has_value()) {
-      device.clocks_mhz.push_back(clock->mhz);
-      device.throttle_reasons |= clock->throttle_reasons;
+      device.add_clocks_mhz(clock->mhz);
+      device.set_throttle_reasons(device.throttle_reasons() |
+                                  clock->throttle_reasons);
     }
     for (int64_t i = 0; i < calls; ++i) {
       const DeviceBytes bytes = transform->BytesOf((item + i) % plan.num_items);
-      device.bytes_in += bytes.in;
-      device.bytes_out += bytes.out;
+      device.set_bytes_in(device.bytes_in() + bytes.in);
+      device.set_bytes_out(device.bytes_out() + bytes.out);
     }
-    reply.items += calls;
+    reply.set_items(reply.items() + calls);
     item = (item + calls) % plan.num_items;
     if (MonotonicNs() - start > plan.limit_ns) break;
   }
   // A clock that answers only sometimes says nothing about the other samples.
-  if (device.clocks_mhz.size() != reply.samples_s.size()) {
-    device.clocks_mhz.clear();
+  if (device.clocks_mhz_size() != reply.samples_s_size()) {
+    device.clear_clocks_mhz();
   }
   const DeviceProbe::Memory peaks = probe->Peaks();
-  device.peak_allocated_bytes = peaks.peak_allocated_bytes;
-  device.peak_reserved_bytes = peaks.peak_reserved_bytes;
-  device.cpu_frames = transform->CpuFrames() - cpu_frames;
+  device.set_peak_allocated_bytes(peaks.peak_allocated_bytes);
+  device.set_peak_reserved_bytes(peaks.peak_reserved_bytes);
+  const int64_t left = transform->CpuFrames() - cpu_frames;
+  if (left > 0) device.set_cpu_frames(left);
   return reply;
 }
 
@@ -120,13 +122,14 @@ absl::Status TakeBatches(const EpochCommand& command, int64_t start,
     ASSIGN_OR_RETURN(const BatchStream::Batch batch, stream->Next());
     if (batch.items == 0) return absl::OkStatus();
     slowdown.Burn(SecondsSince(asked));
-    reply->samples_s.push_back(SecondsSince(asked));
-    if (reply->batches == 0) reply->first_batch_s = SecondsSince(start);
-    ++reply->batches;
-    reply->items += batch.items;
-    reply->bytes_out += batch.bytes;
+    reply->add_samples_s(SecondsSince(asked));
+    if (reply->batches() == 0) reply->set_first_batch_s(SecondsSince(start));
+    reply->set_batches(reply->batches() + 1);
+    reply->set_items(reply->items() + batch.items);
+    reply->set_bytes_out(reply->bytes_out() + batch.bytes);
     if (command.consumer_s > 0) {
-      reply->consumer_s += PlayTrainingStep(command.consumer_s);
+      reply->set_consumer_s(reply->consumer_s() +
+                            PlayTrainingStep(command.consumer_s));
     }
     if (command.limit_s > 0 && SecondsSince(start) > command.limit_s) {
       return absl::OkStatus();
@@ -143,14 +146,14 @@ absl::StatusOr<EpochReply> TimeEpoch(const EpochCommand& command,
   const double cpu = ProcessorSeconds();
   const int64_t start = MonotonicNs();
   ASSIGN_OR_RETURN(std::unique_ptr<BatchStream> stream, start_epoch());
-  reply.startup_s = SecondsSince(start);
+  reply.set_startup_s(SecondsSince(start));
   RETURN_IF_ERROR(TakeBatches(command, start, stream.get(), &reply));
   const int64_t end_of_batches = MonotonicNs();
   RETURN_IF_ERROR(stream->Finish(&reply));
   stream = nullptr;
-  reply.teardown_s = SecondsSince(end_of_batches);
-  reply.elapsed_s = SecondsSince(start);
-  reply.cpu_s = std::max(0.0, ProcessorSeconds() - cpu);
+  reply.set_teardown_s(SecondsSince(end_of_batches));
+  reply.set_elapsed_s(SecondsSince(start));
+  reply.set_cpu_s(std::max(0.0, ProcessorSeconds() - cpu));
   return reply;
 }
 

@@ -64,17 +64,17 @@ TEST(DeviceTimingTest, AChunkIsOneCallBetweenTwoMarks) {
   FakeTransform transform;
   const TimeReply reply =
       TimeOnDevice(PlanFor(4, 5, 3), true, &transform, nullptr);
-  EXPECT_EQ(reply.items, 5);
-  EXPECT_THAT(reply.samples_s, ElementsAre(0.25, 0.25));
+  EXPECT_EQ(reply.items(), 5);
+  EXPECT_THAT(reply.samples_s(), ElementsAre(0.25, 0.25));
   // Wraps around the items, and the last chunk is shorter.
   EXPECT_THAT(transform.log, ElementsAre("reset", "f", "b", "c4+3", "e", "f",
                                          "b", "c2+2", "e"));
-  ASSERT_TRUE(reply.device.has_value());
-  EXPECT_EQ(reply.device->bytes_in, 4 + 0 + 1 + 2 + 3);
-  EXPECT_EQ(reply.device->bytes_out, 50);
-  EXPECT_EQ(reply.device->peak_allocated_bytes, 300);
-  EXPECT_EQ(reply.device->peak_reserved_bytes, 400);
-  EXPECT_THAT(reply.device->clocks_mhz, IsEmpty());
+  ASSERT_TRUE(reply.has_device());
+  EXPECT_EQ(reply.device().bytes_in(), 4 + 0 + 1 + 2 + 3);
+  EXPECT_EQ(reply.device().bytes_out(), 50);
+  EXPECT_EQ(reply.device().peak_allocated_bytes(), 300);
+  EXPECT_EQ(reply.device().peak_reserved_bytes(), 400);
+  EXPECT_THAT(reply.device().clocks_mhz(), IsEmpty());
 }
 
 TEST(DeviceTimingTest, HotLeavesTheCachesAlone) {
@@ -92,8 +92,8 @@ TEST(DeviceTimingTest, EverySampleHasItsClock) {
   };
   const TimeReply reply =
       TimeOnDevice(PlanFor(0, 4, 2), true, &transform, clock);
-  EXPECT_THAT(reply.device->clocks_mhz, ElementsAre(1980, 1100));
-  EXPECT_EQ(reply.device->throttle_reasons, 4);
+  EXPECT_THAT(reply.device().clocks_mhz(), ElementsAre(1980, 1100));
+  EXPECT_EQ(reply.device().throttle_reasons(), 4);
 }
 
 TEST(DeviceTimingTest, AClockThatFailsIsNotHalfAnAnswer) {
@@ -105,14 +105,14 @@ TEST(DeviceTimingTest, AClockThatFailsIsNotHalfAnAnswer) {
   };
   const TimeReply reply =
       TimeOnDevice(PlanFor(0, 3, 1), true, &transform, clock);
-  EXPECT_THAT(reply.device->clocks_mhz, IsEmpty());
+  EXPECT_THAT(reply.device().clocks_mhz(), IsEmpty());
 }
 
 TEST(DeviceTimingTest, StopsAtItsLimit) {
   FakeTransform transform;
   TimingPlan plan = PlanFor(0, 1000, 1);
   plan.limit_ns = -1;
-  EXPECT_EQ(TimeOnDevice(plan, true, &transform, nullptr).items, 1);
+  EXPECT_EQ(TimeOnDevice(plan, true, &transform, nullptr).items(), 1);
 }
 
 TEST(HostProbeTest, TimesAndCopies) {
@@ -134,7 +134,7 @@ class ListStream : public BatchStream {
     return Batch{items, items * 10};
   }
   absl::Status Finish(EpochReply* reply) override {
-    reply->errors_total = 3;
+    reply->set_errors_total(3);
     return absl::OkStatus();
   }
 
@@ -152,14 +152,14 @@ TEST(TimeEpochTest, CountsWhatWasDelivered) {
   command.count = 7;
   const auto reply = TimeEpoch(command, Deliver({3, 3, 1}));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 7);
-  EXPECT_EQ(reply->batches, 3);
-  EXPECT_EQ(reply->bytes_out, 70);
-  EXPECT_EQ(reply->errors_total, 3);
-  ASSERT_EQ(reply->samples_s.size(), 3);
-  EXPECT_GE(reply->elapsed_s, reply->samples_s[0] + reply->samples_s[1]);
-  EXPECT_GE(reply->first_batch_s, reply->startup_s);
-  EXPECT_EQ(reply->consumer_s, 0);
+  EXPECT_EQ(reply->items(), 7);
+  EXPECT_EQ(reply->batches(), 3);
+  EXPECT_EQ(reply->bytes_out(), 70);
+  EXPECT_EQ(reply->errors_total(), 3);
+  ASSERT_EQ(reply->samples_s_size(), 3);
+  EXPECT_GE(reply->elapsed_s(), reply->samples_s(0) + reply->samples_s(1));
+  EXPECT_GE(reply->first_batch_s(), reply->startup_s());
+  EXPECT_EQ(reply->consumer_s(), 0);
 }
 
 TEST(TimeEpochTest, TheStepIsPlayedAfterEachBatch) {
@@ -168,9 +168,9 @@ TEST(TimeEpochTest, TheStepIsPlayedAfterEachBatch) {
   command.consumer_s = 0.2;
   const auto reply = TimeEpoch(command, Deliver({1, 1}));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_GE(reply->consumer_s, 0.4);
-  EXPECT_GE(reply->elapsed_s, reply->consumer_s);
-  EXPECT_LT(reply->samples_s[1], reply->consumer_s)
+  EXPECT_GE(reply->consumer_s(), 0.4);
+  EXPECT_GE(reply->elapsed_s(), reply->consumer_s());
+  EXPECT_LT(reply->samples_s(1), reply->consumer_s())
       << "the step is no part of a batch's time";
 }
 
@@ -179,7 +179,7 @@ TEST(TimeEpochTest, StopsAtTheLimit) {
   command.limit_s = 1e-9;
   const auto reply = TimeEpoch(command, Deliver({1, 1, 1}));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->batches, 1);
+  EXPECT_EQ(reply->batches(), 1);
 }
 
 TEST(TimeEpochTest, StartingIsPartOfTheEpochAndOfTheFirstBatch) {
@@ -188,9 +188,9 @@ TEST(TimeEpochTest, StartingIsPartOfTheEpochAndOfTheFirstBatch) {
     return std::make_unique<ListStream>(std::vector<int64_t>{1});
   });
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_GE(reply->startup_s, 0.02);
-  EXPECT_GE(reply->samples_s[0], 0.02);
-  EXPECT_GE(reply->elapsed_s, 0.02);
+  EXPECT_GE(reply->startup_s(), 0.02);
+  EXPECT_GE(reply->samples_s(0), 0.02);
+  EXPECT_GE(reply->elapsed_s(), 0.02);
 }
 
 TEST(TimeEpochTest, WhatGoesWrongIsToldAsItIs) {

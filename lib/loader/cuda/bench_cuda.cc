@@ -135,7 +135,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   for (std::string line; std::getline(std::cin, line); ++command.seed) {
     ASSIGN_OR_RETURN(const EpochReply reply, loader->RunEpoch(command));
     std::cout << absl::StrFormat("{\"items\":%d,\"elapsed_s\":%.9f}\n",
-                                 reply.items, reply.elapsed_s)
+                                 reply.items(), reply.elapsed_s())
               << std::flush;
   }
   return ExitCode::kDone;

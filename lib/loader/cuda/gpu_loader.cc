@@ -83,16 +83,15 @@ class GpuEpoch : public BatchStream {
       sum.decode_s += makers_[i]->times().decode_s - started_[i].decode_s;
       sum.augment_s += makers_[i]->times().augment_s - started_[i].augment_s;
     }
-    reply->stages.push_back({"read", sum.read_s, 0, 0, 0});
-    reply->stages.push_back({"decode", sum.decode_s, 0, 0, 0});
-    reply->stages.push_back({"augment", sum.augment_s, 0, 0, 0});
-    for (const DeviceBlock& slot : slots_) {
-      reply->gpu_allocated_bytes += slot.bytes();
-    }
-    for (const ChunkMaker* maker : makers_) {
-      reply->gpu_allocated_bytes += maker->device_bytes();
-    }
-    reply->gpu_reserved_bytes = reply->gpu_allocated_bytes;
+    ReportStages({{"read", sum.read_s},
+                  {"decode", sum.decode_s},
+                  {"augment", sum.augment_s}},
+                 reply);
+    int64_t bytes = 0;
+    for (const DeviceBlock& slot : slots_) bytes += slot.bytes();
+    for (const ChunkMaker* maker : makers_) bytes += maker->device_bytes();
+    reply->set_gpu_allocated_bytes(bytes);
+    reply->set_gpu_reserved_bytes(bytes);
     ReportFaults(faults_, reply);
     return absl::OkStatus();
   }
@@ -434,9 +433,10 @@ absl::StatusOr<DeviceLimits> MeasureGpuLimits(
     const GpuLoaderOptions& options, const std::vector<SourceFile>& files,
     double seconds) {
   DeviceLimits limits;
-  ASSIGN_OR_RETURN(limits.copy_bytes_per_s, CopyBytesPerSecond());
-  ASSIGN_OR_RETURN(limits.engine_items_per_s,
-                   EngineRate(options, files, seconds));
+  ASSIGN_OR_RETURN(const double copies, CopyBytesPerSecond());
+  ASSIGN_OR_RETURN(const double engines, EngineRate(options, files, seconds));
+  limits.set_copy_bytes_per_s(copies);
+  limits.set_engine_items_per_s(engines);
   return limits;
 }
 

@@ -157,7 +157,7 @@ class LimitsLoader : public PreparedLoader {
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     EpochReply reply;
-    ASSIGN_OR_RETURN(reply.device_limits,
+    ASSIGN_OR_RETURN(*reply.mutable_device_limits(),
                      measure_(command.limit_s > 0 ? command.limit_s : kUsualS));
     return reply;
   }

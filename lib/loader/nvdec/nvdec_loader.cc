@@ -102,22 +102,23 @@ class NvdecEpoch : public BatchStream {
 
   absl::Status Finish(EpochReply* reply) override {
     Join();
-    StageTimes decode = {"decode", 0, 0, 0, 0};
-    StageTimes augment = {"augment", 0, 0, 0, 0};
-    for (const DeviceBlock& slot : slots_) {
-      reply->gpu_allocated_bytes += slot.bytes();
-    }
+    StageReport decode = {"decode"};
+    StageReport augment = {"augment"};
+    int64_t bytes = 0;
+    int64_t left = 0;
+    for (const DeviceBlock& slot : slots_) bytes += slot.bytes();
     for (size_t i = 0; i < started_.size(); ++i) {
       const ClipMaker& maker = *context_.makers[i];
       const auto& [times, cpu_frames] = started_[i];
       decode.busy_s += maker.times().decode_s - times.decode_s;
       augment.busy_s += maker.times().augment_s - times.augment_s;
-      reply->cpu_frames += maker.cpu_frames() - cpu_frames;
-      reply->gpu_allocated_bytes += maker.device_bytes();
+      left += maker.cpu_frames() - cpu_frames;
+      bytes += maker.device_bytes();
     }
-    reply->stages = {decode, augment};
-    reply->gpu_reserved_bytes =
-        std::max(reply->gpu_allocated_bytes, taken_.Look());
+    ReportStages({decode, augment}, reply);
+    reply->set_gpu_allocated_bytes(bytes);
+    reply->set_gpu_reserved_bytes(std::max(bytes, taken_.Look()));
+    if (left > 0) reply->set_cpu_frames(left);
     ReportFaults(faults_, reply);
     return absl::OkStatus();
   }

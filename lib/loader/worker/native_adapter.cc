@@ -28,6 +28,7 @@
 #include "lib/loader/remote_source.h"
 #include "lib/loader/source.h"
 #include "lib/media/parallel.h"
+#include "lib/records/fields.h"
 #include "lib/storage/object_store.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core/ocl.hpp"
@@ -42,28 +43,21 @@ std::optional<StorageCounts> StorageOf(const Source& source) {
   const TransferCounts transfers = source.remote()->counts();
   const CacheCounts cache = source.remote()->cache_counts();
   StorageCounts counts;
-  counts.requests = transfers.requests;
-  counts.bytes = transfers.bytes;
-  counts.retries = transfers.retries;
-  counts.checksum_faults = transfers.checksum_faults;
-  counts.busy_s = transfers.busy_s;
-  counts.cache_hits = cache.hits;
-  counts.cache_misses = cache.misses;
-  counts.cache_bad_entries = cache.bad_entries;
-  counts.cache_write_failures = cache.write_failures;
+  counts.set_requests(transfers.requests);
+  counts.set_bytes(transfers.bytes);
+  counts.set_retries(transfers.retries);
+  counts.set_checksum_faults(transfers.checksum_faults);
+  counts.set_busy_s(transfers.busy_s);
+  counts.set_cache_hits(cache.hits);
+  counts.set_cache_misses(cache.misses);
+  counts.set_cache_bad_entries(cache.bad_entries);
+  counts.set_cache_write_failures(cache.write_failures);
   return counts;
 }
 
 StorageCounts Since(const StorageCounts& before, StorageCounts now) {
-  now.requests -= before.requests;
-  now.bytes -= before.bytes;
-  now.retries -= before.retries;
-  now.checksum_faults -= before.checksum_faults;
-  now.busy_s = std::max(0.0, now.busy_s - before.busy_s);
-  now.cache_hits -= before.cache_hits;
-  now.cache_misses -= before.cache_misses;
-  now.cache_bad_entries -= before.cache_bad_entries;
-  now.cache_write_failures -= before.cache_write_failures;
+  AddSameFields(before, &now, -1);
+  now.set_busy_s(std::max(0.0, now.busy_s()));
   return now;
 }
 
@@ -85,10 +79,12 @@ class NativeStream : public BatchStream {
     ReportStages(epoch_->stages(), reply);
     ReportFaults(epoch_->faults(), reply);
     if (before_.has_value()) {
-      reply->storage = Since(*before_, *StorageOf(loader_.source()));
+      *reply->mutable_storage() = Since(*before_, *StorageOf(loader_.source()));
     }
-    reply->gpu_allocated_bytes = loader_.device_bytes();
-    reply->gpu_reserved_bytes = loader_.device_bytes();
+    if (loader_.device_bytes() > 0) {
+      reply->set_gpu_allocated_bytes(loader_.device_bytes());
+      reply->set_gpu_reserved_bytes(loader_.device_bytes());
+    }
     return absl::OkStatus();
   }
 
@@ -147,7 +143,8 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> DeviceLimitsOf(
   }
   return MakeLimitsLoader([](double) -> absl::StatusOr<DeviceLimits> {
     DeviceLimits limits;
-    ASSIGN_OR_RETURN(limits.copy_bytes_per_s, CopyBytesPerSecond());
+    ASSIGN_OR_RETURN(const double speed, CopyBytesPerSecond());
+    limits.set_copy_bytes_per_s(speed);
     return limits;
   });
 }
@@ -356,13 +353,13 @@ void DelayTeardown() {
 }
 
 // Number and samples of each data set, in the order of the sources.
-std::vector<int64_t> CountsOf(const MixtureBatch& batch) {
+BatchCounts CountsOf(const MixtureBatch& batch) {
   std::map<int64_t, int64_t> samples;
   for (const int64_t dataset : *batch.datasets) ++samples[dataset];
-  std::vector<int64_t> counts;
+  BatchCounts counts;
   for (const auto& [dataset, count] : samples) {
-    counts.push_back(dataset);
-    counts.push_back(count);
+    counts.add_list(dataset);
+    counts.add_list(count);
   }
   return counts;
 }
@@ -376,17 +373,19 @@ class MixtureStream : public BatchStream {
   absl::StatusOr<BatchStream::Batch> Next() override {
     ASSIGN_OR_RETURN(const MixtureBatch* const batch, loader_->Next());
     if (batch == nullptr) return BatchStream::Batch();
-    times_s_.push_back((MonotonicNs() - start_ns_) * 1e-9);
-    counts_.push_back(CountsOf(*batch));
+    batches_.add_times_s((MonotonicNs() - start_ns_) * 1e-9);
+    *batches_.add_counts() = CountsOf(*batch);
     left_ -= batch->size;
     return BatchStream::Batch{batch->size, batch->bytes()};
   }
 
   absl::Status Finish(EpochReply* reply) override {
-    reply->times_s = std::move(times_s_);
-    reply->counts = std::move(counts_);
-    reply->left_out = loader_->left_out();
-    reply->memory_bound_bytes = loader_->memory_bound_bytes();
+    reply->mutable_times_s()->Swap(batches_.mutable_times_s());
+    reply->mutable_counts()->Swap(batches_.mutable_counts());
+    for (const std::string& name : loader_->left_out()) {
+      reply->add_left_out(name);
+    }
+    reply->set_memory_bound_bytes(loader_->memory_bound_bytes());
     ReportFaults(loader_->faults(), reply);
     // Threads that are still working have not added up their times yet.
     if (left_ <= 0) ReportStages(loader_->stages(), reply);
@@ -397,8 +396,8 @@ class MixtureStream : public BatchStream {
   MixtureLoader* const loader_;
   const int64_t start_ns_;
   int64_t left_;
-  std::vector<double> times_s_;
-  std::vector<std::vector<int64_t>> counts_;
+  // Holds `times_s` and `counts`.
+  EpochReply batches_;
 };
 
 class NativeMixture : public PreparedLoader {

@@ -26,6 +26,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 TransformSpec Spec(const std::string& source) {
@@ -77,16 +78,16 @@ TEST(NativeAdapterTest, RunsAnEpochOverFiles) {
   command.count = 9;
   const auto reply = loader->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 9);
-  EXPECT_EQ(reply->batches, 3);
-  EXPECT_EQ(reply->bytes_out, 9 * 3 * 16 * 16 * 4);
-  EXPECT_EQ(reply->errors_total, 1);
-  ASSERT_EQ(reply->errors.size(), 1u);
-  EXPECT_EQ(reply->errors[0].item, 3);
-  EXPECT_THAT(reply->errors[0].path, HasSubstr("003.jpg"));
-  ASSERT_EQ(reply->stages.size(), 4u);
-  EXPECT_EQ(reply->stages[1].name, "decode");
-  EXPECT_GT(reply->stages[1].busy_s, 0);
+  EXPECT_EQ(reply->items(), 9);
+  EXPECT_EQ(reply->batches(), 3);
+  EXPECT_EQ(reply->bytes_out(), 9 * 3 * 16 * 16 * 4);
+  EXPECT_EQ(reply->errors_total(), 1);
+  ASSERT_EQ(reply->errors_size(), 1u);
+  EXPECT_EQ(reply->errors(0).item(), 3);
+  EXPECT_THAT(reply->errors(0).path(), HasSubstr("003.jpg"));
+  ASSERT_EQ(reply->stages_size(), 4u);
+  EXPECT_EQ(reply->stages(1).name(), "decode");
+  EXPECT_GT(reply->stages(1).busy_s(), 0);
 }
 
 TEST(NativeAdapterTest, OutputsAreThoseOfTheSeed) {
@@ -120,8 +121,8 @@ TEST(NativeAdapterTest, ShardsAndTheCopyScope) {
   command.count = 5;
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 5);
-  EXPECT_EQ(reply->stages.back().name, "copy");
+  EXPECT_EQ(reply->items(), 5);
+  EXPECT_EQ(reply->stages().rbegin()->name(), "copy");
 }
 
 TEST(NativeAdapterTest, MemoryWithMixing) {
@@ -136,7 +137,7 @@ TEST(NativeAdapterTest, MemoryWithMixing) {
   command.count = 10;
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->batches, 3);
+  EXPECT_EQ(reply->batches(), 3);
 }
 
 TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
@@ -153,7 +154,7 @@ TEST(NativeAdapterTest, ThreeAugmentWithColourJitter) {
   command.count = 20;
   const auto reply = Prepare(spec, input)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 20);
+  EXPECT_EQ(reply->items(), 20);
 }
 
 TEST(NativeAdapterTest, ACorruptFileCanFailTheEpoch) {
@@ -179,7 +180,7 @@ TEST(NativeAdapterTest, SettingsOfASweep) {
                              {"scaled_decode", "true"}};
     const auto reply = Prepare(spec, input)->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
-    EXPECT_EQ(reply->items, 9);
+    EXPECT_EQ(reply->items(), 9);
   }
   NativeAdapter adapter;
   for (const auto& [name, value] : {std::pair("read_depth", "0"),
@@ -204,8 +205,8 @@ TEST(NativeAdapterTest, AChildOfAServerRunsEpochs) {
   for (int i = 0; i < 3; ++i) {
     const auto reply = ParseEpochReply(*child->Ask(EpochLine(command)));
     ASSERT_TRUE(reply.ok()) << reply.status();
-    EXPECT_EQ(reply->items, 10);
-    EXPECT_EQ(reply->batches, 3);
+    EXPECT_EQ(reply->items(), 10);
+    EXPECT_EQ(reply->batches(), 3);
   }
   EXPECT_THAT(*child->Outputs({0, 1}), HasSubstr("\"shape\":[3,16,16]"));
   child->HangUp();
@@ -256,26 +257,31 @@ TEST(NativeMixtureTest, CountsWhatBatchesHold) {
   command.count = 40;
   const absl::StatusOr<EpochReply> reply = (*loader)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 40);
-  ASSERT_EQ(reply->batches, 5);
-  ASSERT_EQ(reply->times_s.size(), 5);
-  ASSERT_EQ(reply->counts.size(), 5);
+  EXPECT_EQ(reply->items(), 40);
+  ASSERT_EQ(reply->batches(), 5);
+  ASSERT_EQ(reply->times_s_size(), 5);
+  ASSERT_EQ(reply->counts_size(), 5);
   double before = 0;
   for (int i = 0; i < 5; ++i) {
-    EXPECT_GE(reply->times_s[i], before);
-    before = reply->times_s[i];
+    EXPECT_GE(reply->times_s(i), before);
+    before = reply->times_s(i);
     int64_t samples = 0;
-    for (size_t j = 1; j < reply->counts[i].size(); j += 2) {
-      samples += reply->counts[i][j];
+    for (int j = 1; j < reply->counts(i).list_size(); j += 2) {
+      samples += reply->counts(i).list(j);
     }
     EXPECT_EQ(samples, 8);
   }
-  EXPECT_EQ(reply->bytes_out, 40 * 2 * 24 * 24 * 3);
-  EXPECT_EQ(reply->stages.size(), 2);
-  EXPECT_GT(reply->memory_bound_bytes, 0);
+  EXPECT_EQ(reply->bytes_out(), 40 * 2 * 24 * 24 * 3);
+  EXPECT_EQ(reply->stages_size(), 2);
+  EXPECT_GT(reply->memory_bound_bytes(), 0);
   EXPECT_TRUE((*loader)->Stop().ok());
   // Again: the same batches.
-  EXPECT_EQ((*loader)->RunEpoch(command)->counts, reply->counts);
+  const absl::StatusOr<EpochReply> again = (*loader)->RunEpoch(command);
+  ASSERT_EQ(again->counts_size(), 5);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(again->counts(i).list(),
+                ElementsAreArray(reply->counts(i).list()));
+  }
 }
 
 TEST(NativeMixtureTest, AWeightOfNothingIsRefused) {
@@ -368,7 +374,7 @@ int TryAll(const std::string& scenario, int channels) {
       const auto reply = (*loader)->RunEpoch(command);
       EXPECT_TRUE(reply.ok()) << reply.status();
       if (!reply.ok()) continue;
-      EXPECT_EQ(reply->items, 6);
+      EXPECT_EQ(reply->items(), 6);
       EXPECT_EQ(OutputOf(loader->get(), 1, 7), OutputOf(loader->get(), 1, 7));
       paper += entry.params_profile() != "matched";
     }

@@ -19,6 +19,7 @@
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"
 
@@ -29,7 +30,7 @@ ChildSubject::ChildSubject(MeasuredChild* child, double clock_pair_s)
       clock_pair_s_(clock_pair_s),
       cycles_(static_cast<pid_t>(child->pid())) {}
 
-absl::StatusOr<Timing> ChildSubject::Time(const TimeRequest& request) {
+absl::StatusOr<TimeReply> ChildSubject::Time(const TimeRequest& request) {
   TimeCommand command;
   command.first = request.first;
   command.count = request.count;
@@ -37,22 +38,7 @@ absl::StatusOr<Timing> ChildSubject::Time(const TimeRequest& request) {
   command.limit_s = request.limit_s;
   command.seed = request.seed;
   command.cold = request.cold;
-  ASSIGN_OR_RETURN(TimeReply reply,
-                   child_->Time(command, absl::Seconds(request.hang_s)));
-  Timing timing;
-  timing.samples_s = std::move(reply.samples_s);
-  timing.items = reply.items;
-  if (!reply.device.has_value()) return timing;
-  GpuTiming& gpu = timing.gpu.emplace();
-  gpu.clocks_mhz = std::move(reply.device->clocks_mhz);
-  gpu.max_clock_mhz = reply.device->max_clock_mhz;
-  gpu.throttle_reasons = reply.device->throttle_reasons;
-  gpu.peak_allocated_bytes = reply.device->peak_allocated_bytes;
-  gpu.peak_reserved_bytes = reply.device->peak_reserved_bytes;
-  gpu.bytes_in = reply.device->bytes_in;
-  gpu.bytes_out = reply.device->bytes_out;
-  gpu.cpu_frames = reply.device->cpu_frames;
-  return timing;
+  return child_->Time(command, absl::Seconds(request.hang_s));
 }
 
 NoiseCounters ChildSubject::Count() {

@@ -19,6 +19,7 @@
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/child.h"
 
 namespace feedrate {
@@ -28,7 +29,7 @@ class ChildSubject : public Subject {
   // `child` outlives this.
   ChildSubject(MeasuredChild* child, double clock_pair_s);
 
-  absl::StatusOr<Timing> Time(const TimeRequest& request) override;
+  absl::StatusOr<TimeReply> Time(const TimeRequest& request) override;
   NoiseCounters Count() override;
   double clock_pair_s() const override { return clock_pair_s_; }
 

@@ -22,6 +22,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -74,9 +75,9 @@ void SetFailure(const absl::Status& failure, Row* row) {
   row->set_reason(std::string(failure.message()));
 }
 
-void SetSamples(const std::vector<double>& samples, Row* row) {
+void SetSamples(absl::Span<const double> samples, Row* row) {
   row->mutable_samples_s()->Assign(samples.begin(), samples.end());
-  std::vector<double> sorted = samples;
+  std::vector<double> sorted(samples.begin(), samples.end());
   std::sort(sorted.begin(), sorted.end());
   if (sorted.empty()) return;
   row->set_p50_s(SortedQuantile(sorted, 0.5));
@@ -93,12 +94,12 @@ void SetLimit(const std::string& name, double throughput, Row* row) {
 void SetTiming(const RunResult& result, Row* row) {
   row->set_status("ok");
   row->set_elapsed_s(result.elapsed_s);
-  row->set_items(result.timing.items);
+  row->set_items(result.timing.items());
   if (result.elapsed_s > 0) {
-    row->set_throughput(static_cast<double>(result.timing.items) /
+    row->set_throughput(static_cast<double>(result.timing.items()) /
                         result.elapsed_s);
   }
-  SetSamples(result.timing.samples_s, row);
+  SetSamples(result.timing.samples_s(), row);
   row->set_timed_unit(result.chunk == 1 ? "item" : "chunk");
   row->mutable_warnings()->Assign(result.warnings.begin(),
                                   result.warnings.end());

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "lib/base/unique_fd.h"
 #include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
@@ -53,7 +54,7 @@ inline constexpr char kCpuFallback[] = "cpu_fallback";
 // Sets the most that the machine could reach, and how close the row came.
 void SetLimit(const std::string& name, double throughput, Row* row);
 // Sets samples and their quantiles.
-void SetSamples(const std::vector<double>& samples, Row* row);
+void SetSamples(absl::Span<const double> samples, Row* row);
 
 // RFC 3339, UTC, with milliseconds.
 std::string TimeText(absl::Time time);

@@ -71,8 +71,8 @@ TEST(RowBuilderTest, FailuresHaveTheirStatus) {
 
 TEST(RowBuilderTest, TimingsKeepTheirOrderAndGetQuantiles) {
   RunResult result;
-  result.timing.samples_s = {0.3, 0.1, 0.2};
-  result.timing.items = 3;
+  for (const double s : {0.3, 0.1, 0.2}) result.timing.add_samples_s(s);
+  result.timing.set_items(3);
   result.elapsed_s = 0.6;
   result.warnings = {"noisy"};
   Row row;

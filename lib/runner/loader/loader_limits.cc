@@ -108,7 +108,7 @@ absl::StatusOr<std::optional<DeviceLimits>> LoaderLimits::OfDeviceOrWarn(
 double LoaderLimits::CopyBytesPerSecond() const {
   double fastest = 0;
   for (const auto& [key, limits] : known_devices_) {
-    fastest = std::max(fastest, limits.copy_bytes_per_s);
+    fastest = std::max(fastest, limits.copy_bytes_per_s());
   }
   return fastest;
 }
@@ -123,7 +123,7 @@ Limit Named(const std::string& name, double throughput) {
 }
 
 std::optional<Limit> DeviceDecodeLimit(const DeviceLimitInput& input) {
-  const double engines = input.device.engine_items_per_s;
+  const double engines = input.device.engine_items_per_s();
   if (!input.cpu_items_per_s.has_value()) return std::nullopt;
   const double cpu = *input.cpu_items_per_s;
   if (engines > 0 && cpu > 0) {
@@ -138,10 +138,10 @@ std::optional<Limit> DeviceDecodeLimit(const DeviceLimitInput& input) {
 
 std::optional<Limit> LowestDeviceLimit(const DeviceLimitInput& input) {
   std::optional<Limit> lowest = DeviceDecodeLimit(input);
-  if (input.item_bytes <= 0 || input.device.copy_bytes_per_s <= 0) {
+  if (input.item_bytes <= 0 || input.device.copy_bytes_per_s() <= 0) {
     return lowest;
   }
-  const double copies = input.device.copy_bytes_per_s / input.item_bytes;
+  const double copies = input.device.copy_bytes_per_s() / input.item_bytes;
   if (!lowest.has_value() || copies < lowest->throughput()) {
     lowest = Named("host_to_device_copy", copies);
   }
@@ -153,7 +153,7 @@ double LeastItemBytes(const LoaderSpec& spec, bool copies_samples,
   const double pixels =
       static_cast<double>(spec.channels) * spec.crop * spec.crop;
   if (copies_samples) return pixels * sizeof(float);
-  const bool files = device.engine_items_per_s > 0 && file_bytes > 0;
+  const bool files = device.engine_items_per_s() > 0 && file_bytes > 0;
   return files ? std::min(pixels, file_bytes) : pixels;
 }
 

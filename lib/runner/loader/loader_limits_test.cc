@@ -30,12 +30,12 @@ TEST(LoaderLimitsTest, ADeviceIsMeasuredOnceAndAFailureIsTriedAgain) {
   const auto works = [&]() -> absl::StatusOr<DeviceLimits> {
     ++calls;
     DeviceLimits measured;
-    measured.copy_bytes_per_s = 5;
+    measured.set_copy_bytes_per_s(5);
     return measured;
   };
   EXPECT_FALSE(limits.OfDevice("a", fails).ok());
   ASSERT_TRUE(limits.OfDevice("a", works).ok());
-  EXPECT_EQ(limits.OfDevice("a", fails)->copy_bytes_per_s, 5);
+  EXPECT_EQ(limits.OfDevice("a", fails)->copy_bytes_per_s(), 5);
   EXPECT_EQ(calls, 2);
 }
 
@@ -75,7 +75,7 @@ TEST(LoaderLimitsTest, TheFastestCopyIsForPeers) {
                     .OfDevice(absl::StrCat(speed),
                               [&]() -> absl::StatusOr<DeviceLimits> {
                                 DeviceLimits measured;
-                                measured.copy_bytes_per_s = speed;
+                                measured.set_copy_bytes_per_s(speed);
                                 return measured;
                               })
                     .ok());
@@ -87,8 +87,8 @@ DeviceLimitInput Input(std::optional<double> cpu, double engines, double copy,
                        double item_bytes) {
   DeviceLimitInput input;
   input.cpu_items_per_s = cpu;
-  input.device.engine_items_per_s = engines;
-  input.device.copy_bytes_per_s = copy;
+  input.device.set_engine_items_per_s(engines);
+  input.device.set_copy_bytes_per_s(copy);
   input.item_bytes = item_bytes;
   return input;
 }
@@ -123,7 +123,7 @@ TEST(DeviceLimitTest, LeastBytes) {
   spec.crop = 100;
   DeviceLimits none;
   DeviceLimits engines;
-  engines.engine_items_per_s = 1;
+  engines.set_engine_items_per_s(1);
   EXPECT_EQ(LeastItemBytes(spec, true, 5000, none), 120000);
   EXPECT_EQ(LeastItemBytes(spec, false, 5000, none), 30000);
   EXPECT_EQ(LeastItemBytes(spec, false, 5000, engines), 5000);

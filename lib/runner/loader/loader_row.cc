@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "lib/machine/gpu.h"
+#include "lib/records/fields.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/core/rows.h"
 #include "lib/worker/loader_message.h"
@@ -23,67 +24,31 @@ namespace {
 // ready.
 constexpr double kReadyShare = 0.1;
 
-// Adds up the epochs of a run.
+// Adds up the epochs of a run. Peaks are the highest of any epoch, and stages
+// of the same name become one, with the mean of their queues.
 EpochReply Sum(const std::vector<EpochReply>& epochs) {
   EpochReply sum;
-  std::map<std::string, StageTimes> stages;
-  std::vector<std::string> order;
+  int64_t allocated_bytes = 0;
+  int64_t reserved_bytes = 0;
   for (const EpochReply& epoch : epochs) {
-    sum.items += epoch.items;
-    sum.batches += epoch.batches;
-    sum.elapsed_s += epoch.elapsed_s;
-    sum.startup_s += epoch.startup_s;
-    sum.first_batch_s += epoch.first_batch_s;
-    sum.teardown_s += epoch.teardown_s;
-    sum.consumer_s += epoch.consumer_s;
-    sum.cpu_s += epoch.cpu_s;
-    sum.bytes_out += epoch.bytes_out;
-    sum.errors_total += epoch.errors_total;
-    sum.cpu_frames += epoch.cpu_frames;
-    sum.gpu_allocated_bytes =
-        std::max(sum.gpu_allocated_bytes, epoch.gpu_allocated_bytes);
-    sum.gpu_reserved_bytes =
-        std::max(sum.gpu_reserved_bytes, epoch.gpu_reserved_bytes);
-    sum.samples_s.insert(sum.samples_s.end(), epoch.samples_s.begin(),
-                         epoch.samples_s.end());
-    sum.errors.insert(sum.errors.end(), epoch.errors.begin(),
-                      epoch.errors.end());
-    for (const StageTimes& stage : epoch.stages) {
-      const auto [entry, is_new] = stages.emplace(stage.name, StageTimes());
-      if (is_new) order.push_back(stage.name);
-      entry->second.busy_s += stage.busy_s;
-      entry->second.wait_in_s += stage.wait_in_s;
-      entry->second.wait_out_s += stage.wait_out_s;
-      entry->second.queue_fill += stage.queue_fill / epochs.size();
-    }
+    AddSameFields(epoch, &sum);
+    allocated_bytes = std::max(allocated_bytes, epoch.gpu_allocated_bytes());
+    reserved_bytes = std::max(reserved_bytes, epoch.gpu_reserved_bytes());
   }
-  for (const std::string& name : order) {
-    sum.stages.push_back(stages[name]);
-    sum.stages.back().name = name;
+  sum.set_gpu_allocated_bytes(allocated_bytes);
+  sum.set_gpu_reserved_bytes(reserved_bytes);
+  EpochReply all;
+  all.mutable_stages()->Swap(sum.mutable_stages());
+  std::map<std::string, StageTimes*> stages;
+  for (const StageTimes& stage : all.stages()) {
+    StageTimes*& same = stages[stage.name()];
+    if (same == nullptr) same = sum.add_stages();
+    AddSameFields(stage, same);
+  }
+  for (StageTimes& stage : *sum.mutable_stages()) {
+    stage.set_queue_fill(stage.queue_fill() / epochs.size());
   }
   return sum;
-}
-
-void SetStages(const EpochReply& sum, LoaderStats* loader) {
-  for (const StageTimes& stage : sum.stages) {
-    LoaderStage* const record = loader->add_stages();
-    record->set_name(stage.name);
-    record->set_busy_s(stage.busy_s);
-    record->set_wait_in_s(stage.wait_in_s);
-    record->set_wait_out_s(stage.wait_out_s);
-    record->set_queue_fill(stage.queue_fill);
-  }
-}
-
-void SetErrors(const EpochReply& sum, LoaderStats* loader) {
-  loader->set_errors_total(sum.errors_total);
-  for (const LoaderError& error : sum.errors) {
-    if (loader->errors_size() == kMaxNamedErrors) return;
-    LoaderFault* const record = loader->add_errors();
-    record->set_item(error.item);
-    record->set_path(error.path);
-    record->set_reason(error.reason);
-  }
 }
 
 // Skips the first batch of each epoch, which any loader has to wait for.
@@ -92,11 +57,11 @@ void SetPrefetch(const std::vector<EpochReply>& epochs, LoaderStats* loader) {
   int64_t later = 0;
   for (const EpochReply& epoch : epochs) {
     const double between_s =
-        epoch.elapsed_s /
-        static_cast<double>(std::max<int64_t>(epoch.batches, 1));
-    for (size_t i = 1; i < epoch.samples_s.size(); ++i) {
+        epoch.elapsed_s() /
+        static_cast<double>(std::max<int64_t>(epoch.batches(), 1));
+    for (int i = 1; i < epoch.samples_s_size(); ++i) {
       ++later;
-      ready += epoch.samples_s[i] < kReadyShare * between_s;
+      ready += epoch.samples_s(i) < kReadyShare * between_s;
     }
   }
   if (later < 2) return;
@@ -107,9 +72,10 @@ void SetPrefetch(const std::vector<EpochReply>& epochs, LoaderStats* loader) {
 }  // namespace
 
 double RunningThroughput(const EpochReply& epoch) {
-  const double running_s = epoch.elapsed_s - epoch.startup_s - epoch.teardown_s;
-  if (epoch.items == 0 || running_s <= 0) return 0;
-  return static_cast<double>(epoch.items) / running_s;
+  const double running_s =
+      epoch.elapsed_s() - epoch.startup_s() - epoch.teardown_s();
+  if (epoch.items() == 0 || running_s <= 0) return 0;
+  return static_cast<double>(epoch.items()) / running_s;
 }
 
 void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
@@ -117,40 +83,40 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   const EpochReply sum = Sum(epochs);
   const double count = static_cast<double>(epochs.size());
   row->set_status("ok");
-  row->set_elapsed_s(sum.elapsed_s);
-  row->set_items(sum.items);
-  if (sum.elapsed_s > 0) {
-    row->set_throughput(static_cast<double>(sum.items) / sum.elapsed_s);
+  row->set_elapsed_s(sum.elapsed_s());
+  row->set_items(sum.items());
+  if (sum.elapsed_s() > 0) {
+    row->set_throughput(static_cast<double>(sum.items()) / sum.elapsed_s());
   }
-  SetSamples(sum.samples_s, row);
+  SetSamples(sum.samples_s(), row);
   row->set_timed_unit("batch");
   LoaderStats* const loader = row->mutable_loader();
+  loader->Clear();
   loader->set_epochs(static_cast<int>(epochs.size()));
-  loader->set_batches(sum.batches);
-  loader->set_startup_s(sum.startup_s / count);
-  loader->set_first_batch_s(sum.first_batch_s / count);
-  loader->set_teardown_s(sum.teardown_s / count);
-  loader->set_cpu_s(sum.cpu_s);
-  loader->set_bytes_out(sum.bytes_out);
-  SetStages(sum, loader);
-  SetErrors(sum, loader);
-  SetPrefetch(epochs, loader);
-  if (sum.gpu_reserved_bytes > 0) {
-    GpuMemory* const memory = row->mutable_gpu_memory();
-    memory->set_peak_allocated_bytes(sum.gpu_allocated_bytes);
-    memory->set_peak_reserved_bytes(sum.gpu_reserved_bytes);
+  AddSameFields(sum, loader);
+  loader->set_startup_s(sum.startup_s() / count);
+  loader->set_first_batch_s(sum.first_batch_s() / count);
+  loader->set_teardown_s(sum.teardown_s() / count);
+  while (loader->errors_size() > kMaxNamedErrors) {
+    loader->mutable_errors()->RemoveLast();
   }
-  if (sum.cpu_frames > 0) row->add_labels(kCpuFallback);
+  SetPrefetch(epochs, loader);
+  if (sum.gpu_reserved_bytes() > 0) {
+    GpuMemory* const memory = row->mutable_gpu_memory();
+    memory->set_peak_allocated_bytes(sum.gpu_allocated_bytes());
+    memory->set_peak_reserved_bytes(sum.gpu_reserved_bytes());
+  }
+  if (sum.cpu_frames() > 0) row->add_labels(kCpuFallback);
   loader->set_consumer_step_s(step_s);
-  if (sum.elapsed_s <= 0) return;
+  if (sum.elapsed_s() <= 0) return;
   if (step_s > 0) {
-    loader->set_consumer_utilisation(sum.consumer_s / sum.elapsed_s);
+    loader->set_consumer_utilisation(sum.consumer_s() / sum.elapsed_s());
     return;
   }
   // Without workers the caller does the work alone.
   const int hands = std::clamp(spec.workers, 1, std::max(processors, 1));
   loader->set_sync_overhead(
-      std::clamp(1 - sum.cpu_s / (hands * sum.elapsed_s), 0.0, 1.0));
+      std::clamp(1 - sum.cpu_s() / (hands * sum.elapsed_s()), 0.0, 1.0));
 }
 
 void SetGpuUsage(const GpuUsage& usage, Row* row) {
@@ -172,24 +138,13 @@ namespace {
 
 StorageCounts SumOfStorage(const std::vector<EpochReply>& epochs) {
   StorageCounts sum;
-  for (const EpochReply& epoch : epochs) {
-    if (!epoch.storage.has_value()) continue;
-    sum.requests += epoch.storage->requests;
-    sum.bytes += epoch.storage->bytes;
-    sum.retries += epoch.storage->retries;
-    sum.checksum_faults += epoch.storage->checksum_faults;
-    sum.busy_s += epoch.storage->busy_s;
-    sum.cache_hits += epoch.storage->cache_hits;
-    sum.cache_misses += epoch.storage->cache_misses;
-    sum.cache_bad_entries += epoch.storage->cache_bad_entries;
-    sum.cache_write_failures += epoch.storage->cache_write_failures;
-  }
+  for (const EpochReply& epoch : epochs) AddSameFields(epoch.storage(), &sum);
   return sum;
 }
 
 std::optional<double> Rate(const StorageCounts& counts) {
-  if (counts.bytes == 0 || counts.busy_s <= 0) return std::nullopt;
-  return static_cast<double>(counts.bytes) / counts.busy_s / 1e6;
+  if (counts.bytes() == 0 || counts.busy_s() <= 0) return std::nullopt;
+  return static_cast<double>(counts.bytes()) / counts.busy_s() / 1e6;
 }
 
 // Workers wait for bytes or read them themselves; the rest is their work.
@@ -231,27 +186,21 @@ int ConnectionsOf(const LoaderSpec& spec) {
 
 void SetStorage(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
                 std::optional<double> one_connection_mb_per_s, Row* row) {
-  if (epochs.empty() || !epochs[0].storage.has_value()) return;
+  if (epochs.empty() || !epochs[0].has_storage()) return;
   const StorageCounts counts = SumOfStorage(epochs);
   Storage* const storage = row->mutable_storage();
   const std::string url = FieldOf(spec.store, "url");
   storage->set_scheme(url.substr(0, url.find(':')));
   storage->set_connections(ConnectionsOf(spec));
-  storage->set_requests(counts.requests);
-  storage->set_bytes(counts.bytes);
-  storage->set_retries(counts.retries);
-  storage->set_checksum_faults(counts.checksum_faults);
-  storage->set_busy_s(counts.busy_s);
-  storage->set_cache_bad_entries(counts.cache_bad_entries);
-  storage->set_cache_write_failures(counts.cache_write_failures);
-  const int64_t lookups = counts.cache_hits + counts.cache_misses;
+  AddSameFields(counts, storage);
+  const int64_t lookups = counts.cache_hits() + counts.cache_misses();
   if (lookups > 0) {
-    storage->set_cache_hit_rate(static_cast<double>(counts.cache_hits) /
+    storage->set_cache_hit_rate(static_cast<double>(counts.cache_hits()) /
                                 static_cast<double>(lookups));
   }
   const std::optional<double> share = NetworkShare(row->loader());
   if (share.has_value()) {
-    storage->set_network_share(counts.requests > 0 ? *share : 0);
+    storage->set_network_share(counts.requests() > 0 ? *share : 0);
   }
   const std::optional<double> rate = Rate(counts);
   if (rate.has_value()) storage->set_download_mb_per_s(*rate);

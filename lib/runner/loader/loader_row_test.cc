@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "lib/machine/gpu.h"
 #include "lib/records/records.pb.h"
@@ -18,19 +19,30 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-EpochReply SomeEpoch() {
+EpochReply EpochOf(const std::string& text) {
   EpochReply epoch;
-  epoch.items = 100;
-  epoch.batches = 4;
-  epoch.elapsed_s = 2;
-  epoch.startup_s = 0.5;
-  epoch.first_batch_s = 0.9;
-  epoch.teardown_s = 0.5;
-  epoch.samples_s = {0.9, 0.01, 0.3, 0.01};
-  epoch.cpu_s = 3;
-  epoch.bytes_out = 10;
-  epoch.stages = {{"decode", 1, 0.5, 0.25, 0.5}};
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &epoch));
   return epoch;
+}
+
+EpochReply SomeEpoch() {
+  return EpochOf(R"(
+    items: 100
+    batches: 4
+    elapsed_s: 2
+    startup_s: 0.5
+    first_batch_s: 0.9
+    teardown_s: 0.5
+    samples_s: [ 0.9, 0.01, 0.3, 0.01 ]
+    cpu_s: 3
+    bytes_out: 10
+    stages {
+      name: "decode"
+      busy_s: 1
+      wait_in_s: 0.5
+      wait_out_s: 0.25
+      queue_fill: 0.5
+    })");
 }
 
 LoaderSpec SpecOf(int workers) {
@@ -44,20 +56,20 @@ TEST(LoaderRowTest, FramesThatAnEngineLeftAreLabelled) {
   Row row;
   SetEpochs({epoch}, SpecOf(2), 8, 0, &row);
   EXPECT_EQ(row.labels_size(), 0);
-  epoch.cpu_frames = 16;
+  epoch.set_cpu_frames(16);
   SetEpochs({SomeEpoch(), epoch}, SpecOf(2), 8, 0, &row);
   EXPECT_THAT(row.labels(), ElementsAre("cpu_fallback"));
 }
 
 TEST(LoaderRowTest, EpochsAddUp) {
   EpochReply second = SomeEpoch();
-  second.elapsed_s = 3;
-  second.startup_s = 1.5;
-  second.errors_total = 30;
-  second.errors.resize(20, {1, "a.jpg", "no image"});
+  second.set_elapsed_s(3);
+  second.set_startup_s(1.5);
+  second.set_errors_total(30);
+  for (int i = 0; i < 20; ++i) second.add_errors()->set_path("a.jpg");
   EpochReply first = second;
-  first.elapsed_s = 2;
-  first.startup_s = 0.5;
+  first.set_elapsed_s(2);
+  first.set_startup_s(0.5);
   Row row;
   SetEpochs({first, second}, SpecOf(2), 8, 0, &row);
   EXPECT_EQ(row.status(), "ok");
@@ -93,7 +105,7 @@ TEST(LoaderRowTest, BatchesThatWereReady) {
 
 TEST(LoaderRowTest, AStepHasAUtilisation) {
   EpochReply epoch = SomeEpoch();
-  epoch.consumer_s = 1.5;
+  epoch.set_consumer_s(1.5);
   Row row;
   SetEpochs({epoch}, SpecOf(2), 8, 0.375, &row);
   EXPECT_DOUBLE_EQ(row.loader().consumer_utilisation(), 0.75);
@@ -103,11 +115,11 @@ TEST(LoaderRowTest, AStepHasAUtilisation) {
 
 TEST(LoaderRowTest, AGpuAndItsMemory) {
   EpochReply large = SomeEpoch();
-  large.gpu_allocated_bytes = 50;
-  large.gpu_reserved_bytes = 70;
+  large.set_gpu_allocated_bytes(50);
+  large.set_gpu_reserved_bytes(70);
   EpochReply small = SomeEpoch();
-  small.gpu_allocated_bytes = 40;
-  small.gpu_reserved_bytes = 80;
+  small.set_gpu_allocated_bytes(40);
+  small.set_gpu_reserved_bytes(80);
   Row row;
   SetEpochs({large, small}, SpecOf(2), 8, 0, &row);
   EXPECT_EQ(row.gpu_memory().peak_allocated_bytes(), 50);
@@ -138,9 +150,15 @@ LoaderSpec StoreSpec() {
 }
 
 EpochReply StoreEpoch() {
-  EpochReply epoch;
-  epoch.storage = StorageCounts{10, 4000000, 1, 0, 0.5, 3, 1, 0, 0};
-  return epoch;
+  return EpochOf(R"(
+    storage {
+      requests: 10
+      bytes: 4000000
+      retries: 1
+      busy_s: 0.5
+      cache_hits: 3
+      cache_misses: 1
+    })");
 }
 
 Row RowWithStages() {
@@ -179,8 +197,7 @@ TEST(StorageRowTest, ASettingIsTheConnections) {
 TEST(StorageRowTest, WhatWasNotMovedHasNoSpeed) {
   Row row = RowWithStages();
   EpochReply epoch;
-  epoch.storage.emplace();
-  epoch.storage->cache_hits = 5;
+  epoch.mutable_storage()->set_cache_hits(5);
   SetStorage({epoch}, StoreSpec(), 2.0, &row);
   EXPECT_FALSE(row.storage().has_download_mb_per_s());
   EXPECT_FALSE(row.storage().has_parallel_efficiency());

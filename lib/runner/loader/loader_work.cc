@@ -24,6 +24,7 @@
 #include "lib/measure/measure_run.h"
 #include "lib/measure/subject.h"
 #include "lib/media/parallel.h"
+#include "lib/records/fields.h"
 #include "lib/records/records.pb.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_mode.h"
@@ -200,10 +201,10 @@ absl::Status LoaderWork::Prepare() {
   RETURN_IF_ERROR(GetInput());
   PrepareReply reply;
   ASSIGN_OR_RETURN(child_, Spawn(spec_, &reply));
-  version_ = reply.version;
-  engine_items_per_s_ = reply.engine_items_per_s;
+  version_ = reply.version();
+  engine_items_per_s_ = reply.engine_items_per_s();
   context_.engines->Note(input_.fd, spec_.workers, engine_items_per_s_);
-  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s());
   return absl::OkStatus();
 }
 
@@ -230,8 +231,8 @@ absl::StatusOr<Preflight> LoaderWork::LookAhead() {
   ASSIGN_OR_RETURN(const EpochReply epoch,
                    Epoch(child_.get(), count, SeedOfRun(job_, 0), policy.max_s,
                          /*consumer_s=*/0));
-  preflight.elapsed_s = epoch.elapsed_s;
-  preflight.items = epoch.items;
+  preflight.elapsed_s = epoch.elapsed_s();
+  preflight.items = epoch.items();
   // One worker did all items; the start of workers does not count against the
   // transform.
   const double running = RunningThroughput(epoch);
@@ -242,7 +243,7 @@ absl::StatusOr<Preflight> LoaderWork::LookAhead() {
   if (preflight.stops_early) {
     preflight.reason = absl::StrFormat(
         "preflight: %.3f s an item over %d items, slow from %.3f s on",
-        preflight.per_item_s, epoch.items, policy.slow_threshold_s);
+        preflight.per_item_s, epoch.items(), policy.slow_threshold_s);
   }
   return preflight;
 }
@@ -324,7 +325,7 @@ absl::StatusOr<DeviceLimits> LoaderWork::AskForDeviceLimits() const {
                    Spawn(spec, &reply));
   ASSIGN_OR_RETURN(const EpochReply epoch,
                    Epoch(child.get(), 1, SeedOfRun(job_, 0), kLimitS, 0));
-  if (epoch.device_limits.has_value()) return *epoch.device_limits;
+  if (epoch.has_device_limits()) return epoch.device_limits();
   return absl::UnknownError("was asked for its device's limits and told none");
 }
 
@@ -355,8 +356,8 @@ absl::Status LoaderWork::WarmUp() {
   const int64_t count = std::min(input_.items, spec_.batch_size);
   ASSIGN_OR_RETURN(const EpochReply epoch,
                    Epoch(child_.get(), count, SeedOfRun(job_, 0), 0, 0));
-  per_item_s_ =
-      epoch.elapsed_s / static_cast<double>(std::max<int64_t>(epoch.items, 1));
+  per_item_s_ = epoch.elapsed_s() /
+                static_cast<double>(std::max<int64_t>(epoch.items(), 1));
   if (IsNullJob(job_)) return absl::OkStatus();
   RETURN_IF_ERROR(MeasureDevice());
   if (options_.worker_efficiency && spec_.workers > 1 &&
@@ -395,17 +396,17 @@ absl::StatusOr<std::vector<EpochReply>> LoaderWork::RunEpochs(uint64_t seed,
     const std::optional<int64_t> after = TreeReadBytes(Root(), pid);
     bytes_read += std::max<int64_t>(after.value_or(0) - before.value_or(0), 0);
     const EpochReply& epoch = epochs.back();
-    if (epoch.items == 0) {
-      return absl::UnknownError(
-          absl::StrCat("delivered no item of ", input_.items, "; ",
-                       epoch.errors_total, " could not be used",
-                       epoch.errors.empty()
-                           ? ""
-                           : absl::StrCat(", the first: ", epoch.errors[0].path,
-                                          ": ", epoch.errors[0].reason)));
+    if (epoch.items() == 0) {
+      return absl::UnknownError(absl::StrCat(
+          "delivered no item of ", input_.items, "; ", epoch.errors_total(),
+          " could not be used",
+          epoch.errors().empty()
+              ? ""
+              : absl::StrCat(", the first: ", epoch.errors(0).path(), ": ",
+                             epoch.errors(0).reason())));
     }
-    elapsed_s += epoch.elapsed_s;
-    batches += epoch.batches;
+    elapsed_s += epoch.elapsed_s();
+    batches += epoch.batches();
   }
   cache->set_bytes_read(bytes_read);
   return epochs;
@@ -443,7 +444,7 @@ std::optional<Limit> LoaderWork::LimitOfLoader() const {
   DeviceLimitInput input;
   input.device = *device_limits_;
   // With engines a loader may have no workers.
-  if (spec_.workers == 0 && input.device.engine_items_per_s > 0) {
+  if (spec_.workers == 0 && input.device.engine_items_per_s() > 0) {
     input.cpu_items_per_s = 0;
   } else if (decode.has_value()) {
     input.cpu_items_per_s = decode->throughput();
@@ -466,9 +467,9 @@ double LoaderWork::BytesOfFile() const {
 // the device, at a speed that one of our loaders has measured if it ran before.
 std::optional<Limit> LoaderWork::LimitOfPeer() const {
   DeviceLimitInput input;
-  input.device.copy_bytes_per_s = limits_->CopyBytesPerSecond();
+  input.device.set_copy_bytes_per_s(limits_->CopyBytesPerSecond());
   DeviceLimits with_engines;
-  with_engines.engine_items_per_s = 1;
+  with_engines.set_engine_items_per_s(1);
   input.item_bytes = LeastItemBytes(spec_, /*copies_samples=*/false,
                                     BytesOfFile(), with_engines);
   return LowestDeviceLimit(input);
@@ -490,9 +491,7 @@ double LoaderWork::EngineItemsPerSecond() const {
 
 void LoaderWork::AddLimit(Row* row) const {
   if (device_limits_.has_value()) {
-    LoaderGpu* const gpu = row->mutable_loader()->mutable_gpu();
-    gpu->set_engine_items_per_s(device_limits_->engine_items_per_s);
-    gpu->set_copy_bytes_per_s(device_limits_->copy_bytes_per_s);
+    AddSameFields(*device_limits_, row->mutable_loader()->mutable_gpu());
   }
   const double engine = EngineItemsPerSecond();
   if (engine > 0) return SetLimit(kEngineLimit, engine, row);

@@ -21,7 +21,9 @@
 #include "lib/measure/measure_run.h"
 #include "lib/measure/subject.h"
 #include "lib/media/corpus.h"
+#include "lib/records/fields.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/reference/pixels.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_mode.h"
@@ -105,26 +107,24 @@ void AddThrottled(Row* row) {
   std::sort(row->mutable_warnings()->begin(), row->mutable_warnings()->end());
 }
 
-void SetClocks(const GpuTiming& gpu, double slow_clock, GpuState* state) {
-  state->mutable_clocks_mhz()->Assign(gpu.clocks_mhz.begin(),
-                                      gpu.clocks_mhz.end());
-  state->set_max_clock_mhz(gpu.max_clock_mhz);
-  for (const std::string& word : ThrottleWords(gpu.throttle_reasons)) {
+void SetClocks(const DeviceReply& gpu, double slow_clock, GpuState* state) {
+  AddSameFields(gpu, state);
+  for (const std::string& word : ThrottleWords(gpu.throttle_reasons())) {
     state->add_throttle_reasons(word);
   }
-  const double least = slow_clock * static_cast<double>(gpu.max_clock_mhz);
-  for (size_t i = 0; i < gpu.clocks_mhz.size(); ++i) {
-    if (static_cast<double>(gpu.clocks_mhz[i]) < least) {
-      state->add_slow_samples(static_cast<int64_t>(i));
+  const double least = slow_clock * static_cast<double>(gpu.max_clock_mhz());
+  for (int i = 0; i < gpu.clocks_mhz_size(); ++i) {
+    if (static_cast<double>(gpu.clocks_mhz(i)) < least) {
+      state->add_slow_samples(i);
     }
   }
 }
 
 }  // namespace
 
-void SetGpu(const GpuRowInput& input, const Timing& timing, Row* row) {
-  if (!timing.gpu.has_value()) return;
-  const GpuTiming& gpu = *timing.gpu;
+void SetGpu(const GpuRowInput& input, const TimeReply& timing, Row* row) {
+  if (!timing.has_device()) return;
+  const DeviceReply& gpu = timing.device();
   GpuState* const state = row->mutable_gpu();
   state->set_l2(input.settings.cold ? "cold" : "hot");
   state->set_batch(input.settings.batch);
@@ -135,15 +135,14 @@ void SetGpu(const GpuRowInput& input, const Timing& timing, Row* row) {
   if (input.settings.cold) row->add_labels("cold");
   if (input.per_sample_loop) row->add_labels("per_sample_loop");
   if (input.settings.batch > 0) row->set_timed_unit("batch");
-  GpuMemory* const memory = row->mutable_gpu_memory();
-  memory->set_peak_allocated_bytes(gpu.peak_allocated_bytes);
-  memory->set_peak_reserved_bytes(gpu.peak_reserved_bytes);
-  const double moved =
-      static_cast<double>(gpu.bytes_out + (input.partial ? 0 : gpu.bytes_in));
+  AddSameFields(gpu, row->mutable_gpu_memory());
+  const double moved = static_cast<double>(
+      gpu.bytes_out() + (input.partial ? 0 : gpu.bytes_in()));
   if (moved > 0 && input.copy_bytes_per_s > 0) {
-    SetLimit("device copy",
-             static_cast<double>(timing.items) * input.copy_bytes_per_s / moved,
-             row);
+    SetLimit(
+        "device copy",
+        static_cast<double>(timing.items()) * input.copy_bytes_per_s / moved,
+        row);
   }
 }
 
@@ -181,8 +180,8 @@ class TransformWork : public JobWork {
   std::string timed_unit() const override { return "item"; }
 
  private:
-  void AddMeasured(const Timing& timing, Row* row);
-  void AddGpu(const Timing& timing, Row* row);
+  void AddMeasured(const TimeReply& timing, Row* row);
+  void AddGpu(const TimeReply& timing, Row* row);
   bool IsPartial() const;
 
   const RunContext& context_;
@@ -237,11 +236,11 @@ absl::Status TransformWork::Prepare() {
                                         context_.limits.memory_bytes));
   ASSIGN_OR_RETURN(const PrepareReply reply,
                    child_->Prepare(command, PrepareLimit(context_)));
-  version_ = reply.version;
-  device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s;
-  context_.engines->Note(input_.fd, kSessions, reply.engine_items_per_s);
-  per_sample_loop_ = reply.per_sample_loop;
-  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  version_ = reply.version();
+  device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s();
+  context_.engines->Note(input_.fd, kSessions, reply.engine_items_per_s());
+  per_sample_loop_ = reply.per_sample_loop();
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s());
   return absl::OkStatus();
 }
 
@@ -319,7 +318,7 @@ bool TransformWork::IsPartial() const {
          partial.end();
 }
 
-void TransformWork::AddGpu(const Timing& timing, Row* row) {
+void TransformWork::AddGpu(const TimeReply& timing, Row* row) {
   GpuRowInput input;
   input.settings = policy_.gpu;
   // The input of an engine is in no cache anyway.
@@ -336,19 +335,19 @@ void TransformWork::AddGpu(const Timing& timing, Row* row) {
   SetGpu(input, timing, row);
 }
 
-void TransformWork::AddMeasured(const Timing& timing, Row* row) {
+void TransformWork::AddMeasured(const TimeReply& timing, Row* row) {
   const ProcessCounters counters =
       ReadProcessCounters(Root(), static_cast<pid_t>(child_->pid()));
   if (counters.rss_peak_bytes.has_value()) {
     row->set_rss_peak_bytes(*counters.rss_peak_bytes);
   }
-  if (timing.gpu.has_value()) AddGpu(timing, row);
+  if (timing.has_device()) AddGpu(timing, row);
   if (OnGpu(job_) || IsNullJob(job_)) return;
   if (IsDecodeJob(job_)) {
     EngineUse engine;
     engine.decodes = OnEngine(job_);
     engine.clips_per_s = context_.engines->Get(input_.fd, kSessions);
-    if (timing.gpu.has_value()) engine.cpu_frames = timing.gpu->cpu_frames;
+    engine.cpu_frames = timing.device().cpu_frames();
     return AddDecode(context_, input_, decode_, engine, row);
   }
   const std::optional<double> limit = copy_limit_->Of(job_, *input_.corpus);

@@ -15,7 +15,7 @@ namespace feedrate {
 
 class Catalogue;
 class Corpus;
-struct Timing;
+class TimeReply;
 
 // What `micro` measures, and `video` on decoded clips: jobs of mode `micro` and
 // `decode`.
@@ -61,7 +61,7 @@ struct GpuRowInput {
 // Sets clocks, memory, the warning `throttled` when a sample was slow, and the
 // limit: the bytes that must move, at the speed of a copy. `row` has its
 // timing.
-void SetGpu(const GpuRowInput& input, const Timing& timing, Row* row);
+void SetGpu(const GpuRowInput& input, const TimeReply& timing, Row* row);
 
 }  // namespace feedrate
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/measure/subject.h"
@@ -57,18 +58,21 @@ TEST(ExpectedMemoryTest, OnlyWhatCopiesItsInputsTakesThem) {
   EXPECT_LT(ExpectedTransformMemory(*catalogue, job, 4 * kGib), kGib);
 }
 
-Timing SomeTiming() {
-  Timing timing;
-  timing.samples_s = {1e-3, 1e-3, 2e-3};
-  timing.items = 300;
-  GpuTiming& gpu = timing.gpu.emplace();
-  gpu.clocks_mhz = {1980, 1900, 1480};
-  gpu.max_clock_mhz = 1980;
-  gpu.throttle_reasons = 4;
-  gpu.peak_allocated_bytes = 10;
-  gpu.peak_reserved_bytes = 20;
-  gpu.bytes_in = 3000;
-  gpu.bytes_out = 6000;
+TimeReply SomeTiming() {
+  TimeReply timing;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(samples_s: [ 1e-3, 1e-3, 2e-3 ]
+         items: 300
+         device {
+           clocks_mhz: [ 1980, 1900, 1480 ]
+           max_clock_mhz: 1980
+           throttle_reasons: 4
+           peak_allocated_bytes: 10
+           peak_reserved_bytes: 20
+           bytes_in: 3000
+           bytes_out: 6000
+         })",
+      &timing));
   return timing;
 }
 
@@ -90,9 +94,11 @@ TEST(GpuRowTest, ASlowSampleIsMarked) {
 }
 
 TEST(GpuRowTest, AtFullClockNothingIs) {
-  Timing timing = SomeTiming();
+  TimeReply timing = SomeTiming();
   // 75% of the highest is enough.
-  timing.gpu->clocks_mhz = {1485, 1980, 1700};
+  const std::vector<int64_t> clocks = {1485, 1980, 1700};
+  timing.mutable_device()->mutable_clocks_mhz()->Assign(clocks.begin(),
+                                                        clocks.end());
   Row row = TimedRow();
   SetGpu({}, timing, &row);
   EXPECT_THAT(row.gpu().slow_samples(), IsEmpty());
@@ -141,8 +147,8 @@ TEST(GpuRowTest, HotAndBatchesAreSaid) {
 }
 
 TEST(GpuRowTest, TheCpuHasNone) {
-  Timing timing = SomeTiming();
-  timing.gpu.reset();
+  TimeReply timing = SomeTiming();
+  timing.clear_device();
   Row row = TimedRow();
   SetGpu({}, timing, &row);
   EXPECT_FALSE(row.has_gpu());

@@ -17,7 +17,9 @@
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "lib/planning/variants.h"
+#include "lib/records/fields.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/core/rows.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
@@ -70,8 +72,8 @@ Totals AddUp(const std::vector<Batch>& batches,
 
 void SetShares(const EpochReply& reply, const Totals& totals,
                const std::vector<MixtureSource>& sources, Mixture* mixture) {
-  const std::set<std::string> left_out(reply.left_out.begin(),
-                                       reply.left_out.end());
+  const std::set<std::string> left_out(reply.left_out().begin(),
+                                       reply.left_out().end());
   double weights = 0;
   for (const MixtureSource& source : sources) {
     if (left_out.count(source.name) == 0) weights += source.weight;
@@ -106,27 +108,26 @@ std::string FaultText(const LoaderFault& fault) {
 
 absl::Status CheckCounts(const EpochReply& reply, size_t sources) {
   int64_t items = 0;
-  for (const std::vector<int64_t>& batch : reply.counts) {
+  for (const BatchCounts& batch : reply.counts()) {
     int64_t samples = 0;
-    for (size_t i = 0; i + 1 < batch.size(); i += 2) {
-      if (batch[i] >= static_cast<int64_t>(sources)) {
-        return absl::DataLossError(absl::StrCat("counted samples of data set ",
-                                                batch[i], " of ", sources));
+    for (int i = 0; i + 1 < batch.list_size(); i += 2) {
+      if (batch.list(i) >= static_cast<int64_t>(sources)) {
+        return absl::DataLossError(absl::StrCat(
+            "counted samples of data set ", batch.list(i), " of ", sources));
       }
-      samples += batch[i + 1];
+      samples += batch.list(i + 1);
     }
     if (samples == 0) {
       return absl::DataLossError("counted no sample in a batch");
     }
     items += samples;
   }
-  if (items == reply.items &&
-      reply.counts.size() == static_cast<size_t>(reply.batches)) {
+  if (items == reply.items() && reply.counts_size() == reply.batches()) {
     return absl::OkStatus();
   }
   return absl::DataLossError(absl::StrCat(
-      "counted ", items, " samples in ", reply.counts.size(), " of ",
-      reply.batches, " batches with ", reply.items, " items"));
+      "counted ", items, " samples in ", reply.counts_size(), " of ",
+      reply.batches(), " batches with ", reply.items(), " items"));
 }
 
 std::vector<Batch> BatchesOf(const EpochReply& reply,
@@ -134,15 +135,16 @@ std::vector<Batch> BatchesOf(const EpochReply& reply,
                              int64_t warmup) {
   std::vector<Batch> batches;
   std::vector<bool> seen(sources.size());
-  for (size_t i = 0; i < reply.counts.size(); ++i) {
+  for (int i = 0; i < reply.counts_size(); ++i) {
     Batch& batch = batches.emplace_back();
-    batch.set_batch_index(static_cast<int64_t>(i));
-    batch.set_time_s(reply.times_s[i]);
-    batch.set_wait_s(reply.samples_s[i]);
-    batch.set_warmup(static_cast<int64_t>(i) < warmup);
+    batch.set_batch_index(i);
+    batch.set_time_s(reply.times_s(i));
+    batch.set_wait_s(reply.samples_s(i));
+    batch.set_warmup(i < warmup);
     std::vector<int64_t> samples(sources.size());
-    for (size_t j = 0; j + 1 < reply.counts[i].size(); j += 2) {
-      samples[reply.counts[i][j]] += reply.counts[i][j + 1];
+    const auto& counts = reply.counts(i).list();
+    for (int j = 0; j + 1 < counts.size(); j += 2) {
+      samples[counts[j]] += counts[j + 1];
     }
     for (size_t j = 0; j < samples.size(); ++j) {
       if (samples[j] == 0) continue;
@@ -163,15 +165,16 @@ std::vector<Batch> BatchesOf(const EpochReply& reply,
 void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
                 const std::vector<MixtureSource>& sources,
                 const MixtureSettingsOfJob& settings, Row* row) {
+  const absl::Span<const double> times_s = reply.times_s();
   const auto warmup = static_cast<size_t>(settings.warmup);
   const size_t measured = batches.size() - warmup;
   std::vector<double> intervals;
   for (size_t i = warmup; i < batches.size(); ++i) {
-    const double before = i == 0 ? 0 : reply.times_s[i - 1];
-    intervals.push_back(reply.times_s[i] - before);
+    const double before = i == 0 ? 0 : times_s[i - 1];
+    intervals.push_back(times_s[i] - before);
   }
   const double elapsed_s =
-      reply.times_s.back() - (warmup == 0 ? 0 : reply.times_s[warmup - 1]);
+      times_s[batches.size() - 1] - (warmup == 0 ? 0 : times_s[warmup - 1]);
   const Totals totals = AddUp(batches, sources);
   row->set_status("ok");
   row->set_unit("sample");
@@ -180,6 +183,7 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
   row->set_items(totals.all);
   SetSamples(intervals, row);
   Mixture* const mixture = row->mutable_mixture();
+  AddSameFields(reply, mixture);
   if (elapsed_s > 0) {
     row->set_throughput(static_cast<double>(totals.all) / elapsed_s);
     mixture->set_batches_per_s(static_cast<double>(measured) / elapsed_s);
@@ -190,24 +194,16 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
   mixture->set_batch_p50_s(row->p50_s());
   mixture->set_batch_p90_s(row->p90_s());
   mixture->set_batch_p99_s(row->p99_s());
-  mixture->set_startup_s(reply.startup_s);
-  mixture->set_first_batch_s(reply.first_batch_s);
   mixture->set_metadata(settings.spec.metadata);
-  mixture->set_cpu_s(reply.cpu_s);
-  mixture->set_memory_bound_bytes(reply.memory_bound_bytes);
   if (measured > 1) {
     mixture->set_dominant_switch_rate(static_cast<double>(totals.switches) /
                                       static_cast<double>(measured - 1));
   }
   SetShares(reply, totals, sources, mixture);
-  mixture->set_skipped(reply.errors_total);
-  for (const LoaderError& error : reply.errors) {
-    LoaderFault* const fault = mixture->add_faults();
-    fault->set_item(error.item);
-    fault->set_path(error.path);
-    fault->set_reason(error.reason);
+  mixture->set_skipped(reply.errors_total());
+  for (const LoaderError& error : reply.errors()) {
+    AddSameFields(error, mixture->add_faults());
   }
-  for (const std::string& name : reply.left_out) mixture->add_left_out(name);
   if (settings.steps < kMixtureSteps || settings.warmup < kMixtureWarmup) {
     row->add_labels(kIndicative);
   }

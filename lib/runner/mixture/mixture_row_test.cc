@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/variants.h"
@@ -32,13 +33,19 @@ const std::vector<MixtureSource>& Sources() {
 // One batch of warm-up and four that count.
 EpochReply SomeReply() {
   EpochReply reply;
-  reply.batches = 5;
-  reply.items = 20;
-  reply.startup_s = 0.5;
-  reply.first_batch_s = 1;
-  reply.times_s = {1, 1.5, 2.5, 3, 5};
-  reply.samples_s = {1, 0.25, 0.75, 0.125, 2};
-  reply.counts = {{0, 4}, {0, 2, 1, 2}, {1, 4}, {2, 3, 0, 1}, {2, 4}};
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(batches: 5
+         items: 20
+         startup_s: 0.5
+         first_batch_s: 1
+         times_s: [ 1, 1.5, 2.5, 3, 5 ]
+         samples_s: [ 1, 0.25, 0.75, 0.125, 2 ]
+         counts { list: [ 0, 4 ] }
+         counts { list: [ 0, 2, 1, 2 ] }
+         counts { list: [ 1, 4 ] }
+         counts { list: [ 2, 3, 0, 1 ] }
+         counts { list: [ 2, 4 ] })",
+      &reply));
   return reply;
 }
 
@@ -110,10 +117,18 @@ TEST(MixtureRowTest, WithoutWarmUpTheStartCounts) {
 
 TEST(MixtureRowTest, WhatWasLeftOutHasNoShare) {
   EpochReply reply = SomeReply();
-  reply.counts = {{0, 4}, {0, 4}, {1, 4}, {0, 4}, {0, 4}};
-  reply.left_out = {"c"};
-  reply.errors_total = 1;
-  reply.errors = {{2, "c", "has no episode"}};
+  reply.clear_counts();
+  for (const int dataset : {0, 0, 1, 0, 0}) {
+    BatchCounts* const counts = reply.add_counts();
+    counts->add_list(dataset);
+    counts->add_list(4);
+  }
+  reply.add_left_out("c");
+  reply.set_errors_total(1);
+  LoaderError* const error = reply.add_errors();
+  error->set_item(2);
+  error->set_path("c");
+  error->set_reason("has no episode");
   Row row;
   SetMixture(reply, BatchesOf(reply, Sources(), 1), Sources(), SomeSettings(),
              &row);
@@ -127,9 +142,11 @@ TEST(MixtureRowTest, WhatWasLeftOutHasNoShare) {
 TEST(MixtureRowTest, LongRunsAreMoreThanAnIndication) {
   EpochReply reply;
   for (int i = 0; i < 168; ++i) {
-    reply.times_s.push_back(i + 1);
-    reply.samples_s.push_back(1);
-    reply.counts.push_back({0, 1});
+    reply.add_times_s(i + 1);
+    reply.add_samples_s(1);
+    BatchCounts* const counts = reply.add_counts();
+    counts->add_list(0);
+    counts->add_list(1);
   }
   MixtureSettingsOfJob settings;
   settings.steps = 160;
@@ -145,10 +162,10 @@ TEST(MixtureRowTest, CountsThatCannotBeAreRefused) {
   EpochReply reply = SomeReply();
   EXPECT_TRUE(CheckCounts(reply, 3).ok());
   EXPECT_EQ(CheckCounts(reply, 2).code(), absl::StatusCode::kDataLoss);
-  reply.items = 19;
+  reply.set_items(19);
   EXPECT_EQ(CheckCounts(reply, 3).code(), absl::StatusCode::kDataLoss);
   reply = SomeReply();
-  reply.counts[2].clear();
+  reply.mutable_counts(2)->Clear();
   EXPECT_EQ(CheckCounts(reply, 3).code(), absl::StatusCode::kDataLoss);
 }
 

@@ -113,8 +113,8 @@ absl::Status MixtureWork::Prepare() {
                                    context_.limits.memory_bytes));
   ASSIGN_OR_RETURN(const PrepareReply reply,
                    child_->Prepare(command, PrepareLimit(context_)));
-  version_ = reply.version;
-  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s);
+  version_ = reply.version();
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s());
   return absl::OkStatus();
 }
 
@@ -132,9 +132,10 @@ absl::StatusOr<EpochReply> MixtureWork::RunEpoch(uint64_t seed) {
       EpochReply reply,
       child_->Epoch(command, settings_.spec.batch_size, absl::Seconds(hang_s),
                     static_cast<int64_t>(input_->sources.size())));
-  if (reply.items != command.count) {
-    return absl::UnknownError(absl::StrCat(
-        "delivered ", reply.items, " samples when asked for ", command.count));
+  if (reply.items() != command.count) {
+    return absl::UnknownError(absl::StrCat("delivered ", reply.items(),
+                                           " samples when asked for ",
+                                           command.count));
   }
   RETURN_IF_ERROR(CheckCounts(reply, input_->sources.size()));
   return reply;
@@ -155,7 +156,7 @@ absl::Status MixtureWork::TearDown(Row* row) {
   const absl::StatusOr<StopReply> stopped =
       child_->Stop(absl::Seconds(options_.teardown_limit_s));
   if (stopped.ok()) {
-    mixture->set_teardown_s(stopped->teardown_s);
+    mixture->set_teardown_s(stopped->teardown_s());
     return absl::OkStatus();
   }
   if (absl::IsCancelled(stopped.status())) return stopped.status();
@@ -223,9 +224,9 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   // As for any loader: only the effect of other processes is known.
   before.process = {};
   after.process = {};
-  after.process.cpu_s = reply.cpu_s;
+  after.process.cpu_s = reply.cpu_s();
   for (const std::string& warning :
-       context_.noise->Judge(before, after, reply.elapsed_s)) {
+       context_.noise->Judge(before, after, reply.elapsed_s())) {
     // A repeated run would write its batches twice.
     if (warning != "noisy") row->add_warnings(warning);
   }
