@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -18,6 +18,7 @@
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/source.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

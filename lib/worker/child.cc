@@ -27,6 +27,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/message.h"
 #include "lib/worker/process.h"

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/unique_fd.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/server.h"
 
 namespace feedrate {

@@ -14,11 +14,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/unique_fd.h"
-#include "lib/records/worker.pb.h"
 
 namespace feedrate {
 
 class JsonFields;  // lib/worker/json_line.h
+// lib/records/worker.pb.h.
+class EpochReply;
+class StopReply;
 
 // Scopes of a loader job.
 inline constexpr char kMemoryScope[] = "memory_dataloader_augment";

@@ -19,11 +19,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
-#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
+namespace google {
+namespace protobuf {
+class Message;
+}
+}  // namespace google
+
 namespace feedrate {
+
+// lib/records/worker.pb.h. Not included here, so that adapters that include
+// large libraries do not also compile protobuf's headers.
+class PrepareReply;
+class TimeReply;
 
 // Messages on the control socket.
 

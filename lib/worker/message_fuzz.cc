@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/unique_fd.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 

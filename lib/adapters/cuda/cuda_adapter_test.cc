@@ -22,6 +22,7 @@
 #include "lib/adapters/worker/timing.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
+#include "lib/records/worker.pb.h"
 
 namespace feedrate {
 namespace {

@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -75,7 +76,7 @@ class FaultyTest : public ::testing::Test {
 
 TEST_F(FaultyTest, OkIsOk) {
   const auto child = Start("ok");
-  EXPECT_EQ(ParseTimeReply(*child->Ask(kTime))->items, 20);
+  EXPECT_EQ(ParseTimeReply(*child->Ask(kTime))->items(), 20);
   EXPECT_THAT(ParseOutputReply(*child->Ask(kOutputs))->outputs, SizeIs(2));
 }
 
@@ -158,12 +159,12 @@ TEST_F(FaultyTest, AllocatesForReal) {
 
 TEST_F(FaultyTest, SlowAndBusyTakeTheirTime) {
   const auto slow = ParseTimeReply(*Start("slow", {"seconds=0.02"})->Time(2));
-  ASSERT_THAT(slow->samples_s, SizeIs(2));
-  EXPECT_GE(slow->samples_s[1], 0.02);
+  ASSERT_THAT(slow->samples_s(), SizeIs(2));
+  EXPECT_GE(slow->samples_s(1), 0.02);
   const auto busy =
       ParseTimeReply(*Start("busy", {"seconds=0.02", "threads=3"})->Time(2));
-  ASSERT_THAT(busy->samples_s, SizeIs(2));
-  EXPECT_GE(busy->samples_s[0], 0.02);
+  ASSERT_THAT(busy->samples_s(), SizeIs(2));
+  EXPECT_GE(busy->samples_s(0), 0.02);
 }
 
 TEST_F(FaultyTest, OutputsThatAreNotWhatTheySay) {

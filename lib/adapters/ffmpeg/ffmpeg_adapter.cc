@@ -22,6 +22,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/media/corpus.h"
 #include "lib/media/video/clip_reader.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core.hpp"
 #include "opencv2/core/utility.hpp"

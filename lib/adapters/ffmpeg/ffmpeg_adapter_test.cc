@@ -16,6 +16,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/synthetic_video.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
@@ -147,10 +148,10 @@ TEST_F(ClipLoaderTest, DeliversEveryItemOnce) {
     command.count = 12;
     const auto reply = Make()->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
-    EXPECT_EQ(reply->items, 12);
-    EXPECT_EQ(reply->batches, 6);
-    EXPECT_EQ(reply->errors_total, 0);
-    EXPECT_EQ(reply->bytes_out, int64_t{12} * 3 * 3 * kCrop * kCrop * 4);
+    EXPECT_EQ(reply->items(), 12);
+    EXPECT_EQ(reply->batches(), 6);
+    EXPECT_EQ(reply->errors_total(), 0);
+    EXPECT_EQ(reply->bytes_out(), int64_t{12} * 3 * 3 * kCrop * kCrop * 4);
   }
 }
 
@@ -158,7 +159,7 @@ TEST_F(ClipLoaderTest, TheLastBatchMayBeDropped) {
   spec_.loader->drop_last = true;
   EpochCommand command;
   command.count = 5;
-  EXPECT_EQ(Make()->RunEpoch(command)->items, 4);
+  EXPECT_EQ(Make()->RunEpoch(command)->items(), 4);
 }
 
 TEST_F(ClipLoaderTest, WhatCannotBeReadIsLeftOutOrFails) {
@@ -167,10 +168,10 @@ TEST_F(ClipLoaderTest, WhatCannotBeReadIsLeftOutOrFails) {
   command.count = 5;
   const auto reply = Make()->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 4);
-  ASSERT_EQ(reply->errors_total, 1);
-  EXPECT_EQ(reply->errors[0].item, 1);
-  EXPECT_THAT(reply->errors[0].reason, HasSubstr("No such file"));
+  EXPECT_EQ(reply->items(), 4);
+  ASSERT_EQ(reply->errors_total(), 1);
+  EXPECT_EQ(reply->errors(0).item(), 1);
+  EXPECT_THAT(reply->errors(0).reason(), HasSubstr("No such file"));
   spec_.loader->on_error = "fail";
   EXPECT_THAT(std::string(Make()->RunEpoch(command).status().message()),
               HasSubstr("/absent.avi: no video"));

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/timing.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

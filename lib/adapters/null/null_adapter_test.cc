@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/testing/test_runner.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {
@@ -21,8 +22,8 @@ TEST(NullAdapterTest, AnswersEverythingAndDoesNothing) {
       ParsePrepareReply(*child->Prepare("null", "Nothing", {"a=1"})).ok());
   const auto timed = ParseTimeReply(*child->Time(50, 7));
   ASSERT_TRUE(timed.ok()) << timed.status();
-  EXPECT_EQ(timed->items, 50);
-  EXPECT_EQ(timed->samples_s.size(), 8);
+  EXPECT_EQ(timed->items(), 50);
+  EXPECT_EQ(timed->samples_s_size(), 8);
   const auto outputs = ParseOutputReply(*child->Outputs({0, 1}));
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_EQ(outputs->outputs.size(), 2);
@@ -57,9 +58,9 @@ TEST(NullLoaderTest, DeliversWhatWasAskedFor) {
   command.count = 10;
   const auto reply = loader->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->items, 10);
-  EXPECT_EQ(reply->batches, 3);
-  EXPECT_EQ(reply->bytes_out, 10 * 3 * 8 * 8 * 4);
+  EXPECT_EQ(reply->items(), 10);
+  EXPECT_EQ(reply->batches(), 3);
+  EXPECT_EQ(reply->bytes_out(), 10 * 3 * 8 * 8 * 4);
 }
 
 TEST(NullLoaderTest, DropsTheLastBatch) {
@@ -68,7 +69,7 @@ TEST(NullLoaderTest, DropsTheLastBatch) {
   const auto loader = MakeLoader(spec);
   EpochCommand command;
   command.count = 10;
-  EXPECT_EQ(loader->RunEpoch(command)->items, 8);
+  EXPECT_EQ(loader->RunEpoch(command)->items(), 8);
 }
 
 TEST(NullLoaderTest, IsServedAsALoader) {
@@ -83,7 +84,7 @@ TEST(NullLoaderTest, IsServedAsALoader) {
   command.count = 6;
   const auto reply = ParseEpochReply(*child->Ask(EpochLine(command)));
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_EQ(reply->samples_s.size(), 2);
+  EXPECT_EQ(reply->samples_s_size(), 2);
   const auto outputs = ParseOutputReply(*child->Outputs({0}));
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT(outputs->outputs[0].shape, ElementsAre(3, 8, 8));

@@ -29,6 +29,7 @@
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/records/worker.pb.h"
 #include "lib/stats/summary.h"
 #include "lib/worker/message.h"
 #include "opencv2/core.hpp"

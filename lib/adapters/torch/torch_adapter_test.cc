@@ -23,6 +23,7 @@
 #include "lib/base/files.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/corpus.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

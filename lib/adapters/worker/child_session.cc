@@ -23,6 +23,7 @@
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/gpu.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"

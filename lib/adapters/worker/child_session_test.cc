@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 

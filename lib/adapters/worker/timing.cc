@@ -17,6 +17,7 @@
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/timing_loop.h"
+#include "lib/records/worker.pb.h"
 
 namespace feedrate {
 namespace {

@@ -11,6 +11,7 @@
 #include "lib/adapters/cuda/cuda_adapter.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/cuda/gpu_work.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 

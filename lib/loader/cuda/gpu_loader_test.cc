@@ -27,6 +27,7 @@
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/loader/worker/native_adapter.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
@@ -167,14 +168,14 @@ TEST_F(GpuLoaderTest, EpochsWithAFileThatIsBroken) {
     for (int i = 0; i < 3; ++i) {
       const auto reply = (*loader)->RunEpoch(command);
       ASSERT_TRUE(reply.ok()) << reply.status();
-      EXPECT_EQ(reply->items, 2 * kTestFiles);
-      EXPECT_EQ(reply->batches, 3);
-      EXPECT_EQ(reply->bytes_out, 2 * kTestFiles * 3 * 24 * 24 * 4);
-      EXPECT_GT(reply->gpu_allocated_bytes, 3 * kTestBatch * 24 * 24 * 4);
+      EXPECT_EQ(reply->items(), 2 * kTestFiles);
+      EXPECT_EQ(reply->batches(), 3);
+      EXPECT_EQ(reply->bytes_out(), 2 * kTestFiles * 3 * 24 * 24 * 4);
+      EXPECT_GT(reply->gpu_allocated_bytes(), 3 * kTestBatch * 24 * 24 * 4);
       // An engine may decode what there is without reporting an error.
       if (!spec.loader->settings.empty()) {
-        EXPECT_EQ(reply->errors_total, 2);
-        EXPECT_THAT(reply->errors.at(0).path, HasSubstr("003.jpg"));
+        EXPECT_EQ(reply->errors_total(), 2);
+        EXPECT_THAT(reply->errors(0).path(), HasSubstr("003.jpg"));
       }
     }
   }
@@ -216,9 +217,9 @@ TEST_F(GpuLoaderTest, TheNativeLoaderCopies) {
   for (int i = 0; i < 3; ++i) {
     const auto reply = (*loader)->RunEpoch(command);
     ASSERT_TRUE(reply.ok()) << reply.status();
-    EXPECT_EQ(reply->items, 40);
-    EXPECT_EQ(reply->stages.back().name, "copy");
-    EXPECT_EQ(reply->gpu_reserved_bytes, 2 * kTestBatch * 3 * 24 * 24 * 4);
+    EXPECT_EQ(reply->items(), 40);
+    EXPECT_EQ(reply->stages().rbegin()->name(), "copy");
+    EXPECT_EQ(reply->gpu_reserved_bytes(), 2 * kTestBatch * 3 * 24 * 24 * 4);
   }
 }
 
@@ -235,7 +236,7 @@ TEST_F(GpuLoaderTest, LimitsOfTheDevice) {
   command.limit_s = 0.1;
   const auto reply = (*loader)->RunEpoch(command);
   ASSERT_TRUE(reply.ok()) << reply.status();
-  EXPECT_GT(reply->device_limits->copy_bytes_per_s, 1e6);
+  EXPECT_GT(reply->device_limits().copy_bytes_per_s(), 1e6);
 }
 
 TEST(WithoutAGpuTest, EverythingSaysSo) {

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -26,6 +26,7 @@
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/media/video/nvdec_reader.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

@@ -29,6 +29,7 @@
 #include "lib/loader/source.h"
 #include "lib/media/parallel.h"
 #include "lib/records/fields.h"
+#include "lib/records/worker.pb.h"
 #include "lib/storage/object_store.h"
 #include "lib/worker/loader_message.h"
 #include "opencv2/core/ocl.hpp"

@@ -17,6 +17,7 @@
 #include "lib/config/transforms.pb.h"
 #include "lib/loader/mixture/testing.h"
 #include "lib/loader/testing/test_files.h"
+#include "lib/records/worker.pb.h"
 #include "lib/tar/builder.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"

@@ -13,6 +13,7 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/loader/loader_job.h"
 #include "lib/worker/loader_message.h"
 

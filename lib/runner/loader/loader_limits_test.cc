@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/loader/loader_job.h"
 #include "lib/worker/loader_message.h"
 

@@ -8,6 +8,7 @@
 
 #include "lib/machine/gpu.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

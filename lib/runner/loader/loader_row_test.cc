@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "lib/machine/gpu.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/loader/loader_report.h"
 
 namespace feedrate {

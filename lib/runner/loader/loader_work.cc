@@ -26,6 +26,7 @@
 #include "lib/media/parallel.h"
 #include "lib/records/fields.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_settings.h"

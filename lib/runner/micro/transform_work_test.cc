@@ -14,6 +14,7 @@
 #include "lib/media/corpus.h"
 #include "lib/media/video/clips.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/micro/decode_row.h"
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/worker/loader_message.h"
 

@@ -11,6 +11,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/variants.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/worker/loader_message.h"
 

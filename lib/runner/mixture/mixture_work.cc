@@ -19,6 +19,7 @@
 #include "lib/measure/subject.h"
 #include "lib/media/parallel.h"
 #include "lib/records/records.pb.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/measured_process.h"
