@@ -8,30 +8,34 @@
 #include "absl/types/optional.h"
 #include "gflags/gflags.h"
 
-DEFINE_int64(num_items, 0, "N: images or clips in one pass");
+DEFINE_int64(num_items, 0, "N: images or clips per pass");
 DEFINE_int32(num_runs, 0, "N: runs of each job");
 DEFINE_string(device, "", "DEVICE: where transforms run {cpu|cuda}");
-DEFINE_int32(workers, 0, "N: loader workers; micro takes only 0");
-DEFINE_int32(batch_size, 0, "N: items in a batch");
+DEFINE_int32(workers, 0, "N: number of loader workers; micro accepts only 0");
+DEFINE_int32(batch_size, 0, "N: items per batch");
 DEFINE_string(libraries, "", "A,B: libraries to measure, in this order");
-DEFINE_string(transforms, "", "A,B: transforms out of the set");
-DEFINE_string(transform_set, "", "NAME: set of transforms {paper|training}");
-DEFINE_string(scope, "", "SCOPE: what is timed");
-DEFINE_double(min_time, 0, "SECONDS: shortest timed part of a loader row");
+DEFINE_string(transforms, "",
+              "A,B: transforms to measure, from the transform set");
+DEFINE_string(transform_set, "", "NAME: transform set {paper|training}");
+DEFINE_string(scope, "",
+              "SCOPE: what is timed, such as memory_dataloader_augment");
+DEFINE_double(min_time, 0,
+              "SECONDS: minimum length of the timed part of a loader row");
 DEFINE_string(thread_policy, "",
-              "NAME: threads of the measured code "
+              "NAME: how many threads the measured code may use "
               "{micro-single|pipeline-single-worker|pipeline-default|default}");
 DEFINE_string(params_profile, "",
               "NAME: parameters of the transforms {paper|matched}");
 DEFINE_string(env_set, "", "NAME: library versions {paper|current}");
-DEFINE_string(dataset, "", "WHERE: a folder, a URI or synthetic:…");
-DEFINE_double(sample_ratio, 1, "X: share of the data set to use, up to 1");
+DEFINE_string(dataset, "",
+              "WHERE: data set: a folder, a store address or synthetic:…");
+DEFINE_double(sample_ratio, 1, "X: fraction of the data set to use, at most 1");
 DEFINE_string(sweep, "",
-              "AXES: multiply the jobs, such as "
+              "AXES: measure every combination of these values, such as "
               "\"workers=0,2,4;batch_size=64,256\"");
-DEFINE_int64(seed, 0, "N: seed of all that feedrate draws");
+DEFINE_int64(seed, 0, "N: seed for all random numbers that feedrate draws");
 DEFINE_string(label, "", "TEXT: name of this run, copied to its records");
-DEFINE_string(note, "", "TEXT: remark, copied to its records");
+DEFINE_string(note, "", "TEXT: remark about this run, copied to its records");
 DEFINE_string(output, "-", "WHERE: a file, a folder, or - for standard output");
 
 namespace feedrate {

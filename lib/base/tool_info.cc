@@ -134,11 +134,11 @@ void AppendFlags(absl::string_view title, const std::vector<ShownFlag>& flags,
 }
 
 constexpr char kCommonFlags[] = R"(
-Every program has
-  --help                    this text (--helpfull adds the libraries' flags)
-  --version                 the release
-  --completion=SHELL        a completion script {bash|zsh|fish}
-Hyphens and underscores are alike in flag names.
+Flags of every program
+  --help                    print this text; --helpfull adds library flags
+  --version                 print the version
+  --completion=SHELL        print a completion script {bash|zsh|fish}
+Hyphens and underscores are equivalent in flag names.
 )";
 
 constexpr char kExitCodes[] = R"(
@@ -153,15 +153,15 @@ std::string HelpText(const ToolInfo& info, bool all) {
   std::string text =
       absl::StrCat(info.name, ": ", info.summary, "\n\nusage: ", info.name, " ",
                    info.usage, "\n\n", info.description, "\n");
-  const std::vector<ShownFlag> flags = FlagsOf(info, all);
-  AppendFlags("Flags", flags, /*shared=*/false, &text);
-  AppendFlags("Overrides of the config, the same in every program", flags,
-              /*shared=*/true, &text);
-  absl::StrAppend(&text, kCommonFlags, kExitCodes);
   if (!info.examples.empty()) absl::StrAppend(&text, "\nExamples\n");
   for (const std::string& example : info.examples) {
     absl::StrAppend(&text, "  ", example, "\n");
   }
+  const std::vector<ShownFlag> flags = FlagsOf(info, all);
+  AppendFlags("Flags", flags, /*shared=*/false, &text);
+  AppendFlags("Flags that override the config, the same in every program",
+              flags, /*shared=*/true, &text);
+  absl::StrAppend(&text, kCommonFlags, kExitCodes);
   return text;
 }
 
@@ -169,11 +169,11 @@ namespace {
 
 std::vector<ShownFlag> CompletedFlags(const ToolInfo& info) {
   std::vector<ShownFlag> flags = FlagsOf(info, /*all=*/false);
-  flags.push_back({"help", "", "how to use it", {}, "", false});
-  flags.push_back({"version", "", "the release", {}, "", false});
+  flags.push_back({"help", "", "print help", {}, "", false});
+  flags.push_back({"version", "", "print the version", {}, "", false});
   flags.push_back({"completion",
                    "SHELL",
-                   "a completion script",
+                   "print a completion script",
                    {"bash", "zsh", "fish"},
                    "",
                    false});

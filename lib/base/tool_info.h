@@ -54,8 +54,8 @@ struct ShownFlag {
 // word before the colon is the placeholder; the braces list the choices.
 std::vector<ShownFlag> FlagsOf(const ToolInfo& info, bool all);
 
-// Returns the text of --help: what the program does, its flags, exit codes and
-// examples. With `all`, also the flags of the libraries it uses.
+// Returns the text of --help: what the program does, examples, flags and exit
+// codes. With `all`, also the flags of the libraries it uses.
 std::string HelpText(const ToolInfo& info, bool all);
 
 // Returns a shell script that completes the program's flags and their values.

@@ -118,11 +118,11 @@ TEST(HelpTextTest, SaysWhatItDoesFlagsExitCodesAndAnExample) {
   const std::string text = HelpText(HelpInfo(), /*all=*/false);
   EXPECT_THAT(text, HasSubstr("tool: does a thing\n\n"
                               "usage: tool --config=FILE\n\n"
-                              "Takes a file and does a thing.\n"));
+                              "Takes a file and does a thing.\n\n"
+                              "Examples\n  tool --config=x\n\nFlags\n"));
   EXPECT_THAT(text, HasSubstr("  --config=FILE             what to run\n"));
   EXPECT_THAT(text, HasSubstr("Exit codes\n  0 done   1 the caller's"));
   EXPECT_THAT(text, HasSubstr("--version"));
-  EXPECT_THAT(text, HasSubstr("Examples\n  tool --config=x\n"));
 }
 
 TEST(HelpTextTest, LongNamesAndTextsAreBroken) {

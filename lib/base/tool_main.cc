@@ -133,7 +133,8 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(
 
 }  // namespace feedrate
 
-DEFINE_string(completion, "", "SHELL: a completion script {bash|zsh|fish}");
+DEFINE_string(completion, "",
+              "SHELL: print a completion script {bash|zsh|fish}");
 
 DECLARE_bool(help);
 DECLARE_bool(helpfull);

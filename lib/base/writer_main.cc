@@ -13,7 +13,7 @@
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
 
-DEFINE_string(folder, "", "FOLDER: where to write them; made if missing");
+DEFINE_string(folder, "", "FOLDER: where to write; created if missing");
 
 namespace feedrate {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 ToolInfo ToolInfoOf(const WriterInfo& writer) {
   ToolInfo info;
   info.name = writer.name;
-  info.summary = absl::StrCat("write ", writer.what, " into a folder");
+  info.summary = absl::StrCat("write ", writer.what, " to a folder");
   info.usage = "--folder=FOLDER [flags]";
   info.description = writer.description;
   info.examples = {absl::StrCat(

@@ -13,38 +13,40 @@
 #include "lib/base/text.h"
 #include "lib/runner/core/run.h"
 
-DEFINE_string(config, "", "FILE: run config to plan from");
-DEFINE_string(
-    jobs, "-",
-    "FILE: jobs as plan writes them, - is standard input; with --config "
-    "only those of its jobs");
+DEFINE_string(config, "", "FILE: run config to take the jobs from");
+DEFINE_string(jobs, "-",
+              "FILE: job records written by plan; - means standard input; with "
+              "--config, run only those jobs of the config that are in FILE");
 DEFINE_bool(resume, false,
-            "Carry on with the rows in --output: skip what is done on this "
-            "machine with these library versions");
-DEFINE_int32(retries, 0, "N: more tries for rows that fail, crash or hang");
+            "continue with the rows in --output: skip what is already done on "
+            "this machine with these library versions");
+DEFINE_int32(retries, 0,
+             "N: how often to retry a run that fails, crashes or hangs");
 DEFINE_string(fail_on, "",
-              "STATUSES: exit with 3 when a row has one of them, such as "
-              "failed,crashed,timeout,oom");
+              "STATUSES: exit with 3 if a row has one of these statuses, such "
+              "as failed,crashed,timeout,oom");
 DEFINE_bool(skip_missing, false,
-            "Leave out libraries whose program or environment is missing");
+            "skip libraries whose worker or environment is missing, with a "
+            "warning for each");
 DEFINE_string(memory_limit, "",
-              "SIZE: memory that a measured process may take beyond what it "
-              "starts with, such as 2G; no limit without it");
+              "SIZE: memory that a worker may use on top of what it needs at "
+              "start, such as 2G; default: no limit");
 DEFINE_double(timeout, 0,
-              "SECONDS: how late an answer may be before a process is killed; "
-              "as the policy says without it");
+              "SECONDS: kill a worker whose answer is later than this; 0 uses "
+              "the policy's value");
 DEFINE_bool(equivalence, true,
-            "Compare outputs with the reference, once for each library "
-            "version, parameters and data");
+            "compare outputs with the reference, once per library version, "
+            "parameters and data");
 DEFINE_bool(verify, false,
-            "Only compare outputs with the reference, and print the table of "
+            "only compare outputs with the reference, and print a table of "
             "libraries and transforms");
-DEFINE_string(format, "table", "NAME: form of --verify {table|jsonl}");
+DEFINE_string(format, "table", "NAME: output format of --verify {table|jsonl}");
 DEFINE_bool(profile_harness, false,
-            "Say where the time went, as the last line on standard error");
-DEFINE_string(configs, "",
-              "FOLDER: where matrix.textproto and policy.textproto are; found "
-              "by itself above the config or beside the program");
+            "print where the time went, as the last line on standard error");
+DEFINE_string(
+    configs, "",
+    "FOLDER: folder that contains matrix.textproto and policy.textproto; by "
+    "default it is searched for above the config and beside the program");
 
 namespace feedrate {
 namespace {

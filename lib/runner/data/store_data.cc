@@ -115,22 +115,23 @@ absl::StatusOr<std::unique_ptr<RemoteData>> OpenStoreData(
 }  // namespace feedrate
 
 DEFINE_string(cache_dir, "",
-              "FOLDER: keep what is read from a store here; shared by any "
-              "number of processes; nothing is kept without it");
+              "FOLDER: cache for data read from a store; any number of "
+              "processes can share it; default: no cache");
 DEFINE_string(cache_bytes, "64G",
-              "SIZE: what the cache may hold, such as 500M; what was used "
-              "longest ago goes first; 0 is no limit");
-DEFINE_int32(connections, 8, "N: requests to a store at once");
+              "SIZE: maximum size of the cache, such as 500M; the least "
+              "recently used data is removed first; 0 means no limit");
+DEFINE_int32(connections, 8, "N: number of parallel requests to a store");
 DEFINE_string(range_bytes, "8M",
-              "SIZE: a request asks for no more than this; samples of a shard "
-              "that lie within it are one request");
+              "SIZE: maximum size of one request; samples of a shard that lie "
+              "within it are read with one request");
 DEFINE_string(endpoint, "",
-              "URL: of a store that is not the cloud's own, such as "
-              "http://127.0.0.1:9000");
-DEFINE_bool(anonymous, false, "Send no credentials, even where there are some");
-DEFINE_int32(store_retries, 6, "N: more tries of a request that failed");
-DEFINE_double(store_timeout, 30,
-              "SECONDS: a request without a byte for so long has failed");
+              "URL: address of a store that is not the cloud provider's own, "
+              "such as http://127.0.0.1:9000");
+DEFINE_bool(anonymous, false, "send no credentials, even if there are some");
+DEFINE_int32(store_retries, 6, "N: how often to retry a failed request");
+DEFINE_double(
+    store_timeout, 30,
+    "SECONDS: a request that receives no data for this long has failed");
 
 namespace feedrate {
 
