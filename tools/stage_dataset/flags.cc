@@ -51,12 +51,12 @@ Status SetBytes(const char* flag, const std::string& value, int64_t* number) {
 }
 
 const Flag kFlags[] = {
-    {"source", false, "what to stage",
+    {"source", false, "tar, address or folder to stage",
      [](const std::string& value, Flags* flags) {
        flags->options.source = value;
        return Status();
      }},
-    {"dest", false, "the folder it goes to",
+    {"dest", false, "folder to write to",
      [](const std::string& value, Flags* flags) {
        flags->options.dest = value;
        return Status();
@@ -69,7 +69,7 @@ const Flag kFlags[] = {
        return Status();
      }},
     {"sha256", false, "checksum of the source", &SetSha256},
-    {"strip-components", false, "leading parts of names to leave out",
+    {"strip-components", false, "number of leading parts to remove from names",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(
@@ -77,14 +77,14 @@ const Flag kFlags[] = {
        flags->options.strip_components = static_cast<int>(number);
        return Status();
      }},
-    {"threads", false, "writers",
+    {"threads", false, "writer threads",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(ParseInteger("--threads", value, 1, 64, &number));
        flags->options.threads = static_cast<int>(number);
        return Status();
      }},
-    {"max-bytes", false, "most data to unpack",
+    {"max-bytes", false, "maximum amount of data to unpack",
      [](const std::string& value, Flags* flags) {
        int64_t number = 0;
        TAR_RETURN_IF_ERROR(SetBytes("--max-bytes", value, &number));
@@ -96,27 +96,27 @@ const Flag kFlags[] = {
        flags->options.sync = value == "false";
        return Status();
      }},
-    {"force", true, "stage again even if it is done",
+    {"force", true, "stage again even if already staged",
      [](const std::string& value, Flags* flags) {
        flags->options.force = value == "true";
        return Status();
      }},
-    {"json", true, "one record on stdout",
+    {"json", true, "print one JSON record on stdout",
      [](const std::string& value, Flags* flags) {
        flags->json = value == "true";
        return Status();
      }},
-    {"help", true, "how to use it",
+    {"help", true, "print help",
      [](const std::string& value, Flags* flags) {
        flags->help = value == "true";
        return Status();
      }},
-    {"version", true, "the release",
+    {"version", true, "print the version",
      [](const std::string& value, Flags* flags) {
        flags->version = value == "true";
        return Status();
      }},
-    {"completion", false, "a completion script for a shell",
+    {"completion", false, "print a completion script",
      [](const std::string& value, Flags* flags) {
        flags->completion = value;
        return Status();

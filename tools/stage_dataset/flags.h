@@ -37,40 +37,44 @@ tar::Status ParseFlags(const std::vector<std::string>& arguments, Flags* flags);
 inline constexpr char kVersion[] = "0.1.0";
 
 inline constexpr char kHelp[] =
-    R"(stage_dataset puts a data set on local disk: once, whole, and safely.
+    R"(stage_dataset: copy a data set to local disk, once and safely
 
+usage: stage_dataset --source=SOURCE --dest=DIR [flags]
+
+Unpacks a tar (ustar, pax, GNU, v7; plain, .gz or .zst), or copies a folder,
+into DIR and then writes a sentinel file there. You can run it again at any
+time: it returns at once if the same source is already staged, continues where
+it stopped if it was killed, and waits if another process stages into the same
+folder. It never writes outside DIR, whatever the archive contains.
+
+Examples
   stage_dataset --source=val.tar --dest=/mnt/nvme/val
+  stage_dataset --source=gs://bucket/val.tar.zst --dest=/mnt/nvme/val --json
 
-It unpacks a tar (ustar, pax, GNU, v7; plain, .gz or .zst), or copies a folder,
-into DIR and then leaves a sentinel there. Run it again: it returns at once if
-the source is the same, goes on where it was if it was killed, and waits if
-another process stages into the same folder. Nothing is written outside of DIR,
-whatever the archive says.
-
-Flags (hyphens or underscores; --flag=value or --flag value):
-  --source=S            a tar, "-" for stdin, file://, https://, gs://, s3://
-                        (by curl, gcloud or gsutil, aws), or a folder
-  --dest=DIR            where it goes; made if it is missing
+Flags (hyphens or underscores; --flag=value or --flag value)
+  --source=SOURCE       a tar, "-" for stdin, file://, https://, gs://, s3://
+                        (with curl, gcloud or gsutil, aws), or a folder
+  --dest=DIR            folder to write to; created if missing
   --expected-bytes=N    size of the source; checked before and after
-  --sha256=HEX          SHA-256 of the source as it is stored; "compute" only
-                        reports it
-  --strip-components=N  leave out the first N parts of every name
-  --threads=N           writers (default: one a processor, 2 to 8)
-  --max-bytes=N         refuse to unpack more data than that
-  --no-sync             do not wait for the disk; the sentinel then holds until
-                        the next boot
-  --force               stage again even if it is done
-  --json                one JSON record on stdout when it is done
+  --sha256=HEX          SHA-256 of the source as stored; "compute" only reports
+                        it
+  --strip-components=N  remove the first N parts of every name
+  --threads=N           writer threads (default: one per processor, 2 to 8)
+  --max-bytes=N         refuse to unpack more data than this
+  --no-sync             do not wait for the disk; the sentinel is then valid
+                        until the next boot
+  --force               stage again even if the data set is already staged
+  --json                print one JSON record on stdout at the end
   --help, --version, --completion=bash|zsh|fish
 
-Exit codes:
+Exit codes
   0    staged, now or earlier
   1    a mistake on the command line
   2    the run failed, or the archive was refused; there is no sentinel
-  130  interrupted; run it again to go on
+  130  interrupted; run it again to continue
 
-Left out always, and counted: .DS_Store, ._*, __MACOSX, .AppleDouble, extended
-attributes. Make archives without them by make_dataset_tar.sh.
+Always skipped and counted: .DS_Store, ._*, __MACOSX, .AppleDouble, extended
+attributes. make_dataset_tar.sh makes archives without them.
 )";
 
 // The completion script for "bash", "zsh" or "fish".

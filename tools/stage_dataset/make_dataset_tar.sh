@@ -10,10 +10,10 @@ make_dataset_tar.sh packs a folder for stage_dataset.
 
   make_dataset_tar.sh FOLDER OUTPUT.tar
 
-The names in the archive begin below FOLDER. OUTPUT.tar must not exist. At the
-end it prints the flags that check the archive when it is staged.
+Names in the archive are relative to FOLDER. OUTPUT.tar must not exist. At the
+end it prints the flags that make stage_dataset check the archive.
 
-Exit codes: 0 done, 1 a mistake on the command line, 2 it failed.
+Exit codes: 0 done, 1 a mistake on the command line, 2 failed.
 EOF
 }
 
