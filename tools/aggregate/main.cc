@@ -19,33 +19,39 @@
 #include "lib/records/record_io.h"
 
 DEFINE_string(by, "scenario,mode,scope,library,transform,device",
-              "FIELDS: of a row that tell groups apart");
-DEFINE_string(where, "",
-              "EXPRESSION: rows to use, such as status==\"ok\" && "
-              "device==\"cpu\"");
-DEFINE_string(pivot, "", "FIELD: of --by whose values become columns");
+              "FIELDS: row fields that define a group");
+DEFINE_string(
+    where, "",
+    "EXPRESSION: which rows to use, such as status==\"ok\" && device==\"cpu\"");
+DEFINE_string(pivot, "", "FIELD: field of --by whose values become columns");
 DEFINE_string(sort, "",
-              "KEYS: fields of --by or runs, median, mean, sd, cv, min, max, "
-              "rank, ratio; -KEY is descending");
+              "KEYS: fields of --by, or runs, median, mean, sd, cv, min, max, "
+              "rank, ratio; -KEY sorts in descending order");
 DEFINE_string(format, "table",
-              "NAME: of the output {table|markdown|csv|latex|json|jsonl}");
+              "NAME: output format {table|markdown|csv|latex|json|jsonl}");
 DEFINE_string(mix, "",
-              "FIELDS: to mix although rows that differ in them should not "
-              "be, such as machine_profile");
-DEFINE_string(relative_to, "", "LIBRARY: also print speed-ups over this one");
-DEFINE_bool(any_work, false,
-            "speed-ups also between rows not known to do the same work");
+              "FIELDS: fields in which the rows of a group may differ although "
+              "they normally must agree, such as machine_profile");
+DEFINE_string(relative_to, "",
+              "LIBRARY: also print speed-ups over this library");
+DEFINE_bool(
+    any_work, false,
+    "also print speed-ups between rows that are not known to do the same work");
 DEFINE_bool(runs_needed, false,
-            "print the jobs that would separate close calls instead");
-DEFINE_string(import, "",
-              "NAME: also read .json result files of {albumentations}");
-DEFINE_string(output, "-", "FILE: where it goes; - is standard output");
-DEFINE_string(color, "auto",
-              "WHEN: the best in bold and colour {auto|always|never}");
-DEFINE_int32(threads, 0, "N: threads that read; 0 is one for each processor");
+            "instead of the table, print the jobs to run again to separate "
+            "groups that are too close to call");
+DEFINE_string(
+    import, "",
+    "NAME: also read .json result files of this benchmark {albumentations}");
+DEFINE_string(output, "-", "FILE: where to write; - means standard output");
+DEFINE_string(
+    color, "auto",
+    "WHEN: show the best value in bold and color {auto|always|never}");
+DEFINE_int32(threads, 0,
+             "N: number of reader threads; 0 means one per processor");
 DEFINE_string(configs, "",
-              "FOLDER: where policy.textproto is; found by itself beside the "
-              "program");
+              "FOLDER: folder that contains policy.textproto; by default it is "
+              "searched for beside the program");
 
 namespace feedrate {
 namespace {
@@ -53,14 +59,15 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "aggregate";
-  info.summary = "runs to statistics";
+  info.summary = "compute statistics from rows";
   info.usage = "[flags] [FILE|FOLDER|-...]";
   info.description =
-      "Reads rows (JSON lines), puts those that agree in the fields of --by\n"
-      "into a group, and prints median, 95% interval, deviation and rank of\n"
-      "each. Only the last attempt at a run counts. What failed or is\n"
-      "unsupported is listed with its reason and never averaged; rows of\n"
-      "different machines, batch sizes, versions or data are never mixed.";
+      "Reads rows (JSON lines) from files, folders or standard input (-), and\n"
+      "prints the median, 95% interval, spread and rank of each group. Rows\n"
+      "that agree in the fields of --by form a group. Only the last attempt\n"
+      "at a run counts. Failed and unsupported rows are listed with their\n"
+      "reason and never averaged. Rows of different machines, batch sizes,\n"
+      "versions or data are never mixed.";
   info.examples = {
       "micro --config=configs/demo.textproto | aggregate",
       "aggregate --by=library,transform --pivot=library results/",

@@ -21,25 +21,28 @@
 #include "lib/records/records.pb.h"
 
 DEFINE_string(coverage, "",
-              "NAME: what is owed: a file with a profile, or one of "
-              "configs/coverage {full-paper|ram-reduced}");
+              "NAME: required jobs: a file with a coverage profile, or the "
+              "name of a profile in configs/coverage {full-paper|ram-reduced}");
 DEFINE_string(plan, "",
-              "FILE: job records that are owed, alone or besides a profile");
+              "FILE: required job records, alone or in addition to a profile");
 DEFINE_bool(require_optional_libraries, false,
-            "optional libraries, such as dali, are owed too");
-DEFINE_int32(runs, 0,
-             "N: runs that each job of the profile owes; 0: what its config "
-             "asks");
+            "also require optional libraries, such as dali");
+DEFINE_int32(
+    runs, 0,
+    "N: runs required per job of the profile; 0 uses the number in its config");
 DEFINE_string(machine_profile, "", "NAME: count only rows of this machine");
 DEFINE_string(format, "table",
-              "NAME: a table for people or a coverage record {table|jsonl}");
+              "NAME: a table for people, or a coverage record {table|jsonl}");
 DEFINE_string(fix, "",
               "WHAT: instead of the report, print the jobs that would fill the "
               "gaps {jobs}");
-DEFINE_int32(limit, 10, "N: findings of each kind in the table; 0: all");
-DEFINE_string(configs, "",
-              "FOLDER: where matrix.textproto and policy.textproto are; found "
-              "by itself beside the program");
+DEFINE_int32(
+    limit, 10,
+    "N: maximum number of findings of each kind in the table; 0 means all");
+DEFINE_string(
+    configs, "",
+    "FOLDER: folder that contains matrix.textproto and policy.textproto; by "
+    "default it is searched for beside the program");
 
 namespace feedrate {
 namespace {
@@ -47,14 +50,17 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "check_coverage";
-  info.summary = "say what is missing, mixed up, or too good to be true";
+  info.summary =
+      "find rows that are missing, failed, mixed up or too good to be true";
   info.usage = "--coverage=NAME|--plan=FILE [flags] PATH...";
   info.description =
-      "Holds the rows in files and folders (- is standard input) against the\n"
-      "jobs that a coverage profile or a plan owes. Standard output gets a\n"
-      "table or one coverage record; with --fix=jobs the jobs to run, while\n"
-      "the summary goes to standard error. Exit 0: complete, warnings or not;\n"
-      "3: it is not; 5: there are no rows at all.";
+      "Compares the rows in files and folders (- means standard input) with\n"
+      "the jobs that a coverage profile or a plan requires. Writes a table or\n"
+      "one coverage record to standard output. With --fix=jobs, writes the\n"
+      "jobs that are still to run instead, and the summary goes to standard\n"
+      "error.\n"
+      "Exit 0: complete, possibly with warnings; 3: not complete; 5: no rows\n"
+      "at all.";
   info.examples = {
       "check_coverage --coverage=full-paper output/",
       "check_coverage --plan=jobs.jsonl rows.jsonl",

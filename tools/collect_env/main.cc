@@ -26,23 +26,25 @@
 #include "tools/collect_env/check_report.h"
 
 DEFINE_bool(check, false,
-            "Name what makes timings unreliable here, with a remedy each");
-DEFINE_string(format, "",
-              "FORMAT: of --check; table unless given {table|jsonl}");
+            "list what makes timings unreliable here, with a remedy for each");
+DEFINE_string(
+    format, "",
+    "FORMAT: output format of --check, by default table {table|jsonl}");
 DEFINE_string(nvml_library, "",
-              "FILE: NVIDIA's management library, where the loader does not "
-              "find it; `none` looks for no GPU");
+              "FILE: NVIDIA's management library, if the dynamic linker does "
+              "not find it; `none` does not look for GPUs");
 DEFINE_string(output, "-",
-              "FILE: where to write, - is standard output; a folder gets "
-              "env.jsonl");
+              "FILE: where to write; - means standard output; a folder gets "
+              "the file env.jsonl");
 DEFINE_string(print, "record",
-              "WHAT: the whole record, or one string of it "
+              "WHAT: print the whole record, or one string from it "
               "{record|profile|env_id}");
 DEFINE_string(root, "/",
               "FOLDER: describe the machine whose /proc, /sys and /etc were "
-              "copied there");
-DEFINE_double(sample_s, 0.5,
-              "SECONDS: how long --check looks at steal time and run queue");
+              "copied to this folder");
+DEFINE_double(
+    sample_s, 0.5,
+    "SECONDS: how long --check observes steal time and the run queue");
 
 namespace feedrate {
 namespace {
@@ -53,14 +55,15 @@ constexpr double kMaxSampleS = 600;
 ToolInfo Info() {
   ToolInfo info;
   info.name = "collect_env";
-  info.summary = "says what this machine is";
+  info.summary =
+      "describe this machine and check whether its timings are reliable";
   info.usage = "[flags]";
   info.description =
-      "Writes one env record: processors, memory, limits of control groups,\n"
-      "NVIDIA GPUs, kernel, library versions and git state. The profile and\n"
-      "env_id in it stay the same from run to run on one machine.\n"
-      "With --check it looks for what makes timings unreliable: exit code 0\n"
-      "when nothing is, 3 when something is, 4 when that cannot be told.";
+      "Writes one env record: processors, memory, control group limits,\n"
+      "NVIDIA GPUs, kernel, library versions and git state. Its profile and\n"
+      "env_id stay the same from run to run on one machine.\n"
+      "With --check, lists what makes timings unreliable instead. Exit 0:\n"
+      "nothing does; 3: something does; 4: cannot tell.";
   info.examples = {"collect_env", "collect_env --print=profile",
                    "collect_env --check"};
   info.flag_files = {"tools/collect_env/main.cc"};

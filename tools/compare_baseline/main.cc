@@ -20,58 +20,64 @@
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/run_compare.h"
 
-DEFINE_string(current, "-",
-              "FILE: rows, paired rows, or a metrics file; - is standard "
-              "input");
-DEFINE_string(eval, "", "FILE: an eval file to hold against its baseline");
+DEFINE_string(
+    current, "-",
+    "FILE: rows, paired rows or a metrics file; - means standard input");
+DEFINE_string(eval, "", "FILE: eval file to compare with its baseline");
 DEFINE_string(baselines, "",
-              "FOLDER: where <machine_profile>.metrics.json, .eval.json, "
-              ".rows.jsonl and .calibration.jsonl are");
+              "FOLDER: folder that contains the baselines: "
+              "<machine_profile>.metrics.json, .eval.json, .rows.jsonl and "
+              ".calibration.jsonl");
 DEFINE_bool(paired, false,
-            "judge paired rows of a duel; the default where rows are paired");
+            "judge paired rows of a duel; the default if the rows are paired");
 DEFINE_double(interest, 2,
-              "PERCENT: the smallest change of interest, for paired rows");
-DEFINE_double(max_cannot_tell, 5,
-              "PERCENT: of the jobs that may be undecided before the exit code "
-              "is 4");
-DEFINE_string(statistic, "typical",
-              "WHAT: what of a run's samples decides {typical|total|p90}");
+              "PERCENT: smallest change of interest, for paired rows");
+DEFINE_double(
+    max_cannot_tell, 5,
+    "PERCENT: share of jobs that may be undecided before the exit code is 4");
+DEFINE_string(
+    statistic, "typical",
+    "WHAT: statistic of a run's samples that decides {typical|total|p90}");
 DEFINE_string(tolerances, "",
-              "FILE: tolerances; empty: configs/gate/tolerances.textproto");
-DEFINE_bool(tails, false, "apply the tolerances of tails, such as p90, too");
+              "FILE: tolerances; default: configs/gate/tolerances.textproto");
+DEFINE_bool(tails, false, "also apply the tolerances for tails, such as p90");
 DEFINE_string(format, "jsonl",
-              "NAME: how verdicts are written "
+              "NAME: output format of the verdicts "
               "{jsonl|text|markdown|junit|sarif|github}");
 DEFINE_string(explain, "",
-              "JOB: walk through the decision on this job: an id, or a pattern "
-              "like '*Flip'");
+              "JOB: explain the decision on this job step by step: an id, or a "
+              "pattern such as '*Flip'");
 DEFINE_string(history, "",
-              "FILES: instead, find change points in these files or folders, "
-              "separated by commas");
+              "FILES: instead of comparing, find change points in these files "
+              "or folders, separated by commas");
 DEFINE_bool(update_baseline, false,
-            "instead, make --current (and --eval) the baseline");
+            "instead of comparing, make --current (and --eval) the baseline");
 DEFINE_string(i_am_a_maintainer, "",
-              "REASON: update although this is not main of a clean checkout; "
-              "recorded");
+              "REASON: allow the update outside a clean checkout of main; the "
+              "reason is recorded");
 DEFINE_bool(calibrate, false,
-            "instead, measure what this machine can show of --command, and "
-            "store it in --baselines");
+            "instead of comparing, measure which slowdowns of --command this "
+            "machine can detect, and store the result in --baselines");
 DEFINE_string(command, "", "COMMAND: what --calibrate runs");
 DEFINE_int32(duels, 10, "N: duels of each kind in --calibrate");
 DEFINE_string(slowdowns, "1,2,3,5,10",
-              "LIST: slowdowns in percent that --calibrate makes");
-DEFINE_int32(max_pairs, 30, "N: the most pairs of a duel in --calibrate");
+              "LIST: slowdowns in percent that --calibrate injects");
+DEFINE_int32(max_pairs, 30,
+             "N: maximum number of pairs per duel in --calibrate");
 DEFINE_string(time, "auto",
-              "WHAT: what --calibrate times: rows that the command prints, or "
-              "its wall time {auto|rows|wall}");
+              "WHAT: what --calibrate times: the rows that the command prints, "
+              "or its wall time {auto|rows|wall}");
 DEFINE_string(name, "",
-              "TEXT: name of the job that a plain command is in --calibrate");
-DEFINE_int64(seed, 1, "N: of the order within pairs in --calibrate");
-DEFINE_string(output, "-", "FILE: where the verdicts go; - is standard output");
-DEFINE_int32(limit, 20, "N: jobs that are the same in --format=text; 0: all");
+              "TEXT: name of the job if --calibrate runs a plain command");
+DEFINE_int64(seed, 1, "N: seed for the order within pairs in --calibrate");
+DEFINE_string(output, "-",
+              "FILE: where to write the verdicts; - means standard output");
+DEFINE_int32(
+    limit, 20,
+    "N: maximum number of jobs listed as same in --format=text; 0 means all");
 DEFINE_string(configs, "",
-              "FOLDER: where gate/tolerances.textproto is; found by itself "
-              "beside the program");
+              "FOLDER: folder that contains gate/tolerances.textproto; by "
+              "default it is searched for beside the program");
 
 namespace feedrate {
 namespace {
@@ -79,15 +85,16 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "compare_baseline";
-  info.summary = "say whether something got slower";
+  info.summary = "decide whether something got slower";
   info.usage = "[--current=FILE] [--baselines=FOLDER] [flags]";
   info.description =
-      "Paired rows of `duel` are judged by an exact test: same, faster,\n"
-      "slower, cannot tell, or invalid. Other rows, metrics and eval files "
-      "are\n"
-      "held against the stored baseline of the same machine by tolerances.\n"
+      "Reads rows, metrics or eval files and writes verdicts. Paired rows,\n"
+      "which `duel` writes, are judged by an exact test: same, faster,\n"
+      "slower, cannot_tell or invalid. Other rows, metrics and eval files are\n"
+      "compared with the stored baseline of the same machine, within\n"
+      "tolerances.\n"
       "Exit 0: nothing got slower; 2: a side crashed; 3: something got\n"
-      "slower; 4: too many cannot be told; 5: nothing is comparable.";
+      "slower; 4: too many jobs are undecided; 5: nothing is comparable.";
   info.examples = {
       "duel --a=./old --b=./new | compare_baseline --paired --format=text",
       "compare_baseline --current=rows.jsonl --baselines=baselines",

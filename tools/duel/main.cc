@@ -32,38 +32,48 @@
 DEFINE_string(a, "", "COMMAND: the baseline");
 DEFINE_string(b, "", "COMMAND: the candidate");
 DEFINE_int32(pairs, 0,
-             "N: run exactly so many pairs; 0: 10, and more where that does "
+             "N: run exactly this many pairs; 0 means 10, and more if those do "
              "not decide");
-DEFINE_int32(max_pairs, 30, "N: the most pairs where --pairs is 0");
-DEFINE_double(interest, 2, "PERCENT: the smallest change of interest");
+DEFINE_int32(max_pairs, 30, "N: maximum number of pairs if --pairs is 0");
+DEFINE_double(interest, 2, "PERCENT: smallest change of interest");
 DEFINE_double(noise, 0,
-              "PERCENT: how much a pair's ratio scatters; chooses as many "
-              "pairs, up to --max_pairs, as see a change of interest 95 times "
-              "in 100; 0: --max_pairs");
-DEFINE_int32(jobs_expected, 1,
-             "N: jobs that the commands print, for --noise alone");
-DEFINE_int64(seed, 0, "N: of the order within pairs; 0: a new one each time");
+              "PERCENT: how much the ratio of a pair scatters; runs as many "
+              "pairs, up to --max_pairs, as it takes to detect a change of "
+              "interest 95 times in 100; 0 uses --max_pairs");
+DEFINE_int32(
+    jobs_expected, 1,
+    "N: number of jobs that the commands print; used only with --noise");
+DEFINE_int64(
+    seed, 0,
+    "N: seed for the order within pairs; 0 means a new seed each time");
 DEFINE_string(time, "auto",
-              "WHAT: rows that the commands print, or their wall time "
-              "{auto|rows|wall}");
-DEFINE_string(statistic, "typical",
-              "WHAT: what of a run's samples decides {typical|total|p90}");
+              "WHAT: what to time: the rows that the commands print, or the "
+              "wall time of the commands {auto|rows|wall}");
+DEFINE_string(
+    statistic, "typical",
+    "WHAT: statistic of a run's samples that decides {typical|total|p90}");
 DEFINE_string(cpus, "",
-              "LIST: pin both sides to these processors, such as 2-3; empty: "
-              "those that duel itself may use");
-DEFINE_string(shell, "/bin/sh",
-              "PROGRAM: runs the commands; none: they are started directly");
-DEFINE_double(timeout, 0, "SECONDS: kill a command after this; 0: never");
-DEFINE_int32(warmup, 1, "N: runs of each plain command that do not count");
-DEFINE_string(name, "", "TEXT: name of the job that a plain command is");
-DEFINE_string(only, "", "JOB: only this job: an id, or a pattern like '*Flip'");
-DEFINE_string(rerun, "suspects",
-              "WHAT: later stages put --jobs=FILE behind the commands, or run "
-              "all of them again {suspects|all}");
-DEFINE_bool(ignore_failure, false, "exit codes of the commands do not matter");
+              "LIST: pin both commands to these processors, such as 2-3; "
+              "default: the processors that duel itself may use");
+DEFINE_string(
+    shell, "/bin/sh",
+    "PROGRAM: shell that runs the commands; `none` starts them directly");
+DEFINE_double(timeout, 0,
+              "SECONDS: kill a command after this time; 0 means never");
+DEFINE_int32(warmup, 1,
+             "N: warm-up runs of each plain command, which do not count");
+DEFINE_string(name, "",
+              "TEXT: name of the job if the commands are plain commands");
+DEFINE_string(only, "",
+              "JOB: run only this job: an id, or a pattern such as '*Flip'");
+DEFINE_string(
+    rerun, "suspects",
+    "WHAT: later stages run only the undecided jobs, by adding --jobs=FILE to "
+    "the commands, or run the whole commands again {suspects|all}");
+DEFINE_bool(ignore_failure, false, "ignore the exit codes of the commands");
 DEFINE_double(slow_b, 0,
-              "PERCENT: make B slower by a busy loop, to try the gate");
-DEFINE_bool(quiet, false, "no progress and no summary on standard error");
+              "PERCENT: slow B down with a busy loop, to test the gate");
+DEFINE_bool(quiet, false, "print no progress and no summary on standard error");
 
 namespace feedrate {
 namespace {
@@ -71,16 +81,17 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "duel";
-  info.summary = "run two commands in turns on one machine";
+  info.summary =
+      "run two commands alternately on one machine and compare their speed";
   info.usage = "--a=COMMAND --b=COMMAND [flags]";
   info.description =
-      "Runs both in pairs, the order within each by coin, and writes paired\n"
-      "rows: those that the commands print, else one with the wall time. "
-      "After\n"
-      "10 pairs only jobs that are still in doubt go on. Progress and a "
-      "summary\n"
-      "go to standard error; compare_baseline --paired gives the verdicts.\n"
-      "Exit 0: done, whatever came out; 2: a side did not run to its end.";
+      "Runs both commands in pairs, in random order within each pair, and\n"
+      "writes paired rows: the rows that the commands print, or else one row\n"
+      "with the wall time. After 10 pairs, only jobs that are still undecided\n"
+      "continue. Progress and a summary go to standard error.\n"
+      "compare_baseline --paired reads the rows and gives the verdicts.\n"
+      "Exit 0: done, whatever the result; 2: a command did not run to\n"
+      "completion.";
   info.examples = {
       "duel --a='./old' --b='./new' > rows.jsonl",
       "duel --a='old/micro --config=c.textproto' "

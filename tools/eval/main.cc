@@ -27,25 +27,31 @@
 #include "lib/runner/eval/eval_run.h"
 
 DEFINE_string(checkpoint, "",
-              "FILE: a checkpoint of train, or a TorchScript module from int64 "
-              "tokens to logits");
+              "FILE: checkpoint written by train, or a TorchScript module that "
+              "maps int64 tokens to logits");
 DEFINE_string(tokenizer, "bytes",
-              "bytes, or FILE: a token a line, longest match first, for a "
-              "TorchScript module");
-DEFINE_string(shard, "", "FILE: text for the perplexity; the bundled one");
-DEFINE_int64(shard_bytes, 8192, "N: bytes of it that are used");
-DEFINE_int64(window, 128, "N: tokens that the model sees at once");
+              "FILE: `bytes`, or a file with one token per line, longest match "
+              "first, for a TorchScript module");
+DEFINE_string(shard, "",
+              "FILE: text for the perplexity; default: the bundled text");
+DEFINE_int64(shard_bytes, 8192, "N: number of bytes of the text to use");
+DEFINE_int64(window, 128, "N: number of tokens that the model sees at once");
 DEFINE_string(probes, "",
-              "FILES: probes as JSONL, separated by commas; the bundled three");
-DEFINE_int64(seed, 42, "N: of random numbers, where there are any");
+              "FILES: probes as JSONL files, separated by commas; default: the "
+              "three bundled files");
+DEFINE_int64(seed, 42, "N: seed for random numbers, if there are any");
 DEFINE_string(expect, "",
-              "FILE: numbers with tolerances; exit 3 when one differs by more");
+              "FILE: expected numbers with tolerances; exit 3 if a number "
+              "differs by more");
 DEFINE_string(eval_json, "",
-              "FILE: numbers for compare_baseline, with the machine's profile");
-DEFINE_string(format, "jsonl", "NAME: how to write it {jsonl|text}");
-DEFINE_string(output, "-", "FILE: where to write; - is standard output");
+              "FILE: also write the numbers for compare_baseline, with the "
+              "machine's profile");
+DEFINE_string(format, "jsonl", "NAME: output format {jsonl|text}");
+DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_double(timeout, 600, "SECONDS: how long the model may take");
-DEFINE_string(configs, "", "FOLDER: where eval/ is; found by itself");
+DEFINE_string(
+    configs, "",
+    "FOLDER: folder that contains eval/; by default it is searched for");
 
 namespace feedrate {
 namespace {
@@ -53,14 +59,14 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "eval";
-  info.summary = "perplexity and probes of a language model";
+  info.summary = "compute perplexity and probe results of a language model";
   info.usage = "--checkpoint=FILE [flags]";
   info.description =
-      "Predicts a fixed text byte by byte and answers fixed questions by the\n"
-      "likeliest byte each time. Writes one eval record, which has neither "
-      "clock\n"
-      "nor run id: the same checkpoint gives the same bytes on a machine.\n"
-      "Exit 3: a number is not as --expect says.";
+      "Reads a checkpoint. Predicts a fixed text byte by byte, and answers\n"
+      "fixed questions with the most likely byte at each step. Writes one\n"
+      "eval record. It contains no time and no run id: the same checkpoint\n"
+      "gives the same bytes on the same machine.\n"
+      "Exit 3: a number differs from --expect.";
   info.examples = {
       "eval --checkpoint=testdata/eval/byte_lm_tiny.ckpt --format=text",
       "eval --checkpoint=m.ckpt --expect=expected.json",

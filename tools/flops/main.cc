@@ -23,19 +23,20 @@
 #include "lib/records/json.h"
 
 DEFINE_string(model, "vit5_small",
-              "NAMES: vit5_base, vit5_small, vit5_tiny, byte_lm_small, "
-              "byte_lm_tiny, or one layer of attention, hyena, ckconv; "
-              "`mixers` is all three");
+              "NAMES: models, separated by commas: vit5_base, vit5_small, "
+              "vit5_tiny, byte_lm_small, byte_lm_tiny, or one layer of "
+              "attention, hyena, ckconv; `mixers` means all three layers");
 DEFINE_string(lengths, "128,256,512,1024,2048,4096,8192,16384,32768,65536",
-              "LIST: lengths of the sequence, for mixers");
+              "LIST: sequence lengths, for mixers");
 DEFINE_int64(width, 384, "N: width of the mixers");
-DEFINE_int64(batch_size, 1,
-             "N: samples that share one reading of the weights, for bytes");
+DEFINE_int64(
+    batch_size, 1,
+    "N: samples that share one read of the weights; affects only bytes");
 DEFINE_string(precision, "bf16",
-              "NAME: type of the values, for bytes {fp32|bf16}");
+              "NAME: type of the values; affects only bytes {fp32|bf16}");
 DEFINE_string(format, "table",
-              "NAME: how to write it {table|markdown|jsonl|svg}");
-DEFINE_string(output, "-", "FILE: where to write; - is standard output");
+              "NAME: output format {table|markdown|jsonl|svg}");
+DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 
 namespace feedrate {
 namespace {
@@ -43,14 +44,15 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "flops";
-  info.summary = "operations of a model by part, and how they grow";
+  info.summary = "count the operations of a model by part, and how they grow";
   info.usage = "[--model=NAMES] [flags]";
   info.description =
-      "Counts the operations, parameters and bytes of one sample from the\n"
-      "model's shapes: what train divides by to say how much of a device is\n"
-      "used. A multiplication with its addition is two operations, and only\n"
-      "matrix products are in the total. --format=svg draws how one layer of\n"
-      "attention, Hyena and CKConv grows with the length of the sequence.";
+      "Computes operations, parameters and bytes per sample from the shapes\n"
+      "of the model, and writes a table, records or a figure. train uses the\n"
+      "same counts to report how much of a device is used. A multiplication\n"
+      "with its addition counts as two operations, and the total contains\n"
+      "only matrix products. --format=svg draws how the cost of one layer of\n"
+      "attention, Hyena and CKConv grows with the sequence length.";
   info.examples = {
       "flops --model=vit5_small",
       "flops --model=vit5_tiny,byte_lm_tiny --format=jsonl",

@@ -23,15 +23,12 @@ ToolInfo Info() {
   info.summary = "measure one transform at a time on decoded images";
   info.usage = "[--config=FILE | --jobs=FILE] [flags]";
   info.description =
-      "Takes jobs from standard input, --jobs or --config, and writes env, "
-      "run\n"
-      "and row records: one row for each run of each transform of each "
-      "library.\n"
+      "Reads jobs from standard input, --jobs or --config. Writes env, run\n"
+      "and row records: one row per run of each transform in each library.\n"
       "Every library gets the same decoded images from shared memory and runs\n"
-      "in a process of its own, on one thread; what it does wrong is a row "
-      "with\n"
-      "its reason, and the next job runs. Outputs are compared with a\n"
-      "reference, so that a row says whether it did the same work.";
+      "in its own process, on one thread. If a library fails, the row gives\n"
+      "the reason and the next job runs. Outputs are compared with a\n"
+      "reference, so that a row says whether the library did the same work.";
   info.examples = {
       "micro --config=configs/demo.textproto",
       "plan --config=configs/paper/prod_c4_rgb_micro_cpu.textproto | micro "

@@ -23,19 +23,18 @@
 #include "lib/runner/mixture/mixture_work.h"
 
 DEFINE_bool(cold, false,
-            "Have the kernel forget the shards before each run; rows that it "
-            "did are labelled cold, others partly_cold");
+            "drop the shards from the page cache before each run; rows are "
+            "labeled cold if that worked, and partly_cold otherwise");
 DEFINE_string(
     on_error, "fail",
-    "WORD: what becomes of data that cannot be used: its run fails, "
-    "with the reason in the row, or it is left out, counted and named "
-    "{fail|skip}");
+    "WORD: what to do with data that cannot be used: fail the run, with the "
+    "reason in the row, or skip the data, count it and list it {fail|skip}");
 DEFINE_string(batches, "",
-              "FILE: where batch records go; batch_times.jsonl beside the rows "
-              "without it, and standard output where rows go there");
+              "FILE: where to write batch records; default: batch_times.jsonl "
+              "beside the rows, or standard output if the rows go there");
 DEFINE_double(teardown_limit, 10,
-              "SECONDS: how long a teardown may take before its process is "
-              "killed; the row stays, and says so");
+              "SECONDS: kill a process whose teardown takes longer; the row is "
+              "kept and says so");
 
 namespace feedrate {
 namespace {
@@ -46,13 +45,12 @@ ToolInfo Info() {
   info.summary = "measure weighted mixtures of episode data sets";
   info.usage = "[--config=FILE | --jobs=FILE] [flags]";
   info.description =
-      "Takes jobs from standard input, --jobs or --config, and writes env, "
-      "run,\n"
-      "batch and row records: pairs of frames a second out of many data sets\n"
-      "of TFRecord episodes, drawn by weight; what each batch holds, and how\n"
-      "far the mixture is from its weights. All settings of a sweep take "
-      "turns,\n"
-      "run by run. Rows of fewer than 160 batches are labelled indicative.";
+      "Reads jobs from standard input, --jobs or --config. Writes env, run,\n"
+      "batch and row records: frame pairs per second from many data sets of\n"
+      "TFRecord episodes, drawn by weight; what each batch contains; and how\n"
+      "far the mixture is from its weights. The settings of a sweep\n"
+      "alternate, run by run. Rows with fewer than 160 batches are labeled\n"
+      "indicative.";
   info.examples = {
       "mixture --config=configs/mixture/demo.textproto",
       "mixture --config=configs/mixture/demo.textproto "

@@ -26,26 +26,28 @@
 #include "lib/storage/object_store.h"
 
 DEFINE_bool(cold, false,
-            "Have the kernel forget the files before each epoch; rows that it "
-            "did are labelled cold, others partly_cold");
+            "drop the files from the page cache before each epoch; rows are "
+            "labeled cold if that worked, and partly_cold otherwise");
 DEFINE_double(consumer_ms, 0,
-              "MS: play a training step of this length after each batch, and "
-              "report accelerator utilisation");
+              "MS: simulate a training step of this length after each batch, "
+              "and report accelerator utilization");
 DEFINE_string(on_error, "skip",
-              "WORD: what becomes of a file that cannot be used: left out, "
-              "counted and named, or the end of the epoch {skip|fail}");
-DEFINE_bool(diagnose, false,
-            "Say where the time goes, from epochs with parts left out");
+              "WORD: what to do with a file that cannot be used: skip it, "
+              "count it and list it, or end the epoch {skip|fail}");
+DEFINE_bool(
+    diagnose, false,
+    "report where the time goes, by running epochs with parts left out");
 DEFINE_bool(connection_efficiency, true,
-            "Of data in a store, also measure one connection for up to 2 s a "
-            "job, to hold the others against");
-DEFINE_string(make_shards, "",
-              "FOLDER: pack the images and .npy arrays of --dataset into tar "
-              "shards here, each with an index, and measure nothing");
-DEFINE_string(shard_bytes, "1G", "SIZE: of a shard, at most");
+            "for data in a store, also measure a single connection for "
+            "comparison, for up to 2 s per job");
+DEFINE_string(
+    make_shards, "",
+    "FOLDER: measure nothing; instead pack the images and .npy arrays of "
+    "--dataset into tar shards in this folder, each with an index");
+DEFINE_string(shard_bytes, "1G", "SIZE: maximum size of a shard");
 DEFINE_bool(worker_efficiency, true,
-            "Also measure one worker for up to 2 s a job, to hold the others "
-            "against");
+            "also measure a single loader worker for comparison, for up to 2 s "
+            "per job");
 
 namespace feedrate {
 namespace {
@@ -53,17 +55,16 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "pipeline";
-  info.summary = "measure loaders from source to batch";
+  info.summary =
+      "measure loaders, from files to batches that are ready for training";
   info.usage = "[--config=FILE | --jobs=FILE] [flags]";
   info.description =
-      "Takes jobs from standard input, --jobs or --config, and writes env, "
-      "run\n"
-      "and row records: images a second from files or memory to batches that\n"
-      "are ready for training, workers started and stopped inside the timed\n"
-      "epoch. Every recipe is a crop to 224, the transform, normalisation and\n"
-      "float32 CHW. --sweep ends with the setting to use, --diagnose with "
-      "what\n"
-      "binds.";
+      "Reads jobs from standard input, --jobs or --config. Writes env, run\n"
+      "and row records: images per second from files or memory to batches\n"
+      "that are ready for training. The timed epoch includes starting and\n"
+      "stopping the loader workers. Every recipe is a crop to 224, the\n"
+      "transform, normalization and conversion to float32 CHW. At the end,\n"
+      "--sweep prints the best setting, and --diagnose prints the bottleneck.";
   info.examples = {
       "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
       "--transforms=HorizontalFlip",

@@ -37,41 +37,45 @@
 
 DEFINE_string(config, "",
               "FILE: run config, several separated by commas, or a folder of "
-              "them");
-DEFINE_string(emit, "jobs",
-              "WHAT: job records, a readable summary, waves under a quota, the "
-              "resolved config, or a folder of scripts for one shell, GNU "
-              "make, Slurm or Google's cloud "
-              "{jobs|table|waves|resolved|shell|make|slurm|gce}");
-DEFINE_string(format, "text", "NAME: form of the waves {text|jsonl}");
+              "run configs");
+DEFINE_string(
+    emit, "jobs",
+    "WHAT: job records, a readable summary, waves under a quota, the resolved "
+    "config, or a folder of scripts for a single shell, GNU make, Slurm or "
+    "Google Cloud {jobs|table|waves|resolved|shell|make|slurm|gce}");
+DEFINE_string(format, "text", "NAME: output format of the waves {text|jsonl}");
 DEFINE_string(existing, "",
               "FILES: rows of earlier runs, or folders with them; what they "
               "have done is not planned again");
 DEFINE_string(machine_profile, "",
               "NAME: count only existing rows of this machine");
 DEFINE_string(quota, "",
-              "FILE: quota of the waves; without it quotas/paper.textproto");
+              "FILE: quota for the waves; default: quotas/paper.textproto");
 DEFINE_double(task_s, 0,
-              "SECONDS: estimated work in one task of a folder of scripts; as "
-              "the policy says without it");
+              "SECONDS: estimated work per task in a folder of scripts; 0 uses "
+              "the policy's value");
 DEFINE_string(container, "",
-              "WORDS: put before the runner in scripts, such as \"apptainer "
-              "exec image.sif\"");
-DEFINE_int32(array_limit, 0,
-             "N: tasks in one array of Slurm; as the policy says without it");
-DEFINE_string(bucket, "",
-              "URI: bucket of --emit=gce for bundle, data and rows, gs://NAME");
-DEFINE_string(project, "", "NAME: project of --emit=gce");
-DEFINE_string(bundle, "",
-              "FILE: tarball of make bundle that machines of --emit=gce run");
+              "WORDS: command to put before the runner in scripts, such as "
+              "\"apptainer exec image.sif\"");
+DEFINE_int32(
+    array_limit, 0,
+    "N: maximum number of tasks per Slurm array; 0 uses the policy's value");
+DEFINE_string(
+    bucket, "",
+    "URI: bucket of --emit=gce for bundle, data and rows, such as gs://NAME");
+DEFINE_string(project, "", "NAME: Google Cloud project of --emit=gce");
+DEFINE_string(
+    bundle, "",
+    "FILE: tarball from `make bundle` that the machines of --emit=gce run");
 DEFINE_string(simulate, "",
-              "FILE: quota under which to simulate the campaign instead of "
-              "emitting it: makespan, cost, utilisation, lost work");
+              "FILE: instead of emitting the campaign, simulate it under this "
+              "quota: makespan, cost, utilization, lost work");
 DEFINE_double(failure_rate, 0,
-              "N: failures of a machine in an hour, for --simulate");
-DEFINE_string(configs, "",
-              "FOLDER: where matrix.textproto and policy.textproto are; found "
-              "by itself above the config or beside the program");
+              "N: failures per machine and hour, for --simulate");
+DEFINE_string(
+    configs, "",
+    "FOLDER: folder that contains matrix.textproto and policy.textproto; by "
+    "default it is searched for above the config and beside the program");
 
 namespace feedrate {
 namespace {
@@ -79,13 +83,13 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "plan";
-  info.summary = "say what will run, before anything runs";
+  info.summary = "list the jobs of a config before anything runs";
   info.usage = "--config=FILE [flags] [FILE...]";
   info.description =
-      "Turns a run config into job records on standard output, one JSON line\n"
-      "each: every transform of every library that the support matrix allows.\n"
-      "Runners (micro, pipeline, video, …) read them from a pipe. Nothing is\n"
-      "measured and nothing but the config folder is read.";
+      "Reads a run config and writes job records to standard output, one JSON\n"
+      "line each: every transform of every library that the support matrix\n"
+      "allows. Runners (micro, pipeline, video, …) read them from a pipe.\n"
+      "Measures nothing, and reads nothing but the config folder.";
   info.examples = {
       "plan --config=configs/demo.textproto --emit=table",
       "plan --config=configs/paper --emit=waves",

@@ -13,12 +13,14 @@
 #include "lib/base/tool_main.h"
 
 DEFINE_string(output, "",
-              "FILE: where the page or the Markdown goes; - is standard output "
-              "and the default unless only figures, targets or claims are "
-              "asked for");
+              "FILE: where to write the page or the Markdown; - means standard "
+              "output, which is the default unless only figures, targets or "
+              "claims are requested");
 DEFINE_bool(markdown, false,
-            "performance report in Markdown instead of an HTML page");
-DEFINE_string(svg, "", "FOLDER: each figure as a file for a paper");
+            "write a performance report in Markdown instead of an HTML page");
+DEFINE_string(
+    svg, "",
+    "FOLDER: write each figure to its own file in this folder, for papers");
 DEFINE_string(svg_font, "",
               "FILE: TrueType font whose outlines replace the text of --svg "
               "figures, so that they look the same everywhere");
@@ -26,17 +28,17 @@ DEFINE_string(baseline, "",
               "FILES: earlier rows, or folders with them, to show changes "
               "against; separated by commas");
 DEFINE_string(targets, "",
-              "FILE: targets that rows should reach, such as "
-              "configs/gate/targets.textproto; a missed one is exit 3");
+              "FILE: targets that the rows should reach, such as "
+              "configs/gate/targets.textproto; exit 3 if one is missed");
 DEFINE_string(check_claims, "",
-              "FILE: Markdown whose numbers carry references to rows; one that "
-              "does not follow is exit 3");
+              "FILE: Markdown whose numbers carry references to rows; exit 3 "
+              "if a number does not follow from its rows");
 DEFINE_string(relative_to, "",
-              "LIBRARY: what speed-ups are relative to; without it the library "
-              "that ran the most");
-DEFINE_bool(any_work, false,
-            "speed-ups also between rows that are not known to do the same "
-            "work");
+              "LIBRARY: library that speed-ups are relative to; default: the "
+              "library that ran the most");
+DEFINE_bool(
+    any_work, false,
+    "also show speed-ups between rows that are not known to do the same work");
 DEFINE_string(title, "feedrate report", "TEXT: heading of the report");
 
 namespace feedrate {
@@ -45,14 +47,14 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "report";
-  info.summary = "look instead of read: one page from rows";
+  info.summary = "make an HTML page with charts and tables from rows";
   info.usage = "[flags] FILE...";
   info.description =
       "Reads rows (and env and run records) from files, folders or standard\n"
-      "input (-) and writes one self-contained HTML page, Markdown, or\n"
-      "figures. With --targets and --check_claims it also judges: 3 when a\n"
-      "target is missed or a number does not follow from the rows, 4 when no\n"
-      "target can be judged, 5 when there is nothing to compare.";
+      "input (-). Writes one self-contained HTML page, Markdown or figures.\n"
+      "With --targets and --check_claims, also checks the rows. Exit 3: a\n"
+      "target is missed, or a number does not follow from the rows; 4: no\n"
+      "target can be judged; 5: there is nothing to compare.";
   info.examples = {
       "report rows.jsonl --output=report.html --svg=figures",
       "report rows.jsonl --markdown --baseline=old.jsonl > report.md",

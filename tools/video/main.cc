@@ -23,16 +23,14 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "video";
-  info.summary = "measure decoders, transforms and loaders of clips";
+  info.summary = "measure decoders, transforms and loaders on clips";
   info.usage = "[--config=FILE | --jobs=FILE] [flags]";
   info.description =
-      "Takes jobs from standard input, --jobs or --config, and writes env, "
-      "run\n"
+      "Reads jobs from standard input, --jobs or --config. Writes env, run\n"
       "and row records. Mode decode opens video files and decodes clips of 16\n"
       "frames; mode micro runs one transform at a time on decoded clips; mode\n"
-      "pipeline goes from files to batches. Every decoder is asked for the "
-      "same\n"
-      "frames, and what it gives is compared with FFmpeg's own.";
+      "pipeline goes from files to batches. Every decoder is asked for the\n"
+      "same frames, and its output is compared with FFmpeg's.";
   info.examples = {
       "video --config=configs/native/video_decode.textproto",
       "video --config=configs/native/video_decode.textproto "
