@@ -29,15 +29,16 @@
 #include "lib/media/image.h"
 #include "lib/media/load_images.h"
 
-DEFINE_string(folder, "", "FOLDER: of JPEG files");
-DEFINE_string(scope, "decode", "WORD: from files, or decoded {decode|memory}");
+DEFINE_string(folder, "", "FOLDER: folder of JPEG files");
+DEFINE_string(scope, "decode",
+              "WORD: start from files, or from decoded images {decode|memory}");
 DEFINE_int32(channels, 3, "N: 3, or 9 in memory");
-DEFINE_int32(workers, 2, "N: threads");
-DEFINE_int32(batch_size, 256, "N: images of a batch");
-DEFINE_int64(items, 1000, "N: images of an epoch");
+DEFINE_int32(workers, 2, "N: number of threads");
+DEFINE_int32(batch_size, 256, "N: images per batch");
+DEFINE_int64(items, 1000, "N: images per epoch");
 DEFINE_string(write_decoded, "",
-              "FOLDER: write the images there as NUMBER_HEIGHT_WIDTH.rgb and "
-              "measure nothing");
+              "FOLDER: measure nothing; instead write the images there as "
+              "NUMBER_HEIGHT_WIDTH.rgb");
 
 namespace feedrate {
 namespace {
@@ -47,10 +48,10 @@ constexpr int kCrop = 224;
 ToolInfo Info() {
   ToolInfo info;
   info.name = "bench_native";
-  info.summary = "an epoch of the native loader for each line read";
+  info.summary = "run one epoch of the native loader per input line";
   info.usage = "--folder=FOLDER [flags]";
   info.description =
-      "Random crop of 224, a flip half of the time, normalised. For\n"
+      "Random crop to 224, a flip half of the time, normalization. Used by\n"
       "tools/pipeline/bench.py.";
   info.examples = {"bench_native --folder=images --scope=decode"};
   info.flag_files = {"lib/loader/bench_native.cc"};

@@ -14,9 +14,10 @@
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 
-DEFINE_int64(n, 100, "N: how many");
-DEFINE_uint64(seed, 1, "N: other seeds, other images");
-DEFINE_int32(threads, 0, "N: 0 is as many as there are usable processors");
+DEFINE_int64(n, 100, "N: number of images");
+DEFINE_uint64(seed, 1, "N: seed for the images");
+DEFINE_int32(threads, 0,
+             "N: number of threads; 0 means one per usable processor");
 
 namespace feedrate {
 namespace {
@@ -26,8 +27,9 @@ WriterInfo Info() {
   info.name = "write_synthetic";
   info.what = "synthetic photographs";
   info.description =
-      "Writes JPEG files named synthetic_00000000.jpg and so on: those of the\n"
-      "data set synthetic:rgb,n=N,seed=S, the same bytes on every machine.";
+      "Writes the images of the data set synthetic:rgb,n=N,seed=S to JPEG\n"
+      "files named synthetic_00000000.jpg and so on. The bytes are the same\n"
+      "on every machine.";
   info.example_folder = "images";
   info.example_flags = "--n=2000";
   info.flag_file = "lib/media/write_synthetic.cc";

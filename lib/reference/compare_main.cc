@@ -26,7 +26,7 @@
 #include "lib/reference/compare.h"
 #include "lib/reference/pixels.h"
 
-DEFINE_string(configs, "configs", "Folder with the catalogue.");
+DEFINE_string(configs, "configs", "FOLDER: folder that contains the catalogue");
 
 namespace feedrate {
 namespace {

@@ -33,20 +33,26 @@
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
 
-DEFINE_bool(list, false, "print what there is");
+DEFINE_bool(list, false,
+            "print the objects: name, bytes, version and checksum");
 DEFINE_bool(digest, false, "print MD5, bytes and name of each object");
-DEFINE_bool(stream, false, "read ranges into a ring and drop them");
-DEFINE_int32(connections, 8, "requests in flight at most");
-DEFINE_int32(repeats, 1, "read everything so many times");
-DEFINE_int64(range_bytes, 8 << 20, "bytes of a request");
-DEFINE_int32(retries, 6, "after the first attempt");
-DEFINE_double(timeout_s, 30, "without a byte");
-DEFINE_string(endpoint, "", "instead of the cloud's own");
+DEFINE_bool(stream, false, "read ranges into a ring buffer and drop them");
+DEFINE_int32(connections, 8, "maximum number of parallel requests");
+DEFINE_int32(repeats, 1, "number of times to read everything");
+DEFINE_int64(range_bytes, 8 << 20, "bytes per request");
+DEFINE_int32(retries, 6, "number of times to retry a failed request");
+DEFINE_double(timeout_s, 30,
+              "a request that receives no data for this long has failed");
+DEFINE_string(endpoint, "",
+              "address of a store that is not the cloud provider's own");
 DEFINE_bool(anonymous, false, "send no credentials");
-DEFINE_int32(slices, 1, "read each object as so many ranges, unverified");
-DEFINE_bool(header_checksum, false,
-            "verify by the answer's own checksum, not by the listing's");
-DEFINE_bool(keep_going, false, "report what cannot be read, and go on");
+DEFINE_int32(slices, 1,
+             "read each object as this many ranges, without verification");
+DEFINE_bool(
+    header_checksum, false,
+    "verify with the checksum of the response instead of the listing's");
+DEFINE_bool(keep_going, false,
+            "report objects that cannot be read, and continue");
 
 namespace feedrate {
 namespace {

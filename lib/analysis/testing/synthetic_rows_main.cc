@@ -20,10 +20,10 @@
 #include "lib/records/record_io.h"
 #include "lib/records/records.pb.h"
 
-DEFINE_uint64(seed, 1, "N: other seeds, other numbers");
-DEFINE_double(noise, 0.02, "X: spread of log throughput over runs");
-DEFINE_double(early_stopped, 0.02, "X: share of jobs that stop early");
-DEFINE_int32(samples, 3, "N: samples a row");
+DEFINE_uint64(seed, 1, "N: seed for the numbers");
+DEFINE_double(noise, 0.02, "X: spread of log throughput between runs");
+DEFINE_double(early_stopped, 0.02, "X: fraction of jobs that stop early");
+DEFINE_int32(samples, 3, "N: samples per row");
 
 namespace feedrate {
 namespace {
@@ -62,7 +62,9 @@ ToolInfo Info() {
   info.name = "make_synthetic_rows";
   info.summary = "write plausible rows for jobs, without running anything";
   info.usage = "[flags] < jobs.jsonl";
-  info.description = "For tests of what reads rows. The numbers are made up.";
+  info.description =
+      "Reads job records from standard input and writes rows with made-up\n"
+      "numbers, for tests of programs that read rows.";
   info.flag_files = {"lib/analysis/testing/synthetic_rows_main.cc"};
   return info;
 }

@@ -25,18 +25,20 @@
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
-DEFINE_string(folder, "", "FOLDER: of JPEG files");
-DEFINE_string(work, "crop",
-              "WORD: a crop of 224 or a resized one, both flipped half of the "
-              "time, or a recipe that models are trained with "
-              "{crop|resized_crop|mixup|cutmix|three_augment}");
-DEFINE_string(nvjpeg, "auto",
-              "WORD: what decodes beside the CPU {auto|hardware|gpu|both|off}");
-DEFINE_int32(nvjpeg_threads, 0, "N: threads that feed it; 0: as usual");
+DEFINE_string(folder, "", "FOLDER: folder of JPEG files");
+DEFINE_string(
+    work, "crop",
+    "WORD: a crop of 224 or a resized crop, both flipped half of the time, or "
+    "a training recipe {crop|resized_crop|mixup|cutmix|three_augment}");
+DEFINE_string(
+    nvjpeg, "auto",
+    "WORD: what decodes in addition to the CPU {auto|hardware|gpu|both|off}");
+DEFINE_int32(nvjpeg_threads, 0,
+             "N: threads that feed nvJPEG; 0 uses the loader's default");
 DEFINE_int32(workers, 12, "N: threads that decode on the CPU");
-DEFINE_int32(prefetch, 2, "N: batches that are worked ahead");
-DEFINE_int64(batch_size, 256, "N: images of a batch");
-DEFINE_int64(items, 4096, "N: images of an epoch");
+DEFINE_int32(prefetch, 2, "N: batches prepared in advance");
+DEFINE_int64(batch_size, 256, "N: images per batch");
+DEFINE_int64(items, 4096, "N: images per epoch");
 
 namespace feedrate {
 namespace {
@@ -46,11 +48,11 @@ constexpr char kFlip[] = "0.5 flip{axis=horizontal}";
 ToolInfo Info() {
   ToolInfo info;
   info.name = "bench_cuda";
-  info.summary = "an epoch of the loader of cuda for each line read";
+  info.summary = "run one epoch of the cuda loader per input line";
   info.usage = "--folder=FOLDER [flags]";
   info.description =
-      "Decodes on the CPU and by nvJPEG, normalised batches on the device.\n"
-      "Answers each line with {\"items\":…,\"elapsed_s\":…}.";
+      "Decodes on the CPU and with nvJPEG, and makes normalized batches on\n"
+      "the device. Answers each line with {\"items\":…,\"elapsed_s\":…}.";
   info.examples = {"yes | head -3 | bench_cuda --folder=images --work=crop"};
   info.flag_files = {"lib/loader/cuda/bench_cuda.cc"};
   return info;

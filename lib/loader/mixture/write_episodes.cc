@@ -9,8 +9,9 @@
 #include "lib/base/writer_main.h"
 #include "lib/loader/mixture/mixture_folder.h"
 
-DEFINE_string(dataset, "synthetic:episodes",
-              "NAME: which, such as synthetic:episodes,datasets=29,seed=1");
+DEFINE_string(
+    dataset, "synthetic:episodes",
+    "NAME: data set to write, such as synthetic:episodes,datasets=29,seed=1");
 
 namespace feedrate {
 namespace {
@@ -20,8 +21,8 @@ WriterInfo Info() {
   info.name = "write_episodes";
   info.what = "synthetic robot episodes";
   info.description =
-      "Writes a folder of TFRecord shards for each data set and\n"
-      "mixture.textproto with their weights: the same bytes on every machine.";
+      "Writes a folder of TFRecord shards per data set, and mixture.textproto\n"
+      "with their weights. The bytes are the same on every machine.";
   info.example_folder = "episodes";
   info.flag_file = "lib/loader/mixture/write_episodes.cc";
   return info;

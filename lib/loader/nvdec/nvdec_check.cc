@@ -33,8 +33,8 @@
 #include "lib/media/video/nvdec_reader.h"
 #include "lib/media/video/synthetic_video.h"
 
-DEFINE_int32(videos, 2, "N: of each kind");
-DEFINE_int32(timed, 20, "N: clips of each kind and rule that are timed");
+DEFINE_int32(videos, 2, "N: videos of each kind");
+DEFINE_int32(timed, 20, "N: timed clips per kind and rule");
 
 namespace feedrate {
 namespace {
@@ -215,13 +215,14 @@ absl::StatusOr<bool> CheckKind(const Kind& kind, NvdecReader* reader) {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "nvdec_check";
-  info.summary = "hold NVDEC's frames against the CPU's";
+  info.summary = "compare frames decoded by NVDEC with those of the CPU";
   info.usage = "[--videos=N] [--timed=N]";
   info.description =
       "Encodes videos, decodes clips of them on the GPU and on the CPU, and\n"
-      "prints how much they differ, clips a second, and how many decoders of\n"
-      "the engine were made. Exit 3 when they are not the same frames, 4 with\n"
-      "the reason where there is no engine.";
+      "prints how much the frames differ, clips per second, and how many\n"
+      "NVDEC decoders were created.\n"
+      "Exit 3: the frames are not the same; 4: there is no NVDEC engine, with\n"
+      "the reason.";
   info.examples = {"nvdec_check --videos=1"};
   info.flag_files = {"lib/loader/nvdec/nvdec_check.cc"};
   return info;

@@ -8,8 +8,8 @@
 #include "lib/base/writer_main.h"
 #include "lib/media/video/synthetic_video.h"
 
-DEFINE_int64(n, 50, "N: how many");
-DEFINE_uint64(seed, 1, "N: other seeds, other videos");
+DEFINE_int64(n, 50, "N: number of videos");
+DEFINE_uint64(seed, 1, "N: seed for the videos");
 DEFINE_string(container, "avi", "NAME: avi (MPEG-4) or mp4 (H.264)");
 
 namespace feedrate {
@@ -20,8 +20,9 @@ WriterInfo Info() {
   info.name = "write_videos";
   info.what = "synthetic videos";
   info.description =
-      "Writes files named synthetic_00000000.avi and so on: those of the data\n"
-      "set synthetic:video,n=N,seed=S. Every frame carries its number.";
+      "Writes the videos of the data set synthetic:video,n=N,seed=S to files\n"
+      "named synthetic_00000000.avi and so on. Every frame contains its\n"
+      "number.";
   info.example_folder = "videos";
   info.example_flags = "--n=50";
   info.flag_file = "lib/media/video/write_videos.cc";

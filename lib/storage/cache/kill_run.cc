@@ -31,8 +31,8 @@
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
 
-DEFINE_int32(kills, 200, "N: how often a process is killed");
-DEFINE_int32(seed, 1, "N: of all that is drawn");
+DEFINE_int32(kills, 200, "N: number of times a process is killed");
+DEFINE_int32(seed, 1, "N: seed for all random numbers");
 
 namespace feedrate {
 namespace {
@@ -227,7 +227,7 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>&) {
 int main(int argc, char** argv) {
   feedrate::ToolInfo info;
   info.name = "kill_run";
-  info.summary = "kill processes that share a cache, and look for wrong bytes";
+  info.summary = "kill processes that share a cache, and check for wrong bytes";
   info.usage = "[--kills=N]";
   info.flag_files = {"kill_run.cc"};
   return feedrate::ToolMain(argc, argv, info, feedrate::Run);
