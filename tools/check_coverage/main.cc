@@ -50,8 +50,7 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "check_coverage";
-  info.summary =
-      "find rows that are missing, failed, mixed up or too good to be true";
+  info.summary = "find rows that are missing, failed, mixed up or implausible";
   info.usage = "--coverage=NAME|--plan=FILE [flags] PATH...";
   info.description =
       "Compares the rows in files and folders (- means standard input) with\n"
