@@ -16,7 +16,15 @@ import sys
 import starlark
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SORTED = ("deps", "srcs", "hdrs", "data", "textual_hdrs", "visibility")
+SORTED = (
+    "deps",
+    "test_deps",
+    "srcs",
+    "hdrs",
+    "data",
+    "textual_hdrs",
+    "visibility",
+)
 CC_RULES = ("cc_binary", "cc_import", "cc_library", "cc_test")
 PATTERNS = ("*BUILD", "*.bzl", "WORKSPACE", "MODULE.bazel")
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 MICRO = "tools/micro/micro"
@@ -65,6 +66,10 @@ class TestCase(unittest.TestCase):
         self.folder = new_folder()
 
     def tearDown(self):
+        # The kernel may take a moment to end what was killed.
+        deadline = time.monotonic() + 5
+        while workers_left() and time.monotonic() < deadline:
+            time.sleep(0.05)
         self.assertEqual(workers_left(), [])
 
 
