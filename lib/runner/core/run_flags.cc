@@ -32,8 +32,8 @@ DEFINE_string(memory_limit, "",
               "SIZE: memory that a worker may use on top of what it needs at "
               "start, such as 2G; default: no limit");
 DEFINE_double(timeout, 0,
-              "SECONDS: kill a worker whose answer is later than this; 0 uses "
-              "the policy's value");
+              "SECONDS: kill a worker whose answer is overdue by more than "
+              "this; 0 uses the policy's value");
 DEFINE_bool(equivalence, true,
             "compare outputs with the reference, once per library version, "
             "parameters and data");
