@@ -19,77 +19,77 @@
 #include "lib/runner/train/train_run.h"
 
 DEFINE_string(model, "vit5_tiny",
-              "NAME: what is trained "
+              "NAME: the model to train "
               "{vit5_tiny|vit5_small|vit5_base|byte_lm_tiny|byte_lm_small}");
 DEFINE_string(loader, "",
-              "NAME: what feeds it in --scope=e2e, from the folder --dataset; "
-              "several folders, separated by commas, are a job each "
+              "NAME: the loader for --scope=e2e, which reads the folder "
+              "--dataset; several folders, separated by commas, make one job "
+              "each "
               "{native|torchvision|dali|mixture}");
 DEFINE_string(mixture, "",
-              "SETTINGS: of --loader=mixture, such as "
+              "SETTINGS: settings for --loader=mixture, such as "
               "'queue_depth=8;metadata=full'");
 DEFINE_string(config, "",
-              "FILE: run config to plan from; the flags here win over it");
+              "FILE: run config to plan from; flags override it");
 DEFINE_int64(epochs, 0,
-             "N: measure so many passes over --dataset instead of "
+             "N: measure this many passes over --dataset instead of "
              "--measured_steps");
 DEFINE_string(jobs, "",
-              "FILE: jobs of mode train instead, - is standard input");
+              "FILE: read jobs of mode train instead; - is standard input");
 DEFINE_string(precision, "fp32",
-              "NAME: type of matrix products; bf16 is autocast "
+              "NAME: number type of matrix products; bf16 is autocast "
               "{fp32|tf32|bf16}");
-DEFINE_string(optimizer, "adamw", "NAME: optimiser {adamw|lamb}");
-DEFINE_double(learning_rate, 0.001, "RATE: of the optimiser");
+DEFINE_string(optimizer, "adamw", "NAME: optimizer {adamw|lamb}");
+DEFINE_double(learning_rate, 0.001, "RATE: learning rate of the optimizer");
 DEFINE_int32(accumulation, 1,
-             "N: batches whose gradients are added up for one step");
-DEFINE_int64(warmup_steps, 200, "N: steps before the timed ones");
-DEFINE_int64(measured_steps, 100, "N: steps that are timed");
-DEFINE_string(mixing, "", "NAME: mixes images {mixup|cutmix|both}");
+             "N: number of batches whose gradients are summed for one step");
+DEFINE_int64(warmup_steps, 200, "N: steps to run before the timed ones");
+DEFINE_int64(measured_steps, 100, "N: steps to time");
+DEFINE_string(mixing, "", "NAME: how to mix images {mixup|cutmix|both}");
 DEFINE_bool(optimizer_in_step, true,
-            "The optimiser is part of the timed step; the row says so");
+            "Include the optimizer in the timed step; the row says so");
 DEFINE_string(engine, "",
-              "NAME: what computes the step of library feedrate; by default "
-              "fused where it can train the model (one GPU, bf16, adamw), else "
-              "eager {fused|eager}");
+              "NAME: engine of library feedrate; the default is fused where it "
+              "can train the model (one GPU, bf16, adamw), else eager "
+              "{fused|eager}");
 DEFINE_bool(graphs, false, "Replay the step as a CUDA graph");
 DEFINE_bool(activation_checkpointing, false,
-            "Compute activations again in the backward pass");
+            "Recompute activations in the backward pass to save memory");
 DEFINE_int32(world_size, 1,
-             "N: processes that train together, one a device; -1: as many as "
-             "there are, or as srun started");
-DEFINE_int32(threads, 0, "N: threads of an operation on the CPU; 0: all");
+             "N: number of processes that train together, one per device; -1: "
+             "one per available device, or as many as srun started");
+DEFINE_int32(threads, 0, "N: threads per operation on the CPU; 0: all");
 DEFINE_bool(find_batch_size, false,
-            "Double the batch until memory runs out, a row for each");
+            "Double the batch size until memory runs out; one row per size");
 DEFINE_double(peak_tflops, 0,
-              "NUMBER: dense peak of the device that use is held against; "
-              "from a list of GPUs, or measured, without it");
+              "NUMBER: dense peak of the device, for MFU; the default comes "
+              "from a list of GPUs or is measured");
 DEFINE_string(profile, "",
-              "NAME: trace some steps after the timed ones; tb is the layout "
-              "of TensorBoard {trace|tb}");
+              "NAME: trace some steps after the timed ones; tb writes "
+              "TensorBoard's layout {trace|tb}");
 DEFINE_string(profile_output, "trace",
-              "PATH: start of the traces' names; a folder for tb");
-DEFINE_int32(profile_wait, 1, "N: steps that a cycle lets go by");
-DEFINE_int32(profile_warmup, 1, "N: steps traced and thrown away");
-DEFINE_int32(profile_active, 3, "N: steps kept");
-DEFINE_int32(profile_repeat, 1, "N: cycles");
-DEFINE_string(checkpoint, "", "FILE: written whole after the measured steps");
-DEFINE_int64(checkpoint_every, 0, "N: and every so many steps");
-DEFINE_string(resume_from, "", "FILE: checkpoint to go on from");
+              "PATH: prefix of trace files; a folder for tb");
+DEFINE_int32(profile_wait, 1, "N: steps to skip at the start of each cycle");
+DEFINE_int32(profile_warmup, 1, "N: steps to trace and discard");
+DEFINE_int32(profile_active, 3, "N: steps to keep");
+DEFINE_int32(profile_repeat, 1, "N: number of cycles");
+DEFINE_string(checkpoint, "", "FILE: write a checkpoint here after the measured steps");
+DEFINE_int64(checkpoint_every, 0, "N: also write the checkpoint every N steps");
+DEFINE_string(resume_from, "", "FILE: checkpoint to continue from");
 DEFINE_string(metrics, "",
-              "FILE: numbers of the last training for compare_baseline");
-DEFINE_bool(budget, true, "Print the step's budget at the end");
-DEFINE_bool(resume, false, "Carry on with the rows in --output");
-DEFINE_int32(retries, 0, "N: more tries for trainings that fail");
+              "FILE: write metrics of the last training for compare_baseline");
+DEFINE_bool(budget, true, "Print the step budget at the end");
+DEFINE_bool(resume, false, "Continue with the rows in --output");
+DEFINE_int32(retries, 0, "N: extra attempts for trainings that fail");
 DEFINE_string(fail_on, "",
-              "STATUSES: exit with 3 when a row has one of them, such as "
+              "STATUSES: exit with 3 if a row has one of them, such as "
               "failed,crashed,timeout,oom");
 DEFINE_string(memory_limit, "",
-              "SIZE: memory that a process may take beyond what it starts "
-              "with, such as 2G");
+              "SIZE: memory that a process may use beyond what it starts with, "
+              "such as 2G");
 DEFINE_double(timeout, 300,
-              "SECONDS: how long processes may be silent before they are "
-              "killed");
-DEFINE_string(configs, "", "FOLDER: where requirements are; found by itself");
+              "SECONDS: kill processes that send no message for this long");
+DEFINE_string(configs, "", "FOLDER: the configs folder; found automatically");
 
 namespace feedrate {
 namespace {
@@ -97,15 +97,15 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "train";
-  info.summary = "time training steps, part by part";
+  info.summary = "time training steps and their parts";
   info.usage = "[--model=NAME | --config=FILE | --jobs=FILE] [flags]";
   info.description =
-      "Trains a model on synthetic data in a process of its own and writes "
-      "env,\n"
-      "run and row records: time of a step and where it went, samples and\n"
-      "tokens a second, use of the device by three counts of the work, what\n"
-      "the device would allow, memory, loss and its slope. --libraries adds\n"
-      "PyTorch's own ways to run the same model; a crash is a row.";
+      "Trains a model on synthetic data (or, with --scope=e2e, on images) in "
+      "a\nprocess of its own and writes env, run and row records: the time of "
+      "a step\nand of its parts, samples and tokens per second, MFU by three "
+      "counts of\nthe work, what the device allows, memory, and the loss. "
+      "--libraries adds\nPyTorch's own ways to run the same model. A crash "
+      "becomes a row.";
   info.examples = {
       "train --model=vit5_tiny --warmup-steps=20",
       "train --model=vit5_small --device=cuda --batch-size=256 "
