@@ -30,8 +30,9 @@ double EagerBatch(const Model& model, const TrainBatch& batch, bool bf16) {
   at::autocast::set_autocast_enabled(at::kCUDA, bf16);
   at::autocast::set_autocast_dtype(at::kCUDA, at::kBFloat16);
   at::autocast::increment_nesting();
-  at::Tensor loss = at::cross_entropy_loss(
-      model.Forward(batch.input).to(at::kFloat), batch.target);
+  at::Tensor logits = model.Forward(batch.input).to(at::kFloat);
+  if (logits.dim() == 3) logits = logits.flatten(0, 1);
+  at::Tensor loss = at::cross_entropy_loss(logits, batch.target.flatten());
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(at::kCUDA, false);
   loss.backward();

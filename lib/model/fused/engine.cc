@@ -29,9 +29,6 @@ cudaStream_t Stream() { return at::cuda::getCurrentCUDAStream(); }
 
 Bf16* Half(const at::Tensor& t) { return static_cast<Bf16*>(t.data_ptr()); }
 float* Floats(const at::Tensor& t) { return static_cast<float*>(t.data_ptr()); }
-fused::Residual* Stream(const at::Tensor& t) {
-  return static_cast<fused::Residual*>(t.data_ptr());
-}
 
 }  // namespace
 
@@ -65,7 +62,6 @@ struct FusedEngine::Block {
 };
 
 std::string FusedEngineRefusal(const ModelSpec& spec) {
-  if (spec.kind != ModelKind::kVit) return "it trains image models only";
   if (spec.head_width() != kHeadWidth) return "its heads are 64 wide";
   for (const int64_t width : {128, 256, 384, 512, 768}) {
     if (spec.width == width) return "";
@@ -79,7 +75,9 @@ FusedEngine::FusedEngine(const ModelSpec& spec,
     : spec_(spec),
       optimizer_(optimizer),
       batch_(batch),
-      rows_(batch * spec.tokens()) {
+      rows_(batch * spec.tokens()),
+      is_text_(spec.kind == ModelKind::kByteLm),
+      head_rows_(is_text_ ? rows_ : batch) {
   const std::string refusal = FusedEngineRefusal(spec);
   if (!refusal.empty()) {
     throw std::runtime_error("the fused engine cannot train " + spec.name +
@@ -104,11 +102,6 @@ FusedEngine::~FusedEngine() {
 
 at::Tensor FusedEngine::Bf16Buffer(at::IntArrayRef shape) const {
   return at::empty(shape, values_.options().dtype(at::kBFloat16));
-}
-
-at::Tensor FusedEngine::StreamBuffer(at::IntArrayRef shape) const {
-  return sizeof(fused::Residual) == sizeof(float) ? FloatBuffer(shape)
-                                                  : Bf16Buffer(shape);
 }
 
 at::Tensor FusedEngine::FloatBuffer(at::IntArrayRef shape) const {
@@ -177,13 +170,17 @@ void FusedEngine::AllocateActivations() {
   const Rotation rotation = MakeRotation(spec_);
   cos_ = rotation.cos.to(values_.device()).contiguous();
   sin_ = rotation.sin.to(values_.device()).contiguous();
-  patches_ = Bf16Buffer({batch_ * spec_.patches(), spec_.patch_values()});
-  patch_out_ = Bf16Buffer({batch_ * spec_.patches(), width});
+  if (is_text_) {
+    one_hot_ = Bf16Buffer({rows_, spec_.vocabulary});
+  } else {
+    patches_ = Bf16Buffer({batch_ * spec_.patches(), spec_.patch_values()});
+    patch_out_ = Bf16Buffer({batch_ * spec_.patches(), width});
+  }
   for (int64_t i = 0; i < spec_.layers; ++i) {
     const std::string prefix = "blocks." + std::to_string(i) + ".";
     Block block;
-    block.x = StreamBuffer({rows_, width});
-    block.middle = StreamBuffer({rows_, width});
+    block.x = FloatBuffer({rows_, width});
+    block.middle = FloatBuffer({rows_, width});
     block.normed = Bf16Buffer({rows_, width});
     block.middle_normed = Bf16Buffer({rows_, width});
     block.rstd = FloatBuffer({rows_});
@@ -209,21 +206,21 @@ void FusedEngine::AllocateActivations() {
     block.mlp_scale = Find(prefix + "mlp_scale");
     blocks_.push_back(std::move(block));
   }
-  stream_gradient_ = StreamBuffer({rows_, width});
+  stream_gradient_ = FloatBuffer({rows_, width});
   branch_gradient_ = Bf16Buffer({rows_, width});
   normed_gradient_ = Bf16Buffer({rows_, width});
   wide_gradient_ = Bf16Buffer({rows_, hidden});
   qkv_gradient_ = Bf16Buffer({rows_, 3 * width});
   attention_gradient_ = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-  class_x_ = StreamBuffer({batch_, width});
-  class_normed_ = Bf16Buffer({batch_, width});
-  class_rstd_ = FloatBuffer({batch_});
-  class_gradient_ = Bf16Buffer({batch_, width});
-  logits_ = FloatBuffer({batch_, spec_.classes});
-  logits_gradient_ = Bf16Buffer({batch_, spec_.classes});
-  row_loss_ = FloatBuffer({batch_});
+  class_x_ = FloatBuffer({head_rows_, width});
+  class_normed_ = Bf16Buffer({head_rows_, width});
+  class_rstd_ = FloatBuffer({head_rows_});
+  class_gradient_ = Bf16Buffer({head_rows_, width});
+  logits_ = FloatBuffer({head_rows_, spec_.outputs()});
+  logits_gradient_ = Bf16Buffer({head_rows_, spec_.outputs()});
+  row_loss_ = FloatBuffer({head_rows_});
   partial_ = FloatBuffer(
-      {std::max<int64_t>(fused::PartialFloats(width), 128 * spec_.classes)});
+      {std::max<int64_t>(fused::PartialFloats(width), 128 * spec_.outputs())});
   workspace_ = at::empty({static_cast<int64_t>(kWorkspaceBytes)},
                          values_.options().dtype(at::kByte));
 }
@@ -240,12 +237,32 @@ void FusedEngine::MakeProducts() {
   projection_ = make(plain, back, rows_, width, width, false);
   up_ = make(Product::kForwardBias, back, rows_, width, hidden, false);
   down_ = make(Product::kForwardBias, back, rows_, hidden, width, false);
-  patch_ = make(Product::kForwardBias, back, batch_ * spec_.patches(),
-                spec_.patch_values(), width, false);
-  head_ = make(Product::kForwardBias, back, batch_, width, spec_.classes, true);
+  head_ = make(is_text_ ? plain : Product::kForwardBias, back, head_rows_,
+               width, spec_.outputs(), true);
+  if (is_text_) {
+    // Only the gradient of the embedding is a product.
+    patch_ = make(plain, back, rows_, width, spec_.vocabulary, false);
+  } else {
+    patch_ = make(Product::kForwardBias, back, batch_ * spec_.patches(),
+                  spec_.patch_values(), width, false);
+  }
 }
 
-void FusedEngine::Forward(const at::Tensor& images) {
+void FusedEngine::Forward(const at::Tensor& input) {
+  if (is_text_) {
+    if (input.size(0) != batch_ || input.size(1) != spec_.tokens()) {
+      throw std::runtime_error("the fused engine trains on whole contexts");
+    }
+    input_ = input;
+    fused::EmbedBytes(input.const_data_ptr<int64_t>(), Find("embedding").value,
+                      Floats(blocks_[0].x), rows_, spec_.width, Stream());
+  } else {
+    EmbedPatches(input);
+  }
+  for (int64_t i = 0; i < spec_.layers; ++i) ForwardBlock(i);
+}
+
+void FusedEngine::EmbedPatches(const at::Tensor& images) {
   const cudaStream_t s = Stream();
   fused::Patchify(images.const_data_ptr<float>(), Half(patches_), batch_,
                   spec_.channels, spec_.image_size, spec_.patch_size, s);
@@ -256,9 +273,8 @@ void FusedEngine::Forward(const at::Tensor& images) {
   product.out = patch_out_.data_ptr();
   patch_->forward.Run(product, s);
   fused::AssembleTokens(Half(patch_out_), Find("class_token").value,
-                        Find("registers").value, Stream(blocks_[0].x), batch_,
+                        Find("registers").value, Floats(blocks_[0].x), batch_,
                         spec_.tokens(), 1 + spec_.registers, spec_.width, s);
-  for (int64_t i = 0; i < spec_.layers; ++i) ForwardBlock(i);
 }
 
 void FusedEngine::ForwardBlock(int64_t index) {
@@ -268,13 +284,13 @@ void FusedEngine::ForwardBlock(int64_t index) {
   norm.rows = rows_;
   norm.width = spec_.width;
   if (index == 0) {
-    norm.x = Stream(block.x);
+    norm.x = Floats(block.x);
   } else {
     const Block& before = blocks_[index - 1];
-    norm.x = Stream(before.middle);
+    norm.x = Floats(before.middle);
     norm.y = Half(before.mlp_out);
     norm.scale = before.mlp_scale.value;
-    norm.x_out = Stream(block.x);
+    norm.x_out = Floats(block.x);
   }
   norm.weight = block.attention_norm.value;
   norm.normed = Half(block.normed);
@@ -301,7 +317,7 @@ void FusedEngine::ForwardBlock(int64_t index) {
   auto attention = at::_scaled_dot_product_cudnn_attention(
       block.q.transpose(1, 2), block.k.transpose(1, 2),
       block.qkv.select(2, 2).transpose(1, 2), /*attn_bias=*/{},
-      /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/false);
+      /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/is_text_);
   block.mixed = std::get<0>(attention).transpose(1, 2).contiguous();
   block.log_sum = std::get<1>(attention);
   block.seed = std::get<6>(attention);
@@ -313,11 +329,11 @@ void FusedEngine::ForwardBlock(int64_t index) {
   product.out = block.attention_out.data_ptr();
   projection_->forward.Run(product, s);
 
-  norm.x = Stream(block.x);
+  norm.x = Floats(block.x);
   norm.y = Half(block.attention_out);
   norm.scale = block.attention_scale.value;
   norm.weight = block.mlp_norm.value;
-  norm.x_out = Stream(block.middle);
+  norm.x_out = Floats(block.middle);
   norm.normed = Half(block.middle_normed);
   norm.rstd = Floats(block.middle_rstd);
   fused::RunAddNorm(norm, s);
@@ -342,33 +358,32 @@ void FusedEngine::ForwardBlock(int64_t index) {
 at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
   const cudaStream_t s = Stream();
   const Block& last = blocks_.back();
-  // Only the class token is looked at.
+  // Of an image, only the class token is looked at.
   fused::AddNorm norm;
-  norm.x = Stream(last.middle);
+  norm.x = Floats(last.middle);
   norm.y = Half(last.mlp_out);
   norm.scale = last.mlp_scale.value;
   norm.weight = Find("norm").value;
-  norm.x_out = Stream(class_x_);
+  norm.x_out = Floats(class_x_);
   norm.normed = Half(class_normed_);
   norm.rstd = Floats(class_rstd_);
-  norm.rows = batch_;
+  norm.rows = head_rows_;
   norm.width = spec_.width;
-  norm.stride = spec_.tokens();
+  norm.stride = is_text_ ? 1 : spec_.tokens();
   fused::RunAddNorm(norm, s);
-  const Weight& head = Find("head");
-  const Weight& bias = Find("head_bias");
   fused::ProductBuffers product;
   product.a = class_normed_.data_ptr();
-  product.b = head.rounded;
-  product.bias = bias.value;
+  product.b = Find("head").rounded;
+  if (!is_text_) product.bias = Find("head_bias").value;
   product.out = logits_.data_ptr();
   head_->forward.Run(product, s);
   const bool hard = target.scalar_type() == at::kLong;
-  fused::CrossEntropy(
-      Floats(logits_), hard ? target.const_data_ptr<int64_t>() : nullptr,
-      hard ? nullptr : target.const_data_ptr<float>(), Floats(row_loss_),
-      Half(logits_gradient_), batch_, spec_.classes, factor / batch_, s);
-  fused::SumTo(Floats(row_loss_), batch_, factor / batch_,
+  fused::CrossEntropy(Floats(logits_),
+                      hard ? target.const_data_ptr<int64_t>() : nullptr,
+                      hard ? nullptr : target.const_data_ptr<float>(),
+                      Floats(row_loss_), Half(logits_gradient_), head_rows_,
+                      spec_.outputs(), factor / head_rows_, s);
+  fused::SumTo(Floats(row_loss_), head_rows_, factor / head_rows_,
                /*accumulate=*/false, Floats(loss_), s);
   return loss_.clone();
 }
@@ -376,17 +391,22 @@ at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
 void FusedEngine::Backward(bool first) {
   BackwardHead(!first);
   for (int64_t i = spec_.layers - 1; i >= 0; --i) BackwardBlock(i, !first);
-  BackwardPatches(!first);
+  if (is_text_) {
+    BackwardBytes(!first);
+  } else {
+    BackwardPatches(!first);
+  }
 }
 
 void FusedEngine::BackwardHead(bool accumulate) {
   const cudaStream_t s = Stream();
   const Block& last = blocks_.back();
   const Weight& head = Find("head");
-  const Weight& bias = Find("head_bias");
   fused::ProductBuffers product;
-  fused::SumRows(Half(logits_gradient_), batch_, spec_.classes, accumulate,
-                 bias.gradient, Floats(partial_), s);
+  if (!is_text_) {
+    fused::SumRows(Half(logits_gradient_), batch_, spec_.classes, accumulate,
+                   Find("head_bias").gradient, Floats(partial_), s);
+  }
   product.a = logits_gradient_.data_ptr();
   product.b = head.rounded;
   product.out = class_gradient_.data_ptr();
@@ -396,24 +416,29 @@ void FusedEngine::BackwardHead(bool accumulate) {
   product.accumulate = accumulate;
   head_->weight_gradient.Run(product, s);
 
-  cudaMemsetAsync(stream_gradient_.data_ptr(), 0, stream_gradient_.nbytes(), s);
-  cudaMemsetAsync(branch_gradient_.data_ptr(), 0, branch_gradient_.nbytes(), s);
+  if (!is_text_) {
+    // Tokens that nobody looks at have no gradient.
+    cudaMemsetAsync(stream_gradient_.data_ptr(), 0, stream_gradient_.nbytes(),
+                    s);
+    cudaMemsetAsync(branch_gradient_.data_ptr(), 0, branch_gradient_.nbytes(),
+                    s);
+  }
   fused::NormBackward back;
   back.dnormed = Half(class_gradient_);
-  back.x = Stream(class_x_);
+  back.x = Floats(class_x_);
   back.rstd = Floats(class_rstd_);
   back.weight = Find("norm").value;
   back.y = Half(last.mlp_out);
   back.scale = last.mlp_scale.value;
-  back.dx = Stream(stream_gradient_);
+  back.dx = Floats(stream_gradient_);
   back.dy = Half(branch_gradient_);
   back.dweight = Find("norm").gradient;
   back.dscale = last.mlp_scale.gradient;
   back.dbias = last.down_bias.gradient;
   back.partial = Floats(partial_);
-  back.rows = batch_;
+  back.rows = head_rows_;
   back.width = spec_.width;
-  back.stride = spec_.tokens();
+  back.stride = is_text_ ? 1 : spec_.tokens();
   back.accumulate = accumulate;
   fused::RunNormBackward(back, s);
 }
@@ -450,13 +475,13 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
 
   fused::NormBackward norm;
   norm.dnormed = Half(normed_gradient_);
-  norm.x = Stream(block.middle);
+  norm.x = Floats(block.middle);
   norm.rstd = Floats(block.middle_rstd);
   norm.weight = block.mlp_norm.value;
-  norm.dresidual = Stream(stream_gradient_);
+  norm.dresidual = Floats(stream_gradient_);
   norm.y = Half(block.attention_out);
   norm.scale = block.attention_scale.value;
-  norm.dx = Stream(stream_gradient_);
+  norm.dx = Floats(stream_gradient_);
   norm.dy = Half(branch_gradient_);
   norm.dweight = block.mlp_norm.gradient;
   norm.dscale = block.attention_scale.gradient;
@@ -479,7 +504,7 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
       block.k.transpose(1, 2), block.qkv.select(2, 2).transpose(1, 2),
       block.mixed.transpose(1, 2), block.log_sum, block.seed, block.offset,
       /*attn_bias=*/{}, /*cum_seq_q=*/{}, /*cum_seq_k=*/{}, spec_.tokens(),
-      spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/false);
+      spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/is_text_);
   const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
   const at::Tensor dk = std::get<1>(gradients).transpose(1, 2).contiguous();
   const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();
@@ -503,7 +528,7 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   product.out = normed_gradient_.data_ptr();
   qkv_->input_gradient.Run(product, s);
 
-  norm.x = Stream(block.x);
+  norm.x = Floats(block.x);
   norm.rstd = Floats(block.rstd);
   norm.weight = block.attention_norm.value;
   norm.dweight = block.attention_norm.gradient;
@@ -519,12 +544,26 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   fused::RunNormBackward(norm, s);
 }
 
+void FusedEngine::BackwardBytes(bool accumulate) {
+  const cudaStream_t s = Stream();
+  fused::OneHot(input_.const_data_ptr<int64_t>(), Half(one_hot_), rows_,
+                spec_.vocabulary, s);
+  fused::RoundToBf16(Floats(stream_gradient_), Half(branch_gradient_),
+                     stream_gradient_.numel(), s);
+  fused::ProductBuffers product;
+  product.a = one_hot_.data_ptr();
+  product.b = branch_gradient_.data_ptr();
+  product.out = Find("embedding").gradient;
+  product.accumulate = accumulate;
+  patch_->weight_gradient.Run(product, s);
+}
+
 void FusedEngine::BackwardPatches(bool accumulate) {
   const cudaStream_t s = Stream();
   // The output of the forward pass is no longer needed: its gradient takes its
   // place.
   fused::AssembleTokensBackward(
-      Stream(stream_gradient_), Half(patch_out_), Find("class_token").gradient,
+      Floats(stream_gradient_), Half(patch_out_), Find("class_token").gradient,
       Find("registers").gradient, Find("patch_bias").gradient, Floats(partial_),
       batch_, spec_.tokens(), 1 + spec_.registers, spec_.width, accumulate, s);
   fused::ProductBuffers product;
@@ -566,8 +605,8 @@ void FusedEngine::Tune() {
   for (const at::Tensor& t :
        {block.normed, block.qkv, block.middle_normed, block.activated,
         branch_gradient_, wide_gradient_, qkv_gradient_, patches_, patch_out_,
-        class_normed_, logits_gradient_}) {
-    t.normal_();
+        one_hot_, class_normed_, logits_gradient_}) {
+    if (t.defined()) t.normal_();
   }
   const auto tune = [&](Layer* layer, const at::Tensor& x, const Weight& weight,
                         void* bias, const at::Tensor& out, const at::Tensor& dy,
@@ -596,10 +635,19 @@ void FusedEngine::Tune() {
        block.hidden, wide_gradient_, normed_gradient_);
   tune(down_.get(), block.activated, block.down, block.down_bias.rounded,
        block.mlp_out, branch_gradient_, wide_gradient_);
-  tune(patch_.get(), patches_, Find("patch"), Find("patch_bias").rounded,
-       patch_out_, patch_out_, {});
-  tune(head_.get(), class_normed_, Find("head"), Find("head_bias").value,
-       logits_, logits_gradient_, class_gradient_);
+  tune(head_.get(), class_normed_, Find("head"),
+       is_text_ ? nullptr : Find("head_bias").value, logits_, logits_gradient_,
+       class_gradient_);
+  if (is_text_) {
+    fused::ProductBuffers p;
+    p.a = one_hot_.data_ptr();
+    p.b = branch_gradient_.data_ptr();
+    p.out = Find("embedding").gradient;
+    patch_->weight_gradient.Tune(p, s);
+  } else {
+    tune(patch_.get(), patches_, Find("patch"), Find("patch_bias").rounded,
+         patch_out_, patch_out_, {});
+  }
 }
 
 void FusedEngine::SetLearningRate(double rate) { learning_rate_.fill_(rate); }

@@ -1,6 +1,6 @@
-// A ViT's training step written out by hand for one GPU: forward, backward and
-// AdamW without autograd, every buffer at a fixed address, so that the whole
-// step can be one CUDA graph.
+// The training step of a ViT or a byte language model, written out for one GPU:
+// forward, backward and AdamW without autograd, every buffer at a fixed
+// address, so that the whole step can be one CUDA graph.
 //
 // Matrix products run in bf16 with the epilogues of cuBLASLt, attention in
 // cuDNN, everything else in the kernels of kernels.h. The residual stream and
@@ -38,7 +38,7 @@ class FusedEngine : public StepEngine, public Optimizer {
               const OptimizerOptions& optimizer, int64_t batch);
   ~FusedEngine() override;
 
-  void Forward(const at::Tensor& images) override;
+  void Forward(const at::Tensor& input) override;
   at::Tensor Loss(const at::Tensor& target, double factor) override;
   void Backward(bool first) override;
   at::Tensor GradientNorm() override;
@@ -75,24 +75,29 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor ViewOf(const at::Tensor& arena, const Weight& weight) const;
   at::Tensor Bf16Buffer(at::IntArrayRef shape) const;
   at::Tensor FloatBuffer(at::IntArrayRef shape) const;
-  at::Tensor StreamBuffer(at::IntArrayRef shape) const;
 
   void Tune();
   void ForwardBlock(int64_t index);
   void BackwardHead(bool accumulate);
   void BackwardBlock(int64_t index, bool accumulate);
+  void EmbedPatches(const at::Tensor& images);
   void BackwardPatches(bool accumulate);
+  void BackwardBytes(bool accumulate);
 
   const ModelSpec spec_;
   const OptimizerOptions optimizer_;
   const int64_t batch_;
   // Tokens of the whole batch.
   const int64_t rows_;
+  const bool is_text_;
+  // Tokens that the head looks at: all of a text, the class token of an image.
+  const int64_t head_rows_;
   std::map<std::string, Weight> weights_;
   std::vector<std::string> names_;
   at::Tensor values_, gradients_, first_, second_, rounded_, decays_;
   at::Tensor steps_, learning_rate_, loss_, norm_, partial_, workspace_;
   at::Tensor cos_, sin_;
+  at::Tensor input_, one_hot_;
   at::Tensor patches_, patch_out_, stream_gradient_, branch_gradient_;
   at::Tensor wide_gradient_, qkv_gradient_, attention_gradient_;
   at::Tensor normed_gradient_, class_x_, class_normed_, class_rstd_;

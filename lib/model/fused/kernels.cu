@@ -121,6 +121,24 @@ __global__ void AssembleKernel(const Bf16* __restrict__ patches,
   }
 }
 
+__global__ void EmbedKernel(const int64_t* __restrict__ bytes,
+                            const float* __restrict__ embedding,
+                            Residual* __restrict__ x, int64_t fours,
+                            int width) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  if (i >= fours) return;
+  const int64_t row = i * 4 / width;
+  Store(x + i * 4, Load(embedding + bytes[row] * width + i * 4 % width));
+}
+
+__global__ void OneHotKernel(const int64_t* __restrict__ bytes,
+                             Bf16* __restrict__ out, int64_t count,
+                             int64_t kinds) {
+  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  if (i >= count) return;
+  out[i] = __float2bfloat16(bytes[i / kinds] == i % kinds ? 1.f : 0.f);
+}
+
 // Adds the column sums that each warp of a block holds and writes the block's.
 template <int V>
 __device__ void WriteBlockSums(float4 (&sums)[V], float* shared, float* out) {
@@ -735,6 +753,22 @@ void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
   TokenGradientKernel<<<dim3(first, width / kWarp), kThreads, 0, s>>>(
       dx, dclass_token, dregisters, batch, tokens, width, accumulate);
   Check("token gradient");
+}
+
+void EmbedBytes(const int64_t* bytes, const float* embedding, Residual* x,
+                int64_t rows, int64_t width, cudaStream_t s) {
+  const int64_t fours = rows * width / 4;
+  EmbedKernel<<<(fours + kThreads - 1) / kThreads, kThreads, 0, s>>>(
+      bytes, embedding, x, fours, width);
+  Check("embed");
+}
+
+void OneHot(const int64_t* bytes, Bf16* out, int64_t rows, int64_t kinds,
+            cudaStream_t s) {
+  const int64_t count = rows * kinds;
+  OneHotKernel<<<(count + kThreads - 1) / kThreads, kThreads, 0, s>>>(
+      bytes, out, count, kinds);
+  Check("one hot");
 }
 
 void RunAddNorm(const AddNorm& a, cudaStream_t s) {

@@ -129,6 +129,9 @@ class Training {
     if (spec_.optimizer != "adamw") return "its only optimizer is adamw";
     if (spec_.world_size > 1) return "it is for one process";
     if (spec_.activation_checkpointing) return "it keeps all activations";
+    if (spec_.context > 0 && spec_.context < model_spec_.context) {
+      return "it trains on whole contexts";
+    }
     return FusedEngineRefusal(model_spec_);
 #else
     return "this program was built without CUDA";
