@@ -26,8 +26,11 @@ if grep -q '"torch"' "$config"; then
 else
   dev/setup.sh build
 fi
-GROUPS_WANTED="$groups" dev/envs.sh >/dev/null
+# pip waits for the network while the compiler works.
+GROUPS_WANTED="$groups" dev/envs.sh >/dev/null &
+envs=$!
 dev/bazel.sh build --ui_event_filters=-info --show_result=0 "${targets[@]}"
+wait "$envs"
 
 show() {
   echo

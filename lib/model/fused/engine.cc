@@ -669,7 +669,7 @@ std::vector<std::pair<std::string, at::Tensor>> FusedEngine::State() const {
     state.emplace_back("first." + name, ViewOf(first_, Find(name)));
     state.emplace_back("second." + name, ViewOf(second_, Find(name)));
     // One count serves all parameters.
-    state.emplace_back("steps." + name, steps_.view({}));
+    state.emplace_back("steps." + name, steps_.squeeze(0));
   }
   return state;
 }
