@@ -44,8 +44,12 @@ def feedrate_proto_library(name, srcs, deps = [], visibility = None):
         name = name,
         srcs = [stem + ".pb.cc" for stem in stems],
         hdrs = [stem + ".pb.h" for stem in stems],
-        # Warnings in protoc's output are not ours to mend.
-        copts = ["-w"],
+        # Warnings in protoc's output are not ours to fix. -O1 takes a third less
+        # time to compile, and our JSON and text code uses reflection anyway.
+        copts = [
+            "-w",
+            "-O1",
+        ],
         visibility = visibility,
         deps = deps + ["@system//:protobuf"],
     )
