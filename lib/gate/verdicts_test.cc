@@ -350,7 +350,7 @@ INSTANTIATE_TEST_SUITE_P(
         SuiteCase{"?===================", 0, "same"},
         SuiteCase{"?==================", 4, "cannot_tell"},
         SuiteCase{"?=", 4, "cannot_tell"}, SuiteCase{"?=", 0, "same", 50},
-        SuiteCase{"??=", 4, "cannot_tell", 50},
+        SuiteCase{"?\?=", 4, "cannot_tell", 50},
         SuiteCase{"?===================x", 0, "same"},
         // A single job may never be `cannot_tell`.
         SuiteCase{"?", 4, "cannot_tell", 100},

@@ -123,11 +123,12 @@ TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
       "/venvs/pillow-", Sha256Hex("pillow==1\n").substr(0, 16), "-py3.11");
   Write(name + "/bin/python", "", 0755);
   const auto unfinished =
-      PythonWorker(places_, {"paper", "pillow", {"pillow"}});
+      PythonWorker(places_, {"paper", "pillow", {"pillow"}, false, ""});
   EXPECT_THAT(std::string(unfinished.status().message()),
               HasSubstr("run: make envs"));
   Write(name + "/.complete", "", 0644);
-  const auto command = PythonWorker(places_, {"paper", "pillow", {"pillow"}});
+  const auto command =
+      PythonWorker(places_, {"paper", "pillow", {"pillow"}, false, ""});
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_THAT(command->argv,
               ElementsAre(root_ + name + "/bin/python",
@@ -140,9 +141,10 @@ TEST_F(WorkerCommandTest, AnotherSetIsNamedInTheRemedy) {
   Write("/first/lib/adapters/python/server.py", "", 0644);
   Write("/configs/requirements/current/pillow.lock", "pillow==2\n", 0644);
   EXPECT_THAT(
-      std::string(PythonWorker(places_, {"current", "pillow", {"pillow"}})
-                      .status()
-                      .message()),
+      std::string(
+          PythonWorker(places_, {"current", "pillow", {"pillow"}, false, ""})
+              .status()
+              .message()),
       HasSubstr("make envs ENV_SET=current"));
 }
 
