@@ -29,8 +29,7 @@ DEFINE_string(loader, "",
 DEFINE_string(mixture, "",
               "SETTINGS: settings for --loader=mixture, such as "
               "'queue_depth=8;metadata=full'");
-DEFINE_string(config, "",
-              "FILE: run config to plan from; flags override it");
+DEFINE_string(config, "", "FILE: run config to plan from; flags override it");
 DEFINE_int64(epochs, 0,
              "N: measure this many passes over --dataset instead of "
              "--measured_steps");
@@ -73,7 +72,8 @@ DEFINE_int32(profile_wait, 1, "N: steps to skip at the start of each cycle");
 DEFINE_int32(profile_warmup, 1, "N: steps to trace and discard");
 DEFINE_int32(profile_active, 3, "N: steps to keep");
 DEFINE_int32(profile_repeat, 1, "N: number of cycles");
-DEFINE_string(checkpoint, "", "FILE: write a checkpoint here after the measured steps");
+DEFINE_string(checkpoint, "",
+              "FILE: write a checkpoint here after the measured steps");
 DEFINE_int64(checkpoint_every, 0, "N: also write the checkpoint every N steps");
 DEFINE_string(resume_from, "", "FILE: checkpoint to continue from");
 DEFINE_string(metrics, "",

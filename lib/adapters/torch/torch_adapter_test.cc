@@ -263,7 +263,7 @@ TEST_F(TorchImagesTest, BatchesGoRoundTheItems) {
     EXPECT_EQ(reply.items(), 10);
     EXPECT_EQ(reply.device().bytes_out(), 10 * kBytes) << batch;
     // Not from the start, and wrapping around a part of the items.
-    EXPECT_EQ(Time(10, batch, 2, transform.get()).device->bytes_out,
+    EXPECT_EQ(Time(10, batch, 2, transform.get()).device().bytes_out(),
               10 * kBytes)
         << batch;
   }
