@@ -647,14 +647,6 @@ __global__ void SumRowsKernel(const Bf16* __restrict__ in, int64_t rows,
   partial[blockIdx.y * width + j] = sum;
 }
 
-__global__ void ToFloatKernel(const Bf16* in, int64_t count, bool accumulate,
-                              float* out) {
-  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (i >= count) return;
-  const float v = __bfloat162float(in[i]);
-  out[i] = accumulate ? out[i] + v : v;
-}
-
 // ---- Optimizer
 
 __global__ void CountStepKernel(float* steps) { *steps += 1; }
@@ -860,13 +852,6 @@ void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
       in, rows, width, partial);
   Check("sum of rows");
   Reduce(partial, kRowParts, width, width, out, accumulate, s);
-}
-
-void ToFloat(const Bf16* in, int64_t count, bool accumulate, float* out,
-             cudaStream_t s) {
-  ToFloatKernel<<<(count + kThreads - 1) / kThreads, kThreads, 0, s>>>(
-      in, count, accumulate, out);
-  Check("to float");
 }
 
 void RunAdamW(const AdamW& a, cudaStream_t s) {

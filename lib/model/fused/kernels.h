@@ -134,8 +134,6 @@ void SumTo(const float* values, int64_t count, float factor, bool accumulate,
 // out[j] (+)= sum over rows of in[row][j].
 void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
              float* out, float* partial, cudaStream_t s);
-void ToFloat(const Bf16* in, int64_t count, bool accumulate, float* out,
-             cudaStream_t s);
 
 // The optimizer over one flat arena. Tensors start at multiples of kChunk;
 // `decays` has one byte per chunk.
