@@ -1,6 +1,7 @@
-"""One rule for a library and its test."""
+"""Rules for a library with its test, and for a program."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//lib:precompiled_header.bzl", "precompiled_copts", "precompiled_deps")
 
 def feedrate_library(
         name,
@@ -11,6 +12,8 @@ def feedrate_library(
         test_data = [],
         test_size = "small",
         test_tags = [],
+        copts = [],
+        prelude = True,
         **kwargs):
     """A cc_library of NAME.h and NAME.cc, and a cc_test of NAME_test.cc.
 
@@ -26,13 +29,17 @@ def feedrate_library(
       test_data: files that the test reads.
       test_size: Bazel's size of the test, for its time limit.
       test_tags: Bazel's tags of the test.
+      copts: of the library.
+      prelude: whether lib/prelude.h is precompiled for the library. Not for
+        flags such as -fno-exceptions, with which it was not compiled.
       **kwargs: anything else that cc_library takes.
     """
     cc_library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
         hdrs = native.glob([name + ".h"], allow_empty = True) if hdrs == None else hdrs,
-        deps = deps,
+        copts = copts + (precompiled_copts("prelude") if prelude else []),
+        deps = deps + (precompiled_deps("prelude") if prelude else []),
         **kwargs
     )
     if native.glob([name + "_test.cc"], allow_empty = True):
@@ -40,7 +47,18 @@ def feedrate_library(
             name = name + "_test",
             size = test_size,
             srcs = [name + "_test.cc"],
+            copts = precompiled_copts("test_prelude"),
             data = test_data,
             tags = test_tags,
-            deps = [":" + name, "@system//:gtest_main"] + test_deps,
+            deps = [":" + name, "@system//:gtest_main"] + test_deps +
+                   precompiled_deps("test_prelude"),
         )
+
+def feedrate_binary(name, deps = [], **kwargs):
+    """A cc_binary for which lib/prelude.h is precompiled."""
+    cc_binary(
+        name = name,
+        copts = precompiled_copts("prelude"),
+        deps = deps + precompiled_deps("prelude"),
+        **kwargs
+    )

@@ -4,6 +4,7 @@ It needs nothing of the Bazel that runs it, so it serves every Bazel version.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
+load("//lib:precompiled_header.bzl", "precompiled_copts", "precompiled_deps")
 
 def feedrate_proto_library(name, srcs, deps = [], visibility = None):
     """A C++ library of the messages in `srcs`.
@@ -49,9 +50,9 @@ def feedrate_proto_library(name, srcs, deps = [], visibility = None):
         copts = [
             "-w",
             "-O1",
-        ],
+        ] + precompiled_copts("prelude"),
         visibility = visibility,
-        deps = deps + ["@system//:protobuf"],
+        deps = deps + ["@system//:protobuf"] + precompiled_deps("prelude"),
     )
 
 def _sibling(label, suffix):
