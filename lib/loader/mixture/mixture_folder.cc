@@ -258,9 +258,11 @@ std::string Instruction(SyntheticRandom* random) {
   constexpr const char* kPlaces[] = {"on the table", "next to the sink",
                                      "in the top drawer", "behind the box",
                                      "on the tray"};
-  return absl::StrCat(kVerbs[random->Between(0, 6)], " ",
-                      kThings[random->Between(0, 5)], " ",
-                      kPlaces[random->Between(0, 4)]);
+  // One after the other: compilers evaluate arguments in different orders.
+  const char* const verb = kVerbs[random->Between(0, 6)];
+  const char* const thing = kThings[random->Between(0, 5)];
+  const char* const place = kPlaces[random->Between(0, 4)];
+  return absl::StrCat(verb, " ", thing, " ", place);
 }
 
 // In thousandths, so that all machines round the same.
