@@ -15,7 +15,8 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 echo "files in git: $(git ls-files | wc -l)"
-echo "lines in git: $(git ls-files -z | xargs -0 cat | wc -l)"
+echo "lines in git: $(git grep -I -c '' | awk -F: '{n += $NF} END {print n}')" \
+  "of text, $(git ls-files -z | xargs -0 cat | wc -l) with line feeds in binaries"
 echo "C++ sources: $(git ls-files '*.cc' '*.cu' | wc -l)," \
   "headers: $(git ls-files '*.h' '*.cuh' | wc -l)"
 

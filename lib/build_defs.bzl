@@ -1,7 +1,7 @@
 """Rules for a library with its test, and for a program."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//lib:precompiled_header.bzl", "precompiled_copts", "precompiled_deps")
+load("//third_party/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
 
 def feedrate_library(
         name,
@@ -30,7 +30,7 @@ def feedrate_library(
       test_size: Bazel's size of the test, for its time limit.
       test_tags: Bazel's tags of the test.
       copts: of the library.
-      prelude: whether lib/prelude.h is precompiled for the library. Not for
+      prelude: whether third_party/precompiled/prelude.h is precompiled for the library. Not for
         flags such as -fno-exceptions, with which it was not compiled.
       **kwargs: anything else that cc_library takes.
     """
@@ -55,7 +55,7 @@ def feedrate_library(
         )
 
 def feedrate_binary(name, deps = [], **kwargs):
-    """A cc_binary for which lib/prelude.h is precompiled."""
+    """A cc_binary for which third_party/precompiled/prelude.h is precompiled."""
     cc_binary(
         name = name,
         copts = precompiled_copts("prelude"),

@@ -4,7 +4,7 @@ It needs nothing of the Bazel that runs it, so it serves every Bazel version.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
-load("//lib:precompiled_header.bzl", "precompiled_copts", "precompiled_deps")
+load("//third_party/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
 
 def feedrate_proto_library(name, srcs, deps = [], visibility = None):
     """A C++ library of the messages in `srcs`.

@@ -1,7 +1,7 @@
-// What most files include, precompiled: see precompiled_header.bzl. A file still
-// includes what it uses.
-#ifndef FEEDRATE_LIB_PRELUDE_H_
-#define FEEDRATE_LIB_PRELUDE_H_
+// What most files include: see precompiled.bzl. A file still includes what it
+// uses.
+#ifndef FEEDRATE_THIRD_PARTY_PRECOMPILED_PRELUDE_H_
+#define FEEDRATE_THIRD_PARTY_PRECOMPILED_PRELUDE_H_
 
 #include <algorithm>
 #include <atomic>
@@ -34,4 +34,4 @@
 #include "absl/time/time.h"
 #include "google/protobuf/message.h"
 
-#endif  // FEEDRATE_LIB_PRELUDE_H_
+#endif  // FEEDRATE_THIRD_PARTY_PRECOMPILED_PRELUDE_H_

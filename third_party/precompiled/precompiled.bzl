@@ -63,18 +63,18 @@ precompiled_header = rule(
 )
 
 def precompiled_copts(name):
-    """Flags with which g++ finds lib/`name`.h precompiled."""
+    """Flags with which g++ finds `name`.h precompiled."""
     return select({
-        "//lib:precompiled_off": [],
+        "//third_party/precompiled:off": [],
         "//conditions:default": [
             "-include",
-            "$(BINDIR)/lib/%s.h" % name,
+            "$(BINDIR)/third_party/precompiled/%s.h" % name,
             "-Winvalid-pch",
         ],
     })
 
 def precompiled_deps(name):
     return select({
-        "//lib:precompiled_off": [],
-        "//conditions:default": ["//lib:" + name],
+        "//third_party/precompiled:off": [],
+        "//conditions:default": ["//third_party/precompiled:" + name],
     })
