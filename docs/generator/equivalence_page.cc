@@ -21,7 +21,7 @@
 #include "lib/draw/text.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -23,7 +23,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/draw/text.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {
@@ -79,15 +79,16 @@ std::string TypeOf(const FieldDescriptor& field) {
   return field.is_repeated() ? absl::StrCat("list of ", type) : type;
 }
 
-// What a field means: its comment, else where it is explained.
-std::string MeaningOf(const FieldDescriptor& field) {
+// What a field means: its comment, else which of the `earlier` messages of the
+// page explains it.
+std::string MeaningOf(const FieldDescriptor& field,
+                      const std::vector<const Descriptor*>& earlier) {
   std::string comment = CommentOf(field);
-  const Descriptor& message = *field.containing_type();
-  for (int i = 0; comment.empty() && i < message.index(); ++i) {
-    const Descriptor& earlier = *message.file()->message_type(i);
-    const FieldDescriptor* same = earlier.FindFieldByName(field.name());
+  for (const Descriptor* message : earlier) {
+    if (!comment.empty()) break;
+    const FieldDescriptor* same = message->FindFieldByName(field.name());
     if (same != nullptr && !CommentOf(*same).empty()) {
-      comment = absl::StrCat("As in ", Link(earlier.name()), ".");
+      comment = absl::StrCat("As in ", Link(message->name()), ".");
     }
   }
   // A field that holds a message and says nothing is what the message is.
@@ -101,13 +102,15 @@ std::string Heading(int level, absl::string_view name) {
   return absl::StrCat(std::string(level, '#'), " ", name, "\n\n");
 }
 
-std::string MessageSection(const Descriptor& message, int level) {
+std::string MessageSection(const Descriptor& message, int level,
+                           const std::vector<const Descriptor*>& earlier) {
   std::string text = Heading(level, message.name());
   absl::StrAppend(&text, CommentOf(message), "\n\n");
   Table table = TextTable({"field", "type", "meaning"});
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    table.AddRow({Code(field.name()), TypeOf(field), MeaningOf(field)});
+    table.AddRow(
+        {Code(field.name()), TypeOf(field), MeaningOf(field, earlier)});
   }
   return absl::StrCat(text, table.ToMarkdown(), "\n");
 }
@@ -153,10 +156,12 @@ std::string FileComment(const FileDescriptor& file) {
   return Paragraphs(location.leading_comments);
 }
 
-std::string SchemaSections(const FileDescriptor& file, int level) {
+std::string SchemaSections(const FileDescriptor& file, int level,
+                           std::vector<const Descriptor*>& earlier) {
   std::string text;
   for (int i = 0; i < file.message_type_count(); ++i) {
-    text += MessageSection(*file.message_type(i), level);
+    text += MessageSection(*file.message_type(i), level, earlier);
+    earlier.push_back(file.message_type(i));
   }
   for (int i = 0; i < file.enum_type_count(); ++i) {
     text += EnumSection(*file.enum_type(i), level);
@@ -213,10 +218,11 @@ absl::StatusOr<std::string> ConfigsPage() {
       "out means stands with the field.\n\nA whole config, ",
       Code(kExample), ":\n\n```textproto\n", example, "```\n\n");
   for (const Kind& kind : kKinds) {
+    std::vector<const Descriptor*> earlier;
     ASSIGN_OR_RETURN(const FileDescriptor* file, FindFile(*pool, kind.schema));
     absl::StrAppend(&text, "## ", kind.title, "\n\n", FileComment(*file),
                     "\n\nFiles: ", kind.files, ". Schema: ", Code(kind.schema),
-                    ".\n\n", SchemaSections(*file, 3));
+                    ".\n\n", SchemaSections(*file, 3, earlier));
   }
   return text;
 }
@@ -224,10 +230,32 @@ absl::StatusOr<std::string> ConfigsPage() {
 absl::StatusOr<std::string> RecordsPage() {
   ASSIGN_OR_RETURN(const std::unique_ptr<DescriptorPool> pool,
                    ReadSchemas(kRecordSchemas));
-  ASSIGN_OR_RETURN(const FileDescriptor* file,
-                   FindFile(*pool, "lib/records/records.proto"));
-  return absl::StrCat(kGeneratedNote, "# Records\n\n", FileComment(*file),
-                      "\n\n", SchemaSections(*file, 2));
+  std::string text = absl::StrCat(
+      kGeneratedNote,
+      "# Records\n\nThe records that feedrate's programs pass to each other: "
+      "one JSON object per line, with the field names below, in this order. "
+      "Each line starts with `\"schema\": 1` and `\"record\": \"<message name "
+      "in lower case>\"`.\n\nPlain fields are always printed, even if they are "
+      "zero; `optional` fields and sub-messages only if present. Times are in "
+      "seconds, sizes in bytes. Adding a field later does not change any "
+      "`job_id`.\n\n");
+  std::vector<const Descriptor*> earlier;
+  for (const auto& [name, title] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"env", "The machine"},
+           {"job", "Jobs"},
+           {"row", "Rows"},
+           {"loader", "Loaders and mixtures"},
+           {"train", "Models"},
+           {"summary", "Summaries"},
+           {"verdict", "Verdicts"}}) {
+    const std::string schema = absl::StrCat("lib/records/", name, ".proto");
+    ASSIGN_OR_RETURN(const FileDescriptor* file, FindFile(*pool, schema));
+    absl::StrAppend(&text, "## ", title, "\n\n", FileComment(*file),
+                    " Schema: ", Code(schema), ".\n\n",
+                    SchemaSections(*file, 3, earlier));
+  }
+  return text;
 }
 
 absl::StatusOr<std::string> MeasuredEquivalencePage(

@@ -23,9 +23,10 @@ std::string FileComment(const google::protobuf::FileDescriptor& file);
 
 // All messages and enums of `file`: for each a heading of `level`, what it is,
 // and a table of its fields. A field without a comment is described by the
-// earlier message that has a field of its name.
-std::string SchemaSections(const google::protobuf::FileDescriptor& file,
-                           int level);
+// `earlier` message that has a field of its name; those of `file` are added.
+std::string SchemaSections(
+    const google::protobuf::FileDescriptor& file, int level,
+    std::vector<const google::protobuf::Descriptor*>& earlier);
 
 // All generated pages under docs/.
 

@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {
@@ -221,7 +221,8 @@ TEST(SchemaPageTest, CommentsTypesAndLinks) {
   const auto* file = (*pool)->FindFileByName("a.proto");
   ASSERT_NE(file, nullptr);
   EXPECT_EQ(FileComment(*file), "On top.");
-  const std::string text = SchemaSections(*file, 2);
+  std::vector<const google::protobuf::Descriptor*> earlier;
+  const std::string text = SchemaSections(*file, 2, earlier);
   EXPECT_THAT(text, HasSubstr("## Job\n\nWork.\n\n"));
   EXPECT_THAT(text, HasSubstr("| `device` | string | `cpu` or `cuda`. |"));
   EXPECT_THAT(text, HasSubstr("| `device` | string | As in [Job](#job). |"));

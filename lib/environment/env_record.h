@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/timing_checks.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/env.pb.h"
 
 namespace feedrate {
 

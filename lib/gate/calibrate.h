@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/gate/duel.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 

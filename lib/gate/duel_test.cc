@@ -10,7 +10,8 @@
 #include "gtest/gtest.h"
 #include "lib/gate/calibrate.h"
 #include "lib/gate/timed_command.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 namespace {

@@ -8,7 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 #include "lib/stats/change_points.h"
 
 namespace feedrate {

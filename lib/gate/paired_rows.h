@@ -9,7 +9,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 

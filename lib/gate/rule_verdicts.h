@@ -13,7 +13,8 @@
 #include "absl/types/optional.h"
 #include "lib/config/tolerances.pb.h"
 #include "lib/gate/baselines.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 

@@ -12,7 +12,8 @@
 #include "lib/base/exit_code.h"
 #include "lib/gate/baselines.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 

@@ -7,7 +7,7 @@
 
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/xoshiro.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -8,7 +8,7 @@
 
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdicts.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 

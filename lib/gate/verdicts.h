@@ -9,7 +9,7 @@
 
 #include "lib/base/exit_code.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/verdict.pb.h"
 #include "lib/stats/paired_design.h"
 
 namespace feedrate {

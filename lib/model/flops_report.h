@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/model/flops.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/train.pb.h"
 
 namespace feedrate {
 

@@ -22,9 +22,10 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/cells.h"
 #include "lib/planning/variants.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

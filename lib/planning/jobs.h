@@ -17,7 +17,8 @@
 #include "lib/config/policy.pb.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/cells.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -20,8 +20,9 @@
 #include "lib/config/text_proto.h"
 #include "lib/planning/resolve.h"
 #include "lib/planning/testing.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -16,7 +16,7 @@
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/jobs.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

@@ -12,7 +12,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/draw/text.h"
 #include "lib/planning/cells.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -9,7 +9,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/waves.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -13,7 +13,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/cells.h"
 #include "lib/planning/jobs.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

@@ -15,7 +15,7 @@
 #include "lib/config/text_proto.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

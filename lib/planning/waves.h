@@ -13,7 +13,7 @@
 #include "lib/config/policy.pb.h"
 #include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

@@ -15,7 +15,7 @@
 #include "lib/config/quota.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/testing.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

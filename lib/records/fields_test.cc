@@ -2,7 +2,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 
 namespace feedrate {

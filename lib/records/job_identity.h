@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -15,8 +15,10 @@
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

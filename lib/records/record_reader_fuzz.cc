@@ -15,9 +15,11 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -17,8 +17,9 @@
 #include "lib/base/text.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/summary.pb.h"
 
 DEFINE_string(coverage, "",
               "NAME: required jobs: a file with a coverage profile, or the "

@@ -16,7 +16,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool_main.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/data/store_data.h"

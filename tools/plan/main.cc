@@ -31,9 +31,9 @@
 #include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/waves.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
 
 DEFINE_string(config, "",
               "FILE: run config, several separated by commas, or a folder of "

@@ -26,8 +26,10 @@
 #include "lib/analysis/rows/row_templates.h"
 #include "lib/analysis/rows/text_scan.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

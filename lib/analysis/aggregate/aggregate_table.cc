@@ -21,7 +21,7 @@
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 namespace {

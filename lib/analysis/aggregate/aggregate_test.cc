@@ -20,7 +20,8 @@
 #include "lib/analysis/aggregate/row_groups.h"
 #include "lib/analysis/testing/rows.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 namespace {

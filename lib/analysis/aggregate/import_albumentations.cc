@@ -14,7 +14,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/job_identity.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "simdjson.h"
 
 namespace feedrate {

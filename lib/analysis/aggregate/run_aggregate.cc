@@ -30,10 +30,12 @@
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

@@ -18,7 +18,9 @@
 #include "lib/analysis/rows/filter.h"
 #include "lib/base/exit_code.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 

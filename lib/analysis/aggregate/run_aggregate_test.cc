@@ -10,8 +10,10 @@
 #include "lib/analysis/aggregate/aggregate.h"
 #include "lib/analysis/aggregate/aggregate_table.h"
 #include "lib/analysis/aggregate/import_albumentations.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

@@ -25,7 +25,9 @@
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/planning/jobs.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

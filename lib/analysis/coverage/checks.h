@@ -10,7 +10,9 @@
 #include "lib/analysis/coverage/measured_runs.h"
 #include "lib/analysis/coverage/planned_jobs.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 

@@ -12,7 +12,10 @@
 #include "lib/analysis/coverage/planned_jobs.h"
 #include "lib/analysis/testing/synthetic_rows.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 namespace {

@@ -19,8 +19,11 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/draw/text.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 namespace {

@@ -18,8 +18,11 @@
 #include "lib/analysis/testing/synthetic_rows.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 namespace {

@@ -13,7 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "lib/analysis/coverage/planned_jobs.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 namespace {

@@ -15,7 +15,8 @@
 
 #include "absl/status/status.h"
 #include "lib/analysis/coverage/planned_jobs.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/summary.pb.h"
 
 namespace feedrate {
 

@@ -12,7 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/analysis/rows/fingerprint.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

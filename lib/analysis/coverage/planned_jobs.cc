@@ -27,9 +27,10 @@
 #include "lib/config/text_proto.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

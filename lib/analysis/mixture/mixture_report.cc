@@ -16,7 +16,7 @@
 #include "lib/draw/document.h"
 #include "lib/draw/svg.h"
 #include "lib/draw/text.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
 
 namespace feedrate {
 namespace {

@@ -11,7 +11,8 @@
 #include "lib/analysis/testing/rows.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

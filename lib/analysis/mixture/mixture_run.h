@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "absl/types/optional.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

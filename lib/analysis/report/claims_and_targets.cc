@@ -25,7 +25,7 @@
 #include "lib/config/text_proto.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/types/optional.h"
 #include "lib/config/targets.pb.h"
 #include "lib/draw/document.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -10,7 +10,7 @@
 #include "lib/analysis/testing/rows.h"
 #include "lib/base/files.h"
 #include "lib/config/targets.pb.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -18,7 +18,8 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 namespace {

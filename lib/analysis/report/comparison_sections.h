@@ -10,7 +10,7 @@
 #include "lib/analysis/report/report_data.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 

@@ -18,7 +18,8 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

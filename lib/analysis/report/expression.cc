@@ -21,7 +21,8 @@
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
 

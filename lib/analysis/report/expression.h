@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

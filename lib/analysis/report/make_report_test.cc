@@ -16,7 +16,9 @@
 #include "lib/base/files.h"
 #include "lib/draw/document.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 namespace {

@@ -15,7 +15,9 @@
 #include "lib/analysis/report/setting_section.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -24,8 +24,11 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/text.h"
 #include "lib/planning/jobs.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/loader.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
 

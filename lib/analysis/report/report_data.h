@@ -14,7 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "lib/draw/charts.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

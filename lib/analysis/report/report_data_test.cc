@@ -9,8 +9,10 @@
 #include "gtest/gtest.h"
 #include "lib/analysis/testing/rows.h"
 #include "lib/base/files.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -25,7 +25,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "simdjson.h"
 
 namespace feedrate {

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/rows/filter.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

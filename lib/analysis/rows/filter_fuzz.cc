@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "lib/analysis/rows/filter.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);

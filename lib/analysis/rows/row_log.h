@@ -16,7 +16,7 @@
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
 #include "lib/analysis/rows/text_scan.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

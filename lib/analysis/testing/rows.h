@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/records/records.pb.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -17,8 +17,10 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 DEFINE_uint64(seed, 1, "N: seed for the numbers");
 DEFINE_double(noise, 0.02, "X: spread of log throughput between runs");

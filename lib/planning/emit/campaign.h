@@ -13,7 +13,7 @@
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/planning/plan_session.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

@@ -14,7 +14,7 @@
 #include "lib/planning/emit/emit.h"
 #include "lib/planning/emit/gce.h"
 #include "lib/planning/plan_session.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -35,9 +35,9 @@
 #include "lib/planning/emit/template_files.h"
 #include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {

@@ -22,8 +22,8 @@
 #include "lib/planning/emit/emit.h"
 #include "lib/planning/plan_session.h"
 #include "lib/planning/waves.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
 
 namespace feedrate {
 namespace {

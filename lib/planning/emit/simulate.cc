@@ -22,7 +22,7 @@
 #include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/waves.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -11,7 +11,7 @@
 #include "lib/config/quota.pb.h"
 #include "lib/planning/emit/campaign.h"
 #include "lib/planning/plan_session.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

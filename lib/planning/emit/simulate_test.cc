@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "lib/config/quota.pb.h"
 #include "lib/planning/emit/campaign.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

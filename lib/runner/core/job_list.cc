@@ -21,8 +21,9 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -15,7 +15,7 @@
 #include "lib/base/override_flags.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/jobs.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

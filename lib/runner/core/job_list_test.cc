@@ -10,9 +10,10 @@
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/run_config.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/core/job_settings.h"
 
 namespace feedrate {

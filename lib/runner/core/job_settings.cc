@@ -17,8 +17,8 @@
 #include "lib/config/policy.pb.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/hash/sha256.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
-#include "lib/records/records.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 

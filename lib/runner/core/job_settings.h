@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/measure/measure_run.h"
 #include "lib/measure/subject.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

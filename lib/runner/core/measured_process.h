@@ -18,7 +18,8 @@
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/child.h"
 

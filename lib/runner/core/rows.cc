@@ -33,10 +33,13 @@
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/measure/measure_run.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
+#include "lib/records/loader.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

@@ -14,8 +14,11 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/base/unique_fd.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/loader.pb.h"
 #include "lib/records/record_io.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -10,7 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "lib/base/exit_code.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/core/job_list.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/run_context.h"

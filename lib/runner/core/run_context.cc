@@ -8,7 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/runner/core/job_mode.h"
 
 namespace feedrate {

@@ -25,7 +25,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/progress.h"
 #include "lib/hash/sha256.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/worker/message.h"

@@ -19,7 +19,7 @@
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/hash/sha256.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/measured_process.h"
 

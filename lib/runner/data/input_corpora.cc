@@ -16,7 +16,7 @@
 #include "lib/media/load_images.h"
 #include "lib/media/synthetic.h"
 #include "lib/media/video/clips.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"

@@ -18,7 +18,8 @@
 #include "lib/media/corpus.h"
 #include "lib/media/load_images.h"
 #include "lib/media/video/clips.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/runner/data/file_sets.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/storage/object_store.h"

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/train.pb.h"
 
 namespace feedrate {
 

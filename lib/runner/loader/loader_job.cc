@@ -20,7 +20,7 @@
 #include "lib/machine/resources.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/reference/compare.h"
 #include "lib/reference/pixels.h"
 #include "lib/runner/core/equivalence.h"

@@ -11,7 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "lib/base/unique_fd.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/reference/pixels.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/data/remote_data.h"

@@ -11,7 +11,8 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/limits.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/loader/loader_job.h"
 #include "lib/worker/loader_message.h"
 

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/loader/loader_job.h"
 #include "lib/worker/loader_message.h"

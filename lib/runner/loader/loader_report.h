@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/records/records.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 

@@ -13,7 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "lib/machine/gpu.h"
 #include "lib/records/fields.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/core/rows.h"
 #include "lib/worker/loader_message.h"
 

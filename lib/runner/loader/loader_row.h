@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "lib/machine/gpu.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 

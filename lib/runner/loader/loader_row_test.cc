@@ -8,7 +8,8 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "lib/machine/gpu.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/loader/loader_report.h"
 

@@ -7,7 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_settings.h"
 

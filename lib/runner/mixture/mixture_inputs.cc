@@ -26,7 +26,7 @@
 #include "lib/hash/sha256.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/machine/resources.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/worker/loader_message.h"
 

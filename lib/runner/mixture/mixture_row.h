@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/worker/loader_message.h"

@@ -13,7 +13,7 @@
 #include "absl/types/optional.h"
 #include "lib/base/override_flags.h"
 #include "lib/model/flops.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/runner/core/job_list.h"
 #include "lib/runner/train/multi_node.h"
 

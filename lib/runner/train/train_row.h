@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/records/records.pb.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/row.pb.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_processes.h"
 
