@@ -115,8 +115,7 @@ class HashedFileInput : public FileInput {
 // The source's own bytes, counted and hashed as they are read.
 class MeteredInput : public Input {
  public:
-  // Does not own `fd`.
-  MeteredInput(int fd, const std::string& name, bool hash,
+  MeteredInput(std::unique_ptr<Input> from, bool hash,
                std::atomic<uint64_t>* bytes);
 
   // Reads the first bytes and keeps them for Read(). They show how the archive
@@ -129,7 +128,7 @@ class MeteredInput : public Input {
   std::string Digest() { return FinishHex(&*hash_); }
 
  private:
-  StreamInput stream_;
+  const std::unique_ptr<Input> from_;
   std::optional<Sha256> hash_;
   std::atomic<uint64_t>* const bytes_;
   std::string head_;
@@ -205,9 +204,9 @@ Status HashedFileInput::Read(char* buffer, size_t count, size_t* got) {
   return FileInput::Read(buffer, count, got);
 }
 
-MeteredInput::MeteredInput(int fd, const std::string& name, bool hash,
+MeteredInput::MeteredInput(std::unique_ptr<Input> from, bool hash,
                            std::atomic<uint64_t>* bytes)
-    : stream_(fd, name), bytes_(bytes) {
+    : from_(std::move(from)), bytes_(bytes) {
   if (hash) hash_.emplace();
 }
 
@@ -215,7 +214,7 @@ Status MeteredInput::Peek(std::string* head) {
   while (head_.size() < kMagicBytes) {
     char buffer[kMagicBytes];
     size_t got = 0;
-    TAR_RETURN_IF_ERROR(stream_.Read(buffer, kMagicBytes - head_.size(), &got));
+    TAR_RETURN_IF_ERROR(from_->Read(buffer, kMagicBytes - head_.size(), &got));
     if (got == 0) break;
     head_.append(buffer, got);
   }
@@ -229,7 +228,7 @@ Status MeteredInput::Read(char* buffer, size_t count, size_t* got) {
     memcpy(buffer, head_.data(), *got);
     head_.erase(0, *got);
   } else {
-    TAR_RETURN_IF_ERROR(stream_.Read(buffer, count, got));
+    TAR_RETURN_IF_ERROR(from_->Read(buffer, count, got));
   }
   if (hash_.has_value()) hash_->Update(buffer, *got);
   *bytes_ += *got;
@@ -284,7 +283,8 @@ Status ArchiveStream::Open(const Source& source, bool hash,
   int fd = source.fd();
   if (source.kind() == Source::Kind::kRemote) {
     std::vector<std::string> argv;
-    TAR_RETURN_IF_ERROR(FetchCommand(source.name(), &argv));
+    url_ = source.url();
+    TAR_RETURN_IF_ERROR(FetchCommand(url_, &argv));
     TAR_RETURN_IF_ERROR(client_.Start(argv, -1));
     fd = client_.output();
   }
@@ -301,7 +301,15 @@ Status ArchiveStream::Open(const Source& source, bool hash,
       return Status();
     }
   }
-  metered_ = std::make_shared<MeteredInput>(fd, source.name(), hash, bytes);
+  // A file is read by offset: its descriptor may be read twice.
+  std::unique_ptr<Input> from;
+  if (source.kind() == Source::Kind::kFile) {
+    from = std::make_unique<FileInput>(fd, source.size().value_or(0),
+                                       source.name());
+  } else {
+    from = std::make_unique<StreamInput>(fd, source.name());
+  }
+  metered_ = std::make_shared<MeteredInput>(std::move(from), hash, bytes);
   if (source.kind() != Source::Kind::kFile) {
     TAR_RETURN_IF_ERROR(metered_->Peek(&head));
     TAR_RETURN_IF_ERROR(PackerOf(head, source.name(), &packer));
@@ -348,7 +356,7 @@ Status ArchiveStream::StartUnpacking(const std::string& packer) {
 Status ArchiveStream::Explain(const Status& failure) {
   for (Subprocess* program : {&client_, &unpacker_}) {
     Status reason = program->FailureSoFar();
-    if (!reason.ok()) return reason;
+    if (!reason.ok()) return Hidden(reason, url_);
   }
   return failure;
 }
@@ -361,7 +369,9 @@ Status ArchiveStream::Finish(std::string* digest) {
     pump_->ended.wait(lock, [this] { return pump_->done; });
     if (!pump_->status.ok()) return pump_->status;
   }
-  if (client_.output() >= 0) TAR_RETURN_IF_ERROR(client_.Wait());
+  if (client_.output() >= 0) {
+    TAR_RETURN_IF_ERROR(Hidden(client_.Wait(), url_));
+  }
   if (!hash_) return Status();
   if (hasher_ != nullptr) return hasher_->Finish(digest);
   *digest = metered_->Digest();

@@ -50,6 +50,7 @@ class ArchiveStream {
   void OpenFile(const Source& source);
   Status StartUnpacking(const std::string& packer);
 
+  std::string url_;  // Of a remote source.
   Subprocess client_;
   Subprocess unpacker_;
   std::unique_ptr<FileHasher> hasher_;

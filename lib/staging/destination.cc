@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "lib/tar/header.h"
 
@@ -196,9 +197,25 @@ Status Destination::Sync() {
 
 namespace {
 
-bool WriteLine(int fd, const std::string& line) {
-  return write(fd, line.data(), line.size()) ==
-         static_cast<ssize_t>(line.size());
+// Returns false with errno.
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(written);
+  }
+  return true;
+}
+
+// errno has the reason.
+Status RemovalFailure(const char* name) {
+  if (errno == EISDIR) {
+    return Failed(std::string(name) +
+                  " in --dest is a folder, which stage_dataset never makes; "
+                  "remove it and run again");
+  }
+  return SystemFailure("cannot remove", name, errno);
 }
 
 std::string ReadAll(int fd) {
@@ -230,6 +247,7 @@ Journal::~Journal() {
 Status Journal::Open(int folder_fd, const std::string& identity, bool fresh,
                      uint64_t* resume_offset) {
   *resume_offset = 0;
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
   const std::string header = JsonObject()
                                  .Add("schema", 1)
                                  .Add("record", "stage_journal")
@@ -241,12 +259,12 @@ Status Journal::Open(int folder_fd, const std::string& identity, bool fresh,
     return Status();
   }
   if (unlinkat(folder_fd, kJournalName, 0) != 0 && errno != ENOENT) {
-    return SystemFailure("cannot remove", kJournalName, errno);
+    return RemovalFailure(kJournalName);
   }
   fd_ = openat(folder_fd, kJournalName,
                O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
                0644);
-  if (fd_ < 0 || !WriteLine(fd_, header)) {
+  if (fd_ < 0 || !WriteAll(fd_, header)) {
     return SystemFailure("cannot write", kJournalName, errno);
   }
   return Status();
@@ -261,16 +279,22 @@ bool Journal::Load(int folder_fd, const std::string& header, uint64_t* offset) {
     close(fd);
     return false;
   }
-  if (text.size() > header.size()) *offset = LastOffset(text);
   // Removes a truncated last line, which would run into the next one.
-  if (text.back() != '\n')
-    (void)!ftruncate(fd, static_cast<off_t>(text.rfind('\n') + 1));
+  if (text.back() != '\n' &&
+      ftruncate(fd, static_cast<off_t>(text.rfind('\n') + 1)) != 0) {
+    close(fd);
+    return false;
+  }
+  if (text.size() > header.size()) *offset = LastOffset(text);
   fd_ = fd;
   return true;
 }
 
-void Journal::OnFinished(uint64_t offset) {
-  if (fd_ >= 0) (void)WriteLine(fd_, std::to_string(offset) + "\n");
+bool Journal::OnFinished(uint64_t offset) {
+  if (fd_ < 0) return false;
+  if (WriteAll(fd_, std::to_string(offset) + "\n")) return true;
+  close(std::exchange(fd_, -1));
+  return false;
 }
 
 void Journal::Remove(int folder_fd) { unlinkat(folder_fd, kJournalName, 0); }
@@ -373,16 +397,18 @@ bool ReadSentinel(int folder_fd, Sentinel* sentinel) {
 
 Status WriteSentinel(int folder_fd, const Sentinel& sentinel) {
   const std::string text = ToJson(sentinel);
-  unlinkat(folder_fd, kTemporaryName, 0);
+  if (unlinkat(folder_fd, kTemporaryName, 0) != 0 && errno != ENOENT) {
+    return RemovalFailure(kTemporaryName);
+  }
   const int fd =
       openat(folder_fd, kTemporaryName,
              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd < 0) return SystemFailure("cannot create", kTemporaryName, errno);
-  const bool written = write(fd, text.data(), text.size()) ==
-                           static_cast<ssize_t>(text.size()) &&
-                       (!sentinel.synced || fsync(fd) == 0);
+  const bool written =
+      WriteAll(fd, text) && (!sentinel.synced || fsync(fd) == 0);
   const int error = errno;
   if (close(fd) != 0 || !written) {
+    unlinkat(folder_fd, kTemporaryName, 0);
     return SystemFailure("cannot write", kTemporaryName, error);
   }
   if (renameat(folder_fd, kTemporaryName, folder_fd, kSentinelName) != 0 ||
@@ -395,7 +421,7 @@ Status WriteSentinel(int folder_fd, const Sentinel& sentinel) {
 Status RemoveSentinel(int folder_fd) {
   if (unlinkat(folder_fd, kSentinelName, 0) != 0) {
     if (errno == ENOENT) return Status();
-    return SystemFailure("cannot remove", kSentinelName, errno);
+    return RemovalFailure(kSentinelName);
   }
   if (fsync(folder_fd) == 0) return Status();
   return SystemFailure("cannot sync the removal of", kSentinelName, errno);

@@ -93,8 +93,9 @@ class Journal : public WrittenPrefixListener {
   Status Open(int folder_fd, const std::string& identity, bool fresh,
               uint64_t* resume_offset);
 
-  // Adds an offset. If the write fails, a resumed run only has more to do.
-  void OnFinished(uint64_t offset) override;
+  // Adds an offset. After a failure nothing more is added: what follows half a
+  // line would be read as one number with it.
+  bool OnFinished(uint64_t offset) override;
 
   // Removes the file. Called once the sentinel is written.
   void Remove(int folder_fd);

@@ -17,11 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "lib/hash/sha256.h"
 #include "lib/staging/subprocess.h"
 #include "lib/tar/extract/placer.h"
 #include "lib/tar/extract/writer_pool.h"
 #include "lib/tar/header.h"
 #include "lib/tar/status.h"
+#include "lib/url/secrets.h"
 
 namespace feedrate::tar {
 namespace {
@@ -107,6 +109,15 @@ void SplitS3(const std::string& url, std::string* bucket, std::string* key) {
   *key = slash == std::string::npos ? "" : url.substr(slash + 1);
 }
 
+// A redirection from https to http would show everybody on the way what is
+// fetched, and let them change it.
+Words CurlCommand(const std::string& url) {
+  const char* next = StartsWith(url, "https://") ? "=https" : "=http,https";
+  return {"curl",       "--silent",  "--show-error", "--fail",
+          "--location", "--proto",   "=http,https",  "--proto-redir",
+          next,         "--globoff", "--url",        url};
+}
+
 Status Describe(const Words& argv, RemoteInfo (*parse)(std::string_view),
                 RemoteInfo* info) {
   std::string output;
@@ -116,6 +127,11 @@ Status Describe(const Words& argv, RemoteInfo (*parse)(std::string_view),
 }
 
 }  // namespace
+
+Status Hidden(Status status, const std::string& url) {
+  if (status.ok()) return status;
+  return Status(status.exit_code(), HideUrl(status.message(), url));
+}
 
 bool IsRemote(std::string_view source) {
   return StartsWith(source, "https://") || StartsWith(source, "http://") ||
@@ -163,7 +179,8 @@ Status DescribeRemote(const std::string& url, RemoteInfo* info) {
     std::string bucket, key;
     SplitS3(url, &bucket, &key);
     if (bucket.empty() || key.empty()) {
-      return CallersMistake("--source=" + url + ": want s3://bucket/key");
+      return CallersMistake("--source=" + ShownUrl(url) +
+                            ": want s3://bucket/key");
     }
     return Describe({"aws", "s3api", "head-object", "--bucket", bucket, "--key",
                      key, "--output", "json"},
@@ -177,9 +194,9 @@ Status DescribeRemote(const std::string& url, RemoteInfo* info) {
                      "--format=json(size,generation,etag)"},
                     &ParseJsonDescription, info);
   }
-  return Describe({"curl", "--silent", "--show-error", "--fail", "--location",
-                   "--globoff", "--head", "--url", url},
-                  &ParseHttpHead, info);
+  Words argv = CurlCommand(url);
+  argv.push_back("--head");
+  return Describe(argv, &ParseHttpHead, info);
 }
 
 Status FetchCommand(const std::string& url, Words* argv) {
@@ -189,8 +206,7 @@ Status FetchCommand(const std::string& url, Words* argv) {
     *argv = UseGsutil() ? Words{"gsutil", "-q", "cat", url}
                         : Words{"gcloud", "storage", "cat", url};
   } else {
-    *argv = {"curl",       "--silent",  "--show-error", "--fail",
-             "--location", "--globoff", "--url",        url};
+    *argv = CurlCommand(url);
   }
   return Status();
 }
@@ -289,11 +305,46 @@ bool Later(const Time& a, const Time& b) {
                                 : a.nanoseconds > b.nanoseconds;
 }
 
+std::string Decimal(int64_t seconds, int32_t nanoseconds) {
+  char text[48];
+  snprintf(text, sizeof(text), "%lld.%09d", static_cast<long long>(seconds),
+           nanoseconds);
+  return text;
+}
+
+class Summarizer {
+ public:
+  void Add(const Entry& entry) {
+    ++summary_.count;
+    summary_.bytes += entry.size;
+    if (Later(entry.mtime, summary_.newest)) summary_.newest = entry.mtime;
+    const std::string facts =
+        std::to_string(static_cast<int>(entry.type)) + " " +
+        std::to_string(entry.size) + " " +
+        Decimal(entry.mtime.seconds, entry.mtime.nanoseconds);
+    // With their zeros, which end them.
+    for (const std::string* text : {&entry.path, &entry.link, &facts}) {
+      hash_.Update(text->c_str(), text->size() + 1);
+    }
+  }
+
+  TreeSummary Finish() {
+    char hex[Sha256::kHexSize + 1];
+    hash_.FinishHex(hex);
+    summary_.digest = hex;
+    return summary_;
+  }
+
+ private:
+  TreeSummary summary_;
+  Sha256 hash_;
+};
+
 class Copier {
  public:
   Copier(const std::string& name, int dest_fd, const UnpackOptions& options)
       : options_(options),
-        written_(options.listener),
+        written_(options.listener, options.listener_step),
         pool_(options.threads, name, &written_),
         dispatcher_(&pool_, &written_),
         placer_(dest_fd, options.strip_components, options.max_bytes,
@@ -302,6 +353,7 @@ class Copier {
   Status Copy(const Entry& entry, const FolderRef& folder,
               const std::string& leaf) {
     ++ordinal_;
+    summarizer_.Add(entry);
     TAR_RETURN_IF_ERROR(pool_.status());
     WriteJob job;
     bool is_file = false;
@@ -318,11 +370,14 @@ class Copier {
     return Status();
   }
 
-  Status Finish(Status status, UnpackResult* result) {
+  Status Finish(Status status, UnpackResult* result, TreeSummary* summary) {
+    *summary = summarizer_.Finish();
     if (!status.ok()) written_.Freeze();
     dispatcher_.Drain();
     if (Status written = pool_.status(); !written.ok()) status = written;
+    if (status.ok()) status = placer_.CheckNothingIsLost();
     result->counts = *placer_.counts();
+    result->lost = placer_.lost();
     result->archive_bytes = result->counts.bytes;
     return status;
   }
@@ -333,6 +388,7 @@ class Copier {
   WriterPool pool_;
   Dispatcher dispatcher_;
   Placer placer_;
+  Summarizer summarizer_;
   uint64_t ordinal_ = 0;
 };
 
@@ -347,21 +403,20 @@ Status WalkTree(int root_fd, const std::string& name,
 
 Status SummarizeTree(int root_fd, const std::string& name,
                      TreeSummary* summary) {
-  *summary = TreeSummary();
-  return WalkTree(
+  Summarizer summarizer;
+  TAR_RETURN_IF_ERROR(WalkTree(
       root_fd, name,
-      [summary](const Entry& entry, const FolderRef&, const std::string&) {
-        ++summary->count;
-        summary->bytes += entry.size;
-        if (Later(entry.mtime, summary->newest)) {
-          summary->newest = entry.mtime;
-        }
+      [&summarizer](const Entry& entry, const FolderRef&, const std::string&) {
+        summarizer.Add(entry);
         return Status();
-      });
+      }));
+  *summary = summarizer.Finish();
+  return Status();
 }
 
 Status CopyTree(int root_fd, const std::string& name, int dest_fd,
-                const UnpackOptions& options, UnpackResult* result) {
+                const UnpackOptions& options, UnpackResult* result,
+                TreeSummary* summary) {
   Copier copier(name, dest_fd, options);
   Status status =
       WalkTree(root_fd, name,
@@ -369,24 +424,29 @@ Status CopyTree(int root_fd, const std::string& name, int dest_fd,
                          const std::string& leaf) {
                  return copier.Copy(entry, folder, leaf);
                });
-  return copier.Finish(status, result);
+  return copier.Finish(status, result, summary);
 }
 
 namespace {
 
 constexpr std::string_view kFileScheme = "file://";
 
-std::string Decimal(int64_t seconds, int32_t nanoseconds) {
-  char text[48];
-  snprintf(text, sizeof(text), "%lld.%09d", static_cast<long long>(seconds),
-           nanoseconds);
-  return text;
-}
-
 std::string FileIdentity(const std::string& path, const struct stat& info) {
   return "file " + path + " size " + std::to_string(info.st_size) + " mtime " +
          Decimal(info.st_mtim.tv_sec,
                  static_cast<int32_t>(info.st_mtim.tv_nsec));
+}
+
+std::string FolderIdentity(const std::string& path,
+                           const TreeSummary& summary) {
+  return "folder " + path + " count " + std::to_string(summary.count) +
+         " bytes " + std::to_string(summary.bytes) + " newest " +
+         Decimal(summary.newest.seconds, summary.newest.nanoseconds) +
+         " names " + summary.digest;
+}
+
+Status Changed(const std::string& name) {
+  return Failed(name + " changed while it was staged; run again");
 }
 
 std::string AbsolutePath(const std::string& path) {
@@ -420,7 +480,8 @@ Status Source::Open(const std::string& text) {
   }
   const size_t scheme = text.find("://");
   if (scheme != std::string::npos && access(text.c_str(), F_OK) != 0) {
-    return CallersMistake("--source=" + text + ": " + text.substr(0, scheme) +
+    return CallersMistake("--source=" + ShownUrl(text) + ": " +
+                          text.substr(0, scheme) +
                           ":// is unknown; use a path, -, file://, https://, "
                           "gs:// or s3://");
   }
@@ -455,21 +516,25 @@ Status Source::OpenFolder(const std::string& path) {
   TreeSummary summary;
   TAR_RETURN_IF_ERROR(SummarizeTree(fd_, name_, &summary));
   size_ = summary.bytes;
-  identity_ = "folder " + name_ + " count " + std::to_string(summary.count) +
-              " bytes " + std::to_string(summary.bytes) + " newest " +
-              Decimal(summary.newest.seconds, summary.newest.nanoseconds);
+  identity_ = FolderIdentity(name_, summary);
   return Status();
 }
 
 Status Source::OpenRemote(const std::string& url) {
   kind_ = Kind::kRemote;
-  name_ = url;
+  url_ = url;
+  name_ = ShownUrl(url);
   RemoteInfo info;
-  TAR_RETURN_IF_ERROR(DescribeRemote(url, &info));
+  TAR_RETURN_IF_ERROR(Hidden(DescribeRemote(url, &info), url));
   size_ = info.size;
   if (info.size && !info.version.empty()) {
-    identity_ = "url " + url + " size " + std::to_string(*info.size) +
-                " version " + info.version;
+    identity_ = "url " + name_;
+    // The values of a query are hidden, and tell two objects apart.
+    if (name_.find('?') != std::string::npos) {
+      identity_ += " object " + Sha256Hex(ObjectUrl(url));
+    }
+    identity_ +=
+        " size " + std::to_string(*info.size) + " version " + info.version;
   }
   return Status();
 }
@@ -480,7 +545,11 @@ Status Source::CheckUnchanged() const {
   if (fstat(fd_, &info) == 0 && FileIdentity(name_, info) == identity_) {
     return Status();
   }
-  return Failed(name_ + " changed while it was staged; run again");
+  return Changed(name_);
+}
+
+Status Source::CheckUnchanged(const TreeSummary& copied) const {
+  return FolderIdentity(name_, copied) == identity_ ? Status() : Changed(name_);
 }
 
 }  // namespace feedrate::tar

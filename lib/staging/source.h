@@ -19,6 +19,9 @@
 
 namespace feedrate::tar {
 
+// `status` without the secrets of `url`, which a client program may repeat.
+Status Hidden(Status status, const std::string& url);
+
 // Whether `source` is a URL for a client program: https, http, gs or s3.
 bool IsRemote(std::string_view source);
 
@@ -47,6 +50,7 @@ struct TreeSummary {
   uint64_t count = 0;  // Everything below the folder.
   uint64_t bytes = 0;  // Data in files.
   Time newest;
+  std::string digest;  // Of all names, kinds, sizes and times.
 };
 
 // Called for each entry below the folder, with the folder that contains it and
@@ -64,9 +68,11 @@ Status SummarizeTree(int root_fd, const std::string& name,
                      TreeSummary* summary);
 
 // Copies the tree into `dest_fd` by the same rules as for archives. All
-// offsets, including those in `options`, are numbers of entries.
+// offsets, including those in `options`, are numbers of entries. `*summary` is
+// set to the summary of what was copied.
 Status CopyTree(int root_fd, const std::string& name, int dest_fd,
-                const UnpackOptions& options, UnpackResult* result);
+                const UnpackOptions& options, UnpackResult* result,
+                TreeSummary* summary);
 
 // An open source.
 class Source {
@@ -84,11 +90,15 @@ class Source {
 
   // Fails when a file has changed since Open().
   Status CheckUnchanged() const;
+  // Fails when a folder has: `copied` is the summary of what was copied.
+  Status CheckUnchanged(const TreeSummary& copied) const;
 
   Kind kind() const { return kind_; }
   int fd() const { return fd_; }
-  // The absolute path or the URL.
+  // For messages and files: the absolute path, or the URL without its secrets.
   const std::string& name() const { return name_; }
+  // REQUIRES: kRemote. Never write it anywhere.
+  const std::string& url() const { return url_; }
   // Size in bytes, if it is known in advance.
   std::optional<uint64_t> size() const { return size_; }
   // One line that identifies the source and its version. Empty when that is
@@ -103,6 +113,7 @@ class Source {
   Kind kind_ = Kind::kStdin;
   int fd_ = -1;
   std::string name_;
+  std::string url_;
   std::optional<uint64_t> size_;
   std::string identity_;
 };

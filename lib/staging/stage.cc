@@ -22,6 +22,7 @@
 #include "lib/staging/source.h"
 #include "lib/tar/extract/unpack.h"
 #include "lib/tar/status.h"
+#include "lib/url/secrets.h"
 
 namespace feedrate::tar {
 namespace {
@@ -331,7 +332,7 @@ class Stager {
       fprintf(stderr,
               "stage_dataset: %s was staged from %s before; files that only "
               "that had stay there\n",
-              report_->dest.c_str(), old.source.c_str());
+              report_->dest.c_str(), ShownUrl(old.source).c_str());
     }
     TAR_RETURN_IF_ERROR(RemoveSentinel(dest_.fd()));
     Journal journal;
@@ -343,7 +344,10 @@ class Stager {
               "%llu\n",
               static_cast<unsigned long long>(report_->resumed_from));
     }
-    TAR_RETURN_IF_ERROR(Write(&journal));
+    bool lost = false;
+    Status written = Write(&journal, &lost);
+    if (lost) TAR_RETURN_IF_ERROR(StartOver(written, &journal, &written));
+    TAR_RETURN_IF_ERROR(written);
     TAR_RETURN_IF_ERROR(CheckResult());
     if (options_.sync) TAR_RETURN_IF_ERROR(dest_.Sync());
     TAR_RETURN_IF_ERROR(Seal());
@@ -351,7 +355,24 @@ class Stager {
     return Status();
   }
 
-  Status Write(Journal* journal) {
+  // Everything is written again, not just what is gone: entries before the
+  // journal's offset may depend on others that were replaced since.
+  Status StartOver(const Status& why, Journal* journal, Status* written) {
+    TAR_RETURN_IF_ERROR(
+        journal->Open(dest_.fd(), Identity(), true, &report_->resumed_from));
+    if (source_.kind() == Source::Kind::kStdin) {
+      return Failed(why.message() + "; run again to stage everything");
+    }
+    fprintf(stderr, "stage_dataset: %s; staging everything again\n",
+            why.message().c_str());
+    done_ = &second_done_;
+    bool lost = false;
+    *written = Write(journal, &lost);
+    return Status();
+  }
+
+  // Sets `*lost` when what an earlier run wrote is gone.
+  Status Write(Journal* journal, bool* lost) {
     UnpackOptions options;
     options.strip_components = options_.strip_components;
     options.max_bytes = options_.max_bytes;
@@ -360,33 +381,36 @@ class Stager {
     options.resume_offset = report_->resumed_from;
     options.listener = journal;
     const std::string& name = source_.name();
-    const Progress progress(name.substr(name.rfind('/') + 1), &done_,
+    const std::string path = name.substr(0, name.find('?'));
+    const Progress progress(path.substr(path.rfind('/') + 1), done_,
                             source_.size());
     UnpackResult result;
-    TAR_RETURN_IF_ERROR(source_.kind() == Source::Kind::kFolder
-                            ? WriteFolder(&options, &result)
-                            : WriteArchive(&options, &result));
+    Status written = source_.kind() == Source::Kind::kFolder
+                         ? WriteFolder(&options, &result)
+                         : WriteArchive(&options, &result);
+    *lost = result.lost;
     report_->counts = result.counts;
-    return Status();
+    return written;
   }
 
   Status WriteFolder(UnpackOptions* options, UnpackResult* result) {
-    options->read_offset = &done_;
-    TAR_RETURN_IF_ERROR(
-        CopyTree(source_.fd(), source_.name(), dest_.fd(), *options, result));
-    report_->source_bytes = done_;
-    return Status();
+    options->read_offset = done_;
+    TreeSummary copied;
+    TAR_RETURN_IF_ERROR(CopyTree(source_.fd(), source_.name(), dest_.fd(),
+                                 *options, result, &copied));
+    report_->source_bytes = *done_;
+    return source_.CheckUnchanged(copied);
   }
 
   Status WriteArchive(UnpackOptions* options, UnpackResult* result) {
     ArchiveStream stream;
-    TAR_RETURN_IF_ERROR(stream.Open(source_, !options_.sha256.empty(), &done_));
-    if (!stream.metered()) options->read_offset = &done_;
+    TAR_RETURN_IF_ERROR(stream.Open(source_, !options_.sha256.empty(), done_));
+    if (!stream.metered()) options->read_offset = done_;
     Status unpacked =
         Unpack(stream.input(), source_.name(), dest_.fd(), *options, result);
     if (!unpacked.ok()) return stream.Explain(unpacked);
     TAR_RETURN_IF_ERROR(stream.Finish(&report_->sha256));
-    report_->source_bytes = done_;
+    report_->source_bytes = *done_;
     if (result->trailing_bytes > 0) {
       fprintf(stderr,
               "stage_dataset: %s: %llu bytes after the end of the archive were "
@@ -437,7 +461,9 @@ class Stager {
   StageReport* const report_;
   Source source_;
   Destination dest_;
-  std::atomic<uint64_t> done_{0};
+  // Two, because the first attempt may leave a thread that still counts.
+  std::atomic<uint64_t> first_done_{0}, second_done_{0};
+  std::atomic<uint64_t>* done_ = &first_done_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -164,6 +166,27 @@ TEST_F(JournalTest, DoesNotCountALineWithoutItsEnd) {
   EXPECT_EQ(Use("a", {}), 1024u);
 }
 
+// Half a line and the next one would be read as one large number.
+TEST_F(JournalTest, AddsNothingAfterALineThatDidNotFit) {
+  Use("a", {512});
+  const auto size = fs::file_size(folder_ + "/" + kJournalName);
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  {
+    Journal journal;
+    uint64_t resume = 0;
+    ASSERT_TRUE(journal.Open(fd_, "a", false, &resume).ok());
+    limit.rlim_cur = size + 2;  // Two of five bytes.
+    setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT_FALSE(journal.OnFinished(1024));
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_FALSE(journal.OnFinished(2048));
+  }
+  EXPECT_EQ(Use("a", {}), 512u);
+}
+
 TEST_F(JournalTest, IsOfOneBoot) {
   Use("a", {512});
   std::fstream file(folder_ + "/" + kJournalName);
@@ -231,6 +254,20 @@ TEST_F(SentinelTest, IsReadBackAsWritten) {
   EXPECT_EQ(read.counts.bytes, 5u);
   EXPECT_EQ(read.counts.skipped[static_cast<int>(Skip::kMacosx)], 2u);
   EXPECT_TRUE(read.synced);
+}
+
+TEST_F(SentinelTest, LeavesNoTemporaryFileWhenItDoesNotFit) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 100;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const Status status = WriteSentinel(fd_, sentinel_);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_NE(status.message().find("ulimit -f"), std::string::npos)
+      << status.message();
+  EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(SentinelTest, IsMissingUntilWrittenAndAfterRemoval) {
@@ -346,7 +383,10 @@ class TreeTest : public testing::Test {
   }
   Status Copy(UnpackOptions options = {}) {
     const int dest_fd = open(to_.inner().c_str(), O_RDONLY);
-    Status status = CopyTree(root_fd_, "src", dest_fd, options, &result_);
+    TreeSummary copied;
+    Status status =
+        CopyTree(root_fd_, "src", dest_fd, options, &result_, &copied);
+    EXPECT_TRUE(!status.ok() || copied.digest == Summary().digest);
     close(dest_fd);
     return status;
   }
@@ -414,8 +454,13 @@ TEST_F(TreeTest, GoesOnWhereItWas) {
   Put("c", "3");
   UnpackOptions options;
   options.resume_offset = 2;
+  EXPECT_FALSE(Copy(options).ok());
+  EXPECT_TRUE(result_.lost);
+  std::ofstream(to_.inner() + "/a") << "kept";
+  std::ofstream(to_.inner() + "/b") << "kept";
   ASSERT_TRUE(Copy(options).ok());
-  EXPECT_EQ(to_.Tree(), (std::map<std::string, std::string>{{"c", "3"}}));
+  EXPECT_EQ(to_.Tree(), (std::map<std::string, std::string>{
+                            {"a", "kept"}, {"b", "kept"}, {"c", "3"}}));
   EXPECT_EQ(result_.counts.files, 3u);
 }
 
@@ -429,6 +474,18 @@ TEST_F(TreeTest, HasASummaryThatTellsChanges) {
   const TreeSummary after = Summary();
   EXPECT_TRUE(before.newest.seconds != after.newest.seconds ||
               before.newest.nanoseconds != after.newest.nanoseconds);
+}
+
+// A resumed run skips entries by their number, so another order of names is
+// another folder, even if count, bytes and times are the same.
+TEST_F(TreeTest, HasASummaryThatTellsNames) {
+  Put("b", "1");
+  Put("c", "2");
+  const std::string before = Summary().digest;
+  fs::rename(from_.inner() + "/c", from_.inner() + "/a");
+  EXPECT_NE(Summary().digest, before);
+  fs::rename(from_.inner() + "/a", from_.inner() + "/c");
+  EXPECT_EQ(Summary().digest, before);
 }
 
 TEST(HumanBytes, KeepsThreeDigits) {

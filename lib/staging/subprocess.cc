@@ -43,7 +43,7 @@ bool IsProgram(const char* path) {
 [[noreturn]] void Become(const char* path, char* const* argv, int in, int out,
                          int err) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGPIPE, SIG_DFL);
+  for (int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
   if (in < 0) in = open("/dev/null", O_RDONLY);
   if (in >= 0) dup2(in, 0);
   if (in < 0) close(0);

@@ -91,6 +91,8 @@ const char* Remedy(int error) {
   switch (error) {
     case ENOSPC:
       return "; free some space or choose another --dest";
+    case EFBIG:
+      return "; raise the limit on the size of files (ulimit -f)";
     case EDQUOT:
       return "; your quota is used up";
     case EACCES:

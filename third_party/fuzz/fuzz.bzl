@@ -2,7 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
 
-def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = []):
+def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = [], mutations = 20000):
     """Declares the fuzzer `name` and the test `<name>_test`.
 
     The test runs everywhere, in every `make test`: it feeds the corpus and a few
@@ -18,6 +18,7 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = []):
         testdata/bad_inputs/BUILD) and the folder `<name>_corpus`.
       data: what it reads besides, by its path from the workspace's root, where
         `make fuzz` starts it.
+      mutations: that the test tries; fewer where one takes milliseconds.
     """
     corpus = native.glob(
         [name + ".cases", name + "_corpus/*"],
@@ -39,7 +40,8 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = []):
     cc_test(
         name = name + "_test",
         srcs = srcs,
-        args = ["$(locations %s)" % label for label in corpus],
+        args = ["--mutations=%d" % mutations] +
+               ["$(locations %s)" % label for label in corpus],
         data = corpus + data,
         deps = deps + ["//third_party/fuzz:replay_main"],
     )

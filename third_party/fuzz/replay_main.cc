@@ -5,7 +5,8 @@
 // as failing_input in $TEST_UNDECLARED_OUTPUTS_DIR, or in the working folder.
 //
 // FEEDRATE_FULL=1 multiplies the number of mutations by 100. --unpack=FOLDER
-// runs nothing and writes every input to a file in FOLDER.
+// runs nothing and writes every input to a file in FOLDER. --mutations=N sets
+// their number.
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -26,9 +27,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace {
-
-// A second or two for a reader that takes 100 microseconds an input.
-constexpr int kMutations = 20000;
 
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -133,10 +131,10 @@ std::string Mutate(std::string input, const std::vector<std::string>& corpus,
   return input;
 }
 
-void RunAll(const std::vector<std::string>& corpus, Shared* shared) {
+void RunAll(const std::vector<std::string>& corpus, int mutations,
+            Shared* shared) {
   for (const std::string& input : corpus) RunOne(input, shared);
-  const bool full = std::getenv("FEEDRATE_FULL") != nullptr;
-  const int mutations = full ? 100 * kMutations : kMutations;
+  if (std::getenv("FEEDRATE_FULL") != nullptr) mutations *= 100;
   std::mt19937 random(20240229);
   for (int i = 0; i < mutations; ++i) {
     RunOne(Mutate(corpus[random() % corpus.size()], corpus, random), shared);
@@ -158,11 +156,16 @@ std::string SaveFailure(const Shared& shared) {
 int main(int argc, char** argv) {
   std::vector<std::string> corpus = {""};
   const std::string kUnpack = "--unpack=";
+  const std::string kMutations = "--mutations=";
   std::string folder;
+  // A second or two for a reader that takes 100 microseconds an input.
+  int mutations = 20000;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument.rfind(kUnpack, 0) == 0) {
       folder = argument.substr(kUnpack.size());
+    } else if (argument.rfind(kMutations, 0) == 0) {
+      mutations = std::stoi(argument.substr(kMutations.size()));
     } else {
       AddInputs(argument, &corpus);
     }
@@ -178,7 +181,7 @@ int main(int argc, char** argv) {
   }
   auto* shared = static_cast<Shared*>(memory);
   if (child == 0) {
-    RunAll(corpus, shared);
+    RunAll(corpus, mutations, shared);
     return 0;
   }
   int status = 0;

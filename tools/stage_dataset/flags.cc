@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/tar/header.h"
+#include "lib/url/secrets.h"
 
 namespace feedrate {
 namespace {
@@ -144,7 +145,9 @@ Status Unknown(const std::string& argument, const std::string& name) {
       std::begin(kFlags), std::end(kFlags), [&](const Flag& a, const Flag& b) {
         return Distance(name, a.name) < Distance(name, b.name);
       });
-  std::string message = argument + ": unknown flag";
+  // The value may be a URL with a password.
+  std::string message =
+      argument.substr(0, argument.find('=')) + ": unknown flag";
   if (Distance(name, nearest->name) <= 1 + name.size() / 3) {
     message += std::string("; did you mean --") + nearest->name + "?";
   } else {
@@ -172,7 +175,8 @@ Status ParseFlags(const std::vector<std::string>& arguments, Flags* flags) {
     }
     if (argument.size() < 3 || argument.compare(0, 2, "--") != 0) {
       return CallersMistake(
-          argument + ": not a flag; did you mean --source=" + argument + "?");
+          ShownUrl(argument) +
+          ": not a flag; did you mean --source=" + ShownUrl(argument) + "?");
     }
     const size_t equals = argument.find('=');
     std::string name = argument.substr(2, equals - 2);

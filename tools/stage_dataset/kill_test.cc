@@ -6,14 +6,20 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <random>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "lib/tar/builder.h"
 #include "tools/stage_dataset/tool_testing.h"
@@ -177,6 +183,90 @@ TEST_F(KillTest, NothingWrongIsEverStaged) {
   std::cout << kills << " kills, " << finished << " sentinels in between, "
             << resumable_ << " times a journal to go on from\n";
   EXPECT_GT(resumable_, 0);
+}
+
+// Names that are written again and again, as files, symbolic links and hard
+// links to each other, among files large enough for the journal to move.
+std::string ArchiveOfLinks(std::mt19937* random) {
+  const std::string names[] = {"a", "b", "c", "d/a", "d/b", "e"};
+  std::map<std::string, bool> is_file;
+  tar::Builder builder;
+  for (int i = 0; i < 150; ++i) {
+    const std::string& name = names[(*random)() % 6];
+    const std::string& other = names[(*random)() % 6];
+    const unsigned kind = (*random)() % 10;
+    if (kind < 4 && name != other && is_file[other]) {
+      // What is never replaced shows a link to the wrong version.
+      const bool kept = kind < 2;
+      builder.HardLink(kept ? "links/" + std::to_string(i) : name, other);
+      if (!kept) is_file[name] = true;
+    } else if (kind == 4) {
+      builder.Symlink(name, "e");
+      is_file[name] = false;
+    } else if (kind < 8) {
+      builder.File(name, Noise((*random)() % 3000, random));
+      is_file[name] = true;
+    } else {
+      builder.File("more/" + std::to_string(i),
+                   Noise((*random)() % 600000, random));
+    }
+  }
+  return builder.Finish();
+}
+
+// The names that are one file, for each file.
+std::map<ino_t, std::string> SameFiles(const std::string& folder) {
+  std::map<ino_t, std::string> same;
+  for (const auto& [name, content] : ReadTree(folder)) {
+    struct stat info = {};
+    lstat((folder + "/" + name).c_str(), &info);
+    if (S_ISREG(info.st_mode)) same[info.st_ino] += name + " ";
+  }
+  return same;
+}
+
+std::set<std::string> Groups(const std::string& folder) {
+  std::set<std::string> groups;
+  for (const auto& [inode, names] : SameFiles(folder)) groups.insert(names);
+  return groups;
+}
+
+// The journal lags behind. A hard link must still be to the version that the
+// archive has before it, and not to the one that the killed run wrote later.
+TEST_F(KillTest, ResumedLinksAreThoseOfAnUninterruptedRun) {
+  const int archives = std::max(4, KillsWanted() / 4);
+  int kills = 0;
+  for (int i = 0; i < archives; ++i) {
+    SCOPED_TRACE("archive " + std::to_string(i));
+    WriteFile(tar_, ArchiveOfLinks(&random_));
+    const std::string whole = folder_ / "whole";
+    const Clock::time_point start = Clock::now();
+    const ToolRun run =
+        RunTool({"--source=" + tar_, "--dest=" + whole, "--no-sync"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const std::chrono::duration<double, std::micro> time = Clock::now() - start;
+    const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (int round = 0; !HasSentinel(); ++round) {
+      const pid_t pid = StartProgram(
+          {ToolPath(), "--source=" + tar_, "--dest=" + dest_, "--no-sync"}, -1,
+          out, out, {});
+      // The last of ten may finish.
+      if (round < 10) {
+        usleep(1 + random_() % static_cast<int>(time.count()));
+        kill(pid, SIGKILL);
+      }
+      const int code = WaitForProgram(pid);
+      ASSERT_TRUE(code == 0 || code == 128 + SIGKILL) << code;
+      kills += code != 0;
+    }
+    close(out);
+    ASSERT_TRUE(ReadTree(dest_) == ReadTree(whole));
+    ASSERT_EQ(Groups(dest_), Groups(whole));
+    fs::remove_all(dest_);
+    fs::remove_all(whole);
+  }
+  std::cout << archives << " archives, " << kills << " kills\n";
+  EXPECT_GT(kills, archives);
 }
 
 TEST_F(KillTest, OneStagesAndTheOthersWait) {

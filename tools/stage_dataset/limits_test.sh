@@ -32,6 +32,17 @@ head -c 3000000 /dev/zero >set/a
 head -c 3000000 /dev/zero >set/b
 tar --sort=name -cf set.tar set
 
+# A limit on the size of files: a message, and no temporary file. The journal
+# and the sentinel are smaller than a block of 1024 bytes.
+code=0
+said=$( (ulimit -f 1000 && "$tool" --source=set.tar --dest=limited) 2>&1) ||
+  code=$?
+[[ $code -eq 2 && $said == *"File too large"*"ulimit -f"* ]] ||
+  fail "ulimit -f: exit $code: $said"
+[[ $(find limited -name '.stage_dataset.*') == */.stage_dataset.journal ]] ||
+  fail "ulimit -f: $(find limited)"
+"$tool" --source=set.tar --dest=limited 2>/dev/null || fail "after ulimit -f"
+
 # A full disk.
 mkdir small
 if [[ $EUID -eq 0 ]] && mount -t tmpfs -o size=4m tmpfs small 2>/dev/null; then

@@ -34,7 +34,9 @@ void OnSignal(int) {
 }
 
 void HandleSignals() {
-  signal(SIGPIPE, SIG_IGN);
+  // A reader that is gone, or a file over the limit of `ulimit -f`, is an error
+  // with a message.
+  for (int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
   for (int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action = {};
     action.sa_handler = &OnSignal;

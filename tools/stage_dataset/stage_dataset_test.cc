@@ -269,6 +269,59 @@ TEST_F(StageDatasetTest, CopiesAFolder) {
             1);
 }
 
+// `rm -r DIR/*` leaves the journal there.
+TEST_F(StageDatasetTest, StagesEverythingWhenWhatItWroteIsGone) {
+  Builder builder;
+  for (int i = 0; i < 30; ++i) {
+    builder.File("f" + std::to_string(i), std::string(500000, 'x'));
+  }
+  WriteFile(tar_, builder.Finish());
+  WriteFile(folder_ / "x.tar.gz", RunProgram({"gzip", "-c", tar_}).out);
+  for (const std::string& source : {tar_, folder_ / "x.tar.gz"}) {
+    SCOPED_TRACE(source);
+    fs::remove_all(dest_);
+    // A folder in the way of the last file stops the run.
+    fs::create_directories(dest_ + "/f29/x");
+    ASSERT_EQ(RunTool({"--source=" + source, "--dest=" + dest_}).exit_code, 2);
+    const std::string journal = ReadFile(dest_ + "/.stage_dataset.journal");
+    ASSERT_LT(journal.find('\n'), journal.size() - 1) << journal;
+    RunProgram({"sh", "-c", "rm -r " + dest_ + "/*"});
+    const ToolRun run =
+        RunTool({"--source=" + source, "--dest=" + dest_, "--json"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.err.find("is gone; staging everything again"),
+              std::string::npos)
+        << run.err;
+    EXPECT_NE(run.out.find("\"resumed_from\":0"), std::string::npos);
+    EXPECT_EQ(ReadTree(dest_).size(), 30u);
+  }
+}
+
+// A folder with the sentinel's name could never be replaced by the sentinel.
+TEST_F(StageDatasetTest, IsNotBlockedByNamesLikeItsOwn) {
+  for (const std::string name :
+       {".stage_dataset.done", ".stage_dataset.done.new",
+        ".stage_dataset.journal"}) {
+    SCOPED_TRACE(name);
+    fs::remove_all(dest_);
+    WriteFile(
+        tar_,
+        Builder().Folder(name).File(name + "/x", "1").File("f", "1").Finish());
+    for (int i = 0; i < 2; ++i) {
+      const ToolRun run = Stage({"--force"});
+      EXPECT_EQ(run.exit_code, 0) << run.err;
+    }
+    EXPECT_EQ(ReadTree(dest_), (Tree{{"f", "1"}}));
+    // One that something else has made is named with the remedy.
+    fs::remove(dest_ + "/" + name);
+    fs::create_directories(dest_ + "/" + name + "/x");
+    const ToolRun run = Stage({"--force"});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_NE(run.err.find(name + " in --dest is a folder"), std::string::npos)
+        << run.err;
+  }
+}
+
 TEST_F(StageDatasetTest, NamesWhatCannotBeReadOrWritten) {
   // Reading this file fails with EIO, like a bad disk.
   const ToolRun read = RunTool({"--source=/proc/self/mem", "--dest=" + dest_});
@@ -365,6 +418,71 @@ TEST_F(ClientsTest, FetchesByCurl) {
   server.SetBody(SmallTar("new"), "\"two\"");
   ASSERT_EQ(Stage(server.Url("/set.tar")).exit_code, 0);
   EXPECT_EQ(ReadFile(dest_ + "/a"), "new");
+}
+
+TEST_F(ClientsTest, WritesNoSecretAnywhere) {
+  if (!HaveCurl()) GTEST_SKIP() << "curl is not installed";
+  HttpServer server(SmallTar("web"));
+  const auto signed_url = [&](const std::string& path,
+                              const std::string& signature) {
+    std::string url = server.Url(path) +
+                      "?id=object7&X-Amz-Signature=" + signature +
+                      "&token=" + signature;
+    return url.insert(url.find("//") + 2, "me:hunter2" + signature + "@");
+  };
+  std::string all;
+  const auto stage = [&](const std::string& url,
+                         std::vector<std::string> more = {}) {
+    more.push_back("--json");
+    const ToolRun run = Stage(url, more);
+    all += run.out + run.err;
+    for (const char* name :
+         {"/.stage_dataset.done", "/.stage_dataset.journal"}) {
+      all += ReadFile(dest_ + name);
+    }
+    return run;
+  };
+  ASSERT_EQ(stage(signed_url("/set.tar", "sesame1")).exit_code, 0) << all;
+  EXPECT_NE(all.find("?id=***&X-Amz-Signature=***"), std::string::npos) << all;
+  // Signed again, it is still the same object; another id is another one.
+  EXPECT_NE(stage(signed_url("/set.tar", "sesame2")).err.find("already"),
+            std::string::npos);
+  std::string other = signed_url("/set.tar", "sesame1");
+  other.replace(other.find("object7"), 7, "object8");
+  EXPECT_EQ(stage(other).err.find("already"), std::string::npos);
+  // Failures: no such object, a transfer that breaks off, a wrong size, a
+  // wrong checksum, a mistake in the flags.
+  for (const char* path : {"/none.tar", "/broken"}) {
+    EXPECT_NE(stage(signed_url(path, "sesame3")).exit_code, 0) << path;
+  }
+  const std::string good = signed_url("/set.tar", "sesame4");
+  EXPECT_EQ(stage(good, {"--expected-bytes=1"}).exit_code, 2);
+  EXPECT_EQ(stage(good, {"--sha256=" + std::string(64, '0')}).exit_code, 2);
+  all += RunTool({"--sorce=" + good, "--dest=" + dest_}).err;
+  all += RunTool({good, "--dest=" + dest_}).err;
+  all += RunTool({"--source=ftp" + good.substr(4), "--dest=" + dest_}).err;
+  EXPECT_EQ(all.find("hunter2"), std::string::npos) << all;
+  EXPECT_EQ(all.find("sesame"), std::string::npos) << all;
+  EXPECT_EQ(all.find("object7"), std::string::npos) << all;
+}
+
+// A client may repeat its arguments.
+TEST_F(ClientsTest, HidesSecretsInAClientsWords) {
+  StandIn("curl", "--nothing", "");
+  WriteFile(folder_ / "bin/curl",
+            "#!/bin/sh\necho \"cannot get $*\" >&2\nexit 22\n");
+  const ToolRun run = Stage("https://me:hunter2@h/x.tar?sig=sesame");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.err.find("cannot get"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("hunter2"), std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find("sesame"), std::string::npos) << run.err;
+}
+
+// Everybody on the way could read and change what comes over http.
+TEST_F(ClientsTest, FollowsNoRedirectionFromHttpsToHttp) {
+  StandIn("curl", "--head", "HTTP/1.1 200\r\nContent-Length: 3072\r\n\r\n");
+  ASSERT_EQ(Stage("https://h/set.tar").exit_code, 0);
+  EXPECT_NE(Log().find("--proto-redir\n=https\n"), std::string::npos) << Log();
 }
 
 TEST_F(ClientsTest, FollowsRedirections) {

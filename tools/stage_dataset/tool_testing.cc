@@ -183,8 +183,9 @@ void HttpServer::Answer(int connection) {
   }
   const size_t space = request.find(' ');
   const std::string method = request.substr(0, space);
-  const std::string path =
+  std::string path =
       request.substr(space + 1, request.find(' ', space + 1) - space - 1);
+  path = path.substr(0, path.find('?'));
   if (method == "GET") ++gets_;
   std::lock_guard<std::mutex> lock(mutex_);
   const std::string end = "Connection: close\r\n\r\n";

@@ -69,6 +69,7 @@ std::map<std::string, std::string> ReadTree(const std::string& path);
 //   /moved     a redirect to /set.tar
 //   /broken    promises the whole body and hangs up in the middle
 //   others     404
+// The query is ignored.
 class HttpServer {
  public:
   explicit HttpServer(std::string body);

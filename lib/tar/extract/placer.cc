@@ -20,6 +20,13 @@ namespace {
 constexpr size_t kBatchJobs = 32;
 constexpr uint64_t kBatchBytes = 256 << 10;
 
+// Two megabytes of memory. An archive has so many hard links between two
+// recorded offsets only if it has nothing else.
+constexpr size_t kMaxRead = 1 << 16;
+
+// More than all the writers of many killed runs can leave.
+constexpr size_t kMaxGone = 1000;
+
 uint64_t HashOf(const std::string& path) {
   return std::hash<std::string>()(path);
 }
@@ -31,6 +38,30 @@ void Dispatcher::Settle(const std::string& path) {
   const bool in_batch =
       std::find(names_.begin(), names_.end(), name) != names_.end();
   if (in_batch || written_->IsOpen(name)) Drain();
+}
+
+Status Dispatcher::BeforeReading(const std::string& path) {
+  Settle(path);
+  if (read_.size() >= kMaxRead) TAR_RETURN_IF_ERROR(RecordOffset());
+  read_.insert(HashOf(path));
+  return Status();
+}
+
+Status Dispatcher::BeforeWriting(const std::string& path) {
+  Settle(path);
+  return read_.count(HashOf(path)) > 0 ? RecordOffset() : Status();
+}
+
+Status Dispatcher::RecordOffset() {
+  Drain();
+  TAR_RETURN_IF_ERROR(pool_->status());
+  if (!written_->Tell()) {
+    return Failed(
+        "the journal cannot be written; a killed run could not be "
+        "resumed: free some space and run again");
+  }
+  read_.clear();
+  return Status();
 }
 
 void Dispatcher::Add(WriteJob job, uint64_t end_offset) {
@@ -135,8 +166,9 @@ Status Placer::Place(const Entry& entry, bool write, FileTarget* target,
     return Refuse(entry, "it has the destination's own name");
   }
   TAR_RETURN_IF_ERROR(Count(entry));
-  if (!write) return Status();
-  Status made = Make(entry, name.path, link.path, target, is_target);
+  Status made = write ? Make(entry, name.path, link.path, target, is_target)
+                      : CheckWritten(entry, name.path);
+  if (write && made.ok() && !gone_.empty()) gone_.erase(name.path);
   if (made.ok()) return made;
   return Failed("entry " + Quote(entry.path) + ": " + made.message());
 }
@@ -190,9 +222,35 @@ Status Placer::Parent(const std::string& path, FolderRef* folder,
   return folders_.Get(top ? std::string() : path.substr(0, slash), folder);
 }
 
+// Only the name is checked: a later entry may have replaced the file.
+Status Placer::CheckWritten(const Entry& entry, const std::string& path) {
+  FolderRef folder;
+  if (entry.type == Entry::Type::kFolder) {
+    return folders_.Make(path, entry.mode, &folder);
+  }
+  size_t leaf = 0;
+  TAR_RETURN_IF_ERROR(Parent(path, &folder, &leaf));
+  struct stat info;
+  if (fstatat(folder->fd(), path.c_str() + leaf, &info, AT_SYMLINK_NOFOLLOW) ==
+      0) {
+    return Status();
+  }
+  gone_.insert(path);
+  return gone_.size() > kMaxGone ? Lost(path) : Status();
+}
+
+Status Placer::Lost(const std::string& path) {
+  lost_ = true;
+  return Failed("an earlier run wrote " + Quote(path) + ", and it is gone");
+}
+
+Status Placer::CheckNothingIsLost() {
+  return gone_.empty() ? Status() : Lost(*gone_.begin());
+}
+
 Status Placer::PlaceFile(const Entry& entry, const std::string& path,
                          FileTarget* target) {
-  dispatcher_->Settle(path);
+  TAR_RETURN_IF_ERROR(dispatcher_->BeforeWriting(path));
   TAR_RETURN_IF_ERROR(Parent(path, &target->folder, &target->leaf));
   target->path = path;
   target->mode = entry.mode;
@@ -202,7 +260,7 @@ Status Placer::PlaceFile(const Entry& entry, const std::string& path,
 }
 
 Status Placer::PlaceSymlink(const Entry& entry, const std::string& path) {
-  dispatcher_->Settle(path);
+  TAR_RETURN_IF_ERROR(dispatcher_->BeforeWriting(path));
   FolderRef folder;
   size_t leaf = 0;
   TAR_RETURN_IF_ERROR(Parent(path, &folder, &leaf));
@@ -219,8 +277,8 @@ Status Placer::PlaceSymlink(const Entry& entry, const std::string& path) {
 // case another process has changed it in the meantime.
 Status Placer::PlaceHardLink(const std::string& path, const std::string& link) {
   if (path == link) return Failed("a hard link to itself");
-  dispatcher_->Settle(path);
-  dispatcher_->Settle(link);
+  TAR_RETURN_IF_ERROR(dispatcher_->BeforeWriting(path));
+  TAR_RETURN_IF_ERROR(dispatcher_->BeforeReading(link));
   FolderRef from, to;
   size_t from_leaf = 0, to_leaf = 0;
   TAR_RETURN_IF_ERROR(Parent(link, &from, &from_leaf));
@@ -228,6 +286,7 @@ Status Placer::PlaceHardLink(const std::string& path, const std::string& link) {
   const char* source = link.c_str() + from_leaf;
   const char* name = path.c_str() + to_leaf;
   if (!IsRegularFile(from->fd(), source)) {
+    if (gone_.count(link) > 0) return Lost(link);
     return Failed("it links to " + Quote(link) +
                   ", which is not a file that came before it");
   }

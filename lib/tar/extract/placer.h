@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "lib/tar/extract/safe_path.h"
@@ -22,9 +23,16 @@ class Dispatcher {
   Dispatcher(WriterPool* pool, WrittenPrefix* written)
       : pool_(pool), written_(written) {}
 
-  // Waits for any file at `path` that is still being written. Call it before
-  // creating anything there.
+  // Waits for any file at `path` that is still being written.
   void Settle(const std::string& path);
+
+  // Waits for it and notes that an entry depends on its content.
+  Status BeforeReading(const std::string& path);
+
+  // Call it before anything but a folder is created at `path`. A file that was
+  // read since the last recorded offset is needed again if the run is killed
+  // and resumed there; so the offset is recorded before the file is replaced.
+  Status BeforeWriting(const std::string& path);
 
   // Adds a whole file whose entry ends at `end_offset`.
   void Add(WriteJob job, uint64_t end_offset);
@@ -45,8 +53,12 @@ class Dispatcher {
   void Drain();
 
  private:
+  Status RecordOffset();
+
   WriterPool* const pool_;
   WrittenPrefix* const written_;
+  // Hashes of the paths that were read since the last recorded offset.
+  std::unordered_set<uint64_t> read_;
   std::vector<WriteJob> jobs_;
   std::vector<uint64_t> names_;
   uint64_t bytes_ = 0;
@@ -72,11 +84,18 @@ class Placer {
 
   // Checks and counts the entry. With `write`, creates it if it is a folder or
   // link; if it is a file, sets `*is_target` and fills in `target`, and the
-  // caller writes it. Errors name the entry.
+  // caller writes it. Without `write`, an earlier run has written it, and its
+  // name is expected to be there. Errors name the entry.
   Status Place(const Entry& entry, bool write, FileTarget* target,
                bool* is_target);
 
+  // Call it after the last entry. Fails when a name that an earlier run has
+  // written is gone.
+  Status CheckNothingIsLost();
+
   Counts* counts() { return &counts_; }
+  // Whether a failure was because such a name is gone.
+  bool lost() const { return lost_; }
 
  private:
   Status Count(const Entry& entry);
@@ -87,12 +106,18 @@ class Placer {
   Status PlaceSymlink(const Entry& entry, const std::string& path);
   Status PlaceHardLink(const std::string& path, const std::string& link);
   Status Parent(const std::string& path, FolderRef* folder, size_t* leaf);
+  Status CheckWritten(const Entry& entry, const std::string& path);
+  Status Lost(const std::string& path);
 
   const int strip_;
   const uint64_t max_bytes_;
   Dispatcher* const dispatcher_;
   FolderCache folders_;
   Counts counts_;
+  // Names from an earlier run that are gone. A kill while a file is replaced
+  // leaves no file; the entry that replaces it is then written again.
+  std::unordered_set<std::string> gone_;
+  bool lost_ = false;
 };
 
 }  // namespace feedrate::tar

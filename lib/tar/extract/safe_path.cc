@@ -34,9 +34,17 @@ Skip LitterKind(std::string_view part) {
   return Skip::kNone;
 }
 
+// Also for what is below such a name: a folder with the sentinel's name could
+// never be replaced by it. In any case, because some file systems ignore it.
 bool IsStageFile(std::string_view path) {
-  return path.substr(0, kStagePrefix.size()) == kStagePrefix &&
-         path.find('/') == std::string_view::npos;
+  if (path.size() < kStagePrefix.size()) return false;
+  for (size_t i = 0; i < kStagePrefix.size(); ++i) {
+    const char c = path[i];
+    const char lower =
+        c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (lower != kStagePrefix[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace

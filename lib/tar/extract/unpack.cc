@@ -78,7 +78,7 @@ class Unpacker {
       : input_(input),
         name_(name),
         options_(options),
-        written_(options.listener),
+        written_(options.listener, options.listener_step),
         pool_(options.threads, name, &written_),
         dispatcher_(&pool_, &written_),
         placer_(root_fd, options.strip_components, options.max_bytes,
@@ -94,6 +94,8 @@ class Unpacker {
     dispatcher_.Drain();
     // A writer's failure came first; it made the reader stop.
     if (Status written = pool_.status(); !written.ok()) status = written;
+    if (status.ok()) status = placer_.CheckNothingIsLost();
+    result->lost = placer_.lost();
     if (!status.ok()) return status;
     result->counts = *placer_.counts();
     result->counts.xattr_headers = reader_.xattr_headers();

@@ -71,11 +71,14 @@ struct UnpackOptions {
   int threads = 2;
 
   // Entries that end at or before this offset were written by an earlier run:
-  // they are checked and counted, but not written again.
+  // they are checked and counted, but not written again. If the name of one is
+  // gone, Unpack() fails with `lost`.
   uint64_t resume_offset = 0;
 
   // Called as the archive is written. May be null.
   WrittenPrefixListener* listener = nullptr;
+  // How much of it is written between two calls.
+  TellingStep listener_step;
 
   // Set to the current read offset in the archive, for a progress bar. May be
   // null.
@@ -86,7 +89,8 @@ struct UnpackResult {
   Counts counts;
   uint64_t archive_bytes = 0;  // Up to the end of `input`.
   uint64_t trailing_bytes =
-      0;  // After the end of the archive, if not all zero.
+      0;              // After the end of the archive, if not all zero.
+  bool lost = false;  // What an earlier run wrote is gone: start over.
 };
 
 // Reads `input` to its end and writes into the open folder `root_fd`, never

@@ -74,6 +74,9 @@ TEST(PlaceName, KnowsLitterAnywhere) {
 TEST(PlaceName, NeverTakesOurOwnFiles) {
   EXPECT_EQ(PlaceName(".stage_dataset.done", 0).skip, Skip::kStageFile);
   EXPECT_EQ(PlaceName("./a/.stage_dataset.journal", 1).skip, Skip::kStageFile);
+  EXPECT_EQ(PlaceName(".stage_dataset.done/a/b", 0).skip, Skip::kStageFile);
+  EXPECT_EQ(PlaceName(".STAGE_DataSet.done", 0).skip, Skip::kStageFile);
+  EXPECT_EQ(Placed(".stage_dataset"), ".stage_dataset");
   EXPECT_EQ(Placed("a/.stage_dataset.done"), "a/.stage_dataset.done");
 }
 
@@ -187,7 +190,10 @@ constexpr uint64_t kMegabyte = 1 << 20;
 
 class Recorder : public WrittenPrefixListener {
  public:
-  void OnFinished(uint64_t offset) override { told.push_back(offset); }
+  bool OnFinished(uint64_t offset) override {
+    told.push_back(offset);
+    return true;
+  }
   std::vector<uint64_t> told;
 };
 
@@ -389,6 +395,8 @@ TEST_P(UnpackTest, LeavesLitterOutAndCountsIt) {
          .Folder("__MACOSX")
          .File("__MACOSX/._f", "litter")
          .File(".stage_dataset.done", "forged")
+         .Folder(".stage_dataset.done")
+         .File(".stage_dataset.done/blocks", "forged")
          .Finish(),
      {}, &out);
   ASSERT_TRUE(out.status.ok()) << out.status.message();
@@ -401,7 +409,7 @@ TEST_P(UnpackTest, LeavesLitterOutAndCountsIt) {
   EXPECT_EQ(counts.skipped[static_cast<int>(Skip::kAppleDouble)], 1u);
   EXPECT_EQ(counts.skipped[static_cast<int>(Skip::kDsStore)], 1u);
   EXPECT_EQ(counts.skipped[static_cast<int>(Skip::kMacosx)], 2u);
-  EXPECT_EQ(counts.skipped[static_cast<int>(Skip::kStageFile)], 1u);
+  EXPECT_EQ(counts.skipped[static_cast<int>(Skip::kStageFile)], 3u);
 }
 
 TEST_P(UnpackTest, StripsComponents) {
@@ -457,11 +465,40 @@ TEST_P(UnpackTest, WritesNothingAgainBeforeTheResumeOffset) {
   options.resume_offset = builder.bytes().size();
   builder.File("b", "2");
   Unpacked out;
+  const std::string inner = out.sandbox.inner();
+  std::ofstream(inner + "/a") << "kept";
+  fs::create_symlink("kept", inner + "/l");
   Do(builder.Finish(), options, &out);
   ASSERT_TRUE(out.status.ok()) << out.status.message();
-  EXPECT_EQ(out.sandbox.Tree(), (Tree{{"b", "2"}}));
+  EXPECT_EQ(
+      out.sandbox.Tree(),
+      (Tree{{"a", "kept"}, {"b", "2"}, {"d", "<folder>"}, {"l", "-> kept"}}));
   EXPECT_EQ(out.result.counts.files, 2u);
   EXPECT_EQ(out.result.counts.symlinks, 1u);
+  EXPECT_FALSE(out.result.lost);
+}
+
+// As after `rm -r DIR/*`, which leaves the journal there.
+TEST_P(UnpackTest, DoesNotTakeMissingFilesForWritten) {
+  UnpackOptions options;
+  Builder builder;
+  builder.File("d/a", "1");
+  options.resume_offset = builder.bytes().size();
+  builder.File("b", "2");
+  Unpacked out;
+  Do(builder.Finish(), options, &out);
+  EXPECT_FALSE(out.status.ok());
+  EXPECT_TRUE(out.result.lost);
+  EXPECT_NE(out.status.message().find("\"d/a\""), std::string::npos);
+}
+
+// A kill between the removal of a file and the creation of the next one.
+TEST_P(UnpackTest, GoesOnWhereAFileWasBeingReplaced) {
+  UnpackOptions options;
+  Builder builder;
+  builder.File("a", "1");
+  options.resume_offset = builder.bytes().size();
+  EXPECT_EQ(Good(builder.File("a", "2").Finish(), options), (Tree{{"a", "2"}}));
 }
 
 TEST_P(UnpackTest, ReplacesLinksInsteadOfWritingThroughThem) {

@@ -156,12 +156,6 @@ Status FinishFile(const FileTarget& target, int fd) {
   return Status();
 }
 
-// Limits what must be written again after a kill. A line in the journal takes
-// about 2 us: at most one per 4 MB of data, or per 16 spans of small files, is
-// negligible.
-constexpr uint64_t kTellBytes = 4 << 20;
-constexpr uint64_t kTellSpans = 16;
-
 }  // namespace
 
 WrittenPrefix::SpanRef WrittenPrefix::Open(uint64_t end_offset,
@@ -197,21 +191,31 @@ void WrittenPrefix::Finish(uint64_t index) {
     const auto found = names_.find(name);
     if (--found->second == 0) names_.erase(found);
   }
-  uint64_t offset = 0;
   while (!pending_.empty() && pending_.front().finished) {
-    offset = pending_.front().end_offset;
+    offset_ = pending_.front().end_offset;
     pending_.pop_front();
     ++first_index_;
     ++untold_;
   }
-  const bool worthwhile = offset >= told_offset_ + kTellBytes ||
-                          (offset > told_offset_ && untold_ >= kTellSpans);
-  if (worthwhile && !frozen_) {
-    told_offset_ = offset;
-    untold_ = 0;
-    if (listener_ != nullptr) listener_->OnFinished(offset);
-  }
+  const bool worthwhile = offset_ >= told_offset_ + step_.bytes ||
+                          (offset_ > told_offset_ && untold_ >= step_.spans);
+  // If it fails, a resumed run only has more to do.
+  if (worthwhile) (void)TellLocked();
   if (--open_ == 0) clear_.notify_all();
+}
+
+bool WrittenPrefix::Tell() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return TellLocked();
+}
+
+bool WrittenPrefix::TellLocked() {
+  if (frozen_) return false;
+  if (offset_ == told_offset_) return true;
+  untold_ = 0;
+  if (listener_ != nullptr && !listener_->OnFinished(offset_)) return false;
+  told_offset_ = offset_;
+  return true;
 }
 
 namespace {
