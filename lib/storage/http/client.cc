@@ -100,14 +100,18 @@ constexpr size_t kMaxErrorBody = 64 << 10;
 constexpr long kReceiveBytes = 256 << 10;
 constexpr long kMaxRedirects = 5;
 
-void AllowOnlyTheWeb(CURL* easy) {
+// A redirect from https to http is refused: everybody on the way could read and
+// change what is sent.
+void AllowOnlyTheWeb(CURL* easy, bool https) {
 #if LIBCURL_VERSION_NUM >= 0x075500
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+                   https ? "https" : "http,https");
 #else
   const long web = CURLPROTO_HTTP | CURLPROTO_HTTPS;
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS, web);
-  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, web);
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS,
+                   https ? static_cast<long>(CURLPROTO_HTTPS) : web);
 #endif
 }
 
@@ -189,7 +193,7 @@ void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
   for (const std::string& header : request.headers) {
     headers_ = curl_slist_append(headers_, header.c_str());
   }
-  AllowOnlyTheWeb(easy_);
+  AllowOnlyTheWeb(easy_, absl::StartsWithIgnoreCase(request.url, "https:"));
   curl_easy_setopt(easy_, CURLOPT_URL, request.url.c_str());
   // A name may contain "..", which the signature covers unchanged.
   curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);
@@ -218,6 +222,12 @@ void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
 
 absl::Status HttpAttempt::Finish(CURLcode code) {
   if (!status_.ok()) return std::move(status_);
+  if (code == CURLE_UNSUPPORTED_PROTOCOL && response_.status >= 300 &&
+      response_.status < 400) {
+    return absl::FailedPreconditionError(
+        "the server redirects from https to an address that is not, which is "
+        "not followed; if you trust the network, name that address yourself");
+  }
   // An error response says more than how the connection ended.
   if (response_.status >= 300) return exchange_->Refused(response_);
   if (code == CURLE_UNSUPPORTED_PROTOCOL && WasSent(easy_)) {

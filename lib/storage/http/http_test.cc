@@ -40,6 +40,18 @@ TEST(PercentDecodeTest, UndoesTheEncoding) {
   EXPECT_EQ(PercentDecode("a+b%2B", /*plus_is_space=*/true), "a b+");
 }
 
+TEST(IsLoopbackHostTest, OnlyThisMachine) {
+  for (const char* host : {"localhost", "LOCALHOST:80", "127.0.0.1:9",
+                           "127.200.1.2", "[::1]", "[::1]:80"}) {
+    EXPECT_TRUE(IsLoopbackHost(host)) << host;
+  }
+  for (const char* host :
+       {"", "h", "localhost.example.com", "127.0.0.1.example.com", "127.1",
+        "128.0.0.1", "[::2]", "[::1].example.com", "x.localhost"}) {
+    EXPECT_FALSE(IsLoopbackHost(host)) << host;
+  }
+}
+
 TEST(EncodeQueryTest, SortsByTheEncodedName) {
   EXPECT_EQ(EncodeQuery({}), "");
   EXPECT_EQ(EncodeQuery({{"prefix", "a/b"}, {"list-type", "2"}, {"acl", ""}}),

@@ -1,5 +1,7 @@
 #include "lib/storage/http/url.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -137,6 +139,18 @@ absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
   absl::string_view path = url->path;
   while (absl::EndsWith(path, "/")) path.remove_suffix(1);
   return absl::StrCat(url->scheme, "://", url->host, path);
+}
+
+bool IsLoopbackHost(absl::string_view host) {
+  const size_t colon = host.rfind(':');
+  if (colon != host.npos && host.find(']', colon) == host.npos) {
+    host = host.substr(0, colon);
+  }
+  std::string name = absl::AsciiStrToLower(host);
+  if (name == "localhost" || name == "[::1]") return true;
+  in_addr address;
+  return inet_pton(AF_INET, name.c_str(), &address) == 1 &&
+         ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 namespace {

@@ -44,6 +44,10 @@ absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
                                           absl::string_view default_scheme,
                                           absl::string_view what);
 
+// Whether `host` (with or without a port) is this machine itself: localhost, or
+// an address such as 127.0.0.1 or [::1].
+bool IsLoopbackHost(absl::string_view host);
+
 // Secrets that must not appear in messages. A server's response may repeat what
 // it was sent, so every part of a response that goes into a message is redacted
 // first.

@@ -373,7 +373,7 @@ TEST_F(GcsDialectTest, AsksGoogleOrAnEmulator) {
   EXPECT_EQ(New("gs://data/p")->StatRequest("a b/é")->url,
             "https://storage.googleapis.com/storage/v1/b/data/o/"
             "p%2Fa%20b%2F%C3%A9");
-  variables_["STORAGE_EMULATOR_HOST"] = "localhost:9023";
+  variables_["STORAGE_EMULATOR_HOST"] = "http://localhost:9023";
   EXPECT_EQ(New("gs://data")->RangeRequest("k", "7", 0, 9)->url,
             "http://localhost:9023/storage/v1/b/data/o/"
             "k?alt=media&ifGenerationMatch=7");
@@ -389,6 +389,33 @@ TEST_F(GcsDialectTest, SendsTheTokenUnlessAnonymous) {
               Contains("authorization: Bearer hunter2"));
   options_.anonymous = true;
   EXPECT_THAT(New("gs://data")->StatRequest("k")->headers, IsEmpty());
+}
+
+// A token is all that is needed to read, so it must not be sent in the clear.
+TEST_F(GcsDialectTest, SendsTheTokenOnlyWhereNobodyElseReadsIt) {
+  variables_["CLOUDSDK_AUTH_ACCESS_TOKEN"] = "hunter2";
+  for (const char* endpoint :
+       {"https://h", "h:443", "http://localhost:1", "http://127.9.0.1",
+        "http://[::1]:1", "localhost:1"}) {
+    options_.endpoint = endpoint;
+    EXPECT_TRUE(New("gs://data")->StatRequest("k").ok()) << endpoint;
+  }
+  options_.endpoint = "h:80";
+  EXPECT_THAT(New("gs://data")->StatRequest("k")->url, HasSubstr("https://h"));
+  for (const char* endpoint :
+       {"http://h", "http://127.0.0.1.example.com", "http://localhost.evil:1",
+        "http://128.0.0.1", "http://10.0.0.1:9023"}) {
+    options_.endpoint = endpoint;
+    options_.anonymous = false;
+    const absl::Status status = New("gs://data")->StatRequest("k").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << endpoint;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("https://"));
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hunter2")));
+    EXPECT_FALSE(New("gs://data")->ListRequest("").ok()) << endpoint;
+    EXPECT_FALSE(New("gs://data")->RangeRequest("k", "", 0, 1).ok());
+    options_.anonymous = true;
+    EXPECT_TRUE(New("gs://data")->StatRequest("k").ok()) << endpoint;
+  }
 }
 
 TEST_F(GcsDialectTest, ErrorsSayWhatToDoWithoutTheToken) {

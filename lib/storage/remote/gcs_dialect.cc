@@ -142,6 +142,7 @@ class GcsDialect : public Dialect {
       : path_(std::move(path)),
         objects_(absl::StrCat(endpoint, "/storage/v1/b/",
                               PercentEncode(path_->bucket()), "/o")),
+        private_(IsPrivate(endpoint)),
         token_(std::move(token)) {}
 
   const std::string& url() const override { return path_->url(); }
@@ -218,6 +219,12 @@ class GcsDialect : public Dialect {
   }
 
  private:
+  // Whether only the server can read what is sent to it.
+  static bool IsPrivate(const std::string& endpoint) {
+    const absl::StatusOr<Url> url = ParseUrl(endpoint);
+    return url.ok() && (url->scheme == "https" || IsLoopbackHost(url->host));
+  }
+
   absl::StatusOr<std::string> Token() const {
     return token_ == nullptr ? std::string() : token_->Get();
   }
@@ -235,6 +242,11 @@ class GcsDialect : public Dialect {
     if (!encoded.empty()) absl::StrAppend(&request.url, "?", encoded);
     ASSIGN_OR_RETURN(const std::string token, Token());
     if (!token.empty()) {
+      if (!private_) {
+        return absl::InvalidArgumentError(
+            "the access token would be sent over http, where everybody on the "
+            "way can read it; use an https:// endpoint, or --anonymous");
+      }
       request.headers.push_back(absl::StrCat("authorization: Bearer ", token));
     }
     return request;
@@ -242,6 +254,7 @@ class GcsDialect : public Dialect {
 
   const std::unique_ptr<BucketPath> path_;
   const std::string objects_;
+  const bool private_;
   const std::unique_ptr<GcsToken> token_;  // Null for anonymous access.
 };
 
@@ -256,7 +269,7 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
   if (endpoint.empty()) endpoint = variables("STORAGE_EMULATOR_HOST");
   if (endpoint.empty()) endpoint = kGoogle;
   ASSIGN_OR_RETURN(endpoint,
-                   ParseEndpoint(endpoint, "http", "the endpoint of GCS"));
+                   ParseEndpoint(endpoint, "https", "the endpoint of GCS"));
   std::unique_ptr<GcsToken> token;
   if (!options.anonymous) {
     token = std::make_unique<GcsToken>(variables, std::move(now));

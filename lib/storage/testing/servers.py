@@ -183,6 +183,12 @@ http {{
     listen 127.0.0.1:{port};
     {tls}
     root {root};
+    location /to_http/ {{
+      rewrite ^/to_http(/.*)$ http://127.0.0.1:{port}$1 redirect;
+    }}
+    location /to_https/ {{
+      rewrite ^/to_https(/.*)$ https://127.0.0.1:{tls_port}$1 redirect;
+    }}
   }}
 }}
 """
@@ -207,6 +213,7 @@ def nginx(root, work, logged=True):
     config = NGINX.format(
         work=work,
         port=port,
+        tls_port=tls_port,
         tls=TLS.format(port=tls_port, work=work),
         root=root,
         log=log,

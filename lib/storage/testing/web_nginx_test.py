@@ -80,6 +80,24 @@ class WebNginxTest(RemoteCase):
             len({connection for _, _, connection, _ in rows}), 4
         )
 
+    def test_a_redirect_must_not_leave_https(self):
+        env = {"CURL_CA_BUNDLE": str(self.work / "cert.pem")}
+        self.assert_fails(
+            ["redirects from https"],
+            1,
+            f"{self.tls_url}/to_http/big.bin",
+            env=env,
+        )
+        for url in (
+            f"{self.url}/to_http/big.bin",
+            f"{self.url}/to_https/big.bin",
+            f"{self.tls_url}/to_https/big.bin",
+        ):
+            self.assertEqual(
+                self.digests(url, env=env),
+                {"big.bin": md5(content("big", BIG))},
+            )
+
     def test_http2_over_tls(self):
         before = len(self.logged())
         self.assertEqual(
