@@ -21,6 +21,7 @@
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
 #include "lib/planning/waves.h"
+#include "lib/url/secrets.h"
 
 namespace feedrate {
 namespace {
@@ -79,6 +80,25 @@ absl::StatusOr<std::unique_ptr<PlanSession>> PlanSession::Start(
   }
   RETURN_IF_ERROR(session->existing_.Read(inputs.existing, inputs.warn));
   return session;
+}
+
+absl::Status PlanSession::CheckNoSecrets() const {
+  for (const ResolvedConfig& config : configs_) {
+    const Data& data = config.config.data();
+    for (const auto& [field, value] :
+         {std::pair("data.dataset", &data.dataset()),
+          std::pair("data.archive", &data.archive())}) {
+      if (!HasUrlSecrets(*value)) continue;
+      return config.loaded.places.Error(
+          field,
+          absl::StrCat(ShownUrl(*value),
+                       " has a password, signature or token, which the files "
+                       "of the plan would show; use s3:// or gs://, whose "
+                       "credentials each machine has, or stage the data with "
+                       "stage_dataset and name the folder"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PlanSession::Plan(const ResolvedConfig& config,

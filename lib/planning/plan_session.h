@@ -58,6 +58,10 @@ class PlanSession {
   const std::vector<ResolvedConfig>& configs() const { return configs_; }
   const Catalogue& catalogue() const { return catalogue_; }
 
+  // InvalidArgument, with the place, when a config's data set is a URL with a
+  // password, signature or token. Call it before configs are written.
+  absl::Status CheckNoSecrets() const;
+
   // The jobs of one of `configs()`, as ForEachJob.
   absl::Status Plan(const ResolvedConfig& config,
                     const PlanOutput& output) const;

@@ -185,6 +185,7 @@ absl::Status WriteSimulation(const PlanSession& session,
 
 absl::StatusOr<std::string> ResolvedTextOf(const PlanSession& session) {
   if (session.configs().size() == 1) {
+    RETURN_IF_ERROR(session.CheckNoSecrets());
     return PrintTextProto(session.configs()[0].config);
   }
   return absl::InvalidArgumentError(absl::StrCat(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lib/base/files.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/planning/emit/emit.h"
@@ -131,6 +132,30 @@ class CampaignTest : public testing::Test {
   PlanInputs inputs_;
   std::unique_ptr<PlanSession> session_;
 };
+
+// A signed query or a password in the files of a campaign is readable for all
+// who may read the folder.
+TEST_F(CampaignTest, SecretsOfAUrlAreRefused) {
+  const std::string folder = testing::TempDir() + "/secret_campaign";
+  for (const char* const url :
+       {"https://me:hunter2@h/x.tar",
+        "https://h/x-{0..9}.tar?id=7&X-Amz-Signature=hunter2"}) {
+    inputs_.overrides.dataset = url;
+    Start({"configs/demo.textproto"});
+    std::string summary;
+    const absl::Status status =
+        EmitShell(*session_, CampaignOptions(), folder, &summary);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    const std::string message(status.message());
+    EXPECT_NE(message.find("--dataset"), std::string::npos) << message;
+    EXPECT_NE(message.find("stage_dataset"), std::string::npos) << message;
+    EXPECT_EQ(message.find("hunter2"), std::string::npos) << message;
+    EXPECT_FALSE(IsFolder(folder));
+  }
+  inputs_.overrides.dataset = "https://h/x-{0..9}.tar?id=7";
+  Start({"configs/demo.textproto"});
+  EXPECT_TRUE(session_->CheckNoSecrets().ok());
+}
 
 TEST_F(CampaignTest, TasksOfAClusterHoldEveryJobOnce) {
   Start({"configs/paper/prod_c4_rgb_micro_cpu.textproto",

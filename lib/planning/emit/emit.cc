@@ -220,6 +220,7 @@ absl::Status CampaignFolder::WriteJobs(const PlanSession& session,
 absl::Status CampaignFolder::WriteTasks(const PlanSession& session,
                                         const Campaign& campaign,
                                         const CampaignOptions& options) {
+  RETURN_IF_ERROR(session.CheckNoSecrets());
   RETURN_IF_ERROR(WriteJobs(session, campaign));
   std::string list;
   for (const CampaignTask& task : campaign.tasks) {
