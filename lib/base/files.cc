@@ -33,6 +33,10 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
       absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
   if (error == EISDIR) return absl::InvalidArgumentError(text);
+  if (error == EFBIG) {
+    return absl::UnavailableError(absl::StrCat(
+        text, "; raise the limit on the size of files (ulimit -f)"));
+  }
   return absl::UnavailableError(text);
 }
 

@@ -97,8 +97,14 @@ std::string WithoutQueries(absl::string_view text) {
     text.remove_prefix(begin);
     const absl::string_view address = text.substr(0, text.find_first_of(kEnds));
     const size_t query = address.find('?');
-    absl::StrAppend(&clean, address.substr(0, query),
-                    query == address.npos ? "" : "?...");
+    absl::string_view shown = address.substr(0, query);
+    const size_t host = shown.find("://") + 3;
+    const size_t at = shown.substr(0, shown.find('/', host)).rfind('@');
+    if (at != shown.npos) {
+      absl::StrAppend(&clean, shown.substr(0, host));
+      shown.remove_prefix(at + 1);
+    }
+    absl::StrAppend(&clean, shown, query == address.npos ? "" : "?...");
     text.remove_prefix(address.size());
   }
   return absl::StrCat(clean, text);

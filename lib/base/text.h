@@ -56,9 +56,9 @@ inline size_t Utf8Length(absl::string_view text) {
   return length;
 }
 
-// Replaces the query of each http(s) URL in `text` by "?...". In a signed URL
-// the query is the credential, so use this for everything that is logged or
-// recorded.
+// Replaces the query of each http(s) URL in `text` by "?...", and removes its
+// user and password. In a signed URL the query is the credential, so use this
+// for everything that is logged or recorded.
 std::string WithoutQueries(absl::string_view text);
 
 // Returns the short name of a data set, which job ids contain instead of its

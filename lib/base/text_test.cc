@@ -87,6 +87,13 @@ TEST(WithoutQueriesTest, LeavesOutQueriesAlone) {
             "http://a?... https://b?...");
 }
 
+TEST(WithoutQueriesTest, LeavesOutUsersAndPasswords) {
+  EXPECT_EQ(WithoutQueries("see https://me:p@ss@h:1/a@b?k=1, "),
+            "see https://h:1/a@b?... ");
+  EXPECT_EQ(WithoutQueries("http://me@h"), "http://h");
+  EXPECT_EQ(WithoutQueries("http://h/a@b"), "http://h/a@b");
+}
+
 TEST(DatasetIdTest, TheLastPartWithoutItsEnding) {
   EXPECT_EQ(*DatasetId("/data/imagenet/val"), "val");
   EXPECT_EQ(*DatasetId("/data/imagenet/val/"), "val");

@@ -1,5 +1,7 @@
 #include "lib/base/tool_main.h"
 
+#include <signal.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -61,7 +63,7 @@ std::vector<std::string> OwnFlagNames() {
 absl::Status UnknownFlag(absl::string_view arg, const std::string& name) {
   const std::string nearest = Nearest(name, OwnFlagNames());
   return absl::InvalidArgumentError(absl::StrCat(
-      "unknown flag ", arg,
+      "unknown flag ", WithoutQueries(arg),
       nearest.empty() ? "; --help lists the flags"
                       : absl::StrCat("; did you mean --", nearest, "?")));
 }
@@ -171,8 +173,9 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
     return ExitCode::kDone;
   }
   if (!rest.empty() && !info.takes_arguments) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "unexpected argument \"", rest[0], "\"; flags start with --"));
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"",
+                                                   WithoutQueries(rest[0]),
+                                                   "\"; flags start with --"));
   }
   return body(rest);
 }
@@ -208,6 +211,9 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
              const ToolBody& body) {
   // By default glog writes to files. The flag can still override this.
   FLAGS_logtostderr = true;
+  // A file that grows over the limit of `ulimit -f` is an error with a message,
+  // and what is half-written is removed.
+  signal(SIGXFSZ, SIG_IGN);
   google::InitGoogleLogging(argv[0]);
   absl::StatusOr<ExitCode> code = Run(Arguments(argc, argv), info, body);
   absl::Status status = code.status();

@@ -1,6 +1,7 @@
 #include "lib/base/tool_main.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +107,35 @@ TEST(ToolMainTest, AnErrorIsPrintedOnceInOneLine) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "tool: f:1:2: \"a\\nb\\x1b[31m\" is wrong: größe\n");
+}
+
+// The signal would end the program without a word, and leave what it wrote.
+TEST(ToolMainTest, AFileOverTheLimitIsAnErrorAndLeavesNothing) {
+  const std::string folder = Path("limit");
+  ASSERT_TRUE(MakeFolder(folder).ok());
+  const ToolBody body =
+      [&](const std::vector<std::string>&) -> absl::StatusOr<ExitCode> {
+    const rlimit limit = {1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const absl::Status status =
+        WriteFileAtomically(folder + "/f", std::string(5000, 'x'));
+    if (status.ok()) return ExitCode::kDone;
+    return status;
+  };
+  const Outcome outcome = RunTool({}, body);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("File too large"));
+  EXPECT_THAT(outcome.err, HasSubstr("ulimit -f"));
+  EXPECT_THAT(*ListFiles(folder, "", /*recursive=*/true), IsEmpty());
+}
+
+TEST(ToolMainTest, AMistakeRepeatsNoSecret) {
+  const Outcome outcome =
+      RunTool({"--test_nmae=https://me:hunter2@h/x?sig=hunter2"}, PrintRuns);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, Not(HasSubstr("hunter2")));
+  EXPECT_THAT(RunTool({"https://h/x?sig=hunter2"}, PrintRuns).err,
+              Not(HasSubstr("hunter2")));
 }
 
 TEST(ToolMainTest, HelpAndVersionAndCompletionExitWithZero) {

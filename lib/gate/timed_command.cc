@@ -101,7 +101,9 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
 [[noreturn]] void BeTheChild(const TimedCommand& spec, const Image& image,
                              int out_fd, int error_fd) {
   setpgid(0, 0);
-  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) signal(number, SIG_DFL);
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) {
+    signal(number, SIG_DFL);
+  }
   const int null = open("/dev/null", O_RDWR);
   dup2(null, 0);
   dup2(out_fd >= 0 ? out_fd : null, 1);

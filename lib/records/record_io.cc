@@ -138,8 +138,13 @@ absl::Status RecordWriter::Finish() {
     const ssize_t written = write(fd_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      return absl::UnavailableError(
-          absl::StrCat(name_, ": cannot write: ", std::strerror(errno)));
+      const int error = errno;
+      // What is written must not be written again by the next call.
+      buffer_ = std::string(rest);
+      return absl::UnavailableError(absl::StrCat(
+          name_, ": cannot write: ", std::strerror(error),
+          error == EFBIG ? "; raise the limit on the size of files (ulimit -f)"
+                         : ""));
     }
     rest.remove_prefix(static_cast<size_t>(written));
   }

@@ -1,6 +1,8 @@
 #include "lib/records/record_io.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -420,6 +422,21 @@ TEST_F(RecordWriterTest, FullDiskIsAnErrorWithTheName) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("rows.jsonl: cannot write: No space left"));
   close(full);
+}
+
+TEST_F(RecordWriterTest, WhatWasWrittenBeforeAFailureIsNotWrittenAgain) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = 10;
+  RecordWriter writer(fd_, "f", RecordWriter::Flush::kEachRecord);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const absl::Status status = writer.WriteText("0123456789abc\n");
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ulimit -f"));
+  EXPECT_TRUE(writer.WriteText("next\n").ok());
+  EXPECT_EQ(*ReadFile(path_), "0123456789abc\nnext\n");
 }
 
 }  // namespace

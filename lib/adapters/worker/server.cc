@@ -277,6 +277,7 @@ class Server {
 absl::Status Serve(int control, Adapter* adapter) {
   // A write to a runner that is gone must be an error, not end the process.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   // Ctrl-C reaches the whole group; the runner decides what happens then.
   signal(SIGINT, SIG_IGN);
   Server server(control, adapter);
