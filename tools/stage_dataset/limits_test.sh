@@ -32,16 +32,20 @@ head -c 3000000 /dev/zero >set/a
 head -c 3000000 /dev/zero >set/b
 tar --sort=name -cf set.tar set
 
-# A limit on the size of files: a message, and no temporary file. The journal
-# and the sentinel are smaller than a block of 1024 bytes.
-code=0
-said=$( (ulimit -f 1000 && "$tool" --source=set.tar --dest=limited) 2>&1) ||
-  code=$?
-[[ $code -eq 2 && $said == *"File too large"*"ulimit -f"* ]] ||
-  fail "ulimit -f: exit $code: $said"
-[[ $(find limited -name '.stage_dataset.*') == */.stage_dataset.journal ]] ||
-  fail "ulimit -f: $(find limited)"
-"$tool" --source=set.tar --dest=limited 2>/dev/null || fail "after ulimit -f"
+# A limit on the size of files: a message, and no temporary file. It hits a
+# writer (1000 kB), or the journal (0).
+for limit in 1000 0; do
+  code=0
+  said=$( (ulimit -f $limit && "$tool" --source=set.tar --dest=limited) 2>&1) ||
+    code=$?
+  [[ $code -eq 2 && $said == *"File too large"*"ulimit -f"* ]] ||
+    fail "ulimit -f $limit: exit $code: $said"
+  [[ $(find limited -name '.stage_dataset.*') == */.stage_dataset.journal ]] ||
+    fail "ulimit -f $limit: $(find limited)"
+  "$tool" --source=set.tar --dest=limited 2>/dev/null ||
+    fail "after ulimit -f $limit"
+  rm -r limited
+done
 
 # A full disk.
 mkdir small
