@@ -175,7 +175,7 @@ std::vector<ChangePoint> FindChangePoints(
       point.set_job(series.label);
       point.set_metric("time");
       point.set_machine_profile(series.machine_profile);
-      point.set_before(series.revisions[step.index - 1]);
+      point.set_before(series.revisions[step.before]);
       point.set_after(series.revisions[step.index]);
       point.set_index(static_cast<int64_t>(step.index));
       point.set_percent(100 * std::expm1(step.shift));

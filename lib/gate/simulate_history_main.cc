@@ -2,11 +2,10 @@
 //
 //   bazel run //lib/gate:simulate_history -- 5000 2
 //
-// Arguments: number of histories per kind, and the seed. The limits in
-// lib/stats/change_points.cc were chosen on seed 1; use other seeds to judge
-// them. Each history has 100 commits and a step of 5% at a random commit, at
-// least ten from either end. Prints the table of docs/compare_baseline.md and
-// exits with 3 when a promise is not kept.
+// Arguments: number of histories per kind, and the seed. Each history has 100
+// commits and a step of 5% at a random commit, at least ten from either end.
+// Prints the table of docs/compare_baseline.md and exits with 3 when a promise
+// is not kept.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
