@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -27,24 +28,60 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
+// Finds the lines of keys that are asked for in the order of the text.
+class KeyLines {
+ public:
+  explicit KeyLines(absl::string_view text) : text_(text) {}
+
+  int LineOf(absl::string_view key) {
+    const std::string quoted = absl::StrCat("\"", key, "\"");
+    size_t at = text_.find(quoted, place_);
+    while (at != absl::string_view::npos) {
+      const absl::string_view rest =
+          absl::StripLeadingAsciiWhitespace(text_.substr(at + quoted.size()));
+      if (absl::StartsWith(rest, ":")) break;
+      at = text_.find(quoted, at + 1);
+    }
+    if (at != absl::string_view::npos) {
+      line_ += static_cast<int>(
+          std::count(text_.begin() + place_, text_.begin() + at, '\n'));
+      place_ = at;
+    }
+    return line_;
+  }
+
+ private:
+  const absl::string_view text_;
+  size_t place_ = 0;
+  int line_ = 1;
+};
+
 absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
-                       const std::string& name, Metrics* metrics) {
+                       KeyLines* lines, MetricsFile* file) {
   for (const auto field : object) {
     const std::string key = absl::StrCat(prefix, std::string(field.key));
+    const int line = lines->LineOf(std::string(field.key));
+    const auto wrong = [&](absl::string_view what) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file->name, ":", line, ": ", key, " ", what));
+    };
     simdjson::dom::object inner;
     double number = 0;
     if (field.value.get(inner) == simdjson::SUCCESS) {
-      RETURN_IF_ERROR(AddObject(inner, key + ".", name, metrics));
-    } else if (field.value.get(number) == simdjson::SUCCESS) {
-      if (!std::isfinite(number)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name, ": ", key, " is no finite number"));
-      }
-      (*metrics)[key] = number;
-    } else if (field.value.is_null()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": ", key, " is null; it has to be a number"));
+      RETURN_IF_ERROR(AddObject(inner, key + ".", lines, file));
+      continue;
     }
+    if (field.value.get(number) == simdjson::SUCCESS) {
+      if (!std::isfinite(number)) return wrong("is no finite number");
+      file->metrics[key] = number;
+    } else if (field.value.is_null()) {
+      return wrong("is null; it has to be a number");
+    } else {
+      file->others[key] = field.value.is_string() ? "text"
+                          : field.value.is_bool() ? "true or false"
+                                                  : "a list";
+    }
+    file->lines[key] = line;
   }
   return absl::OkStatus();
 }
@@ -103,6 +140,7 @@ absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
         "); it may be half-written"));
   }
   MetricsFile file;
+  file.name = name;
   std::string_view profile;
   if (object["machine_profile"].get(profile) != simdjson::SUCCESS ||
       profile.empty()) {
@@ -112,7 +150,8 @@ absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                      "it may be compared with"));
   }
   file.machine_profile = std::string(profile);
-  RETURN_IF_ERROR(AddObject(object, "", name, &file.metrics));
+  KeyLines lines(text);
+  RETURN_IF_ERROR(AddObject(object, "", &lines, &file));
   if (file.metrics.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": has no number in it"));
@@ -189,6 +228,7 @@ absl::StatusOr<std::vector<Row>> ParseRowsStrictly(const std::string& text,
         if (row.job_id().empty()) {
           return absl::InvalidArgumentError("a row has no job_id");
         }
+        RETURN_IF_ERROR(CheckRow(row));
         rows.push_back(std::move(row));
         return absl::OkStatus();
       }));
@@ -196,6 +236,13 @@ absl::StatusOr<std::vector<Row>> ParseRowsStrictly(const std::string& text,
 }
 
 }  // namespace
+
+absl::Status CheckRow(const Row& row) {
+  if (row.status() != "ok" || row.throughput() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "field \"throughput\": expected a number above 0 for status ok, found ",
+      row.throughput()));
+}
 
 RowsByJob LastAttempts(const std::vector<Row>& rows) {
   std::map<std::pair<std::string, int>, const Row*> last;

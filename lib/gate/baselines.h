@@ -24,14 +24,19 @@ using Metrics = std::map<std::string, double>;
 
 // A file such as `<machine_profile>.metrics.json`.
 struct MetricsFile {
+  std::string name;
   std::string machine_profile;
   Metrics metrics;
+  // Values that are neither numbers nor objects: what they are, by name, such
+  // as "text". Notes are welcome, but not in place of a metric.
+  std::map<std::string, std::string> others;
+  // The line of each value, from 1.
+  std::map<std::string, int> lines;
 };
 
 // Parses one JSON object with `machine_profile` and numbers, also in nested
-// objects. Ignores other values (strings, booleans). InvalidArgument, with
-// `name` and the reason: not an object, no profile, truncated, an invalid
-// number, or no number at all.
+// objects. InvalidArgument, with `name` and the reason: not an object, no
+// profile, truncated, an invalid number, or no number at all.
 absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                                          const std::string& name);
 
@@ -42,6 +47,9 @@ Metrics MetricsOfRows(const std::vector<Row>& rows);
 using RowsByJob = std::map<std::string, std::vector<Row>>;
 
 RowsByJob LastAttempts(const std::vector<Row>& rows);
+
+// InvalidArgument if a row of status `ok` has no throughput above 0.
+absl::Status CheckRow(const Row& row);
 
 // A folder with `<machine_profile>.metrics.json`, `.eval.json`, `.rows.jsonl`
 // and `.calibration.jsonl`. Reading changes nothing. A file that is corrupt,

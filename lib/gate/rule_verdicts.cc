@@ -354,6 +354,54 @@ Verdict JudgeJob(const std::vector<Row>& current,
 
 }  // namespace
 
+absl::Status CheckMetrics(const MetricsFile& file, const std::string& kind,
+                          const RuleOptions& options) {
+  const auto wrong = [&file](const std::string& metric,
+                             const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.name, ":", file.lines.at(metric), ": ", metric, " is ", what,
+        "; it was changed by hand, so restore or update it"));
+  };
+  for (const auto& other : file.others) {
+    if (ToleranceFor(options.tolerances, other.first, "", kind, true)) {
+      return wrong(other.first, other.second + ", not a number");
+    }
+  }
+  for (const auto& metric : file.metrics) {
+    const Tolerance* const tolerance =
+        ToleranceFor(options.tolerances, metric.first, "", kind, true);
+    if (tolerance && tolerance->has_percent() && metric.second < 0) {
+      return wrong(metric.first, "below 0");
+    }
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A baseline without a metric that the candidate is judged by would let any
+// value of it pass.
+absl::Status CheckNoneMissing(const MetricsFile& baseline,
+                              const MetricsFile& current,
+                              const std::string& kind,
+                              const RuleOptions& options) {
+  for (const auto& metric : current.metrics) {
+    const Tolerance* const tolerance = ToleranceFor(
+        options.tolerances, metric.first, "", kind, options.with_tails);
+    if (tolerance == nullptr || tolerance->severity() == WARN ||
+        !(tolerance->has_percent() || tolerance->has_absolute()) ||
+        baseline.metrics.count(metric.first) > 0) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(baseline.name, ": ", metric.first, " is missing, but ",
+                     current.name, " has it; restore or update the baseline"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
                                        const std::string& kind,
                                        const BaselineStore& store,
@@ -370,6 +418,9 @@ absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
                      NoBaselineText(profile, kind, store));
     return Invalid("", kind, profile, kCodeNoBaseline, reason);
   }
+  RETURN_IF_ERROR(CheckMetrics(current, kind, options));
+  RETURN_IF_ERROR(CheckMetrics(*baseline, kind, options));
+  RETURN_IF_ERROR(CheckNoneMissing(*baseline, current, kind, options));
   ASSIGN_OR_RETURN(const std::vector<Calibration> calibrations,
                    store.ReadCalibrations(profile));
   const std::map<std::string, double> floors = FloorsOf(calibrations);

@@ -57,9 +57,16 @@ struct RuleJob {
 // - no metric with a tolerance on both sides: `invalid`, `no_rule`.
 Verdict JudgeRules(const RuleJob& job, const RuleOptions& options);
 
-// Compares a metrics or eval file with the baseline of its machine. `kind` is
-// "metrics" or "eval". Without a baseline of that machine the verdict is
-// `invalid`, `no_baseline`, and lists the machines that have one.
+// InvalidArgument, with file, line and field, if a metric with a tolerance is
+// not a number, or is below 0 although its tolerance is a percentage. `kind` is
+// "metrics" or "eval".
+absl::Status CheckMetrics(const MetricsFile& file, const std::string& kind,
+                          const RuleOptions& options);
+
+// Compares a metrics or eval file with the baseline of its machine. Without a
+// baseline of that machine the verdict is `invalid`, `no_baseline`, and lists
+// the machines that have one. InvalidArgument if CheckMetrics rejects one of
+// the two, or if the baseline lacks a metric whose breach would be a FAIL.
 absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
                                        const std::string& kind,
                                        const BaselineStore& store,

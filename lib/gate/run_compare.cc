@@ -77,11 +77,13 @@ absl::StatusOr<GateInput> ParseGateInput(
     input.metrics_text = text;
     return input;
   }
+  std::string complaint;
   RecordReader reader(
       [&input](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record == "row") {
           Row row;
           RETURN_IF_ERROR(json.Read(&row));
+          if (!row.has_pair()) RETURN_IF_ERROR(CheckRow(row));
           if (row.has_pair()) {
             ++input.paired_rows;
             input.paired.Add(row);
@@ -101,7 +103,7 @@ absl::StatusOr<GateInput> ParseGateInput(
         }
         return absl::OkStatus();
       },
-      warn);
+      [&complaint](const std::string& text) { complaint = text; });
   size_t start = 0;
   int64_t number = 0;
   while (start < text.size()) {
@@ -111,7 +113,16 @@ absl::StatusOr<GateInput> ParseGateInput(
         start, is_unfinished ? absl::string_view::npos : end - start);
     ++number;
     if (!line.empty()) {
+      const int64_t lost = reader.broken_lines() - reader.rescued_lines();
+      complaint.clear();
       reader.ReadLine(line, absl::StrCat(name, ":", number), is_unfinished);
+      // A gate that leaves out a record lets a regression pass. Other lines,
+      // such as logs, are only told of.
+      if (reader.broken_lines() - reader.rescued_lines() > lost &&
+          absl::StrContains(line, "\"record\"")) {
+        return absl::InvalidArgumentError(complaint);
+      }
+      if (!complaint.empty()) warn(complaint);
     }
     start = is_unfinished ? text.size() : end + 1;
   }
@@ -316,6 +327,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
 absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
   const Checkout checkout = ReadCheckout(options.baselines);
   RETURN_IF_ERROR(MayUpdate(checkout, options.maintainer_reason));
+  ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options));
   const bool only_eval = options.current == "-" && !options.eval.empty();
   std::vector<NewBaseline> baselines;
   if (!only_eval) {
@@ -330,6 +342,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
                        "compared with each other"));
     }
     if (input.metrics) {
+      RETURN_IF_ERROR(CheckMetrics(*input.metrics, "metrics", rules));
       baselines.push_back(
           {input.metrics->machine_profile, "metrics.json", input.metrics_text});
     }
@@ -357,6 +370,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
   if (!options.eval.empty()) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(options.eval));
     ASSIGN_OR_RETURN(const MetricsFile eval, ParseMetrics(text, options.eval));
+    RETURN_IF_ERROR(CheckMetrics(eval, "eval", rules));
     baselines.push_back({eval.machine_profile, "eval.json", text});
   }
   if (baselines.empty()) {

@@ -26,6 +26,24 @@ class GateInputTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
+TEST_F(GateInputTest, ARowOfTheWrongTypeIsNotLeftOut) {
+  constexpr char kGood[] =
+      "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\",\"status\":\"ok\","
+      "\"throughput\":5}\n";
+  for (const char* value :
+       {"\"fast\"", "true", "null", "-1", "[5]", "{}", "NaN"}) {
+    const std::string wrong = absl::StrCat(
+        "{\"schema\":1,\"record\":\"row\",\"job_id\":\"b\",\"status\":\"ok\","
+        "\"throughput\":",
+        value, "}\n");
+    const auto rows = Parse(kGood + wrong);
+    EXPECT_TRUE(absl::IsInvalidArgument(rows.status())) << value;
+    EXPECT_EQ(rows.status().message().find("in:2: "), 0) << rows.status();
+    EXPECT_TRUE(warnings_.empty());
+  }
+  EXPECT_TRUE(Parse(kGood).ok());
+}
+
 TEST_F(GateInputTest, KnowsRowsFromMetrics) {
   const auto rows = Parse(
       "{\"schema\":1,\"record\":\"row\",\"job_id\":\"a\"}\n"
@@ -121,6 +139,7 @@ class BaselineStoreTest : public testing::Test {
     Row row;
     row.set_job_id("j");
     row.set_status("ok");
+    row.set_throughput(1);
     row.set_machine_profile(profile);
     std::string text;
     AppendRecord(row, &text);
@@ -162,7 +181,9 @@ TEST_F(BaselineStoreTest, RefusesTornTamperedAndEmptyRows) {
         good + "{\"x\":", good + "rubbish\n", good + good.substr(0, 30) + "\n",
         std::string("{\"schema\":1,\"record\":\"row\"}\n"),
         std::string("{\"schema\":99,\"record\":\"row\",\"job_id\":\"j\"}\n"),
-        std::string("{\"schema\":1,\"record\":\"row\",\"job_id\":3}\n")}) {
+        std::string("{\"schema\":1,\"record\":\"row\",\"job_id\":3}\n"),
+        std::string("{\"schema\":1,\"record\":\"row\",\"job_id\":\"j\","
+                    "\"status\":\"ok\",\"machine_profile\":\"a\"}\n")}) {
     Write("a.rows.jsonl", text);
     const auto rows = store_.ReadRows("a");
     EXPECT_FALSE(rows.ok()) << text;
