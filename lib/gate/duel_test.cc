@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "lib/base/clock_jump.h"
 #include "lib/gate/calibrate.h"
 #include "lib/gate/timed_command.h"
 #include "lib/records/row.pb.h"
@@ -66,6 +68,24 @@ TEST(TimedCommandTest, KillsWhatTakesTooLong) {
   const TimedCommandResult result = RunIt(spec);
   EXPECT_EQ(result.Status(), "timeout");
   EXPECT_LT(result.wall_s, kSoonS);
+}
+
+TEST(TimedCommandTest, TheLimitIsMeasuredByTheMonotonicClock) {
+  TimedCommand spec;
+  spec.command = "sleep 0.3";
+  spec.timeout_s = 60;
+  {
+    const ClockJump ahead(absl::Hours(5), absl::Milliseconds(100));
+    const auto result = RunTimedCommand(spec);
+    EXPECT_TRUE(result->ok()) << result->Reason();
+    EXPECT_LT(result->wall_s, 60);
+  }
+  spec.command = "sleep 600";
+  spec.timeout_s = 0.3;
+  const ClockJump back(-absl::Hours(5), absl::Milliseconds(100));
+  const auto result = RunTimedCommand(spec);
+  EXPECT_TRUE(result->timed_out);
+  EXPECT_LT(result->wall_s, 60);
 }
 
 TEST(TimedCommandTest, StopsWhenAsked) {

@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/machine/root.h"
 
 namespace feedrate {
@@ -55,10 +56,11 @@ absl::StatusOr<pid_t> Start(const std::vector<std::string>& argv, int out_fd) {
       absl::StrCat("cannot start ", argv[0], ": ", std::strerror(error)));
 }
 
-// Reads until the other side closes. Returns false at the deadline.
-bool ReadUntilClosed(int fd, absl::Time deadline, std::string* output) {
+// Reads until the other side closes. Returns false at the limit.
+bool ReadUntilClosed(int fd, const Stopwatch& watch, absl::Duration limit,
+                     std::string* output) {
   while (true) {
-    const int64_t left_ms = absl::ToInt64Milliseconds(deadline - absl::Now());
+    const int64_t left_ms = absl::ToInt64Milliseconds(limit - watch.Elapsed());
     if (left_ms <= 0) return false;
     pollfd wanted = {fd, POLLIN, 0};
     const int ready = poll(&wanted, 1, std::min<int64_t>(left_ms, 60000));
@@ -71,11 +73,12 @@ bool ReadUntilClosed(int fd, absl::Time deadline, std::string* output) {
   }
 }
 
-// Waits for the process to end. Returns false at the deadline. A program that
+// Waits for the process to end. Returns false at the limit. A program that
 // has closed its output is about to end, so polling with short sleeps is cheap.
-bool WaitUntil(pid_t pid, absl::Time deadline, int* wait_status) {
+bool WaitForEnd(pid_t pid, const Stopwatch& watch, absl::Duration limit,
+                int* wait_status) {
   while (waitpid(pid, wait_status, WNOHANG) == 0) {
-    if (absl::Now() >= deadline) return false;
+    if (watch.Elapsed() >= limit) return false;
     absl::SleepFor(absl::Microseconds(200));
   }
   return true;
@@ -85,7 +88,7 @@ bool WaitUntil(pid_t pid, absl::Time deadline, int* wait_status) {
 
 absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& argv,
                                        absl::Duration time_limit) {
-  const absl::Time deadline = absl::Now() + time_limit;
+  const Stopwatch watch;
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) {
     return absl::ResourceExhaustedError(
@@ -95,8 +98,9 @@ absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& argv,
   close(fds[1]);
   std::string output;
   int wait_status = 0;
-  const bool in_time = pid.ok() && ReadUntilClosed(fds[0], deadline, &output) &&
-                       WaitUntil(*pid, deadline, &wait_status);
+  const bool in_time = pid.ok() &&
+                       ReadUntilClosed(fds[0], watch, time_limit, &output) &&
+                       WaitForEnd(*pid, watch, time_limit, &wait_status);
   close(fds[0]);
   RETURN_IF_ERROR(pid.status());
   if (!in_time) {

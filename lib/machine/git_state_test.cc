@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lib/base/clock_jump.h"
+#include "lib/base/stopwatch.h"
 #include "lib/machine/testing/fake_root.h"
 
 namespace feedrate {
@@ -48,6 +51,23 @@ TEST(CommandTest, TimeLimitEndsAProgramAndItsChildren) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(
       RunCommand({"sh", "-c", "exec >&-; sleep 600"}, absl::Milliseconds(50))
           .status()));
+}
+
+// A clock that jumps ahead must not end a program, and one that jumps back must
+// not extend its time.
+TEST(CommandTest, TheTimeLimitIsMeasuredByTheMonotonicClock) {
+  {
+    const ClockJump ahead(absl::Hours(5), absl::Milliseconds(100));
+    const absl::Time before = absl::Now();
+    EXPECT_TRUE(
+        RunCommand({"sh", "-c", "sleep 0.2; echo; sleep 0.1"}, kLong).ok());
+    ASSERT_GT(absl::Now() - before, absl::Hours(4)) << "the clock did not jump";
+  }
+  const ClockJump back(-absl::Hours(5), absl::Milliseconds(100));
+  const Stopwatch watch;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(
+      RunCommand({"sleep", "600"}, absl::Milliseconds(300)).status()));
+  EXPECT_LT(watch.Elapsed(), kLong);
 }
 
 constexpr char kHash[] = "0123456789abcdef0123456789abcdef01234567";

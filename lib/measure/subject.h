@@ -41,7 +41,7 @@ struct NoiseCounters {
   std::optional<int64_t> cycles;
   // Periods in which a quota stopped this process's control group.
   int64_t throttled_periods = 0;
-  // Wall clock.
+  // Monotonic clock.
   double now_s = 0;
 };
 

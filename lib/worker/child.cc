@@ -22,9 +22,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
 #include "lib/records/worker.pb.h"
@@ -217,7 +217,7 @@ absl::StatusOr<std::string> MeasuredChild::Exchange(const std::string& line,
 
 absl::StatusOr<std::string> MeasuredChild::Wait(absl::Duration limit,
                                                 size_t max_reply_bytes) {
-  const absl::Time deadline = absl::Now() + limit;
+  const Stopwatch watch;
   while (true) {
     if (absl::optional<std::string> line = replies_.TakeLine()) {
       return *std::move(line);
@@ -230,7 +230,7 @@ absl::StatusOr<std::string> MeasuredChild::Wait(absl::Duration limit,
     if (guard_ != nullptr && guard_->Exceeded()) {
       return Bury(absl::ResourceExhaustedError(""));
     }
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = limit - watch.Elapsed();
     if (left <= absl::ZeroDuration()) {
       return Bury(absl::DeadlineExceededError(
           absl::StrCat("gave no answer within ", absl::FormatDuration(limit))));

@@ -14,6 +14,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/clock_jump.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/unique_fd.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/server.h"
@@ -130,6 +132,21 @@ TEST_F(ChildTest, AHangEndsAtTheLimit) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("gave no answer within 50ms"));
+}
+
+// A clock that jumps ahead must not end a child, and one that jumps back must
+// not extend its time.
+TEST_F(ChildTest, TheLimitIsMeasuredByTheMonotonicClock) {
+  {
+    const ClockJump ahead(absl::Hours(5), absl::Milliseconds(100));
+    EXPECT_TRUE(Time(Spawn("slow").get()).ok());
+  }
+  const std::unique_ptr<MeasuredChild> child = Spawn("hang");
+  const ClockJump back(-absl::Hours(5), absl::Milliseconds(100));
+  const Stopwatch watch;
+  EXPECT_EQ(Time(child.get(), absl::Milliseconds(300)).code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_LT(watch.Elapsed(), kLong);
 }
 
 TEST_F(ChildTest, GarbageAndFloodsAreDataLoss) {

@@ -23,6 +23,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/base/unique_fd.h"
 #include "lib/worker/message.h"
 #include "lib/worker/process.h"
@@ -141,13 +142,13 @@ absl::Status LibraryServer::Gone() {
 }
 
 absl::StatusOr<std::string> LibraryServer::ReadLine(absl::Duration limit) {
-  const absl::Time deadline = absl::Now() + limit;
+  const Stopwatch watch;
   while (true) {
     if (absl::optional<std::string> line = control_.TakeLine()) {
       return *std::move(line);
     }
     if (control_.closed()) return Gone();
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = limit - watch.Elapsed();
     if (left <= absl::ZeroDuration()) {
       last_words_.Drain();
       return absl::UnavailableError(

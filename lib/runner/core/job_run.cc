@@ -100,11 +100,15 @@ Row JobRun::NewRow(int run_index) {
   return row;
 }
 
+void JobRun::StartRow() {
+  row_start_ = absl::Now();
+  row_watch_ = Stopwatch();
+}
+
 absl::Status JobRun::Write(Row* row) {
   if (equivalence_.label() == "noop") row->add_warnings("noop");
-  const absl::Time now = absl::Now();
-  row->set_duration_s(absl::ToDoubleSeconds(now - row_start_));
-  row_start_ = now;
+  row->set_duration_s(row_watch_.Seconds());
+  StartRow();
   RETURN_IF_ERROR(mode_->FinishRow(context_, job_, row));
   return context_.output->Write(*row, job_.output());
 }
@@ -161,7 +165,7 @@ absl::Status JobRun::TryBegin() {
 }
 
 absl::Status JobRun::Begin() {
-  row_start_ = absl::Now();
+  StartRow();
   for (int tries = 0;; ++tries) {
     const absl::Status begun = TryBegin();
     if (EndsTheRun(begun)) return begun;
@@ -179,11 +183,11 @@ absl::Status JobRun::Begin() {
 }
 
 absl::Status JobRun::MeasureOnce(int run_index, Row* measured) {
-  row_start_ = absl::Now();
+  StartRow();
   if (!work_->alive()) {
     // The process died in the last run; this run gets a new one.
     RETURN_IF_ERROR(TryBegin());
-    row_start_ = absl::Now();
+    StartRow();
   }
   return work_->Measure(run_index, measured);
 }

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "lib/base/stopwatch.h"
 #include "lib/measure/measure_run.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
@@ -61,6 +62,7 @@ class JobRun {
   }
 
  private:
+  void StartRow();
   absl::Status TryBegin();
   absl::Status MeasureOnce(int run_index, Row* measured);
   Row NewRow(int run_index);
@@ -82,6 +84,7 @@ class JobRun {
   Preflight preflight_;
   Equivalence equivalence_;
   absl::Time row_start_;
+  Stopwatch row_watch_;
 };
 
 // Groups jobs that differ only in their library, in the order of the first job

@@ -11,7 +11,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/process_counters.h"
@@ -49,7 +48,9 @@ NoiseCounters ChildSubject::Count() {
   counters.processors = ReadProcessorCounters(root_);
   counters.cycles = cycles_.Read();
   counters.throttled_periods = ReadCgroup(root_).throttled_periods;
-  counters.now_s = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  counters.now_s = std::chrono::duration<double>(
+                       std::chrono::steady_clock::now().time_since_epoch())
+                       .count();
   return counters;
 }
 

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/job.pb.h"
 #include "lib/runner/core/job_mode.h"
@@ -20,23 +18,18 @@ constexpr const char* kNames[] = {"import",      "media",     "prepare",
 
 }  // namespace
 
-TimeAccount::TimeAccount() : start_(absl::Now()) {}
-
 TimeAccount::Entry::Entry(TimeAccount* account, Spending spending)
-    : account_(account), spending_(spending), start_(absl::Now()) {}
+    : account_(account), spending_(spending) {}
 
 TimeAccount::Entry::~Entry() {
-  account_->seconds_[static_cast<int>(spending_)] +=
-      absl::ToDoubleSeconds(absl::Now() - start_);
+  account_->seconds_[static_cast<int>(spending_)] += watch_.Seconds();
 }
 
 double TimeAccount::Seconds(Spending spending) const {
   return seconds_[static_cast<int>(spending)];
 }
 
-double TimeAccount::Total() const {
-  return absl::ToDoubleSeconds(absl::Now() - start_);
-}
+double TimeAccount::Total() const { return watch_.Seconds(); }
 
 double TimeAccount::MeasuredShare() const {
   return (Seconds(Spending::kImport) + Seconds(Spending::kPreflight) +

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "lib/base/stopwatch.h"
 
 namespace feedrate {
 
@@ -43,8 +44,6 @@ enum class Spending {
 // Adds up time by purpose. Time without an entry counts as the harness's own.
 class TimeAccount {
  public:
-  TimeAccount();
-
   // Adds the time from its construction to its destruction.
   class Entry {
    public:
@@ -56,7 +55,7 @@ class TimeAccount {
    private:
     TimeAccount* const account_;
     const Spending spending_;
-    const absl::Time start_;
+    const Stopwatch watch_;
   };
 
   double Seconds(Spending spending) const;
@@ -69,7 +68,7 @@ class TimeAccount {
 
  private:
   static constexpr int kSpendings = 7;
-  const absl::Time start_;
+  const Stopwatch watch_;
   std::array<double, kSpendings> seconds_ = {};
 };
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 
 namespace feedrate {
 namespace {
@@ -95,8 +96,9 @@ UniqueFd TryConnect(const std::string& host, int port) {
 bool IsOfStep(int fd, const std::string& token) {
   const std::string wanted = absl::StrCat("feedrate ", token, "\n");
   std::string said;
-  const absl::Time end = absl::Now() + kGreeting;
-  while (said.size() < wanted.size() && Readable(fd, end - absl::Now())) {
+  const Stopwatch watch;
+  while (said.size() < wanted.size() &&
+         Readable(fd, kGreeting - watch.Elapsed())) {
     char letter = 0;
     if (recv(fd, &letter, 1, 0) != 1) return false;
     said.push_back(letter);
@@ -109,12 +111,12 @@ bool IsOfStep(int fd, const std::string& token) {
 absl::StatusOr<std::unique_ptr<RankLeader>> RankLeader::Gather(
     const SlurmStep& step, absl::Duration patience) {
   ASSIGN_OR_RETURN(const UniqueFd door, Listen(step.port));
-  const absl::Time end = absl::Now() + patience;
+  const Stopwatch watch;
   auto leader = std::make_unique<RankLeader>();
   const size_t wanted = step.world_size - 1;
   while (leader->followers_.size() < wanted) {
     if (!Readable(door.get(),
-                  std::max(absl::ZeroDuration(), end - absl::Now()))) {
+                  std::max(absl::ZeroDuration(), patience - watch.Elapsed()))) {
       return absl::DeadlineExceededError(absl::StrCat(
           leader->followers_.size(), " of ", wanted,
           " other ranks came within ", absl::FormatDuration(patience)));
@@ -145,14 +147,14 @@ absl::Status RankLeader::Order(const RankOrder& order) {
 
 absl::StatusOr<std::unique_ptr<RankFollower>> RankFollower::Join(
     const SlurmStep& step, absl::Duration patience) {
-  const absl::Time end = absl::Now() + patience;
+  const Stopwatch watch;
   for (;;) {
     UniqueFd fd = TryConnect(step.leader, step.port);
     if (fd.valid() &&
         SendAll(fd.get(), absl::StrCat("feedrate ", step.token, "\n")).ok()) {
       return absl::WrapUnique(new RankFollower(std::move(fd)));
     }
-    if (absl::Now() > end) {
+    if (watch.Elapsed() > patience) {
       return absl::DeadlineExceededError(absl::StrCat(
           "rank 0 does not listen at ", step.leader, " port ", step.port,
           "; set MASTER_ADDR and MASTER_PORT if it is elsewhere"));

@@ -12,10 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/stopwatch.h"
 #include "lib/machine/root.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/worker/memory_guard.h"
@@ -296,7 +297,7 @@ class Processes {
       ranks_.push_back(std::make_unique<Rank>(rank, std::move(process),
                                               command_.memory_limit_bytes));
     }
-    heard_at_ = absl::Now();
+    heard_ = Stopwatch();
     return absl::OkStatus();
   }
 
@@ -304,7 +305,7 @@ class Processes {
     while (!AllEnded()) {
       RETURN_IF_ERROR(Poll());
       Judge();
-      if (!ended_well_.ok() && absl::Now() > failed_at_ + kGrace) break;
+      if (!ended_well_.ok() && failed_.Elapsed() > kGrace) break;
     }
     for (const auto& rank : ranks_) rank->Kill();
     RETURN_IF_ERROR(ended_well_);
@@ -336,8 +337,8 @@ class Processes {
       rank->Listen(command_, &heard);
       rank->LookAtMemory();
     }
-    if (heard) heard_at_ = absl::Now();
-    if (absl::Now() > heard_at_ + command_.silence) {
+    if (heard) heard_ = Stopwatch();
+    if (heard_.Elapsed() > command_.silence) {
       return absl::DeadlineExceededError(
           absl::StrCat("no word for ", absl::FormatDuration(command_.silence)));
     }
@@ -351,7 +352,7 @@ class Processes {
       if (rank->failure().ok()) continue;
       const bool death = absl::IsAborted(rank->failure()) ||
                          absl::IsResourceExhausted(rank->failure());
-      if (ended_well_.ok()) failed_at_ = absl::Now();
+      if (ended_well_.ok()) failed_ = Stopwatch();
       if (ended_well_.ok() || (death && !is_death_)) {
         is_death_ = death;
         ended_well_ =
@@ -367,8 +368,9 @@ class Processes {
 
   const TrainCommand& command_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  absl::Time heard_at_;
-  absl::Time failed_at_;
+  // Since a process sent something, and since one failed.
+  Stopwatch heard_;
+  Stopwatch failed_;
   bool is_death_ = false;
   absl::Status ended_well_;
 };

@@ -41,6 +41,12 @@ def keep_pipe_open_in_another(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def speak_and_answer_late(_):
+    time.sleep(0.2)
+    print("still there", file=sys.stderr, flush=True)
+    time.sleep(0.1)
+
+
 FAULTS = {
     "segfault": lambda _: ctypes.string_at(0),
     "exit": lambda _: os._exit(3),
@@ -50,6 +56,7 @@ FAULTS = {
     "close": close_pipes,
     "allocate": take_memory,
     "orphan": keep_pipe_open_in_another,
+    "slow": speak_and_answer_late,
 }
 
 
@@ -68,7 +75,8 @@ def answer(command, replies):
     if answer.fault is not None:
         print("about to fail", file=sys.stderr, flush=True)
         answer.fault(replies)
-        return None
+        if answer.fault is not speak_and_answer_late:
+            return None
     samples = -(-command["count"] // command["chunk"])
     return {"samples_s": [0.5] * samples, "items": command["count"]}
 
