@@ -284,6 +284,18 @@ std::string AdviceOf(const TargetResult& result) {
 
 }  // namespace
 
+namespace {
+
+// Whether `value` can be computed from any rows.
+absl::Status CheckValue(const std::string& path, const std::string& name,
+                        const std::string& value) {
+  const absl::Status status = Evaluate(value, {}).status();
+  if (!absl::IsInvalidArgument(status)) return absl::OkStatus();
+  return ErrorIn(path, name, absl::StrCat("`value`: ", status.message()));
+}
+
+}  // namespace
+
 absl::StatusOr<Targets> LoadTargets(const std::string& path) {
   Targets targets;
   RETURN_IF_ERROR(ReadTextProto(path, &targets));
@@ -293,12 +305,14 @@ absl::StatusOr<Targets> LoadTargets(const std::string& path) {
   std::set<std::string> names;
   for (const Target& target : targets.targets()) {
     RETURN_IF_ERROR(CheckTarget(path, target));
+    RETURN_IF_ERROR(CheckValue(path, target.name(), target.value()));
     if (!names.insert(target.name()).second) {
       return ErrorIn(path, target.name(), "stands there twice");
     }
   }
   for (const Diagnosis& diagnosis : targets.diagnoses()) {
     RETURN_IF_ERROR(CheckDiagnosis(path, diagnosis));
+    RETURN_IF_ERROR(CheckValue(path, diagnosis.name(), diagnosis.value()));
   }
   return targets;
 }

@@ -15,6 +15,7 @@
 namespace feedrate {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::vector<Row> Rows() {
@@ -107,7 +108,7 @@ TEST(ExpressionTest, NamesWhatIsWrong) {
 
 TEST(ExpressionTest, SaysWhenRowsHaveNothing) {
   for (const char* empty :
-       {"median(throughput, library==\"z\")", "median(train.mfu)",
+       {"median(throughput, library==\"z\")", "median(train.gpu_use)",
         "median(of_limit)", "1 / count(library==\"z\")"}) {
     EXPECT_TRUE(absl::IsNotFound(Evaluate(empty, Rows()).status()))
         << empty << ": " << Evaluate(empty, Rows()).status();
@@ -184,7 +185,7 @@ TEST(ClaimsTest, PassesOverFencedCode) {
 }
 
 TEST(ClaimsTest, WhatRowsCannotAnswerDoesNotHold) {
-  EXPECT_EQ(Marks("0.45 <!-- rows: median(train.mfu) -->"), "-");
+  EXPECT_EQ(Marks("0.45 <!-- rows: median(train.gpu_use) -->"), "-");
 }
 
 TEST(ClaimsTest, NamesTheLine) {
@@ -241,7 +242,7 @@ TEST(TargetsTest, JudgesByBounds) {
 TEST(TargetsTest, CannotTellWithoutRows) {
   EXPECT_EQ(OutcomeOf(MakeTarget("max(throughput, mode == \"train\")", 1)),
             Outcome::kCannotTell);
-  EXPECT_EQ(OutcomeOf(MakeTarget("median(train.mfu)", 1)),
+  EXPECT_EQ(OutcomeOf(MakeTarget("median(train.gpu_use)", 1)),
             Outcome::kCannotTell);
 }
 
@@ -270,6 +271,52 @@ TEST(TargetsTest, TheCheckedInFileIsRight) {
   EXPECT_EQ(targets->targets_size(), 7);
   EXPECT_EQ(targets->diagnoses_size(), 4);
   EXPECT_TRUE(JudgeTargets(*targets, {MakeRow("a", "Blur", 1)}).ok());
+}
+
+// A row of each mode, so that no target may say that it cannot tell.
+TEST(TargetsTest, TheCheckedInFileReadsWhatRowsHave) {
+  std::vector<Row> rows;
+  for (const int workers : {0, 1}) {
+    rows.push_back(MakeRow("native", "", 100));
+    rows.back().set_mode("pipeline");
+    rows.back().set_device("cuda");
+    rows.back().set_workers(workers);
+    rows.back().mutable_loader()->mutable_gpu()->set_busy(0.5);
+  }
+  for (const char* precision : {"fp32", "bf16"}) {
+    rows.push_back(MakeRow("torch", "", 100));
+    rows.back().set_mode("train");
+    (*rows.back().mutable_settings())["precision"] = precision;
+    rows.back().mutable_train()->set_gpu_use(0.5);
+    rows.back().mutable_gpu_memory()->set_peak_allocated_bytes(1);
+  }
+  const auto targets = LoadTargets("configs/gate/targets.textproto");
+  ASSERT_TRUE(targets.ok()) << targets.status();
+  const auto report = JudgeTargets(*targets, rows);
+  ASSERT_TRUE(report.ok()) << report.status();
+  for (const TargetResult& result : report->targets) {
+    EXPECT_NE(result.outcome, Outcome::kCannotTell)
+        << result.target.name() << ": " << result.reason;
+  }
+}
+
+TEST(TargetsTest, RefusesAFieldThatNoRowCanHave) {
+  const std::string path = ::testing::TempDir() + "/fields.textproto";
+  for (const char* value :
+       {"median(loader.gpu_use)", "median(loader.gpu)", "median(train.losses)",
+        "count(throghput > 1)", "median(throughput) / median(loader.gpu.bussy)",
+        "ratio(throughput, lib == 1, library == \"a\")",
+        "max_quotient(p99_s, p5_s)", "distinct(libary)"}) {
+    const std::string text =
+        absl::StrCat("targets { name: \"speed\" value: '", value,
+                     "' min: 1 remedy: \"r\" needs: \"n\" }");
+    ASSERT_TRUE(WriteFileAtomically(path, text).ok());
+    const absl::Status status = LoadTargets(path).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << value;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("fields.textproto"), HasSubstr("speed")))
+        << value;
+  }
 }
 
 TEST(TargetsTest, RefusesHalfATarget) {

@@ -287,26 +287,30 @@ absl::StatusOr<double> MaxQuotient(Strings arguments,
 
 struct Function {
   size_t min_arguments;
+  // How many arguments, from the first on, are names of fields. Conditions
+  // start at argument `conditions`.
+  size_t fields;
+  size_t conditions;
   std::function<absl::StatusOr<double>(Strings, const std::vector<Row>&)> call;
 };
 
 const std::map<std::string, Function>& Functions() {
   static const auto& functions = *[] {
     auto* map = new std::map<std::string, Function>{
-        {"ratio", {3, Ratio}},
+        {"ratio", {3, 1, 1, Ratio}},
         {"percent",
-         {3,
+         {3, 1, 1,
           [](Strings arguments,
              const std::vector<Row>& rows) -> absl::StatusOr<double> {
             ASSIGN_OR_RETURN(const double ratio, Ratio(arguments, rows));
             return 100 * (ratio - 1);
           }}},
-        {"share", {1, Share}},
-        {"mfu", {2, Mfu}},
-        {"max_quotient", {2, MaxQuotient}},
-        {"distinct", {1, Distinct}},
+        {"share", {1, 0, 0, Share}},
+        {"mfu", {2, 0, 2, Mfu}},
+        {"max_quotient", {2, 2, 2, MaxQuotient}},
+        {"distinct", {1, 1, 1, Distinct}},
         {"count",
-         {0,
+         {0, 0, 0,
           [](Strings arguments,
              const std::vector<Row>& rows) -> absl::StatusOr<double> {
             ASSIGN_OR_RETURN(const RowPointers selected,
@@ -318,13 +322,24 @@ const std::map<std::string, Function>& Functions() {
       const OverNumbers function = entry.second;
       map->insert(
           {entry.first,
-           {1, [function](Strings arguments, const std::vector<Row>& rows) {
+           {1, 1, 1,
+            [function](Strings arguments, const std::vector<Row>& rows) {
               return CallOverNumbers(function, arguments, rows);
             }}});
     }
     return map;
   }();
   return functions;
+}
+
+// Whether the rows could have all fields that a call names, whatever rows there
+// are: a misspelled field must not look like missing rows.
+absl::Status CheckNames(const Function& function, Strings arguments) {
+  for (size_t i = 0; i < function.fields; ++i) {
+    const absl::Status found = FindField(arguments[i]).status();
+    if (!found.ok()) return absl::InvalidArgumentError(found.message());
+  }
+  return ParseFilters(arguments.subspan(function.conditions)).status();
 }
 
 // The value of `name(arguments…)` over `rows`. InvalidArgument if there is no
@@ -346,6 +361,7 @@ absl::StatusOr<double> CallFunction(const std::string& name,
         absl::StrCat(name, " takes at least ", function->second.min_arguments,
                      " arguments, here are ", arguments.size()));
   }
+  RETURN_IF_ERROR(CheckNames(function->second, arguments));
   return function->second.call(arguments, rows);
 }
 
@@ -362,6 +378,7 @@ class Parser {
     ASSIGN_OR_RETURN(const double value, Sum(0));
     SkipSpace();
     if (place_ < text_.size()) return Error("expected an operator or the end");
+    RETURN_IF_ERROR(missing_);
     return value;
   }
 
@@ -446,7 +463,10 @@ class Parser {
       place_ = start;
       return Error(value.status().message());
     }
-    return value;
+    if (value.ok()) return value;
+    // Goes on with any number, so that the rest is checked too.
+    if (missing_.ok()) missing_ = value.status();
+    return 1;
   }
 
   // Reads the arguments up to the closing parenthesis.
@@ -501,6 +521,8 @@ class Parser {
 
   const absl::string_view text_;
   const std::vector<Row>& rows_;
+  // What the rows lack to compute the first call that they cannot answer.
+  absl::Status missing_;
   size_t place_ = 0;
 };
 

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "glog/logging.h"
@@ -187,6 +188,8 @@ absl::Status Unknown(absl::string_view name) {
                                           DidYouMean(name, FieldNames())));
 }
 
+absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found);
+
 absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
                              absl::string_view rest) {
   if (rest.empty()) return Unknown(field.name);
@@ -203,14 +206,16 @@ absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
     field.has_presence = true;
     return field;
   }
-  const FieldDescriptor* inner =
-      outer->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
-          ? FindIn(outer->message_type(), rest)
-          : nullptr;
-  if (inner == nullptr) return Unknown(field.name);
-  field.sub_key = inner->name();
-  field.type = TypeOf(inner);
-  field.categorical = IsCategorical(inner);
+  const FieldDescriptor* inner = outer;
+  for (const absl::string_view name : absl::StrSplit(rest, '.')) {
+    inner = inner->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+                    !inner->is_repeated()
+                ? FindIn(inner->message_type(), name)
+                : nullptr;
+    if (inner == nullptr) return Unknown(field.name);
+  }
+  field.sub_key = std::string(rest);
+  ASSIGN_OR_RETURN(field, Whole(std::move(field), inner));
   field.has_presence = true;
   return field;
 }
@@ -234,23 +239,25 @@ absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found) {
   return field;
 }
 
-std::vector<std::string> AllNames() {
-  std::vector<std::string> names = {"cold", "exploratory", "dataset"};
-  const Descriptor* row = Row::descriptor();
-  for (int i = 0; i < row->field_count(); ++i) {
-    const FieldDescriptor* field = row->field(i);
+void AddNames(const Descriptor* type, const std::string& prefix,
+              std::vector<std::string>* names) {
+  for (int i = 0; i < type->field_count(); ++i) {
+    const FieldDescriptor* field = type->field(i);
     if (field->is_map() || (field->is_repeated() && !IsTextList(field))) {
       continue;
     }
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      names.push_back(field->name());
-      continue;
-    }
-    for (int j = 0; j < field->message_type()->field_count(); ++j) {
-      names.push_back(absl::StrCat(field->name(), ".",
-                                   field->message_type()->field(j)->name()));
+    const std::string name = absl::StrCat(prefix, field->name());
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      AddNames(field->message_type(), name + ".", names);
+    } else {
+      names->push_back(name);
     }
   }
+}
+
+std::vector<std::string> AllNames() {
+  std::vector<std::string> names = {"cold", "exploratory", "dataset"};
+  AddNames(Row::descriptor(), "", &names);
   return names;
 }
 
@@ -274,6 +281,16 @@ Value Singular(const Message& message, const FieldDescriptor* field) {
     default:
       return Value();
   }
+}
+
+Value ListOf(const Message& message, const FieldDescriptor* field) {
+  const Reflection& reflection = *message.GetReflection();
+  Value list;
+  list.kind = Value::Kind::kList;
+  for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
+    list.list.push_back(reflection.GetRepeatedString(message, field, i));
+  }
+  return list;
 }
 
 Value Has(const Value& list, const std::string& item) {
@@ -320,23 +337,21 @@ absl::StatusOr<Field> FindField(absl::string_view name) {
 
 Value FieldOf(const Row& row, const Field& field) {
   const FieldDescriptor* outer = FindIn(Row::descriptor(), field.key);
-  const Reflection& reflection = *row.GetReflection();
-  if (IsTextList(outer)) {
-    Value list;
-    list.kind = Value::Kind::kList;
-    for (int i = 0; i < reflection.FieldSize(row, outer); ++i) {
-      list.list.push_back(reflection.GetRepeatedString(row, outer, i));
-    }
-    return field.item.empty() ? list : Has(list, field.item);
-  }
+  if (!field.item.empty()) return Has(ListOf(row, outer), field.item);
   if (outer->is_map()) {
     const auto found = row.settings().find(field.sub_key);
     return found == row.settings().end() ? Value() : TextValue(found->second);
   }
-  if (field.sub_key.empty()) return Singular(row, outer);
-  if (!reflection.HasField(row, outer)) return Value();
-  const Message& part = reflection.GetMessage(row, outer);
-  return Singular(part, FindIn(part.GetDescriptor(), field.sub_key));
+  const Message* part = &row;
+  const FieldDescriptor* found = outer;
+  if (!field.sub_key.empty()) {
+    for (const absl::string_view name : absl::StrSplit(field.sub_key, '.')) {
+      if (!part->GetReflection()->HasField(*part, found)) return Value();
+      part = &part->GetReflection()->GetMessage(*part, found);
+      found = FindIn(part->GetDescriptor(), name);
+    }
+  }
+  return IsTextList(found) ? ListOf(*part, found) : Singular(*part, found);
 }
 
 absl::StatusOr<Value> FieldFromJson(absl::string_view json,

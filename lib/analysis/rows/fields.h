@@ -54,6 +54,7 @@ enum class FieldType {
 // A field of a row, under the names that --by, --where and --mix accept:
 //   library, batch_size, throughput   a field of the row
 //   equivalence.label, dataset.id     a field of a part of the row
+//   loader.gpu.busy                   a field of a part of a part
 //   settings.prefetch                 a setting; any name
 //   labels, warnings                  lists
 //   labels.cold, warnings.noisy       whether the list has the item
@@ -63,7 +64,7 @@ struct Field {
   std::string name;
   FieldType type = FieldType::kText;
   // Its place in a row's JSON: a key and, unless empty, a key inside that
-  // object.
+  // object. The second has dots where the place is deeper.
   std::string key;
   std::string sub_key;
   // For `labels.cold`, the list item to look for. Empty means the value itself.
@@ -73,6 +74,12 @@ struct Field {
   bool categorical = false;
   // If true, absence is a value of its own; if false, it means zero or "".
   bool has_presence = false;
+
+  // Whether it is deeper than `key` and a plain key inside that object.
+  bool IsDeep() const {
+    return type != FieldType::kSetting &&
+           sub_key.find('.') != std::string::npos;
+  }
 };
 
 // Looks up a field. NotFound, suggesting the nearest name, if there is no such

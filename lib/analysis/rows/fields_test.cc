@@ -84,6 +84,7 @@ Row Example() {
   row.add_labels("cold");
   row.mutable_dataset()->set_id("images");
   row.mutable_equivalence()->set_label("exact");
+  row.mutable_loader()->mutable_gpu()->set_busy(0.5);
   (*row.mutable_settings())["prefetch"] = "4";
   return row;
 }
@@ -101,6 +102,8 @@ TEST(FieldOfTest, FieldsPartsSettingsAndItems) {
   EXPECT_EQ(TextOf(row, "throughput"), "12.5");
   EXPECT_EQ(TextOf(row, "equivalence.label"), "exact");
   EXPECT_EQ(TextOf(row, "settings.prefetch"), "4");
+  EXPECT_EQ(TextOf(row, "loader.gpu.busy"), "0.5");
+  EXPECT_EQ(TextOf(Row(), "loader.gpu.busy"), "-");
   EXPECT_EQ(TextOf(row, "labels"), "cold");
   EXPECT_EQ(TextOf(row, "labels.cold"), "true");
   EXPECT_EQ(TextOf(row, "warnings.noisy"), "false");
@@ -134,7 +137,8 @@ TEST(FindFieldTest, UnknownNamesComeWithTheNearest) {
 }
 
 TEST(FindFieldTest, WhatHasNoSingleValueIsRefused) {
-  for (const char* name : {"equivalence", "settings", "samples_s"}) {
+  for (const char* name :
+       {"equivalence", "settings", "samples_s", "loader.gpu", "train.losses"}) {
     EXPECT_EQ(FindField(name).status().code(),
               absl::StatusCode::kInvalidArgument)
         << name;

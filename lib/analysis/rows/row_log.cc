@@ -88,6 +88,10 @@ absl::Status IncludeBy(const std::vector<std::string>& by, Query* query) {
       return absl::InvalidArgumentError(
           absl::StrCat("--by: ", field.status().message()));
     }
+    if (field->IsDeep()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--by: \"", name, "\" is too deep; groups have one dot at most"));
+    }
     const size_t before = query->fields.size();
     if (Include(*field, query) < before) {
       return absl::InvalidArgumentError(
@@ -171,9 +175,9 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
   }
   ASSIGN_OR_RETURN(query.filter, Filter::Parse(where));
   const std::vector<Field>& wanted = query.filter.fields();
-  query.filter_by_group =
-      std::all_of(wanted.begin(), wanted.end(),
-                  [](const Field& field) { return field.categorical; });
+  query.filter_by_group = std::all_of(
+      wanted.begin(), wanted.end(),
+      [](const Field& field) { return field.categorical && !field.IsDeep(); });
   if (query.filter_by_group) {
     for (const Field& field : wanted) {
       query.filter_fields.push_back(Include(field, &query));
