@@ -54,7 +54,10 @@ def run_libraries(flags, run_library, what="cells", server_flags=()):
             sys.exit(f"the server said {server.hello}")
         print(server.hello)
         for library in flags.libraries:
+            before = tally.passed + tally.unsupported + len(tally.faults)
             run_library(server, flags, library, tally)
+            if tally.passed + tally.unsupported + len(tally.faults) == before:
+                tally.faults.append(f"{library}: not one of its {what} ran")
     for line in tally.faults:
         print("FAILED", line)
     print(
