@@ -145,6 +145,78 @@ test_hostile_names() {
   [[ ! -e "$TEST_TMPDIR/run" ]] || fail "a name was run as a command"
 }
 
+# as_other COMMAND...: as a user who is not this one.
+as_other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# Another user of the machine waits where tasks keep their rows and data.
+test_folder_of_another_user() {
+  local folder="$TEST_TMPDIR/shared" id shared mine task
+  if [[ "$(id -u)" != 0 ]] || ! as_other true 2>/dev/null; then
+    echo "not root: a second user is not tried here" >&2
+    return
+  fi
+  emit shell "$folder"
+  rm "$folder/site.env"
+  id="$(sed -n 's/^CAMPAIGN_ID=//p' "$folder/campaign.env")"
+  # Not below TEST_TMPDIR, which another user cannot reach.
+  shared="$(mktemp -d /tmp/campaign_test.XXXXXX)"
+  chmod 1777 "$shared"
+  mine="$TEST_TMPDIR/mine"
+  echo untouched >"$mine"
+  # The name that tasks used to have, and everything in it a link.
+  # shellcheck disable=SC2016  # For the other user's shell.
+  local trap_folder='mkdir -m 777 "$1" && cd "$1" && for name in .probe data \
+    $(seq -f "w01-cpu-%05g.jsonl" 10) $(seq -f "w01-cpu-%05g.lock" 10); do
+      ln -s "$2" "$name"; done'
+  as_other bash -c "$trap_folder" - "$shared/$id" "$mine" || fail "no trap"
+  TMPDIR="$shared" "$folder/run.sh" 2>"$TEST_TMPDIR/err" ||
+    fail "another user's folder stopped it: $(cat "$TEST_TMPDIR/err")"
+  expect_once "$folder"
+  expect_eq "a file behind a link" "$(cat "$mine")" untouched
+  # Its own folder has gone, as happens in /tmp, and its name is taken.
+  local own modes
+  own="$(cat "$folder"/local/*)"
+  modes="$(stat -c '%a %u' "$own")"
+  expect_eq "mode and owner of $own" "$modes" "700 0"
+  for task in w01-cpu-00001 w01-cpu-00002; do
+    rm -rf "$own" "$folder/rows/$task.jsonl"
+    if [[ "$task" == *1 ]]; then
+      as_other bash -c "$trap_folder" - "$own" "$mine" || fail "no second trap"
+    else
+      as_other ln -s "$TEST_TMPDIR" "$own" || fail "no third trap"
+    fi
+    TMPDIR="$shared" "$folder/run.sh" "$task" 2>"$TEST_TMPDIR/err" ||
+      fail "a name that was taken stopped it: $(cat "$TEST_TMPDIR/err")"
+    grep -q 'not a private folder' "$TEST_TMPDIR/err" || fail "it said nothing"
+    expect_eq "a file behind a link" "$(cat "$mine")" untouched
+    [[ "$(cat "$folder"/local/*)" != "$own" ]] || fail "$own was trusted"
+    expect_once "$folder"
+    rm -rf "$own"
+    own="$(cat "$folder"/local/*)"
+  done
+  # Where anyone can rename a private folder, there is none.
+  chmod 0777 "$shared"
+  rm "$folder/rows/w01-cpu-00001.jsonl"
+  TMPDIR="$shared" "$folder/run.sh" 2>"$TEST_TMPDIR/err" ||
+    fail "a folder of all users stopped it: $(cat "$TEST_TMPDIR/err")"
+  grep -q 'any user can replace folders' "$TEST_TMPDIR/err" ||
+    fail "a folder of all users was trusted"
+  expect_once "$folder"
+  rm -rf "$shared"
+}
+
+# Numbers that overflowed in the script are refused.
+test_absurd_numbers() {
+  "$plan" --config=configs/native/rgb_pipeline_cpu.textproto \
+    --workers=2147483647 --batch_size=2147483647 --emit=slurm \
+    --output="$TEST_TMPDIR/absurd" 2>"$TEST_TMPDIR/err"
+  [[ $? == 1 ]] || fail "absurd numbers made a campaign"
+  grep -q 'which no machine has; use smaller numbers' "$TEST_TMPDIR/err" ||
+    fail "absurd numbers: $(cat "$TEST_TMPDIR/err")"
+  [[ "$(wc -l <"$TEST_TMPDIR/err")" == 1 && ! -e "$TEST_TMPDIR/absurd" ]] ||
+    fail "absurd numbers: $(cat "$TEST_TMPDIR/err")"
+}
+
 test_full_local_disk() {
   local folder="$TEST_TMPDIR/full"
   emit shell "$folder"
@@ -192,6 +264,8 @@ test_failed_rows_get_another_attempt
 test_make_with_many_jobs_killed
 test_two_at_once
 test_hostile_names
+test_folder_of_another_user
+test_absurd_numbers
 test_full_local_disk
 test_mistakes
 test_shellcheck

@@ -30,6 +30,12 @@ namespace {
 // What "all items" is taken for where nobody has counted yet.
 constexpr int64_t kAllItems = 50000;
 
+// More than any machine has, and far from what overflows: 65,536 workers, 1 PiB
+// of memory, and ten years for one task.
+constexpr int kMostWorkers = 1 << 16;
+constexpr double kMostMemoryBytes = 1024.0 * (int64_t{1} << 40);
+constexpr double kLongestTaskSeconds = 10 * 365 * 86400.0;
+
 void Include(const Chunk& more, Chunk* chunk) {
   chunk->jobs += more.jobs;
   chunk->cost_s += more.cost_s;
@@ -66,23 +72,33 @@ void CutRange(const std::vector<Chunk>& groups, size_t begin, size_t end,
 
 }  // namespace
 
-Needs NeedsOf(const Job& job, const Scenario& scenario,
-              const CampaignPolicy& policy) {
-  Needs needs;
-  needs.cpus = std::max(1, job.workers()) + 1;
-  needs.gpus = job.hardware_class() == "cpu" ? 0 : 1;
+absl::StatusOr<Needs> NeedsOf(const Job& job, const Scenario& scenario,
+                              const CampaignPolicy& policy) {
+  const int workers = std::max(1, job.workers());
   const int64_t items = job.num_items() > 0 ? job.num_items() : kAllItems;
   const int64_t frames = std::max(1, scenario.clip_length());
   const double item_bytes = static_cast<double>(policy.channel_bytes()) *
                             scenario.channels() * frames;
   // A loader that decodes holds batches, not the data set.
   const bool in_memory = job.scope().find("decode") == std::string::npos;
-  const double held = in_memory ? static_cast<double>(items)
-                                : static_cast<double>(job.batch_size()) *
-                                      std::max(1, job.workers()) * 2;
-  needs.memory_bytes =
-      policy.base_memory_bytes() +
-      static_cast<int64_t>(held * item_bytes * policy.bytes_per_byte());
+  const double held =
+      in_memory ? static_cast<double>(items)
+                : static_cast<double>(job.batch_size()) * workers * 2;
+  const double memory_bytes =
+      static_cast<double>(policy.base_memory_bytes()) +
+      held * item_bytes * policy.bytes_per_byte();
+  // Written so that a NaN is refused as well.
+  if (workers > kMostWorkers || !(memory_bytes <= kMostMemoryBytes)) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "job %s: %d workers with batch_size %d and %d items need %.3g GiB, "
+        "which no machine has; use smaller numbers",
+        job.job_id(), workers, job.batch_size(), items,
+        memory_bytes / (int64_t{1} << 30)));
+  }
+  Needs needs;
+  needs.cpus = workers + 1;
+  needs.gpus = job.hardware_class() == "cpu" ? 0 : 1;
+  needs.memory_bytes = static_cast<int64_t>(memory_bytes);
   return needs;
 }
 
@@ -179,6 +195,13 @@ void NameTasks(std::vector<CampaignTask>* tasks) {
   }
 }
 
+absl::Status CheckLength(const Chunk& chunk, const ResolvedConfig& config) {
+  if (chunk.cost_s <= kLongestTaskSeconds) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s: a task of %d jobs would take %.3g days; use fewer items or runs",
+      config.loaded.path, chunk.jobs, chunk.cost_s / 86400));
+}
+
 absl::Status NothingToRun() {
   return absl::InvalidArgumentError(
       "nothing to run: every job of the plan is done or left out; "
@@ -199,13 +222,16 @@ absl::StatusOr<Campaign> ClusterCampaign(const PlanSession& session,
     PlanOutput output;
     output.job = [&](const Job& job) {
       id.Add(job);
-      cutter.Add(job,
-                 NeedsOf(job, *catalogue.FindScenario(job.scenario()), policy));
+      ASSIGN_OR_RETURN(
+          const Needs needs,
+          NeedsOf(job, *catalogue.FindScenario(job.scenario()), policy));
+      cutter.Add(job, needs);
       return absl::OkStatus();
     };
     RETURN_IF_ERROR(session.Plan(config, output));
     for (const Chunk& chunk :
          cutter.Cut(task_s > 0 ? task_s : policy.task_s())) {
+      RETURN_IF_ERROR(CheckLength(chunk, config));
       CampaignTask task;
       task.wave = StepOf(session, config);
       task.config = i;
@@ -246,6 +272,7 @@ absl::StatusOr<Campaign> CloudCampaign(const PlanSession& session,
       task.chunk.first_job = machine.first_job();
       task.chunk.jobs = machine.jobs();
       task.chunk.cost_s = machine.cost_s();
+      RETURN_IF_ERROR(CheckLength(task.chunk, session.configs()[task.config]));
       task.chunk.needs.gpus = machine.hardware_class() == "gpu" ? 1 : 0;
       task.tool =
           ToolOf(session.catalogue(), session.configs()[task.config].config);

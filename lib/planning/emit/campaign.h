@@ -25,9 +25,9 @@ struct Needs {
 };
 
 // Of one job. Processors: one for what is measured or each of its workers, and
-// one for the runner.
-Needs NeedsOf(const Job& job, const Scenario& scenario,
-              const CampaignPolicy& policy);
+// one for the runner. InvalidArgument when no machine has that much.
+absl::StatusOr<Needs> NeedsOf(const Job& job, const Scenario& scenario,
+                              const CampaignPolicy& policy);
 
 // A range of the jobs of one config.
 struct Chunk {

@@ -1,13 +1,16 @@
 #include "lib/planning/emit/campaign.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/config/matrix.pb.h"
@@ -94,16 +97,43 @@ TEST(NeedsTest, ComeFromTheJob) {
   scenario.set_channels(3);
   Job job = JobOf("a", 1);
   job.set_num_items(5);
-  EXPECT_EQ(NeedsOf(job, scenario, policy).cpus, 2);
-  EXPECT_EQ(NeedsOf(job, scenario, policy).memory_bytes, 1000 + 5 * 3 * 20);
+  EXPECT_EQ(NeedsOf(job, scenario, policy)->cpus, 2);
+  EXPECT_EQ(NeedsOf(job, scenario, policy)->memory_bytes, 1000 + 5 * 3 * 20);
   job.set_workers(8);
   job.set_batch_size(4);
   job.set_scope("decode_dataloader_augment");
-  EXPECT_EQ(NeedsOf(job, scenario, policy).cpus, 9);
-  EXPECT_EQ(NeedsOf(job, scenario, policy).memory_bytes,
+  EXPECT_EQ(NeedsOf(job, scenario, policy)->cpus, 9);
+  EXPECT_EQ(NeedsOf(job, scenario, policy)->memory_bytes,
             1000 + 4 * 8 * 2 * 3 * 20);
   job.set_hardware_class("gpu");
-  EXPECT_EQ(NeedsOf(job, scenario, policy).gpus, 1);
+  EXPECT_EQ(NeedsOf(job, scenario, policy)->gpus, 1);
+}
+
+// They became --mem=0M and a negative number of processors.
+TEST(NeedsTest, AbsurdNumbersAreRefused) {
+  CampaignPolicy policy;
+  policy.set_channel_bytes(1 << 20);
+  policy.set_bytes_per_byte(5);
+  Scenario scenario;
+  scenario.set_channels(3);
+  Job job = JobOf("a", 1);
+  job.set_job_id("abc");
+  job.set_scope("decode_dataloader_augment");
+  job.set_batch_size(1);
+  job.set_workers(std::numeric_limits<int32_t>::max());
+  EXPECT_EQ(NeedsOf(job, scenario, policy).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  job.set_workers(60000);
+  EXPECT_TRUE(NeedsOf(job, scenario, policy).ok());
+  job.set_batch_size(std::numeric_limits<int32_t>::max());
+  const absl::Status status = NeedsOf(job, scenario, policy).status();
+  EXPECT_NE(status.message().find("job abc: 60000 workers with batch_size "
+                                  "2147483647"),
+            std::string::npos)
+      << status;
+  job.clear_scope();
+  job.set_num_items(std::numeric_limits<int64_t>::max());
+  EXPECT_FALSE(NeedsOf(job, scenario, policy).ok());
 }
 
 class CampaignTest : public testing::Test {
@@ -235,6 +265,14 @@ TEST_F(CampaignTest, BatchScriptAsksForWhatTheJobsNeed) {
   EXPECT_NE(script.find("\n#SBATCH --gres=gpu:1\n"), std::string::npos);
   EXPECT_NE(script.find("\n#SBATCH --signal=B:USR1@120\n"), std::string::npos);
   EXPECT_EQ(script.find("@NAME@"), std::string::npos);
+}
+
+TEST_F(CampaignTest, TasksWithoutAnEndAreRefused) {
+  inputs_.overrides.num_items = int64_t{1} << 40;
+  inputs_.overrides.dataset = "/data/val";
+  Start({"configs/paper/prod_c4_rgb_dataloader_cpu.textproto"});
+  const absl::Status status = ClusterCampaign(*session_, 600).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
 }
 
 TEST(SlurmTimeTest, RoundsUp) {

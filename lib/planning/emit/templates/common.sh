@@ -2,7 +2,8 @@
 # what this cluster is like. Your own settings go into site.env, which is read
 # last:
 #
-#   LOCAL=/scratch/$USER             disk of a node for rows and data
+#   LOCAL=/scratch/$USER             disk of a node, for a private folder with
+#                                    rows and data
 #   DATA=/datasets                   folder with the archives of the configs
 #   RUNNER_FLAGS=(--skip_missing)    for micro and its like
 #   SBATCH_FLAGS=(--partition=cpu)   for sbatch

@@ -3,8 +3,8 @@
 #
 #   run_task.sh TASK
 #
-# Rows are written to a disk of this machine and arrive in rows/TASK.jsonl whole
-# or not at all, and once. Whatever ends it half-way (a signal, a time limit, the
+# Rows are written to a private folder on a disk of this machine and arrive in
+# rows/TASK.jsonl whole or not at all, and once. Whatever ends it half-way (a signal, a time limit, the
 # power of the node), another start carries on: what was saved in partial/ is not
 # measured again. Where the disk of the machine has no room, or runs full, the
 # campaign's own folder is used instead.
@@ -27,6 +27,46 @@ say() { echo "run_task: $task on $host: $*" >&2; }
 
 # size_of FILE: 0 where it is not there.
 size_of() { stat -c %s -- "$1" 2>/dev/null || echo 0; }
+
+# is_private FOLDER: it is ours, and nobody else can look into it or change it.
+is_private() {
+  [[ -d "$1" && ! -L "$1" && -O "$1" && "$(stat -c %a -- "$1")" == *700 ]]
+}
+
+# local_folder: prints a private folder below LOCAL, the same one at every start
+# on this machine. Its name is random, because another user may have put a folder
+# or a link under any name that can be guessed; local/ in the campaign's folder
+# remembers it.
+local_folder() {
+  local note folder mode
+  note="$campaign/local/$host.$(cksum <<<"$LOCAL" | cut -d ' ' -f 1)"
+  mkdir -p -- "$LOCAL" "$campaign/local" 2>/dev/null || return 1
+  mode="$(stat -L -c %a -- "$LOCAL")" || return 1
+  if (((8#$mode & 8#1002) == 8#0002)); then
+    say "any user can replace folders in $LOCAL; set another LOCAL in site.env"
+    return 1
+  fi
+  for _ in 1 2 3; do
+    folder="$(cat -- "$note" 2>/dev/null || true)"
+    if [[ "$folder" == "$LOCAL"/* ]]; then
+      if is_private "$folder"; then
+        echo "$folder"
+        return 0
+      fi
+      if [[ -e "$folder" || -L "$folder" ]]; then
+        say "$folder is not a private folder of this user; making another one"
+      fi
+    fi
+    if [[ -n "$folder" ]]; then rm -f -- "$note"; fi
+    folder="$(mktemp -d -- "$LOCAL/$CAMPAIGN_ID.XXXXXXXXXX" 2>/dev/null)" ||
+      return 1
+    # Of two that start together, the first one's folder is for both.
+    echo "$folder" >"$note.$BASHPID" || return 1
+    ln -- "$note.$BASHPID" "$note" 2>/dev/null || rmdir -- "$folder"
+    rm -f -- "$note.$BASHPID"
+  done
+  return 1
+}
 
 # usable FOLDER: it is there, or can be made, and has room for rows. The probe
 # has one name for all: those that are killed must not fill the disk with theirs.
@@ -161,9 +201,9 @@ run_in() {
 if [[ -e "$target" ]]; then exit 0; fi
 mkdir -p -- "$campaign"/{rows,partial,failed}
 status=75
-for folder in "$LOCAL/$CAMPAIGN_ID" "$campaign/work/$host"; do
-  if ! usable "$folder"; then
-    say "no room in $folder"
+for folder in "$(local_folder || true)" "$campaign/work/$host"; do
+  if [[ -z "$folder" ]] || ! usable "$folder"; then
+    say "no room in ${folder:-$LOCAL}"
     continue
   fi
   status=0
