@@ -3,7 +3,12 @@
 
 REPO_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 # What survives a checkout: Python environments, Bazel's disk cache, libtorch.
-FEEDRATE_CACHE="${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/feedrate"
+FEEDRATE_CACHE="${XDG_CACHE_HOME:-${HOME:-}/.cache}/feedrate"
+if [[ "${XDG_CACHE_HOME:-${HOME:-}}" != /* ]]; then
+  echo "feedrate: there is no folder for environments and caches; set" \
+    "XDG_CACHE_HOME to the full path of a folder of yours" >&2
+  exit 1
+fi
 # The distribution's own Python, so that no environment hangs on an interpreter
 # of a version manager that may be gone tomorrow.
 FEEDRATE_PYTHON="${FEEDRATE_PYTHON:-/usr/bin/python3}"

@@ -37,6 +37,19 @@ python_with ""
 expect -
 grep -q 'make torch' "$work/stderr" || die "the remedy is not named"
 
+# Not one in the current folder, by any way: it may be anybody's.
+mkdir "$work/anybodys"
+torch_at "$work/anybodys/torch" 2.11.0
+touch "$work/anybodys/torch/__init__.py"
+torch_at "$work/anybodys/c/feedrate/libtorch/torch-1-$(uname -m)/torch" 2.11.0
+ln -sf "$FEEDRATE_PYTHON" "$work/bin/python3"
+(
+  cd "$work/anybodys"
+  expect -
+  expect - XDG_CACHE_HOME=c
+)
+rm "$work/bin/python3"
+
 torch_at "$work/system/torch" 2.9.1
 python_with "$work/system/torch"
 expect "$work/system/torch"

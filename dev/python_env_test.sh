@@ -16,6 +16,20 @@ fail() {
   exit 1
 }
 
+# Without a home there is no environment, least of all in the current folder.
+(
+  mkdir -p "$work/here/.cache/feedrate/venvs"
+  cd "$work/here"
+  for home in "" here; do
+    if HOME="$home" XDG_CACHE_HOME="" env_of --made "$work/none.lock"; then
+      fail "HOME='$home' was good enough"
+    fi
+  done
+) || exit 1
+grep -q 'set XDG_CACHE_HOME to the full path' "$work/log" ||
+  fail "the remedy is not named"
+: >"$work/log"
+
 # An empty lock needs no network.
 echo "# nothing" >"$work/empty.lock"
 for i in 1 2 3; do env_of "$work/empty.lock" >"$work/path$i" & done

@@ -10,6 +10,11 @@ set -eu
 
 version=2.11.0
 cache="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/feedrate"
+# Never something below the current folder, which may be anybody's.
+case "$cache" in
+  /*) ;;
+  *) cache=/nonexistent ;;
+esac
 
 is_torch() { [ -e "$1/lib/libtorch_cpu.so" ]; }
 
@@ -36,8 +41,11 @@ for folder in "$cache"/libtorch/*-"$(uname -m)"/torch \
   fi
 done
 
-# Asks where torch is without importing it, which would take seconds.
+# Asks where torch is without importing it, which would take seconds. With -c,
+# Python would look in the current folder first.
 folder="$(python3 -c '
+import sys
+sys.path = [folder for folder in sys.path if folder.startswith("/")]
 import importlib.util
 spec = importlib.util.find_spec("torch")
 print(spec.submodule_search_locations[0] if spec else "")

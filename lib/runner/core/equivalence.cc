@@ -93,7 +93,8 @@ absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
 }  // namespace
 
 std::string EquivalenceCachePath() {
-  return absl::StrCat(CacheFolder(), "/equivalence.jsonl");
+  const absl::StatusOr<std::string> cache = CacheFolder();
+  return cache.ok() ? JoinPath(*cache, "equivalence.jsonl") : "";
 }
 
 absl::StatusOr<Equivalence> EquivalenceCheck::Compare(

@@ -73,6 +73,7 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
 absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
                                             const std::string& env_set,
                                             const std::string& group) {
+  if (places.environments.empty()) RETURN_IF_ERROR(CacheFolder().status());
   const std::string lock =
       JoinPath(places.configs,
                absl::StrCat("requirements/", env_set, "/", group, ".lock"));
@@ -100,7 +101,8 @@ absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
 WorkerPlaces PlacesOfThisProgram(const std::string& configs) {
   WorkerPlaces places;
   places.configs = configs;
-  places.environments = JoinPath(CacheFolder(), "venvs");
+  const absl::StatusOr<std::string> cache = CacheFolder();
+  if (cache.ok()) places.environments = JoinPath(*cache, "venvs");
   places.folders =
       absl::StrSplit(Variable("FEEDRATE_WORKERS"), ':', absl::SkipEmpty());
   const absl::StatusOr<std::string> program = ProgramPath();

@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
 
 namespace feedrate {
@@ -15,10 +18,16 @@ std::string Variable(const char* name) {
 
 }  // namespace
 
-std::string CacheFolder() {
+absl::StatusOr<std::string> CacheFolder() {
   const std::string xdg = Variable("XDG_CACHE_HOME");
-  return JoinPath(xdg.empty() ? JoinPath(Variable("HOME"), ".cache") : xdg,
-                  "feedrate");
+  const std::string base = xdg.empty() ? Variable("HOME") : xdg;
+  if (base.empty() || base[0] != '/') {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "there is no folder for environments and caches: ",
+        xdg.empty() ? "HOME" : "XDG_CACHE_HOME", " is \"", base,
+        "\"; set XDG_CACHE_HOME to the full path of a folder of yours"));
+  }
+  return JoinPath(xdg.empty() ? JoinPath(base, ".cache") : base, "feedrate");
 }
 
 }  // namespace feedrate

@@ -4,11 +4,14 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+
 namespace feedrate {
 
 // $XDG_CACHE_HOME/feedrate, or ~/.cache/feedrate, as in the scripts in dev/.
-// Need not exist.
-std::string CacheFolder();
+// Need not exist. FailedPrecondition when neither variable names an absolute
+// folder: whoever owns the current folder must not decide what is run or read.
+absl::StatusOr<std::string> CacheFolder();
 
 }  // namespace feedrate
 

@@ -115,7 +115,7 @@ InputCorpora::LoadClipItems(const LoadRequest& request, const Job& job,
   clips.clip_length = scenario.clip_length();
   ASSIGN_OR_RETURN(clips.rule, ClipRuleOf(job));
   clips.seed = static_cast<uint64_t>(job.seed());
-  clips.cache_folder = CacheFolder();
+  ASSIGN_OR_RETURN(clips.cache_folder, CacheFolder());
   if (ReadsFiles(job)) {
     clips.kept = catalogue_.policy().measuring().compared_items();
   }

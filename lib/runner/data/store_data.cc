@@ -63,7 +63,8 @@ class StoreData final : public RemoteData {
       bytes += wanted.back().bytes;
     }
     if (store_.cached == nullptr) {
-      spec_.cache_folder = JoinPath(CacheFolder(), "objects");
+      ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
+      spec_.cache_folder = JoinPath(cache, "objects");
       ASSIGN_OR_RETURN(store_, OpenCachedStore(spec_));
     }
     say_(absl::StrFormat(

@@ -190,7 +190,8 @@ absl::StatusOr<FileSet> LoaderInputs::Files(const Job& job, Kind kind) const {
   }
   const std::string dataset = dataset_.empty() ? job.dataset() : dataset_;
   if (IsSynthetic(dataset)) {
-    return WriteSynthetic(dataset, job.num_items(), CacheFolder(), progress_);
+    ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
+    return WriteSynthetic(dataset, job.num_items(), cache, progress_);
   }
   if (dataset_.empty()) {
     return absl::InvalidArgumentError(
@@ -209,8 +210,9 @@ absl::StatusOr<const LoaderInputs::Loaded*> LoaderInputs::Load(const Job& job) {
   ASSIGN_OR_RETURN(loaded->files, Files(job, kind));
   loaded->opened = loaded->files;
   if (kind == Kind::kShards) {
+    ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
     ASSIGN_OR_RETURN(loaded->opened,
-                     WriteShards(loaded->files, CacheFolder(), progress_));
+                     WriteShards(loaded->files, cache, progress_));
   }
   ASSIGN_OR_RETURN(loaded->list, WriteSourceList(loaded->opened.files));
   loaded->dataset.set_id(job.dataset());

@@ -74,8 +74,9 @@ absl::StatusOr<std::vector<MixtureSource>> MixtureInputs::Sources(
   const std::string identity =
       absl::StrCat(spec.datasets, " ", spec.episodes, " ", spec.frames, " ",
                    spec.scale, " ", spec.shards, " ", spec.seed);
+  ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
   const std::string folder = JoinPath(
-      CacheFolder(),
+      cache,
       absl::StrCat("synthetic/episodes-", Sha256Hex(identity).substr(0, 12)));
   if (!IsFile(JoinPath(folder, kMixtureFileName))) {
     RETURN_IF_ERROR(WriteSyntheticEpisodes(spec, folder, progress_));
