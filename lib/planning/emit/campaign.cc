@@ -81,12 +81,11 @@ absl::StatusOr<Needs> NeedsOf(const Job& job, const Scenario& scenario,
                             scenario.channels() * frames;
   // A loader that decodes holds batches, not the data set.
   const bool in_memory = job.scope().find("decode") == std::string::npos;
-  const double held =
-      in_memory ? static_cast<double>(items)
-                : static_cast<double>(job.batch_size()) * workers * 2;
-  const double memory_bytes =
-      static_cast<double>(policy.base_memory_bytes()) +
-      held * item_bytes * policy.bytes_per_byte();
+  const double held = in_memory
+                          ? static_cast<double>(items)
+                          : static_cast<double>(job.batch_size()) * workers * 2;
+  const double memory_bytes = static_cast<double>(policy.base_memory_bytes()) +
+                              held * item_bytes * policy.bytes_per_byte();
   // Written so that a NaN is refused as well.
   if (workers > kMostWorkers || !(memory_bytes <= kMostMemoryBytes)) {
     return absl::InvalidArgumentError(absl::StrFormat(

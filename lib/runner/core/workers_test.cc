@@ -232,8 +232,10 @@ class Variables {
  private:
   void Keep(const char* name, const char* value) {
     const char* const now = std::getenv(name);
-    kept_[name] = now == nullptr ? std::nullopt : std::optional<std::string>(now);
-    Set(name, value == nullptr ? std::nullopt : std::optional<std::string>(value));
+    kept_[name] =
+        now == nullptr ? std::nullopt : std::optional<std::string>(now);
+    Set(name,
+        value == nullptr ? std::nullopt : std::optional<std::string>(value));
   }
   static void Set(const std::string& name,
                   const std::optional<std::string>& value) {
