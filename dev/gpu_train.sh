@@ -32,7 +32,7 @@ nccl="$torch/../nvidia/nccl/include"
 if [[ -e "$nccl/nccl.h" ]]; then
   flags+=(-DUSE_C10D_NCCL -isystem "$nccl")
 fi
-sources=(lib/adapters/torch/arm_blas.cc lib/model/flops.cc
+sources=(lib/adapters/torch/blas.cc lib/model/flops.cc
   lib/model/worker/answer.cc lib/model/worker/train_run.cc
   lib/model/worker/train_main.cc)
 for source in lib/model/torch/*.cc lib/model/fused/*.cc; do

@@ -36,6 +36,23 @@ cc_library(
     visibility = ["//visibility:public"],
 )
 
+# For a program that links OpenCV too: its NEEDED entries have torch first, and
+# so does the dynamic linker's search for sgemm_. OpenCV brings Debian's reference
+# BLAS along. The options of a library always stand before those of its deps.
+cc_library(
+    name = "torch_before_opencv",
+    linkopts = [
+        "-L{lib}",
+        "-ltorch_cpu",
+        "-lc10",
+    ],
+    visibility = ["//visibility:public"],
+    deps = [
+        ":torch",
+        "@system//:opencv",
+    ],
+)
+
 # The GPU's half as well. It registers its operations as it is loaded, so the
 # linker must not leave it out for want of a call.
 cc_library(
@@ -101,6 +118,7 @@ genrule(
 ) for name in [
     "nccl",
     "torch",
+    "torch_before_opencv",
     "torch_cuda",
 ]]
 """

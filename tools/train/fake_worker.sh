@@ -18,5 +18,5 @@ echo '{"event":"ready"}' >&3
 echo '{"event":"result","version":"9","wall_s":0.4,"steps_s":[0.2,0.2],
 "losses":[2,1],"grad_norms":[1,1],"phases":{"forward":0.1,"backward":0.1},
 "matmul_flops":1e12,"copy_bytes":1e10,"memory_peak_bytes":1000,
-"matmul_types":{"fp32":3}}' | tr -d '\n' >&3
+"matmul_types":{"fp32":3},"blas":"libtorch_cpu.so"}' | tr -d '\n' >&3
 echo >&3

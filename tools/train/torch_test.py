@@ -9,6 +9,7 @@ dev/torch_model_test.sh runs it.
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -23,13 +24,13 @@ QUICK = ["--warmup-steps=2", "--measured-steps=4", "--batch-size=4"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def run(tool, *arguments, code=0):
+def run(tool, *arguments, code=0, **variables):
     """Standard output as records, and standard error."""
     done = subprocess.run(
         [BIN / "tools" / tool / tool, *map(str, arguments)],
         capture_output=True,
         text=True,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **variables},
         cwd=ROOT,
         check=False,
     )
@@ -59,8 +60,8 @@ def rows(text):
     return [r for r in records if r["record"] == "row"]
 
 
-def train(*arguments, code=0):
-    out, _ = run("train", *QUICK, *arguments, code=code)
+def train(*arguments, code=0, **variables):
+    out, _ = run("train", *QUICK, *arguments, code=code, **variables)
     return rows(out)
 
 
@@ -82,6 +83,62 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(row["train"]["peak_source"], "measured")
         self.assertGreater(row["train"]["mfu_exact"], 0)
         self.assertLess(row["train"]["mfu_exact"], 1)
+
+    def test_torch_is_linked_before_opencv(self):
+        """OpenCV brings Debian's reference BLAS along. In the arm64 wheel the
+        BLAS is a library as far from the program as that one, so the order of
+        these two decides; libtorch_cpu.so for x86-64 has it inside."""
+        done = subprocess.run(
+            ["readelf", "-d", BIN / "lib/model/worker/worker_train"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        needed = re.findall(r"\(NEEDED\).*\[(\w+)", done.stdout)
+        self.assertLess(
+            needed.index("libtorch_cpu"), needed.index("libopencv_imgproc")
+        )
+
+    def test_matrix_products_are_torchs_own(self):
+        (row,) = train()
+        torch = subprocess.run(
+            [ROOT / "third_party/torch/find_torch.sh"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        blas = row["train"]["blas"]
+        self.assertTrue(list(pathlib.Path(torch).parent.rglob(blas)), blas)
+        # Whatever puts another one in front is refused, and eval refuses too.
+        (row,) = train(LD_PRELOAD="libblas.so.3")
+        self.assertEqual(row["status"], "failed")
+        self.assertRegex(row["reason"], "^sgemm_ comes from .*/libblas.so.3 ")
+        _, err = run(
+            "eval",
+            f"--checkpoint={CHECKPOINT}",
+            code=2,
+            LD_PRELOAD="libblas.so.3",
+        )
+        self.assertIn("sgemm_ comes from", err)
+
+    @unittest.skipUnless(
+        python_of("torch_stack"), "make envs GROUPS=torch_stack"
+    )
+    def test_no_slower_than_torch_eager(self):
+        """Which BLAS is bound, not how fast it is: the wrong one is five times
+        slower. Each library has its best step of three alternating runs."""
+        best = {}
+        for _ in range(3):
+            for row in train(
+                "--libraries=feedrate,torch_eager",
+                "--threads=1",
+                "--batch-size=8",
+                "--measured-steps=20",
+            ):
+                self.assertEqual(row["status"], "ok", row["reason"])
+                best.setdefault(row["library"], []).extend(row["samples_s"])
+        ratio = min(best["torch_eager"]) / min(best["feedrate"])
+        self.assertGreater(ratio, 0.9)
 
     def test_bf16_is_held_against_fp32(self):
         plain, half = train("--sweep=precision=fp32,bf16")

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/adapters/torch/arm_blas.h"
+#include "lib/adapters/torch/blas.h"
 
 namespace feedrate {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/torch/arm_blas.h"
+#include "lib/adapters/torch/blas.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/files.h"

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "lib/adapters/torch/arm_blas.h"
+#include "lib/adapters/torch/blas.h"
 
 int main(int argc, char** argv) {
   // Tests run in parallel: threads that wait for each other would only spin.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/adapters/torch/arm_blas.h"
+#include "lib/adapters/torch/blas.h"
 #include "lib/model/worker/answer.h"
 #include "lib/model/worker/eval_run.h"
 

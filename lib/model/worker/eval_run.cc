@@ -17,6 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "lib/adapters/torch/blas.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/model.h"
 #include "lib/model/worker/answer.h"
@@ -238,6 +239,8 @@ EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
 
 void RunEval(const EvalSpec& spec,
              const std::function<void(const std::string&)>& tell) {
+  const std::string foreign = ForeignBlas();
+  if (!foreign.empty()) throw std::runtime_error(foreign);
   at::set_num_threads(1);
   at::AutoGradMode no_grad(false);
   const Tokenizer tokenizer = spec.tokenizer == "bytes"

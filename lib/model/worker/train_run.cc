@@ -13,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "lib/adapters/torch/blas.h"
 #include "lib/model/flops.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
@@ -42,6 +43,10 @@ class Training {
  public:
   Training(const TrainSpec& spec, const Tell& tell)
       : spec_(spec), tell_(tell), model_spec_(FindModel(spec.model)) {
+    const std::string foreign = ForeignBlas();
+    if (spec_.device == "cpu" && !foreign.empty()) {
+      throw std::runtime_error(foreign);
+    }
     if (spec_.threads > 0) at::set_num_threads(spec_.threads);
     device_ = MakeTrainDevice(spec_.device, spec_.device_index);
     MakeParts();
@@ -411,6 +416,7 @@ class Training {
         .Int("counted_flops", count_.flops)
         .Raw("matmul_types", types.Object())
         .Text("engine", engine_)
+        .Text("blas", BlasOfTorch())
         .Number("gpu_use", gpu_use_)
         .Text("storage", storage_)
         .Int("files", files_)

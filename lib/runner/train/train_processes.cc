@@ -123,6 +123,7 @@ TrainResult ReadResult(const object& json) {
   result.copy_bytes = NumberOf(json, "copy_bytes");
   result.matmul_types = MapOf<int64_t>(json, "matmul_types");
   result.engine = TextOf(json, "engine");
+  result.blas = TextOf(json, "blas");
   double gpu_use = -1;
   if (json["gpu_use"].get(gpu_use) == simdjson::SUCCESS) {
     result.gpu_use = gpu_use;

@@ -42,6 +42,8 @@ struct TrainResult {
   double gpu_use = -1;
   // `eager` or `fused`; empty for libraries without engines.
   std::string engine;
+  // File name of the BLAS that torch calls; empty where it is unknown.
+  std::string blas;
   // Set when a loader feeds the training.
   std::string storage;
   int64_t files = 0;

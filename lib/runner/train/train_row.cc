@@ -207,6 +207,7 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
     row->mutable_dataset()->set_bytes(results[0].file_bytes);
   }
   train->set_engine(results[0].engine);
+  train->set_blas(results[0].blas);
   if (results[0].gpu_use >= 0) train->set_gpu_use(results[0].gpu_use);
   int64_t memory = 0;
   for (const TrainResult& result : results) {
