@@ -31,6 +31,7 @@ has '"status":"ok"'
 has '"mode":"train"'
 has '"train":{"model":"vit5_tiny"'
 has '"matmul_types":{"fp32":3}'
+has '"blas":"libtorch_cpu.so"'
 grep -q '"step_time_p50": 0.2' "$TEST_TMPDIR/metrics.json" || fail "metrics"
 [[ "$err" == *"1 rows (1 ok)"* ]] || fail "verdict: $err"
 
@@ -61,6 +62,21 @@ echo '{"schema":1,"record":"job","job_id":"a","mode":"micro"}' \
   >"$TEST_TMPDIR/jobs.jsonl"
 run 1 --jobs="$TEST_TMPDIR/jobs.jsonl"
 [[ "$err" == *"mode micro"* ]] || fail "$err"
+
+# A flag that would change nothing, or something else, is refused.
+run 1 --dataset="$TEST_TMPDIR"
+[[ "$err" == "train: --dataset: scope synthetic would not read"* ]] ||
+  fail "$err"
+printf '%s' '{"schema":1,"record":"job","job_id":"a","mode":"train",' \
+  '"library":"feedrate","scope":"synthetic","device":"cpu","batch_size":4,' \
+  '"run_indexes":[0]}' >"$TEST_TMPDIR/train_jobs.jsonl"
+echo >>"$TEST_TMPDIR/train_jobs.jsonl"
+run 0 --jobs=- --label=here <"$TEST_TMPDIR/train_jobs.jsonl"
+for flag in --batch-size=8 --model=vit5_small --warmup-steps=1 --seed=3 \
+  --world-size=2 --num-runs=2; do
+  run 1 --jobs=- "$flag" <"$TEST_TMPDIR/train_jobs.jsonl"
+  [[ "$err" == *"jobs are planned already"* ]] || fail "$flag: $err"
+done
 
 # A data set in a store is brought here for the run, and gone afterwards.
 mkdir -p "$TEST_TMPDIR/far/c0" "$TEST_TMPDIR/far/c1"

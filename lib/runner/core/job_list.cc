@@ -69,6 +69,22 @@ std::string LateOverride(const Overrides& o) {
   return "";
 }
 
+}  // namespace
+
+absl::Status TooLate(absl::string_view flag) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag,
+                   " changes a config, and jobs are planned already; give it "
+                   "to plan, or use --config"));
+}
+
+absl::Status CheckNothingIsLate(const Overrides& overrides) {
+  const std::string late = LateOverride(overrides);
+  return late.empty() ? absl::OkStatus() : TooLate(late);
+}
+
+namespace {
+
 // Keeps only the jobs that are also in the file. `duel` uses this to run
 // suspects again; its file may also name the null job, which is in no plan.
 absl::Status KeepJobsOfFile(const std::string& path, JobList* list) {
@@ -110,13 +126,7 @@ absl::StatusOr<JobList> PlanJobs(const JobSource& source,
 }
 
 absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
-  const std::string late = LateOverride(source.overrides);
-  if (!late.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--", late,
-                     " changes a config, and jobs are planned already; give it "
-                     "to plan, or use --config"));
-  }
+  RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
   JobList list;
   ASSIGN_OR_RETURN(list.jobs, ReadJobFile(source.jobs));
   const Overrides& o = source.overrides;

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/base/override_flags.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/jobs.h"
@@ -44,6 +45,13 @@ struct JobList {
 // message names it), or when flags would change jobs that are already planned.
 absl::StatusOr<JobList> LoadJobList(const JobSource& source,
                                     const Catalogue& catalogue);
+
+// InvalidArgument names a flag that would change jobs that are already planned.
+// `dataset`, `label`, `note` and `output` do not.
+absl::Status CheckNothingIsLate(const Overrides& overrides);
+
+// InvalidArgument for a flag that would change jobs that are already planned.
+absl::Status TooLate(absl::string_view flag);
 
 // Reads job records from a file or standard input (`-`). InvalidArgument when
 // one of them is broken.

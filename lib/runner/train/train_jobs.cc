@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -175,6 +176,12 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--scope=e2e needs a --loader and --dataset, the folder of images; "
         "scope synthetic has neither");
+  }
+  if (!is_e2e && !job.dataset().empty() &&
+      !absl::StartsWith(job.dataset(), "synthetic:")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dataset: scope synthetic would not read \"", job.dataset(),
+        "\"; add --scope=e2e and a --loader, or leave --dataset out"));
   }
   if (!is_e2e && job.settings().count("epochs") > 0) {
     return absl::InvalidArgumentError(
@@ -466,8 +473,31 @@ absl::StatusOr<Folders> FoldersOf(const Overrides& overrides) {
   return folders;
 }
 
+// The first flag that a training has no use for, or empty. With a config,
+// `plan` says so.
+std::string UselessOverride(const Overrides& o) {
+  if (o.num_items.has_value()) return "num_items";
+  if (o.transforms.has_value()) return "transforms";
+  if (o.transform_set.has_value()) return "transform_set";
+  if (o.min_time.has_value()) return "min_time";
+  if (o.thread_policy.has_value()) return "thread_policy";
+  if (o.params_profile.has_value()) return "params_profile";
+  if (o.env_set.has_value()) return "env_set";
+  if (o.scope.value_or("synthetic") == "e2e") return "";
+  if (o.workers.has_value()) return "workers";
+  if (o.sample_ratio.has_value()) return "sample_ratio";
+  return "";
+}
+
 absl::StatusOr<TrainRequest> RequestOf(const Overrides& overrides,
                                        const Folders& folders) {
+  const std::string useless = UselessOverride(overrides);
+  if (!useless.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", useless, ": a training of scope ",
+                     overrides.scope.value_or("synthetic"),
+                     " has no such setting; leave it out"));
+  }
   TrainRequest request;
   request.libraries =
       overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
@@ -484,6 +514,30 @@ absl::StatusOr<TrainRequest> RequestOf(const Overrides& overrides,
     return absl::InvalidArgumentError("--num_runs must be at least 1");
   }
   return request;
+}
+
+// The flag of a setting.
+std::string FlagOf(const std::string& setting) {
+  if (setting == "warmup") return "warmup_steps";
+  if (setting == "steps") return "measured_steps";
+  return setting;
+}
+
+// Jobs that are already planned: flags may only say where their data is.
+absl::StatusOr<std::vector<Job>> PlannedJobs(const TrainSource& source,
+                                             const Folders& folders) {
+  RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
+  if (!source.given.empty()) return TooLate(FlagOf(*source.given.begin()));
+  ASSIGN_OR_RETURN(std::vector<Job> jobs, ReadTrainJobs(source.jobs));
+  std::set<std::string> ids;
+  for (const Job& job : jobs) ids.insert(job.dataset());
+  for (const auto& folder : folders) {
+    if (ids.count(folder.first) > 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dataset: no job of ", source.jobs, " is for \"", folder.first,
+        "\"; the first is for \"", jobs[0].dataset(), "\""));
+  }
+  return jobs;
 }
 
 }  // namespace
@@ -515,7 +569,7 @@ absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
   list.config.set_note(overrides.note.value_or(""));
   list.config.mutable_output()->set_path(overrides.output.value_or("-"));
   if (!source.jobs.empty()) {
-    ASSIGN_OR_RETURN(list.jobs, ReadTrainJobs(source.jobs));
+    ASSIGN_OR_RETURN(list.jobs, PlannedJobs(source, folders));
     return result;
   }
   ASSIGN_OR_RETURN(TrainRequest request, RequestOf(overrides, folders));

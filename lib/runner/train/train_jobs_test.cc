@@ -190,6 +190,66 @@ TEST(LoadTrainJobsTest, FoldersOfOneNameAreAMistake) {
       HasSubstr("are both called \"images\""));
 }
 
+std::string SourceMistake(const TrainSource& source) {
+  const auto jobs = LoadTrainJobs(source, absl::nullopt);
+  return jobs.ok() ? "" : std::string(jobs.status().message());
+}
+
+// It trained on synthetic data and wrote the folder's name into the row.
+TEST(LoadTrainJobsTest, ADataSetThatNothingReadsIsAMistake) {
+  TrainSource source;
+  source.settings = {{"world_size", "1"}};
+  source.overrides.dataset = "/a/images";
+  EXPECT_THAT(SourceMistake(source),
+              HasSubstr("--dataset: scope synthetic would not read \"images\"; "
+                        "add --scope=e2e"));
+  source.overrides.dataset = kSyntheticDataset;
+  EXPECT_EQ(SourceMistake(source), "");
+  source.overrides.dataset = "/a/images";
+  source.overrides.scope = "e2e";
+  source.settings["loader"] = "native";
+  EXPECT_EQ(SourceMistake(source), "");
+}
+
+TEST(LoadTrainJobsTest, AFlagWithoutUseIsAMistake) {
+  TrainSource source;
+  source.settings = {{"world_size", "1"}};
+  source.overrides.num_items = 5;
+  EXPECT_THAT(SourceMistake(source), HasSubstr("--num_items"));
+  source.overrides.num_items.reset();
+  source.overrides.workers = 2;
+  EXPECT_THAT(SourceMistake(source), HasSubstr("--workers: a training of"));
+  source.overrides.scope = "e2e";
+  source.settings["loader"] = "native";
+  EXPECT_EQ(SourceMistake(source), "");
+}
+
+TEST(LoadTrainJobsTest, PlannedJobsStayAsTheyAre) {
+  const std::string path = testing::TempDir() + "/planned.jsonl";
+  std::ofstream(path) << R"({"schema":1,"record":"job","job_id":"a",)"
+                      << R"("mode":"train","library":"feedrate",)"
+                      << R"("scope":"e2e","device":"cpu","batch_size":4,)"
+                      << R"("dataset":"images","run_indexes":[0],)"
+                      << R"("settings":{"loader":"native"}})"
+                      << "\n";
+  TrainSource source;
+  source.jobs = path;
+  source.settings = {{"warmup", "3"}};
+  EXPECT_EQ(SourceMistake(source), "");
+  source.overrides.dataset = "/a/images";
+  source.overrides.label = "x";
+  EXPECT_EQ(SourceMistake(source), "");
+  source.overrides.batch_size = 8;
+  EXPECT_THAT(SourceMistake(source),
+              HasSubstr("--batch_size changes a config, and jobs are planned"));
+  source.overrides.batch_size.reset();
+  source.given = {"warmup"};
+  EXPECT_THAT(SourceMistake(source), HasSubstr("--warmup_steps changes"));
+  source.given.clear();
+  source.overrides.dataset = "/a/other";
+  EXPECT_THAT(SourceMistake(source), HasSubstr("no job of"));
+}
+
 constexpr char kDemo[] = "configs/demo_train.textproto";
 
 TEST(TrainConfigTest, TheDemoIsTwoTrainings) {
