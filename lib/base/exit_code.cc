@@ -33,12 +33,27 @@ namespace {
 // The only state that the signal handler uses.
 volatile sig_atomic_t caught_signal = 0;
 volatile sig_atomic_t event_fd = -1;
+volatile sig_atomic_t grace = 0;
+
+ExitCode CodeOf(int number) {
+  return number == SIGINT ? ExitCode::kInterrupted : ExitCode::kRunFailed;
+}
+
+extern "C" void EndNow(int) {
+  constexpr char kText[] =
+      "interrupted; the run did not end by itself and was ended\n";
+  if (write(STDERR_FILENO, kText, sizeof(kText) - 1) < 0) {
+    // The exit code remains.
+  }
+  _exit(static_cast<int>(CodeOf(caught_signal)));
+}
 
 extern "C" void NoteSignal(int number) {
   const int saved_errno = errno;
   caught_signal = number;
   // The next signal ends the process.
   signal(number, SIG_DFL);
+  if (grace > 0) alarm(grace);
   const uint64_t one = 1;
   if (write(event_fd, &one, sizeof(one)) < 0) errno = saved_errno;
   errno = saved_errno;
@@ -46,8 +61,10 @@ extern "C" void NoteSignal(int number) {
 
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(int grace_s) {
   caught_signal = 0;
+  grace = grace_s;
+  if (grace_s > 0) signal(SIGALRM, EndNow);
   event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   signal(SIGINT, NoteSignal);
   signal(SIGTERM, NoteSignal);
@@ -56,6 +73,10 @@ Interrupt::Interrupt() {
 Interrupt::~Interrupt() {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  if (grace > 0) {
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+  }
   close(event_fd);
   event_fd = -1;
 }
@@ -64,9 +85,6 @@ int Interrupt::fd() const { return event_fd; }
 
 bool Interrupt::happened() const { return caught_signal != 0; }
 
-ExitCode Interrupt::exit_code() const {
-  return caught_signal == SIGINT ? ExitCode::kInterrupted
-                                 : ExitCode::kRunFailed;
-}
+ExitCode Interrupt::exit_code() const { return CodeOf(caught_signal); }
 
 }  // namespace feedrate

@@ -29,7 +29,10 @@ ExitCode ExitCodeOf(const absl::Status& status);
 // A second signal ends the process. At most one may exist at a time.
 class Interrupt {
  public:
-  Interrupt();
+  // With a grace period, a run that is stuck, for example in a read from a disk
+  // or a store that does not answer, is ended that many seconds after the first
+  // signal, with exit_code().
+  explicit Interrupt(int grace_s = 0);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

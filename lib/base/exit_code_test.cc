@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -73,6 +74,28 @@ TEST(InterruptDeathTest, ASecondSignalEndsIt) {
         raise(SIGINT);
       },
       ::testing::KilledBySignal(SIGINT), "");
+}
+
+// A read that never returns cannot be polled.
+TEST(InterruptDeathTest, AStuckRunEndsToo) {
+  for (const int number : {SIGTERM, SIGINT}) {
+    EXPECT_EXIT(
+        {
+          const Interrupt interrupt(/*grace_s=*/1);
+          raise(number);
+          for (;;) pause();
+        },
+        ::testing::ExitedWithCode(number == SIGINT ? 130 : 2),
+        "did not end by itself");
+  }
+}
+
+TEST(InterruptTest, ARunThatEndsInTimeIsLeftAlone) {
+  {
+    const Interrupt interrupt(/*grace_s=*/1);
+    raise(SIGTERM);
+  }
+  EXPECT_EQ(alarm(0), 0u) << "no alarm is left";
 }
 
 TEST(InjectedSlowdownTest, ReadsTheEnvironment) {

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -48,7 +51,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::string content;
   struct stat info;
   if (fstat(file.get(), &info) == 0 && info.st_size > 0) {
-    content.reserve(static_cast<size_t>(info.st_size) + 1);
+    try {
+      content.reserve(static_cast<size_t>(info.st_size) + 1);
+    } catch (const std::exception&) {  // Too long, or too much memory.
+      return absl::ResourceExhaustedError(absl::StrCat(
+          path, ": its ", info.st_size, " bytes do not fit into memory"));
+    }
   }
   // The size may be 0 (pipes, /proc) or change while we read, so read to the
   // end.
@@ -60,6 +68,18 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     if (got == 0) return content;
     content.append(buffer, static_cast<size_t>(got));
   }
+}
+
+absl::StatusOr<int64_t> PlainFileBytes(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return Failed("look at", path);
+  if (S_ISREG(info.st_mode)) return info.st_size;
+  const char* const what = S_ISFIFO(info.st_mode)   ? "a named pipe"
+                           : S_ISSOCK(info.st_mode) ? "a socket"
+                           : S_ISDIR(info.st_mode)  ? "a folder"
+                                                    : "a device";
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": is ", what, "; only plain files are data, so remove it"));
 }
 
 bool IsFile(const std::string& path) {
@@ -167,9 +187,13 @@ absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(
     if (fd < 0) return Failed("open", path);
     return std::unique_ptr<NewFile>(new NewFile(path, "", fd));
   }
-  std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
+  static std::atomic<int> files{0};
+  std::string temporary =
+      absl::StrCat(path, ".", getpid(), ".", files++, ".tmp");
+  // What is there already is left from a killed process, or a trap.
+  unlink(temporary.c_str());
   const int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) return Failed("create", path);
   return std::unique_ptr<NewFile>(new NewFile(path, temporary, fd));
 }

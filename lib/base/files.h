@@ -3,6 +3,7 @@
 #ifndef FEEDRATE_LIB_BASE_FILES_H_
 #define FEEDRATE_LIB_BASE_FILES_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +15,15 @@
 namespace feedrate {
 
 // Returns the contents of a file. NotFound if it does not exist,
-// InvalidArgument if it is a folder; both messages contain the path.
+// InvalidArgument if it is a folder, ResourceExhausted if it does not fit into
+// memory; all messages contain the path.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// Returns the size of a plain file, the only kind that is data: reading a pipe
+// or a device could take forever. NotFound if it does not exist,
+// InvalidArgument if it is something else, or a link to something else; both
+// messages contain the path.
+absl::StatusOr<int64_t> PlainFileBytes(const std::string& path);
 
 bool IsFile(const std::string& path);
 bool IsFolder(const std::string& path);
@@ -25,7 +33,7 @@ absl::Status MakeFolder(const std::string& folder);
 
 // Returns the sorted paths of the files in `folder` whose names end in
 // `ending`, including those in subfolders if `recursive`. NotFound if there is
-// no such folder.
+// no such folder. Not all need be plain files: see PlainFileBytes.
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
                                                    absl::string_view ending,
                                                    bool recursive);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -64,6 +65,42 @@ TEST(FilesTest, ListsSortedByEnding) {
             absl::StatusCode::kNotFound);
 }
 
+TEST(FilesTest, OnlyPlainFilesAreData) {
+  const std::string folder = Folder("plain");
+  const auto path = [&](const std::string& name) {
+    return folder + "/" + name;
+  };
+  ASSERT_TRUE(WriteFileAtomically(path("file"), "four").ok());
+  ASSERT_EQ(symlink("file", path("link").c_str()), 0);
+  ASSERT_EQ(symlink("/dev/zero", path("zero").c_str()), 0);
+  ASSERT_EQ(symlink("none", path("nowhere").c_str()), 0);
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(*PlainFileBytes(path("file")), 4);
+  EXPECT_EQ(*PlainFileBytes(path("link")), 4);
+  for (const auto& [name, what] : std::map<std::string, std::string>{
+           {"zero", "a device"}, {"pipe", "a named pipe"}, {"", "a folder"}}) {
+    const absl::Status status = PlainFileBytes(path(name)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(),
+              path(name) + ": is " + what +
+                  "; only plain files are data, so remove it");
+  }
+  EXPECT_EQ(PlainFileBytes(path("nowhere")).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+// A sparse file takes no space, whatever its size is.
+TEST(FilesTest, AFileLargerThanMemoryIsAnError) {
+  const std::string path = Folder("large") + "/file";
+  ASSERT_TRUE(WriteFileAtomically(path, "").ok());
+  if (truncate(path.c_str(), off_t{1} << 43) != 0) {
+    GTEST_SKIP() << "no sparse files here";
+  }
+  const absl::Status status = ReadFile(path).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  unlink(path.c_str());
+}
+
 TEST(FilesTest, MakesFoldersThatAreMissing) {
   const std::string folder = Folder("make");
   EXPECT_TRUE(MakeFolder(folder + "/a/b/").ok());
@@ -106,6 +143,21 @@ TEST(NewFileTest, WithoutCommitTheOldFileStays) {
   }
   EXPECT_EQ(*ReadFile(path), "old");
   EXPECT_THAT(*ListFiles(folder, "", true), ElementsAre(path));
+}
+
+// Another user of /tmp can guess the name.
+TEST(NewFileTest, ALinkInItsPlaceIsNotFollowed) {
+  const std::string folder = Folder("trap");
+  ASSERT_TRUE(WriteFileAtomically(folder + "/precious", "old").ok());
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "/new." + std::to_string(getpid()) + "." +
+                             (i == 0 ? "" : std::to_string(i - 1) + ".") +
+                             "tmp";
+    ASSERT_EQ(symlink("precious", (folder + name).c_str()), 0);
+  }
+  ASSERT_TRUE(WriteFileAtomically(folder + "/new", "new").ok());
+  EXPECT_EQ(*ReadFile(folder + "/new"), "new");
+  EXPECT_EQ(*ReadFile(folder + "/precious"), "old");
 }
 
 TEST(NewFileTest, FailedReplaceLeavesNoRubbish) {

@@ -1,0 +1,53 @@
+#include "lib/base/allowed_sizes.h"
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace feedrate {
+
+bool ParseObjectBytes(absl::string_view text, int64_t* bytes) {
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value < 0 || value > kMaxObjectBytes) {
+    return false;
+  }
+  *bytes = value;
+  return true;
+}
+
+absl::Status CheckItemBytes(int64_t bytes) {
+  if (bytes >= 0 && bytes <= kMaxItemBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("has ", bytes, " bytes, and an item may have ",
+                   kMaxItemBytes, "; remove it, or split it"));
+}
+
+absl::Status CheckItemBytes(absl::string_view name, int64_t bytes) {
+  const absl::Status status = CheckItemBytes(bytes);
+  if (status.ok()) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(absl::Utf8SafeCHexEscape(name), ": ", status.message()));
+}
+
+absl::Status DatasetSize::Add(absl::string_view name, int64_t bytes) {
+  if (bytes < 0 || bytes > kMaxObjectBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(absl::Utf8SafeCHexEscape(name), ": has ", bytes,
+                     " bytes, and an object may have ", kMaxObjectBytes));
+  }
+  bytes_ += bytes;
+  ++objects_;
+  if (bytes_ <= kMaxDatasetBytes && objects_ <= kMaxDatasetObjects) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "more than ", kMaxDatasetObjects, " objects or ", kMaxDatasetBytes,
+      " bytes; read a smaller part of the data set"));
+}
+
+}  // namespace feedrate

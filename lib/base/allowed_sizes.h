@@ -1,0 +1,44 @@
+// The sizes that are believed when others say them: a store's listing, a
+// header, an index. Whatever is larger is refused before memory is allocated.
+#ifndef FEEDRATE_LIB_BASE_ALLOWED_SIZES_H_
+#define FEEDRATE_LIB_BASE_ALLOWED_SIZES_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace feedrate {
+
+// An image, an array or an index: read into memory as a whole.
+inline constexpr int64_t kMaxItemBytes = int64_t{1} << 30;
+// An object or file, such as a shard, of which only parts are read. S3 and GCS
+// allow less.
+inline constexpr int64_t kMaxObjectBytes = int64_t{1} << 46;
+// A data set. Sums of sizes up to this limit cannot overflow.
+inline constexpr int64_t kMaxDatasetBytes = int64_t{1} << 60;
+inline constexpr int64_t kMaxDatasetObjects = 100000000;
+
+// Parses the size of an object. Returns false for anything that is not a number
+// from 0 to kMaxObjectBytes.
+bool ParseObjectBytes(absl::string_view text, int64_t* bytes);
+
+// InvalidArgument, without a name, when an item has more than kMaxItemBytes.
+absl::Status CheckItemBytes(int64_t bytes);
+// The same, prefixed with `name`.
+absl::Status CheckItemBytes(absl::string_view name, int64_t bytes);
+
+// Adds up the objects of a data set. InvalidArgument when one object, or the
+// data set, is larger than allowed.
+class DatasetSize {
+ public:
+  absl::Status Add(absl::string_view name, int64_t bytes);
+
+ private:
+  int64_t objects_ = 0;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_BASE_ALLOWED_SIZES_H_

@@ -1,0 +1,89 @@
+#include "lib/base/private_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+
+namespace feedrate {
+namespace {
+
+absl::Status Refuse(const std::string& path, absl::string_view what,
+                    absl::string_view remedy) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": ", what, ", so it is not trusted; ", remedy));
+}
+
+absl::Status CheckOwner(const std::string& path, const struct stat& info) {
+  if (info.st_uid == geteuid() || info.st_uid == 0) return absl::OkStatus();
+  return Refuse(path,
+                absl::StrCat("belongs to another user (", info.st_uid, ", not ",
+                             geteuid(), ")"),
+                "name a folder of your own");
+}
+
+absl::Status Failed(const std::string& path) {
+  const int error = errno;
+  const std::string text =
+      absl::StrCat(path, ": cannot look at it: ", std::strerror(error));
+  return error == ENOENT ? absl::NotFoundError(text)
+                         : absl::InvalidArgumentError(text);
+}
+
+}  // namespace
+
+absl::Status CheckPrivate(const std::string& path, const struct stat& info) {
+  RETURN_IF_ERROR(CheckOwner(path, info));
+  if (S_ISLNK(info.st_mode)) {
+    return Refuse(path, "is a symbolic link", "remove it");
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return absl::OkStatus();
+  return Refuse(path, "other users can write it",
+                absl::StrCat("remove it, or, if you trust what it contains: "
+                             "chmod -R go-w ",
+                             path));
+}
+
+absl::Status CheckPrivate(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return Failed(path);
+  return CheckPrivate(path, info);
+}
+
+absl::Status CheckPrivateFolder(const std::string& folder) {
+  struct stat info;
+  std::string path = folder;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (lstat(path.c_str(), &info) != 0) return Failed(path);
+  if (S_ISLNK(info.st_mode)) {
+    RETURN_IF_ERROR(CheckOwner(path, info));
+    if (stat(path.c_str(), &info) != 0) return Failed(path);
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is no folder; remove it, or name another"));
+  }
+  return CheckPrivate(path, info);
+}
+
+absl::Status MakePrivateFolder(const std::string& folder) {
+  std::string path = folder;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  RETURN_IF_ERROR(MakeFolder(ParentFolder(path)));
+  // Whoever was faster is found by the check.
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return absl::UnavailableError(absl::StrCat(
+        path, ": cannot make this folder: ", std::strerror(errno)));
+  }
+  return CheckPrivateFolder(path);
+}
+
+}  // namespace feedrate

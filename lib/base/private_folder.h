@@ -1,0 +1,36 @@
+// What other users of the machine can change is not trusted: caches, Python
+// environments, journals. The rule is here, so that it is one rule.
+//
+// A file or folder is private when it belongs to this user or to root, neither
+// its group nor others can write it, and it is no symbolic link. Who may write
+// the folder above it can still replace it: put private folders below folders
+// of your own, or below one with the sticky bit, such as /tmp.
+#ifndef FEEDRATE_LIB_BASE_PRIVATE_FOLDER_H_
+#define FEEDRATE_LIB_BASE_PRIVATE_FOLDER_H_
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace feedrate {
+
+// InvalidArgument, one line with the path, the reason and a remedy, when `path`
+// is not private. NotFound when there is no such path.
+absl::Status CheckPrivate(const std::string& path);
+// The same for a file that is open or whose status is known. `info` comes from
+// lstat or fstat.
+absl::Status CheckPrivate(const std::string& path, const struct stat& info);
+
+// For a folder that the user has named: it may be a link, if the link and the
+// folder it leads to are private.
+absl::Status CheckPrivateFolder(const std::string& folder);
+
+// Creates `folder`, for this user only (0700), and its parents where they are
+// missing. An existing one must be private, see CheckPrivateFolder.
+absl::Status MakePrivateFolder(const std::string& folder);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_BASE_PRIVATE_FOLDER_H_

@@ -1,0 +1,98 @@
+#include "lib/base/private_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/base/files.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PrivateFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string folder = testing::TempDir() + "/private_folder.XXXXXX";
+    root_ = mkdtemp(folder.data());
+    folder_ = root_ + "/mine";
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  std::string root_;
+  std::string folder_;
+};
+
+std::string Text(const absl::Status& status) {
+  return std::string(status.message());
+}
+
+TEST_F(PrivateFolderTest, IsMadeForThisUserOnly) {
+  const mode_t before = umask(0);
+  EXPECT_TRUE(MakePrivateFolder(folder_ + "/a/b/").ok());
+  umask(before);
+  struct stat info;
+  ASSERT_EQ(stat((folder_ + "/a/b").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700);
+  EXPECT_TRUE(MakePrivateFolder(folder_ + "/a/b").ok()) << "it is there now";
+  EXPECT_TRUE(absl::IsNotFound(CheckPrivate(folder_ + "/none")));
+}
+
+TEST_F(PrivateFolderTest, WhatOthersCanWriteIsRefused) {
+  for (const mode_t mode : {0770, 0720, 0702, 0777, 01777}) {
+    ASSERT_TRUE(MakePrivateFolder(folder_).ok());
+    ASSERT_EQ(chmod(folder_.c_str(), mode), 0);
+    const absl::Status status = MakePrivateFolder(folder_);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << std::oct << mode;
+    EXPECT_THAT(Text(status), HasSubstr(folder_ + ": other users can write"));
+    EXPECT_EQ(Text(CheckPrivate(folder_)), Text(status));
+    ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+    EXPECT_TRUE(MakePrivateFolder(folder_).ok()) << "others may read";
+  }
+}
+
+TEST_F(PrivateFolderTest, ALinkIsRefusedUnlessTheUserNamedIt) {
+  ASSERT_TRUE(MakePrivateFolder(folder_).ok());
+  const std::string link = root_ + "/link";
+  ASSERT_EQ(symlink(folder_.c_str(), link.c_str()), 0);
+  EXPECT_THAT(Text(CheckPrivate(link)), HasSubstr("is a symbolic link"));
+  EXPECT_TRUE(CheckPrivateFolder(link + "/").ok());
+  EXPECT_TRUE(MakePrivateFolder(link).ok());
+  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  EXPECT_THAT(Text(MakePrivateFolder(link)),
+              HasSubstr("other users can write"));
+  ASSERT_TRUE(WriteFileAtomically(root_ + "/file", "").ok());
+  EXPECT_THAT(Text(MakePrivateFolder(root_ + "/file")),
+              HasSubstr("is no folder"));
+}
+
+TEST_F(PrivateFolderTest, WhatBelongsToOthersIsRefused) {
+  ASSERT_TRUE(MakePrivateFolder(folder_).ok());
+  struct stat info;
+  ASSERT_EQ(stat(folder_.c_str(), &info), 0);
+  info.st_uid = geteuid() + 1;
+  EXPECT_THAT(Text(CheckPrivate("/x", info)),
+              HasSubstr("/x: belongs to another user ("));
+  info.st_uid = 0;
+  EXPECT_TRUE(CheckPrivate("/x", info).ok()) << "root is trusted";
+  const std::string link = root_ + "/link";
+  ASSERT_EQ(symlink(folder_.c_str(), link.c_str()), 0);
+  if (lchown(link.c_str(), 1234, 1234) != 0) {
+    GTEST_SKIP() << "only root, outside of a sandbox, can give files away";
+  }
+  EXPECT_THAT(Text(CheckPrivateFolder(link)),
+              HasSubstr("link: belongs to another user (1234, not 0)"));
+  ASSERT_EQ(chown(folder_.c_str(), 1234, 1234), 0);
+  EXPECT_THAT(Text(MakePrivateFolder(folder_)),
+              HasSubstr("mine: belongs to another user (1234, not 0)"));
+}
+
+}  // namespace
+}  // namespace feedrate
