@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
+#include "lib/base/allowed_sizes.h"
 
 namespace feedrate {
 
@@ -191,6 +192,10 @@ class UringReads final : public ReadAhead {
     const ItemPlace place = source_.Place(order_.Item(position));
     UnderWay& read = reads_[slot];
     read = {};
+    if (place.bytes > kMaxItemBytes) {
+      ring_.Filled(position, CheckItemBytes(place.bytes));
+      return false;
+    }
     read.position = position;
     read.bytes = place.bytes;
     read.data = ring_.buffer(position)->Reserve(place.bytes);

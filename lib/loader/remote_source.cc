@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/source.h"
@@ -181,6 +182,11 @@ SourceFile ItemOf(const ObjectInfo& shard, const ShardMember& member) {
   return file;
 }
 
+std::string NameOf(const SourceFile& item) {
+  return absl::StrCat(item.path, item.part->member.empty() ? "" : ":",
+                      item.part->member);
+}
+
 std::vector<ObjectInfo> WithEndings(const std::vector<ObjectInfo>& objects,
                                     const std::vector<std::string>& endings) {
   std::vector<ObjectInfo> found;
@@ -289,6 +295,10 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
     ASSIGN_OR_RETURN(items, ShardLister(objects, store).List(num_items));
   }
   if (items.empty()) return NothingThere(store->url(), objects.size());
+  for (const SourceFile& item : items) {
+    RETURN_IF_ERROR(CheckItemBytes(
+        absl::StrCat(store->url(), ": ", NameOf(item)), item.bytes));
+  }
   const int64_t have = static_cast<int64_t>(items.size());
   if (have >= num_items) return items;
   return absl::InvalidArgumentError(

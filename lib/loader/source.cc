@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
@@ -58,6 +59,7 @@ absl::StatusOr<UniqueFd> Open(const ItemPlace& place) {
 // says.
 absl::StatusOr<absl::string_view> ReadPlace(const ItemPlace& place,
                                             ReadBuffer* buffer) {
+  RETURN_IF_ERROR(CheckItemBytes(place.bytes));
   char* const data = buffer->Reserve(place.bytes);
   if (place.path == nullptr) {
     RETURN_IF_ERROR(ReadExactly(place.fd, place.offset, place.bytes, data));
@@ -72,6 +74,7 @@ absl::StatusOr<absl::string_view> ReadPlace(const ItemPlace& place,
 absl::StatusOr<absl::string_view> MapPlace(const ItemPlace& place,
                                            ReadBuffer* buffer) {
   if (place.bytes == 0) return absl::string_view();
+  RETURN_IF_ERROR(CheckItemBytes(place.bytes));
   ASSIGN_OR_RETURN(const UniqueFd file, Open(place));
   // Reading beyond the end of the file would kill the process.
   const int64_t size = lseek(file.get(), 0, SEEK_END);
@@ -140,7 +143,9 @@ absl::StatusOr<std::unique_ptr<Source>> FolderSource(const std::string& folder,
   std::vector<ListedFile> files;
   files.reserve(paths.size());
   for (std::string& path : paths) {
-    if (IsItemName(path)) files.push_back({std::move(path), -1});
+    if (!IsItemName(path)) continue;
+    ASSIGN_OR_RETURN(const int64_t bytes, PlainFileBytes(path));
+    files.push_back({std::move(path), bytes});
   }
   return ListSource(std::move(files), access);
 }
@@ -269,8 +274,7 @@ absl::StatusOr<std::unique_ptr<Source>> ShardSource(
   std::vector<Shard> shards;
   std::vector<Member> members;
   for (const std::string& path : paths) {
-    shards.push_back(
-        {path, UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC))});
+    shards.push_back({path, UniqueFd(open(path.c_str(), kOpenFlags))});
     if (!shards.back().file.valid()) {
       const absl::Status status = FileError("open", errno);
       return absl::Status(status.code(),

@@ -1,5 +1,8 @@
 #include "lib/loader/source.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <memory>
 #include <set>
 #include <string>
@@ -79,6 +82,38 @@ TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
   EXPECT_THAT(Contents(**source),
               ElementsAre(std::string(5000, 'j'), "n", "long name"));
   EXPECT_EQ((*source)->name(0), a + ":d.x/0001.jpg");
+}
+
+TEST(FolderSourceTest, OnlyPlainFilesAreItems) {
+  const std::string folder = NewTestFolder();
+  WriteTestFile(folder, "a.jpg", "a");
+  ASSERT_EQ(mkfifo((folder + "/notes").c_str(), 0600), 0);
+  EXPECT_EQ((*FolderSource(folder, FileAccess::kRead))->size(), 1);
+  ASSERT_EQ(symlink("/dev/zero", (folder + "/b.jpg").c_str()), 0);
+  EXPECT_THAT(
+      std::string(FolderSource(folder, FileAccess::kRead).status().message()),
+      HasSubstr("b.jpg: is a device"));
+}
+
+// A sparse file takes no space; its bytes would have taken all memory.
+TEST(ListSourceTest, AnItemThatNoMemoryHoldsIsUnusable) {
+  const std::string folder = NewTestFolder();
+  const std::string path = WriteTestFile(folder, "a.jpg", "a");
+  ASSERT_EQ(truncate(path.c_str(), int64_t{20} << 30), 0);
+  for (const FileAccess access : {FileAccess::kRead, FileAccess::kMap}) {
+    EXPECT_THAT(Contents(*ListSource({{path, -1}}, access))[0],
+                HasSubstr("has 21474836480 bytes, and an item may have"));
+  }
+  // In a tar file.
+  const std::string shard = WriteTestFile(
+      folder, "b.tar",
+      tar::Builder()
+          .Add(tar::MakeHeader('0', "b.jpg", int64_t{6} << 30), "")
+          .bytes());
+  ASSERT_EQ(truncate(shard.c_str(), (int64_t{6} << 30) + 1536), 0);
+  const auto source = ShardSource({shard});
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(Contents(**source)[0], HasSubstr("an item may have"));
 }
 
 TEST(ShardSourceTest, NamesAShardThatIsBroken) {

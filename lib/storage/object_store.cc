@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
@@ -75,6 +76,7 @@ absl::Status ReadObjects(const std::vector<ObjectInfo>& objects, size_t begin,
   for (size_t i = begin; i < end; ++i) {
     const ObjectInfo& object = objects[i];
     std::string& content = (*contents)[i - begin];
+    RETURN_IF_ERROR(CheckItemBytes(object.name, object.bytes));
     content.resize(object.bytes);
     ReadRequest& request = requests[i - begin];
     request.name = object.name;
@@ -226,10 +228,13 @@ class FileStore final : public ObjectStore {
                      ListFiles(folder_, "", /*recursive=*/true));
     std::vector<ObjectInfo> objects;
     objects.reserve(paths.size());
+    DatasetSize size;
     for (const std::string& path : paths) {
       struct stat info;
-      if (stat(path.c_str(), &info) != 0)
-        continue;  // It was removed in the meantime.
+      // It was removed in the meantime, or is a link to nowhere.
+      if (stat(path.c_str(), &info) != 0) continue;
+      RETURN_IF_ERROR(PlainFileBytes(path).status());
+      RETURN_IF_ERROR(size.Add(path, info.st_size));
       objects.push_back(
           {path.substr(folder_.size() + 1), info.st_size, VersionOf(info), ""});
     }
@@ -274,15 +279,18 @@ class FileStore final : public ObjectStore {
   absl::Status ReadNow(const ReadRequest& request) const {
     RETURN_IF_ERROR(CheckName(request.name));
     const std::string path = JoinPath(folder_, request.name);
-    const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid()) return CannotRead(path, errno);
-    if (!request.version.empty()) {
-      struct stat info;
-      if (fstat(file.get(), &info) != 0) return CannotRead(path, errno);
-      if (VersionOf(info) != request.version) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(path, ": has changed since it was listed"));
-      }
+    // Opening a pipe could block forever.
+    const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat info;
+    if (!file.valid() || fstat(file.get(), &info) != 0) {
+      return CannotRead(path, errno);
+    }
+    if (!S_ISREG(info.st_mode)) {
+      return absl::NotFoundError(absl::StrCat(path, ": is no file"));
+    }
+    if (!request.version.empty() && VersionOf(info) != request.version) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": has changed since it was listed"));
     }
     RETURN_IF_ERROR(PreadAll(file.get(), request, path));
     return CheckSum(request, path);

@@ -57,7 +57,13 @@ class ObjectStore {
   // Never contains credentials.
   virtual const std::string& url() const = 0;
 
-  // All objects below the URL, sorted by name.
+  // Differs for stores with different data: the URL, and what it leaves out,
+  // such as the endpoint and the query. For cache keys; may contain secrets, so
+  // never print it.
+  virtual std::string identity() const { return url(); }
+
+  // All objects below the URL, sorted by name, each once. Their sizes are
+  // allowed ones (lib/base/allowed_sizes.h), but need not be true.
   virtual absl::StatusOr<std::vector<ObjectInfo>> List() = 0;
 
   virtual absl::StatusOr<ObjectInfo> Stat(const std::string& name) = 0;
@@ -104,7 +110,7 @@ absl::Status ReadMany(const std::vector<ReadRequest>& requests,
                       ObjectStore* store);
 
 // Reads the whole objects [begin, end) into strings. Verifies those that have a
-// checksum.
+// checksum. InvalidArgument for an object that is larger than an item may be.
 absl::Status ReadObjects(const std::vector<ObjectInfo>& objects, size_t begin,
                          size_t end, ObjectStore* store,
                          std::vector<std::string>* contents);
@@ -155,7 +161,8 @@ absl::StatusOr<StoreSpec> ParseStoreSpec(
 // by their relative path. StartRead uses pread and calls `done` before it
 // returns. The version of a file consists of its size, change time and inode.
 // Whole reads are checked against "crc32c:HEX"; other checksums are
-// UNIMPLEMENTED.
+// UNIMPLEMENTED. List is INVALID_ARGUMENT when there is a pipe, socket or
+// device.
 //
 // NOT_FOUND when there is no such folder.
 absl::StatusOr<std::unique_ptr<ObjectStore>> OpenFileStore(

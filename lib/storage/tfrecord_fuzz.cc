@@ -1,16 +1,24 @@
-// For any bytes, iterating ends and stays within them, and each record is one
-// that the writer would have written there.
+// Two tests with the same bytes. Read as a file, iterating ends and stays
+// within them, and each record is one that the writer would have written there.
+// Read as decisions, they make a file whose records and damage are known; every
+// record before the damage is found, and what is damaged is not.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "lib/storage/checksum.h"
 #include "lib/storage/tfrecord.h"
+#include "third_party/fuzz/decisions.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
-  feedrate::TfRecordCursor cursor("f", bytes);
+namespace feedrate {
+namespace {
+
+void ReadAnything(absl::string_view bytes) {
+  TfRecordCursor cursor("f", bytes);
   for (;;) {
     const int64_t start = cursor.offset();
     const auto record = cursor.Next();
@@ -18,9 +26,80 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (cursor.can_go_on() && cursor.offset() <= start) std::abort();
       continue;
     }
-    if (!record->has_value()) return 0;
+    if (!record->has_value()) return;
     std::string again;
-    feedrate::AppendTfRecord(**record, &again);
+    AppendTfRecord(**record, &again);
     if (bytes.substr(start, again.size()) != again) std::abort();
   }
+}
+
+enum class Damage { kNone, kData, kHead, kLength, kCut };
+
+// A head that is right but for its length, which is more than there is.
+std::string LyingHead(Decisions* decisions) {
+  static constexpr uint64_t kLengths[] = {
+      1000,
+      uint64_t{1} << 31,
+      uint64_t{1} << 40,
+      uint64_t{1} << 62,
+      uint64_t{1} << 63,
+      std::numeric_limits<uint64_t>::max() - 16,
+      std::numeric_limits<uint64_t>::max() - 3,
+      std::numeric_limits<uint64_t>::max()};
+  std::string head;
+  AppendLittleEndian64(kLengths[decisions->Below(8)], &head);
+  AppendLittleEndian32(MaskedCrc32c(head), &head);
+  return head;
+}
+
+void ReadWhatIsKnown(Decisions* decisions) {
+  std::string file;
+  std::vector<std::string> records;
+  std::vector<Damage> damages;
+  for (uint32_t left = decisions->Below(5); left > 0; --left) {
+    const std::string data = decisions->Bytes(50);
+    std::string record;
+    AppendTfRecord(data, &record);
+    const Damage damage = static_cast<Damage>(
+        decisions->Below(12) < 8 ? 0 : 1 + decisions->Below(4));
+    const size_t bit = decisions->Below(8);
+    const size_t behind = record.size() - kTfRecordHeadBytes;
+    if (damage == Damage::kData) {
+      record[kTfRecordHeadBytes + decisions->Below(behind)] ^= 1 << bit;
+    } else if (damage == Damage::kHead) {
+      record[decisions->Below(kTfRecordHeadBytes)] ^= 1 << bit;
+    } else if (damage == Damage::kLength) {
+      record = LyingHead(decisions) + data;
+    } else if (damage == Damage::kCut) {
+      record.resize(1 + decisions->Below(record.size() - 1));
+    }
+    file += record;
+    records.push_back(data);
+    damages.push_back(damage);
+    if (damage == Damage::kLength || damage == Damage::kCut) break;
+  }
+  TfRecordCursor cursor("f", file);
+  for (size_t i = 0; i < records.size(); ++i) {
+    const auto record = cursor.Next();
+    if (record.ok() != (damages[i] == Damage::kNone)) std::abort();
+    if (record.ok() && (!record->has_value() || **record != records[i])) {
+      std::abort();
+    }
+    if (damages[i] <= Damage::kData) continue;
+    // Nobody knows where the next record starts.
+    if (cursor.can_go_on()) std::abort();
+    break;
+  }
+  const auto end = cursor.Next();
+  if (!end.ok() || end->has_value()) std::abort();
+}
+
+}  // namespace
+}  // namespace feedrate
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  feedrate::ReadAnything({reinterpret_cast<const char*>(data), size});
+  feedrate::Decisions decisions(data, size);
+  feedrate::ReadWhatIsKnown(&decisions);
+  return 0;
 }

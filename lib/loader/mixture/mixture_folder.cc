@@ -46,6 +46,9 @@ absl::StatusOr<std::vector<std::string>> ShardsOf(const std::string& folder) {
       std::remove_if(paths.begin(), paths.end(),
                      [](const std::string& path) { return !IsShard(path); }),
       paths.end());
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(PlainFileBytes(path).status());
+  }
   return paths;
 }
 

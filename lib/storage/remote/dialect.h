@@ -121,6 +121,8 @@ class Dialect {
   virtual ~Dialect() = default;
 
   virtual const std::string& url() const = 0;
+  // See ObjectStore.
+  virtual std::string identity() const = 0;
   // The address of an object, for messages.
   virtual std::string AddressOf(const std::string& name) const = 0;
   // Empty if the server has to be asked.

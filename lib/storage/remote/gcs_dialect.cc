@@ -6,8 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
@@ -48,6 +49,8 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
+constexpr size_t kShownBytes = 100;
+
 // 64-bit numbers are sent as strings; emulators also send them as numbers.
 std::string Text(const object& from, std::string_view name) {
   element value;
@@ -76,8 +79,10 @@ absl::StatusOr<ObjectInfo> ObjectOf(const object& item) {
   ObjectInfo info;
   info.name = Text(item, "name");
   if (info.name.empty()) return Broken("an object without a name");
-  if (!absl::SimpleAtoi(Text(item, "size"), &info.bytes) || info.bytes < 0) {
-    return Broken("an object without a size");
+  if (!ParseObjectBytes(Text(item, "size"), &info.bytes)) {
+    return Broken(absl::StrCat(
+        "\"", absl::Utf8SafeCHexEscape(info.name.substr(0, kShownBytes)),
+        "\" has no size, or one that no object has"));
   }
   info.version = Text(item, "generation");
   info.checksum = ChecksumOfBase64("crc32c", Text(item, "crc32c"), 4);
@@ -146,6 +151,9 @@ class GcsDialect : public Dialect {
         token_(std::move(token)) {}
 
   const std::string& url() const override { return path_->url(); }
+  std::string identity() const override {
+    return absl::StrCat(objects_, "\n", path_->url());
+  }
   std::string AddressOf(const std::string& name) const override {
     return path_->AddressOf(name);
   }

@@ -7,13 +7,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/client.h"
@@ -383,6 +386,9 @@ HttpClientOptions ClientOptions(const StoreOptions& options) {
   return client;
 }
 
+// Stores may send a few: GCS does while it looks for objects.
+constexpr int64_t kMostEmptyPages = 1000;
+
 class RemoteStore : public ObjectStore {
  public:
   RemoteStore(std::unique_ptr<Dialect> dialect, const StoreOptions& options)
@@ -397,19 +403,23 @@ class RemoteStore : public ObjectStore {
   ~RemoteStore() override { checker_.Stop(); }
 
   const std::string& url() const override { return dialect_->url(); }
+  std::string identity() const override { return dialect_->identity(); }
 
   absl::StatusOr<std::vector<ObjectInfo>> List() override {
+    std::vector<ObjectInfo> objects;
     if (!dialect_->fixed_names().empty()) {
-      return StatAll(dialect_->fixed_names());
-    }
-    ASSIGN_OR_RETURN(std::vector<ObjectInfo> objects, ListPages());
-    if (objects.empty()) {
-      ASSIGN_OR_RETURN(objects, ListOneObject());
+      ASSIGN_OR_RETURN(objects, StatAll(dialect_->fixed_names()));
+    } else {
+      ASSIGN_OR_RETURN(objects, ListPages());
+      if (objects.empty()) {
+        ASSIGN_OR_RETURN(objects, ListOneObject());
+      }
     }
     std::sort(objects.begin(), objects.end(),
               [](const ObjectInfo& a, const ObjectInfo& b) {
                 return a.name < b.name;
               });
+    RETURN_IF_ERROR(At(url(), CheckNoneTwice(objects)));
     return objects;
   }
 
@@ -465,6 +475,9 @@ class RemoteStore : public ObjectStore {
 
   absl::StatusOr<std::vector<ObjectInfo>> ListPages() {
     std::vector<ObjectInfo> objects;
+    DatasetSize size;
+    std::unordered_set<std::string> tokens;
+    int64_t empty_pages = 0;
     ListPage page;
     do {
       TextQuery query;
@@ -476,19 +489,23 @@ class RemoteStore : public ObjectStore {
         return parsed.status();
       };
       RETURN_IF_ERROR(At(url(), Ask(std::move(query))));
-      if (!next.next.empty() && next.next == page.next) {
-        return absl::DataLossError(
-            absl::StrCat(url(), ": the listing turns in a circle"));
-      }
       page = std::move(next);
-      RETURN_IF_ERROR(At(url(), TakePage(page, &objects)));
+      empty_pages = page.objects.empty() ? empty_pages + 1 : 0;
+      if ((!page.next.empty() && !tokens.insert(page.next).second) ||
+          empty_pages > kMostEmptyPages) {
+        return absl::DataLossError(absl::StrCat(
+            url(), ": the listing turns in a circle; check the endpoint"));
+      }
+      RETURN_IF_ERROR(At(url(), TakePage(page, &size, &objects)));
     } while (!page.next.empty());
     return objects;
   }
 
-  absl::Status TakePage(const ListPage& page,
+  absl::Status TakePage(const ListPage& page, DatasetSize* size,
                         std::vector<ObjectInfo>* objects) const {
     for (const ObjectInfo& object : page.objects) {
+      // Also of objects outside of the prefix, so that every listing ends.
+      RETURN_IF_ERROR(size->Add(object.name, object.bytes));
       std::optional<std::string> name = dialect_->NameOf(object.name);
       if (!name.has_value()) continue;
       RETURN_IF_ERROR(CheckObjectName(*name));
@@ -496,6 +513,17 @@ class RemoteStore : public ObjectStore {
       objects->back().name = *std::move(name);
     }
     return absl::OkStatus();
+  }
+
+  // REQUIRES: sorted.
+  static absl::Status CheckNoneTwice(const std::vector<ObjectInfo>& objects) {
+    const auto twice = std::adjacent_find(
+        objects.begin(), objects.end(),
+        [](const auto& a, const auto& b) { return a.name == b.name; });
+    if (twice == objects.end()) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat("the listing names \"",
+                     absl::Utf8SafeCHexEscape(twice->name), "\" twice"));
   }
 
   // If there is nothing below the URL, it may itself be an object.
@@ -530,7 +558,9 @@ class RemoteStore : public ObjectStore {
       client_.Start(std::make_unique<TextExchange>(std::move(query)));
     }
     left.Wait();
+    DatasetSize size;
     for (size_t i = 0; i < names.size(); ++i) {
+      if (results[i].ok()) results[i] = size.Add(names[i], infos[i].bytes);
       RETURN_IF_ERROR(At(dialect_->AddressOf(names[i]), results[i]));
     }
     return infos;

@@ -234,14 +234,95 @@ TEST_F(RemoteStoreTest, ListsAllPagesInOrder) {
   EXPECT_EQ((*objects)[1].name, "b");
 }
 
+TinyAnswer Page(const std::string& contents, const std::string& next) {
+  return TinyOk(absl::StrCat("<ListBucketResult>", contents, "<IsTruncated>",
+                             next.empty() ? "false" : "true",
+                             "</IsTruncated><NextContinuationToken>", next,
+                             "</NextContinuationToken></ListBucketResult>"));
+}
+
+std::string Listed(const std::string& key, const std::string& size) {
+  return absl::StrCat("<Contents><Key>set/", key, "</Key><Size>", size,
+                      "</Size></Contents>");
+}
+
 TEST_F(RemoteStoreTest, AListingThatTurnsInACircleEnds) {
-  spoil_ = [](int, const std::string&) {
-    return TinyOk(
-        "<ListBucketResult><IsTruncated>true</IsTruncated>"
-        "<NextContinuationToken>t</NextContinuationToken></ListBucketResult>");
+  const auto error = [this] {
+    return std::string(Store()->List().status().message());
+  };
+  // A, B, A, ... with new objects on every page.
+  for (const int period : {1, 2, 3}) {
+    calls_ = 0;
+    spoil_ = [period](int call, const std::string&) {
+      if (call > 100) return Page("", "");
+      return Page(Listed(absl::StrCat("x", call), "1"),
+                  absl::StrCat("t", call % period));
+    };
+    EXPECT_THAT(error(), HasSubstr("turns in a circle")) << period;
+    EXPECT_LE(calls_, 4);
+  }
+  // Nothing, for ever, with new tokens.
+  calls_ = 0;
+  spoil_ = [](int call, const std::string&) {
+    return call > 1500 ? Page("", "") : Page("", absl::StrCat("t", call));
+  };
+  EXPECT_THAT(error(), HasSubstr("turns in a circle"));
+  // The same page under new tokens.
+  spoil_ = [](int call, const std::string&) {
+    return Page(Listed("x", "1"), call % 5 == 0 ? "" : absl::StrCat("t", call));
+  };
+  EXPECT_THAT(error(), HasSubstr("names \"x\" twice"));
+}
+
+// Memory is allocated by these numbers.
+TEST_F(RemoteStoreTest, ListedSizesAreNotBelieved) {
+  options_.retries = 0;
+  for (const char* size : {"-1", "4611686018427387904", "70368744177665",
+                           "9223372036854775808", "x", ""}) {
+    spoil_ = [&](int, const std::string&) {
+      return Page(Listed("x.jpg", size), "");
+    };
+    const absl::Status status = Store()->List().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << size;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("\"set/x.jpg\" has"));
+  }
+  // Objects may be this large, but nobody reads one into memory.
+  for (const char* size : {"1099511627776", "21474836480"}) {
+    spoil_ = [&](int, const std::string&) {
+      return Page(Listed("x.jpg", size), "");
+    };
+    const auto store = Store();
+    const auto objects = store->List();
+    ASSERT_TRUE(objects.ok()) << objects.status();
+    std::vector<std::string> contents;
+    const absl::Status status =
+        ReadObjects(*objects, 0, 1, store.get(), &contents);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("x.jpg: has ", size, " bytes")));
+  }
+  // A sum that would overflow.
+  spoil_ = [](int call, const std::string&) {
+    std::string all;
+    for (int i = 0; i < 1000; ++i) {
+      all += Listed(absl::StrCat(call, "-", i), "70368744177664");
+    }
+    return Page(all, absl::StrCat("t", call));
   };
   EXPECT_THAT(std::string(Store()->List().status().message()),
-              HasSubstr("turns in a circle"));
+              HasSubstr("read a smaller part"));
+}
+
+TEST_F(RemoteStoreTest, AnObjectSaysASizeThatItCanHave) {
+  options_.retries = 0;
+  for (const char* size : {"-5", "99999999999999999"}) {
+    spoil_ = [&](int, const std::string&) {
+      return TinyAnswer{
+          absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ", size, "\r\n\r\n"),
+          true};
+    };
+    EXPECT_FALSE(Store()->Stat("x").ok()) << size;
+  }
 }
 
 TEST_F(RemoteStoreTest, StatsAnObject) {

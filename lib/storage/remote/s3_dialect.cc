@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
@@ -183,6 +185,8 @@ absl::Status ReadXml(absl::string_view document, const XmlElement& element) {
 
 namespace {
 
+constexpr size_t kShownBytes = 100;
+
 // Collects a page element by element.
 class Listing {
  public:
@@ -194,7 +198,7 @@ class Listing {
     } else if (path == "/Contents/Key") {
       object_.name = text;
     } else if (path == "/Contents/Size") {
-      sized_ = absl::SimpleAtoi(text, &object_.bytes) && object_.bytes >= 0;
+      sized_ = ParseObjectBytes(text, &object_.bytes);
     } else if (path == "/Contents/ETag") {
       object_.version = std::string(WithoutQuotes(text));
       object_.checksum = ChecksumOfEtag(object_.version);
@@ -210,7 +214,9 @@ class Listing {
   }
 
   absl::StatusOr<ListPage> Finish() {
-    if (broken_ || !ended_) return absl::DataLossError("a broken listing");
+    if (broken_ || !ended_) {
+      return absl::DataLossError(absl::StrCat("a broken listing", wrong_));
+    }
     if (truncated_ && page_.next.empty()) {
       return absl::DataLossError("a listing that breaks off");
     }
@@ -226,7 +232,15 @@ class Listing {
 
  private:
   void EndObject() {
-    broken_ = broken_ || !sized_ || object_.name.empty();
+    if (!sized_ || object_.name.empty()) {
+      broken_ = true;
+      wrong_ = object_.name.empty()
+                   ? ": an object without a name"
+                   : absl::StrCat(": \"",
+                                  absl::Utf8SafeCHexEscape(
+                                      object_.name.substr(0, kShownBytes)),
+                                  "\" has no size, or one that no object has");
+    }
     page_.objects.push_back(std::exchange(object_, ObjectInfo()));
     sized_ = false;
   }
@@ -238,6 +252,7 @@ class Listing {
   bool encoded_ = false;
   bool ended_ = false;
   bool broken_ = false;
+  std::string wrong_;  // The last broken object, for the message.
 };
 
 }  // namespace
@@ -378,6 +393,10 @@ class S3Dialect : public Dialect {
   }
 
   const std::string& url() const override { return path_->url(); }
+  std::string identity() const override {
+    return absl::StrCat(base_.scheme, "://", base_.host, base_.path, "\n",
+                        path_->url());
+  }
   std::string AddressOf(const std::string& name) const override {
     return path_->AddressOf(name);
   }
@@ -412,9 +431,10 @@ class S3Dialect : public Dialect {
                                        const std::string& body) override {
     ObjectInfo info;
     info.name = name;
-    if (!absl::SimpleAtoi(response.headers.Get("content-length"),
+    if (!ParseObjectBytes(response.headers.Get("content-length"),
                           &info.bytes)) {
-      return absl::DataLossError("the server does not say the size");
+      return absl::DataLossError(
+          "the server does not say the size, or one that no object has");
     }
     const ObjectFacts facts = FactsOf(response.headers);
     info.version = facts.version;

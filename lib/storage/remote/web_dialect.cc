@@ -4,9 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/http/url.h"
 #include "lib/storage/remote/dialect.h"
@@ -38,6 +38,9 @@ class WebDialect : public Dialect {
         names_(std::move(names)) {}
 
   const std::string& url() const override { return url_; }
+  std::string identity() const override {
+    return absl::StrCat(url_, "?", query_);
+  }
   std::string AddressOf(const std::string& name) const override {
     return absl::StrCat(folder_, name);
   }
@@ -66,14 +69,13 @@ class WebDialect : public Dialect {
     info.name = name;
     info.version = FactsOf(response.headers).version;
     const auto range = ParseContentRange(response.headers.Get("content-range"));
-    if (range.has_value() && range->total >= 0) {
-      info.bytes = range->total;
-    } else if (!absl::SimpleAtoi(response.headers.Get("content-length"),
-                                 &info.bytes)) {
-      return absl::FailedPreconditionError(
-          "the server does not say the size; read it from one that does");
-    }
-    return info;
+    const std::string size = range.has_value() && range->total >= 0
+                                 ? absl::StrCat(range->total)
+                                 : response.headers.Get("content-length");
+    if (ParseObjectBytes(size, &info.bytes)) return info;
+    return absl::FailedPreconditionError(
+        "the server does not say the size, or one that no object has; read it "
+        "from one that does");
   }
 
   absl::StatusOr<HttpRequest> RangeRequest(const std::string& name,
