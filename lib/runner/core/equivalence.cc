@@ -92,9 +92,9 @@ absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
 
 }  // namespace
 
-std::string EquivalenceCachePath() {
-  const absl::StatusOr<std::string> cache = CacheFolder();
-  return cache.ok() ? JoinPath(*cache, "equivalence.jsonl") : "";
+absl::StatusOr<std::string> EquivalenceCachePath() {
+  ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
+  return JoinPath(folder, "equivalence.jsonl");
 }
 
 absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
@@ -190,7 +190,8 @@ void EquivalenceCache::Add(const std::string& key,
   AppendRecord(equivalence, &line);
   MakeFolder(ParentFolder(path_)).IgnoreError();
   const UniqueFd file(
-      open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+      open(path_.c_str(),
+           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   // One write, so that lines of several programs do not mix.
   if (file.valid() && write(file.get(), line.data(), line.size()) < 0) return;
 }

@@ -81,7 +81,7 @@ class EquivalenceCheck {
 };
 
 // The file with known results, in the user's cache folder.
-std::string EquivalenceCachePath();
+absl::StatusOr<std::string> EquivalenceCachePath();
 
 // Frame `frame` of an item, or the item itself when it is an image. REQUIRES:
 // uint8, HWC, and the frame exists.

@@ -74,6 +74,10 @@ double MeasureCopyBytesPerSecond() {
   return static_cast<double>(kCopyBytes) / best_s;
 }
 
+// Less than the 30 s that Slurm waits before it kills. A run that is not stuck
+// ends within a second.
+constexpr int kGraceSeconds = 10;
+
 // One run, step by step.
 class Session {
  public:
@@ -273,7 +277,8 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/null_job_.thread_policy() == "micro-single");
     EngineSpeeds engines;
-    EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
+    ASSIGN_OR_RETURN(const std::string cache, EquivalenceCachePath());
+    EquivalenceCheck equivalence(*catalogue_, cache);
     const RunContext context = {
         *catalogue_,     list_.config,
         options_.limits, identity_,
@@ -367,7 +372,7 @@ class Session {
 
   const RunOptions& options_;
   TimeAccount account_;
-  const Interrupt interrupt_;
+  const Interrupt interrupt_{kGraceSeconds};
   Progress progress_;
   const Warn warn_;
   std::unique_ptr<Catalogue> catalogue_;

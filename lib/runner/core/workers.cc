@@ -21,6 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/progress.h"
@@ -73,19 +74,21 @@ absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
 absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
                                             const std::string& env_set,
                                             const std::string& group) {
-  if (places.environments.empty()) RETURN_IF_ERROR(CacheFolder().status());
   const std::string lock =
       JoinPath(places.configs,
                absl::StrCat("requirements/", env_set, "/", group, ".lock"));
   ASSIGN_OR_RETURN(const std::string content, ReadFile(lock));
   const std::string start = absl::StrCat(
       group, "-", Sha256Hex(content).substr(0, kHashDigits), "-py");
+  ASSIGN_OR_RETURN(const std::string folder, places.environments);
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(places.environments, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string path = entry.path().string();
     if (absl::StartsWith(BaseName(path), start) &&
         IsFile(JoinPath(path, ".complete"))) {
+      // Programs are run from there.
+      RETURN_IF_ERROR(CheckPrivateFolder(folder));
+      RETURN_IF_ERROR(CheckPrivateFolder(path));
       return path;
     }
   }
@@ -101,8 +104,10 @@ absl::StatusOr<std::string> FindEnvironment(const WorkerPlaces& places,
 WorkerPlaces PlacesOfThisProgram(const std::string& configs) {
   WorkerPlaces places;
   places.configs = configs;
-  const absl::StatusOr<std::string> cache = CacheFolder();
-  if (cache.ok()) places.environments = JoinPath(*cache, "venvs");
+  places.environments = CacheFolder();
+  if (places.environments.ok()) {
+    places.environments = JoinPath(*places.environments, "venvs");
+  }
   places.folders =
       absl::StrSplit(Variable("FEEDRATE_WORKERS"), ':', absl::SkipEmpty());
   const absl::StatusOr<std::string> program = ProgramPath();

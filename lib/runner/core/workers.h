@@ -28,8 +28,8 @@ struct WorkerPlaces {
   // Folders that hold `worker_NAME` or PACKAGE/worker_NAME, and
   // lib/adapters/python or python/server.py, in search order.
   std::vector<std::string> folders;
-  // Folder of the Python environments. Empty when there is no cache folder.
-  std::string environments;
+  // Folder of the Python environments; an error where there can be none.
+  absl::StatusOr<std::string> environments;
   // Folder that holds requirements/SET/GROUP.lock.
   std::string configs;
 };

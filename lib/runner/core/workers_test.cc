@@ -119,6 +119,29 @@ TEST_F(WorkerCommandTest, LoadersShareThePackagesOfAnotherGroup) {
   EXPECT_EQ(command->argv[4], absl::StrCat("--packages=", root_, packages));
 }
 
+// Python is run from there.
+TEST_F(WorkerCommandTest, AnEnvironmentThatOthersCanWriteIsRefused) {
+  Write("/first/lib/adapters/python/server.py", "", 0644);
+  Write("/configs/requirements/paper/pillow.lock", "pillow==1\n", 0644);
+  const std::string name = absl::StrCat(
+      "/venvs/pillow-", Sha256Hex("pillow==1\n").substr(0, 16), "-py3.11");
+  Write(name + "/.complete", "", 0644);
+  const auto error = [this] {
+    return std::string(
+        PythonWorker(places_, {"paper", "pillow", {"pillow"}, false, ""})
+            .status()
+            .message());
+  };
+  for (const std::string& path : {root_ + "/venvs", root_ + name}) {
+    ASSERT_EQ(chmod(path.c_str(), 0777), 0);
+    EXPECT_THAT(error(), HasSubstr(path + ": other users can write it"));
+    ASSERT_EQ(chmod(path.c_str(), 0755), 0);
+  }
+  EXPECT_EQ(error(), "");
+  places_.environments = absl::InvalidArgumentError("no HOME");
+  EXPECT_EQ(error(), "no HOME");
+}
+
 TEST_F(WorkerCommandTest, FindsTheEnvironmentOfALock) {
   Write("/first/lib/adapters/python/server.py", "", 0644);
   Write("/configs/requirements/paper/pillow.lock", "pillow==1\n", 0644);
@@ -216,65 +239,6 @@ TEST(LookAtPagesTest, NamesAFileThatIsGone) {
   EXPECT_THAT(
       std::string(LookAtPages({"/no/such/shard"}, true, &cache).message()),
       HasSubstr("/no/such/shard"));
-}
-
-// Sets variables for one test; null unsets one.
-class Variables {
- public:
-  Variables(const char* home, const char* cache) {
-    Keep("HOME", home);
-    Keep("XDG_CACHE_HOME", cache);
-  }
-  ~Variables() {
-    for (const auto& [name, value] : kept_) Set(name, value);
-  }
-
- private:
-  void Keep(const char* name, const char* value) {
-    const char* const now = std::getenv(name);
-    kept_[name] =
-        now == nullptr ? std::nullopt : std::optional<std::string>(now);
-    Set(name,
-        value == nullptr ? std::nullopt : std::optional<std::string>(value));
-  }
-  static void Set(const std::string& name,
-                  const std::optional<std::string>& value) {
-    if (value.has_value()) {
-      setenv(name.c_str(), value->c_str(), /*replace=*/1);
-    } else {
-      unsetenv(name.c_str());
-    }
-  }
-
-  std::map<std::string, std::optional<std::string>> kept_;
-};
-
-TEST(CacheFolderTest, IsTheUsersOwn) {
-  const Variables both("/home/u", "/cache");
-  EXPECT_EQ(*CacheFolder(), "/cache/feedrate");
-  const Variables home("/home/u", nullptr);
-  EXPECT_EQ(*CacheFolder(), "/home/u/.cache/feedrate");
-}
-
-// Python was run from ./.cache/feedrate/venvs, whoever had put it there.
-TEST_F(WorkerCommandTest, NoEnvironmentIsTakenFromTheCurrentFolder) {
-  for (const char* const relative : {"", "here", "./cache"}) {
-    const Variables variables(relative, nullptr);
-    EXPECT_EQ(CacheFolder().status().code(),
-              absl::StatusCode::kFailedPrecondition);
-    const Variables xdg("/home/u", relative);
-    EXPECT_EQ(CacheFolder().ok(), *relative == '\0');
-  }
-  const Variables none(nullptr, nullptr);
-  places_.environments = PlacesOfThisProgram("configs").environments;
-  EXPECT_EQ(places_.environments, "");
-  Write("/first/lib/adapters/python/server.py", "", 0644);
-  PythonServer server;
-  server.env_set = "paper";
-  server.env_group = "pillow";
-  EXPECT_THAT(std::string(PythonWorker(places_, server).status().message()),
-              HasSubstr("set XDG_CACHE_HOME to the full path"));
-  EXPECT_EQ(EquivalenceCachePath(), "");
 }
 
 Equivalence Labelled(const std::string& label) {

@@ -5,8 +5,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 
 namespace feedrate {
 namespace {
@@ -20,14 +22,21 @@ std::string Variable(const char* name) {
 
 absl::StatusOr<std::string> CacheFolder() {
   const std::string xdg = Variable("XDG_CACHE_HOME");
-  const std::string base = xdg.empty() ? Variable("HOME") : xdg;
-  if (base.empty() || base[0] != '/') {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "there is no folder for environments and caches: ",
-        xdg.empty() ? "HOME" : "XDG_CACHE_HOME", " is \"", base,
-        "\"; set XDG_CACHE_HOME to the full path of a folder of yours"));
+  const std::string home = Variable("HOME");
+  const std::string& used = xdg.empty() ? home : xdg;
+  if (!absl::StartsWith(used, "/")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        used.empty()  ? "neither HOME nor XDG_CACHE_HOME is set"
+        : xdg.empty() ? "HOME is not an absolute path"
+                      : "XDG_CACHE_HOME is not an absolute path",
+        "; set it to a folder of your own, for downloads and environments"));
   }
-  return JoinPath(xdg.empty() ? JoinPath(base, ".cache") : base, "feedrate");
+  std::string folder =
+      JoinPath(xdg.empty() ? JoinPath(home, ".cache") : xdg, "feedrate");
+  const absl::Status made = MakePrivateFolder(folder);
+  // On a read-only disk, only those who write there fail.
+  if (absl::IsInvalidArgument(made)) return made;
+  return folder;
 }
 
 }  // namespace feedrate

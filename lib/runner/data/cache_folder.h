@@ -9,8 +9,9 @@
 namespace feedrate {
 
 // $XDG_CACHE_HOME/feedrate, or ~/.cache/feedrate, as in the scripts in dev/.
-// Need not exist. FailedPrecondition when neither variable names an absolute
-// folder: whoever owns the current folder must not decide what is run or read.
+// Creates it where that is possible. InvalidArgument when neither variable is
+// set to an absolute path, or when the folder is not private
+// (lib/base/private_folder.h).
 absl::StatusOr<std::string> CacheFolder();
 
 }  // namespace feedrate

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -18,13 +18,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
+#include "lib/storage/object_store.h"
+#include "lib/storage/shards.h"
 #include "lib/tar/builder.h"
-#include "lib/tar/reader.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {
@@ -53,33 +55,23 @@ absl::StatusOr<std::string> Absolute(const std::string& path) {
   return absl::NotFoundError(absl::StrCat(path, ": ", error.message()));
 }
 
-// The number of plain files in an archive.
-absl::StatusOr<int64_t> CountMembers(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  tar::Reader reader;
-  std::string_view input = bytes;
-  int64_t members = 0;
-  while (true) {
-    const tar::Reader::Event event = reader.Next(&input);
-    if (event == tar::Reader::Event::kEntry && reader.entry().size > 0) {
-      ++members;
-    }
-    if (event == tar::Reader::Event::kEnd) return members;
-    if (event == tar::Reader::Event::kNeedInput ||
-        event == tar::Reader::Event::kError) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": is no whole tar file"));
-    }
-  }
-}
-
 absl::StatusOr<FileSet> ShardsOf(const std::vector<std::string>& paths) {
   FileSet set;
   set.source = "shards";
   for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const int64_t members, CountMembers(path));
-    set.items += members;
-    set.files.push_back({path, SizeOf(path), {}});
+    ASSIGN_OR_RETURN(const int64_t bytes, PlainFileBytes(path));
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> folder,
+                     OpenFileStore(ParentFolder(path)));
+    ASSIGN_OR_RETURN(
+        const std::vector<ShardMember> members,
+        MembersByHeaders({BaseName(path), bytes, "", ""}, folder.get()));
+    for (const ShardMember& member : members) {
+      if (member.bytes == 0) continue;
+      RETURN_IF_ERROR(
+          CheckItemBytes(absl::StrCat(path, ":", member.name), member.bytes));
+      ++set.items;
+    }
+    set.files.push_back({path, bytes, {}});
   }
   return set;
 }
@@ -124,7 +116,9 @@ absl::StatusOr<FileSet> ListFolder(const std::string& folder,
       break;
     }
     if (std::find(endings.begin(), endings.end(), ending) != endings.end()) {
-      set.files.push_back({path, SizeOf(path), {}});
+      ASSIGN_OR_RETURN(const int64_t bytes, PlainFileBytes(path));
+      RETURN_IF_ERROR(CheckItemBytes(path, bytes));
+      set.files.push_back({path, bytes, {}});
     }
   }
   set.items = static_cast<int64_t>(set.files.size());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
@@ -59,12 +60,17 @@ class StoreData final : public RemoteData {
     for (const SourceFile& item : set.files) {
       // Samples of a shard are next to each other.
       if (!wanted.empty() && wanted.back().name == item.path) continue;
-      wanted.push_back(*FindObject(objects_, item.path));
+      const ObjectInfo* const object = FindObject(objects_, item.path);
+      if (object == nullptr) {
+        return absl::InternalError(
+            absl::StrCat(item.path, ": is not in the listing"));
+      }
+      wanted.push_back(*object);
       bytes += wanted.back().bytes;
     }
     if (store_.cached == nullptr) {
-      ASSIGN_OR_RETURN(const std::string cache, CacheFolder());
-      spec_.cache_folder = JoinPath(cache, "objects");
+      ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
+      spec_.cache_folder = JoinPath(folder, "objects");
       ASSIGN_OR_RETURN(store_, OpenCachedStore(spec_));
     }
     say_(absl::StrFormat(
@@ -116,7 +122,7 @@ absl::StatusOr<std::unique_ptr<RemoteData>> OpenStoreData(
 }  // namespace feedrate
 
 DEFINE_string(cache_dir, "",
-              "FOLDER: cache for data read from a store; any number of "
+              "FOLDER: cache for data read from a store; any number of your "
               "processes can share it; default: no cache");
 DEFINE_string(cache_bytes, "64G",
               "SIZE: maximum size of the cache, such as 500M; the least "

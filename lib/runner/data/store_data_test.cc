@@ -1,5 +1,9 @@
 #include "lib/runner/data/store_data.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -8,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +21,7 @@
 #include "lib/records/job.pb.h"
 #include "lib/runner/data/file_sets.h"
 #include "lib/runner/data/input_corpora.h"
+#include "lib/storage/http/tiny_server.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/shards.h"
 #include "lib/tar/builder.h"
@@ -25,6 +31,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class StoreDataTest : public ::testing::Test {
  protected:
@@ -126,12 +133,149 @@ TEST_F(StoreDataTest, NamesAreKeptWhereTheyMeanSomething) {
   EXPECT_EQ(*ReadFile(JoinPath(*folder, "a.jpg")), "a");
 }
 
+// A web server whose objects contain what follows their host in the address.
+class WebDataTest : public StoreDataTest {
+ protected:
+  TinyAnswer Answer(const std::string& head) const {
+    std::string body = head.substr(4, head.find(" HTTP/") - 4);
+    const std::string size = size_.empty() ? absl::StrCat(body.size()) : size_;
+    const bool first_only = absl::StrContains(head, "range: bytes=0-0\r\n");
+    if (first_only) body.resize(1);
+    return {absl::StrCat("HTTP/1.1 206 P\r\nContent-Length: ", body.size(),
+                         "\r\n", version_, "Content-Range: bytes 0-",
+                         body.size() - 1, "/", size, "\r\n\r\n", body)};
+  }
+  // The first object of `path`, read through a cache that lasts.
+  std::string ReadFirst(const std::string& path) {
+    spec_.url = absl::StrCat(server_.url(), path);
+    const auto data = Open();
+    const auto set = data->Objects(endings_, 0);
+    EXPECT_TRUE(set.ok()) << set.status();
+    return set.ok() ? *data->Read(set->files[0]) : "";
+  }
+
+  std::string version_ = "ETag: \"1\"\r\n";
+  std::string size_;
+  std::atomic<int> reads_{0};
+  TinyServer server_{[this](const std::string& head) {
+    if (!absl::StrContains(head, "range: bytes=0-0\r\n")) ++reads_;
+    return Answer(head);
+  }};
+};
+
+TEST_F(WebDataTest, TheQueryIsPartOfWhatIsCached) {
+  EXPECT_EQ(ReadFirst("/pic.jpg?id=A"), "/pic.jpg?id=A");
+  EXPECT_EQ(ReadFirst("/pic.jpg?id=B"), "/pic.jpg?id=B");
+  EXPECT_EQ(reads_, 2);
+  EXPECT_EQ(ReadFirst("/pic.jpg?id=A"), "/pic.jpg?id=A");
+  EXPECT_EQ(reads_, 2);
+  version_ = "ETag: \"2\"\r\n";
+  ReadFirst("/pic.jpg?id=A");
+  EXPECT_EQ(reads_, 3);
+  // Nothing in the cache names the address or its query.
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(spec_.cache_folder)) {
+    EXPECT_THAT(file.path().string(), Not(HasSubstr("id=")));
+  }
+}
+
+TEST_F(WebDataTest, WhatHasNoVersionIsReadAgainInTheNextRun) {
+  for (const char* version : {"", "ETag: W/\"weak\"\r\n"}) {
+    version_ = version;
+    reads_ = 0;
+    for (int run = 1; run <= 3; ++run) {
+      EXPECT_EQ(ReadFirst("/pic.jpg"), "/pic.jpg");
+      EXPECT_EQ(reads_, run);
+    }
+  }
+  // Within a run it is read once.
+  const auto data = Open();
+  const auto set = data->Objects(endings_, 0);
+  reads_ = 0;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*data->Read(set->files[0]), "/pic.jpg");
+  EXPECT_EQ(reads_, 1);
+  const auto home = data->BringHome(endings_, 0, false, nullptr);
+  ASSERT_TRUE(home.ok()) << home.status();
+}
+
+// "8" comes after "11": the list was searched as if it were sorted.
+TEST_F(WebDataTest, NumbersOfDifferentLengths) {
+  spec_.url = absl::StrCat(server_.url(), "/img-{8..11}.jpg");
+  const auto data = Open();
+  const auto home = data->BringHome(endings_, 0, true, nullptr);
+  ASSERT_TRUE(home.ok()) << home.status();
+  for (int i = 8; i <= 11; ++i) {
+    const std::string name = absl::StrCat("img-", i, ".jpg");
+    EXPECT_EQ(*ReadFile(JoinPath(*home, name)), "/" + name);
+  }
+}
+
+TEST_F(WebDataTest, ASizeThatNoItemHasIsRefused) {
+  for (const char* size : {"21474836480", "1099511627776"}) {
+    size_ = size;
+    spec_.url = absl::StrCat(server_.url(), "/x.jpg");
+    const absl::Status status = Open()->Objects(endings_, 0).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("x.jpg: has ", size, " bytes")));
+  }
+  size_ = "4611686018427387904";
+  EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
+              HasSubstr("one that no object has"));
+}
+
 TEST_F(StoreDataTest, NothingOfUseIsSaidSo) {
   EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
               HasSubstr("there is nothing"));
   Write("far/readme.txt", "x");
   EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
               HasSubstr("has 1 objects, but no images"));
+}
+
+TEST_F(StoreDataTest, OnlyPlainFilesAreData) {
+  Write("far/a.jpg", "a");
+  ASSERT_EQ(mkfifo(JoinPath(folder_, "far/notes").c_str(), 0600), 0);
+  const std::string far = JoinPath(folder_, "far");
+  EXPECT_EQ(ListFolder(far, endings_, 0)->items, 1);
+  EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
+              HasSubstr("far/notes: is a named pipe"));
+  ASSERT_EQ(unlink(JoinPath(far, "notes").c_str()), 0);
+  EXPECT_EQ(Open()->Objects(endings_, 0)->items, 1);
+  const std::string odd = JoinPath(folder_, "far/b.jpg");
+  ASSERT_EQ(mkfifo(odd.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(ListFolder(far, endings_, 0).status().message()),
+              HasSubstr("far/b.jpg: is a named pipe"));
+  EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
+              HasSubstr("far/b.jpg: is a named pipe"));
+  ASSERT_EQ(unlink(odd.c_str()), 0);
+  ASSERT_EQ(symlink("/dev/zero", odd.c_str()), 0);
+  EXPECT_THAT(std::string(ListFolder(far, endings_, 0).status().message()),
+              HasSubstr("far/b.jpg: is a device"));
+  ASSERT_EQ(unlink(odd.c_str()), 0);
+  ASSERT_EQ(unlink(JoinPath(folder_, "far/a.jpg").c_str()), 0);
+  ASSERT_EQ(mkfifo(JoinPath(folder_, "far/c.tar").c_str(), 0600), 0);
+  EXPECT_THAT(std::string(ListFolder(far, endings_, 0).status().message()),
+              HasSubstr("far/c.tar: is a named pipe"));
+}
+
+// Sparse files take no space; their bytes would have taken all memory.
+TEST_F(StoreDataTest, ALocalFileThatNoMemoryHoldsIsRefused) {
+  Write("far/a.jpg", "a");
+  const std::string far = JoinPath(folder_, "far");
+  ASSERT_EQ(truncate(JoinPath(far, "a.jpg").c_str(), int64_t{20} << 30), 0);
+  EXPECT_THAT(std::string(ListFolder(far, endings_, 0).status().message()),
+              HasSubstr("a.jpg: has 21474836480 bytes"));
+  EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
+              HasSubstr("a.jpg: has 21474836480 bytes"));
+  ASSERT_EQ(unlink(JoinPath(far, "a.jpg").c_str()), 0);
+  const int64_t bytes = int64_t{6} << 30;
+  Write("far/b.tar",
+        tar::Builder().Add(tar::MakeHeader('0', "b.jpg", bytes), "").bytes());
+  ASSERT_EQ(truncate(JoinPath(far, "b.tar").c_str(), bytes + 1536), 0);
+  EXPECT_THAT(std::string(ListFolder(far, endings_, 0).status().message()),
+              HasSubstr("b.tar:b.jpg: has 6442450944 bytes"));
+  EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
+              HasSubstr("b.tar:b.jpg: has 6442450944 bytes"));
 }
 
 std::string NewFolder(const std::string& name) {

@@ -22,6 +22,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 
@@ -70,7 +71,8 @@ void TempSpace::SweepOrphans() const {
   for (const std::string& name : names) {
     if (!absl::EndsWith(name, kOwner)) continue;
     const std::string path = JoinPath(folder_, name);
-    const UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const UniqueFd fd(
+        open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd.valid() || flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
     RemoveOf(name.substr(0, name.size() - kOwner.size()), folder_, names);
     // The lock file last: if this process is killed, the next one cleans up.
@@ -85,7 +87,7 @@ absl::Status TempSpace::TakeOwnership() {
     std::string owner = RandomName();
     const std::string path = JoinPath(folder_, absl::StrCat(owner, kOwner));
     UniqueFd fd(
-        open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd.valid()) {
       return absl::UnavailableError(
           absl::StrCat(path, ": ", std::strerror(errno)));
@@ -156,17 +158,29 @@ void ForEachBelow(const std::string& folder, const Visit& visit) {
   }
 }
 
+// Another user could have put it there, or be able to change it.
+absl::Status CheckOurs(const std::string& path, const struct stat& info) {
+  const absl::Status status = CheckPrivate(path, info);
+  if (!status.ok() || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) {
+    return status;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is no plain file; remove it"));
+}
+
 struct Blob {
   int64_t used_ns = 0;
   int64_t bytes = 0;
   std::string path;
 };
 
-std::vector<Blob> BlobsIn(const std::string& folder) {
+// `trusted` gets the first error of a blob that is not ours.
+std::vector<Blob> BlobsIn(const std::string& folder, absl::Status* trusted) {
   std::vector<Blob> blobs;
   ForEachBelow(folder, [&](const std::string& path) {
     struct stat info;
     if (lstat(path.c_str(), &info) != 0) return;
+    trusted->Update(CheckOurs(path, info));
     const timespec& used = info.st_atim;
     blobs.push_back(
         {int64_t{used.tv_sec} * 1000000000 + used.tv_nsec, info.st_size, path});
@@ -178,15 +192,20 @@ std::vector<Blob> BlobsIn(const std::string& folder) {
 
 absl::Status SizeLimiter::Open() {
   const std::string path = JoinPath(folder_, "bytes");
-  file_.Reset(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file_.valid()) {
+  file_.Reset(open(path.c_str(),
+                   O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                   0600));
+  struct stat info;
+  if (!file_.valid() || fstat(file_.get(), &info) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(
         path, ": ", std::strerror(errno), "; name another --cache_dir"));
   }
+  RETURN_IF_ERROR(CheckOurs(path, info));
   const std::lock_guard<std::mutex> lock(mutex_);
   const FileLock file_lock(file_.get());
-  WriteCount(file_.get(), CountAndEvict(0));
-  return absl::OkStatus();
+  absl::Status trusted;
+  WriteCount(file_.get(), CountAndEvict(0, &trusted));
+  return trusted;
 }
 
 absl::Status SizeLimiter::MakeRoom(int64_t bytes) {
@@ -199,7 +218,8 @@ absl::Status SizeLimiter::MakeRoom(int64_t bytes) {
   const FileLock file_lock(file_.get());
   int64_t total = ReadCount(file_.get()) + bytes;
   if (max_bytes_ > 0 && total > max_bytes_) {
-    total = CountAndEvict(bytes) + bytes;
+    absl::Status ignored;
+    total = CountAndEvict(bytes, &ignored) + bytes;
   }
   WriteCount(file_.get(), total);
   return absl::OkStatus();
@@ -211,8 +231,8 @@ int64_t SizeLimiter::evictions() const {
 }
 
 // Returns the bytes that remain. REQUIRES: both locks are held.
-int64_t SizeLimiter::CountAndEvict(int64_t room) {
-  std::vector<Blob> blobs = BlobsIn(JoinPath(folder_, "blobs"));
+int64_t SizeLimiter::CountAndEvict(int64_t room, absl::Status* trusted) {
+  std::vector<Blob> blobs = BlobsIn(JoinPath(folder_, "blobs"), trusted);
   int64_t total = 0;
   for (const Blob& blob : blobs) total += blob.bytes;
   if (max_bytes_ == 0 || total + room <= max_bytes_) return total;
@@ -305,7 +325,7 @@ uint32_t ChecksumOf(int fd) {
 int RenameInto(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) == 0) return 0;
   if (errno != ENOENT) return errno;
-  if (mkdir(ParentFolder(to).c_str(), 0777) != 0 && errno != EEXIST) {
+  if (mkdir(ParentFolder(to).c_str(), 0700) != 0 && errno != EEXIST) {
     return errno;
   }
   return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
@@ -329,7 +349,7 @@ absl::StatusOr<std::unique_ptr<CacheDir>> CacheDir::Open(
 
 absl::Status CacheDir::MakeLayout() const {
   const std::string& folder = options_.folder;
-  RETURN_IF_ERROR(MakeFolder(folder));
+  RETURN_IF_ERROR(MakePrivateFolder(folder));
   const std::string tag = JoinPath(folder, kTag);
   if (!IsFile(tag)) {
     std::error_code error;
@@ -346,7 +366,14 @@ absl::Status CacheDir::MakeLayout() const {
     }
   }
   for (const char* part : {"blobs", "names", "tmp"}) {
-    RETURN_IF_ERROR(MakeFolder(JoinPath(folder, part)));
+    const std::string path = JoinPath(folder, part);
+    RETURN_IF_ERROR(MakePrivateFolder(path));
+    // Links are not followed, wherever they are.
+    RETURN_IF_ERROR(CheckPrivate(path));
+    if (absl::string_view(part) == "tmp") continue;
+    for (const std::string& name : NamesIn(path)) {
+      RETURN_IF_ERROR(CheckPrivate(JoinPath(path, name)));
+    }
   }
   // If this fails, for example on a full disk, it is still a cache.
   if (!IsFile(tag)) WriteFileAtomically(tag, kTagText).IgnoreError();
@@ -399,9 +426,11 @@ std::optional<CacheDir::Entry> CacheDir::Find(const std::string& key) {
       return std::nullopt;
     }
     entry.blob = *blob;
-    entry.fd.Reset(open(BlobPath(*blob).c_str(), O_RDONLY | O_CLOEXEC));
+    entry.fd.Reset(open(BlobPath(*blob).c_str(),
+                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat info;
-    if (entry.fd.valid() && fstat(entry.fd.get(), &info) == 0) {
+    if (entry.fd.valid() && fstat(entry.fd.get(), &info) == 0 &&
+        S_ISREG(info.st_mode) && CheckPrivate(*blob, info).ok()) {
       entry.bytes = info.st_size;
       Touch(hash, *blob);
       return entry;
@@ -461,7 +490,7 @@ absl::StatusOr<std::unique_ptr<CacheDir::Writer>> CacheDir::StartWriting(
   absl::StatusOr<std::string> temporary = temp_.NewPath();
   if (!temporary.ok()) return Failed("write", temporary.status().message());
   UniqueFd fd(
-      open(temporary->c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      open(temporary->c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("make a file", std::strerror(errno));
   return std::unique_ptr<Writer>(
       new Writer(this, *std::move(temporary), std::move(fd)));
@@ -518,7 +547,7 @@ absl::Status CacheDir::Insert(const std::string& key, absl::string_view bytes) {
 
 absl::StatusOr<std::string> CacheDir::MakeOwnFolder() {
   ASSIGN_OR_RETURN(std::string folder, temp_.NewPath());
-  if (mkdir(folder.c_str(), 0777) == 0) return folder;
+  if (mkdir(folder.c_str(), 0700) == 0) return folder;
   return Failed("make a folder", std::strerror(errno));
 }
 

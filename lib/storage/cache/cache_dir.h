@@ -78,7 +78,7 @@ class SizeLimiter {
       : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
   // Counts the blobs, and removes blobs above the limit. PermissionDenied when
-  // the folder is not writable.
+  // the folder is not writable, InvalidArgument when a blob is not private.
   absl::Status Open();
 
   // Reserves `bytes`. Removes the least recently used blobs if the total would
@@ -89,7 +89,7 @@ class SizeLimiter {
   int64_t evictions() const;
 
  private:
-  int64_t CountAndEvict(int64_t room);
+  int64_t CountAndEvict(int64_t room, absl::Status* trusted);
   void DropDanglingNames() const;
 
   const std::string folder_;
@@ -130,8 +130,9 @@ class CacheDir {
     uint32_t crc32c = 0;
   };
 
-  // Creates the folder, and removes what dead processes left behind.
-  // InvalidArgument when it contains anything other than a cache.
+  // Creates the folder, for this user only, and removes what dead processes
+  // left behind. InvalidArgument when it contains anything other than a cache,
+  // or when it or anything in it is not private (lib/base/private_folder.h).
   static absl::StatusOr<std::unique_ptr<CacheDir>> Open(
       const CacheOptions& options);
 

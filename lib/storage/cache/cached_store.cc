@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -36,6 +37,11 @@ bool PreadAll(int fd, char* out, int64_t bytes, int64_t offset) {
   return true;
 }
 
+std::string NewVersion() {
+  std::random_device random;
+  return absl::StrFormat("none %08x%08x%08x", random(), random(), random());
+}
+
 bool IsWhole(const ReadRequest& request, const CacheBlock& block) {
   return request.offset == block.offset && request.bytes == block.bytes;
 }
@@ -44,7 +50,10 @@ bool IsWhole(const ReadRequest& request, const CacheBlock& block) {
 
 CachedStore::CachedStore(std::unique_ptr<ObjectStore> store,
                          std::unique_ptr<CacheDir> cache)
-    : store_(std::move(store)), cache_(std::move(cache)) {
+    : store_(std::move(store)),
+      cache_(std::move(cache)),
+      identity_(store_->identity()),
+      own_version_(NewVersion()) {
   for (int i = 0; i < kKeepers; ++i) {
     keepers_.emplace_back([this] { KeepAll(); });
   }
@@ -63,8 +72,9 @@ CachedStore::~CachedStore() {
 
 std::string CachedStore::KeyOf(const ReadRequest& request,
                                const CacheBlock& block) const {
-  return absl::StrCat(url(), "\n", request.name, "\n", request.version, "\n",
-                      block.offset, "+", block.bytes);
+  return absl::StrCat(identity_, "\n", request.name, "\n",
+                      request.version.empty() ? own_version_ : request.version,
+                      "\n", block.offset, "+", block.bytes);
 }
 
 std::string CachedStore::WholeKey(const ObjectInfo& object) const {

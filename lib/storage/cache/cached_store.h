@@ -32,8 +32,10 @@ struct CacheBlock {
 // fetched wait for it. When the cache cannot be written, everything comes from
 // the store. Thread-safe.
 //
-// The key of an entry is (url, name, version, block), so a changed object gets
-// new entries.
+// The key of an entry is (identity, name, version, block), so a changed object
+// gets new entries. Where the server does not send a version, nobody can tell
+// whether the object has changed: such entries are only found by the object
+// that made them.
 class CachedStore final : public ObjectStore {
  public:
   CachedStore(std::unique_ptr<ObjectStore> store,
@@ -41,6 +43,7 @@ class CachedStore final : public ObjectStore {
   ~CachedStore() override;
 
   const std::string& url() const override { return store_->url(); }
+  std::string identity() const override { return identity_; }
   absl::StatusOr<std::vector<ObjectInfo>> List() override {
     return store_->List();
   }
@@ -91,6 +94,8 @@ class CachedStore final : public ObjectStore {
 
   const std::unique_ptr<ObjectStore> store_;
   const std::unique_ptr<CacheDir> cache_;
+  const std::string identity_;
+  const std::string own_version_;  // Of objects without a version. Random.
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Fetch>> under_way_;
   std::condition_variable arrived_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -121,6 +123,68 @@ TEST_F(CacheDirTest, NeverGivesOutWhatIsNotRight) {
   ASSERT_EQ(unlink(name.c_str()), 0);
   ASSERT_EQ(symlink("/etc/passwd", name.c_str()), 0);
   Reopen();
+  EXPECT_EQ(Get("a"), std::nullopt);
+}
+
+// Whoever can write the cache decides what is measured.
+TEST_F(CacheDirTest, WhatOthersCanChangeIsRefused) {
+  ASSERT_TRUE(cache_->Insert("a", "hello").ok());
+  const std::string blob = Files("blobs")[0];
+  const std::string name = Files("names")[0];
+  cache_ = nullptr;
+  const auto error = [this] {
+    const auto cache = CacheDir::Open(options_);
+    EXPECT_TRUE(absl::IsInvalidArgument(cache.status())) << cache.status();
+    return std::string(cache.status().message());
+  };
+  std::vector<std::string> paths = {options_.folder, blob, ParentFolder(blob),
+                                    ParentFolder(name)};
+  for (const char* part : {"blobs", "names", "tmp", "bytes"}) {
+    paths.push_back(JoinPath(options_.folder, part));
+  }
+  for (const std::string& path : paths) {
+    struct stat info;
+    ASSERT_EQ(lstat(path.c_str(), &info), 0) << path;
+    EXPECT_EQ(info.st_mode & 077, 0) << path;
+    ASSERT_EQ(chmod(path.c_str(), (info.st_mode & 0777) | 020), 0);
+    EXPECT_THAT(error(), HasSubstr(path + ": other users can write it"));
+    ASSERT_EQ(chmod(path.c_str(), info.st_mode & 0777), 0);
+    // Only root can, outside of a sandbox.
+    if (chown(path.c_str(), 1234, 1234) != 0) continue;
+    EXPECT_THAT(error(), HasSubstr(path + ": belongs to another user"));
+    ASSERT_EQ(chown(path.c_str(), 0, 0), 0);
+  }
+  Reopen();
+  EXPECT_EQ(Get("a"), "hello");
+  // While the cache is open.
+  ASSERT_EQ(chmod(blob.c_str(), 0666), 0);
+  EXPECT_EQ(Get("a"), std::nullopt);
+}
+
+TEST_F(CacheDirTest, LinksAreNotFollowed) {
+  ASSERT_TRUE(cache_->Insert("a", "hello").ok());
+  const std::string blob = Files("blobs")[0];
+  cache_ = nullptr;
+  const std::string away = options_.folder + ".away";
+  for (const std::string& path :
+       {blob, ParentFolder(blob), JoinPath(options_.folder, "blobs"),
+        JoinPath(options_.folder, "tmp"), JoinPath(options_.folder, "bytes")}) {
+    std::filesystem::rename(path, away);
+    std::filesystem::create_symlink(away, path);
+    const auto cache = CacheDir::Open(options_);
+    EXPECT_FALSE(cache.ok()) << path;
+    EXPECT_THAT(std::string(cache.status().message()), HasSubstr(path));
+    std::filesystem::remove(path);
+    std::filesystem::rename(away, path);
+  }
+  Reopen();
+  EXPECT_EQ(Get("a"), "hello");
+  std::filesystem::rename(blob, away);
+  std::filesystem::create_symlink(away, blob);
+  EXPECT_EQ(Get("a"), std::nullopt);
+  std::filesystem::remove(away);
+  ASSERT_EQ(unlink(blob.c_str()), 0);
+  ASSERT_EQ(mkfifo(blob.c_str(), 0600), 0);
   EXPECT_EQ(Get("a"), std::nullopt);
 }
 
