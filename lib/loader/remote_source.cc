@@ -147,6 +147,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
       return absl::InvalidArgumentError(
           absl::StrCat(file.path, ": is no part of an object"));
     }
+    RETURN_IF_ERROR(CheckItemSize(*store.store, file));
     const ObjectPart& part = *file.part;
     const auto [object, is_new] =
         known.emplace(file.path, static_cast<int>(objects.size()));
@@ -180,11 +181,6 @@ SourceFile ItemOf(const ObjectInfo& shard, const ShardMember& member) {
   file.part =
       ObjectPart{member.offset, shard.version, "", member.name, member.crc32c};
   return file;
-}
-
-std::string NameOf(const SourceFile& item) {
-  return absl::StrCat(item.path, item.part->member.empty() ? "" : ":",
-                      item.part->member);
 }
 
 std::vector<ObjectInfo> WithEndings(const std::vector<ObjectInfo>& objects,
@@ -295,15 +291,18 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
     ASSIGN_OR_RETURN(items, ShardLister(objects, store).List(num_items));
   }
   if (items.empty()) return NothingThere(store->url(), objects.size());
-  for (const SourceFile& item : items) {
-    RETURN_IF_ERROR(CheckItemBytes(
-        absl::StrCat(store->url(), ": ", NameOf(item)), item.bytes));
-  }
   const int64_t have = static_cast<int64_t>(items.size());
   if (have >= num_items) return items;
   return absl::InvalidArgumentError(
       absl::StrCat(store->url(), ": has ", have, " usable objects, not ",
                    num_items, "; ask for --num_items=", have));
+}
+
+absl::Status CheckItemSize(const ObjectStore& store, const SourceFile& item) {
+  const std::string& member = item.part->member;
+  return CheckItemBytes(absl::StrCat(store.url(), ": ", item.path,
+                                     member.empty() ? "" : ":", member),
+                        item.bytes);
 }
 
 absl::Status NothingThere(const std::string& address, size_t objects) {

@@ -103,6 +103,10 @@ absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<std::string>& endings, int64_t num_items,
     ObjectStore* store);
 
+// InvalidArgument, with its name, for an item that cannot be read into memory.
+// REQUIRES: it is a part of an object.
+absl::Status CheckItemSize(const ObjectStore& store, const SourceFile& item);
+
 // Error for an address without usable data, with advice on what to check.
 // `objects` is the number of objects found there.
 absl::Status NothingThere(const std::string& address, size_t objects);

@@ -4,8 +4,10 @@
 The loader is `null`, which delivers zeros: what is tested is the harness.
 """
 
+import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -161,6 +163,45 @@ class PipelineTest(harness.TestCase):
         self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual(run.rows[0]["dataset"]["files"], 3)
         self.assertEqual(run.rows[0]["items"], 3)
+
+    def test_only_plain_files_are_data(self):
+        (self.folder / "a.jpg").write_bytes(b"x" * 10)
+        made = job(DECODE, dataset=self.folder.name)
+        made["num_items"] = 0
+        odd = self.folder / "b.jpg"
+        for make, what in (
+            (lambda: os.mkfifo(odd), "a named pipe"),
+            (lambda: odd.symlink_to("/dev/zero"), "a device"),
+        ):
+            make()
+            run = Run([made], f"--dataset={self.folder}")
+            self.assertEqual(run.code, 1, run.stderr)
+            self.assertIn(f"{odd}: is {what}", run.stderr)
+            odd.unlink()
+
+    def test_a_store_that_says_nothing_does_not_hold_a_signal_back(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            port = silent.getsockname()[1]
+            made = job(DECODE, dataset="x.jpg", num_items=1)
+            process = subprocess.Popen(
+                [PIPELINE, f"--dataset=http://127.0.0.1:{port}/x.jpg"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=harness.environment(),
+            )
+            process.stdin.write(harness.lines([made]))
+            process.stdin.close()
+            # Its connection waits for an answer from here on.
+            silent.settimeout(120)
+            connection = silent.accept()[0]
+            process.send_signal(signal.SIGTERM)
+            # 10 s; a request alone takes 30 s, and is repeated.
+            self.assertEqual(process.wait(timeout=25), 2)
+            self.assertIn("did not end by itself", process.stderr.read())
+            process.stderr.close()
+            connection.close()
 
     def test_mistakes_are_named(self):
         for jobs, flags, text in (

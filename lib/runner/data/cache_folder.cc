@@ -25,11 +25,11 @@ absl::StatusOr<std::string> CacheFolder() {
   const std::string home = Variable("HOME");
   const std::string& used = xdg.empty() ? home : xdg;
   if (!absl::StartsWith(used, "/")) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        used.empty()  ? "neither HOME nor XDG_CACHE_HOME is set"
-        : xdg.empty() ? "HOME is not an absolute path"
-                      : "XDG_CACHE_HOME is not an absolute path",
-        "; set it to a folder of your own, for downloads and environments"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(used.empty()  ? "neither HOME nor XDG_CACHE_HOME is set"
+                     : xdg.empty() ? "HOME is not an absolute path"
+                                   : "XDG_CACHE_HOME is not an absolute path",
+                     "; set HOME or XDG_CACHE_HOME to a folder of your own"));
   }
   std::string folder =
       JoinPath(xdg.empty() ? JoinPath(home, ".cache") : xdg, "feedrate");

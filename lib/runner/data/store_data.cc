@@ -40,21 +40,17 @@ class StoreData final : public RemoteData {
 
   absl::StatusOr<FileSet> Objects(const std::vector<std::string>& endings,
                                   int64_t num_items) override {
-    if (objects_.empty()) {
-      ASSIGN_OR_RETURN(objects_, store_.store->List());
+    ASSIGN_OR_RETURN(FileSet set, Listed(endings, num_items));
+    for (const SourceFile& item : set.files) {
+      RETURN_IF_ERROR(CheckItemSize(*store_.store, item));
     }
-    FileSet set;
-    set.source = "objects";
-    ASSIGN_OR_RETURN(set.files, StoreItems(objects_, endings, num_items,
-                                           store_.store.get()));
-    set.items = static_cast<int64_t>(set.files.size());
     return set;
   }
 
   absl::StatusOr<std::string> BringHome(const std::vector<std::string>& endings,
                                         int64_t num_items, bool own_names,
                                         const FileProgress& progress) override {
-    ASSIGN_OR_RETURN(const FileSet set, Objects(endings, num_items));
+    ASSIGN_OR_RETURN(const FileSet set, Listed(endings, num_items));
     std::vector<ObjectInfo> wanted;
     int64_t bytes = 0;
     for (const SourceFile& item : set.files) {
@@ -102,6 +98,19 @@ class StoreData final : public RemoteData {
   }
 
  private:
+  absl::StatusOr<FileSet> Listed(const std::vector<std::string>& endings,
+                                 int64_t num_items) {
+    if (objects_.empty()) {
+      ASSIGN_OR_RETURN(objects_, store_.store->List());
+    }
+    FileSet set;
+    set.source = "objects";
+    ASSIGN_OR_RETURN(set.files, StoreItems(objects_, endings, num_items,
+                                           store_.store.get()));
+    set.items = static_cast<int64_t>(set.files.size());
+    return set;
+  }
+
   StoreSpec spec_;
   // The spec as given: a cache that only local copies need is not for
   // everything.

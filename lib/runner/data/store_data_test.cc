@@ -213,8 +213,9 @@ TEST_F(WebDataTest, NumbersOfDifferentLengths) {
 TEST_F(WebDataTest, ASizeThatNoItemHasIsRefused) {
   for (const char* size : {"21474836480", "1099511627776"}) {
     size_ = size;
-    spec_.url = absl::StrCat(server_.url(), "/x.jpg");
+    spec_.url = absl::StrCat(server_.url(), "/x.jpg?signature=secret");
     const absl::Status status = Open()->Objects(endings_, 0).status();
+    EXPECT_THAT(std::string(status.message()), Not(HasSubstr("secret")));
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(absl::StrCat("x.jpg: has ", size, " bytes")));
@@ -276,6 +277,18 @@ TEST_F(StoreDataTest, ALocalFileThatNoMemoryHoldsIsRefused) {
               HasSubstr("b.tar:b.jpg: has 6442450944 bytes"));
   EXPECT_THAT(std::string(Open()->Objects(endings_, 0).status().message()),
               HasSubstr("b.tar:b.jpg: has 6442450944 bytes"));
+}
+
+// TFRecord files are mapped, not read into memory.
+TEST_F(StoreDataTest, LargeFilesAreBroughtHomeInPieces) {
+  Write("far/a.tfrecord", "a");
+  const int64_t bytes = (int64_t{1} << 30) + 1;
+  ASSERT_EQ(truncate(JoinPath(folder_, "far/a.tfrecord").c_str(), bytes), 0);
+  spec_.cache_bytes = int64_t{1} << 30;
+  const absl::Status status =
+      Open()->BringHome({"tfrecord"}, 0, true, nullptr).status();
+  // The size as such is fine; one gigabyte is not written here.
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--cache_bytes"));
 }
 
 std::string NewFolder(const std::string& name) {
