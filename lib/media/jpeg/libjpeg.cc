@@ -67,6 +67,21 @@ jpeg_error_mgr* PrepareJpegErrors(JpegErrors* errors) {
   return &errors->base;
 }
 
+void ChooseJpegColors(jpeg_decompress_struct* cinfo) {
+  cinfo->out_color_space = cinfo->num_components == 4 ? JCS_CMYK : JCS_RGB;
+}
+
+void CmykToRgb(const uint8_t* cmyk, int width, uint8_t* rgb) {
+  for (int x = 0; x < width; ++x, cmyk += 4, rgb += 3) {
+    const int light = cmyk[3];
+    for (int c = 0; c < 3; ++c) {
+      // Rounded ink / 255, in Pillow's way.
+      const int ink = (255 - cmyk[c]) * light + 128;
+      rgb[c] = static_cast<uint8_t>(light - (((ink >> 8) + ink) >> 8));
+    }
+  }
+}
+
 void FailJpeg(j_common_ptr cinfo, const char* text) {
   JpegErrors* errors = Of(cinfo);
   errors->code = -1;

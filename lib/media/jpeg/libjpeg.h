@@ -4,6 +4,7 @@
 
 #include <csetjmp>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,14 @@ jpeg_error_mgr* PrepareJpegErrors(JpegErrors* errors);
 // for any number of passes over the whole image; real ones have about ten.
 // Returns the value for `cinfo.progress`.
 jpeg_progress_mgr* PrepareJpegProgress(jpeg_progress_mgr* progress);
+
+// Has libjpeg write RGB, or CMYK where that is what the file stores. For use
+// between jpeg_read_header and jpeg_start_decompress.
+void ChooseJpegColors(jpeg_decompress_struct* cinfo);
+
+// Converts pixels of a CMYK file as Pillow does: 255 means no ink, as in all
+// files of Adobe's programs, and no color profile is applied.
+void CmykToRgb(const uint8_t* cmyk, int width, uint8_t* rgb);
 
 // Fails with `text` as libjpeg itself would.
 [[noreturn]] void FailJpeg(j_common_ptr cinfo, const char* text);

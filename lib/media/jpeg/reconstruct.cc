@@ -133,16 +133,26 @@ void Idct(const int16_t* HWY_RESTRICT coefficients,
   const Shorts shorts;
   const hn::FixedTag<uint16_t, 8> factor_tag;
   ShortVector v[8];
+  ShortVector below = hn::Zero(shorts);
   for (int i = 0; i < 8; ++i) {
-    v[i] = hn::Mul(hn::Load(shorts, coefficients + 8 * i),
+    const ShortVector row = hn::Load(shorts, coefficients + 8 * i);
+    if (i > 0) below = hn::Or(below, row);
+    v[i] = hn::Mul(row,
                    hn::BitCast(shorts, hn::Load(factor_tag, factors + 8 * i)));
   }
   IntVector low[8];
   IntVector high[8];
-  Butterfly<false>(v, low);
-  Butterfly<true>(v, high);
-  for (int i = 0; i < 8; ++i) {
-    v[i] = Narrow(ScaleFirst(low[i]), ScaleFirst(high[i]));
+  if (!HWY_ARCH_ARM && hn::AllTrue(shorts, hn::Eq(below, hn::Zero(shorts)))) {
+    // Only the first row. On x86, libjpeg-turbo then shifts, and truncates what
+    // it otherwise saturates.
+    const ShortVector row = hn::ShiftLeft<kPass1Bits>(v[0]);
+    for (int i = 0; i < 8; ++i) v[i] = row;
+  } else {
+    Butterfly<false>(v, low);
+    Butterfly<true>(v, high);
+    for (int i = 0; i < 8; ++i) {
+      v[i] = Narrow(ScaleFirst(low[i]), ScaleFirst(high[i]));
+    }
   }
   Transpose(v);
   Butterfly<false>(v, low);

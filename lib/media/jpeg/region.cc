@@ -32,10 +32,10 @@ absl::Status JpegRegionDecoder::Decode(const JpegRegion& region,
 }
 
 absl::Status CheckJpegInfo(const ImageInfo& info) {
-  if (info.channels != 1 && info.channels != 3) {
+  if (info.channels != 1 && info.channels != 3 && info.channels != 4) {
     return absl::InvalidArgumentError(
         absl::StrCat("JPEG: of ", info.channels,
-                     " channels; only grey and colour are decoded"));
+                     " channels; only gray, color and CMYK are decoded"));
   }
   if (int64_t{info.height} * info.width > kMostPixels) {
     return absl::InvalidArgumentError(
@@ -104,6 +104,11 @@ bool JpegBaselineRegion::Decode(const JpegBaselinePicture& picture,
                                 size_t stride_bytes) {
   if (!Prepare(picture, region)) return false;
   bytes_.Assign(picture.codes, picture.codes_bytes, restart_every_ > 0);
+  // With a marker too many or too few, the parts are not those of the picture.
+  if (restart_every_ > 0 && bytes_.parts() != (mcus_ + restart_every_ - 1) /
+                                                  int64_t{restart_every_}) {
+    return false;
+  }
   if (!DecodeBlocks()) return false;
   WriteRows(region, rgb, stride_bytes);
   return true;
@@ -120,6 +125,7 @@ bool JpegBaselineRegion::Prepare(const JpegBaselinePicture& picture,
     down = picture.component[0].vertical;
   }
   mcus_across_ = DivideUp(picture.width, 8 * across);
+  mcus_ = int64_t{mcus_across_} * DivideUp(picture.height, 8 * down);
   first_mcu_x_ = first_mcu_y_ = 1 << 30;
   end_mcu_x_ = end_mcu_y_ = 0;
   for (int c = 0; c < components_; ++c) {
@@ -156,8 +162,10 @@ void JpegBaselineRegion::PlacePlane(const JpegBaselinePicture& picture,
                 &first, &last);
   plane->first_x = first / 8;
   plane->end_x = last / 8 + 1;
-  NeededSamples(region.y, region.y + region.height, plane->down, plane->height,
-                &first, &last);
+  int end = region.y + region.height;
+  // libjpeg makes two rows at once, so that it reads the colors of both.
+  if (plane->down == 2) end += end % 2;
+  NeededSamples(region.y, end, plane->down, plane->height, &first, &last);
   plane->first_y = first / 8;
   plane->end_y = last / 8 + 1;
   plane->stride = 8 * (plane->end_x - plane->first_x);
@@ -190,13 +198,26 @@ bool JpegBaselineRegion::BeginMcu() {
 
 bool JpegBaselineRegion::Skip(int64_t mcus) {
   const int64_t end = mcu_ + mcus;
-  if (restart_every_ > 0 && end / restart_every_ > mcu_ / restart_every_) {
-    // Skips whole parts without reading their codes. BeginMcu starts the part.
-    const int64_t part = end / restart_every_;
-    if (part >= bytes_.parts()) return false;
-    part_ = static_cast<int>(part) - 1;
-    mcu_ = part * restart_every_;
+  if (restart_every_ > 0) {
+    // Jumps over whole parts without reading their codes. The part that was
+    // begun is read to its end, and so is the part before the one needed:
+    // otherwise codes that were read from the wrong place would go unnoticed.
+    const int64_t begun_end =
+        (mcu_ + restart_every_ - 1) / restart_every_ * restart_every_;
+    const int64_t part = end / restart_every_ - 1;
+    if (part * restart_every_ > begun_end) {
+      if (!SkipTo(begun_end) || !reader_.Within(bytes_.end(part_))) {
+        return false;
+      }
+      // BeginMcu starts the part.
+      part_ = static_cast<int>(part) - 1;
+      mcu_ = part * restart_every_;
+    }
   }
+  return SkipTo(end);
+}
+
+bool JpegBaselineRegion::SkipTo(int64_t end) {
   for (; mcu_ < end; ++mcu_) {
     if (!BeginMcu()) return false;
     for (int c = 0; c < components_; ++c) {
@@ -258,7 +279,10 @@ bool JpegBaselineRegion::DecodeBlocks() {
       if (!Read(x, y)) return false;
     }
   }
-  return reader_.Within(bytes_.end(part_));
+  // As far as libjpeg reads: the rest of the row may show that codes before it
+  // are damaged.
+  return Skip(int64_t{end_mcu_y_} * mcus_across_ - mcu_) &&
+         reader_.Within(bytes_.end(part_));
 }
 
 // `region.width` samples of a color, one per pixel.
@@ -331,17 +355,32 @@ void ReadSource(jpeg_decompress_struct* cinfo, absl::string_view bytes) {
 
 void SetOptions(const JpegRegionOptions& options,
                 jpeg_decompress_struct* cinfo) {
-  cinfo->out_color_space = JCS_RGB;
+  ChooseJpegColors(cinfo);
   cinfo->scale_num = 1;
   cinfo->scale_denom = options.scale;
   cinfo->dct_method = options.exact_dct ? JDCT_ISLOW : JDCT_IFAST;
   cinfo->do_fancy_upsampling = options.smooth_colours ? TRUE : FALSE;
 }
 
+// Whether libjpeg smooths the picture across the borders of blocks, as it does
+// for progressive files that lack scans.
+bool SmoothsBlocks(const jpeg_decompress_struct& cinfo) {
+  if (!cinfo.progressive_mode || cinfo.coef_bits == nullptr) return false;
+  for (int c = 0; c < cinfo.num_components; ++c) {
+    const int* const bits = cinfo.coef_bits[c];
+    if (std::any_of(bits, bits + DCTSIZE2, [](int b) { return b != 0; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Limits the columns to those of the region and one more on each side, since
 // colors at an edge depend on their neighbors. libjpeg starts at a block
 // boundary; ending at one is free. Returns the first column.
 JDIMENSION Crop(const JpegRegion& region, jpeg_decompress_struct* cinfo) {
+  // Blocks at the edge would be smoothed as those at the edge of the picture.
+  if (SmoothsBlocks(*cinfo)) return 0;
   const int block = cinfo->max_h_samp_factor * cinfo->min_DCT_scaled_size;
   const int margin = cinfo->max_h_samp_factor;
   const int end = region.x + region.width + margin;
@@ -359,11 +398,18 @@ void DecodeRows(const JpegRegion& region, jpeg_decompress_struct* cinfo,
                 size_t stride_bytes) {
   const JDIMENSION top = region.y;
   if (top > 0) jpeg_skip_scanlines(cinfo, top);
-  const uint8_t* source = row + (region.x - first_column) * size_t{3};
+  const bool is_cmyk = cinfo->output_components == 4;
+  const uint8_t* source =
+      row + (region.x - first_column) * size_t{is_cmyk ? 4u : 3u};
   for (int y = 0; y < region.height; ++y) {
     JSAMPROW rows[] = {row};
     jpeg_read_scanlines(cinfo, rows, 1);
-    std::memcpy(rgb + y * stride_bytes, source, region.width * size_t{3});
+    uint8_t* const out = rgb + y * stride_bytes;
+    if (is_cmyk) {
+      CmykToRgb(source, region.width, out);
+    } else {
+      std::memcpy(out, source, region.width * size_t{3});
+    }
   }
 }
 
@@ -459,7 +505,7 @@ bool JpegTurboRegion::State::Decode(const JpegRegion& region,
     jpeg_start_decompress(&cinfo);
     const JDIMENSION x = Crop(region, &cinfo);
     auto* row =
-        static_cast<uint8_t*>(arena.Allocate(size_t{3} * cinfo.output_width));
+        static_cast<uint8_t*>(arena.Allocate(size_t{4} * cinfo.output_width));
     if (row == nullptr) {
       FailJpeg(reinterpret_cast<j_common_ptr>(&cinfo), "out of memory");
     }

@@ -46,8 +46,8 @@ inline int ScaledSize(int size, int scale) {
   return (size + scale - 1) / scale;
 }
 
-// InvalidArgument for images that are not decoded: other than gray and color,
-// and more than kMostPixels.
+// InvalidArgument for images that are not decoded: other than gray, color and
+// CMYK, and more than kMostPixels.
 absl::Status CheckJpegInfo(const ImageInfo& info);
 
 // InvalidArgument unless the region lies within the image and the scale is one
@@ -101,6 +101,7 @@ class JpegBaselineRegion {
   bool DecodeBlocks();
   // Advance by MCUs, also across restart markers.
   bool Skip(int64_t mcus);
+  bool SkipTo(int64_t end);
   bool Read(int mcu_x, int mcu_y);
   bool ReadBlock(Plane* plane, int block_x, int block_y);
   bool BeginMcu();
@@ -114,6 +115,7 @@ class JpegBaselineRegion {
   int components_ = 0;
   Plane planes_[3];
   int mcus_across_ = 0;
+  int64_t mcus_ = 0;
   int first_mcu_x_ = 0, end_mcu_x_ = 0;
   int first_mcu_y_ = 0, end_mcu_y_ = 0;
   int restart_every_ = 0;
@@ -157,15 +159,16 @@ class JpegTurboRegion {
 // thread.
 class JpegRegionDecoder {
  public:
-  // Size and channels of a picture. Gray (1) and color (3) can be decoded, both
-  // to RGB; others and more than kMostPixels are InvalidArgument. Decode uses
-  // `bytes`, which must stay valid and unchanged until then.
+  // Size and channels of a picture. Gray (1), color (3) and CMYK (4) can be
+  // decoded, all to RGB; others and more than kMostPixels are InvalidArgument.
+  // Decode uses `bytes`, which must stay valid and unchanged until then.
   absl::StatusOr<ImageInfo> Open(absl::string_view bytes);
 
   // Writes rows of `region.width` x 3 bytes, `stride_bytes` apart, to `rgb`.
   // May be called again for another region. Damage or truncation up to the
-  // region's last row is InvalidArgument; what follows is not read. An EXIF
-  // orientation is not applied. On failure `rgb` may have been written to.
+  // region's last row is InvalidArgument; what follows is not read, nor are
+  // restart intervals that lie well above the region or between its rows. An
+  // EXIF orientation is not applied. On failure `rgb` may have been written to.
   // REQUIRES: the last Open returned OK.
   absl::Status Decode(const JpegRegion& region,
                       const JpegRegionOptions& options, uint8_t* rgb,

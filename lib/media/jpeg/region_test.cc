@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -75,7 +76,7 @@ void ExpectRegionsSame(const JpegTestFile& file,
   const ImageInfo info = decoder->Open(jpeg).value();
   ASSERT_EQ(info.width, file.width);
   ASSERT_EQ(info.height, file.height);
-  ASSERT_EQ(info.channels, file.grey ? 1 : 3);
+  ASSERT_EQ(info.channels, file.grey ? 1 : file.cmyk || file.ycck ? 4 : 3);
   for (const JpegRegion& region :
        Regions(whole.width(), whole.height(), file.seed, count)) {
     // Opens the file again for each region: after a failure of its own the
@@ -93,7 +94,7 @@ void ExpectRegionsSame(const JpegTestFile& file,
 
 // Every way of sampling a file: 4:2:0 and so on.
 std::vector<JpegTestFile> Kinds() {
-  std::vector<JpegTestFile> kinds(9);
+  std::vector<JpegTestFile> kinds(11);
   kinds[0].horizontal = kinds[0].vertical = 1;  // 4:4:4
   kinds[1].vertical = 1;                        // 4:2:2
   // kinds[2]: 4:2:0.
@@ -104,6 +105,8 @@ std::vector<JpegTestFile> Kinds() {
   kinds[6].horizontal = kinds[6].vertical = 1;
   kinds[7].progressive = true;
   kinds[8].arithmetic = true;
+  kinds[9].cmyk = true;
+  kinds[10].ycck = true;
   return kinds;
 }
 
@@ -268,6 +271,42 @@ TEST(JpegRegionTest, DamageUpToTheRegionIsAnError) {
   EXPECT_FALSE(
       decoder.Decode({0, info.height - 16, 16, 16}, {}, out.data(), 48).ok());
   EXPECT_TRUE(decoder.Decode({0, 0, 16, 16}, {}, out.data(), 48).ok());
+}
+
+TEST(JpegRegionTest, DamagedStructureGivesLibjpegsPixelsOrNone) {
+  std::mt19937 random(22);
+  int counts[5] = {};
+  for (int i = 0; i < 5000; ++i) {
+    std::string draws(48, '\0');
+    for (char& c : draws) c = static_cast<char>(random());
+    const DamagedJpeg jpeg = DrawDamagedJpeg(draws);
+    ++counts[static_cast<int>(DecodeDamaged(jpeg))];
+  }
+  std::cout << counts[0] << " the same pixels, " << counts[1] << " refused, "
+            << counts[2] << " unharmed\n";
+  // Enough of each kind to mean something.
+  for (int i = 0; i < 3; ++i) EXPECT_GT(counts[i], 20) << i;
+  EXPECT_EQ(counts[3], 0) << "accepted with other pixels";
+  EXPECT_EQ(counts[4], 0) << "refused only by our decoder";
+}
+
+TEST(JpegRegionTest, ProgressiveFilesThatLackScans) {
+  JpegRegionDecoder decoder;
+  for (int scans = 1; scans < 10; ++scans) {
+    JpegTestFile file;
+    file.progressive = true;
+    file.scans = scans;
+    file.width = 203;
+    file.height = 157;
+    file.quality = 60;
+    for (int scale : {1, 2, 4, 8}) {
+      ExpectRegionsSame(file, {scale}, 40, &decoder);
+      if (HasFatalFailure()) FAIL() << scans << " scans";
+    }
+    file.horizontal = file.vertical = 1;
+    ExpectRegionsSame(file, {}, 40, &decoder);
+    if (HasFatalFailure()) FAIL() << scans << " scans";
+  }
 }
 
 TEST(JpegRegionTest, AFileWithoutItsTablesDoesNotGetThoseOfTheLast) {

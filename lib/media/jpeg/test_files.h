@@ -21,7 +21,13 @@ struct JpegTestFile {
   int quality = 90;
   bool grey = false;
   bool stored_as_rgb = false;
+  bool cmyk = false;
+  bool ycck =
+      false;  // CMYK, stored as brightness, color differences and black.
   bool progressive = false;
+  // Of a progressive file, the first ones only; 0 means all. The last ones
+  // refine what the first have sent.
+  int scans = 0;
   bool arithmetic = false;
   bool optimised = false;  // Huffman tables of its own.
   int restart_every = 0;   // MCUs; 0 means no restart markers.
@@ -35,6 +41,28 @@ std::string MakeJpeg(const JpegTestFile& file);
 
 // Decodes the whole image to RGB by libjpeg-turbo. Dies on damage.
 Image DecodeWhole(absl::string_view bytes, const JpegRegionOptions& options);
+
+// A file, the same with one place damaged, and a part of it, all drawn from
+// bytes: those of a fuzzer, or random ones. Damage is what breaks the structure
+// of a file: codes, restart markers and scans that are changed, moved, missing
+// or there twice.
+struct DamagedJpeg {
+  std::string whole;
+  std::string damaged;
+  JpegRegion region;
+};
+DamagedJpeg DrawDamagedJpeg(absl::string_view draws);
+
+// How decoding a part of a damaged file ended.
+enum class DamageResult {
+  kSame,      // The same pixels as by libjpeg-turbo.
+  kRefused,   // As by libjpeg-turbo.
+  kUnharmed,  // libjpeg-turbo refuses; the pixels are those of `whole`.
+  // The rest are bugs.
+  kOtherPixels,
+  kOnlyWeRefuse,
+};
+DamageResult DecodeDamaged(const DamagedJpeg& jpeg);
 
 }  // namespace feedrate
 
