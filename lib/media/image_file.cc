@@ -51,11 +51,9 @@ absl::Status NoImage(absl::string_view bytes) {
 }
 
 absl::Status CheckDecodable(const ImageInfo& info, bool jpeg) {
-  if (info.channels < 3) {
-    return absl::InvalidArgumentError("a grey image, without three channels");
-  }
-  if (jpeg && info.channels != 3) {
-    return absl::InvalidArgumentError("a CMYK JPEG, not RGB");
+  if (jpeg && info.channels != 1 && info.channels != 3 && info.channels != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a JPEG of ", info.channels, " channels"));
   }
   if (int64_t{info.height} * info.width > kMostPixels) {
     return absl::InvalidArgumentError(
@@ -134,6 +132,7 @@ void DecodeRows(PngDecoder* decoder, int height, int width, uint8_t* rgb) {
   png_set_expand(png);
   png_set_strip_16(png);
   png_set_strip_alpha(png);
+  png_set_gray_to_rgb(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
   const size_t stride = static_cast<size_t>(width) * 3;
@@ -318,15 +317,22 @@ bool ReadHeader(absl::string_view bytes, JpegDecoder* decoder,
 void DecodeRows(JpegDecoder* decoder, int height, int width, uint8_t* rgb) {
   jpeg_decompress_struct* cinfo = &decoder->cinfo;
   const auto common = reinterpret_cast<j_common_ptr>(cinfo);
-  if (cinfo->num_components != 3) FailJpeg(common, "not of three channels");
   if (cinfo->image_height != static_cast<JDIMENSION>(height) ||
       cinfo->image_width != static_cast<JDIMENSION>(width)) {
     FailJpeg(common, "of another size than expected");
   }
-  cinfo->out_color_space = JCS_RGB;
+  ChooseJpegColors(cinfo);
   cinfo->dct_method = JDCT_ISLOW;
   jpeg_start_decompress(cinfo);
   const size_t stride = static_cast<size_t>(width) * 3;
+  if (cinfo->output_components == 4) {
+    JSAMPARRAY cmyk = cinfo->mem->alloc_sarray(common, JPOOL_IMAGE,
+                                               cinfo->output_width * 4, 1);
+    for (int y = 0; y < height; ++y) {
+      jpeg_read_scanlines(cinfo, cmyk, 1);
+      CmykToRgb(cmyk[0], width, rgb + y * stride);
+    }
+  }
   // As many rows as the decoder produces at once.
   constexpr JDIMENSION kRows = 16;
   JSAMPROW rows[kRows];

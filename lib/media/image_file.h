@@ -16,8 +16,7 @@ namespace feedrate {
 
 // Size and channels of the image that begins with `bytes`, if feedrate can
 // decode it to RGB. OutOfRange when more bytes are needed. Otherwise
-// InvalidArgument with a readable reason: another format, gray, CMYK, too
-// large.
+// InvalidArgument with a readable reason: another format, too large.
 absl::StatusOr<ImageInfo> ReadImageHeader(absl::string_view bytes);
 
 // Writes `height` x `width` x 3 bytes, the sizes that ReadImageHeader gave, to
@@ -35,11 +34,10 @@ bool IsPng(absl::string_view bytes);
 // InvalidArgument when it is not a PNG.
 absl::StatusOr<ImageInfo> ReadPngHeader(absl::string_view bytes);
 
-// Writes RGB of `height` x `width` x 3 bytes to `rgb`. Palettes become colors,
-// 16 bits become the upper 8, transparency is dropped, and no gamma or color
-// profile is applied. InvalidArgument for an image of another size, a gray one,
-// and one that is damaged or truncated. On failure `rgb` may have been written
-// to.
+// Writes RGB of `height` x `width` x 3 bytes to `rgb`. Palettes and gray become
+// colors, 16 bits become the upper 8, transparency is dropped, and no gamma or
+// color profile is applied. InvalidArgument for an image of another size, and
+// one that is damaged or truncated. On failure `rgb` may have been written to.
 absl::Status DecodePng(absl::string_view bytes, int height, int width,
                        uint8_t* rgb);
 
@@ -68,11 +66,11 @@ bool IsJpeg(absl::string_view bytes);
 // beginning of a file may; InvalidArgument when it is not a JPEG.
 absl::StatusOr<ImageInfo> ReadJpegHeader(absl::string_view bytes);
 
-// Writes RGB of `height` x `width` x 3 bytes to `rgb`. InvalidArgument for an
-// image of another size, with other than three channels, or one that is damaged
-// or truncated: the output of a lenient decoder would differ between machines.
-// An EXIF orientation is not applied. On failure `rgb` may have been written
-// to.
+// Writes RGB of `height` x `width` x 3 bytes to `rgb`. Gray becomes RGB, and
+// CMYK does as in Pillow. InvalidArgument for an image of another size, or one
+// that is damaged or truncated: the output of a lenient decoder would differ
+// between machines. An EXIF orientation is not applied. On failure `rgb` may
+// have been written to.
 absl::Status DecodeJpeg(absl::string_view bytes, int height, int width,
                         uint8_t* rgb);
 

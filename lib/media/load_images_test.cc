@@ -58,7 +58,7 @@ void ExpectSamePixels(const ImageView& a, const ImageView& b) {
 TEST_F(LoadImagesTest, LoadsBySortedPathAndSaysWhatItSkipped) {
   CopyTestdata("photo.jpg", "b/2.jpg");
   CopyTestdata("truncated.jpg", "b/1.jpg");
-  CopyTestdata("grey.jpg", "a/grey.jpg");
+  CopyTestdata("other.webp", "a/other.jpg");
   CopyTestdata("rgb.png", "a/x.png");
   Write("a/words.txt", "no image");
   CopyTestdata("progressive.jpg", "c.jpg");
@@ -81,8 +81,8 @@ TEST_F(LoadImagesTest, LoadsBySortedPathAndSaysWhatItSkipped) {
   ASSERT_EQ(loaded.skipped.size(), 5);
   EXPECT_EQ(loaded.skipped[0].name, "a/dangling");
   EXPECT_THAT(loaded.skipped[0].reason, HasSubstr("cannot be opened"));
-  EXPECT_EQ(loaded.skipped[1].name, "a/grey.jpg");
-  EXPECT_THAT(loaded.skipped[1].reason, HasSubstr("grey"));
+  EXPECT_EQ(loaded.skipped[1].name, "a/other.jpg");
+  EXPECT_THAT(loaded.skipped[1].reason, HasSubstr("WebP"));
   EXPECT_EQ(loaded.skipped[2].name, "a/pipe");
   EXPECT_THAT(loaded.skipped[2].reason, HasSubstr("no plain file"));
   EXPECT_EQ(loaded.skipped[3].name, "a/words.txt");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,47 @@ absl::StatusOr<std::unique_ptr<ClipWalk>> ClipWalk::Open(
                      " are too large"));
   }
   ASSIGN_OR_RETURN(walk->decoder_, find_decoder(parameters));
-  walk->info_ = {parameters.height, parameters.width, packets.size(),
+  int64_t frames = 0;
+  if (const std::optional<int64_t> known = packets.frames()) {
+    frames = *known;
+  } else {
+    ASSIGN_OR_RETURN(frames, CountFrames(walk->packets_.get()));
+  }
+  walk->info_ = {parameters.height, parameters.width, frames,
                  walk->decoder_->name()};
   return walk;
+}
+
+namespace {
+
+class FrameCounter : public FrameSink {
+ public:
+  bool Wants(int64_t pts) override {
+    ++count_;
+    return false;
+  }
+  absl::Status Take(const DecodedFrame& frame) override {
+    return absl::OkStatus();
+  }
+  int64_t count() const { return count_; }
+
+ private:
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<int64_t> ClipWalk::CountFrames(PacketList* packets) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<AvDecoder> decoder,
+                   AvDecoder::Open(packets->parameters(), /*threads=*/1));
+  FrameCounter counter;
+  for (int64_t i = 0; i < packets->size(); ++i) {
+    ASSIGN_OR_RETURN(const AVPacket* const packet, packets->Get(i));
+    RETURN_IF_ERROR(decoder->Send(*packet, /*wanted=*/true, &counter));
+  }
+  RETURN_IF_ERROR(decoder->Drain(&counter));
+  if (counter.count() > 0) return counter.count();
+  return absl::InvalidArgumentError("has no frame of video");
 }
 
 bool ClipWalk::IsWanted(int64_t number) const {

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/files.h"
 #include "lib/media/image.h"
 #include "lib/media/video/clips.h"
@@ -82,6 +83,17 @@ void ExpectRightFrames(const std::string& file, int64_t num_frames) {
   }
 }
 
+// The stream that FFmpeg calls the best.
+int BestStream(const std::string& file) {
+  const std::string path = ::testing::TempDir() + "/streams";
+  EXPECT_TRUE(WriteFileAtomically(path, file).ok());
+  AVFormatContext* format = nullptr;
+  EXPECT_EQ(avformat_open_input(&format, path.c_str(), nullptr, nullptr), 0);
+  const AvPtr<AVFormatContext> closes(format);
+  EXPECT_GE(avformat_find_stream_info(format, nullptr), 0);
+  return av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+}
+
 struct Kind {
   const char* container;
   const char* codec;
@@ -126,6 +138,100 @@ TEST(ClipReaderTest, VariableRateCountsFrames) {
   EncodeOptions options = Small("mp4", "libx264", 2);
   options.variable_rate = true;
   ExpectRightFrames(*EncodeVideo(options, 1), 40);
+}
+
+// DivX files have packets without a frame, and packets with two.
+TEST(ClipReaderTest, PackedBFrames) {
+  for (const int b_frames : {1, 2}) {
+    EncodeOptions options = Small("avi", "mpeg4", b_frames);
+    options.packed = true;
+    const std::string file = *EncodeVideo(options, 1);
+    EXPECT_GT((*PacketList::Open({"", file}))->size(), 40);
+    ExpectRightFrames(file, 40);
+  }
+}
+
+TEST(ClipReaderTest, FramesThatAnEditListLeavesOut) {
+  for (const int b_frames : {0, 2}) {
+    EncodeOptions options = Small("mp4", "libx264", b_frames);
+    options.hidden_frames = 5;
+    const std::string file = *EncodeVideo(options, 1);
+    EXPECT_EQ((*ClipReader::OpenBytes(file, 1))->info().frames, 35);
+    EXPECT_EQ(NumbersIn(file, {0, 1, 20, 34}).value(),
+              (std::vector<int64_t>{5, 6, 25, 39}));
+  }
+}
+
+TEST(ClipReaderTest, OfSeveralStreamsTheBestOne) {
+  EncodeOptions small = Small("avi", "mpeg4");
+  small.width = 80;
+  small.height = 64;
+  const std::string first = *EncodeVideo(small, 1);
+  const std::string second = *EncodeVideo(Small("avi", "mpeg4"), 2);
+  for (const char* container : {"avi", "mp4", "mkv"}) {
+    const std::string file = JoinVideos({first, second}, container).value();
+    const auto packets = PacketList::Open({"", file});
+    ASSERT_TRUE(packets.ok()) << packets.status();
+    EXPECT_EQ((*packets)->stream(), BestStream(file)) << container;
+    EXPECT_EQ(NumbersIn(file, {0, 7, 39}).value(),
+              (std::vector<int64_t>{0, 7, 39}));
+  }
+  // It is not always the first.
+  const std::string file = JoinVideos({first, second}, "mkv").value();
+  EXPECT_EQ((*ClipReader::OpenBytes(file, 1))->info().width, 160);
+}
+
+// Mean colors of 4 x 4 parts of the frame, in the order of testdata/media.
+std::vector<double> PartMeans(const ImageView& frame) {
+  constexpr int kParts = 4;
+  std::vector<double> means;
+  for (int part = 0; part < kParts * kParts; ++part) {
+    const int top = part / kParts * frame.height / kParts;
+    const int bottom = (part / kParts + 1) * frame.height / kParts;
+    const int left = part % kParts * frame.width / kParts;
+    const int right = (part % kParts + 1) * frame.width / kParts;
+    for (int c = 0; c < 3; ++c) {
+      double sum = 0;
+      for (int y = top; y < bottom; ++y) {
+        for (int x = left; x < right; ++x) sum += frame.row(y)[3 * x + c];
+      }
+      means.push_back(sum / ((bottom - top) * (right - left)));
+    }
+  }
+  return means;
+}
+
+// testdata/media has what PyAV reads from each file.
+TEST(ClipReaderTest, RareKindsAreReadAsByPyAv) {
+  const std::string folder = "testdata/media/";
+  const std::string table = ReadFile(folder + "clips.txt").value();
+  const std::vector<std::string> lines =
+      absl::StrSplit(table, '\n', absl::SkipEmpty());
+  int clips = 0;
+  for (size_t at = 0; at < lines.size(); ++clips) {
+    const std::vector<std::string> words = absl::StrSplit(lines[at++], ' ');
+    SCOPED_TRACE(words[0]);
+    const auto reader = ClipReader::Open(folder + words[0], 1);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    const VideoInfo& info = (*reader)->info();
+    ASSERT_EQ(absl::StrCat(info.frames), words[1]);
+    ASSERT_EQ(absl::StrCat(info.height, " ", info.width),
+              absl::StrCat(words[2], " ", words[3]));
+    std::vector<uint8_t> rgb((*reader)->FrameBytes());
+    for (int64_t frame = 0; frame < info.frames; ++frame) {
+      ASSERT_TRUE((*reader)->Read({frame}, rgb.data()).ok());
+      const std::vector<double> means =
+          PartMeans({rgb.data(), info.height, info.width, 3});
+      const std::vector<std::string> expected =
+          absl::StrSplit(lines[at++], ' ');
+      ASSERT_EQ(means.size(), expected.size());
+      for (size_t i = 0; i < means.size(); ++i) {
+        EXPECT_NEAR(means[i], std::stod(expected[i]), 2.5)
+            << "frame " << frame << " " << i;
+      }
+    }
+  }
+  EXPECT_GE(clips, 10);
 }
 
 TEST(ClipReaderTest, OddSizes) {
@@ -334,6 +440,32 @@ TEST(FrameRgbTest, HalfSizedChromaIsWithinTwoLevelsOfTheFormula) {
   ExpectNear(*frame, 0.2126, 0.0722, false);
   frame->color_range = AVCOL_RANGE_JPEG;
   ExpectNear(*frame, 0.2126, 0.0722, true);
+}
+
+TEST(FrameRgbTest, MoreBitsGiveTheColorsOfEight) {
+  const AvPtr<AVFrame> eight = AllColours(1);
+  std::vector<uint8_t> expected(3 * 512 * 64);
+  FrameRgb converter;
+  ASSERT_TRUE(converter.Convert(*eight, expected.data()).ok());
+  for (const auto& [format, shift] :
+       {std::pair(AV_PIX_FMT_YUV420P10, 2), {AV_PIX_FMT_YUV420P12, 4}}) {
+    const AvPtr<AVFrame> frame = FrameOf(format, 512, 64);
+    for (int plane = 0; plane < 3; ++plane) {
+      for (int y = 0; y < (plane == 0 ? 64 : 32); ++y) {
+        auto* const row = reinterpret_cast<uint16_t*>(
+            frame->data[plane] + y * frame->linesize[plane]);
+        for (int x = 0; x < (plane == 0 ? 512 : 256); ++x) {
+          row[x] = static_cast<uint16_t>(
+              eight->data[plane][y * eight->linesize[plane] + x] << shift);
+        }
+      }
+    }
+    std::vector<uint8_t> rgb(expected.size());
+    ASSERT_TRUE(converter.Convert(*frame, rgb.data()).ok());
+    for (size_t i = 0; i < rgb.size(); ++i) {
+      ASSERT_NEAR(rgb[i], expected[i], 1) << shift << " " << i;
+    }
+  }
 }
 
 TEST(FrameRgbTest, SwscaleSeesTheSameColours) {

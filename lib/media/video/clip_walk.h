@@ -91,6 +91,8 @@ class ClipWalk : private FrameSink {
   };
 
   ClipWalk() = default;
+  // Counts the frames of a stream whose packets do not tell.
+  static absl::StatusOr<int64_t> CountFrames(PacketList* packets);
   absl::Status CheckNumbers(const std::vector<int64_t>& frames) const;
   absl::Status ReadOrdered();
   absl::Status ReadCounting();

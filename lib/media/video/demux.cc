@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,8 +50,9 @@ constexpr int64_t kHeldBytes = int64_t{64} << 20;
 // More frames than a day of video has; a larger count is invalid.
 constexpr int64_t kMaxFrames = int64_t{1} << 23;
 constexpr int kBufferBytes = 1 << 15;
-// A frame that only repeats the one before. Packed B-frames look like this too.
-constexpr int kDummyBytes = 8;
+// At most as long is a packet that only repeats the frame before, or that
+// stands for a B-frame packed together with another frame. FFmpeg's limit.
+constexpr int kDummyBytes = 19;
 
 absl::Status Broken(absl::string_view what, int result) {
   return absl::InvalidArgumentError(
@@ -66,6 +68,14 @@ bool MayBeBFrame(const AVPacket& packet) {
   const uint8_t* const vop = std::search(begin, end, kVop, kVop + sizeof(kVop));
   if (end - vop < static_cast<int>(sizeof(kVop))) return true;
   return vop[sizeof(kVop)] >> 6 == 2;
+}
+
+// Whether the decoder gives a frame for the packet.
+bool IsShown(const AVPacket& packet, AVCodecID codec) {
+  // An edit list leaves it out.
+  if (packet.flags & AV_PKT_FLAG_DISCARD) return false;
+  // Frames of VP8 that others only refer to.
+  return codec != AV_CODEC_ID_VP8 || packet.data[0] & 0x10;
 }
 
 }  // namespace
@@ -136,17 +146,31 @@ absl::Status PacketList::OpenFile(bool probe) {
   return found < 0 ? Broken("no video", found) : absl::OkStatus();
 }
 
+std::vector<int> PacketList::VideoStreams() const {
+  std::vector<int> streams;
+  for (unsigned i = 0; i < format_->nb_streams; ++i) {
+    const AVStream& stream = *format_->streams[i];
+    const bool is_cover = stream.disposition & AV_DISPOSITION_ATTACHED_PIC;
+    if (stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover) {
+      streams.push_back(static_cast<int>(i));
+    }
+  }
+  return streams;
+}
+
 absl::Status PacketList::OpenStream() {
   // Headers of these formats contain what the decoder needs. Only where they do
-  // not, frames are decoded to find out.
+  // not, or where streams must be compared, frames are decoded to find out.
   for (const bool probe : {false, true}) {
     RETURN_IF_ERROR(OpenFile(probe));
-    stream_ = -1;
-    for (unsigned i = 0; i < format_->nb_streams && stream_ < 0; ++i) {
-      AVStream* stream = format_->streams[i];
-      const bool is_cover = stream->disposition & AV_DISPOSITION_ATTACHED_PIC;
-      if (stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover) {
-        stream_ = static_cast<int>(i);
+    const std::vector<int> streams = VideoStreams();
+    if (streams.size() > 1 && !probe) continue;
+    stream_ = streams.empty() ? -1 : streams[0];
+    if (streams.size() > 1) {
+      const int best = av_find_best_stream(format_.get(), AVMEDIA_TYPE_VIDEO,
+                                           -1, -1, nullptr, 0);
+      if (std::find(streams.begin(), streams.end(), best) != streams.end()) {
+        stream_ = best;
       }
     }
     if (stream_ < 0) {
@@ -192,8 +216,10 @@ absl::Status PacketList::Scan() {
       return absl::InvalidArgumentError("has more frames than a day has");
     }
     if (is_mpeg4 && plain_mpeg4_) plain_mpeg4_ = !MayBeBFrame(*packet);
+    has_dummies_ |= is_mpeg4 && packet->size <= kDummyBytes;
     Entry entry;
     entry.pts = packet->pts;
+    entry.is_shown = IsShown(*packet, parameters_->codec_id);
     entry.is_key = packet->flags & AV_PKT_FLAG_KEY;
     has_times_ &= packet->pts != AV_NOPTS_VALUE;
     held += packet->size;
@@ -219,10 +245,11 @@ bool PacketList::ShownAsStored() const {
 }
 
 void PacketList::Order() {
-  by_time_.resize(packets_.size());
-  for (int64_t i = 0; i < size(); ++i) by_time_[i] = i;
-  if (!has_times_) {
-    ordered_ = ShownAsStored();
+  for (int64_t i = 0; i < size(); ++i) {
+    if (packets_[i].is_shown) by_time_.push_back(i);
+  }
+  if (!has_times_ || has_dummies_) {
+    ordered_ = ShownAsStored() && !has_dummies_;
     for (int64_t i = 0; i < size(); ++i) packets_[i].pts = i;
     return;
   }
@@ -231,14 +258,23 @@ void PacketList::Order() {
   });
   // Two frames with the same time: only the decoder knows which is shown first.
   ordered_ = true;
-  for (int64_t i = 1; i < size(); ++i) {
+  for (size_t i = 1; i < by_time_.size(); ++i) {
     ordered_ &= packets_[by_time_[i - 1]].pts < packets_[by_time_[i]].pts;
   }
 }
 
+std::optional<int64_t> PacketList::frames() const {
+  if (has_dummies_) return std::nullopt;
+  return static_cast<int64_t>(by_time_.size());
+}
+
 void PacketList::NumberFrames() {
-  for (int64_t i = 0; i < size(); ++i) {
-    packets_[ordered_ ? by_time_[i] : i].frame = i;
+  if (ordered_) {
+    for (size_t i = 0; i < by_time_.size(); ++i) {
+      packets_[by_time_[i]].frame = static_cast<int64_t>(i);
+    }
+  } else {
+    for (int64_t i = 0; i < size(); ++i) packets_[i].frame = i;
   }
   for (const Entry& entry : packets_) {
     if (entry.packet != nullptr) entry.packet->pts = entry.frame;
@@ -267,6 +303,9 @@ absl::StatusOr<std::unique_ptr<PacketList>> PacketList::Open(
   RETURN_IF_ERROR(list->OpenStream());
   RETURN_IF_ERROR(list->Scan());
   list->Order();
+  if (list->by_time_.empty()) {
+    return absl::InvalidArgumentError("has no frame of video");
+  }
   list->NumberFrames();
   list->FindKeys();
   return list;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,8 +68,13 @@ class PacketList {
   ~PacketList();
 
   const AVCodecParameters& parameters() const { return *parameters_; }
-  // Number of frames, which is also the number of packets.
+  // Number of the stream in its file. Of several with video, the one that
+  // FFmpeg calls the best.
+  int stream() const { return stream_; }
+  // Number of packets.
   int64_t size() const { return static_cast<int64_t>(packets_.size()); }
+  // Number of frames, or nothing when only the decoder can tell.
+  std::optional<int64_t> frames() const;
 
   // True when packets say when their frames are shown. Otherwise the order is
   // known only by decoding from the first packet and counting.
@@ -80,16 +86,17 @@ class PacketList {
   int64_t KeyBefore(int64_t packet) const { return key_before_[packet]; }
 
   // The packet, valid until the next call. Its dts is its number, and its pts
-  // the number of its frame; where the order is not known, the number of the
-  // packet.
+  // the number of its frame, or -1 when that is not shown; where the order is
+  // not known, the number of the packet.
   absl::StatusOr<AVPacket*> Get(int64_t packet);
 
  private:
   struct Entry {
     int64_t pts = 0;
     // Number of its frame in display order.
-    int64_t frame = 0;
+    int64_t frame = -1;
     bool is_key = false;
+    bool is_shown = true;
     AvPtr<AVPacket> packet;  // Null when not held.
   };
   struct Memory;  // The reader of `place_.bytes`.
@@ -97,6 +104,7 @@ class PacketList {
   explicit PacketList(const VideoPlace& place);
   absl::Status OpenFile(bool probe);
   absl::Status OpenStream();
+  std::vector<int> VideoStreams() const;
   absl::Status Scan();
   // Reads the next packet of the stream. False at the end.
   absl::StatusOr<bool> ReadNext(AVPacket* packet);
@@ -118,6 +126,9 @@ class PacketList {
   bool has_times_ = true;
   // MPEG-4 without B-frames, as its packets' first bytes tell.
   bool plain_mpeg4_ = true;
+  // MPEG-4 with packets that may stand for no frame, or for one that is in the
+  // packet before.
+  bool has_dummies_ = false;
   // The current packet where packets are not held, and the number of the next
   // one.
   AvPtr<AVPacket> current_;

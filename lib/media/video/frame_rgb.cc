@@ -87,54 +87,66 @@ YuvWeights WeightsOf(const AVFrame& frame) {
 namespace {
 
 // Two neighbors share a chroma sample. Written so that compilers turn it into
-// vector code: no branches, one loop, chroma spread out beforehand.
-void ConvertRow(const uint8_t* __restrict y, const int16_t* __restrict red,
-                const int16_t* __restrict green, const int16_t* __restrict blue,
+// vector code: no branches, one loop, chroma spread out beforehand. `Sum` holds
+// sums of luma and chroma, which have `kShift` more bits than for 8-bit
+// samples.
+template <int kShift, typename Sample, typename Sum>
+void ConvertRow(const Sample* __restrict y, const Sum* __restrict red,
+                const Sum* __restrict green, const Sum* __restrict blue,
                 const YuvWeights& weights, int width, uint8_t* __restrict rgb) {
-  const int black = weights.black;
+  const int black = weights.black << kShift;
   const int weight = weights.y;
   for (int x = 0; x < width; ++x) {
     const int luma = LumaOf(black, weight, y[x]);
-    rgb[3 * x] = YuvToByte(luma + red[x]);
-    rgb[3 * x + 1] = YuvToByte(luma + green[x]);
-    rgb[3 * x + 2] = YuvToByte(luma + blue[x]);
+    rgb[3 * x] = YuvToByte((luma + red[x]) >> kShift);
+    rgb[3 * x + 1] = YuvToByte((luma + green[x]) >> kShift);
+    rgb[3 * x + 2] = YuvToByte((luma + blue[x]) >> kShift);
   }
 }
 
 // Chroma parts of one row, per pixel, including the rounding.
-void SpreadChroma(const uint8_t* __restrict u, const uint8_t* __restrict v,
-                  const YuvWeights& weights, int pairs, int16_t* __restrict red,
-                  int16_t* __restrict green, int16_t* __restrict blue) {
+template <int kShift, typename Sample, typename Sum>
+void SpreadChroma(const Sample* __restrict u, const Sample* __restrict v,
+                  const YuvWeights& weights, int pairs, Sum* __restrict red,
+                  Sum* __restrict green, Sum* __restrict blue) {
   for (int i = 0; i < pairs; ++i) {
-    const auto r = static_cast<int16_t>(RedOf(weights, v[i]));
-    const auto g = static_cast<int16_t>(GreenOf(weights, u[i], v[i]));
-    const auto b = static_cast<int16_t>(BlueOf(weights, u[i]));
+    const auto r = static_cast<Sum>(RedOf<kShift>(weights, v[i]));
+    const auto g = static_cast<Sum>(GreenOf<kShift>(weights, u[i], v[i]));
+    const auto b = static_cast<Sum>(BlueOf<kShift>(weights, u[i]));
     red[2 * i] = red[2 * i + 1] = r;
     green[2 * i] = green[2 * i + 1] = g;
     blue[2 * i] = blue[2 * i + 1] = b;
   }
 }
 
-}  // namespace
-
-void ConvertYuv420(const AVFrame& frame, uint8_t* rgb) {
+template <int kShift, typename Sample, typename Sum>
+void ConvertPlanes(const AVFrame& frame, uint8_t* rgb) {
   const YuvWeights weights = WeightsOf(frame);
   const int pairs = (frame.width + 1) / 2;
   // Kept between frames, to save allocations.
-  thread_local std::vector<int16_t> chroma;
+  thread_local std::vector<Sum> chroma;
   chroma.resize(static_cast<size_t>(pairs) * 6);
-  int16_t* const red = chroma.data();
-  int16_t* const green = red + 2 * pairs;
-  int16_t* const blue = green + 2 * pairs;
+  Sum* const red = chroma.data();
+  Sum* const green = red + 2 * pairs;
+  Sum* const blue = green + 2 * pairs;
+  const auto line = [&frame](int plane, int row) {
+    return reinterpret_cast<const Sample*>(frame.data[plane] +
+                                           row * frame.linesize[plane]);
+  };
   for (int row = 0; row < frame.height; ++row) {
     if (row % 2 == 0) {
-      SpreadChroma(frame.data[1] + row / 2 * frame.linesize[1],
-                   frame.data[2] + row / 2 * frame.linesize[2], weights, pairs,
-                   red, green, blue);
+      SpreadChroma<kShift>(line(1, row / 2), line(2, row / 2), weights, pairs,
+                           red, green, blue);
     }
-    ConvertRow(frame.data[0] + row * frame.linesize[0], red, green, blue,
-               weights, frame.width, rgb + int64_t{3} * frame.width * row);
+    ConvertRow<kShift>(line(0, row), red, green, blue, weights, frame.width,
+                       rgb + int64_t{3} * frame.width * row);
   }
+}
+
+}  // namespace
+
+void ConvertYuv420(const AVFrame& frame, uint8_t* rgb) {
+  ConvertPlanes<0, uint8_t, int16_t>(frame, rgb);
 }
 
 absl::Status FrameRgb::Scale(const AVFrame& frame, uint8_t* rgb) {
@@ -162,12 +174,20 @@ absl::Status FrameRgb::Scale(const AVFrame& frame, uint8_t* rgb) {
 }
 
 absl::Status FrameRgb::Convert(const AVFrame& frame, uint8_t* rgb) {
-  if (frame.format == AV_PIX_FMT_YUV420P ||
-      frame.format == AV_PIX_FMT_YUVJ420P) {
-    ConvertYuv420(frame, rgb);
-    return absl::OkStatus();
+  switch (frame.format) {
+    case AV_PIX_FMT_YUV420P:
+    case AV_PIX_FMT_YUVJ420P:
+      ConvertYuv420(frame, rgb);
+      return absl::OkStatus();
+    case AV_PIX_FMT_YUV420P10:
+      ConvertPlanes<2, uint16_t, int32_t>(frame, rgb);
+      return absl::OkStatus();
+    case AV_PIX_FMT_YUV420P12:
+      ConvertPlanes<4, uint16_t, int32_t>(frame, rgb);
+      return absl::OkStatus();
+    default:
+      return Scale(frame, rgb);
   }
-  return Scale(frame, rgb);
 }
 
 }  // namespace feedrate

@@ -10,10 +10,11 @@
 
 namespace feedrate {
 
-// Converts frames of one video. The common format, 8 bits with chroma of half
-// the size, has its own loop, several times as fast as libswscale's and within
-// two levels of it; all others, up to 16 bits, go through libswscale. Uses the
-// matrix and range that the frame names; BT.601 and limited range where it
+// Converts frames of one video. The common formats, 8, 10 or 12 bits with
+// chroma of half the size, have their own loop, several times as fast as
+// libswscale's and, for 8 bits, within two levels of it: two by two pixels
+// share a chroma sample. All others, up to 16 bits, go through libswscale. Uses
+// the matrix and range that the frame names; BT.601 and limited range where it
 // names none. Not thread-safe.
 class FrameRgb {
  public:

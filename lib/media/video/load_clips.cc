@@ -276,6 +276,7 @@ enum class Use : uint8_t { kNone, kReference, kShown };
 // What to do with each packet of a file, up to the last one needed.
 struct Plan {
   std::string path;
+  int stream = 0;
   std::vector<Use> uses;
   int64_t frame_bytes = 0;
 };
@@ -285,6 +286,7 @@ absl::StatusOr<Plan> PlanOf(const ClipFile& file) {
                    PacketList::Open({file.path, {}}));
   Plan plan;
   plan.path = absl::StrCat("file:", file.path);
+  plan.stream = packets->stream();
   plan.frame_bytes = int64_t{3} * file.height * file.width;
   if (!packets->ordered()) {
     // Uses all packets in order, and counts the frames.
@@ -322,9 +324,10 @@ class Straight {
         plan_,
         avformat_open_input(&format, plan_.path.c_str(), nullptr, nullptr)));
     const AvPtr<AVFormatContext> file(format);
-    const int stream =
-        av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-    RETURN_IF_ERROR(Check(plan_, stream));
+    const int stream = plan_.stream;
+    if (stream >= static_cast<int>(format->nb_streams)) {
+      return Check(plan_, AVERROR_STREAM_NOT_FOUND);
+    }
     const AVCodecParameters* parameters = format->streams[stream]->codecpar;
     const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
     decoder_.reset(avcodec_alloc_context3(codec));

@@ -282,6 +282,7 @@ class Encoder {
       RETURN_IF_ERROR(Encode(frame_.get()));
     }
     RETURN_IF_ERROR(Encode(nullptr));
+    if (options_.packed) RETURN_IF_ERROR(WritePacked());
     RETURN_IF_ERROR(Check("trailer", av_write_trailer(muxer_.get())));
     return file_.Finish();
   }
@@ -339,6 +340,7 @@ class Encoder {
           stream_, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t)));
       av_display_rotation_set(matrix, options_.rotation);
     }
+    if (options_.hidden_frames > 0) muxer->avoid_negative_ts = 0;
     RETURN_IF_ERROR(Check("header", avformat_write_header(muxer, nullptr)));
     frame_.reset(av_frame_alloc());
     packet_.reset(av_packet_alloc());
@@ -352,7 +354,8 @@ class Encoder {
     frame_->width = options_.width;
     frame_->height = options_.height;
     RETURN_IF_ERROR(Check("frame", av_frame_get_buffer(frame_.get(), 0)));
-    frame_->pts = options_.variable_rate ? number + number / 2 : number;
+    frame_->pts = (options_.variable_rate ? number + number / 2 : number) -
+                  options_.hidden_frames;
     const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(codec_->pix_fmt);
     for (int plane = 0; plane < 3; ++plane) PaintPlane(*format, number, plane);
     return absl::OkStatus();
@@ -394,6 +397,12 @@ class Encoder {
         return absl::OkStatus();
       }
       RETURN_IF_ERROR(Check("encoding", received));
+      if (options_.packed) {
+        held_.emplace_back(reinterpret_cast<const char*>(packet_->data),
+                           packet_->size);
+        av_packet_unref(packet_.get());
+        continue;
+      }
       av_packet_rescale_ts(packet_.get(), codec_->time_base,
                            stream_->time_base);
       packet_->stream_index = stream_->index;
@@ -402,8 +411,54 @@ class Encoder {
     }
   }
 
+  // Writes what was held, packed.
+  absl::Status WritePacked() {
+    // A frame that is not coded.
+    const std::string dummy("\0\0\1\xb6\x50\x4f\x7f", 7);
+    // What DivX calls itself. The p says that frames are packed.
+    const std::string name(
+        "\0\0\1\xb2"
+        "DivX503b1393p",
+        17);
+    held_[0].insert(held_[0].find(kVop), name);
+    std::vector<std::string> packets;
+    for (size_t i = 0; i < held_.size();) {
+      packets.push_back(held_[i++]);
+      if (i == held_.size() || !IsBFrame(held_[i])) continue;
+      packets.back() += held_[i++];
+      while (i < held_.size() && IsBFrame(held_[i])) {
+        packets.push_back(held_[i++]);
+      }
+      packets.push_back(dummy);
+    }
+    packets.push_back(dummy);
+    for (size_t i = 0; i < packets.size(); ++i) {
+      RETURN_IF_ERROR(Check(
+          "packet",
+          av_new_packet(packet_.get(), static_cast<int>(packets[i].size()))));
+      std::memcpy(packet_->data, packets[i].data(), packets[i].size());
+      packet_->pts = packet_->dts = static_cast<int64_t>(i);
+      packet_->stream_index = stream_->index;
+      if (VopType(packets[i]) == 0) packet_->flags |= AV_PKT_FLAG_KEY;
+      RETURN_IF_ERROR(Check(
+          "writing", av_interleaved_write_frame(muxer_.get(), packet_.get())));
+    }
+    return absl::OkStatus();
+  }
+
+  // The type of the first frame in a packet of MPEG-4: 0 key, 1 P, 2 B.
+  static int VopType(const std::string& packet) {
+    return static_cast<uint8_t>(packet[packet.find(kVop) + 4]) >> 6;
+  }
+  static bool IsBFrame(const std::string& packet) {
+    return VopType(packet) == 2;
+  }
+
+  static inline const std::string kVop{"\0\0\1\xb6", 4};
+
   const EncodeOptions& options_;
   const MovingScene scene_;
+  std::vector<std::string> held_;
   AvPtr<AVCodecContext> codec_;
   MemoryFile file_;
   std::unique_ptr<AVFormatContext, MuxerDeleter> muxer_;
@@ -418,6 +473,51 @@ absl::StatusOr<std::string> EncodeVideo(const EncodeOptions& options,
                                         uint64_t seed) {
   SilenceAv();
   return Encoder(options, seed).Run();
+}
+
+absl::StatusOr<std::string> JoinVideos(const std::vector<std::string>& files,
+                                       const std::string& container) {
+  MemoryFile file;
+  AVFormatContext* made = nullptr;
+  const std::string name = absl::StrCat("video.", container);
+  RETURN_IF_ERROR(Check(
+      "container",
+      avformat_alloc_output_context2(&made, nullptr, nullptr, name.c_str())));
+  const std::unique_ptr<AVFormatContext, MuxerDeleter> muxer(made);
+  muxer->flags |= AVFMT_FLAG_BITEXACT;
+  muxer->pb = file.io();
+  std::vector<std::unique_ptr<PacketList>> lists;
+  int64_t packets = 0;
+  for (const std::string& bytes : files) {
+    ASSIGN_OR_RETURN(lists.emplace_back(), PacketList::Open({"", bytes}));
+    packets = std::max(packets, lists.back()->size());
+    AVStream* const stream = avformat_new_stream(made, nullptr);
+    RETURN_IF_ERROR(
+        Check("stream", avcodec_parameters_copy(stream->codecpar,
+                                                &lists.back()->parameters())));
+    stream->codecpar->codec_tag = 0;
+    stream->time_base = {1, kFramesPerSecond};
+    stream->avg_frame_rate = {kFramesPerSecond, 1};
+    if (lists.size() == files.size()) {
+      stream->disposition = AV_DISPOSITION_DEFAULT;
+    }
+  }
+  RETURN_IF_ERROR(Check("header", avformat_write_header(made, nullptr)));
+  for (int64_t i = 0; i < packets; ++i) {
+    for (size_t s = 0; s < lists.size(); ++s) {
+      if (i >= lists[s]->size()) continue;
+      ASSIGN_OR_RETURN(const AVPacket* const packet, lists[s]->Get(i));
+      const AvPtr<AVPacket> copy(av_packet_clone(packet));
+      copy->stream_index = static_cast<int>(s);
+      copy->duration = 1;
+      av_packet_rescale_ts(copy.get(), {1, kFramesPerSecond},
+                           made->streams[s]->time_base);
+      RETURN_IF_ERROR(
+          Check("writing", av_interleaved_write_frame(made, copy.get())));
+    }
+  }
+  RETURN_IF_ERROR(Check("trailer", av_write_trailer(made)));
+  return file.Finish();
 }
 
 }  // namespace feedrate

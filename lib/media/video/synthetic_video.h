@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -42,12 +43,23 @@ struct EncodeOptions {
   bool variable_rate = false;
   // Rotation metadata for players, in degrees: 0, 90, 180 or 270.
   int rotation = 0;
+  // MPEG-4 as DivX 5 wrote it to AVI: a B-frame is packed together with the
+  // frame that it needs, and a packet without a frame follows. One such packet
+  // is at the end.
+  bool packed = false;
+  // The first frames that an edit list leaves out, in `mp4` and `mov`.
+  int hidden_frames = 0;
 };
 
 // Encodes a scene drawn by `seed` and returns the file. InvalidArgument when
 // this FFmpeg has no such encoder or container, or they do not fit together.
 absl::StatusOr<std::string> EncodeVideo(const EncodeOptions& options,
                                         uint64_t seed);
+
+// One file with the video streams of all, the last of which players should
+// prefer. REQUIRES: files of EncodeVideo without B-frames.
+absl::StatusOr<std::string> JoinVideos(const std::vector<std::string>& files,
+                                       const std::string& container);
 
 // Options of video `index` of a set.
 EncodeOptions SyntheticVideoOptions(const SyntheticVideoSpec& spec,

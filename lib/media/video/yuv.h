@@ -21,15 +21,20 @@ struct YuvWeights {
   int16_t blue_u;
 };
 
-// The contribution of chroma, including the rounding.
+// The contribution of chroma, including the rounding. Samples have 8 + kShift
+// bits, and sums as many more.
+template <int kShift = 0>
 FEEDRATE_HD int RedOf(const YuvWeights& weights, int v) {
-  return weights.red_v * (v - 128) + 32;
+  return weights.red_v * (v - (128 << kShift)) + (32 << kShift);
 }
+template <int kShift = 0>
 FEEDRATE_HD int GreenOf(const YuvWeights& weights, int u, int v) {
-  return 32 - weights.green_u * (u - 128) - weights.green_v * (v - 128);
+  return (32 << kShift) - weights.green_u * (u - (128 << kShift)) -
+         weights.green_v * (v - (128 << kShift));
 }
+template <int kShift = 0>
 FEEDRATE_HD int BlueOf(const YuvWeights& weights, int u) {
-  return weights.blue_u * (u - 128) + 32;
+  return weights.blue_u * (u - (128 << kShift)) + (32 << kShift);
 }
 
 FEEDRATE_HD int LumaOf(int black, int weight, int y) {
