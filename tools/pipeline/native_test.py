@@ -130,20 +130,32 @@ class NativeTest(harness.TestCase):
         for path in made:
             (self.folder / path.name).write_bytes(path.read_bytes())
         (self.folder / "broken.jpg").write_bytes(b"\xff\xd8 no image")
+        # Sorted first, so that the check against the reference meets it.
+        cut = made[0].read_bytes()[:20000]
+        (self.folder / "a_cut.jpg").write_bytes(cut)
         flags = (
             f"--dataset={self.folder}",
-            "--num_items=5",
+            "--num_items=6",
             "--num_runs=1",
             "--transforms=HorizontalFlip",
-            "--noequivalence",
+            "--params_profile=matched",
         )
-        row = self.check_rows(Run(RGB, *flags), 1)[0]
+        run = Run(RGB, *flags)
+        row = self.check_rows(run, 1)[0]
         self.assertGreaterEqual(row["items"], 4)
-        self.assertEqual(row["loader"]["errors_total"], 1)
-        self.assertIn("broken.jpg", row["loader"]["errors"][0]["path"])
-        failed = Run(RGB, *flags, "--on_error=fail").rows[0]
-        self.assertEqual(failed["status"], "failed")
-        self.assertIn("broken.jpg", failed["reason"])
+        self.assertEqual(row["loader"]["errors_total"], 2)
+        self.assertEqual(
+            [pathlib.Path(e["path"]).name for e in row["loader"]["errors"]],
+            ["a_cut.jpg", "broken.jpg"],
+        )
+        self.assertIn(row["equivalence"]["label"], ("exact", "equivalent"))
+        self.assertRegex(run.stderr, "not compared: .*a_cut.jpg: ")
+        failing = Run(RGB, *flags, "--on_error=fail", "--fail_on=failed")
+        self.assertEqual(failing.code, 3)
+        self.assertEqual(failing.rows[0]["status"], "failed")
+        self.assertIn("a_cut.jpg", failing.rows[0]["reason"])
+        verified = Run(RGB, *flags, "--on_error=fail", "--verify")
+        self.assertIn("a_cut.jpg", verified.stdout + verified.stderr)
 
 
 if __name__ == "__main__":

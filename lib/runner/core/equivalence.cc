@@ -42,6 +42,9 @@ namespace {
 // Increase this when results of lib/reference change.
 constexpr int kRecipe = 1;
 
+// This many unusable files in a row mean that nothing can be compared.
+constexpr int64_t kMostTries = 100;
+
 // Why a recipe's output is not compared.
 constexpr char kRandomCrop[] =
     "the crop is drawn anew for each item; --params_profile=matched compares";
@@ -97,20 +100,65 @@ absl::StatusOr<std::string> EquivalenceCachePath() {
   return JoinPath(folder, "equivalence.jsonl");
 }
 
+absl::StatusOr<std::vector<EquivalenceCheck::ItemOutput>>
+EquivalenceCheck::GetOutputs(const ComparedItems& items, int64_t count,
+                             uint64_t seed, absl::Duration limit,
+                             MeasuredChild* child) {
+  OutputCommand command;
+  command.seed = seed;
+  for (int64_t i = 0; i < count; ++i) command.indexes.push_back(i);
+  absl::StatusOr<std::vector<ChildOutput>> all = child->Outputs(command, limit);
+  std::vector<ItemOutput> outputs;
+  if (all.ok()) {
+    for (int64_t i = 0; i < count; ++i) {
+      outputs.push_back({i, std::move((*all)[i])});
+    }
+    return outputs;
+  }
+  // The library's own error. Asking for one at a time tells which item it is.
+  if (!absl::IsUnknown(all.status()) || items.name == nullptr) {
+    return all.status();
+  }
+  const int64_t tries =
+      std::min(items.count, items.skip == nullptr ? count : kMostTries);
+  for (int64_t i = 0; i < tries; ++i) {
+    if (static_cast<int64_t>(outputs.size()) == count) break;
+    command.indexes = {i};
+    absl::StatusOr<std::vector<ChildOutput>> one =
+        child->Outputs(command, limit);
+    if (one.ok()) {
+      outputs.push_back({i, std::move((*one)[0])});
+      continue;
+    }
+    const std::string reason =
+        absl::StrCat(items.name(i), ": ", one.status().message());
+    if (!absl::IsUnknown(one.status()) || items.skip == nullptr) {
+      return absl::Status(one.status().code(), reason);
+    }
+    items.skip(reason);
+  }
+  return outputs;
+}
+
 absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
     const Transform& transform, const Implementation& implementation,
-    const ComparedItems& items, const std::vector<ChildOutput>& outputs) {
+    const ComparedItems& items, const std::vector<ItemOutput>& outputs) {
   std::vector<Comparison> comparisons;
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  for (const auto& [item, item_output] : outputs) {
     // Compares the first and last frame of a clip: the parameters are the same
     // for all frames.
-    const int last = FramesOfOutput(outputs[i]) - 1;
+    const int last = FramesOfOutput(item_output) - 1;
     for (const int frame :
          last == 0 ? std::vector<int>{0} : std::vector<int>{0, last}) {
-      ASSIGN_OR_RETURN(Pixels pixels,
-                       items.item(static_cast<int64_t>(i), frame));
+      absl::StatusOr<Pixels> decoded = items.item(item, frame);
+      if (absl::IsInvalidArgument(decoded.status()) && items.skip != nullptr) {
+        items.skip(std::string(decoded.status().message()));
+        continue;
+      }
+      RETURN_IF_ERROR(decoded.status());
+      Pixels& pixels = *decoded;
       ASSIGN_OR_RETURN(LibraryOutput output,
-                       ReadOutput(FrameOfOutput(outputs[i], frame)));
+                       ReadOutput(FrameOfOutput(item_output, frame)));
       if (items.recipe != nullptr) {
         const LoaderSpec& recipe = *items.recipe;
         output = UndoNormalisation(output, recipe.mean, recipe.std);
@@ -126,7 +174,11 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Compare(
                        CheckOutput(transform, implementation, pixels, output));
     }
   }
-  return RecordOf(WorstOf(comparisons));
+  if (!comparisons.empty()) return RecordOf(WorstOf(comparisons));
+  Equivalence equivalence;
+  equivalence.set_label(kUnchecked);
+  equivalence.set_reference("none of the first files is usable");
+  return equivalence;
 }
 
 absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
@@ -143,13 +195,19 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
   const std::string key =
       KeyOf(job, version, count, *transform, *implementation, items);
   if (const Equivalence* known = cache_.Find(key)) return *known;
-  OutputCommand command;
-  command.seed = static_cast<uint64_t>(job.seed());
-  for (int64_t i = 0; i < count; ++i) command.indexes.push_back(i);
-  ASSIGN_OR_RETURN(const std::vector<ChildOutput> outputs,
-                   child->Outputs(command, limit));
+  bool skipped = false;
+  ComparedItems usable = items;
+  if (items.skip != nullptr) {
+    usable.skip = [&](const std::string& reason) {
+      skipped = true;
+      items.skip(reason);
+    };
+  }
+  ASSIGN_OR_RETURN(const std::vector<ItemOutput> outputs,
+                   GetOutputs(usable, count, static_cast<uint64_t>(job.seed()),
+                              limit, child));
   const absl::StatusOr<Equivalence> compared =
-      Compare(*transform, *implementation, items, outputs);
+      Compare(*transform, *implementation, usable, outputs);
   Equivalence equivalence;
   if (compared.ok()) {
     equivalence = *compared;
@@ -157,7 +215,8 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
     equivalence.set_label(kDifferent);
     equivalence.set_reference(std::string(compared.status().message()));
   }
-  cache_.Add(key, equivalence);
+  // Every run names what it skips, or fails.
+  if (!skipped) cache_.Add(key, equivalence);
   return equivalence;
 }
 

@@ -50,7 +50,13 @@ struct ComparedItems {
   // Hash of the data.
   std::string sha256;
   // Frame `frame` of item `i` as it was decoded. Images have only frame 0.
+  // InvalidArgument when its file is unusable.
   std::function<absl::StatusOr<Pixels>(int64_t i, int frame)> item;
+  // The file of item `i`, for messages. Null when items are not files.
+  std::function<std::string(int64_t i)> name;
+  // Called with the reason for each item that is unusable; the next one takes
+  // its place. Null means that such an item is an error.
+  std::function<void(const std::string& reason)> skip;
   // What the loader does besides the transform. Null means nothing.
   const LoaderSpec* recipe = nullptr;
 };
@@ -64,17 +70,28 @@ class EquivalenceCheck {
       : catalogue_(catalogue), cache_(cache_path) {}
 
   // Asks `child`, which has prepared the job's transform, for its outputs for
-  // the first items, and compares them. Fails as the child does. An output that
-  // cannot be compared counts as `different`, with the reason.
+  // the first items, and compares them. Fails as the child does, with the name
+  // of the item. An output that cannot be compared counts as `different`, with
+  // the reason. `unchecked` when all items were skipped.
   absl::StatusOr<Equivalence> Check(const Job& job, const std::string& version,
                                     const ComparedItems& items,
                                     absl::Duration limit, MeasuredChild* child);
 
  private:
+  // The output for an item.
+  struct ItemOutput {
+    int64_t item = 0;
+    ChildOutput output;
+  };
+
+  // Outputs for the first `count` items that are usable.
+  static absl::StatusOr<std::vector<ItemOutput>> GetOutputs(
+      const ComparedItems& items, int64_t count, uint64_t seed,
+      absl::Duration limit, MeasuredChild* child);
   absl::StatusOr<Equivalence> Compare(const Transform& transform,
                                       const Implementation& implementation,
                                       const ComparedItems& items,
-                                      const std::vector<ChildOutput>& outputs);
+                                      const std::vector<ItemOutput>& outputs);
 
   const Catalogue& catalogue_;
   EquivalenceCache cache_;

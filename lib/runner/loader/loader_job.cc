@@ -295,7 +295,7 @@ absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
   ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
   const absl::StatusOr<Image> image = DecodeImage(bytes);
   if (!image.ok()) {
-    return absl::UnimplementedError(
+    return absl::InvalidArgumentError(
         absl::StrCat(path, ": ", image.status().message()));
   }
   const ImageView view = image->view();

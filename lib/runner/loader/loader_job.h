@@ -103,7 +103,7 @@ absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
                                       int64_t i);
 
 // Frame `frame` (0 for images) of item `i` of the input, decoded, with
-// `channels` channels. Unimplemented when it is not an image.
+// `channels` channels. InvalidArgument with its file when that is unusable.
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
                                    int frame, int channels);
 

@@ -268,6 +268,15 @@ absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
   items.item = [this](int64_t i, int frame) {
     return DecodedItem(input_, i, frame, spec_.channels);
   };
+  if (input_.files != nullptr && input_.files->source != "shards") {
+    items.name = [this](int64_t i) { return input_.files->files[i].path; };
+  }
+  if (spec_.on_error == "skip") {
+    items.skip = [this](const std::string& reason) {
+      context_.warn(absl::StrCat(job_.library(), ", ", job_.transform(),
+                                 ": not compared: ", reason));
+    };
+  }
   return context_.equivalence->Check(job_, version_, items,
                                      absl::Seconds(policy_.warm_up.hang_s),
                                      child_.get());
