@@ -276,6 +276,34 @@ class TrainTest(unittest.TestCase):
     def test_images_from_disk(self):
         self.check_loader("native")
 
+    def test_unusable_files_are_counted_and_named(self):
+        images = self.images()
+        (images / "text.jpg").write_text("no image")
+        first = sorted(images.iterdir())[0]
+        (images / "cut.jpg").write_bytes(first.read_bytes()[:20000])
+        out, errors = run(
+            "train",
+            *QUICK,
+            "--scope=e2e",
+            "--loader=native",
+            f"--dataset={images}",
+            "--workers=1",
+            "--epochs=3",
+            "--warmup-steps=1",
+        )
+        (row,) = rows(out)
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(row["dataset"]["files"], 24)
+        self.assertEqual(row["train"]["skipped_files"], 2)
+        self.assertEqual(
+            sorted(
+                pathlib.Path(f["path"]).name for f in row["train"]["skipped"]
+            ),
+            ["cut.jpg", "text.jpg"],
+        )
+        self.assertIn("skipped_files", row["labels"])
+        self.assertIn("2 files were skipped", errors)
+
     @unittest.skipUnless(
         python_of("torch_stack"), "make envs GROUPS=torch_stack"
     )

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lib/model/flops.h"
 
@@ -18,6 +19,18 @@ struct TrainBatch {
   at::Tensor target;
 };
 
+// Files that a source could not use.
+struct SkippedFiles {
+  struct File {
+    int64_t item = 0;  // Its number, from 0.
+    std::string path;
+    std::string reason;
+  };
+  int64_t total = 0;
+  // The first of them.
+  std::vector<File> first;
+};
+
 // Not thread-safe.
 class BatchSource {
  public:
@@ -25,6 +38,8 @@ class BatchSource {
   // Returns batch number `index`, counted from 0; waits for it. It may be on
   // the host or on the device.
   virtual TrainBatch Get(int64_t index) = 0;
+  // What was left out so far.
+  virtual SkippedFiles skipped() const { return {}; }
 };
 
 struct SyntheticOptions {

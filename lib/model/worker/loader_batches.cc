@@ -31,6 +31,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
@@ -50,12 +51,29 @@ void Check(const absl::Status& status) {
   }
 }
 
+SkippedFiles SkippedOf(const FaultList& faults) {
+  SkippedFiles skipped;
+  skipped.total = faults.total();
+  for (const ItemFault& fault : faults.kept()) {
+    skipped.first.push_back({fault.item, fault.path, fault.reason});
+  }
+  return skipped;
+}
+
 class NativeBatches : public BatchSource {
  public:
   NativeBatches(std::unique_ptr<Loader> loader, std::vector<int64_t> classes)
       : loader_(std::move(loader)), classes_(std::move(classes)) {}
 
   ~NativeBatches() override { epoch_ = nullptr; }
+
+  // A file is unusable in every epoch, so that the epoch with most of them
+  // counts.
+  SkippedFiles skipped() const override {
+    SkippedFiles now =
+        epoch_ == nullptr ? SkippedFiles() : SkippedOf(epoch_->faults());
+    return now.total > skipped_.total ? now : skipped_;
+  }
 
   // Batches come in order; `index` only counts.
   TrainBatch Get(int64_t) override {
@@ -82,6 +100,7 @@ class NativeBatches : public BatchSource {
         const absl::StatusOr<const LoaderBatch*> batch = epoch_->Next();
         Check(batch.status());
         if (*batch != nullptr) return *batch;
+        skipped_ = skipped();
         epoch_ = nullptr;
       }
       auto epoch = loader_->StartEpoch(number_++);
@@ -95,6 +114,7 @@ class NativeBatches : public BatchSource {
   const std::vector<int64_t> classes_;
   std::unique_ptr<Epoch> epoch_;
   int64_t number_ = 0;
+  SkippedFiles skipped_;  // Of the epochs that ended.
 };
 
 }  // namespace
@@ -383,6 +403,8 @@ class MixtureBatches : public BatchSource {
     }
     return {images.contiguous(), classes};
   }
+
+  SkippedFiles skipped() const override { return SkippedOf(loader_->faults()); }
 
  private:
   const int64_t classes_;

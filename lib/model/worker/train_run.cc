@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 
 #include "lib/adapters/torch/blas.h"
 #include "lib/model/flops.h"
@@ -377,6 +379,18 @@ class Training {
               .Object());
   }
 
+  // Files that could not be used are not data. Of a mixture, episodes are left
+  // out, and its files are shards.
+  void LeaveOut(const SkippedFiles& skipped) {
+    if (spec_.loader == "mixture") return;
+    files_ -= skipped.total;
+    for (const SkippedFiles::File& file : skipped.first) {
+      std::error_code error;
+      const auto bytes = std::filesystem::file_size(file.path, error);
+      if (!error) file_bytes_ -= static_cast<int64_t>(bytes);
+    }
+  }
+
   void TellResult(int64_t first_step) {
     std::vector<double> steps;
     JsonText phases;
@@ -399,6 +413,16 @@ class Training {
                             .Object());
     }
     for (const std::string& file : traces_) traces.push_back(JsonString(file));
+    const SkippedFiles skipped = batches_->skipped();
+    LeaveOut(skipped);
+    std::vector<std::string> skipped_files;
+    for (const SkippedFiles::File& file : skipped.first) {
+      skipped_files.push_back(JsonText()
+                                  .Int("item", file.item)
+                                  .Text("path", file.path)
+                                  .Text("reason", file.reason)
+                                  .Object());
+    }
     JsonText result;
     result.Text("event", "result")
         .Text("version", TORCH_VERSION)
@@ -421,6 +445,8 @@ class Training {
         .Text("storage", storage_)
         .Int("files", files_)
         .Int("file_bytes", file_bytes_)
+        .Int("skipped_files", skipped.total)
+        .Raw("skipped", JsonArray(skipped_files))
         .Int("buckets", sync_ == nullptr ? 0 : sync_->buckets())
         .Int("buckets_sent_early", sync_ == nullptr ? 0 : sync_->sent_early())
         .Raw("kernels", JsonArray(kernels))

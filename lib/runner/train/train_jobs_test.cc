@@ -469,5 +469,22 @@ TEST(TrainRowTest, LoadersStandAgainstStorage) {
   EXPECT_THAT(table, HasSubstr("ext4, 900 MB/s, 0% cached"));
 }
 
+TEST(TrainRowTest, UnusableFilesAreCountedAndLabeled) {
+  Job job = SmallJob();
+  job.set_scope("e2e");
+  (*job.mutable_settings())["loader"] = "native";
+  TrainResult fed = TwoSteps();
+  fed.storage = "ext4";
+  fed.skipped_files = 2;
+  fed.skipped.emplace_back().set_path("cut.jpg");
+  const Row row = RowWith(job, {}, {fed});
+  EXPECT_EQ(row.train().skipped_files(), 2);
+  EXPECT_EQ(row.train().skipped(0).path(), "cut.jpg");
+  ASSERT_EQ(row.labels_size(), 1);
+  EXPECT_EQ(row.labels(0), "skipped_files");
+  fed.skipped_files = 0;
+  EXPECT_EQ(RowWith(job, {}, {fed}).labels_size(), 0);
+}
+
 }  // namespace
 }  // namespace feedrate

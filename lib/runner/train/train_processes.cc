@@ -107,6 +107,20 @@ void ReadProfile(const object& json, TrainResult* result) {
   }
 }
 
+void ReadSkipped(const object& json, TrainResult* result) {
+  result->skipped_files = static_cast<int64_t>(NumberOf(json, "skipped_files"));
+  simdjson::dom::array array;
+  if (json["skipped"].get(array) != simdjson::SUCCESS) return;
+  for (const element value : array) {
+    object file;
+    if (value.get(file) != simdjson::SUCCESS) continue;
+    LoaderFault& fault = result->skipped.emplace_back();
+    fault.set_item(static_cast<int64_t>(NumberOf(file, "item")));
+    fault.set_path(TextOf(file, "path"));
+    fault.set_reason(TextOf(file, "reason"));
+  }
+}
+
 TrainResult ReadResult(const object& json) {
   TrainResult result;
   result.version = TextOf(json, "version");
@@ -131,6 +145,7 @@ TrainResult ReadResult(const object& json) {
   result.storage = TextOf(json, "storage");
   result.files = static_cast<int64_t>(NumberOf(json, "files"));
   result.file_bytes = static_cast<int64_t>(NumberOf(json, "file_bytes"));
+  ReadSkipped(json, &result);
   ReadProfile(json, &result);
   return result;
 }

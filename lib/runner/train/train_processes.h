@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "lib/records/records.pb.h"
 #include "lib/runner/core/workers.h"
 
 namespace feedrate {
@@ -48,6 +49,9 @@ struct TrainResult {
   std::string storage;
   int64_t files = 0;
   int64_t file_bytes = 0;
+  // Files that were unusable, and the first of them.
+  int64_t skipped_files = 0;
+  std::vector<LoaderFault> skipped;
   std::vector<TrainKernel> kernels;
   std::vector<std::string> traces;
   // Set for an evaluation, instead of all the above: the line as it was

@@ -205,6 +205,11 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
     train->set_storage(results[0].storage);
     row->mutable_dataset()->set_files(results[0].files);
     row->mutable_dataset()->set_bytes(results[0].file_bytes);
+    train->set_skipped_files(results[0].skipped_files);
+    for (const LoaderFault& fault : results[0].skipped) {
+      *train->add_skipped() = fault;
+    }
+    if (results[0].skipped_files > 0) row->add_labels("skipped_files");
   }
   train->set_engine(results[0].engine);
   train->set_blas(results[0].blas);

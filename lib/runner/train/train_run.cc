@@ -218,6 +218,12 @@ class TrainMode : public JobMode {
     if (job.device() == "cuda") peak.gpu = context.identity.gpu;
     peak.given_flops = options_.peak_tflops * 1e12;
     SetTrainResult(job, settings, peak, results, row);
+    if (const int64_t skipped = row->train().skipped_files(); skipped > 0) {
+      const LoaderFault& first = row->train().skipped(0);
+      context.warn(absl::StrCat(Words(job), ": ", skipped,
+                                " files were skipped; the first: ",
+                                first.path(), ": ", first.reason()));
+    }
     for (const std::string& trace : results[0].traces) {
       context.warn(absl::StrCat("trace: ", trace));
     }
