@@ -22,6 +22,8 @@ constexpr double kMajority = 0.68;
 constexpr size_t kFlips = 4;
 // Standard deviations of a correlation of neighbors that are beyond chance.
 constexpr double kCertain = 3;
+// Deviations below this are rounding errors.
+constexpr double kRounding = 1e-9;
 // The noise is at least this share of the smallest step that is reported, so
 // that rounded values do not turn into levels.
 constexpr double kLeastNoise = 0.125;
@@ -131,12 +133,11 @@ class Finder {
   // neighbors within their stretches. 1 unless it is certain: correlated noise
   // stays away from a level for some points.
   double PointsAlike() {
+    if (places_.empty()) return 1;
     double products = 0;
     double squares = 0;
     for (size_t i = 0; i <= places_.size(); ++i) {
-      const Stretch& stretch = places_.empty() ? At(0, values_.size())
-                               : i == 0        ? Before(0)
-                                               : After(i - 1);
+      const Stretch& stretch = i == 0 ? Before(0) : After(i - 1);
       double last = 0;
       for (const double v : stretch.values) {
         const double d = std::max(-stretch.limit,
@@ -146,7 +147,8 @@ class Finder {
         last = d;
       }
     }
-    const double correlation = squares > 0 ? products / squares : 0;
+    if (squares < kRounding * kRounding * values_.size()) return 1;
+    const double correlation = products / squares;
     if (correlation < kCertain / std::sqrt(values_.size())) return 1;
     return (1 + correlation) / (1 - correlation);
   }
