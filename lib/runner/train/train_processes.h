@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "lib/records/records.pb.h"
+#include "lib/records/loader.pb.h"
 #include "lib/runner/core/workers.h"
 
 namespace feedrate {
