@@ -1,16 +1,22 @@
 #include "lib/analysis/aggregate/import_albumentations.h"
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/job_identity.h"
@@ -53,6 +59,17 @@ double Number(const object& json, Keys keys) {
   return number;
 }
 
+// A whole number from 0 to `most`; 0 if there is none.
+absl::StatusOr<int64_t> Count(const object& json, Keys keys,
+                              int64_t most = int64_t{1} << 53) {
+  const double number = Number(json, keys);
+  if (number >= 0 && number <= static_cast<double>(most)) {
+    return static_cast<int64_t>(number);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", absl::StrJoin(keys, "."), "\" is ", number, ", which is no count"));
+}
+
 bool Truth(const object& json, Keys keys) {
   element found;
   bool truth;
@@ -64,6 +81,35 @@ bool Truth(const object& json, Keys keys) {
 std::string LibraryName(std::string name) {
   return absl::AsciiStrToLower(
       absl::StrReplaceAll(name, {{"-", "_"}, {" ", "_"}}));
+}
+
+// What the name of a result file says about its rows.
+struct FileName {
+  std::string library;
+  std::string device;
+  bool is_video = false;
+};
+
+// The public benchmark names its files LIBRARY[_MODE or _SCOPE...][_dev-DEVICE]
+// _results.json. A library's name may have underscores.
+FileName ParseName(absl::string_view path) {
+  FileName parsed;
+  const std::string name = BaseName(path);
+  absl::string_view rest = name;
+  if (!absl::ConsumeSuffix(&rest, "_results.json")) return parsed;
+  bool in_library = true;
+  for (absl::string_view word : absl::StrSplit(rest, '_')) {
+    if (word == "video") parsed.is_video = true;
+    in_library &= word != "micro" && word != "pipeline" && word != "video" &&
+                  word != "decode" && word != "memory";
+    if (absl::ConsumePrefix(&word, "dev-")) {
+      parsed.device = std::string(word);
+      in_library = false;
+    }
+    if (!in_library) continue;
+    absl::StrAppend(&parsed.library, parsed.library.empty() ? "" : "_", word);
+  }
+  return parsed;
 }
 
 std::string MachineProfile(const object& metadata) {
@@ -91,35 +137,59 @@ std::string Version(const object& metadata, const std::string& library) {
   return "";
 }
 
-void FillDataset(const object& metadata, Dataset* dataset) {
+absl::Status FillDataset(const object& metadata, Dataset* dataset) {
   std::string path = Text(metadata, {"dataset", "path"});
   while (!path.empty() && path.back() == '/') path.pop_back();
   dataset->set_id(BaseName(path));
-  dataset->set_files(
-      static_cast<int64_t>(Number(metadata, {"dataset", "file_count"})));
-  dataset->set_bytes(
-      static_cast<int64_t>(Number(metadata, {"dataset", "total_bytes"})));
+  ASSIGN_OR_RETURN(const int64_t files,
+                   Count(metadata, {"dataset", "file_count"}));
+  ASSIGN_OR_RETURN(const int64_t bytes,
+                   Count(metadata, {"dataset", "total_bytes"}));
+  dataset->set_files(files);
+  dataset->set_bytes(bytes);
+  return absl::OkStatus();
+}
+
+absl::Status FillParams(const object& params, Row* row) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  row->set_scope(Text(params, {"pipeline_scope"}));
+  row->set_device(Text(params, {"device"}));
+  row->set_thread_policy(Text(params, {"thread_policy"}));
+  ASSIGN_OR_RETURN(int64_t items, Count(params, {"num_images"}));
+  if (items == 0) {
+    ASSIGN_OR_RETURN(items, Count(params, {"num_videos"}));
+  }
+  ASSIGN_OR_RETURN(const int64_t batch, Count(params, {"batch_size"}, kMost));
+  ASSIGN_OR_RETURN(const int64_t workers, Count(params, {"workers"}, kMost));
+  row->set_num_items(items);
+  row->set_batch_size(static_cast<int32_t>(batch));
+  row->set_workers(static_cast<int32_t>(workers));
+  return absl::OkStatus();
+}
+
+// Files from before the benchmark had scenarios say what they are only by their
+// name and the number of channels.
+std::string ScenarioOf(const FileName& name, const object& params) {
+  if (name.is_video) return "video-16f";
+  return Number(params, {"num_channels"}) == 9 ? "image-9ch" : "image-rgb";
 }
 
 // What all rows of a file have in common.
-Row Common(const object& metadata) {
+absl::StatusOr<Row> Common(const object& metadata, const FileName& name) {
   Row row;
   row.set_scenario(Text(metadata, {"scenario"}));
   row.set_mode(Text(metadata, {"mode"}));
   std::string library = LibraryName(Text(metadata, {"library"}));
   if (library.empty()) library = LibraryName(Text(metadata, {"decoder"}));
+  if (library.empty()) library = LibraryName(name.library);
   row.set_library(library);
   object params;
   if (metadata["benchmark_params"].get(params) == simdjson::SUCCESS) {
-    row.set_scope(Text(params, {"pipeline_scope"}));
-    row.set_device(Text(params, {"device"}));
-    const double images = Number(params, {"num_images"});
-    row.set_num_items(static_cast<int64_t>(
-        images > 0 ? images : Number(params, {"num_videos"})));
-    row.set_batch_size(static_cast<int32_t>(Number(params, {"batch_size"})));
-    row.set_workers(static_cast<int32_t>(Number(params, {"workers"})));
-    row.set_thread_policy(Text(params, {"thread_policy"}));
+    RETURN_IF_ERROR(FillParams(params, &row));
+    if (row.scenario().empty()) row.set_scenario(ScenarioOf(name, params));
   }
+  if (row.mode().empty()) row.set_mode("micro");
+  if (row.device().empty()) row.set_device(name.device);
   if (row.scope().empty() && row.mode() == "micro") {
     row.set_scope("augmentation_only");
   }
@@ -135,7 +205,7 @@ Row Common(const object& metadata) {
   row.set_machine_profile(MachineProfile(metadata));
   row.set_hardware(Text(metadata, {"gpu", "device_name"}));
   row.set_started_at(Text(metadata, {"system_info", "timestamp"}));
-  FillDataset(metadata, row.mutable_dataset());
+  RETURN_IF_ERROR(FillDataset(metadata, row.mutable_dataset()));
   return row;
 }
 
@@ -175,9 +245,9 @@ absl::Status AddTransform(Row row, const object& result,
     int32_t index = 0;
     for (const element entry : throughputs) {
       double throughput;
-      if (entry.get(throughput) != simdjson::SUCCESS) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(row.transform(), ": a throughput is no number"));
+      if (entry.get(throughput) != simdjson::SUCCESS || !(throughput > 0)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            row.transform(), ": a throughput is no number above 0"));
       }
       row.set_run_index(index++);
       SetThroughput(throughput, &row);
@@ -202,9 +272,10 @@ absl::Status NotAResult(const std::string& name, absl::string_view why) {
 }  // namespace
 
 bool IsAlbumentationsResult(absl::string_view path) {
-  return absl::EndsWith(path, ".json") &&
-         !absl::EndsWith(path, ".pyperf.json") &&
-         BaseName(path) != "manifest.json";
+  const std::string name = BaseName(path);
+  return absl::EndsWith(name, ".json") &&
+         !absl::EndsWith(name, ".pyperf.json") && name != "manifest.json" &&
+         name != "run_meta.json";
 }
 
 absl::Status ImportAlbumentations(
@@ -225,19 +296,26 @@ absl::Status ImportAlbumentations(
   if (file["results"].get(results) != simdjson::SUCCESS) {
     return NotAResult(name, "no object \"results\"");
   }
-  const Row common = Common(metadata);
+  const absl::StatusOr<Row> common = Common(metadata, ParseName(name));
+  if (!common.ok()) return NotAResult(name, common.status().message());
   for (const auto& [transform, result] : results) {
     object fields;
     if (result.get(fields) != simdjson::SUCCESS) {
       return NotAResult(
           name, absl::StrCat("\"", std::string(transform), "\" is no object"));
     }
-    Row row = common;
+    Row row = *common;
     // Decoders have no transform; the key repeats the decoder's name.
     if (row.mode() != "decode") {
       row.set_transform(std::string(transform));
     } else if (row.library().empty()) {
       row.set_library(LibraryName(std::string(transform)));
+    }
+    // Without a library, rows of several would look like retries of one job.
+    if (row.library().empty()) {
+      return NotAResult(name,
+                        "it names no library; add \"metadata.library\", or "
+                        "name the file LIBRARY_micro_results.json");
     }
     row.set_job_id(JobId(JobOfRow(row)));
     const absl::Status status = AddTransform(std::move(row), fields, add);

@@ -15,11 +15,14 @@ namespace feedrate {
 // `throughputs`, and with one row for a transform that stopped early, failed or
 // is unsupported. The median of a transform's rows is the median in the file.
 //
-// Fields that the file does not have stay empty. Parameters have no hash, so
-// these rows are never mistaken for runs of our own jobs. The machine profile
-// starts with `public:`, so they never mix with rows of our machines.
+// A library, device or scenario that the file does not say is taken from
+// `name`, its path, as the public benchmark does:
+// `kornia_video_dev-cuda_results.json`. Other fields that the file does not
+// have stay empty. Parameters have no hash, so these rows are never mistaken
+// for runs of our own jobs. The machine profile starts with `public:`, so they
+// never mix with rows of our machines.
 //
-// InvalidArgument, with `name`, if it is no such file.
+// InvalidArgument, with `name`, if it is no such file or names no library.
 absl::Status ImportAlbumentations(
     const std::string& name, absl::string_view content,
     const std::function<absl::Status(const Row&)>& add);
