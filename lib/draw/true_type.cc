@@ -1,5 +1,7 @@
 #include "lib/draw/true_type.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -16,10 +18,11 @@
 namespace feedrate {
 namespace {
 
-// Limits on nested composite glyphs; real fonts have two levels.
+// Limits for one character. Real fonts have two levels, a few parts and a few
+// hundred points.
 constexpr int kMaxDepth = 6;
 constexpr int kMaxParts = 64;
-constexpr uint32_t kMaxPoints = 20000;
+constexpr size_t kMaxPoints = 4000;
 
 absl::Status NotAFont(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -115,7 +118,9 @@ uint32_t TrueTypeFont::GlyphInFormat4(uint32_t map, char32_t c) const {
 }
 
 uint32_t TrueTypeFont::GlyphInFormat12(uint32_t map, char32_t c) const {
-  const uint32_t groups = U32(map + 12ull);
+  // Real fonts have a few hundred groups.
+  constexpr uint32_t kMostGroups = 20000;
+  const uint32_t groups = std::min(U32(map + 12ull), kMostGroups);
   for (uint32_t i = 0; i < groups; ++i) {
     const uint64_t group = map + 16ull + 12ull * i;
     if (group >= bytes_.size()) return 0;
@@ -140,22 +145,40 @@ TrueTypeFont::Table TrueTypeFont::Outline(uint32_t glyph) const {
   return {glyf_.offset + start, end - start};
 }
 
-std::vector<TrueTypeFont::Contour> TrueTypeFont::Contours(uint32_t glyph,
-                                                          int depth) const {
+std::vector<TrueTypeFont::Contour> TrueTypeFont::Contours(
+    uint32_t glyph) const {
+  for (const uint32_t shown : {glyph, uint32_t{0}}) {
+    Budget budget{kMaxParts, kMaxPoints};
+    std::vector<Contour> contours = Contours(shown, 0, &budget);
+    if (!budget.is_spent) return contours;
+  }
+  return {};
+}
+
+std::vector<TrueTypeFont::Contour> TrueTypeFont::Contours(
+    uint32_t glyph, int depth, Budget* budget) const {
   const Table place = Outline(glyph);
-  if (place.length < 10 || depth > kMaxDepth) return {};
+  if (place.length < 10) return {};
+  if (depth > kMaxDepth || budget->parts == 0) budget->is_spent = true;
+  if (budget->is_spent) return {};
+  --budget->parts;
   const int count = I16(place.offset);
-  return count >= 0 ? SimpleContours(place, count)
-                    : CompositeContours(place, depth);
+  return count >= 0 ? SimpleContours(place, count, budget)
+                    : CompositeContours(place, depth, budget);
 }
 
 std::vector<TrueTypeFont::Contour> TrueTypeFont::SimpleContours(
-    const Table& place, int count) const {
+    const Table& place, int count, Budget* budget) const {
   uint64_t at = place.offset + 10ull;
   std::vector<uint32_t> ends;
   for (int i = 0; i < count; ++i, at += 2) ends.push_back(U16(at));
-  if (ends.empty() || ends.back() >= kMaxPoints) return {};
+  if (ends.empty()) return {};
   const uint32_t points = ends.back() + 1;
+  if (points > budget->points) {
+    budget->is_spent = true;
+    return {};
+  }
+  budget->points -= points;
   at += 2 + U16(at);
   std::vector<uint32_t> flags;
   while (flags.size() < points && at < bytes_.size()) {
@@ -194,10 +217,10 @@ std::vector<TrueTypeFont::Contour> TrueTypeFont::SimpleContours(
 }
 
 std::vector<TrueTypeFont::Contour> TrueTypeFont::CompositeContours(
-    const Table& place, int depth) const {
+    const Table& place, int depth, Budget* budget) const {
   std::vector<Contour> contours;
   uint64_t at = place.offset + 10ull;
-  for (int part = 0; part < kMaxParts; ++part) {
+  for (int part = 0; part < kMaxParts && !budget->is_spent; ++part) {
     const uint32_t flags = U16(at);
     const uint32_t glyph = U16(at + 2);
     at += 4;
@@ -222,7 +245,7 @@ std::vector<TrueTypeFont::Contour> TrueTypeFont::CompositeContours(
       yx = fraction();
       yy = fraction();
     }
-    for (Contour& contour : Contours(glyph, depth + 1)) {
+    for (Contour& contour : Contours(glyph, depth + 1, budget)) {
       for (Point& point : contour) {
         const double x = point.x;
         point.x = xx * x + yx * point.y + dx;
@@ -253,7 +276,7 @@ std::string TrueTypeFont::PathOf(absl::string_view text, double x, double y,
     const auto middle = [](const Point& a, const Point& b) {
       return Point{(a.x + b.x) / 2, (a.y + b.y) / 2, true};
     };
-    for (const Contour& contour : Contours(glyph, 0)) {
+    for (const Contour& contour : Contours(glyph)) {
       const size_t n = contour.size();
       if (n < 2) continue;
       // Starts on the curve, or halfway between two control points.

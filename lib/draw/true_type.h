@@ -24,8 +24,8 @@ class TrueTypeFont {
   double Width(absl::string_view text, double size) const;
 
   // The outline of `text` as the `d` attribute of an SVG path, with the
-  // baseline starting at (x, y). Characters that the font lacks are drawn as
-  // its missing-glyph box.
+  // baseline starting at (x, y). Characters that the font lacks, or whose
+  // outline has thousands of points, are drawn as its missing-glyph box.
   std::string PathOf(absl::string_view text, double x, double y,
                      double size) const;
 
@@ -51,9 +51,22 @@ class TrueTypeFont {
   uint32_t GlyphInFormat12(uint32_t map, char32_t character) const;
   double Advance(uint32_t glyph) const;
   Table Outline(uint32_t glyph) const;
-  std::vector<Contour> Contours(uint32_t glyph, int depth) const;
-  std::vector<Contour> SimpleContours(const Table& place, int count) const;
-  std::vector<Contour> CompositeContours(const Table& place, int depth) const;
+  // What one character may still cost. Parts may be nested, and each may be
+  // used several times: without a limit a small font is endless work.
+  struct Budget {
+    int parts;
+    size_t points;
+    bool is_spent = false;
+  };
+
+  // Returns no contour if the outline is broken or the budget is spent.
+  std::vector<Contour> Contours(uint32_t glyph) const;
+  std::vector<Contour> Contours(uint32_t glyph, int depth,
+                                Budget* budget) const;
+  std::vector<Contour> SimpleContours(const Table& place, int count,
+                                      Budget* budget) const;
+  std::vector<Contour> CompositeContours(const Table& place, int depth,
+                                         Budget* budget) const;
 
   // Bytes beyond the end of the file read as 0.
   uint32_t U8(uint64_t at) const;
