@@ -46,9 +46,40 @@ absl::Status RecordReader::ReadFile(const std::string& path) {
   return status;
 }
 
+void RecordReader::StartFile() {
+  line_number_ = 0;
+  complaints_ = 0;
+}
+
+void RecordReader::FinishFile(const std::string& name) {
+  const int64_t more = complaints_ - most_complaints_;
+  if (more <= 0) return;
+  complain_(absl::StrCat(name, ": ", more, " more broken ",
+                         more == 1 ? "line" : "lines"));
+}
+
+void RecordReader::Report(const std::string& problem) {
+  if (++complaints_ <= most_complaints_) complain_(problem);
+}
+
+void RecordReader::ReadNextLine(absl::string_view line, const std::string& name,
+                                bool is_unfinished) {
+  ReadLine(line, absl::StrCat(name, ":", ++line_number_), is_unfinished);
+}
+
+void RecordReader::ReadText(absl::string_view text, const std::string& name) {
+  StartFile();
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    ReadNextLine(text.substr(0, end), name, end == text.npos);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  FinishFile(name);
+}
+
 absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
   std::string pending;
-  line_number_ = 0;
+  StartFile();
   for (;;) {
     const size_t scanned = pending.size();
     pending.resize(scanned + kChunk);
@@ -60,15 +91,14 @@ absl::Status RecordReader::ReadDescriptor(int fd, const std::string& name) {
     size_t start = 0;
     for (size_t end = pending.find('\n', scanned); end != std::string::npos;
          end = pending.find('\n', start)) {
-      ReadLine(absl::string_view(pending).substr(start, end - start),
-               absl::StrCat(name, ":", ++line_number_), false);
+      ReadNextLine(absl::string_view(pending).substr(start, end - start), name,
+                   false);
       start = end + 1;
     }
     pending.erase(0, start);
   }
-  if (!pending.empty()) {
-    ReadLine(pending, absl::StrCat(name, ":", ++line_number_), true);
-  }
+  if (!pending.empty()) ReadNextLine(pending, name, true);
+  FinishFile(name);
   return absl::OkStatus();
 }
 
@@ -80,7 +110,7 @@ void RecordReader::ReadLine(absl::string_view line, const std::string& place,
   const int rescued = Rescue(line);
   if (is_unfinished && rescued == 0) {
     ++torn_lines_;
-    complain_(absl::StrCat(place, ": skipped the torn last line"));
+    Report(absl::StrCat(place, ": skipped the torn last line"));
     return;
   }
   ++broken_lines_;
@@ -91,7 +121,7 @@ void RecordReader::ReadLine(absl::string_view line, const std::string& place,
                     rescued == 1 ? " record, which is" : " records, which are",
                     " read");
   }
-  complain_(problem);
+  Report(problem);
 }
 
 absl::Status RecordReader::TryLine(absl::string_view line) {

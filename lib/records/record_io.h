@@ -31,8 +31,15 @@ class RecordReader {
   // number.
   using Complain = std::function<void(const std::string&)>;
 
-  RecordReader(Handler handler, Complain complain)
-      : handler_(std::move(handler)), complain_(std::move(complain)) {}
+  // Complaints about one file, after which the rest is only counted: a file of
+  // another kind may have millions of lines.
+  static constexpr int64_t kMostComplaints = 5;
+
+  RecordReader(Handler handler, Complain complain,
+               int64_t most_complaints = kMostComplaints)
+      : handler_(std::move(handler)),
+        complain_(std::move(complain)),
+        most_complaints_(most_complaints) {}
 
   // Reads all of `path`; `-` is standard input. Fails only when the stream
   // itself cannot be read. May be called for several files.
@@ -40,6 +47,9 @@ class RecordReader {
 
   // Reads from an open descriptor. `name` is used in messages.
   absl::Status ReadDescriptor(int fd, const std::string& name);
+
+  // Reads all lines of `text`. `name` is used in messages.
+  void ReadText(absl::string_view text, const std::string& name);
 
   // Reads one line without its newline. `place` is used in messages.
   // `is_unfinished` means the line had no newline.
@@ -56,13 +66,20 @@ class RecordReader {
   int64_t line_number() const { return line_number_; }
 
  private:
+  void StartFile();
+  void FinishFile(const std::string& name);
+  void ReadNextLine(absl::string_view line, const std::string& name,
+                    bool is_unfinished);
+  void Report(const std::string& problem);
   absl::Status TryLine(absl::string_view line);
   // Reads the complete records in a broken line. Returns how many there were.
   int Rescue(absl::string_view line);
 
   const Handler handler_;
   const Complain complain_;
+  const int64_t most_complaints_;
   JsonReader reader_;
+  int64_t complaints_ = 0;  // About the current file.
   int64_t broken_lines_ = 0;
   int64_t torn_lines_ = 0;
   int64_t rescued_lines_ = 0;

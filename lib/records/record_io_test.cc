@@ -100,6 +100,10 @@ TEST(JsonWriterTest, StringsAreEscaped) {
   EXPECT_EQ(String("a\"b\\c\n\t\r\x01"), "\"a\\\"b\\\\c\\n\\t\\r\\u0001\"");
   EXPECT_EQ(String(absl::string_view("\0", 1)), "\"\\u0000\"");
   EXPECT_EQ(String("größe…"), "\"größe…\"");
+  // What a terminal or a CI server would act upon.
+  EXPECT_EQ(String("\x7F \u009B2J \u00A0"), "\"\\u007f \\u009b2J \u00A0\"");
+  EXPECT_EQ(String("\u2028\u202E"), "\"\\u2028\\u202e\"");
+  EXPECT_EQ(String("# ##[add-mask]x"), "\"# #\\u0023[add-mask]x\"");
 }
 
 TEST(JsonWriterTest, WhatIsNotUtf8BecomesReplacement) {
@@ -336,6 +340,17 @@ TEST(RecordReaderTest, BrokenLineIsNamedAndTheRestIsRead) {
   EXPECT_THAT(seen.complaints,
               ElementsAre(HasSubstr(".jsonl:2: not JSON"),
                           HasSubstr(".jsonl:4: field \"workers\"")));
+}
+
+TEST(RecordReaderTest, TheFirstBrokenLinesAreNamedTheRestCounted) {
+  std::string content = Line(1) + "\n";
+  for (int i = 0; i < 1000; ++i) content += "rubbish\n";
+  const Seen seen = ReadAll(content + Line(2) + "\n");
+  EXPECT_THAT(seen.workers, ElementsAre(1, 2));
+  EXPECT_EQ(seen.broken, 1000);
+  ASSERT_EQ(seen.complaints.size(), 6u);
+  EXPECT_THAT(seen.complaints[4], HasSubstr(".jsonl:6: not JSON"));
+  EXPECT_THAT(seen.complaints[5], HasSubstr(".jsonl: 995 more broken lines"));
 }
 
 // A writer was killed in the middle of a line and the next one appended.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -210,9 +211,10 @@ std::vector<MeanSpeedUp> Means(const std::vector<Aggregate>& aggregates,
     shared.erase(kTransform);
     std::string key;
     for (const auto& [name, text] : shared) {
-      absl::StrAppend(&key, name, "\x1F", text, "\x1F");
+      AppendKey(name, &key);
+      AppendKey(text, &key);
     }
-    absl::StrAppend(&key, aggregate.by().at(kLibrary));
+    AppendKey(aggregate.by().at(kLibrary), &key);
     Ratios& entry = all[key];
     entry.mean.set_library(aggregate.by().at(kLibrary));
     entry.mean.set_relative_to(relative_to);
@@ -292,13 +294,18 @@ class BlockWorker {
         steps_(*query),
         printed_(&steps_, query->slots.size(), log),
         any_(&steps_, query->slots.size(), log),
-        thorough_(
-            [this](absl::string_view record, JsonReader& json) {
-              return AddRecord(record, json);
-            },
-            [this](const std::string& text) {
-              complaints_.push_back({block_.input, block_.number, line_, text});
-            }) {}
+        thorough_([this](absl::string_view record,
+                         JsonReader& json) { return AddRecord(record, json); },
+                  [this](const std::string& text) {
+                    // Blocks come in order, so the first of a file are among
+                    // these.
+                    if (++complaint_counts_[block_.input] <=
+                        RecordReader::kMostComplaints) {
+                      complaints_.push_back(
+                          {block_.input, block_.number, line_, text});
+                    }
+                  },
+                  std::numeric_limits<int64_t>::max()) {}
 
   void Run() {
     while (blocks_->Next(&block_)) {
@@ -319,6 +326,10 @@ class BlockWorker {
   }
 
   const std::vector<Complaint>& complaints() const { return complaints_; }
+  // By input, also of those that are not kept.
+  const std::map<size_t, int64_t>& complaint_counts() const {
+    return complaint_counts_;
+  }
   // Input, block, number of lines.
   const std::vector<std::tuple<size_t, int64_t, int64_t>>& lines() const {
     return lines_;
@@ -360,17 +371,23 @@ class BlockWorker {
   int64_t line_ = 0;
   int64_t broken_lines_ = 0;
   std::vector<Complaint> complaints_;
+  std::map<size_t, int64_t> complaint_counts_;
   std::vector<std::tuple<size_t, int64_t, int64_t>> lines_;
 };
 
 using Workers = std::vector<std::unique_ptr<BlockWorker>>;
 
-// All complaints with their places, sorted by input and line.
+// The first complaints about each input with their places, sorted by input and
+// line, and how many more there are.
 std::vector<std::string> Placed(const Workers& workers,
                                 const LineBlocks& blocks) {
   std::vector<std::tuple<size_t, int64_t, int64_t>> lines;
   std::vector<Complaint> complaints;
+  std::map<size_t, int64_t> counts;
   for (const std::unique_ptr<BlockWorker>& worker : workers) {
+    for (const auto& [input, count] : worker->complaint_counts()) {
+      counts[input] += count;
+    }
     lines.insert(lines.end(), worker->lines().begin(), worker->lines().end());
     complaints.insert(complaints.end(), worker->complaints().begin(),
                       worker->complaints().end());
@@ -385,7 +402,11 @@ std::vector<std::string> Placed(const Workers& workers,
   size_t next = 0;
   size_t input = ~size_t{0};
   int64_t before = 0;
-  for (const Complaint& complaint : complaints) {
+  int64_t shown = 0;
+  for (size_t i = 0; i < complaints.size(); ++i) {
+    const Complaint& complaint = complaints[i];
+    shown = i > 0 && complaints[i - 1].input == complaint.input ? shown + 1 : 1;
+    if (shown > RecordReader::kMostComplaints) continue;
     for (; next < lines.size(); ++next) {
       const auto& [block_input, block, count] = lines[next];
       if (block_input != input) {
@@ -397,6 +418,12 @@ std::vector<std::string> Placed(const Workers& workers,
     }
     placed.push_back(absl::StrCat(blocks.name(complaint.input), ":",
                                   before + complaint.line, complaint.text));
+    const int64_t more = counts[complaint.input] - shown;
+    if (shown == RecordReader::kMostComplaints && more > 0) {
+      placed.push_back(absl::StrCat(blocks.name(complaint.input), ": ", more,
+                                    " more broken ",
+                                    more == 1 ? "line" : "lines"));
+    }
   }
   return placed;
 }
@@ -478,7 +505,8 @@ std::string BlockOf(const Aggregate& aggregate) {
   shared.erase("library_version");
   std::string key;
   for (const auto& [name, text] : shared) {
-    absl::StrAppend(&key, name, "\x1F", text, "\x1F");
+    AppendKey(name, &key);
+    AppendKey(text, &key);
   }
   return key;
 }

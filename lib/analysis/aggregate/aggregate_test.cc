@@ -551,6 +551,27 @@ TEST(AggregateFilesTest, BrokenLinesAreNamedAndTheRestIsUsed) {
   EXPECT_THAT(complaints[3], HasSubstr("broken.jsonl:7: skipped the torn"));
 }
 
+// A wrong file used to give a line of error for each of its lines.
+TEST(AggregateFilesTest, TheFirstBrokenLinesOfAFileAreNamedTheRestCounted) {
+  std::string wrong;
+  for (int i = 0; i < 100000; ++i) absl::StrAppend(&wrong, "line ", i, "\n");
+  const std::string a = WriteFile("a.jsonl", wrong);
+  const std::string b = WriteFile("b.jsonl", "x\n\nx\n");
+  AggregateOptions options = ByLibrary();
+  options.threads = 3;
+  std::vector<std::string> complaints;
+  const auto result = RunFiles(options, {a, b}, &complaints);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->broken_lines, 100002);
+  ASSERT_EQ(complaints.size(), 8u);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(complaints[i],
+                HasSubstr(absl::StrCat("a.jsonl:", i + 1, ": ")));
+  }
+  EXPECT_THAT(complaints[5], HasSubstr("a.jsonl: 99995 more broken lines"));
+  EXPECT_THAT(complaints[7], HasSubstr("b.jsonl:3: "));
+}
+
 TEST(AggregateFilesTest, WrongTypesAreBrokenLines) {
   for (const char* broken :
        {"{\"schema\":1,\"record\":\"row\",\"library\":3,\"status\":\"ok\"}",

@@ -133,12 +133,25 @@ bool LineBlocks::ReadFileBlock(size_t input_index, int64_t number,
   buffer.resize(std::max(buffer.size(), wanted + padding_));
   ssize_t got = ReadAt(fd, &buffer[0], wanted, from);
   size_t size = got < 0 ? 0 : static_cast<size_t>(got);
-  // The last line may end in a later block.
+  size_t begin = 0;
+  if (start > 0) {
+    const void* newline = std::memchr(buffer.data(), '\n', size);
+    begin = newline == nullptr
+                ? size
+                : static_cast<size_t>(static_cast<const char*>(newline) -
+                                      buffer.data()) +
+                      1;
+  }
+  // The newline at the end of the block belongs to this block, but the line
+  // after it to the next.
+  const bool has_start = begin < size;
+  // The last line may end in a later block. A line that is much longer than a
+  // block is read by the block that it starts in, and not by all others too.
   size_t end = size;
-  while (got >= 0 && size > 0 && buffer[end - 1] != '\n') {
-    buffer.resize(std::max(buffer.size(), size + kFurther + padding_));
-    got =
-        ReadAt(fd, &buffer[size], kFurther, from + static_cast<int64_t>(size));
+  for (size_t further = kFurther;
+       got >= 0 && has_start && buffer[end - 1] != '\n'; further *= 2) {
+    buffer.resize(std::max(buffer.size(), size + further + padding_));
+    got = ReadAt(fd, &buffer[size], further, from + static_cast<int64_t>(size));
     if (got <= 0) break;
     const void* newline =
         std::memchr(&buffer[size], '\n', static_cast<size_t>(got));
@@ -152,20 +165,9 @@ bool LineBlocks::ReadFileBlock(size_t input_index, int64_t number,
   if (got < 0) Fail(CannotRead(input.name));
   close(fd);
   if (got < 0) return false;
-  size_t begin = 0;
-  if (start > 0) {
-    const void* newline = std::memchr(buffer.data(), '\n', wanted);
-    begin = newline == nullptr
-                ? end
-                : static_cast<size_t>(static_cast<const char*>(newline) -
-                                      buffer.data()) +
-                      1;
-    // The newline at the end of the block belongs to this block, but the line
-    // after it to the next.
-    if (begin >= wanted) begin = end;
-  }
-  block->lines =
-      absl::string_view(buffer).substr(begin, end > begin ? end - begin : 0);
+  block->lines = has_start
+                     ? absl::string_view(buffer).substr(begin, end - begin)
+                     : absl::string_view();
   return true;
 }
 

@@ -200,6 +200,31 @@ TEST(LineBlocksTest, EveryLineOnce) {
   EXPECT_TRUE(blocks->status().ok());
 }
 
+// Bytes that this process has read, as the kernel counts them.
+int64_t BytesRead() {
+  std::ifstream file("/proc/self/io");
+  std::string name;
+  int64_t bytes = -1;
+  file >> name >> bytes;
+  return name == "rchar:" ? bytes : -1;
+}
+
+// Every block of a long line used to read the line to its end.
+TEST(LineBlocksTest, ALongLineIsReadOnce) {
+  if (BytesRead() < 0) GTEST_SKIP() << "the kernel counts no bytes";
+  constexpr size_t kSize = 64 * LineBlocks::kBlock;
+  const std::string path = Path("long");
+  Write(path, absl::StrCat("first\n", std::string(kSize, 'x'), "\nlast\n"));
+  auto blocks = LineBlocks::Open({path}, kPadding);
+  ASSERT_TRUE(blocks.ok()) << blocks.status();
+  const int64_t before = BytesRead();
+  const std::vector<std::string> lines = Lines(&*blocks);
+  EXPECT_LT(BytesRead() - before, 4 * static_cast<int64_t>(kSize));
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "0:first", "0:last",
+                       absl::StrCat("0:", std::string(kSize, 'x'))}));
+}
+
 TEST(LineBlocksTest, PipesAreReadInTurns) {
   const std::string path = Path("pipe");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
