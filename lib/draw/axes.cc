@@ -23,17 +23,27 @@ double RoundStep(double value) {
 
 constexpr int kStepsOfWidening = 5;
 
+// Ends beyond these, and ends that are closer together, are not drawn apart:
+// steps between ticks would overflow or vanish.
+constexpr double kLargest = 1e300;
+constexpr double kSmallest = 1e-300;
+constexpr double kClosest = 1e-9;
+
 }  // namespace
 
 Scale::Scale(ScaleType type, double low, double high, bool from_zero)
     : type_(type), low_(low), high_(high) {
   if (!std::isfinite(low_)) low_ = 0;
   if (!std::isfinite(high_)) high_ = 1;
+  low_ = std::min(std::max(low_, -kLargest), kLargest);
+  high_ = std::min(std::max(high_, -kLargest), kLargest);
   if (low_ > high_) std::swap(low_, high_);
   if (type_ == ScaleType::kLog) {
     if (high_ <= 0) high_ = 1;
+    high_ = std::max(high_, 1000 * kSmallest);
     if (low_ <= 0) low_ = high_ / 1000;
-    if (low_ == high_) {
+    low_ = std::max(low_, kSmallest);
+    if (high_ / low_ < 1 + kClosest) {
       low_ /= 2;
       high_ *= 2;
     }
@@ -43,7 +53,10 @@ Scale::Scale(ScaleType type, double low, double high, bool from_zero)
     low_ = std::min(low_, 0.0);
     high_ = std::max(high_, 0.0);
   }
-  if (low_ == high_) high_ = low_ + (low_ == 0 ? 1 : std::abs(low_));
+  const double size = std::max(std::abs(low_), std::abs(high_));
+  if (high_ - low_ <= kClosest * size || size < kSmallest) {
+    high_ = low_ + (size < kSmallest ? 1 : size);
+  }
   const double step = RoundStep((high_ - low_) / kStepsOfWidening);
   low_ = std::floor(low_ / step + 1e-9) * step;
   high_ = std::ceil(high_ / step - 1e-9) * step;
@@ -58,7 +71,8 @@ double Scale::Map(double value) const {
   value = std::min(std::max(value, low_), high_);
   const double share = type_ == ScaleType::kLinear
                            ? (value - low_) / (high_ - low_)
-                           : std::log(value / low_) / std::log(high_ / low_);
+                           : (std::log(value) - std::log(low_)) /
+                                 (std::log(high_) - std::log(low_));
   return start_ + share * (end_ - start_);
 }
 
@@ -77,7 +91,7 @@ std::vector<Tick> Scale::LinearTicks(int wanted) const {
 }
 
 std::vector<Tick> Scale::LogTicks(int wanted) const {
-  const double decades = std::log10(high_ / low_);
+  const double decades = std::log10(high_) - std::log10(low_);
   // The multiples in a decade that there is room to label.
   const bool halves = 3 * decades <= wanted + 1;
   const bool all = 9 * decades <= wanted + 3;

@@ -109,10 +109,11 @@ Svg DrawBarChart(const BarChart& chart) {
   scale.SetRange(area.left, area.right);
 
   double y = area.top;
-  for (size_t i = 1; i < chart.groups.size(); i += 2) {
-    double above = area.top;
-    for (size_t j = 0; j < i; ++j) above += GroupHeight(chart.groups[j]);
-    svg.Rect(0, above, chart.width, GroupHeight(chart.groups[i]), "stripe");
+  double above = area.top;
+  for (size_t i = 0; i < chart.groups.size(); ++i) {
+    const double height = GroupHeight(chart.groups[i]);
+    if (i % 2 == 1) svg.Rect(0, above, chart.width, height, "stripe");
+    above += height;
   }
   DrawXAxis(&svg, scale, area, chart.axis_title);
   for (const BarGroup& group : chart.groups) {

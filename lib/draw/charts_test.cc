@@ -50,10 +50,24 @@ TEST(ScaleTest, LogHasEqualStepsForEqualRatios) {
 TEST(ScaleTest, AnyInputGivesAUsableScale) {
   for (ScaleType type : {ScaleType::kLinear, ScaleType::kLog}) {
     for (const std::vector<double>& ends : std::vector<std::vector<double>>{
-             {0, 0}, {5, 5}, {-3, -3}, {9, 1}, {NAN, INFINITY}, {-1, 0}}) {
+             {0, 0},
+             {5, 5},
+             {-3, -3},
+             {9, 1},
+             {NAN, INFINITY},
+             {-1, 0},
+             {0, 5e-324},
+             {1e-310, 2e-310},
+             {-1.7e308, 1.7e308},
+             {5e-324, 1.7e308},
+             // Steps that vanish beside their ends used to go on for ever.
+             {1e17, 1e17 + 64}}) {
       Scale scale(type, ends[0], ends[1], false);
       scale.SetRange(0, 100);
-      EXPECT_TRUE(std::isfinite(scale.Map(1))) << ends[0] << " " << ends[1];
+      for (const double value : {1.0, 5e-324, 1.7e308, -1.7e308}) {
+        EXPECT_TRUE(std::isfinite(scale.Map(value)))
+            << ends[0] << " " << ends[1] << " " << value;
+      }
       EXPECT_LT(scale.low(), scale.high());
       EXPECT_LT(scale.Ticks(5).size(), 60u);
     }

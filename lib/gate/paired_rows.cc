@@ -100,7 +100,9 @@ absl::optional<double> RunLog(const Row& row, RunStatistic statistic) {
                                            : TypicalLog(samples);
   }
   if (row.elapsed_s() > 0 && row.items() > 0) {
-    return std::log(row.elapsed_s() / static_cast<double>(row.items()));
+    const double seconds = row.elapsed_s() / static_cast<double>(row.items());
+    // A few items in no time to speak of may round to 0.
+    if (seconds > 0) return std::log(seconds);
   }
   if (row.throughput() > 0) return -std::log(row.throughput());
   return absl::nullopt;
