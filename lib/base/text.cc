@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -79,6 +80,232 @@ absl::Status CheckChoice(absl::string_view flag, const std::string& value,
   }
   return absl::InvalidArgumentError(absl::StrCat(
       flag, ": \"", value, "\" is unknown", DidYouMean(value, known)));
+}
+
+namespace {
+
+constexpr char kReplacement[] = "\xEF\xBF\xBD";
+
+// Moves the start of `text` that no kind of output escapes to `out`. Names may
+// be megabytes long.
+void MovePlain(absl::string_view* text, std::string* out) {
+  size_t size = 0;
+  while (size < text->size() &&
+         (absl::ascii_isalnum((*text)[size]) || (*text)[size] == ' ')) {
+    ++size;
+  }
+  out->append(text->data(), size);
+  text->remove_prefix(size);
+}
+
+void AppendEscape(char32_t c, std::string* out) {
+  switch (c) {
+    case '\n':
+      *out += "\\n";
+      return;
+    case '\r':
+      *out += "\\r";
+      return;
+    case '\t':
+      *out += "\\t";
+      return;
+    default:
+      absl::StrAppend(out, c < 0x80 ? "\\x" : "\\u",
+                      absl::Hex(static_cast<uint32_t>(c),
+                                c < 0x80 ? absl::kZeroPad2 : absl::kZeroPad4));
+  }
+}
+
+bool IsWordCharacter(unsigned char c) {
+  return absl::ascii_isalnum(c) || c >= 0x80;
+}
+
+bool IsAlphanumericAt(absl::string_view text, size_t at) {
+  return at < text.size() && IsWordCharacter(text[at]);
+}
+
+}  // namespace
+
+bool TakeCharacter(absl::string_view* text, char32_t* c) {
+  const size_t length = Utf8Length(*text);
+  const unsigned char first = (*text)[0];
+  *c = length < 2 ? first : first & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) {
+    *c = *c << 6 | ((*text)[i] & 0x3F);
+  }
+  text->remove_prefix(std::max<size_t>(1, length));
+  return length > 0;
+}
+
+bool IsUnprintable(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
+         (c & 0xFFFE) == 0xFFFE;
+}
+
+std::string PrintableText(absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  // GitHub ignores spaces before a command, also those beyond ASCII.
+  bool may_start_command = true;
+  while (!text.empty()) {
+    if (!may_start_command) MovePlain(&text, &out);
+    if (text.empty()) break;
+    const absl::string_view rest = text;
+    char32_t c;
+    if (!TakeCharacter(&text, &c)) {
+      absl::StrAppend(&out, "\\x",
+                      absl::Hex(static_cast<uint32_t>(c), absl::kZeroPad2));
+    } else if (IsUnprintable(c) || (c == ':' && may_start_command) ||
+               (c == '#' && absl::EndsWith(out, "#"))) {
+      AppendEscape(c, &out);
+    } else {
+      absl::StrAppend(&out, rest.substr(0, rest.size() - text.size()));
+    }
+    may_start_command &= c <= ' ' || c >= 0x7F;
+  }
+  return out;
+}
+
+std::string PrintableLines(absl::string_view text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  for (std::string& line : lines) line = PrintableText(line);
+  return absl::StrJoin(lines, "\n");
+}
+
+std::string MarkdownText(absl::string_view text) {
+  const std::string plain = PrintableText(text);
+  std::string out;
+  out.reserve(plain.size());
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const char c = plain[i];
+    const char next = i + 1 < plain.size() ? plain[i + 1] : '\0';
+    const bool after_word = i > 0 && IsWordCharacter(plain[i - 1]);
+    const bool before_word = IsAlphanumericAt(plain, i + 1);
+    const bool before_letter = absl::ascii_isalpha(next);
+    if (c == '<' &&
+        (before_letter || next == '/' || next == '!' || next == '?')) {
+      out += "&lt;";
+    } else if (c == '>' && i == 0) {
+      out += "&gt;";
+    } else if (c == '&' && (before_letter || next == '#')) {
+      out += "&amp;";
+    } else if ((c == '@' && before_word && !after_word) ||
+               (c == '#' && absl::ascii_isdigit(next))) {
+      // A space of no width: otherwise GitHub would notify people and link
+      // issues.
+      absl::StrAppend(&out, std::string(1, c), "&#8203;");
+    } else {
+      const bool is_markup =
+          absl::string_view("\\`*|$").find(c) != absl::string_view::npos ||
+          (c == '~' && next != ' ' && next != '\0') ||
+          // A link. Intervals like `[1, 2]` stay as they are.
+          (c == ']' && (next == '(' || next == '[' || next == ':')) ||
+          // Names like `batch_size` stay as they are.
+          (c == '_' && !(after_word && before_word)) ||
+          // A heading, a list or a rule.
+          (i == 0 && (next == ' ' || next == c) &&
+           absl::string_view("#-+=").find(c) != absl::string_view::npos);
+      if (is_markup) out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string MarkdownCode(absl::string_view text) {
+  if (text.empty()) return "";
+  const std::string plain = PrintableText(text);
+  size_t longest = 0;
+  size_t run = 0;
+  for (const char c : plain) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  const char* const space = longest > 0 ? " " : "";
+  return absl::StrCat(fence, space, plain, space, fence);
+}
+
+std::string XmlText(absl::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    MovePlain(&text, &out);
+    if (text.empty()) break;
+    const absl::string_view rest = text;
+    const bool after_sharp = absl::EndsWith(out, "#");
+    char32_t c;
+    const bool is_valid = TakeCharacter(&text, &c);
+    if (c == '\n') {
+      out += "&#10;";
+    } else if (c == '\t') {
+      out += "&#9;";
+    } else if (!is_valid || IsUnprintable(c)) {
+      out += kReplacement;
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\'') {
+      out += "&#39;";
+    } else if (c == '#' && after_sharp) {
+      out += "&#35;";
+    } else {
+      absl::StrAppend(&out, rest.substr(0, rest.size() - text.size()));
+    }
+  }
+  return out;
+}
+
+std::string CsvField(absl::string_view text) {
+  std::string field = PrintableText(text);
+  double number;
+  const bool is_formula =
+      field.size() > 1 &&
+      absl::string_view("=+-@").find(field[0]) != absl::string_view::npos &&
+      !absl::SimpleAtod(field, &number);
+  if (is_formula) field.insert(0, "'");
+  if (field.find_first_of(",\"") == std::string::npos) return field;
+  return absl::StrCat("\"", absl::StrReplaceAll(field, {{"\"", "\"\""}}), "\"");
+}
+
+std::string LatexText(absl::string_view text) {
+  return absl::StrReplaceAll(PrintableText(text), {{"\\", "\\textbackslash{}"},
+                                                   {"{", "\\{"},
+                                                   {"}", "\\}"},
+                                                   {"$", "\\$"},
+                                                   {"&", "\\&"},
+                                                   {"#", "\\#"},
+                                                   {"%", "\\%"},
+                                                   {"_", "\\_"},
+                                                   {"~", "\\textasciitilde{}"},
+                                                   {"^", "\\textasciicircum{}"},
+                                                   {"<", "\\textless{}"},
+                                                   {">", "\\textgreater{}"}});
+}
+
+std::string GithubMessage(absl::string_view text) {
+  return absl::StrReplaceAll(PrintableText(text), {{"%", "%25"}});
+}
+
+std::string GithubProperty(absl::string_view text) {
+  return absl::StrReplaceAll(PrintableText(text),
+                             {{"%", "%25"}, {":", "%3A"}, {",", "%2C"}});
+}
+
+std::string ShellWord(absl::string_view word) {
+  constexpr absl::string_view kPlain = "-_=/.,:+@%^";
+  const bool is_plain =
+      !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
+        return absl::ascii_isalnum(c) || kPlain.find(c) != kPlain.npos;
+      });
+  if (is_plain) return std::string(word);
+  return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }
 
 namespace {

@@ -1,5 +1,6 @@
-// Text that people type or read: suggestions for mistyped names, UTF-8, sizes,
-// data set ids, and URLs without credentials.
+// Text that people type or read: suggestions for mistyped names, UTF-8,
+// escaping for each kind of output, sizes, data set ids, and URLs without
+// credentials.
 #ifndef FEEDRATE_LIB_BASE_TEXT_H_
 #define FEEDRATE_LIB_BASE_TEXT_H_
 
@@ -55,6 +56,51 @@ inline size_t Utf8Length(absl::string_view text) {
   if (c == 0xF4 && second > 0x8F) return 0;
   return length;
 }
+
+// Foreign text, such as the name of a job or the reason in a row, for each kind
+// of output. JSON has AppendJsonString. No result contains a control character,
+// a line break, invalid UTF-8, or a command that a CI server takes from its log
+// (`::error::` at the start of a line, `##[error]` or `##vso[…]` anywhere).
+
+// For terminals and logs. Shows such characters as escapes like in C: `\n`,
+// `\x1b`, `\u009b`. Applying it twice changes nothing.
+std::string PrintableText(absl::string_view text);
+// The same for each line of a text of ours that contains foreign text.
+std::string PrintableLines(absl::string_view text);
+
+// For Markdown, also in a cell of a table: nothing is markup, a link, a mention
+// or HTML.
+std::string MarkdownText(absl::string_view text);
+// As code in a line of Markdown. Empty if `text` is.
+std::string MarkdownCode(absl::string_view text);
+
+// For HTML, SVG and XML, in elements and attributes. Characters that XML does
+// not allow and control characters become U+FFFD; line breaks and tabs become
+// `&#10;` and `&#9;`.
+std::string XmlText(absl::string_view text);
+
+// As a field of CSV, in quotes where needed. Text that a spreadsheet would take
+// for a formula gets an apostrophe.
+std::string CsvField(absl::string_view text);
+
+// For a table or a paragraph of LaTeX.
+std::string LatexText(absl::string_view text);
+
+// For the message and for a property of a workflow command of GitHub.
+std::string GithubMessage(absl::string_view text);
+std::string GithubProperty(absl::string_view text);
+
+// One word of a shell command that people copy.
+std::string ShellWord(absl::string_view word);
+
+// Whether `c` may change what a terminal shows around it: control characters,
+// line and paragraph separators, characters that change the direction of text,
+// and those that XML forbids.
+bool IsUnprintable(char32_t c);
+
+// Removes the first character of `text`. False if it is not valid UTF-8; then
+// `c` is its first byte. REQUIRES: `text` is not empty.
+bool TakeCharacter(absl::string_view* text, char32_t* c);
 
 // Replaces the query of each http(s) URL in `text` by "?...", and removes its
 // user and password. In a signed URL the query is the credential, so use this

@@ -132,6 +132,94 @@ TEST(IsRemoteDatasetTest, KnowsAddresses) {
   EXPECT_FALSE(IsRemoteDataset("synthetic:rgb,n=10"));
 }
 
+TEST(PrintableTextTest, ShowsWhatATerminalWouldActUpon) {
+  EXPECT_EQ(PrintableText("größe 日本 \U0001F600"), "größe 日本 \U0001F600");
+  EXPECT_EQ(PrintableText("a\x1B[31m\a\r\n\t\x7F"),
+            "a\\x1b[31m\\x07\\r\\n\\t\\x7f");
+  EXPECT_EQ(PrintableText(absl::string_view("\0", 1)), "\\x00");
+  EXPECT_EQ(PrintableText("\u009B2J \u2028 \u202E \uFFFF"),
+            "\\u009b2J \\u2028 \\u202e \\uffff");
+  // A surrogate, a cut off character, a byte that starts none.
+  EXPECT_EQ(PrintableText("\xED\xA0\x80 \xE2\x82 \xFF"),
+            "\\xed\\xa0\\x80 \\xe2\\x82 \\xff");
+}
+
+TEST(PrintableTextTest, StartsNoCommandOfACiServer) {
+  EXPECT_EQ(PrintableText("::error::x"), "\\x3a:error::x");
+  EXPECT_EQ(PrintableText(" \u3000::error::x"), " \u3000\\x3a:error::x");
+  EXPECT_EQ(PrintableText("std::string"), "std::string");
+  EXPECT_EQ(PrintableText("x ##[error] ###"), "x #\\x23[error] #\\x23#");
+  EXPECT_EQ(PrintableLines("a\n::b\n\x1B\n"), "a\n\\x3a:b\n\\x1b\n");
+}
+
+TEST(MarkdownTextTest, NothingIsMarkup) {
+  EXPECT_EQ(MarkdownText("batch_size"), "batch_size");
+  EXPECT_EQ(MarkdownText("_a_ *b* `c` |d| ~e~ $f$ [g](h) \\"),
+            "\\_a\\_ \\*b\\* \\`c\\` \\|d\\| \\~e~ \\$f\\$ "
+            "[g\\](h) \\\\");
+  EXPECT_EQ(MarkdownText("[1, 2]"), "[1, 2]");
+  EXPECT_EQ(MarkdownText("<b></b>&amp;&#60;<!--"),
+            "&lt;b>&lt;/b>&amp;amp;&amp;#60;&lt;!--");
+  EXPECT_EQ(MarkdownText("> a"), "&gt; a");
+  EXPECT_EQ(MarkdownText("<=20 img/s, a & b > c, 3~"),
+            "<=20 img/s, a & b > c, 3~");
+  EXPECT_EQ(MarkdownText("a\n# b"), "a\\\\n# b");
+  EXPECT_EQ(MarkdownText("# a"), "\\# a");
+  EXPECT_EQ(MarkdownText("- a"), "\\- a");
+  EXPECT_EQ(MarkdownText("---"), "\\---");
+  EXPECT_EQ(MarkdownText("-"), "-");
+  EXPECT_EQ(MarkdownText("-3.5%"), "-3.5%");
+  EXPECT_EQ(MarkdownText("@team a@b #12"), "@&#8203;team a@b #&#8203;12");
+}
+
+TEST(MarkdownCodeTest, NothingEndsIt) {
+  EXPECT_EQ(MarkdownCode(""), "");
+  EXPECT_EQ(MarkdownCode("a*b"), "`a*b`");
+  EXPECT_EQ(MarkdownCode("a`b``c"), "``` a`b``c ```");
+  EXPECT_EQ(MarkdownCode("a\nb"), "`a\\nb`");
+}
+
+TEST(XmlTextTest, NothingGetsOut) {
+  EXPECT_EQ(XmlText("<a href=\"x\">&'"),
+            "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+  EXPECT_EQ(XmlText("é…"), "é…");
+  EXPECT_EQ(XmlText("a\nb\tc"), "a&#10;b&#9;c");
+  const std::string no = "\xEF\xBF\xBD";
+  EXPECT_EQ(XmlText(absl::string_view("\x01\0\r", 3)), no + no + no);
+  EXPECT_EQ(XmlText("\xFF\u009B\uFFFE\uFFFF"), no + no + no + no);
+  EXPECT_EQ(XmlText("\xED\xA0\x80"), no + no + no);
+  EXPECT_EQ(XmlText("##[x]"), "#&#35;[x]");
+}
+
+TEST(CsvFieldTest, IsOneField) {
+  EXPECT_EQ(CsvField("a b"), "a b");
+  EXPECT_EQ(CsvField("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(CsvField("a\nb"), "a\\nb");
+  EXPECT_EQ(CsvField("=1+2"), "'=1+2");
+  EXPECT_EQ(CsvField("@SUM(1,2)"), "\"'@SUM(1,2)\"");
+  EXPECT_EQ(CsvField("-1.5e3"), "-1.5e3");
+  EXPECT_EQ(CsvField("-"), "-");
+}
+
+TEST(LatexTextTest, PrintsAsItIs) {
+  EXPECT_EQ(LatexText("<=20% a_b & {c} $d #e ~f ^g \\h"),
+            "\\textless{}=20\\% a\\_b \\& \\{c\\} \\$d \\#e "
+            "\\textasciitilde{}f \\textasciicircum{}g \\textbackslash{}h");
+  EXPECT_EQ(LatexText("\n"), "\\textbackslash{}n");
+}
+
+TEST(GithubTextTest, EndsNoCommand) {
+  EXPECT_EQ(GithubMessage("5%\n::error::x"), "5%25\\n::error::x");
+  EXPECT_EQ(GithubProperty("a: b, 5%"), "a%3A b%2C 5%25");
+}
+
+TEST(ShellWordTest, IsOneWord) {
+  EXPECT_EQ(ShellWord("--a=b/c.d"), "--a=b/c.d");
+  EXPECT_EQ(ShellWord(""), "''");
+  EXPECT_EQ(ShellWord("a b"), "'a b'");
+  EXPECT_EQ(ShellWord("'; rm -rf ~"), "''\\''; rm -rf ~'");
+}
+
 TEST(SizesTest, Units) {
   EXPECT_EQ(ParseSize("4096"), 4096);
   EXPECT_EQ(ParseSize("48K\n"), 48 * 1024);

@@ -180,22 +180,6 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
   return body(rest);
 }
 
-// Escapes control characters as in C++: text from a file may contain line
-// breaks or terminal escape sequences.
-std::string OneLine(absl::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n') {
-      line += "\\n";
-    } else if (absl::ascii_iscntrl(c)) {
-      absl::StrAppend(&line, "\\x", absl::Hex(c, absl::kZeroPad2));
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
 // With `> file`, a full disk is detected only when the buffers are flushed.
 absl::Status FlushOutput() {
   std::cout.flush();
@@ -220,7 +204,7 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
   errno = 0;
   status.Update(FlushOutput());
   if (status.ok()) return static_cast<int>(*code);
-  std::cerr << info.name << ": " << OneLine(status.message()) << "\n";
+  std::cerr << info.name << ": " << PrintableText(status.message()) << "\n";
   return static_cast<int>(ExitCodeOf(status));
 }
 

@@ -1,14 +1,18 @@
 #include "lib/draw/document.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/variant.h"
+#include "lib/base/text.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/svg.h"
 #include "lib/draw/text.h"
@@ -32,9 +36,9 @@ std::string Prose(const std::string& text) {
   bool is_code = false;
   for (const auto& part : absl::StrSplit(text, '`')) {
     if (is_code) {
-      absl::StrAppend(&out, "<code>", EscapeXml(part), "</code>");
+      absl::StrAppend(&out, "<code>", XmlText(part), "</code>");
     } else {
-      out += EscapeXml(part);
+      out += XmlText(part);
     }
     is_code = !is_code;
   }
@@ -50,15 +54,15 @@ std::string CellHtml(const DocumentCell& cell, Align align, bool is_name) {
   if (cell.text.size() > kSentence) classes += " long";
   std::string out = is_name ? "<th scope=\"row\"" : "<td";
   if (!classes.empty()) absl::StrAppend(&out, " class=\"", classes, "\"");
-  if (cell.value.has_value()) {
+  if (cell.value.has_value() && std::isfinite(*cell.value)) {
     absl::StrAppend(&out, " data-v=\"", *cell.value, "\"");
   }
   if (!cell.hover.empty()) {
-    absl::StrAppend(&out, " title=\"", EscapeXml(cell.hover), "\"");
+    absl::StrAppend(&out, " title=\"", XmlText(cell.hover), "\"");
   }
   absl::StrAppend(&out, ">", Prose(cell.text));
   if (!cell.detail.empty()) {
-    absl::StrAppend(&out, " <small>", EscapeXml(cell.detail), "</small>");
+    absl::StrAppend(&out, " <small>", XmlText(cell.detail), "</small>");
   }
   return out + (is_name ? "</th>" : "</td>");
 }
@@ -75,8 +79,8 @@ class HtmlWriter {
   void operator()(const KeyNumbers& numbers) const {
     out_ += "<dl class=\"key\">\n";
     for (const KeyNumber& number : numbers.numbers) {
-      absl::StrAppend(&out_, "<div><dt>", EscapeXml(number.label), "</dt><dd>",
-                      EscapeXml(number.value), "</dd></div>\n");
+      absl::StrAppend(&out_, "<div><dt>", XmlText(number.label), "</dt><dd>",
+                      XmlText(number.value), "</dd></div>\n");
     }
     out_ += "</dl>\n";
   }
@@ -95,7 +99,7 @@ class HtmlWriter {
     for (size_t i = 0; i < table.header.size(); ++i) {
       absl::StrAppend(&out_, "<th scope=\"col\"",
                       table.align[i] == Align::kRight ? " class=\"n\"" : "",
-                      ">", EscapeXml(table.header[i]), "</th>");
+                      ">", XmlText(table.header[i]), "</th>");
     }
     out_ += "</tr></thead>\n<tbody>\n";
     for (const std::vector<DocumentCell>& row : table.rows) {
@@ -109,7 +113,7 @@ class HtmlWriter {
   }
 
   void operator()(const Figure& figure) const {
-    absl::StrAppend(&out_, "<figure id=\"", EscapeXml(figure.id), "\">\n");
+    absl::StrAppend(&out_, "<figure id=\"", XmlText(figure.id), "\">\n");
     if (figure.has_log) {
       absl::StrAppend(&out_,
                       "<label class=\"log\"><input type=\"checkbox\" "
@@ -123,7 +127,7 @@ class HtmlWriter {
 
   void operator()(const CodeBlock& code) const {
     const std::string body = absl::StrCat(
-        "<pre tabindex=\"0\"><code>", EscapeXml(code.text), "</code></pre>\n");
+        "<pre tabindex=\"0\"><code>", XmlText(code.text), "</code></pre>\n");
     if (code.summary.empty()) {
       out_ += body;
     } else {
@@ -161,7 +165,7 @@ std::string Navigation(const Document& document) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n";
   for (const Section& section : document.sections) {
     absl::StrAppend(&out, "<li", section.level > 1 ? " class=\"sub\"" : "",
-                    "><a href=\"#", EscapeXml(section.id), "\">",
+                    "><a href=\"#", XmlText(section.id), "\">",
                     Prose(section.title), "</a></li>\n");
   }
   return out + "</ul></nav>\n";
@@ -174,16 +178,16 @@ std::string ToHtml(const Document& document) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>",
-      EscapeXml(document.title), "</title>\n",
+      XmlText(document.title), "</title>\n",
       // Otherwise browsers request an icon from the server or the disk.
       "<link rel=\"icon\" href=\"data:,\">\n<style>\n", Rules(),
-      "</style>\n</head>\n<body>\n<header><div><h1>", EscapeXml(document.title),
+      "</style>\n</head>\n<body>\n<header><div><h1>", XmlText(document.title),
       "</h1><p>", Prose(document.subtitle),
       "</p></div></header>\n<div class=\"page\">\n", Navigation(document),
       "<main>\n");
   for (const Section& section : document.sections) {
     const std::string tag = section.level > 1 ? "h3" : "h2";
-    absl::StrAppend(&out, "<section id=\"", EscapeXml(section.id), "\"><", tag,
+    absl::StrAppend(&out, "<section id=\"", XmlText(section.id), "\"><", tag,
                     ">", Prose(section.title), "</", tag, ">\n");
     for (const Block& block : section.blocks) {
       absl::visit(HtmlWriter(&out), block);
@@ -197,9 +201,24 @@ std::string ToHtml(const Document& document) {
 
 namespace {
 
-// A table cell must be one line and must not start a tag.
-std::string OneLine(const std::string& text) {
-  return absl::StrReplaceAll(text, {{"\n", " "}, {"<", "&lt;"}});
+// Escapes `text` and formats text between back quotes as code, unless it would
+// end the cell of a table.
+std::string MarkdownProse(const std::string& text, bool in_cell = false) {
+  std::string out;
+  bool is_code = false;
+  for (const absl::string_view part : absl::StrSplit(text, '`')) {
+    const bool may_be_code = !in_cell || !absl::StrContains(part, '|');
+    out += is_code && may_be_code ? MarkdownCode(part) : MarkdownText(part);
+    is_code = !is_code;
+  }
+  return out;
+}
+
+// A fence that no line of `text` closes.
+std::string FenceFor(const std::string& text) {
+  std::string fence = "```";
+  while (absl::StrContains(text, fence)) fence += '`';
+  return fence;
 }
 
 class MarkdownWriter {
@@ -209,45 +228,59 @@ class MarkdownWriter {
 
   void operator()(const Paragraph& paragraph) const {
     absl::StrAppend(&out_, paragraph.is_warning ? "> **Note.** " : "",
-                    paragraph.text, "\n\n");
+                    MarkdownProse(paragraph.text), "\n\n");
   }
 
   void operator()(const KeyNumbers& numbers) const {
     for (const KeyNumber& number : numbers.numbers) {
-      absl::StrAppend(&out_, "- ", number.label, ": **", number.value, "**\n");
+      absl::StrAppend(&out_, "- ", MarkdownText(number.label), ": **",
+                      MarkdownText(number.value), "**\n");
     }
     out_ += "\n";
   }
 
   void operator()(const DocumentTable& table) const {
-    Table text(table.header, table.align);
-    for (const std::vector<DocumentCell>& row : table.rows) {
-      std::vector<std::string> cells;
-      for (const DocumentCell& cell : row) cells.push_back(CellText(cell));
-      text.AddRow(std::move(cells));
+    std::vector<std::string> header;
+    for (const std::string& name : table.header) {
+      header.push_back(MarkdownText(name));
     }
-    if (!table.caption.empty()) absl::StrAppend(&out_, table.caption, "\n\n");
-    absl::StrAppend(&out_, text.ToMarkdown(), "\n");
+    std::vector<std::vector<std::string>> rows;
+    for (const std::vector<DocumentCell>& row : table.rows) {
+      std::vector<std::string>& cells = rows.emplace_back();
+      for (const DocumentCell& cell : row) cells.push_back(CellText(cell));
+    }
+    if (!table.caption.empty()) {
+      absl::StrAppend(&out_, MarkdownProse(table.caption), "\n\n");
+    }
+    absl::StrAppend(&out_, MarkdownTable(header, table.align, rows), "\n");
   }
 
   void operator()(const Figure& figure) const {
     if (figures_folder_.empty()) return;
-    absl::StrAppend(&out_, "![", figure.caption, "](", figures_folder_, "/",
-                    figure.id, ".svg)\n\n");
+    // A bracket would end the text of the image.
+    const std::string caption =
+        absl::StrReplaceAll(figure.caption, {{"[", "("}, {"]", ")"}});
+    absl::StrAppend(&out_, "![", MarkdownProse(caption), "](", figures_folder_,
+                    "/", figure.id, ".svg)\n\n");
   }
 
   void operator()(const CodeBlock& code) const {
-    if (!code.summary.empty()) absl::StrAppend(&out_, code.summary, ":\n\n");
-    absl::StrAppend(&out_, "```\n", code.text,
+    if (!code.summary.empty()) {
+      absl::StrAppend(&out_, MarkdownProse(code.summary), ":\n\n");
+    }
+    const std::string fence = FenceFor(code.text);
+    absl::StrAppend(&out_, fence, "\n", PrintableLines(code.text),
                     code.text.empty() || code.text.back() == '\n' ? "" : "\n",
-                    "```\n\n");
+                    fence, "\n\n");
   }
 
  private:
   static std::string CellText(const DocumentCell& cell) {
-    std::string text = OneLine(cell.text);
+    std::string text = MarkdownProse(cell.text, /*in_cell=*/true);
     if (cell.is_best) text = absl::StrCat("**", text, "**");
-    if (!cell.detail.empty()) absl::StrAppend(&text, " ", OneLine(cell.detail));
+    if (!cell.detail.empty()) {
+      absl::StrAppend(&text, " ", MarkdownText(cell.detail));
+    }
     return text;
   }
 
@@ -259,13 +292,13 @@ class MarkdownWriter {
 
 std::string ToMarkdown(const Document& document,
                        const std::string& figures_folder) {
-  std::string out = absl::StrCat("# ", document.title, "\n\n");
+  std::string out = absl::StrCat("# ", MarkdownText(document.title), "\n\n");
   if (!document.subtitle.empty()) {
-    absl::StrAppend(&out, document.subtitle, "\n\n");
+    absl::StrAppend(&out, MarkdownProse(document.subtitle), "\n\n");
   }
   for (const Section& section : document.sections) {
     absl::StrAppend(&out, std::string(section.level + 1, '#'), " ",
-                    section.title, "\n\n");
+                    MarkdownProse(section.title), "\n\n");
     for (const Block& block : section.blocks) {
       absl::visit(MarkdownWriter(figures_folder, &out), block);
     }

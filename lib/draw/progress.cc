@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "lib/base/text.h"
+#include "lib/draw/text.h"
 
 namespace feedrate {
 namespace {
@@ -56,12 +58,13 @@ void Progress::Show(const std::string& name, int64_t done, int64_t total,
   }
   if (now < next_) return;
   next_ = now + (is_terminal_ ? kRedraw : kNextLine);
-  std::string line = Line(done, total, what);
+  std::string line = Line(done, total, PrintableText(what));
   if (is_terminal_) {
-    if (line.size() > kMaxLine) line.resize(kMaxLine);
-    const size_t blank = drawn_ > line.size() ? drawn_ - line.size() : 0;
+    line = ToColumns(line, kMaxLine);
+    const size_t width = DisplayWidth(line);
+    const size_t blank = drawn_ > width ? drawn_ - width : 0;
     out_ << '\r' << line << std::string(blank, ' ') << std::flush;
-    drawn_ = line.size();
+    drawn_ = width;
   } else {
     out_ << line << '\n' << std::flush;
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/draw/true_type.h"
 
@@ -63,42 +64,7 @@ double FontSizeOf(absl::string_view css_class) {
   return 11;
 }
 
-bool IsAllowed(unsigned char c) {
-  return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
-}
-
 }  // namespace
-
-std::string EscapeXml(absl::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        if (IsAllowed(static_cast<unsigned char>(c))) {
-          out += c;
-        } else {
-          out += "\xEF\xBF\xBD";
-        }
-    }
-  }
-  return out;
-}
 
 const char* ChartCss() { return kRules; }
 
@@ -108,7 +74,7 @@ Svg::Svg(double width, double height, std::string title)
 void Svg::BeginGroup(absl::string_view css_class, absl::string_view hover) {
   absl::StrAppend(&body_, "<g", ClassAttribute(css_class), ">");
   if (!hover.empty()) {
-    absl::StrAppend(&body_, "<title>", EscapeXml(hover), "</title>");
+    absl::StrAppend(&body_, "<title>", XmlText(hover), "</title>");
   }
   body_ += "\n";
 }
@@ -158,7 +124,7 @@ std::string Svg::AsText(const TextMark& mark) {
   }
   absl::StrAppend(&out, TurnAttribute(mark.angle, mark.x, mark.y),
                   ClassAttribute(mark.css_class), StyleAttribute(mark.style),
-                  ">", EscapeXml(mark.text), "</text>\n");
+                  ">", XmlText(mark.text), "</text>\n");
   return out;
 }
 
@@ -189,7 +155,7 @@ std::string Svg::Body(const TrueTypeFont* font) const {
 
 std::string Svg::ToInline() const {
   return absl::StrCat(
-      "<svg class=\"chart\" role=\"img\" aria-label=\"", EscapeXml(title_),
+      "<svg class=\"chart\" role=\"img\" aria-label=\"", XmlText(title_),
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
       "\" width=\"", CoordinateText(width_), "\" height=\"",
       CoordinateText(height_), "\">\n", Body(nullptr), "</svg>\n");
@@ -201,7 +167,7 @@ std::string Svg::ToFile(const TrueTypeFont* font) const {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" width=\"",
       CoordinateText(width_), "\" height=\"", CoordinateText(height_),
       "\" viewBox=\"0 0 ", CoordinateText(width_), " ", CoordinateText(height_),
-      "\">\n<title>", EscapeXml(title_), "</title>\n<style>",
+      "\">\n<title>", XmlText(title_), "</title>\n<style>",
       WithColors(kRules, Theme::kLight), "</style>\n",
       "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", Body(font),
       "</svg>\n");
@@ -324,18 +290,18 @@ std::string TextToFit(absl::string_view text, double size, double width) {
   // Keeps both ends, because either may distinguish names: "Gauss…workers=4".
   size_t head = text.size() / 2;
   size_t tail = head;
-  const auto fits = [&] {
-    return TextWidth(text.substr(0, head), size) + size +
-               TextWidth(text.substr(tail), size) <=
-           width;
+  double own = TextWidth(text, size);
+  const auto drop = [&](char c) {
+    own -= WidthOf(static_cast<unsigned char>(c)) * size * kAllowance;
   };
+  const auto fits = [&] { return own + size <= width; };
   const auto is_inside = [&](size_t place) {
     return place < text.size() && (text[place] & 0xC0) == 0x80;
   };
   while ((head > 0 || tail < text.size()) && (!fits() || is_inside(head))) {
-    if (head > 0) --head;
+    if (head > 0) drop(text[--head]);
     if (fits() && !is_inside(head)) break;
-    if (tail < text.size()) ++tail;
+    if (tail < text.size()) drop(text[tail++]);
   }
   while (is_inside(head)) --head;
   while (is_inside(tail)) ++tail;

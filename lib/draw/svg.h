@@ -13,10 +13,6 @@ namespace feedrate {
 
 class TrueTypeFont;
 
-// Escapes `text` for XML and HTML, between tags and inside quotes. Characters
-// that XML does not allow become U+FFFD.
-std::string EscapeXml(absl::string_view text);
-
 // The style sheet for drawings, with $names for WithColors or WithVariables.
 // Classes: t (tick text), l (label), v (value), h (heading), grid, axis, band,
 // f0 … f7 (fill of a series), k0 … k7 (stroke of a series), whisker, ref (a

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/draw/testing/fonts.h"
 #include "lib/draw/testing/output_checks.h"
 #include "lib/draw/true_type.h"
 
@@ -46,16 +47,6 @@ TEST(SvgTest, FilesNeedNothingElseAndPagesBringTheirColors) {
   EXPECT_THAT(Drawing().ToFile(), HasSubstr("#0072b2"));
   EXPECT_THAT(Drawing().ToInline(), Not(HasSubstr("<style>")));
 }
-
-TEST(EscapeXmlTest, LeavesNothingThatXmlForbids) {
-  EXPECT_EQ(EscapeXml("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
-  EXPECT_EQ(EscapeXml(absl::string_view("\x01\t\x00", 3)),
-            "\xEF\xBF\xBD\t\xEF\xBF\xBD");
-  EXPECT_EQ(EscapeXml("×…é"), "×…é");
-}
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 TEST(PaletteTest, EverySeriesHasItsOwnColorInBothThemes) {
   for (Theme theme : {Theme::kLight, Theme::kDark}) {
@@ -106,63 +97,20 @@ TEST(TextToFitTest, LeavesNoHalfCharacter) {
   }
 }
 
-std::string Words(const std::vector<int>& words) {
-  std::string bytes;
-  for (const int word : words) {
-    bytes += static_cast<char>(word >> 8 & 0xFF);
-    bytes += static_cast<char>(word & 0xFF);
-  }
-  return bytes;
-}
-
-std::string Word32(uint32_t value) {
-  return Words({static_cast<int>(value >> 16), static_cast<int>(value)});
-}
-
-// A triangle (0,0) (500,0) (250,700), as glyph 1.
-std::string Triangle() {
-  std::string glyph = Words({1, 0, 0, 500, 700, /*end=*/2, /*program=*/0});
-  glyph += std::string("\x01\x01\x01", 3);  // On the curve, two-byte steps.
-  glyph += Words({0, 500, -250, 0, 0, 700});
-  return glyph + std::string(1, '\0');
-}
-
-// Glyph 2 is glyph 1 moved by (100, 0) at half size.
-std::string Composite() {
-  return Words({-1, 0, 0, 0, 0, 0x0001 | 0x0002 | 0x0008, 1, 100, 0, 8192});
-}
-
+// Glyph 1 is a triangle; glyph 2 is glyph 1 moved by (100, 0) at half size.
 std::string Font() {
-  const std::string one = Triangle();
-  const std::string two = Composite();
-  std::vector<std::pair<std::string, std::string>> tables;
-  // Format 4: 'A' is glyph 1, 'B' glyph 2.
-  tables.emplace_back("cmap", Words({0, 1, 3, 1}) + Word32(12) +
-                                  Words({4, 32, 0, 4, 0, 0, 0, 'B', 0xFFFF, 0,
-                                         'A', 0xFFFF, 1 - 'A', 1, 0, 0}));
-  tables.emplace_back("glyf", one + two);
-  std::string head(54, '\0');
-  head.replace(18, 2, Words({1000}));
-  tables.emplace_back("head", head);
-  std::string hhea(36, '\0');
-  hhea.replace(34, 2, Words({3}));
-  tables.emplace_back("hhea", hhea);
-  tables.emplace_back("hmtx", Words({400, 0, 600, 0, 350, 0}));
-  const int first = static_cast<int>(one.size() / 2);
-  const int second = first + static_cast<int>(two.size() / 2);
-  tables.emplace_back("loca", Words({0, 0, first, second}));
-  tables.emplace_back("maxp", Words({1, 0, 3}));
-  std::string bytes =
-      Word32(0x00010000) + Words({static_cast<int>(tables.size()), 0, 0, 0});
-  uint32_t offset = 12 + 16 * static_cast<uint32_t>(tables.size());
-  std::string body;
-  for (const auto& table : tables) {
-    bytes += table.first + Word32(0) + Word32(offset) +
-             Word32(static_cast<uint32_t>(table.second.size()));
-    body += table.second;
-    offset += static_cast<uint32_t>(table.second.size());
+  return FontOf(
+      {"", TriangleGlyph(),
+       FontWords({-1, 0, 0, 0, 0, 0x0001 | 0x0002 | 0x0008, 1, 100, 0, 8192})});
+}
+
+// A glyph that draws the glyph `of` `times` times.
+std::string Repeated(int of, int times) {
+  std::string glyph = FontWords({-1, 0, 0, 0, 0});
+  for (int i = 1; i <= times; ++i) {
+    glyph += FontWords({0x0001 | (i < times ? 0x20 : 0), of, 0, 0});
   }
-  return bytes + body;
+  return glyph;
 }
 
 TEST(TrueTypeTest, MeasuresAndDrawsText) {
@@ -178,6 +126,30 @@ TEST(TrueTypeTest, PutsPartsTogether) {
   const auto font = TrueTypeFont::Parse(Font());
   ASSERT_TRUE(font.ok()) << font.status();
   EXPECT_EQ(font->PathOf("B", 0, 0, 10), "M1 0L3.5 0L2.25 -3.5Z");
+}
+
+// Six levels of 60 parts each are 47 billion triangles in 4 KB.
+TEST(TrueTypeTest, DrawsABoxForWhatIsEndlessWork) {
+  std::vector<std::string> glyphs = {TriangleGlyph()};
+  for (int i = 2; i <= 7; ++i) glyphs.push_back(Repeated(i, 60));
+  glyphs.push_back(TriangleGlyph());
+  const auto font = TrueTypeFont::Parse(FontOf(glyphs));
+  ASSERT_TRUE(font.ok()) << font.status();
+  const std::string box = font->PathOf("?", 0, 0, 10);
+  EXPECT_EQ(box, "M0 0L5 0L2.5 -7Z");
+  EXPECT_EQ(font->PathOf("A", 0, 0, 10), box);
+  EXPECT_EQ(font->PathOf("G", 0, 0, 10), box) << "the triangle itself";
+}
+
+// A flag that repeats makes thousands of equal points in a few bytes.
+TEST(TrueTypeTest, DrawsABoxForThousandsOfPoints) {
+  std::string many = FontWords({1, 0, 0, 0, 0, /*end=*/9999, /*program=*/0});
+  for (int i = 0; i < 40; ++i) many += "\x39\xFF";
+  const auto font =
+      TrueTypeFont::Parse(FontOf({TriangleGlyph(), many, Repeated(1, 3)}));
+  ASSERT_TRUE(font.ok()) << font.status();
+  EXPECT_EQ(font->PathOf("A", 0, 0, 10), "M0 0L5 0L2.5 -7Z");
+  EXPECT_EQ(font->PathOf("B", 0, 0, 10), "M0 0L5 0L2.5 -7Z");
 }
 
 TEST(TrueTypeTest, FiguresHaveNoTextLeft) {
@@ -211,6 +183,12 @@ TEST(TrueTypeTest, SurvivesBrokenFonts) {
       EXPECT_LT(font->PathOf("ABz\xC3", 0, 0, 10).size(), 5000000u);
     }
   }
+}
+
+// Each step used to measure the whole text.
+TEST(TextToFitTest, TakesNoTimeForALongName) {
+  const std::string cut = TextToFit(std::string(1 << 22, 'x'), 10, 100);
+  EXPECT_LT(cut.size(), 20u);
 }
 
 TEST(XmlCheckTest, AcceptsWhatIsWellFormed) {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {
@@ -34,13 +34,21 @@ std::string Grouped(std::string text) {
   return text;
 }
 
+// Whether the plain form would be longer than anyone reads. REQUIRES: finite.
+bool IsExtreme(double value) {
+  const double size = std::abs(value);
+  return size != 0 && (size < 1e-9 || size >= 1e15);
+}
+
 }  // namespace
 
 std::string SignificantText(double value, int digits) {
   if (!std::isfinite(value)) return kNoNumber;
   if (value == 0) return "0";
+  if (IsExtreme(value)) return absl::StrFormat("%.*e", digits - 1, value);
   // Round first: 9.996 with three digits is 10.0, not 10.00.
-  const double rounded = std::stod(absl::StrFormat("%.*e", digits - 1, value));
+  double rounded = value;
+  CHECK(absl::SimpleAtod(absl::StrFormat("%.*e", digits - 1, value), &rounded));
   const int exponent =
       static_cast<int>(std::floor(std::log10(std::abs(rounded))));
   const int decimals = std::max(0, digits - 1 - exponent);
@@ -50,6 +58,7 @@ std::string SignificantText(double value, int digits) {
 std::string ShortNumberText(double value) {
   if (!std::isfinite(value)) return kNoNumber;
   const double size = std::abs(value);
+  if (IsExtreme(value)) return absl::StrFormat("%.1e", value);
   struct Unit {
     double factor;
     const char* name;
@@ -80,11 +89,14 @@ std::string BytesText(double bytes) {
 }
 
 std::string PercentText(double fraction) {
-  if (!std::isfinite(fraction)) return kNoNumber;
-  return absl::StrFormat("%.1f%%", 100 * fraction);
+  const double percent = 100 * fraction;
+  if (!std::isfinite(percent)) return kNoNumber;
+  if (std::abs(percent) >= 1e15) return absl::StrFormat("%.1e%%", percent);
+  return absl::StrFormat("%.1f%%", percent);
 }
 
 std::string CoordinateText(double value) {
+  if (!std::isfinite(value)) return "0";
   const std::string text = WithoutTrailingZeros(absl::StrFormat("%.2f", value));
   return text == "-0" ? "0" : text;
 }
@@ -108,41 +120,23 @@ bool IsCombining(char32_t c) {
          c == 0x200D;
 }
 
-// Length of the escape sequence for colors and weights (ESC [ … m) at the start
-// of `text`, or 0 if there is none.
-size_t StyleLength(absl::string_view text) {
-  if (text.size() < 3 || text[0] != '\x1B' || text[1] != '[') return 0;
-  size_t at = 2;
-  while (at < text.size() &&
-         (absl::ascii_isdigit(text[at]) || text[at] == ';')) {
-    ++at;
-  }
-  return at < text.size() && text[at] == 'm' ? at + 1 : 0;
-}
+// Longer cells do not widen their column: one long name would pad every row.
+constexpr size_t kWidestColumn = 200;
 
-std::string Padded(const std::string& cell, Align align, size_t width) {
-  const size_t own = DisplayWidth(cell);
-  const std::string pad(width > own ? width - own : 0, ' ');
-  return align == Align::kLeft ? cell + pad : pad + cell;
-}
+// Bold and green, and back to normal.
+constexpr char kBest[] = "\x1B[1;32m";
+constexpr char kPlain[] = "\x1B[0m";
 
-std::string Line(const std::vector<std::string>& cells,
-                 const std::vector<Align>& align,
-                 const std::vector<size_t>& widths) {
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line.append(kGap, ' ');
-    line += Padded(cells[i], align[i], widths[i]);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
+// Removes the first character of `text` and returns its columns.
+size_t TakeColumns(absl::string_view* text) {
+  const char32_t c = TakeUtf8Character(text);
+  return IsCombining(c) ? 0 : IsWide(c) ? 2 : 1;
 }
 
 std::string MarkdownLine(const std::vector<std::string>& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) {
-    absl::StrAppend(&line, " ", absl::StrReplaceAll(cell, {{"|", "\\|"}}),
-                    " |");
+    absl::StrAppend(&line, " ", cell, " |");
   }
   return line + "\n";
 }
@@ -169,16 +163,18 @@ char32_t TakeUtf8Character(absl::string_view* text) {
 
 size_t DisplayWidth(absl::string_view text) {
   size_t width = 0;
-  while (!text.empty()) {
-    const size_t style = StyleLength(text);
-    if (style > 0) {
-      text.remove_prefix(style);
-      continue;
-    }
-    const char32_t c = TakeUtf8Character(&text);
-    width += IsCombining(c) ? 0 : IsWide(c) ? 2 : 1;
-  }
+  while (!text.empty()) width += TakeColumns(&text);
   return width;
+}
+
+std::string ToColumns(absl::string_view text, size_t columns) {
+  absl::string_view rest = text;
+  size_t kept = 0;
+  for (size_t width = 0; !rest.empty(); kept = text.size() - rest.size()) {
+    width += TakeColumns(&rest);
+    if (width > columns) break;
+  }
+  return std::string(text.substr(0, kept));
 }
 
 Table::Table(std::vector<std::string> header, std::vector<Align> align)
@@ -186,47 +182,87 @@ Table::Table(std::vector<std::string> header, std::vector<Align> align)
   CHECK_EQ(header_.size(), align_.size());
 }
 
-void Table::AddRow(std::vector<std::string> cells) {
+void Table::AddRow(std::vector<std::string> cells, std::vector<bool> best) {
   CHECK_EQ(cells.size(), header_.size());
-  rows_.push_back(std::move(cells));
+  best.resize(cells.size());
+  rows_.push_back({std::move(cells), std::move(best)});
 }
 
 void Table::AddRule() { rows_.emplace_back(); }
 
-std::vector<size_t> Table::Widths() const {
-  std::vector<size_t> widths;
-  for (const std::string& cell : header_) widths.push_back(DisplayWidth(cell));
-  for (const std::vector<std::string>& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], DisplayWidth(row[i]));
-    }
+std::string Table::Line(const std::vector<std::string>& cells,
+                        const std::vector<bool>& best,
+                        const std::vector<size_t>& widths) const {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line.append(kGap, ' ');
+    const size_t own = DisplayWidth(cells[i]);
+    const std::string pad(widths[i] > own ? widths[i] - own : 0, ' ');
+    if (align_[i] == Align::kRight) line += pad;
+    absl::StrAppend(&line, best[i] ? kBest : "", cells[i],
+                    best[i] ? kPlain : "");
+    if (align_[i] == Align::kLeft) line += pad;
   }
-  return widths;
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
 }
 
-std::string Table::ToText() const {
-  const std::vector<size_t> widths = Widths();
+std::string Table::ToText(bool color) const {
+  const auto escaped = [](std::vector<std::string> cells) {
+    for (std::string& cell : cells) cell = PrintableText(cell);
+    return cells;
+  };
+  const std::vector<std::string> header = escaped(header_);
+  std::vector<std::vector<std::string>> rows;
+  for (const Row& row : rows_) rows.push_back(escaped(row.cells));
+  std::vector<size_t> widths(header.size());
+  const auto widen = [&widths](const std::vector<std::string>& cells) {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const size_t width = std::min(kWidestColumn, DisplayWidth(cells[i]));
+      widths[i] = std::max(widths[i], width);
+    }
+  };
+  widen(header);
+  for (const std::vector<std::string>& row : rows) widen(row);
   const size_t total =
       std::accumulate(widths.begin(), widths.end(), size_t{0}) +
       kGap * (widths.size() - 1);
   std::string rule;
   for (size_t i = 0; i < total; ++i) rule += "─";
   rule += "\n";
-  std::string text = Line(header_, align_, widths) + rule;
-  for (const std::vector<std::string>& row : rows_) {
-    text += row.empty() ? rule : Line(row, align_, widths);
+  const std::vector<bool> none(header.size());
+  std::string text = Line(header, none, widths) + rule;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    text += rows[i].empty()
+                ? rule
+                : Line(rows[i], color ? rows_[i].best : none, widths);
   }
   return text;
 }
 
 std::string Table::ToMarkdown() const {
-  std::string text = MarkdownLine(header_);
-  text += "|";
-  for (Align align : align_) text += align == Align::kLeft ? "---|" : "---:|";
-  text += "\n";
-  for (const std::vector<std::string>& row : rows_) {
-    if (!row.empty()) text += MarkdownLine(row);
+  std::vector<std::string> header;
+  for (const std::string& cell : header_) header.push_back(MarkdownText(cell));
+  std::vector<std::vector<std::string>> rows;
+  for (const Row& row : rows_) {
+    if (row.cells.empty()) continue;
+    std::vector<std::string>& cells = rows.emplace_back();
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      const char* const mark = row.best[i] ? "**" : "";
+      cells.push_back(absl::StrCat(mark, MarkdownText(row.cells[i]), mark));
+    }
   }
+  return MarkdownTable(header, align_, rows);
+}
+
+std::string MarkdownTable(const std::vector<std::string>& header,
+                          const std::vector<Align>& align,
+                          const std::vector<std::vector<std::string>>& rows) {
+  std::string text = MarkdownLine(header);
+  text += "|";
+  for (Align one : align) text += one == Align::kLeft ? "---|" : "---:|";
+  text += "\n";
+  for (const std::vector<std::string>& row : rows) text += MarkdownLine(row);
   return text;
 }
 
@@ -264,7 +300,9 @@ std::string Sparkline(absl::Span<const double> values, int most) {
       line += " ";
       continue;
     }
-    const double share = high > low ? (value - low) / (high - low) : 0.5;
+    // Halves, because a difference may overflow.
+    const double share =
+        high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
     line += kBlocks[std::min(7, static_cast<int>(share * 8))];
   }
   return line;

@@ -11,9 +11,9 @@
 
 namespace feedrate {
 
-// `value` with `digits` significant digits, never in exponent form, with all
-// integer digits kept and grouped in threes: 12,345  123  1.20  0.0123.
-// Infinite and undefined values are `–`.
+// `value` with `digits` significant digits, with all integer digits kept and
+// grouped in threes: 12,345  123  1.20  0.0123. In exponent form only below
+// 1e-9 and from 1e15 on. Infinite and undefined values are `–`.
 std::string SignificantText(double value, int digits = 3);
 
 // For small spaces such as axes: 950, 1.2k, 35k, 2M; 0.05.
@@ -25,7 +25,8 @@ std::string BytesText(double bytes);
 // 0.0421 -> "4.2%".
 std::string PercentText(double fraction);
 
-// For machine-readable files: at most two decimals, no trailing zeros.
+// For machine-readable files: at most two decimals, no trailing zeros. Infinite
+// and undefined values are 0, which every reader accepts.
 std::string CoordinateText(double value);
 
 // Removes the first character of `text` and returns it. Invalid UTF-8 is safe.
@@ -33,11 +34,15 @@ std::string CoordinateText(double value);
 char32_t TakeUtf8Character(absl::string_view* text);
 
 // Number of terminal columns that `text` takes: one per character, two for East
-// Asian wide characters, none for combining marks and for escape sequences of
-// colors and weights. Invalid UTF-8 bytes count one each.
+// Asian wide characters, none for combining marks. Invalid UTF-8 bytes count
+// one each.
 size_t DisplayWidth(absl::string_view text);
 
+// The start of `text` that fits into `columns`.
+std::string ToColumns(absl::string_view text, size_t columns);
+
 // A table of text with aligned columns, filled row by row and printed once.
+// Escapes its cells, which may hold foreign text.
 //
 //   Table table({"library", "jobs"}, {Align::kLeft, Align::kRight});
 //   table.AddRow({"kornia", "52"});
@@ -49,27 +54,39 @@ class Table {
   // `header` may have empty cells. `align` has one entry per column.
   Table(std::vector<std::string> header, std::vector<Align> align);
 
+  // `best` marks the cells to show in bold. It may be empty.
   // REQUIRES: as many cells as the header.
-  void AddRow(std::vector<std::string> cells);
+  void AddRow(std::vector<std::string> cells, std::vector<bool> best = {});
   // Draws a line across the table before the next row.
   void AddRule();
 
   bool empty() const { return rows_.empty(); }
 
   // Puts two spaces between columns and a line under the header. No trailing
-  // spaces.
-  std::string ToText() const;
+  // spaces. Only `color` shows which cells are best.
+  std::string ToText(bool color = false) const;
   // The same as a Markdown table, without the lines of AddRule.
   std::string ToMarkdown() const;
 
  private:
-  std::vector<size_t> Widths() const;
+  struct Row {
+    std::vector<std::string> cells;  // None: a line across the table.
+    std::vector<bool> best;
+  };
+
+  std::string Line(const std::vector<std::string>& cells,
+                   const std::vector<bool>& best,
+                   const std::vector<size_t>& widths) const;
 
   std::vector<std::string> header_;
   std::vector<Align> align_;
-  // An empty row stands for a line.
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<Row> rows_;
 };
+
+// A table in GitHub's Markdown. The cells are Markdown already.
+std::string MarkdownTable(const std::vector<std::string>& header,
+                          const std::vector<Align>& align,
+                          const std::vector<std::vector<std::string>>& rows);
 
 // One block character per value, in eight heights from the lowest to the
 // highest, such as ▁▃▅█. Equal values get the middle height. NaN and infinite

@@ -31,6 +31,21 @@ TEST(SignificantTextTest, HasAWordForNoNumber) {
   EXPECT_EQ(SignificantText(INFINITY), "–");
 }
 
+// 1e-310 and what rounds up to infinity used to end the program.
+TEST(SignificantTextTest, TakesAnyNumber) {
+  EXPECT_EQ(SignificantText(1e-310), "1.00e-310");
+  EXPECT_EQ(SignificantText(5e-324), "4.94e-324");
+  EXPECT_EQ(SignificantText(1.7976931348623157e308), "1.80e+308");
+  EXPECT_EQ(SignificantText(-1e15), "-1.00e+15");
+  EXPECT_EQ(SignificantText(1e-9), "0.00000000100");
+  EXPECT_EQ(ShortNumberText(1e300), "1.0e+300");
+  EXPECT_EQ(ShortNumberText(1e-310), "1.0e-310");
+  EXPECT_EQ(PercentText(1e308), "–");
+  EXPECT_EQ(PercentText(1e100), "1.0e+102%");
+  EXPECT_EQ(CoordinateText(NAN), "0");
+  EXPECT_EQ(CoordinateText(-INFINITY), "0");
+}
+
 TEST(ShortNumberTextTest, UsesUnits) {
   EXPECT_EQ(ShortNumberText(0), "0");
   EXPECT_EQ(ShortNumberText(0.05), "0.05");
@@ -90,10 +105,43 @@ TEST(TableTest, MarkdownEscapesBars) {
   EXPECT_EQ(table.ToMarkdown(), "| a | n |\n|---|---:|\n| x\\|y | 1 |\n");
 }
 
-TEST(DisplayWidthTest, StylesTakeNoRoom) {
-  EXPECT_EQ(DisplayWidth("\x1B[1;32mbold\x1B[0m"), 4u);
-  // An incomplete escape sequence is text.
-  EXPECT_EQ(DisplayWidth("\x1B[1;3"), 5u);
+TEST(TableTest, ForeignTextStaysInItsCell) {
+  Table table({"job\x1B", "n"}, {Align::kLeft, Align::kRight});
+  table.AddRow({"::stop-commands::x\n<b>\u009B", "1"});
+  EXPECT_EQ(table.ToText(),
+            "job\\x1b                           n\n"
+            "───────────────────────────────────\n"
+            "\\x3a:stop-commands::x\\n<b>\\u009b  1\n");
+  EXPECT_EQ(table.ToMarkdown(),
+            "| job\\\\x1b | n |\n|---|---:|\n"
+            "| \\\\x3a:stop-commands::x\\\\n&lt;b>\\\\u009b | 1 |\n");
+}
+
+TEST(TableTest, TheBestIsBold) {
+  Table table({"a", "b"}, {Align::kLeft, Align::kRight});
+  table.AddRow({"x", "10"}, {false, true});
+  table.AddRow({"y", "9"});
+  EXPECT_EQ(table.ToText(), "a   b\n─────\nx  10\ny   9\n");
+  EXPECT_EQ(table.ToText(true),
+            "a   b\n─────\nx  \x1B[1;32m10\x1B[0m\ny   9\n");
+  EXPECT_EQ(table.ToMarkdown(),
+            "| a | b |\n|---|---:|\n| x | **10** |\n| y | 9 |\n");
+}
+
+// The padding of all other rows would take more room than the name.
+TEST(TableTest, OneLongNameDoesNotWidenEveryRow) {
+  Table table({"a", "b"}, {Align::kLeft, Align::kLeft});
+  table.AddRow({std::string(100000, 'x'), "1"});
+  for (int i = 0; i < 100; ++i) table.AddRow({"y", "2"});
+  EXPECT_LT(table.ToText().size(), 200000u);
+  EXPECT_NE(table.ToText().find("x  1\n"), std::string::npos);
+}
+
+TEST(ToColumnsTest, KeepsWholeCharacters) {
+  EXPECT_EQ(ToColumns("abc", 5), "abc");
+  EXPECT_EQ(ToColumns("größe", 3), "grö");
+  EXPECT_EQ(ToColumns("日本", 3), "日");
+  EXPECT_EQ(ToColumns("", 3), "");
 }
 
 TEST(SparklineTest, ScalesFromLowestToHighest) {
@@ -105,6 +153,7 @@ TEST(SparklineTest, OddInput) {
   EXPECT_EQ(Sparkline({}), "");
   EXPECT_EQ(Sparkline({3, 3}), "▅▅");
   EXPECT_EQ(Sparkline({1, std::nan(""), 2}), "▁ █");
+  EXPECT_EQ(Sparkline({-1.7e308, 0, 1.7e308}), "▁▅█");
 }
 
 TEST(SparklineTest, JoinsWhatIsTooLong) {
@@ -161,6 +210,17 @@ TEST_F(ProgressTest, WithoutATotalThereIsNoBar) {
   progress.Finish();
   EXPECT_EQ(out_.str(),
             "\rcalibrate: A against A, pair 3\r" + std::string(30, ' ') + "\r");
+}
+
+TEST_F(ProgressTest, ForeignTextStaysInItsLine) {
+  Progress progress = Make(true);
+  progress.Show("x", 0, 0, "a\x1B[2J\n::error::b");
+  EXPECT_EQ(out_.str(), "\rx: a\\x1b[2J\\n::error::b");
+  out_.str("");
+  progress.Show("y", 0, 0, std::string(75, '.') + "日本日本");
+  // The line of before is removed first.
+  EXPECT_EQ(out_.str().substr(out_.str().rfind('\r')),
+            "\ry: " + std::string(75, '.'));
 }
 
 TEST_F(ProgressTest, MoreThanTheTotalIsAFullBar) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/stats/quantiles.h"
 
@@ -161,7 +162,7 @@ std::string CalibrationText(const std::vector<Calibration>& calibrations) {
            absl::StrCat(point.duels() - point.found() - point.missed()),
            absl::StrFormat("%+.2f%%", point.median_effect_percent())});
     }
-    absl::StrAppend(&floors, calibration.job(), ": ",
+    absl::StrAppend(&floors, PrintableText(calibration.job()), ": ",
                     calibration.has_floor_percent()
                         ? absl::StrFormat("sees changes from %g%%",
                                           calibration.floor_percent())

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/record_io.h"
@@ -123,7 +124,8 @@ void JoinRevisions(Series* series) {
 }
 
 std::string Short(const std::string& revision) {
-  return revision.size() == 40 ? revision.substr(0, 10) : revision;
+  return PrintableText(revision.size() == 40 ? revision.substr(0, 10)
+                                             : revision);
 }
 
 }  // namespace
@@ -201,8 +203,9 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
         continue;
       }
       if (!any) {
-        absl::StrAppend(&text, series.label, " on ", series.machine_profile,
-                        "  ", Sparkline(series.logs, 60), "\n");
+        absl::StrAppend(&text, PrintableText(series.label), " on ",
+                        PrintableText(series.machine_profile), "  ",
+                        Sparkline(series.logs, 60), "\n");
       }
       any = true;
       absl::StrAppendFormat(

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/config/load.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
@@ -103,9 +105,11 @@ absl::StatusOr<GateInput> ParseGateInput(
         }
         return absl::OkStatus();
       },
-      [&complaint](const std::string& text) { complaint = text; });
+      [&complaint](const std::string& text) { complaint = text; },
+      std::numeric_limits<int64_t>::max());
   size_t start = 0;
   int64_t number = 0;
+  int64_t complaints = 0;
   while (start < text.size()) {
     const size_t end = text.find('\n', start);
     const bool is_unfinished = end == std::string::npos;
@@ -122,9 +126,17 @@ absl::StatusOr<GateInput> ParseGateInput(
           absl::StrContains(line, "\"record\"")) {
         return absl::InvalidArgumentError(complaint);
       }
-      if (!complaint.empty()) warn(complaint);
+      if (!complaint.empty() &&
+          ++complaints <= RecordReader::kMostComplaints) {
+        warn(complaint);
+      }
     }
     start = is_unfinished ? text.size() : end + 1;
+  }
+  const int64_t more = complaints - RecordReader::kMostComplaints;
+  if (more > 0) {
+    warn(absl::StrCat(name, ": ", more, " more broken ",
+                      more == 1 ? "line" : "lines"));
   }
   const bool has_any = input.paired_rows > 0 || !input.rows.empty() ||
                        !input.verdicts.empty() || input.paired.duel();
@@ -242,9 +254,10 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                    CompareRows(input.rows, store, rules));
   for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
   for (Verdict& verdict : jobs) {
-    verdict.set_command(absl::StrCat(
-        "compare_baseline --current=", options.current, " --baselines=",
-        options.baselines, " --explain='", verdict.job(), "'"));
+    verdict.set_command(
+        absl::StrCat("compare_baseline --current=", ShellWord(options.current),
+                     " --baselines=", ShellWord(options.baselines),
+                     " --explain=", ShellWord(verdict.job())));
   }
   return jobs;
 }

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "lib/base/text.h"
 #include "lib/base/tool_info.h"
 #include "lib/draw/text.h"
@@ -92,15 +91,17 @@ std::string Details(const std::vector<Verdict>& jobs, bool markdown) {
   for (const Verdict& job : jobs) {
     if (job.verdict() == "same" && job.codes().empty()) continue;
     if (markdown) {
-      absl::StrAppend(&text, "- **", job.job(), "** ", Words(job.verdict()),
-                      ": ", job.reason(), "\n");
+      absl::StrAppend(&text, "- **", MarkdownText(job.job()), "** ",
+                      MarkdownText(Words(job.verdict())), ": ",
+                      MarkdownText(job.reason()), "\n");
       if (!job.command().empty()) {
-        absl::StrAppend(&text, "  ```\n  ", job.command(), "\n  ```\n");
+        absl::StrAppend(&text, "  ", MarkdownCode(job.command()), "\n");
       }
     } else {
-      absl::StrAppend(&text, job.job(), ": ", job.reason(), "\n");
+      absl::StrAppend(&text, PrintableText(job.job()), ": ",
+                      PrintableText(job.reason()), "\n");
       if (!job.command().empty()) {
-        absl::StrAppend(&text, "  again: ", job.command(), "\n");
+        absl::StrAppend(&text, "  again: ", PrintableText(job.command()), "\n");
       }
     }
   }
@@ -147,8 +148,8 @@ std::string VerdictText(const std::vector<Verdict>& jobs, const Verdict& suite,
     absl::StrAppend(&text, "… and ", same.size() - most,
                     " more are the same\n");
   }
-  absl::StrAppend(&text, "\n", CountsText(suite.counts()), ": ", suite.reason(),
-                  "\n");
+  absl::StrAppend(&text, "\n", CountsText(suite.counts()), ": ",
+                  PrintableText(suite.reason()), "\n");
   if (suite.has_level()) {
     absl::StrAppendFormat(&text,
                           "Each job is called wrongly at most once in %.0f "
@@ -166,11 +167,11 @@ std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
   const std::vector<Verdict> shown = Only(sorted, false);
   const std::vector<Verdict> same = Only(sorted, true);
   const bool good = suite.exit_code() == 0;
-  std::string text = absl::StrCat(
-      "### ", good ? "✅" : "❌", " Performance: ", CountsText(suite.counts()),
-      "\n\n", suite.reason(), suite.machine_profile().empty() ? "" : " on `",
-      suite.machine_profile(), suite.machine_profile().empty() ? "" : "`",
-      ".\n");
+  std::string text = absl::StrCat("### ", good ? "✅" : "❌",
+                                  " Performance: ", CountsText(suite.counts()),
+                                  "\n\n", MarkdownText(suite.reason()),
+                                  suite.machine_profile().empty() ? "" : " on ",
+                                  MarkdownCode(suite.machine_profile()), ".\n");
   if (!shown.empty()) {
     absl::StrAppend(&text, "\n", JobTable(shown).ToMarkdown(), "\n",
                     Details(sorted, true));
@@ -245,9 +246,9 @@ std::string LookText(const std::vector<double>& differences,
 
 std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
                          const PairedOptions& options, const Verdict& verdict) {
-  std::string text =
-      absl::StrCat(job.label, " (", job.job_id, ") on ", job.machine_profile,
-                   "\n\n", PairsText(job), "\n");
+  std::string text = absl::StrCat(
+      PrintableText(job.label), " (", PrintableText(job.job_id), ") on ",
+      PrintableText(job.machine_profile), "\n\n", PairsText(job), "\n");
   const std::vector<double> differences = job.Differences();
   const PairedDesign design = DesignOf(rows, options);
   absl::StrAppendFormat(
@@ -278,10 +279,10 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
         LookText({differences.begin(), differences.begin() + count}, design, i);
     if (is_last) break;
   }
-  absl::StrAppend(&text, "\nVerdict: ", verdict.verdict(), ": ",
-                  verdict.reason(), "\n");
+  absl::StrAppend(&text, "\nVerdict: ", PrintableText(verdict.verdict()), ": ",
+                  PrintableText(verdict.reason()), "\n");
   if (!verdict.command().empty()) {
-    absl::StrAppend(&text, "Again: ", verdict.command(), "\n");
+    absl::StrAppend(&text, "Again: ", PrintableText(verdict.command()), "\n");
   }
   return text;
 }
@@ -301,31 +302,20 @@ std::string ExplainRules(const Verdict& verdict) {
              : "–",
          absl::StrFormat("%g%s", check.allowed(), unit), check.result()});
   }
-  std::string text =
-      absl::StrCat(verdict.job(), " on ", verdict.machine_profile(), "\n\n",
-                   table.ToText(), "\n");
+  std::string text = absl::StrCat(PrintableText(verdict.job()), " on ",
+                                  PrintableText(verdict.machine_profile()),
+                                  "\n\n", table.ToText(), "\n");
   if (verdict.has_floor_percent()) {
     absl::StrAppendFormat(&text,
                           "Calibration: the smallest change seen here is "
                           "%.1f%%; breaches below it are not judged.\n",
                           verdict.floor_percent());
   }
-  return absl::StrCat(text, "Verdict: ", verdict.verdict(), ": ",
-                      verdict.reason(), "\n");
+  return absl::StrCat(text, "Verdict: ", PrintableText(verdict.verdict()), ": ",
+                      PrintableText(verdict.reason()), "\n");
 }
 
 namespace {
-
-std::string Message(const std::string& text) {
-  return absl::StrReplaceAll(text,
-                             {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}});
-}
-
-std::string Property(const std::string& text) {
-  return absl::StrReplaceAll(
-      text,
-      {{"%", "%25"}, {"\r", "%0D"}, {"\n", "%0A"}, {":", "%3A"}, {",", "%2C"}});
-}
 
 const char* CommandOf(const Verdict& verdict) {
   if (verdict.verdict() == "slower" || verdict.verdict() == "invalid") {
@@ -334,10 +324,11 @@ const char* CommandOf(const Verdict& verdict) {
   return verdict.verdict() == "faster" ? "notice" : "warning";
 }
 
+// `text` is escaped already.
 std::string Line(const char* command, const std::string& title,
                  const std::string& text) {
-  return absl::StrCat("::", command, " title=", Property(title),
-                      "::", Message(text), "\n");
+  return absl::StrCat("::", command, " title=", GithubProperty(title),
+                      "::", text, "\n");
 }
 
 }  // namespace
@@ -347,9 +338,9 @@ std::string VerdictGithub(const std::vector<Verdict>& jobs,
   std::string text;
   for (const Verdict& job : WorstFirst(jobs)) {
     if (job.verdict() == "same" && job.codes().empty()) continue;
-    std::string body = absl::StrCat(job.reason());
+    std::string body = GithubMessage(job.reason());
     if (!job.command().empty()) {
-      absl::StrAppend(&body, "\nagain: ", job.command());
+      absl::StrAppend(&body, "%0Aagain: ", GithubMessage(job.command()));
     }
     text +=
         Line(CommandOf(job), absl::StrCat(job.job(), " ", job.verdict()), body);
@@ -357,9 +348,9 @@ std::string VerdictGithub(const std::vector<Verdict>& jobs,
   const char* command = suite.exit_code() == 0   ? "notice"
                         : suite.exit_code() == 4 ? "warning"
                                                  : "error";
-  return text +
-         Line(command, "feedrate",
-              absl::StrCat(CountsText(suite.counts()), ": ", suite.reason()));
+  return text + Line(command, "feedrate",
+                     GithubMessage(absl::StrCat(CountsText(suite.counts()),
+                                                ": ", suite.reason())));
 }
 
 namespace {
@@ -455,7 +446,8 @@ std::string TestCase(const Verdict& job) {
   const double seconds = job.mode() == "paired" ? job.effect().b() : 0;
   std::string text = absl::StrFormat(
       "    <testcase name=\"%s\" classname=\"feedrate.%s\" time=\"%.9f\"",
-      XmlText(job.job()), XmlText(job.mode()), seconds);
+      XmlText(job.job()), XmlText(job.mode()),
+      std::isfinite(seconds) ? seconds : 0);
   std::string inner;
   if (job.verdict() == "slower") inner = Element("failure", job);
   if (job.verdict() == "invalid") inner = Element("error", job);
@@ -468,32 +460,6 @@ std::string TestCase(const Verdict& job) {
 }
 
 }  // namespace
-
-std::string XmlText(const std::string& text) {
-  std::string out;
-  absl::string_view rest = text;
-  while (!rest.empty()) {
-    const size_t length = Utf8Length(rest);
-    const unsigned char c = rest[0];
-    if (length == 0 || (c < 0x20 && c != '\t' && c != '\n')) {
-      out += "\xEF\xBF\xBD";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\n') {
-      out += "&#10;";
-    } else {
-      absl::StrAppend(&out, rest.substr(0, length));
-    }
-    rest.remove_prefix(length == 0 ? 1 : length);
-  }
-  return out;
-}
 
 std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
                          const std::string& timestamp) {

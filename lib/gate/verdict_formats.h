@@ -55,9 +55,6 @@ std::string VerdictSarif(const std::vector<Verdict>& jobs,
 std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
                          const std::string& timestamp);
 
-// Escapes text for XML. Characters that XML does not allow become U+FFFD.
-std::string XmlText(const std::string& text);
-
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_

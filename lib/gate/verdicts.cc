@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "lib/base/text.h"
 #include "lib/stats/paired_design.h"
 
 namespace feedrate {
@@ -195,19 +196,11 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
   if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
 }
 
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  }
-  return quoted + "'";
-}
-
 std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
-  std::string command =
-      absl::StrCat("duel --a=", Quoted(duel.a()), " --b=", Quoted(duel.b()));
+  std::string command = absl::StrCat("duel --a=", ShellWord(duel.a()),
+                                     " --b=", ShellWord(duel.b()));
   if (job.row.mode() != "command") {
-    absl::StrAppend(&command, " --only=", job.job_id);
+    absl::StrAppend(&command, " --only=", ShellWord(job.job_id));
   }
   return absl::StrCat(command, " | compare_baseline --paired");
 }

@@ -291,7 +291,7 @@ TEST(JudgePairsMoreTest, SaysHowToRepeatIt) {
   rows.Add(duel);
   AddPairs("x", 10, 0, 0.001, 1, &rows);
   EXPECT_EQ(JudgePairs(rows, {})[0].command(),
-            "duel --a='./old '\\''x'\\''' --b='./new' --only=x | "
+            "duel --a='./old '\\''x'\\''' --b=./new --only=x | "
             "compare_baseline --paired");
 }
 

@@ -212,11 +212,20 @@ void AppendFields(const Message& message, bool first, std::string* out) {
   }
 }
 
-// Characters that must be escaped in a JSON string.
-bool NeedsEscape(unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; }
+// Whether `c`, which follows `before`, is escaped: what JSON requires, what a
+// terminal would act upon, and the second `#` of a command of a CI server, such
+// as `##[error]`, which may be anywhere in a line.
+bool NeedsEscape(char32_t c, char before) {
+  return c == '"' || c == '\\' || (c == '#' && before == '#') ||
+         (c < 0x10000 && IsUnprintable(c));
+}
 
-void AppendEscaped(unsigned char c, std::string* out) {
-  static constexpr char kHex[] = "0123456789abcdef";
+// Most characters, for which NeedsEscape need not be asked.
+bool IsPlain(unsigned char c) {
+  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '#';
+}
+
+void AppendEscaped(char32_t c, std::string* out) {
   switch (c) {
     case '"':
       out->append("\\\"");
@@ -234,9 +243,8 @@ void AppendEscaped(unsigned char c, std::string* out) {
       out->append("\\t");
       return;
     default:
-      out->append("\\u00");
-      out->push_back(kHex[c >> 4]);
-      out->push_back(kHex[c & 15]);
+      absl::StrAppend(out, "\\u",
+                      absl::Hex(static_cast<uint32_t>(c), absl::kZeroPad4));
   }
 }
 
@@ -263,23 +271,29 @@ void AppendJson(const Message& message, std::string* out) {
 
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
-  size_t start = 0;
-  for (size_t i = 0; i < text.size();) {
-    const unsigned char c = text[i];
-    const size_t length = c < 0x80 ? 1 : Utf8Length(text.substr(i));
-    if (length > 0 && !NeedsEscape(c)) {
-      i += length;
+  const char* start = text.data();
+  char before = 0;
+  while (!text.empty()) {
+    const char* const at = text.data();
+    if (IsPlain(*at)) {
+      before = *at;
+      text.remove_prefix(1);
       continue;
     }
-    out->append(text.data() + start, i - start);
-    if (length == 0) {
-      out->append("\xEF\xBF\xBD");
-    } else {
-      AppendEscaped(c, out);
+    char32_t c;
+    const bool is_valid = TakeCharacter(&text, &c);
+    if (!is_valid || NeedsEscape(c, before)) {
+      out->append(start, at);
+      if (is_valid) {
+        AppendEscaped(c, out);
+      } else {
+        out->append("\xEF\xBF\xBD");
+      }
+      start = text.data();
     }
-    start = ++i;
+    before = *at;
   }
-  out->append(text.data() + start, text.size() - start);
+  out->append(start, text.data());
   out->push_back('"');
 }
 

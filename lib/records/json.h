@@ -45,7 +45,8 @@ std::string ReadUntrusted(const simdjson::dom::object& json,
                           google::protobuf::Message* message);
 
 // Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8
-// become U+FFFD, so that the line always parses.
+// become U+FFFD, so that the line always parses. Control characters and
+// commands of CI servers are escaped, as in PrintableText.
 void AppendJsonString(absl::string_view text, std::string* out);
 
 // Appends the shortest form that reads back as `value`, or `null` for a value

@@ -15,6 +15,7 @@
 #include "lib/analysis/aggregate/run_aggregate.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/base/tool_main.h"
 #include "lib/records/record_io.h"
 
@@ -107,7 +108,7 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
   run.runs_needed = FLAGS_runs_needed;
   run.configs_folder = FLAGS_configs;
   run.warn = [](const std::string& text) {
-    std::cerr << "aggregate: " << text << "\n";
+    std::cerr << "aggregate: " << PrintableText(text) << "\n";
   };
   return run;
 }

@@ -94,7 +94,7 @@ absl::Status CheckFlags() {
 }
 
 void Warn(const std::string& text) {
-  std::cerr << "check_coverage: " << text << "\n";
+  std::cerr << "check_coverage: " << PrintableText(text) << "\n";
 }
 
 CoverageOptions OptionsFromFlags(const std::vector<std::string>& paths) {

@@ -173,7 +173,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.limit = FLAGS_limit;
   options.configs_folder = FLAGS_configs;
   options.warn = [](const std::string& text) {
-    std::cerr << "compare_baseline: " << text << "\n";
+    std::cerr << "compare_baseline: " << PrintableText(text) << "\n";
   };
   if (!FLAGS_history.empty()) {
     options.history = absl::StrSplit(FLAGS_history, ',');

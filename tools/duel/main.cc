@@ -199,17 +199,17 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   }
   options.warn = [&progress](const std::string& text) {
     progress.Finish();
-    std::cerr << "duel: " << text << "\n";
+    std::cerr << "duel: " << PrintableText(text) << "\n";
   };
   options.is_stopped = [&interrupt] { return interrupt.happened(); };
   ASSIGN_OR_RETURN(const DuelResult result, RunDuel(options));
   RETURN_IF_ERROR(out.Finish());
   progress.Finish();
   if (!FLAGS_quiet && result.exit_code == ExitCode::kDone) {
-    std::cerr << DuelSummary(options, result);
+    std::cerr << PrintableLines(DuelSummary(options, result));
   }
   if (!result.failure.empty()) {
-    std::cerr << "duel: " << result.failure << "\n";
+    std::cerr << "duel: " << PrintableText(result.failure) << "\n";
   }
   return result.exit_code;
 }

@@ -128,7 +128,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(const std::vector<std::string> differences,
                    CompareWithExpectation(eval, expected, FLAGS_expect));
   for (const std::string& difference : differences) {
-    std::cerr << "eval: " << difference << "\n";
+    std::cerr << "eval: " << PrintableText(difference) << "\n";
   }
   return differences.empty() ? ExitCode::kDone : ExitCode::kCheckSaidNo;
 }

@@ -121,7 +121,7 @@ absl::StatusOr<ExitCode> PackFromFlags() {
                    SizeOfFlag("--shard_bytes", FLAGS_shard_bytes, 1));
   ASSIGN_OR_RETURN(const std::string summary,
                    PackDataset(store, FLAGS_make_shards, shard_bytes));
-  std::cerr << "pipeline: " << summary << "\n";
+  std::cerr << "pipeline: " << PrintableText(summary) << "\n";
   return ExitCode::kDone;
 }
 

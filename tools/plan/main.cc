@@ -147,8 +147,8 @@ absl::Status WriteTables(const PlanSession& session, RecordWriter* out) {
     output.done = [&](const Job& job) { summary.AddDone(job); };
     RETURN_IF_ERROR(session.Plan(config, output));
     const bool is_first = &config == &session.configs().front();
-    RETURN_IF_ERROR(
-        out->WriteText(absl::StrCat(is_first ? "" : "\n\n", summary.ToText())));
+    RETURN_IF_ERROR(out->WriteText(absl::StrCat(
+        is_first ? "" : "\n\n", PrintableLines(summary.ToText()))));
   }
   return absl::OkStatus();
 }
@@ -160,7 +160,8 @@ absl::Status WriteWaves(const PlanSession& session, const std::string& format,
   ASSIGN_OR_RETURN(
       const std::vector<Wave> waves,
       PackWaves(std::move(tasks), quota.quota, session.catalogue().policy()));
-  if (format != "jsonl") return out->WriteText(WavesText(waves));
+  if (format != "jsonl")
+    return out->WriteText(PrintableLines(WavesText(waves)));
   for (const Wave& wave : waves) RETURN_IF_ERROR(out->Write(wave));
   return out->Finish();
 }
@@ -271,7 +272,7 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   inputs.quota = FLAGS_quota;
   inputs.configs_folder = FLAGS_configs;
   inputs.warn = [](const std::string& text) {
-    std::cerr << "plan: " << text << "\n";
+    std::cerr << "plan: " << PrintableText(text) << "\n";
   };
   options.emit = FLAGS_emit;
   options.format = FLAGS_format;
@@ -295,7 +296,7 @@ absl::Status MakeCampaign(const PlanOptions& options,
   }
   std::string summary;
   RETURN_IF_ERROR(EmitCampaign(options, folder, &summary));
-  std::cerr << "plan: " << summary;
+  std::cerr << "plan: " << PrintableLines(summary);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "gflags/gflags.h"
 #include "lib/analysis/report/make_report.h"
+#include "lib/base/text.h"
 #include "lib/base/tool_main.h"
 
 DEFINE_string(output, "",
@@ -81,7 +82,7 @@ absl::StatusOr<ExitCode> RunFromFlags(
   request.any_work = FLAGS_any_work;
   request.title = FLAGS_title;
   request.warn = [](const std::string& text) {
-    std::cerr << "report: " << text << "\n";
+    std::cerr << "report: " << PrintableText(text) << "\n";
   };
   return MakeReport(request, std::cout);
 }

@@ -9,11 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "lib/analysis/aggregate/aggregate.h"
@@ -37,7 +36,8 @@ std::string Full(double value) {
 
 // Two decimals, or two significant digits for small values.
 std::string RatioNumber(double value) {
-  return absl::StrFormat(value < 0.095 ? "%.2g" : "%.2f", value);
+  if (value < 0.095 || !(value < 1e15)) return absl::StrFormat("%.2g", value);
+  return absl::StrFormat("%.2f", value);
 }
 
 std::string Ratio(double value) {
@@ -159,12 +159,11 @@ bool HasUnit(const AggregateResult& result) {
 }
 
 bool IsNumberColumn(const AggregateResult& result, const std::string& field) {
-  double number;
   return !result.aggregates.empty() &&
          std::all_of(result.aggregates.begin(), result.aggregates.end(),
                      [&](const Aggregate& aggregate) {
-                       return absl::SimpleAtod(aggregate.by().at(field),
-                                               &number);
+                       return NumberOrText(aggregate.by().at(field)).kind ==
+                              Value::Kind::kNumber;
                      });
 }
 
@@ -172,6 +171,7 @@ bool IsNumberColumn(const AggregateResult& result, const std::string& field) {
 
 std::string ShortNumber(double value) {
   const double size = std::abs(value);
+  if (!(size < 1e15)) return absl::StrFormat("%.3g", value);
   if (size >= 1000 || size == 0) return absl::StrFormat("%.0f", value);
   if (size >= 100) return absl::StrFormat("%.1f", value);
   if (size >= 10) return absl::StrFormat("%.2f", value);
@@ -218,9 +218,8 @@ Grid PlainGrid(const AggregateResult& result,
                              : ""));
     }
     row.push_back(Left(IntervalText(aggregate)));
-    row.push_back(Right(aggregate.runs() > 1
-                            ? absl::StrFormat("%.1f%%", 100 * aggregate.cv())
-                            : ""));
+    row.push_back(
+        Right(aggregate.runs() > 1 ? PercentText(aggregate.cv()) : ""));
     if (ranked) row.push_back(Right(RankText(aggregate)));
     if (compared) row.push_back(Left(SpeedUpText(aggregate.speed_up())));
     row.push_back(Left(NotesOf(aggregate)));
@@ -251,20 +250,15 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
     }
     std::string key;
     for (const std::string& field : others) {
-      absl::StrAppend(&key, aggregate.by().at(field), "\x1F");
+      AppendKey(aggregate.by().at(field), &key);
     }
     if (cells.find(key) == cells.end()) keys.push_back(key);
     cells[key][column] = &aggregate;
   }
   // Sorts columns by value, not by first appearance.
-  const auto value = [](const std::string& text) {
-    double number;
-    if (absl::SimpleAtod(text, &number)) return NumberValue(number);
-    return TextValue(text);
-  };
   std::sort(columns.begin(), columns.end(),
-            [&](const std::string& a, const std::string& b) {
-              return ValueLess(value(a), value(b));
+            [](const std::string& a, const std::string& b) {
+              return ValueLess(NumberOrText(a), NumberOrText(b));
             });
   std::vector<bool> numbers;
   for (const std::string& field : others) {
@@ -390,40 +384,24 @@ Grid FullGrid(const AggregateResult& result,
 
 namespace {
 
-// Bold and green, and back to normal.
-constexpr char kBold[] = "\x1B[1;32m";
-constexpr char kPlain[] = "\x1B[0m";
-
-// A line break in a reason would end the row.
-std::string OneLine(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\r", " "}, {"\n", " "}, {"\x1B", ""}});
-}
-
-Table ToTable(const Grid& grid, absl::string_view before,
-              absl::string_view after) {
+Table ToTable(const Grid& grid) {
   std::vector<std::string> header;
   std::vector<Align> align;
   for (const GridCell& cell : grid.header) {
-    header.push_back(OneLine(cell.text));
+    header.push_back(cell.text);
     align.push_back(cell.right_aligned ? Align::kRight : Align::kLeft);
   }
   Table table(std::move(header), std::move(align));
   for (const std::vector<GridCell>& row : grid.rows) {
     std::vector<std::string> cells;
+    std::vector<bool> best;
     for (const GridCell& cell : row) {
-      const std::string text = OneLine(cell.text);
-      cells.push_back(cell.best ? absl::StrCat(before, text, after) : text);
+      cells.push_back(cell.text);
+      best.push_back(cell.best);
     }
-    table.AddRow(std::move(cells));
+    table.AddRow(std::move(cells), std::move(best));
   }
   return table;
-}
-
-std::string CsvField(absl::string_view text) {
-  if (text.find_first_of(",\"\r\n") == absl::string_view::npos) {
-    return std::string(text);
-  }
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
 template <typename Render>
@@ -435,7 +413,7 @@ std::string Joined(const std::vector<GridCell>& cells,
 }
 
 std::string LatexCell(const GridCell& cell) {
-  const std::string text = EscapeLatex(OneLine(cell.text));
+  const std::string text = LatexText(cell.text);
   return cell.best ? absl::StrCat("\\textbf{", text, "}") : text;
 }
 
@@ -450,18 +428,17 @@ void AppendElement(const google::protobuf::Message& record, bool first,
 }  // namespace
 
 std::string RenderTable(const Grid& grid, bool color) {
-  std::string text =
-      ToTable(grid, color ? kBold : "", color ? kPlain : "").ToText();
+  std::string text = ToTable(grid).ToText(color);
   for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, OneLine(note), "\n");
+    absl::StrAppend(&text, PrintableText(note), "\n");
   }
   return text;
 }
 
 std::string RenderMarkdown(const Grid& grid) {
-  std::string text = ToTable(grid, "**", "**").ToMarkdown();
+  std::string text = ToTable(grid).ToMarkdown();
   for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, "\n", OneLine(note), "\n");
+    absl::StrAppend(&text, "\n", MarkdownText(note), "\n");
   }
   return text;
 }
@@ -478,7 +455,7 @@ std::string RenderCsv(const Grid& grid) {
 std::string RenderLatex(const Grid& grid) {
   std::string text = "% \\usepackage{booktabs}\n";
   for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, "% ", OneLine(note), "\n");
+    absl::StrAppend(&text, "% ", PrintableText(note), "\n");
   }
   text += "\\begin{tabular}{";
   for (const GridCell& cell : grid.header) {
@@ -487,7 +464,13 @@ std::string RenderLatex(const Grid& grid) {
   absl::StrAppend(&text, "}\n\\toprule\n",
                   Joined(grid.header, " & ", LatexCell), " \\\\\n\\midrule\n");
   for (const std::vector<GridCell>& row : grid.rows) {
-    absl::StrAppend(&text, Joined(row, " & ", LatexCell), " \\\\\n");
+    // An empty group: `[` or `*` after the end of a row would belong to it.
+    absl::StrAppend(
+        &text,
+        absl::StartsWith(row[0].text, "[") || absl::StartsWith(row[0].text, "*")
+            ? "{}"
+            : "",
+        Joined(row, " & ", LatexCell), " \\\\\n");
   }
   text += "\\bottomrule\n\\end{tabular}\n";
   return text;
@@ -512,21 +495,6 @@ std::string RenderJson(const AggregateResult& result) {
     AppendElement(mean, &mean == result.means.data(), &text);
   }
   return text + "]}\n";
-}
-
-std::string EscapeLatex(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
-                                    {"{", "\\{"},
-                                    {"}", "\\}"},
-                                    {"$", "\\$"},
-                                    {"&", "\\&"},
-                                    {"#", "\\#"},
-                                    {"%", "\\%"},
-                                    {"_", "\\_"},
-                                    {"~", "\\textasciitilde{}"},
-                                    {"^", "\\textasciicircum{}"},
-                                    {"<", "\\textless{}"},
-                                    {">", "\\textgreater{}"}});
 }
 
 }  // namespace feedrate

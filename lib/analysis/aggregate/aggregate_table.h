@@ -57,9 +57,6 @@ std::string RenderLatex(const Grid& grid);
 std::string RenderJson(const AggregateResult& result);
 std::string RenderJsonl(const AggregateResult& result);
 
-// Escapes `text`, so that LaTeX prints it unchanged.
-std::string EscapeLatex(absl::string_view text);
-
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_TABLE_H_

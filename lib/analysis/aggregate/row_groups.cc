@@ -214,7 +214,7 @@ class Grouper {
         if (!raw.used) continue;
         std::string key;
         for (size_t j = 0; j < query_.by_count; ++j) {
-          absl::StrAppend(&key, ValueText(raw.values[j]), "\x1F");
+          AppendKey(ValueText(raw.values[j]), &key);
         }
         const auto [place, is_new] = known.emplace(
             std::move(key), static_cast<uint32_t>(result_.groups.size()));

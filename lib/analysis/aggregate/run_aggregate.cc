@@ -75,10 +75,8 @@ const std::map<std::string, Number>& Numbers() {
 
 Value ByValue(const Aggregate& aggregate, const std::string& field) {
   const std::string& text = aggregate.by().at(field);
-  double number;
   if (text == "-") return Value();
-  if (absl::SimpleAtod(text, &number)) return NumberValue(number);
-  return TextValue(text);
+  return NumberOrText(text);
 }
 
 using Less = std::function<bool(const Aggregate&, const Aggregate&)>;
@@ -202,7 +200,7 @@ int64_t RunsFor(const Aggregate& faster, const Aggregate& slower) {
 std::string KeyOf(const Aggregate& aggregate, const std::vector<Field>& by) {
   std::string key;
   for (const Field& field : by) {
-    absl::StrAppend(&key, aggregate.by().at(field.name), "\x1F");
+    AppendKey(aggregate.by().at(field.name), &key);
   }
   return key;
 }
@@ -246,7 +244,7 @@ void JobsOfGroups::Add(const Row& row) {
   if (row.job_id().empty() || !filter_.Matches(row)) return;
   std::string key;
   for (const Field& field : by_) {
-    absl::StrAppend(&key, ValueText(FieldOf(row, field)), "\x1F");
+    AppendKey(ValueText(FieldOf(row, field)), &key);
   }
   Known& known = groups_[key][row.job_id()];
   if (known.rows++ == 0) known.job = JobOfRow(row);

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate.h"
@@ -187,8 +188,10 @@ TEST(RenderTableTest, AlignmentIgnoresColor) {
 
 TEST(RenderTableTest, ReasonsCannotBreakLinesOrColors) {
   Grid grid = Example();
-  grid.rows[0][0].text = "evil\x1B[31m\nline";
-  EXPECT_THAT(RenderTable(grid, false), HasSubstr("evil[31m line"));
+  grid.rows[0][0].text = "evil\x1B[31m\a\nline";
+  grid.notes = {"::error::\u009B"};
+  EXPECT_THAT(RenderTable(grid, false), HasSubstr("evil\\x1b[31m\\x07\\nline"));
+  EXPECT_THAT(RenderTable(grid, false), HasSubstr("\n\\x3a:error::\\u009b\n"));
 }
 
 TEST(RenderMarkdownTest, EscapesBarsAndMarksTheBest) {
@@ -196,13 +199,16 @@ TEST(RenderMarkdownTest, EscapesBarsAndMarksTheBest) {
   EXPECT_THAT(text, HasSubstr("A\\|B_1"));
   EXPECT_THAT(text, HasSubstr("**12**"));
   EXPECT_THAT(text, HasSubstr("\na note\n"));
+  Grid grid = Example();
+  grid.notes = {"<b>\n# heading"};
+  EXPECT_THAT(RenderMarkdown(grid), HasSubstr("\n&lt;b>\\\\n# heading\n"));
 }
 
 TEST(RenderCsvTest, QuotesWhatNeedsIt) {
   EXPECT_EQ(RenderCsv(Example()),
             "transform,median\n"
             "A|B_1,12\n"
-            "\"quote \"\"x\"\", y\nz\",3\n");
+            "\"quote \"\"x\"\", y\\nz\",3\n");
 }
 
 TEST(RenderLatexTest, IsATabularWithRules) {
@@ -214,15 +220,18 @@ TEST(RenderLatexTest, IsATabularWithRules) {
             "transform & median \\\\\n"
             "\\midrule\n"
             "A|B\\_1 & \\textbf{12} \\\\\n"
-            "quote \"x\", y z & 3 \\\\\n"
+            "quote \"x\", y\\textbackslash{}nz & 3 \\\\\n"
             "\\bottomrule\n"
             "\\end{tabular}\n");
 }
 
-TEST(EscapeLatexTest, PrintsAsItIs) {
-  EXPECT_EQ(EscapeLatex("<=20% a_b & {c} $d #e ~f ^g \\h"),
-            "\\textless{}=20\\% a\\_b \\& \\{c\\} \\$d \\#e "
-            "\\textasciitilde{}f \\textasciicircum{}g \\textbackslash{}h");
+// `\\\\[x]` and `\\\\*` would be arguments of the end of the row before.
+TEST(RenderLatexTest, ARowMayStartWithABracket) {
+  Grid grid = Example();
+  grid.rows[0][0].text = "[x]";
+  grid.rows[1][0].text = "*";
+  EXPECT_THAT(RenderLatex(grid), HasSubstr("\\midrule\n{}[x] & "));
+  EXPECT_THAT(RenderLatex(grid), HasSubstr("\\\\\n{}* & "));
 }
 
 TEST(RenderJsonTest, BothFormsHoldTheSameRecords) {
@@ -433,10 +442,11 @@ constexpr char kFile[] = R"({
   }
 })";
 
-std::vector<Row> Import(const std::string& content) {
+std::vector<Row> Import(const std::string& content,
+                        const std::string& name = "f.json") {
   std::vector<Row> rows;
   const absl::Status status =
-      ImportAlbumentations("f.json", content, [&](const Row& row) {
+      ImportAlbumentations(name, content, [&](const Row& row) {
         rows.push_back(row);
         return absl::OkStatus();
       });
@@ -486,6 +496,72 @@ TEST(ImportAlbumentationsTest, WhatWasNotMeasuredKeepsItsReason) {
   EXPECT_EQ(rows[9].status(), "failed");
 }
 
+// What result files before scenarios have.
+constexpr char kOldFile[] = R"({
+  "metadata": {"system_info": {"processor": "arm"},
+               "benchmark_params": {"num_images": 2000%s}},
+  "results": {"Blur": {"supported": true, "throughputs": [2, 1, 3]}}})";
+
+std::string OldFile(const std::string& params = "") {
+  return absl::StrReplaceAll(kOldFile, {{"%s", params}});
+}
+
+TEST(ImportAlbumentationsTest, TheNameSaysWhatTheFileDoesNot) {
+  struct Case {
+    const char* name;
+    const char* library;
+    const char* scenario;
+    const char* device;
+  };
+  for (const Case& expected :
+       {Case{"a_b/kornia_micro_results.json", "kornia", "image-rgb", "cpu"},
+        {"albumentations_mit_results.json", "albumentations_mit", "image-rgb",
+         "cpu"},
+        {"torchvision_video_results.json", "torchvision", "video-16f", "cpu"},
+        {"kornia_micro_dev-cuda_results.json", "kornia", "image-rgb", "cuda"},
+        {"pillow_memory_dataloader_augment_n10000_r2_w8_b256_results.json",
+         "pillow", "image-rgb", "cpu"},
+        {"dali_decode_dataloader_augment_nall_r1_w8_b16_dev-cuda_results.json",
+         "dali", "image-rgb", "cuda"}}) {
+    const std::vector<Row> rows = Import(OldFile(), expected.name);
+    ASSERT_EQ(rows.size(), 3u) << expected.name;
+    EXPECT_EQ(rows[0].library(), expected.library) << expected.name;
+    EXPECT_EQ(rows[0].scenario(), expected.scenario) << expected.name;
+    EXPECT_EQ(rows[0].device(), expected.device) << expected.name;
+    EXPECT_EQ(rows[0].mode(), "micro") << expected.name;
+  }
+  const std::string nine = OldFile(", \"num_channels\": 9");
+  EXPECT_EQ(Import(nine, "kornia_results.json")[0].scenario(), "image-9ch");
+  EXPECT_EQ(Import(kFile, "pillow_micro_results.json")[0].library(), "kornia")
+      << "the file knows better than its name";
+}
+
+// Without a library, rows of several look like retries of the same job.
+TEST(ImportAlbumentationsTest, AFileOfNoLibraryIsRefused) {
+  const auto ignore = [](const Row&) { return absl::OkStatus(); };
+  for (const char* name : {"f.json", "results.json", "_results.json",
+                           "video_results.json", "dev-cuda_results.json"}) {
+    const absl::Status status = ImportAlbumentations(name, OldFile(), ignore);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("it names no library; add \"metadata.library\""))
+        << name;
+  }
+}
+
+TEST(ImportAlbumentationsTest, AbsurdNumbersAreRefused) {
+  const auto ignore = [](const Row&) { return absl::OkStatus(); };
+  const auto message = [&](const std::string& content) {
+    return std::string(
+        ImportAlbumentations("kornia_results.json", content, ignore).message());
+  };
+  EXPECT_THAT(message(OldFile(", \"batch_size\": 1e300")),
+              HasSubstr("\"batch_size\" is 1e+300, which is no count"));
+  EXPECT_THAT(message(OldFile(", \"workers\": -1")),
+              HasSubstr("\"workers\" is -1, which is no count"));
+  EXPECT_THAT(message(absl::StrReplaceAll(OldFile(), {{"[2,", "[-2,"}})),
+              HasSubstr("Blur: a throughput is no number above 0"));
+}
+
 TEST(ImportAlbumentationsTest, OtherFilesAreNamed) {
   const auto ignore = [](const Row&) { return absl::OkStatus(); };
   for (const char* content : {"", "[]", "{}", "{\"metadata\":{}}",
@@ -498,6 +574,7 @@ TEST(ImportAlbumentationsTest, OtherFilesAreNamed) {
   EXPECT_TRUE(IsAlbumentationsResult("a/kornia_micro_results.json"));
   EXPECT_FALSE(IsAlbumentationsResult("a/kornia.pyperf.json"));
   EXPECT_FALSE(IsAlbumentationsResult("a/manifest.json"));
+  EXPECT_FALSE(IsAlbumentationsResult("a/run_meta.json"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "lib/analysis/coverage/coverage.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "lib/analysis/coverage/planned_jobs.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/draw/text.h"
@@ -53,7 +55,9 @@ class Reading {
         findings_(*findings),
         reader_([this](absl::string_view record,
                        JsonReader& json) { return Handle(record, json); },
-                [this](const std::string& text) { Complain(text); }) {}
+                [this](const std::string& text) { Complain(text); },
+                // Each is a finding; --limit says how many are shown.
+                std::numeric_limits<int64_t>::max()) {}
 
   absl::Status Read(const std::string& file) {
     file_ = file == "-" ? "standard input" : file;
@@ -192,7 +196,7 @@ std::string FindingText(const CoverageFinding& finding) {
   }
   if (!subject.empty()) parts.push_back(subject);
   parts.push_back(finding.what());
-  return absl::StrCat("  ", absl::StrJoin(parts, ": "), "\n");
+  return absl::StrCat("  ", PrintableText(absl::StrJoin(parts, ": ")), "\n");
 }
 
 // All findings of one kind.
@@ -222,12 +226,12 @@ std::string CoverageSummary(const Coverage& c) {
     (count.severity() == "error" ? errors : warnings) += count.findings();
   }
   return absl::StrCat(
-      c.coverage(), ": ", c.verdict() == "nothing" ? "no rows" : c.verdict(),
-      ": ", c.jobs_complete(), " of ", c.jobs(), " jobs, ", c.runs_complete(),
-      " of ", c.runs(), " runs; ", c.rows(), c.rows() == 1 ? " row" : " rows",
-      " in ", c.files(), c.files() == 1 ? " file" : " files", ", ",
-      c.unplanned_rows(), " not owed; ", errors,
-      errors == 1 ? " error" : " errors", ", ", warnings,
+      PrintableText(c.coverage()), ": ",
+      c.verdict() == "nothing" ? "no rows" : c.verdict(), ": ",
+      c.jobs_complete(), " of ", c.jobs(), " jobs, ", c.runs_complete(), " of ",
+      c.runs(), " runs; ", c.rows(), c.rows() == 1 ? " row" : " rows", " in ",
+      c.files(), c.files() == 1 ? " file" : " files", ", ", c.unplanned_rows(),
+      " not owed; ", errors, errors == 1 ? " error" : " errors", ", ", warnings,
       warnings == 1 ? " warning" : " warnings");
 }
 

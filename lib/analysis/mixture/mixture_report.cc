@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/analysis/mixture/mixture_run.h"
+#include "lib/base/text.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/svg.h"
@@ -306,7 +307,7 @@ DocumentTable StallTable(const MixtureStalls& stalls) {
 std::string MixtureSummary(const std::vector<MixtureRun>& runs) {
   std::vector<std::string> texts;
   for (const MixtureRun& run : runs) texts.push_back(RunText(run));
-  return absl::StrJoin(texts, "\n");
+  return PrintableLines(absl::StrJoin(texts, "\n"));
 }
 
 namespace {

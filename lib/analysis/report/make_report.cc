@@ -23,6 +23,7 @@
 #include "lib/base/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/config/targets.pb.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/document.h"
@@ -59,7 +60,7 @@ Section HeadingOf(const std::string& mode) {
     section.blocks.emplace_back(Paragraph{heading.text});
     return section;
   }
-  section.id = absl::StrCat("mode-", mode);
+  section.id = IdFrom(absl::StrCat("mode ", mode));
   section.title = absl::StrCat("Mode ", mode.empty() ? "unknown" : mode);
   return section;
 }
@@ -173,7 +174,7 @@ absl::StatusOr<ExitCode> CheckClaimsOf(const ReportRequest& request,
   }
   ASSIGN_OR_RETURN(const std::vector<ClaimResult> results,
                    CheckClaims(claims, request.claims, input.rows));
-  out << ClaimsText(results, request.claims);
+  out << PrintableLines(ClaimsText(results, request.claims));
   const bool all = std::all_of(results.begin(), results.end(),
                                [](const auto& result) { return result.holds; });
   return all ? ExitCode::kDone : ExitCode::kCheckSaidNo;
@@ -249,7 +250,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
     } else if (targets.CannotTell()) {
       code = Worse(code, ExitCode::kCannotTell);
     }
-    if (!OwnsOutput(request)) out << TargetsText(targets);
+    if (!OwnsOutput(request)) out << PrintableLines(TargetsText(targets));
   }
   if (!request.claims.empty()) {
     if (OwnsOutput(request)) {

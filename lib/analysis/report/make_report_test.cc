@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/report/comparison_sections.h"
@@ -237,6 +239,36 @@ TEST_F(MakeReportTest, FiguresAloneWriteNoPage) {
   ASSERT_TRUE(files.ok()) << files.status();
   ASSERT_THAT(*files, Not(IsEmpty()));
   EXPECT_THAT(*ReadFile((*files)[0]), HasSubstr("<svg"));
+}
+
+// A `/` in the name of a swept setting used to be a folder that is not there.
+TEST_F(MakeReportTest, NamesOfFiguresAreNamesOfFiles) {
+  std::string text;
+  for (const std::string& transform :
+       {std::string("../Blur"), std::string("Blur\x1B"), std::string("日本"),
+        std::string(1000, 'x')}) {
+    for (const char* value : {"1", "2", "nan", "1e400"}) {
+      Row row = MakeRow("kornia", transform, 100);
+      (*row.mutable_settings())["a/b"] = value;
+      row.set_job_id(absl::StrCat(transform, value));
+      AppendRecord(row, &text);
+    }
+  }
+  request_.paths = {Written("swept.jsonl", text)};
+  request_.svg_folder = Path("swept");
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  int curves = 0;
+  const std::vector<std::string> files =
+      *ListFiles(request_.svg_folder, ".svg", /*recursive=*/true);
+  for (const std::string& file : files) {
+    const std::string name = file.substr(file.rfind('/') + 1);
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_."),
+              std::string::npos)
+        << name;
+    curves +=
+        absl::StrContains(name, "-by-a-b") && !absl::StrContains(name, "-log");
+  }
+  EXPECT_EQ(curves, 4);
 }
 
 TEST_F(MakeReportTest, AFontThatIsNoneIsNamed) {

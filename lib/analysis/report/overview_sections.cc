@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
+#include "lib/base/text.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
 #include "lib/records/env.pb.h"
@@ -320,18 +320,6 @@ absl::optional<Section> EnvironmentSection(const ReportInput& input) {
 }
 
 namespace {
-
-constexpr char kPlainCharacters[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-    "-_=/.,:+@%^";
-
-std::string ShellWord(const std::string& word) {
-  if (!word.empty() &&
-      word.find_first_not_of(kPlainCharacters) == std::string::npos) {
-    return word;
-  }
-  return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
-}
 
 std::string CommandOf(const Run& run) {
   std::vector<std::string> words;

@@ -1,6 +1,7 @@
 #include "lib/analysis/report/report_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -352,24 +354,41 @@ std::vector<std::pair<double, std::string>> PointOrder(
   for (const std::string& axis : swept) {
     const std::string text = Setting::AxisValue(cell, axis);
     double number = 0;
-    const bool is_number = absl::SimpleAtod(text, &number);
+    const bool is_number =
+        absl::SimpleAtod(text, &number) && std::isfinite(number);
     order.emplace_back(is_number ? number : 1e300, is_number ? "" : text);
   }
   return order;
 }
 
-std::string IdFrom(const std::string& text) {
+}  // namespace
+
+std::string IdFrom(absl::string_view text, absl::string_view also) {
   std::string id;
   for (const char c : text) {
-    if (absl::ascii_isalnum(c)) {
+    if (absl::ascii_isalnum(c) || absl::StrContains(also, c)) {
       id += absl::ascii_tolower(c);
     } else if (!id.empty() && id.back() != '-') {
       id += '-';
     }
   }
+  // File systems allow 255 bytes, and a name may have two of these.
+  constexpr size_t kLongest = 80;
+  if (id.size() > kLongest) id.resize(kLongest);
   while (!id.empty() && id.back() == '-') id.pop_back();
-  return id;
+  return id.empty() ? "unnamed" : id;
 }
+
+std::string NewId(const std::string& id, int first,
+                  std::set<std::string>* used) {
+  std::string numbered = first == 0 ? id : absl::StrCat(id, "-", first);
+  for (int i = std::max(2, first + 1); !used->insert(numbered).second; ++i) {
+    numbered = absl::StrCat(id, "-", i);
+  }
+  return numbered;
+}
+
+namespace {
 
 std::string DescriptionOf(const Row& row, const std::vector<std::string>& swept,
                           const std::set<std::string>& labels) {
@@ -510,12 +529,14 @@ std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells) {
   }
   // Settings with equal titles differ in their descriptions, but ids must be
   // unique.
-  std::map<std::string, int> seen;
+  std::set<std::string> used;
+  for (const auto& [id, count] : titles) {
+    if (count == 1) used.insert(id);
+  }
   for (Setting& setting : settings) {
     if (titles[setting.id] < 2) continue;
     absl::StrAppend(&setting.title, ", ", setting.example.machine_profile());
-    const int number = ++seen[setting.id];
-    absl::StrAppend(&setting.id, "-", number);
+    setting.id = NewId(setting.id, 1, &used);
   }
   return settings;
 }

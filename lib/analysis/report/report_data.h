@@ -98,6 +98,16 @@ absl::optional<Whiskers> WhiskersOf(const absl::optional<Interval>& interval);
 // median is above 0.
 Estimate RatioOf(const ReportCell& a, const ReportCell& b);
 
+// An id or the name of a file from foreign text: lower-case letters, digits,
+// the characters of `also`, and `-` for anything else. Never empty, at most 80
+// bytes.
+std::string IdFrom(absl::string_view text, absl::string_view also = "");
+
+// Adds `id` to `used`, with a number if it is there already. Numbers start at
+// `first`; 0 means that the first has none.
+std::string NewId(const std::string& id, int first,
+                  std::set<std::string>* used);
+
 // One table of a report: cells measured in the same way on one machine. Its
 // lines are transforms, or transforms at each point of a sweep; its columns are
 // libraries.

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -103,7 +102,10 @@ LineChart CurvesOf(const Setting& setting, const std::string& transform,
         continue;
       }
       double x = 0;
-      if (!absl::SimpleAtod(Setting::AxisValue(*cell, axis), &x)) continue;
+      if (!absl::SimpleAtod(Setting::AxisValue(*cell, axis), &x) ||
+          !std::isfinite(x)) {
+        continue;
+      }
       series.points.push_back(
           {x, cell->Throughput(),
            absl::StrCat(cell->Story(), "\n", axis, " ", ShortNumberText(x))});
@@ -238,6 +240,7 @@ absl::optional<Figure> OfLimitOf(const Setting& setting) {
 // first value.
 std::vector<Figure> ScalingOf(const Setting& setting) {
   std::vector<Figure> figures;
+  std::set<std::string> ids;
   std::map<std::string, std::string> first;
   for (const std::string& axis : setting.swept) {
     first[axis] = Setting::AxisValue(*setting.cells.begin()->second, axis);
@@ -255,8 +258,9 @@ std::vector<Figure> ScalingOf(const Setting& setting) {
       chart.title = absl::StrCat(transform, transform.empty() ? "" : ", ",
                                  setting.title, " by ", axis);
       Figure figure;
-      figure.id = absl::AsciiStrToLower(absl::StrCat(
-          setting.id, "-by-", axis, transform.empty() ? "" : "-", transform));
+      const std::string name =
+          IdFrom(absl::StrCat("by ", axis, " ", transform), "_");
+      figure.id = NewId(absl::StrCat(setting.id, "-", name), 0, &ids);
       figure.caption = absl::StrCat(
           transform, transform.empty() ? "T" : ": t", "hroughput by `", axis,
           "`; bands are 95% intervals of the median.");

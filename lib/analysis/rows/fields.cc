@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -83,6 +84,14 @@ Value TextValue(absl::string_view text) {
   return value;
 }
 
+Value NumberOrText(absl::string_view text) {
+  double number;
+  if (absl::SimpleAtod(text, &number) && !std::isnan(number)) {
+    return NumberValue(number);
+  }
+  return TextValue(text);
+}
+
 Value TruthValue(bool truth) {
   Value value;
   value.kind = Value::Kind::kTruth;
@@ -120,6 +129,10 @@ std::string ValueText(const Value& value) {
       break;
   }
   return text.empty() ? "-" : text;
+}
+
+void AppendKey(absl::string_view text, std::string* key) {
+  absl::StrAppend(key, text.size(), ":", text);
 }
 
 bool ValueLess(const Value& a, const Value& b) {
@@ -418,9 +431,10 @@ std::string RunIdentity(const Row& row) {
   static const auto* const kFields =
       new std::vector<Field>(FindSameRunFields());
   if (row.job_id().empty()) return "";
-  std::string identity = absl::StrCat(row.job_id(), "\x1F", row.run_index());
+  std::string identity = absl::StrCat(row.run_index(), " ");
+  AppendKey(row.job_id(), &identity);
   for (const Field& field : *kFields) {
-    absl::StrAppend(&identity, "\x1F", ValueText(FieldOf(row, field)));
+    AppendKey(ValueText(FieldOf(row, field)), &identity);
   }
   return identity;
 }

@@ -28,6 +28,8 @@ struct Value {
 
 Value NumberValue(double number);
 Value TextValue(absl::string_view text);
+// A number if `text` is one (NaN is not), else text.
+Value NumberOrText(absl::string_view text);
 Value TruthValue(bool truth);
 
 // Parses a JSON value: text, a number, true or false, or a list of text. null
@@ -37,6 +39,10 @@ absl::StatusOr<Value> ParseValue(absl::string_view json);
 // The value as shown in tables and keys: numbers in their shortest form, lists
 // with commas, `-` for absent values and empty text.
 std::string ValueText(const Value& value);
+
+// Appends `text` to a key of several texts. Whatever they contain, different
+// texts give different keys.
+void AppendKey(absl::string_view text, std::string* key);
 
 // Sort order of tables: absent values first, numbers by size, everything else
 // as text.

@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/run_config.pb.h"
@@ -431,7 +432,8 @@ std::string VerificationTable(const std::vector<Verification>& verifications) {
     }
     table.AddRow(std::move(row));
   }
-  return absl::StrCat(table.ToText(), reasons.empty() ? "" : "\n", reasons);
+  return absl::StrCat(table.ToText(), reasons.empty() ? "" : "\n",
+                      PrintableLines(reasons));
 }
 
 bool FitInMemory(const std::vector<int64_t>& needed, int64_t available_bytes) {

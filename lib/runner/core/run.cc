@@ -367,7 +367,7 @@ class Session {
 
   void Say(const std::string& text) {
     progress_.Finish();
-    std::cerr << options_.source.tool << ": " << text << "\n";
+    std::cerr << options_.source.tool << ": " << PrintableText(text) << "\n";
   }
 
   const RunOptions& options_;
@@ -410,7 +410,7 @@ absl::StatusOr<ExitCode> RunAndSummarize(
     report += text_of(row);
   };
   ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
-  std::cerr << report << summary(rows);
+  std::cerr << PrintableLines(absl::StrCat(report, summary(rows)));
   return code;
 }
 

@@ -376,7 +376,9 @@ absl::StatusOr<ExitCode> FollowTrain(const RunOptions& options,
     command.interrupt_fd = interrupt.fd();
     const absl::Status status = RunTrainProcesses(command).status();
     if (absl::IsCancelled(status)) return interrupt.exit_code();
-    if (!status.ok()) std::cerr << "train: " << status.message() << "\n";
+    if (!status.ok()) {
+      std::cerr << "train: " << PrintableText(status.message()) << "\n";
+    }
   }
 }
 
@@ -410,7 +412,7 @@ absl::Status CheckOptions(const TrainRunOptions& options) {
 absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
     const OpenRemoteData& open, std::map<std::string, std::string>* folders) {
   const auto say = [](const std::string& text) {
-    std::cerr << "train: " << text << "\n";
+    std::cerr << "train: " << PrintableText(text) << "\n";
   };
   std::vector<std::unique_ptr<RemoteData>> stores;
   for (auto& [id, folder] : *folders) {

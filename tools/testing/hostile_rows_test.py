@@ -1,0 +1,408 @@
+#!/usr/bin/env python3
+"""Feeds rows that an attacker wrote to every program that shows rows.
+
+Names hold terminal escapes, line breaks, commands of CI servers, markup and
+characters that XML forbids; numbers are at the ends of what JSON can say. No
+program may die or hang, and no output may hold what was smuggled in: XML goes
+through Expat, JSON, CSV and HTML through the parsers of Python.
+"""
+
+import csv
+import html.parser
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import xml.parsers.expat
+
+ROOT = pathlib.Path.cwd()
+TIMEOUT_S = 60
+ROUNDS = 100 if os.environ.get("FEEDRATE_FULL") else 8
+
+PIECES = [
+    "\x1b[31m", "\x1b]0;title\x07", "\x07", "\x9b2J", "\x08", "\x7f", "\x00",
+    "\n", "\r\n", "\r", "\x85", "\u2028", "\n::stop-commands::x\n",
+    "::error::forged", "::stop-commands::t", "##[add-mask]x", "##vso[task.x]",
+    "<b>", "<script>alert(1)</script>", "</title></svg>", "<!--", "-->", "&",
+    "&lt;", "]]>", '"', "'", "`", "```\n", "|", "\\|", "\\", "*", "_", "[a](b)",
+    "@everyone", "#12", "# ", "- ", "=1+2", "@SUM(1)", "$x$", "%", "^", "{", "}",
+    "~", "/", "../", "a/b", ".", " ", ",", ";", "\t", "\ufffe", "\uffff",
+    "\ufeff", "\u202e", "\u2066", "\U0001f600", "é", "日本", "\x1f", "nan",
+    "inf", "-", "1e400", "kornia", "Blur", "x" * 300,
+]  # fmt: skip
+NUMBERS = [
+    0, 1, -1, 123.4, 5e-324, 1e-310, 1e-9, 1e15, 1.7976931348623157e308,
+    -1.7976931348623157e308, 2**53, 2**63 - 1, -(2**63),
+]  # fmt: skip
+COUNTS = [0, 1, 2, -1, -(2**31), 2**31 - 1]
+BIG_COUNTS = [0, 1, 2000, -1, -(2**63), 2**63 - 1]
+
+
+class Maker:
+    """Makes records of one seed."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def text(self):
+        if self.random.random() < 0.3:
+            return self.random.choice(
+                ["kornia", "Blur", "cpu", "micro", "", "m"]
+            )
+        pieces = self.random.choices(PIECES, k=self.random.randint(1, 4))
+        return "".join(pieces)
+
+    def number(self):
+        if self.random.random() < 0.4:
+            return self.random.uniform(1, 1000)
+        return float(self.random.choice(NUMBERS))
+
+    def texts(self):
+        return [self.text() for _ in range(self.random.randint(0, 3))]
+
+    def pick(self, values):
+        return self.random.choice(values)
+
+    def row(self, paired):
+        row = {"schema": 1, "record": "row"}
+        for name in (
+            "scenario", "mode", "scope", "library", "transform", "device",
+            "thread_policy", "params_profile", "env_set", "reason", "unit",
+            "library_version", "machine_profile", "run_id", "env_id",
+        ):  # fmt: skip
+            row[name] = self.text()
+        row["job_id"] = self.pick(["a", "b", "c", self.text()])
+        row["started_at"] = self.pick(["2026-01-02T03:04:05Z", self.text()])
+        row["status"] = self.pick(["ok", "ok", "ok", "failed", self.text()])
+        for name in ("elapsed_s", "throughput", "p50_s", "p99_s", "of_limit"):
+            row[name] = self.number()
+        row["samples_s"] = [self.number() for _ in range(self.pick([0, 0, 5]))]
+        for name in ("num_items", "items", "rss_peak_bytes"):
+            row[name] = self.pick(BIG_COUNTS)
+        for name in ("batch_size", "workers", "run_index", "attempt"):
+            row[name] = self.pick(COUNTS)
+        row["labels"] = self.texts()
+        row["warnings"] = self.texts()
+        row["settings"] = {
+            self.text(): self.text(),
+            "swept/it": self.pick("1234"),
+        }
+        row["dataset"] = {"id": self.text(), "sha256": self.text()}
+        row["equivalence"] = {"label": self.pick(["exact", self.text()])}
+        row["limit"] = {"name": self.text(), "throughput": self.number()}
+        row["loader"] = {
+            "stages": [{"name": self.text(), "busy_s": self.number()}],
+            "diagnosis": {"verdict": self.text(), "explanation": self.text()},
+        }
+        row["mixture"] = {
+            "batches": self.pick(BIG_COUNTS),
+            "warmup_batches": self.pick(BIG_COUNTS),
+        }
+        if paired:
+            row["job_id"] = self.pick(["a", "b"])
+            row["pair"] = {
+                "index": self.pick([0, 1, 2, 3, 4, 5, *COUNTS]),
+                "side": self.pick(["a", "b"]),
+                "stage": self.pick(COUNTS),
+            }
+        return row
+
+    def others(self, paired):
+        yield {
+            "schema": 1, "record": "env", "env_id": self.text(),
+            "machine_profile": self.text(), "os": self.text(),
+            "libraries": {self.text(): self.text()},
+            "memory": {"total_bytes": self.pick(BIG_COUNTS)},
+        }  # fmt: skip
+        yield {
+            "schema": 1, "record": "run", "run_id": self.text(),
+            "config": self.text(), "label": self.text(), "command": self.texts(),
+        }  # fmt: skip
+        for i in range(20):
+            yield {
+                "schema": 1, "record": "batch", "job_id": self.pick("ab"),
+                "batch_index": self.pick([i, *BIG_COUNTS]),
+                "wait_s": self.number(), "time_s": self.number(),
+                "items": self.pick(BIG_COUNTS), "dominant": self.text(),
+                "first_seen": self.texts(), "warmup": self.pick([True, False]),
+                "counts": [
+                    {"dataset": self.text(), "samples": self.pick(BIG_COUNTS)}
+                ],
+            }  # fmt: skip
+        yield {"schema": 1, "record": self.text()}
+        if paired:
+            yield {
+                "schema": 1, "record": "duel", "a": self.text(),
+                "b": self.text(), "stages": [self.pick(COUNTS), 10, 20],
+                "interest_percent": self.number(),
+            }  # fmt: skip
+
+    def verdict(self):
+        verdict = {"schema": 1, "record": "verdict", "scope": "job"}
+        for name in (
+            "job_id", "job", "reason", "metric", "machine_profile", "command",
+            "floor_source",
+        ):  # fmt: skip
+            verdict[name] = self.text()
+        verdict["verdict"] = self.pick(
+            ["same", "slower", "faster", "invalid", "cannot_tell", self.text()]
+        )
+        verdict["mode"] = self.pick(["paired", "rules"])
+        verdict["codes"] = self.texts()
+        verdict["effect"] = {
+            name: self.number()
+            for name in (
+                "percent",
+                "low_percent",
+                "high_percent",
+                "confidence",
+                "a",
+                "b",
+            )
+        }
+        for name in ("level", "p_value", "floor_percent"):
+            verdict[name] = self.number()
+        verdict["pairs"] = self.pick(BIG_COUNTS)
+        verdict["pair_percent"] = [self.number() for _ in range(5)]
+        verdict["checks"] = [
+            {
+                "metric": self.text(),
+                "result": self.text(),
+                "current": self.number(),
+            }
+        ]
+        return verdict
+
+
+def lines_of(records):
+    # Half of the files spell characters out, half escape them.
+    for i, record in enumerate(records):
+        text = json.dumps(
+            record, ensure_ascii=i % 2 == 0, separators=(",", ":")
+        )
+        yield text.encode("utf-8", "surrogatepass")
+
+
+def check_text(what, raw, allowed_commands=False):
+    """No control characters, no commands of CI servers, valid UTF-8."""
+    text = raw.decode("utf-8")
+    bad = re.search(
+        "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]", text
+    )
+    assert not bad, (
+        f"{what}: {bad.group()!r} in {text[bad.start() - 60 : bad.end() + 60]!r}"
+    )
+    for line in text.split("\n"):
+        if line.lstrip().startswith("::"):
+            known = re.match(r"::(error|warning|notice) title=[^:]*::", line)
+            assert allowed_commands and known, f"{what}: {line!r}"
+        assert "##[" not in line and "##vso[" not in line, f"{what}: {line!r}"
+    return text
+
+
+class Html(html.parser.HTMLParser):
+    """Counts elements that rows must not bring."""
+
+    def __init__(self):
+        super().__init__()
+        self.scripts = 0
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        names = [name for name, _ in attrs]
+        assert tag != "b" and not any(n.startswith("on") for n in names), tag
+
+
+def check_markdown(what, text):
+    columns = None
+    fence = None
+    for line in text.split("\n"):
+        if fence or line.startswith("```"):
+            if fence is None:
+                fence = line
+            elif line == fence:
+                fence = None
+            continue
+        stripped = re.sub(r"\\.", "", re.sub(r"(`+).*?\1", "", line))
+        rest = re.sub("</?(details|summary)>", "", stripped)
+        assert not re.search("<[a-zA-Z/!?]", rest), f"{what}: {line!r}"
+        if line.startswith("|"):
+            bars = re.sub(r"\\.", "", line).count("|")
+            assert columns in (None, bars), f"{what}: {line!r}"
+            columns = bars
+        else:
+            columns = None
+    assert fence is None, f"{what}: a fence is open"
+
+
+class Runner:
+    """Runs programs in a folder and checks what they print."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = dict(os.environ, FEEDRATE_CONFIGS=str(ROOT / "configs"))
+
+    def run(self, tool, *args):
+        what = f"{tool} {' '.join(args)}"
+        done = subprocess.run(
+            [ROOT / "tools" / tool / tool, *args],
+            cwd=self.folder,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        assert 0 <= done.returncode <= 5, (
+            f"{what}: {done.returncode}: {done.stderr}"
+        )
+        check_text(f"{what}: stderr", done.stderr)
+        assert done.stderr.count(b"\n") < 60, (
+            f"{what}: too many lines: {done.stderr}"
+        )
+        return what, done.stdout
+
+    def aggregate(self):
+        by = "--by=library,transform,machine_profile"
+        mix = (
+            "--mix=batch_size,params_profile,cold,exploratory,library_version,"
+            "dataset,pair.side"
+        )
+        where = '--where=unit=="kornia" || unit==""'
+        printed = 0
+        for extra in (
+            [],
+            ["--pivot=library"],
+            ["--relative_to=kornia", "--any_work"],
+        ):
+            for name in ("table", "markdown", "csv", "latex", "json", "jsonl"):
+                what, out = self.run(
+                    "aggregate",
+                    "rows.jsonl",
+                    by,
+                    mix,
+                    where,
+                    f"--format={name}",
+                    *extra,
+                )
+                text = check_text(what, out)
+                printed += len(text)
+                if name == "markdown":
+                    check_markdown(what, text)
+                if name == "csv" and text:
+                    widths = {
+                        len(row)
+                        for row in csv.reader(text.rstrip("\n").split("\n"))
+                    }
+                    assert len(widths) == 1, f"{what}: {widths}"
+                if name == "jsonl":
+                    for line in filter(None, text.split("\n")):
+                        json.loads(line)
+        assert printed > 0, "no aggregate was printed"
+
+    def report(self):
+        what, out = self.run(
+            "report", "rows.jsonl", "verdicts.jsonl", "--output=-"
+        )
+        page = Html()
+        page.feed(check_text(what, out.replace(b"\t", b" ")))
+        assert page.scripts == 1, f"{what}: {page.scripts} scripts"
+        what, out = self.run(
+            "report", "rows.jsonl", "verdicts.jsonl", "--markdown"
+        )
+        check_markdown(what, check_text(what, out))
+        self.run("report", "rows.jsonl", "verdicts.jsonl", "--svg=figures")
+        figures = list((self.folder / "figures").glob("*.svg"))
+        assert figures, "no figures"
+        for figure in figures:
+            raw = figure.read_bytes()
+            check_text(figure.name, raw)
+            xml.parsers.expat.ParserCreate().Parse(raw, True)
+            assert not re.search(rb'"(nan|inf|-nan|-inf)', raw), figure.name
+        summary = self.folder / "figures" / "mixture_summary.txt"
+        if summary.exists():
+            check_text("mixture_summary.txt", summary.read_bytes())
+
+    def compare(self, current):
+        for name in ("text", "markdown", "github", "junit", "sarif", "jsonl"):
+            args = [f"--current={current}", f"--format={name}", "--limit=0"]
+            if current == "rows.jsonl":
+                args.append("--baselines=baselines")
+            what, out = self.run("compare_baseline", *args)
+            text = check_text(what, out, name == "github")
+            if name == "markdown":
+                check_markdown(what, text)
+            if name == "junit" and text:
+                xml.parsers.expat.ParserCreate().Parse(text.encode(), True)
+            if name == "sarif" and text:
+                json.loads(text)
+        what, out = self.run(
+            "compare_baseline", f"--current={current}", "--explain=*"
+        )
+        check_text(what, out)
+
+    def everything(self):
+        self.aggregate()
+        self.report()
+        for current in ("pairs.jsonl", "verdicts.jsonl", "rows.jsonl"):
+            self.compare(current)
+        what, out = self.run(
+            "compare_baseline", "--history=rows.jsonl", "--format=text"
+        )
+        check_text(what, out)
+        what, out = self.run(
+            "check_coverage", "--coverage=ram-reduced", "rows.jsonl"
+        )
+        check_text(what, out)
+
+
+def main():
+    for seed in range(ROUNDS):
+        maker = Maker(seed)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "baselines").mkdir()
+            rows = [maker.row(paired=False) for _ in range(40)]
+            # Sweeps, so that there are figures.
+            for i, row in enumerate(rows[:20]):
+                row |= {
+                    "library": rows[i % 3]["library"], "scenario": rows[0]["scenario"],
+                    "mode": rows[0]["mode"], "scope": "", "device": "cpu",
+                    "transform": rows[i % 2]["transform"], "status": "ok",
+                    "machine_profile": "m", "dataset": {}, "labels": [],
+                    "params_profile": "", "env_set": "", "thread_policy": "",
+                    "library_version": "1", "unit": "kornia",
+                    "settings": {"swept/it": str(1 + i % 5)},
+                }  # fmt: skip
+            records = [*rows, *maker.others(paired=False)]
+            broken = [
+                b"{",
+                b"\xff\xfe",
+                b'{"schema":1,"record":"row","library":"\xc3"}',
+            ]
+            broken += [b"[" * 100000, b"\x1b[31m"] * 20
+            lines = [*lines_of(records), *broken]
+            (folder / "rows.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+            pairs = [maker.row(paired=True) for _ in range(60)]
+            pairs += maker.others(paired=True)
+            (folder / "pairs.jsonl").write_bytes(
+                b"\n".join(lines_of(pairs)) + b"\n"
+            )
+            verdicts = [maker.verdict() for _ in range(30)]
+            (folder / "verdicts.jsonl").write_bytes(
+                b"\n".join(lines_of(verdicts)) + b"\n"
+            )
+            try:
+                Runner(folder).everything()
+            except Exception:
+                print(f"seed {seed}", file=sys.stderr)
+                raise
+    print(f"{ROUNDS} rounds")
+
+
+if __name__ == "__main__":
+    main()
