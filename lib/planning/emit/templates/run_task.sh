@@ -61,8 +61,8 @@ local_folder() {
     folder="$(mktemp -d -- "$LOCAL/$CAMPAIGN_ID.XXXXXXXXXX" 2>/dev/null)" ||
       return 1
     # Of two that start together, the first one's folder is for both.
-    echo "$folder" >"$note.$BASHPID" || return 1
-    ln -- "$note.$BASHPID" "$note" 2>/dev/null || rmdir -- "$folder"
+    { echo "$folder" >"$note.$BASHPID" && ln -- "$note.$BASHPID" "$note"; } \
+      2>/dev/null || rmdir -- "$folder"
     rm -f -- "$note.$BASHPID"
   done
   return 1
