@@ -69,6 +69,10 @@ TEST(ChangePointsTest, ExactStepsWithoutAnyNoise) {
   ASSERT_EQ(steps.size(), 1);
   EXPECT_EQ(steps[0].index, 10);
   EXPECT_TRUE(FindSteps(std::vector<double>(20, 1.5)).empty());
+  // Means of these are exact, so that the variance is 0.
+  for (double& value : values) value = value > 0 ? 0.5 : 0;
+  ASSERT_EQ(FindSteps(values).size(), 1);
+  EXPECT_EQ(FindSteps(values)[0].p_value, 0);
 }
 
 TEST(ChangePointsTest, IgnoresWhatIsNotOfInterest) {
