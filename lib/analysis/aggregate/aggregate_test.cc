@@ -576,6 +576,10 @@ TEST(AggregateFilesTest, WrongTypesAreBrokenLines) {
   for (const char* broken :
        {"{\"schema\":1,\"record\":\"row\",\"library\":3,\"status\":\"ok\"}",
         "{\"schema\":1,\"record\":\"row\",\"throughput\":\"x\"}",
+        "{\"schema\":1,\"record\":\"row\",\"status\":\"ok\"}",
+        "{\"schema\":1,\"record\":\"row\",\"status\":\"ok\",\"throughput\":"
+        "null}",
+        "{\"schema\":1,\"record\":\"row\",\"status\":\"ok\",\"throughput\":-1}",
         "{\"schema\":1,\"record\":\"row\",\"batch_size\":\"x\"}",
         "{\"schema\":1,\"record\":\"row\",\"labels\":{}}",
         "{\"schema\":1,\"record\":\"row\",\"dataset\":\"imagenet\"}",

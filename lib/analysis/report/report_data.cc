@@ -55,7 +55,9 @@ class Collector {
       RETURN_IF_ERROR(json.Read(&run));
       runs_.emplace(run.run_id(), std::move(run));
     } else if (record == "verdict") {
-      RETURN_IF_ERROR(json.Read(&input_.verdicts.emplace_back()));
+      Verdict verdict;
+      RETURN_IF_ERROR(json.Read(&verdict));
+      input_.verdicts.push_back(std::move(verdict));
     } else if (record == "batch") {
       Batch batch;
       RETURN_IF_ERROR(json.Read(&batch));

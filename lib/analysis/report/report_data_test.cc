@@ -118,6 +118,16 @@ TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
   EXPECT_THAT(complaints, ElementsAre(HasSubstr("broken.jsonl:2")));
 }
 
+// A record that was read in part must not be in the report.
+TEST(ReportInputTest, ABrokenVerdictIsLeftOut) {
+  const ReportInput input =
+      Read({Written("verdict.jsonl",
+                    "{\"schema\":1,\"record\":\"verdict\",\"job\":\"a\","
+                    "\"pairs\":\"x\"}\n")});
+  EXPECT_TRUE(input.verdicts.empty());
+  EXPECT_EQ(input.broken_lines, 1);
+}
+
 TEST(ReportInputTest, FoldersAreSearched) {
   const std::string folder = JoinPath(::testing::TempDir(), "folder/below");
   ASSERT_TRUE(MakeFolder(folder).ok());

@@ -246,9 +246,10 @@ absl::Status RowLog::Add(absl::Span<const absl::string_view> tokens,
 }
 
 absl::Status RowLog::AddTo(uint32_t group, const RowNumbers& numbers) {
-  if (heads_[group].is_ok && !std::isfinite(numbers.throughput)) {
+  if (heads_[group].is_ok &&
+      !(numbers.throughput > 0 && std::isfinite(numbers.throughput))) {
     return absl::InvalidArgumentError(
-        "field \"throughput\" is no number, but the status is ok");
+        "field \"throughput\" is no number above 0, but the status is ok");
   }
   Log(numbers, group);
   return absl::OkStatus();
