@@ -17,7 +17,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 results="${1:-gpu_train.jsonl}"
 shift || true
-build="${BUILD:-/tmp/feedrate_gpu}"
+# Objects that are newer are not compiled again, so nobody else may write there.
+build="${BUILD:-${XDG_CACHE_HOME:-${HOME:?set HOME or BUILD}/.cache}/feedrate/gpu_train}"
 python="${PYTHON:-python3}"
 cuda="${CUDA_HOME:-/usr/local/cuda}"
 torch="$("$python" -c \

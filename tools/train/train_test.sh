@@ -90,6 +90,9 @@ has '"status":"ok"'
 run 1 --scope=e2e --loader=native --dataset="file://$TEST_TMPDIR/none"
 [[ "$err" == *"no folder"* ]] || fail "$err"
 
+# A TMPDIR that is not there is no reason to abort.
+TMPDIR=/nowhere run 0
+
 run 1 --model=vit6
 [[ "$err" == 'train: --model: "vit6" is unknown'* ]] || fail "$err"
 run 1 --profile=chrome

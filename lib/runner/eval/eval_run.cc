@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <regex>
 
@@ -14,8 +13,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/files.h"
+#include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/unique_fd.h"
 #include "lib/config/load.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/json.h"
@@ -28,17 +29,6 @@ namespace {
 
 constexpr const char* kProbes[] = {"basic_reasoning_25", "format_following_30",
                                    "code_sanity_20"};
-
-// Deletes a file when it goes out of scope.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
 
 absl::StatusOr<std::vector<Probe>> LoadProbes(
     const std::vector<std::string>& files) {
@@ -146,11 +136,9 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(shard));
   ASSIGN_OR_RETURN(const std::string worker,
                    ModelWorker(PlacesOfThisProgram(configs), "worker_eval"));
-  const TemporaryFile prompts(
-      (std::filesystem::temp_directory_path() /
-       absl::StrCat("feedrate_eval_", getpid(), ".prompts"))
-          .string());
-  RETURN_IF_ERROR(WriteFileAtomically(prompts.path(), PromptsOf(probes)));
+  // In memory: another user could guess the name of a file.
+  ASSIGN_OR_RETURN(const UniqueFd prompts,
+                   WriteMemoryFile(PromptsOf(probes), "prompts"));
 
   TrainCommand command;
   command.argv = {worker,
@@ -160,7 +148,7 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
                   absl::StrCat("shard_bytes=", options.shard_bytes),
                   absl::StrCat("window=", options.window),
                   absl::StrCat("seed=", options.seed),
-                  absl::StrCat("prompts=", prompts.path())};
+                  absl::StrCat("prompts=/proc/", getpid(), "/fd/", prompts.get())};
   command.silence = options.timeout;
   command.memory_limit_bytes = options.memory_limit_bytes;
   ASSIGN_OR_RETURN(const std::vector<TrainResult> results,
