@@ -141,14 +141,15 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
                    WriteMemoryFile(PromptsOf(probes), "prompts"));
 
   TrainCommand command;
-  command.argv = {worker,
-                  absl::StrCat("checkpoint=", options.checkpoint),
-                  absl::StrCat("tokenizer=", options.tokenizer),
-                  absl::StrCat("shard=", shard),
-                  absl::StrCat("shard_bytes=", options.shard_bytes),
-                  absl::StrCat("window=", options.window),
-                  absl::StrCat("seed=", options.seed),
-                  absl::StrCat("prompts=/proc/", getpid(), "/fd/", prompts.get())};
+  command.argv = {
+      worker,
+      absl::StrCat("checkpoint=", options.checkpoint),
+      absl::StrCat("tokenizer=", options.tokenizer),
+      absl::StrCat("shard=", shard),
+      absl::StrCat("shard_bytes=", options.shard_bytes),
+      absl::StrCat("window=", options.window),
+      absl::StrCat("seed=", options.seed),
+      absl::StrCat("prompts=/proc/", getpid(), "/fd/", prompts.get())};
   command.silence = options.timeout;
   command.memory_limit_bytes = options.memory_limit_bytes;
   ASSIGN_OR_RETURN(const std::vector<TrainResult> results,
