@@ -1,5 +1,7 @@
 #include "lib/loader/mixture/mixture_folder.h"
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -44,6 +46,14 @@ TEST(MixtureFolderTest, FoldersAreDataSets) {
   EXPECT_EQ((*sources)[0].weight, 1);
   ASSERT_THAT((*sources)[0].shards, SizeIs(2));
   EXPECT_THAT((*sources)[0].shards[0], HasSubstr("/a/1.tfrecord-00000"));
+}
+
+TEST(MixtureFolderTest, OnlyPlainFilesAreShards) {
+  const std::string folder = NewTestFolder();
+  ASSERT_TRUE(MakeFolder(JoinPath(folder, "a")).ok());
+  const std::string pipe = JoinPath(folder, "a/1.tfrecord");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(Message(folder), HasSubstr("a/1.tfrecord: is a named pipe"));
 }
 
 TEST(MixtureFolderTest, TheFileSaysOrderAndWeights) {
