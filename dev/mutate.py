@@ -145,7 +145,8 @@ def changed(mutant, text):
 def describe(mutant):
     line = (ROOT / mutant.path).read_text().splitlines()[mutant.line - 1]
     old = line[mutant.start : mutant.end]
-    return f"{mutant.path}:{mutant.line}: {old} -> {mutant.new}  in: {line.strip()}"
+    place = f"{mutant.path}:{mutant.line}"
+    return f"{place}: {old} -> {mutant.new}  in: {line.strip()}"
 
 
 def run_tests(tests, limit_s):

@@ -7,10 +7,12 @@
 Each kind of series has steps that are known, so both programs can be judged. A
 reported change is right if a step of the same sign is within two commits of it;
 a step counts as found once. What ours says a burst left behind is right if the
-levels before and after the burst differ so. Otava (dev/bench_history.lock) runs with its
-default window and p-value, and with the smallest change that ours reports.
+levels before and after the burst differ so. Otava (dev/bench_history.lock)
+runs with its default window and p-value, and with the smallest change that ours
+reports.
 
-    tools/compare_baseline/bench_history.py --corpus=testdata/history/series.jsonl
+    cd testdata/history
+    ../../tools/compare_baseline/bench_history.py --corpus=series.jsonl
 
 writes a few series of each kind with their steps and Otava's answers; tests
 hold FindSteps against them. The file depends on this script and Otava only.
