@@ -325,7 +325,9 @@ TEST_F(DuelTest, RowsThatWerePromisedAreMissed) {
 
 TEST(SecondsTextTest, Units) {
   EXPECT_EQ(SecondsText(2), "2.000 s");
+  EXPECT_EQ(SecondsText(1), "1.000 s");
   EXPECT_EQ(SecondsText(0.1023), "102.3 ms");
+  EXPECT_EQ(SecondsText(0.001), "1.0 ms");
   EXPECT_EQ(SecondsText(3e-6), "3.0 µs");
 }
 

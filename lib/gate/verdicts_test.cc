@@ -370,6 +370,18 @@ TEST(SuiteCountsTest, CountsAndCodes) {
   EXPECT_EQ(suite.codes(0), kCodeCrashed);
 }
 
+TEST(SuiteCountsTest, TheSuiteHasWhatItsFirstJobHas) {
+  std::vector<Verdict> jobs = Jobs("==");
+  EXPECT_FALSE(SuiteVerdict(jobs, {}).has_level());
+  jobs[0].set_level(0.25);
+  jobs[0].set_mode("paired");
+  jobs[0].set_machine_profile("m");
+  const Verdict suite = SuiteVerdict(jobs, {});
+  EXPECT_EQ(suite.level(), 0.25);
+  EXPECT_EQ(suite.mode(), "paired");
+  EXPECT_EQ(suite.machine_profile(), "m");
+}
+
 // An early stop on one side is not a crash.
 TEST(SuiteCountsTest, OnlyInvalidJobsDied) {
   std::vector<Verdict> jobs = Jobs("=====================");
