@@ -159,7 +159,7 @@ TEST(MarkdownTextTest, NothingIsMarkup) {
             "[g\\](h) \\\\");
   EXPECT_EQ(MarkdownText("[1, 2]"), "[1, 2]");
   EXPECT_EQ(MarkdownText("<b></b>&amp;&#60;<!--"),
-            "&lt;b>&lt;/b>&amp;amp;&amp;#60;&lt;!--");
+            "&lt;b>&lt;/b>&amp;amp;&amp;#&#8203;60;&lt;!--");
   EXPECT_EQ(MarkdownText("> a"), "&gt; a");
   EXPECT_EQ(MarkdownText("<=20 img/s, a & b > c, 3~"),
             "<=20 img/s, a & b > c, 3~");
