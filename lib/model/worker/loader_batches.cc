@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -55,9 +56,23 @@ SkippedFiles SkippedOf(const FaultList& faults) {
   SkippedFiles skipped;
   skipped.total = faults.total();
   for (const ItemFault& fault : faults.kept()) {
-    skipped.first.push_back({fault.item, fault.path, fault.reason});
+    skipped.first.push_back({fault.item, fault.name, fault.reason});
   }
   return skipped;
+}
+
+// A file that is unusable in one epoch is so in every one that reads it.
+void Add(const SkippedFiles& epoch, SkippedFiles* all) {
+  for (const SkippedFiles::File& file : epoch.first) {
+    const auto is_same = [&](const SkippedFiles::File& other) {
+      return other.item == file.item;
+    };
+    if (std::none_of(all->first.begin(), all->first.end(), is_same)) {
+      all->first.push_back(file);
+    }
+  }
+  all->total = std::max(
+      {all->total, epoch.total, static_cast<int64_t>(all->first.size())});
 }
 
 class NativeBatches : public BatchSource {
@@ -67,12 +82,10 @@ class NativeBatches : public BatchSource {
 
   ~NativeBatches() override { epoch_ = nullptr; }
 
-  // A file is unusable in every epoch, so that the epoch with most of them
-  // counts.
   SkippedFiles skipped() const override {
-    SkippedFiles now =
-        epoch_ == nullptr ? SkippedFiles() : SkippedOf(epoch_->faults());
-    return now.total > skipped_.total ? now : skipped_;
+    SkippedFiles all = skipped_;
+    if (epoch_ != nullptr) Add(SkippedOf(epoch_->faults()), &all);
+    return all;
   }
 
   // Batches come in order; `index` only counts.
@@ -100,11 +113,17 @@ class NativeBatches : public BatchSource {
         const absl::StatusOr<const LoaderBatch*> batch = epoch_->Next();
         Check(batch.status());
         if (*batch != nullptr) return *batch;
-        skipped_ = skipped();
+        Add(SkippedOf(epoch_->faults()), &skipped_);
         epoch_ = nullptr;
       }
-      auto epoch = loader_->StartEpoch(number_++);
+      // Goes on with the files that the last epoch left out, because they did
+      // not fill a batch.
+      EpochRange range;
+      range.first = first_;
+      auto epoch = loader_->StartEpoch(number_++, range);
       Check(epoch.status());
+      const auto files = static_cast<int64_t>(classes_.size());
+      first_ = (first_ + files - files % loader_->options().batch_size) % files;
       epoch_ = *std::move(epoch);
     }
     throw std::runtime_error("loader: an epoch without a batch");
@@ -114,6 +133,7 @@ class NativeBatches : public BatchSource {
   const std::vector<int64_t> classes_;
   std::unique_ptr<Epoch> epoch_;
   int64_t number_ = 0;
+  int64_t first_ = 0;     // File of the next epoch.
   SkippedFiles skipped_;  // Of the epochs that ended.
 };
 
