@@ -79,12 +79,14 @@ TEST(ParseUrlTest, RefusesWithoutRepeatingASecret) {
 }
 
 TEST(ParseEndpointTest, TakesAServerWithOrWithoutAScheme) {
-  EXPECT_EQ(*ParseEndpoint("http://127.0.0.1:90/", "https", "E"),
-            "http://127.0.0.1:90");
-  EXPECT_EQ(*ParseEndpoint("localhost:9023", "http", "E"),
-            "http://localhost:9023");
-  EXPECT_EQ(*ParseEndpoint("https://h/minio/", "http", "E"), "https://h/minio");
-  const auto bad = ParseEndpoint("ftp://x", "http", "--endpoint");
+  EXPECT_EQ(*ParseEndpoint("http://127.0.0.1:90/", "E"), "http://127.0.0.1:90");
+  EXPECT_EQ(*ParseEndpoint("localhost:9023", "E"), "http://localhost:9023");
+  EXPECT_EQ(*ParseEndpoint("127.0.0.1:90/x", "E"), "http://127.0.0.1:90/x");
+  EXPECT_EQ(*ParseEndpoint("h:80", "E"), "https://h:80");
+  EXPECT_EQ(*ParseEndpoint("localhost.evil:80", "E"),
+            "https://localhost.evil:80");
+  EXPECT_EQ(*ParseEndpoint("https://h/minio/", "E"), "https://h/minio");
+  const auto bad = ParseEndpoint("ftp://x", "--endpoint");
   EXPECT_THAT(bad.status().message(), HasSubstr("--endpoint: must begin with"));
 }
 

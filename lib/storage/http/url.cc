@@ -122,11 +122,12 @@ absl::StatusOr<Url> ParseUrl(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
-                                          absl::string_view default_scheme,
                                           absl::string_view what) {
-  const std::string whole = absl::StrContains(text, "://")
-                                ? std::string(text)
-                                : absl::StrCat(default_scheme, "://", text);
+  std::string whole(text);
+  if (!absl::StrContains(text, "://")) {
+    const bool is_local = IsLoopbackHost(text.substr(0, text.find('/')));
+    whole = absl::StrCat(is_local ? "http://" : "https://", text);
+  }
   const absl::StatusOr<Url> url = ParseUrl(whole);
   if (!url.ok()) {
     return absl::InvalidArgumentError(

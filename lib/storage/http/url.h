@@ -38,10 +38,9 @@ struct Url {
 absl::StatusOr<Url> ParseUrl(absl::string_view text);
 
 // "https://host:1/" -> "https://host:1": the address of a server.
-// `default_scheme` is used if the text has none. `what` names the text's origin
-// in errors.
+// Without a scheme it is https, and http for a server on this machine, as
+// emulators are. `what` names the text's origin in errors.
 absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
-                                          absl::string_view default_scheme,
                                           absl::string_view what);
 
 // Whether `host` (with or without a port) is this machine itself: localhost, or

@@ -163,7 +163,7 @@ absl::StatusOr<AwsSettings> FindAwsSettings(const StoreOptions& options,
                variables("AWS_ENDPOINT_URL"), Get(profile, "endpoint_url")});
   if (!endpoint.empty()) {
     ASSIGN_OR_RETURN(settings.endpoint,
-                     ParseEndpoint(endpoint, "https", "the endpoint of S3"));
+                     ParseEndpoint(endpoint, "the endpoint of S3"));
   }
   // Self-hosted servers rarely have a host name for every bucket.
   const std::string style = Get(profile, "s3.addressing_style");

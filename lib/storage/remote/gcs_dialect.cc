@@ -277,7 +277,7 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
   if (endpoint.empty()) endpoint = variables("STORAGE_EMULATOR_HOST");
   if (endpoint.empty()) endpoint = kGoogle;
   ASSIGN_OR_RETURN(endpoint,
-                   ParseEndpoint(endpoint, "https", "the endpoint of GCS"));
+                   ParseEndpoint(endpoint, "the endpoint of GCS"));
   std::unique_ptr<GcsToken> token;
   if (!options.anonymous) {
     token = std::make_unique<GcsToken>(variables, std::move(now));
