@@ -23,23 +23,23 @@ WIDTH = 13
 HEIGHT = 11
 PARTS = 4
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-# Name, color type, bits, interlaced or not, transparent color or not. No gray of
-# 16 bits, which Pillow does not scale to 8.
+# Name, color type, bits, transparent color or not. No gray of 16 bits, which
+# Pillow does not scale to 8.
 PNGS = [
-    ("gray_1", 0, 1, 0, False),
-    ("gray_2", 0, 2, 0, False),
-    ("gray_4", 0, 4, 0, False),
-    ("gray_8", 0, 8, 0, False),
-    ("gray_8_transparent", 0, 8, 0, True),
-    ("gray_alpha_8", 4, 8, 0, False),
-    ("gray_alpha_16", 4, 16, 0, False),
-    ("palette_4", 3, 4, 0, False),
-    ("palette_8", 3, 8, 0, False),
-    ("rgb_8", 2, 8, 0, False),
-    ("rgb_8_transparent", 2, 8, 0, True),
-    ("rgb_16", 2, 16, 0, False),
-    ("rgba_8", 6, 8, 0, False),
-    ("rgba_16", 6, 16, 0, False),
+    ("gray_1", 0, 1, False),
+    ("gray_2", 0, 2, False),
+    ("gray_4", 0, 4, False),
+    ("gray_8", 0, 8, False),
+    ("gray_8_transparent", 0, 8, True),
+    ("gray_alpha_8", 4, 8, False),
+    ("gray_alpha_16", 4, 16, False),
+    ("palette_4", 3, 4, False),
+    ("palette_8", 3, 8, False),
+    ("rgb_8", 2, 8, False),
+    ("rgb_8_transparent", 2, 8, True),
+    ("rgb_16", 2, 16, False),
+    ("rgba_8", 6, 8, False),
+    ("rgba_16", 6, 16, False),
 ]
 
 
@@ -53,13 +53,11 @@ def chunk(name, content):
     )
 
 
-def png(kind, bits, interlaced, transparent):
+def png(kind, bits, transparent):
     draw = random.Random(f"{kind} {bits}")
     row_bytes = (WIDTH * CHANNELS[kind] * bits + 7) // 8
     rows = b"".join(b"\0" + draw.randbytes(row_bytes) for _ in range(HEIGHT))
-    header = struct.pack(
-        ">IIBBBBB", WIDTH, HEIGHT, bits, kind, 0, 0, interlaced
-    )
+    header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, bits, kind, 0, 0, 0)
     parts = [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", header)]
     if kind == 3:
         parts.append(chunk(b"PLTE", draw.randbytes(3 << bits)))

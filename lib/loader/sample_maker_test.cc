@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/files.h"
 #include "lib/loader/fused_planes.h"
 #include "lib/loader/item_decoder.h"
 #include "lib/loader/testing/test_files.h"
@@ -231,6 +232,25 @@ TEST(ItemDecoderTest, AWindowOfAJpegIsThatOfTheWhole) {
     const auto pixels = decoder.Decode(window);
     ASSERT_TRUE(pixels.ok()) << pixels.status();
     ExpectWindow(whole.view(), window, *pixels);
+  }
+}
+
+// image_file_test compares the whole images with Pillow's.
+TEST(ItemDecoderTest, GrayAndCmykBecomeRgb) {
+  ItemDecoder decoder;
+  for (const char* name :
+       {"gray_1.png", "gray_8.png", "gray_alpha_16.png", "gray.jpg", "cmyk.jpg",
+        "ycck.jpg", "cmyk_without_adobe.jpg"}) {
+    SCOPED_TRACE(name);
+    const std::string file =
+        ReadFile(std::string("testdata/media/") + name).value();
+    const auto info = decoder.Open(file);
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_EQ(info->channels, 3);
+    const DecodeWindow window = {3, 2, 8, 7};
+    const auto pixels = decoder.Decode(window);
+    ASSERT_TRUE(pixels.ok()) << pixels.status();
+    ExpectWindow(DecodeImage(file)->view(), window, *pixels);
   }
 }
 
