@@ -29,8 +29,8 @@ PIECES = [
     "::error::forged", "::stop-commands::t", "##[add-mask]x", "##vso[task.x]",
     "<b>", "<script>alert(1)</script>", "</title></svg>", "<!--", "-->", "&",
     "&lt;", "]]>", '"', "'", "`", "```\n", "|", "\\|", "\\", "*", "_", "[a](b)",
-    "@everyone", "#12", "# ", "- ", "=1+2", "@SUM(1)", "$x$", "%", "^", "{", "}",
-    "~", "/", "../", "a/b", ".", " ", ",", ";", "\t", "\ufffe", "\uffff",
+    "@everyone", "#12", "# ", "- ", "=1+2", "@SUM(1)", "$x$", "%", "^", "{",
+    "}", "~", "/", "../", "a/b", ".", " ", ",", ";", "\t", "\ufffe", "\uffff",
     "\ufeff", "\u202e", "\u2066", "\U0001f600", "é", "日本", "\x1f", "nan",
     "inf", "-", "1e400", "kornia", "Blur", "x" * 300,
 ]  # fmt: skip
@@ -120,7 +120,8 @@ class Maker:
         }  # fmt: skip
         yield {
             "schema": 1, "record": "run", "run_id": self.text(),
-            "config": self.text(), "label": self.text(), "command": self.texts(),
+            "config": self.text(), "label": self.text(),
+            "command": self.texts(),
         }  # fmt: skip
         for i in range(20):
             yield {
@@ -193,9 +194,9 @@ def check_text(what, raw, allowed_commands=False):
     bad = re.search(
         "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]", text
     )
-    assert not bad, (
-        f"{what}: {bad.group()!r} in {text[bad.start() - 60 : bad.end() + 60]!r}"
-    )
+    if bad:
+        near = text[bad.start() - 60 : bad.end() + 60]
+        raise AssertionError(f"{what}: {bad.group()!r} in {near!r}")
     for line in text.split("\n"):
         if line.lstrip().startswith("::"):
             known = re.match(r"::(error|warning|notice) title=[^:]*::", line)
@@ -370,7 +371,8 @@ def main():
             # Sweeps, so that there are figures.
             for i, row in enumerate(rows[:20]):
                 row |= {
-                    "library": rows[i % 3]["library"], "scenario": rows[0]["scenario"],
+                    "library": rows[i % 3]["library"],
+                    "scenario": rows[0]["scenario"],
                     "mode": rows[0]["mode"], "scope": "", "device": "cpu",
                     "transform": rows[i % 2]["transform"], "status": "ok",
                     "machine_profile": "m", "dataset": {}, "labels": [],
