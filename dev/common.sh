@@ -9,6 +9,8 @@ if [[ "${XDG_CACHE_HOME:-${HOME:-}}" != /* ]]; then
     "XDG_CACHE_HOME to the full path of a folder of yours" >&2
   exit 1
 fi
+# Programs refuse to run what others can change (lib/base/private_folder.h).
+umask go-w
 # The distribution's own Python, so that no environment hangs on an interpreter
 # of a version manager that may be gone tomorrow.
 FEEDRATE_PYTHON="${FEEDRATE_PYTHON:-/usr/bin/python3}"

@@ -32,12 +32,13 @@ grep -q 'set XDG_CACHE_HOME to the full path' "$work/log" ||
 
 # An empty lock needs no network.
 echo "# nothing" >"$work/empty.lock"
-for i in 1 2 3; do env_of "$work/empty.lock" >"$work/path$i" & done
+for i in 1 2 3; do (umask 002 && env_of "$work/empty.lock" >"$work/path$i") & done
 wait
 [[ "$(sort -u "$work"/path? | wc -l)" -eq 1 ]] || fail "several environments"
 [[ "$(grep -c 'making the Python' "$work/log")" -eq 1 ]] || fail "built twice"
 env="$(cat "$work/path1")"
 [[ "$env" == "$work/cache/feedrate/venvs/empty-"* ]] || fail "not in the cache"
+[[ -z "$(find "$work/cache" -type d -perm /022)" ]] || fail "others can write"
 "$env/bin/python" -c 'import sys; assert sys.prefix != sys.base_prefix' ||
   fail "no environment at $env"
 
