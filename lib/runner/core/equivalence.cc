@@ -95,9 +95,9 @@ absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
 
 }  // namespace
 
-absl::StatusOr<std::string> EquivalenceCachePath() {
-  ASSIGN_OR_RETURN(const std::string folder, CacheFolder());
-  return JoinPath(folder, "equivalence.jsonl");
+std::string EquivalenceCachePath() {
+  const absl::StatusOr<std::string> cache = CacheFolder();
+  return cache.ok() ? JoinPath(*cache, "equivalence.jsonl") : "";
 }
 
 absl::StatusOr<std::vector<EquivalenceCheck::ItemOutput>>
@@ -244,6 +244,7 @@ const Equivalence* EquivalenceCache::Find(const std::string& key) const {
 void EquivalenceCache::Add(const std::string& key,
                            const Equivalence& equivalence) {
   known_[key] = equivalence;
+  if (path_.empty()) return;
   // A newline also in front, in case another program left a torn line.
   std::string line = absl::StrCat("\n", key, "\t");
   AppendRecord(equivalence, &line);

@@ -97,8 +97,9 @@ class EquivalenceCheck {
   EquivalenceCache cache_;
 };
 
-// The file with known results, in the user's cache folder.
-absl::StatusOr<std::string> EquivalenceCachePath();
+// The file with known results, in the user's cache folder. Empty without one:
+// then nothing is kept.
+std::string EquivalenceCachePath();
 
 // Frame `frame` of an item, or the item itself when it is an image. REQUIRES:
 // uint8, HWC, and the frame exists.

@@ -277,8 +277,7 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/null_job_.thread_policy() == "micro-single");
     EngineSpeeds engines;
-    ASSIGN_OR_RETURN(const std::string cache, EquivalenceCachePath());
-    EquivalenceCheck equivalence(*catalogue_, cache);
+    EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {
         *catalogue_,     list_.config,
         options_.limits, identity_,
