@@ -119,7 +119,7 @@ std::string TableOf(const Part& part) {
     }
     table.AddRow(row);
   }
-  return table.ToMarkdown();
+  return table.ToMarkdown(Table::Cells::kMarkdown);
 }
 
 std::string CountsOf(const Part& part, const Scenario& scenario) {

@@ -112,7 +112,7 @@ std::string MessageSection(const Descriptor& message, int level,
     table.AddRow(
         {Code(field.name()), TypeOf(field), MeaningOf(field, earlier)});
   }
-  return absl::StrCat(text, table.ToMarkdown(), "\n");
+  return absl::StrCat(text, table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string EnumSection(const EnumDescriptor& type, int level) {
@@ -123,7 +123,7 @@ std::string EnumSection(const EnumDescriptor& type, int level) {
     const EnumValueDescriptor& value = *type.value(i);
     table.AddRow({Code(value.name()), CommentOf(value)});
   }
-  return absl::StrCat(text, table.ToMarkdown(), "\n");
+  return absl::StrCat(text, table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 }  // namespace

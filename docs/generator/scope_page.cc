@@ -30,7 +30,8 @@ std::string DeviceRules(const Policy& policy) {
     table.AddRow({Code(d.device()), d.mode(),
                   d.has_library() ? d.library() : "all", d.rule()});
   }
-  return absl::StrCat("## Device rules\n\n", table.ToMarkdown(), "\n");
+  return absl::StrCat("## Device rules\n\n",
+                      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string InputLayouts(const Policy& policy) {
@@ -44,7 +45,7 @@ std::string InputLayouts(const Policy& policy) {
       "## What the libraries get\n\nAll libraries get the same pixels, in the "
       "form each expects. The conversion is not timed unless the remark says "
       "so.\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string SlowTransforms(const Policy& policy) {
@@ -62,7 +63,7 @@ std::string SlowTransforms(const Policy& policy) {
                   absl::StrCat(m.preflight_items()),
                   absl::StrCat(m.max_preflight_s()), Code(m.slow_marker())});
   }
-  return absl::StrCat(text, table.ToMarkdown(), "\n");
+  return absl::StrCat(text, table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string Items(const Policy& policy) {
@@ -118,7 +119,7 @@ std::string Modes(const Policy& policy) {
       "## Modes\n\nDefaults for configs that set nothing else. Rows with a "
       "batch size other than that of the main tables are labeled "
       "`exploratory`.\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string RunsAndTiming(const Policy& policy) {
@@ -168,7 +169,7 @@ std::string Warmup(const Policy& policy) {
       "## Warm-up\n\nUntimed passes run over the items in mode micro and over "
       "batches in mode pipeline. The other columns describe the public "
       "benchmark's compatibility timer.\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string Loader(const Policy& policy) {
@@ -217,7 +218,8 @@ std::string Threads(const Policy& policy) {
                   sets.empty() ? "nothing" : absl::StrJoin(sets, ", "),
                   t.note()});
   }
-  return absl::StrCat("## Threads\n\n", table.ToMarkdown(), "\n");
+  return absl::StrCat("## Threads\n\n",
+                      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string Normalisation(const Policy& policy) {
@@ -241,7 +243,8 @@ std::string Estimates(const Policy& policy) {
       "## Estimates\n\n`cost_s` comes from the published number of the cell "
       "(configs/published/), else from this table; ",
       c.passes_per_run(), " passes per run and ", c.job_overhead_s(),
-      " s per job are added.\n\n", table.ToMarkdown(), "\n");
+      " s per job are added.\n\n", table.ToMarkdown(Table::Cells::kMarkdown),
+      "\n");
 }
 
 std::string Campaign(const Policy& policy) {
@@ -269,8 +272,9 @@ std::string Campaign(const Policy& policy) {
       " GB (at least ", c.min_disk_size_gb(), "); for micro rows at most ",
       c.micro_stage_items(),
       " images are unpacked; the public benchmark is driven by Python ",
-      c.control_python(), ".\n\n", table.ToMarkdown(),
-      "\nBesides the libraries under test:\n\n", versions.ToMarkdown());
+      c.control_python(), ".\n\n", table.ToMarkdown(Table::Cells::kMarkdown),
+      "\nBesides the libraries under test:\n\n",
+      versions.ToMarkdown(Table::Cells::kMarkdown));
 }
 
 // The policy in words.
@@ -310,7 +314,8 @@ absl::StatusOr<std::string> ScenariosSection(const Catalogue& catalogue) {
     table.AddRow({Code(s.name()), s.description(), absl::StrCat(s.channels()),
                   transforms, absl::StrJoin(s.public_libraries(), ", ")});
   }
-  return absl::StrCat("## Scenarios\n\n", table.ToMarkdown(), "\n");
+  return absl::StrCat("## Scenarios\n\n",
+                      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string LibrariesSection(const Matrix& matrix) {
@@ -327,7 +332,7 @@ std::string LibrariesSection(const Matrix& matrix) {
       "## Libraries\n\nOnly the public benchmark's libraries decide which "
       "transforms are in a set, and only they are in configs/paper/. The other "
       "libraries were added here.\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string StatusInWords(const Combination& c) {
@@ -359,7 +364,8 @@ std::string CombinationsSection(const Matrix& matrix) {
       table.AddRow({c.library(), c.mode(), c.device(), Codes(c.scopes()),
                     StatusInWords(c), Codes(c.labels()), c.reason()});
     }
-    absl::StrAppend(&text, "\n### ", s.name(), "\n\n", table.ToMarkdown());
+    absl::StrAppend(&text, "\n### ", s.name(), "\n\n",
+                    table.ToMarkdown(Table::Cells::kMarkdown));
   }
   return absl::StrCat(text, "\n");
 }
@@ -373,7 +379,7 @@ std::string ExceptionsTable(const Matrix& matrix, CellStatus status) {
                   e.has_device() ? e.device() : "all",
                   absl::StrJoin(e.transforms(), ", "), e.reason()});
   }
-  return table.ToMarkdown();
+  return table.ToMarkdown(Table::Cells::kMarkdown);
 }
 
 std::string ExceptionsSection(const Matrix& matrix) {

@@ -88,7 +88,8 @@ std::string SupportSection(const std::vector<const Library*>& libraries,
                                library->origin() == "ours" ? " (ours)" : ""),
                   absl::StrCat(all), absl::StrCat(not_micro)});
   }
-  return absl::StrCat("## Who has how many\n\n", table.ToMarkdown(), "\n");
+  return absl::StrCat("## Who has how many\n\n",
+                      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string MembersSection(const std::vector<const Library*>& libraries,
@@ -108,7 +109,7 @@ std::string MembersSection(const std::vector<const Library*>& libraries,
       "b for each call. After a semicolon: what is done around the call. What "
       "is left to the library, and what comes of it, is in configs/transforms/."
       "\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 // What a transform means, and how each library is brought to do it.
@@ -136,7 +137,7 @@ std::string MatchedSection(const std::vector<const Library*>& libraries,
       "## Matched\n\nWhat each transform means (an operation of lib/reference) "
       "and, in the profile `matched`, how each library is asked for just that. "
       "The measured result is in [equivalence.md](../equivalence.md).\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string DifferentWorkSection(const Members& members) {
@@ -166,7 +167,7 @@ std::string TrainingSection(const Members& members) {
       "## Training\n\nRecipes that models are trained with, for loaders "
       "(`--transform_set=training`). Batch: what is done to the whole batch "
       "once it is made.\n\n",
-      table.ToMarkdown(), "\n");
+      table.ToMarkdown(Table::Cells::kMarkdown), "\n");
 }
 
 std::string LeftOutSection(const TransformSet& set, const Scenario& scenario) {

@@ -240,16 +240,20 @@ std::string Table::ToText(bool color) const {
   return text;
 }
 
-std::string Table::ToMarkdown() const {
+std::string Table::ToMarkdown(Cells kind) const {
+  const auto shown = [kind](const std::string& cell) {
+    return kind == Cells::kText ? MarkdownText(cell)
+                                : absl::StrReplaceAll(cell, {{"|", "\\|"}});
+  };
   std::vector<std::string> header;
-  for (const std::string& cell : header_) header.push_back(MarkdownText(cell));
+  for (const std::string& cell : header_) header.push_back(shown(cell));
   std::vector<std::vector<std::string>> rows;
   for (const Row& row : rows_) {
     if (row.cells.empty()) continue;
     std::vector<std::string>& cells = rows.emplace_back();
     for (size_t i = 0; i < row.cells.size(); ++i) {
       const char* const mark = row.best[i] ? "**" : "";
-      cells.push_back(absl::StrCat(mark, MarkdownText(row.cells[i]), mark));
+      cells.push_back(absl::StrCat(mark, shown(row.cells[i]), mark));
     }
   }
   return MarkdownTable(header, align_, rows);

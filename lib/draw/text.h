@@ -65,8 +65,10 @@ class Table {
   // Puts two spaces between columns and a line under the header. No trailing
   // spaces. Only `color` shows which cells are best.
   std::string ToText(bool color = false) const;
-  // The same as a Markdown table, without the lines of AddRule.
-  std::string ToMarkdown() const;
+  // The same as a Markdown table, without the lines of AddRule. kMarkdown: the
+  // cells are Markdown of ours, such as code and links.
+  enum class Cells { kText, kMarkdown };
+  std::string ToMarkdown(Cells kind = Cells::kText) const;
 
  private:
   struct Row {

@@ -126,8 +126,7 @@ absl::StatusOr<GateInput> ParseGateInput(
           absl::StrContains(line, "\"record\"")) {
         return absl::InvalidArgumentError(complaint);
       }
-      if (!complaint.empty() &&
-          ++complaints <= RecordReader::kMostComplaints) {
+      if (!complaint.empty() && ++complaints <= RecordReader::kMostComplaints) {
         warn(complaint);
       }
     }

@@ -449,9 +449,7 @@ class EvalTest(unittest.TestCase):
     def test_two_runs_give_the_same_bytes(self):
         first, _ = run("eval", f"--checkpoint={CHECKPOINT}")
         # It writes no file, least of all under a name that others can guess.
-        second, _ = run(
-            "eval", f"--checkpoint={CHECKPOINT}", TMPDIR="/nowhere"
-        )
+        second, _ = run("eval", f"--checkpoint={CHECKPOINT}", TMPDIR="/nowhere")
         self.assertEqual(first, second)
         record = json.loads(first)
         self.assertEqual(

@@ -276,8 +276,7 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
   std::string endpoint = options.endpoint;
   if (endpoint.empty()) endpoint = variables("STORAGE_EMULATOR_HOST");
   if (endpoint.empty()) endpoint = kGoogle;
-  ASSIGN_OR_RETURN(endpoint,
-                   ParseEndpoint(endpoint, "the endpoint of GCS"));
+  ASSIGN_OR_RETURN(endpoint, ParseEndpoint(endpoint, "the endpoint of GCS"));
   std::unique_ptr<GcsToken> token;
   if (!options.anonymous) {
     token = std::make_unique<GcsToken>(variables, std::move(now));
