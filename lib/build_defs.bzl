@@ -13,7 +13,6 @@ def feedrate_library(
         test_size = "small",
         test_tags = [],
         copts = [],
-        prelude = True,
         **kwargs):
     """A cc_library of NAME.h and NAME.cc, and a cc_test of NAME_test.cc.
 
@@ -29,17 +28,16 @@ def feedrate_library(
       test_data: files that the test reads.
       test_size: Bazel's size of the test, for its time limit.
       test_tags: Bazel's tags of the test.
-      copts: of the library.
-      prelude: whether third_party/precompiled/prelude.h is precompiled for the library. Not for
-        flags such as -fno-exceptions, with which it was not compiled.
+      copts: of the library. With flags of its own it does without the
+        precompiled header, which was compiled with others.
       **kwargs: anything else that cc_library takes.
     """
     cc_library(
         name = name,
         srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
         hdrs = native.glob([name + ".h"], allow_empty = True) if hdrs == None else hdrs,
-        copts = copts + (precompiled_copts("prelude") if prelude else []),
-        deps = deps + (precompiled_deps("prelude") if prelude else []),
+        copts = copts or precompiled_copts("prelude"),
+        deps = deps + ([] if copts else precompiled_deps("prelude")),
         **kwargs
     )
     if native.glob([name + "_test.cc"], allow_empty = True):

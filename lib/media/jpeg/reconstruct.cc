@@ -127,33 +127,44 @@ HWY_INLINE void Transpose(ShortVector* v) {
   }
 }
 
+// Whether all rows but the first are zero.
+bool HasOnlyFirstRow(const int16_t* HWY_RESTRICT coefficients) {
+  const Shorts shorts;
+  ShortVector below = hn::Zero(shorts);
+  for (int i = 1; i < 8; ++i) {
+    below = hn::Or(below, hn::Load(shorts, coefficients + 8 * i));
+  }
+  return hn::AllTrue(shorts, hn::Eq(below, hn::Zero(shorts)));
+}
+
 void Idct(const int16_t* HWY_RESTRICT coefficients,
           const uint16_t* HWY_RESTRICT factors, uint8_t* HWY_RESTRICT out,
           size_t stride) {
   const Shorts shorts;
   const hn::FixedTag<uint16_t, 8> factor_tag;
   ShortVector v[8];
-  ShortVector below = hn::Zero(shorts);
   for (int i = 0; i < 8; ++i) {
-    const ShortVector row = hn::Load(shorts, coefficients + 8 * i);
-    if (i > 0) below = hn::Or(below, row);
-    v[i] = hn::Mul(row,
+    v[i] = hn::Mul(hn::Load(shorts, coefficients + 8 * i),
                    hn::BitCast(shorts, hn::Load(factor_tag, factors + 8 * i)));
   }
+  const ShortVector first = v[0];
   IntVector low[8];
   IntVector high[8];
-  if (!HWY_ARCH_ARM && hn::AllTrue(shorts, hn::Eq(below, hn::Zero(shorts)))) {
-    // Only the first row. On x86, libjpeg-turbo then shifts, and truncates what
-    // it otherwise saturates.
-    const ShortVector row = hn::ShiftLeft<kPass1Bits>(v[0]);
-    for (int i = 0; i < 8; ++i) v[i] = row;
-  } else {
-    Butterfly<false>(v, low);
-    Butterfly<true>(v, high);
-    for (int i = 0; i < 8; ++i) {
-      v[i] = Narrow(ScaleFirst(low[i]), ScaleFirst(high[i]));
-    }
+  Butterfly<false>(v, low);
+  Butterfly<true>(v, high);
+  for (int i = 0; i < 8; ++i) {
+    v[i] = Narrow(ScaleFirst(low[i]), ScaleFirst(high[i]));
   }
+#if !HWY_ARCH_ARM
+  // For a block of one row, libjpeg-turbo shifts on x86, which truncates where
+  // the above saturates. Only damaged files have such values.
+  const ShortVector shifted = hn::ShiftLeft<kPass1Bits>(first);
+  const auto fits = hn::Eq(hn::ShiftRight<kPass1Bits>(shifted), first);
+  if (HWY_UNLIKELY(!hn::AllTrue(shorts, fits)) &&
+      HasOnlyFirstRow(coefficients)) {
+    for (int i = 0; i < 8; ++i) v[i] = shifted;
+  }
+#endif
   Transpose(v);
   Butterfly<false>(v, low);
   Butterfly<true>(v, high);
