@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -51,12 +50,13 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::string content;
   struct stat info;
   if (fstat(file.get(), &info) == 0 && info.st_size > 0) {
-    try {
-      content.reserve(static_cast<size_t>(info.st_size) + 1);
-    } catch (const std::exception&) {  // Too long, or too much memory.
+    const int64_t memory =
+        int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+    if (info.st_size >= memory) {
       return absl::ResourceExhaustedError(absl::StrCat(
           path, ": its ", info.st_size, " bytes do not fit into memory"));
     }
+    content.reserve(static_cast<size_t>(info.st_size) + 1);
   }
   // The size may be 0 (pipes, /proc) or change while we read, so read to the
   // end.
