@@ -299,7 +299,7 @@ std::string GithubProperty(absl::string_view text) {
 }
 
 std::string ShellWord(absl::string_view word) {
-  constexpr absl::string_view kPlain = "-_=/.,:+@%^";
+  constexpr absl::string_view kPlain = "-_=/.,:+@%";
   const bool is_plain =
       !word.empty() && std::all_of(word.begin(), word.end(), [&](char c) {
         return absl::ascii_isalnum(c) || kPlain.find(c) != kPlain.npos;

@@ -90,7 +90,8 @@ std::string LatexText(absl::string_view text);
 std::string GithubMessage(absl::string_view text);
 std::string GithubProperty(absl::string_view text);
 
-// One word of a shell command that people copy.
+// One word that every shell reads as exactly `word`; plain words stay as they
+// are.
 std::string ShellWord(absl::string_view word);
 
 // Whether `c` may change what a terminal shows around it: control characters,

@@ -215,6 +215,7 @@ TEST(GithubTextTest, EndsNoCommand) {
 
 TEST(ShellWordTest, IsOneWord) {
   EXPECT_EQ(ShellWord("--a=b/c.d"), "--a=b/c.d");
+  EXPECT_EQ(ShellWord("gs://bucket/a_b-1.tar"), "gs://bucket/a_b-1.tar");
   EXPECT_EQ(ShellWord(""), "''");
   EXPECT_EQ(ShellWord("a b"), "'a b'");
   EXPECT_EQ(ShellWord("'; rm -rf ~"), "''\\''; rm -rf ~'");

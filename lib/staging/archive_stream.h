@@ -50,7 +50,7 @@ class ArchiveStream {
   void OpenFile(const Source& source);
   Status StartUnpacking(const std::string& packer);
 
-  std::string url_;  // Of a remote source.
+  std::string url_;  // Empty for a local source.
   Subprocess client_;
   Subprocess unpacker_;
   std::unique_ptr<FileHasher> hasher_;

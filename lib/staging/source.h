@@ -50,7 +50,7 @@ struct TreeSummary {
   uint64_t count = 0;  // Everything below the folder.
   uint64_t bytes = 0;  // Data in files.
   Time newest;
-  std::string digest;  // Of all names, kinds, sizes and times.
+  std::string digest;  // Covers all names, kinds, sizes and times.
 };
 
 // Called for each entry below the folder, with the folder that contains it and

@@ -152,9 +152,9 @@ struct Piece {
 };
 
 struct Layout {
-  std::vector<Piece> headers;  // Of scans, with their markers.
+  std::vector<Piece> headers;  // Headers of scans, with their markers.
   std::vector<Piece> scans;    // Headers with what follows them.
-  std::vector<Piece> codes;    // Of scans, up to the next marker but restarts.
+  std::vector<Piece> codes;    // Codes of scans, with their restart markers.
   std::vector<size_t> restarts;
 };
 

@@ -25,8 +25,8 @@ struct JpegTestFile {
   bool ycck =
       false;  // CMYK, stored as brightness, color differences and black.
   bool progressive = false;
-  // Of a progressive file, the first ones only; 0 means all. The last ones
-  // refine what the first have sent.
+  // How many scans a progressive file keeps, from the first; 0 means all. The
+  // last ones refine what the first have sent.
   int scans = 0;
   bool arithmetic = false;
   bool optimised = false;  // Huffman tables of its own.

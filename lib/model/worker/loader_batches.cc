@@ -134,7 +134,7 @@ class NativeBatches : public BatchSource {
   std::unique_ptr<Epoch> epoch_;
   int64_t number_ = 0;
   int64_t first_ = 0;     // File of the next epoch.
-  SkippedFiles skipped_;  // Of the epochs that ended.
+  SkippedFiles skipped_;  // Files skipped in epochs that ended.
 };
 
 }  // namespace

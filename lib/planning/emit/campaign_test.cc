@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/base/text.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/planning/emit/emit.h"
@@ -282,7 +283,7 @@ TEST(SlurmTimeTest, RoundsUp) {
 
 // What bash makes of a command, without its last newline.
 std::string OutputOf(const std::string& script) {
-  const std::string command = "bash -c " + ShellQuote(script);
+  const std::string command = "bash -c " + ShellWord(script);
   FILE* const pipe = popen(command.c_str(), "r");
   std::string output;
   for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) output += char(c);
@@ -302,14 +303,9 @@ const char* const kHostile[] = {"",
                                 "'''",
                                 "\\'"};
 
-TEST(ShellQuoteTest, PlainWordsStayAsTheyAre) {
-  EXPECT_EQ(ShellQuote("gs://bucket/a_b-1.tar"), "gs://bucket/a_b-1.tar");
-  EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
-}
-
-TEST(ShellQuoteTest, ShellReadsBackEveryWord) {
+TEST(ShellWordTest, ShellReadsBackEveryWord) {
   for (const char* const text : kHostile) {
-    EXPECT_EQ(OutputOf("printf %s. " + ShellQuote(text)),
+    EXPECT_EQ(OutputOf("printf %s. " + ShellWord(text)),
               std::string(text) + ".")
         << text;
   }

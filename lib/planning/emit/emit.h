@@ -17,10 +17,6 @@
 
 namespace feedrate {
 
-// One word that every shell reads as exactly `text`, whatever is in it; plain
-// words stay as they are.
-std::string ShellQuote(absl::string_view text);
-
 // A file of assignments, to be read by `source`.
 class ShellSettings {
  public:

@@ -95,7 +95,7 @@ class CachedStore final : public ObjectStore {
   const std::unique_ptr<ObjectStore> store_;
   const std::unique_ptr<CacheDir> cache_;
   const std::string identity_;
-  const std::string own_version_;  // Of objects without a version. Random.
+  const std::string own_version_;  // Random; for objects without a version.
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Fetch>> under_way_;
   std::condition_variable arrived_;

@@ -60,7 +60,7 @@ local_folder() {
     if [[ -n "$folder" ]]; then rm -f -- "$note"; fi
     folder="$(mktemp -d -- "$LOCAL/$CAMPAIGN_ID.XXXXXXXXXX" 2>/dev/null)" ||
       return 1
-    # Of two that start together, the first one's folder is for both.
+    # If two tasks start together, both use the folder of the first.
     { echo "$folder" >"$note.$BASHPID" && ln -- "$note.$BASHPID" "$note"; } \
       2>/dev/null || rmdir -- "$folder"
     rm -f -- "$note.$BASHPID"
