@@ -22,7 +22,7 @@
 #include "lib/base/tool_main.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
-#include "lib/gate/duel.h"
+#include "lib/gate/duel/duel.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"

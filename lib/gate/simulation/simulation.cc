@@ -1,4 +1,4 @@
-#include "lib/gate/simulation.h"
+#include "lib/gate/simulation/simulation.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "lib/gate/duel.h"
+#include "lib/gate/duel/duel.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "lib/base/clock_jump.h"
-#include "lib/gate/calibrate.h"
-#include "lib/gate/timed_command.h"
+#include "lib/gate/duel/calibrate.h"
+#include "lib/gate/duel/timed_command.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 

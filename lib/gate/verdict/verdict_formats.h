@@ -1,13 +1,13 @@
 // Verdicts in all output formats: text, Markdown, GitHub annotations, SARIF and
 // JUnit, and explanations of single verdicts.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_
-#define FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_
+#ifndef FEEDRATE_LIB_GATE_VERDICT_VERDICT_FORMATS_H_
+#define FEEDRATE_LIB_GATE_VERDICT_VERDICT_FORMATS_H_
 
 #include <string>
 #include <vector>
 
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdicts.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "lib/records/verdict.pb.h"
 
 namespace feedrate {
@@ -57,4 +57,4 @@ std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_VERDICT_FORMATS_H_
+#endif  // FEEDRATE_LIB_GATE_VERDICT_VERDICT_FORMATS_H_

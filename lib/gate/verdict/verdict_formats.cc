@@ -1,4 +1,4 @@
-#include "lib/gate/verdict_formats.h"
+#include "lib/gate/verdict/verdict_formats.h"
 
 #include <algorithm>
 #include <cmath>

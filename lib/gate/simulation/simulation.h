@@ -1,7 +1,7 @@
 // Simulated machines and suites of duels on them: how often the gate is wrong,
 // and what it detects.
-#ifndef FEEDRATE_LIB_GATE_SIMULATION_H_
-#define FEEDRATE_LIB_GATE_SIMULATION_H_
+#ifndef FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_
+#define FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_
 
 #include <cstdint>
 #include <string>
@@ -73,4 +73,4 @@ SimulationResult Simulate(const SimulatedSuites& suites);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_SIMULATION_H_
+#endif  // FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_

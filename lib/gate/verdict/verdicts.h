@@ -1,7 +1,7 @@
 // Verdicts on the jobs of a duel and on the whole suite, with their reason
 // codes. docs/compare_baseline.md explains each code.
-#ifndef FEEDRATE_LIB_GATE_VERDICTS_H_
-#define FEEDRATE_LIB_GATE_VERDICTS_H_
+#ifndef FEEDRATE_LIB_GATE_VERDICT_VERDICTS_H_
+#define FEEDRATE_LIB_GATE_VERDICT_VERDICTS_H_
 
 #include <map>
 #include <string>
@@ -76,4 +76,4 @@ ExitCode ExitCodeOfSuite(const Verdict& suite);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_VERDICTS_H_
+#endif  // FEEDRATE_LIB_GATE_VERDICT_VERDICTS_H_

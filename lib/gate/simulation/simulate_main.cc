@@ -1,7 +1,7 @@
 // Measures how often the gate is wrong, and what it detects, on simulated
 // machines.
 //
-//   bazel run //lib/gate:simulate -- 10000 2
+//   bazel run //lib/gate/simulation:simulate -- 10000 2
 //
 // Arguments: number of suites (of 500 rows), threads and the seed. The score
 // limit in lib/stats/paired_design.cc was chosen on seed 1. Prints the tables
@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "lib/gate/simulation.h"
+#include "lib/gate/simulation/simulation.h"
 
 namespace feedrate {
 namespace {

@@ -1,4 +1,4 @@
-#include "lib/gate/verdicts.h"
+#include "lib/gate/verdict/verdicts.h"
 
 #include <cmath>
 #include <string>

@@ -1,6 +1,6 @@
 // Measures how well change points are found in simulated histories.
 //
-//   bazel run //lib/gate:simulate_history -- 5000 2
+//   bazel run //lib/gate/simulation:simulate_history -- 5000 2
 //
 // Arguments: number of histories per kind, and the seed. Each history has 100
 // commits and a step of 5% at a random commit, at least ten from either end.

@@ -1,4 +1,4 @@
-#include "lib/gate/duel.h"
+#include "lib/gate/duel/duel.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/draw/text.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdicts.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/xoshiro.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"

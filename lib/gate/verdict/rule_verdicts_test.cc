@@ -1,4 +1,4 @@
-#include "lib/gate/rule_verdicts.h"
+#include "lib/gate/verdict/rule_verdicts.h"
 
 #include <string>
 #include <vector>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/gate/verdicts.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "lib/records/json.h"
 
 namespace feedrate {

@@ -1,4 +1,4 @@
-#include "lib/gate/simulation.h"
+#include "lib/gate/simulation/simulation.h"
 
 #include "gtest/gtest.h"
 #include "lib/gate/xoshiro.h"
@@ -36,8 +36,8 @@ TEST(Xoshiro256Test, MomentsAreRight) {
   EXPECT_NEAR(heads, kCount / 2, 1500);
 }
 
-// Like //lib/gate:simulate, but with a few thousand jobs instead of five
-// million.
+// Like //lib/gate/simulation:simulate, but with a few thousand jobs instead of
+// five million.
 SimulationResult Small(NoiseFamily family, double slowdown, int64_t suites) {
   SimulatedSuites s;
   s.noise.family = family;

@@ -1,4 +1,4 @@
-#include "lib/gate/rule_verdicts.h"
+#include "lib/gate/verdict/rule_verdicts.h"
 
 #include <cmath>
 #include <map>
@@ -14,7 +14,7 @@
 #include "lib/config/places.h"
 #include "lib/config/text_proto.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/verdicts.h"
+#include "lib/gate/verdict/verdicts.h"
 
 namespace feedrate {
 namespace {

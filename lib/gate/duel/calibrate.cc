@@ -1,4 +1,4 @@
-#include "lib/gate/calibrate.h"
+#include "lib/gate/duel/calibrate.h"
 
 #include <map>
 #include <utility>

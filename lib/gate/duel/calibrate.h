@@ -1,14 +1,14 @@
 // Calibration: which slowdowns a machine can detect, by duels of a command
 // against itself and against a slowed-down copy.
-#ifndef FEEDRATE_LIB_GATE_CALIBRATE_H_
-#define FEEDRATE_LIB_GATE_CALIBRATE_H_
+#ifndef FEEDRATE_LIB_GATE_DUEL_CALIBRATE_H_
+#define FEEDRATE_LIB_GATE_DUEL_CALIBRATE_H_
 
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/gate/duel.h"
+#include "lib/gate/duel/duel.h"
 #include "lib/records/verdict.pb.h"
 
 namespace feedrate {
@@ -50,4 +50,4 @@ std::string CalibrationText(const std::vector<Calibration>& calibrations);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_CALIBRATE_H_
+#endif  // FEEDRATE_LIB_GATE_DUEL_CALIBRATE_H_

@@ -1,11 +1,11 @@
-#include "lib/gate/verdict_formats.h"
+#include "lib/gate/verdict/verdict_formats.h"
 
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "lib/gate/testing_rows.h"
-#include "lib/gate/verdicts.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "simdjson.h"
 
 namespace feedrate {

@@ -1,7 +1,7 @@
 // Runs a command in a process of its own: pinned to processors, timed, with a
 // time limit.
-#ifndef FEEDRATE_LIB_GATE_TIMED_COMMAND_H_
-#define FEEDRATE_LIB_GATE_TIMED_COMMAND_H_
+#ifndef FEEDRATE_LIB_GATE_DUEL_TIMED_COMMAND_H_
+#define FEEDRATE_LIB_GATE_DUEL_TIMED_COMMAND_H_
 
 #include <cstdint>
 #include <functional>
@@ -63,4 +63,4 @@ absl::StatusOr<std::vector<std::string>> SplitCommand(
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_TIMED_COMMAND_H_
+#endif  // FEEDRATE_LIB_GATE_DUEL_TIMED_COMMAND_H_

@@ -1,7 +1,7 @@
 // Verdicts by fixed tolerances, against the stored baselines of the same
 // machine.
-#ifndef FEEDRATE_LIB_GATE_RULE_VERDICTS_H_
-#define FEEDRATE_LIB_GATE_RULE_VERDICTS_H_
+#ifndef FEEDRATE_LIB_GATE_VERDICT_RULE_VERDICTS_H_
+#define FEEDRATE_LIB_GATE_VERDICT_RULE_VERDICTS_H_
 
 #include <map>
 #include <string>
@@ -85,4 +85,4 @@ absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_RULE_VERDICTS_H_
+#endif  // FEEDRATE_LIB_GATE_VERDICT_RULE_VERDICTS_H_

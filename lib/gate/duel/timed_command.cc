@@ -1,4 +1,4 @@
-#include "lib/gate/timed_command.h"
+#include "lib/gate/duel/timed_command.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // A duel: two commands run alternately on one machine, and their verdicts.
-#ifndef FEEDRATE_LIB_GATE_DUEL_H_
-#define FEEDRATE_LIB_GATE_DUEL_H_
+#ifndef FEEDRATE_LIB_GATE_DUEL_DUEL_H_
+#define FEEDRATE_LIB_GATE_DUEL_DUEL_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/exit_code.h"
+#include "lib/gate/duel/timed_command.h"
 #include "lib/gate/paired_rows.h"
-#include "lib/gate/timed_command.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 #include "lib/stats/paired_design.h"
@@ -108,4 +108,4 @@ std::string DuelSummary(const DuelOptions& options, const DuelResult& result);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_GATE_DUEL_H_
+#endif  // FEEDRATE_LIB_GATE_DUEL_DUEL_H_
