@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing_loop.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 namespace {

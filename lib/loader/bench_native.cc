@@ -23,7 +23,7 @@
 #include "lib/base/tool_main.h"
 #include "lib/loader/limits.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/media/convert_corpus.h"
 #include "lib/media/corpus.h"
 #include "lib/media/image.h"

@@ -5,7 +5,7 @@
 
 #include "lib/base/status_macros.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/media/corpus.h"
 #include "lib/media/image.h"
 #include "opencv2/core/utility.hpp"

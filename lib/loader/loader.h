@@ -19,10 +19,10 @@
 #include "absl/status/statusor.h"
 #include "lib/loader/batch.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/read_ahead.h"
+#include "lib/loader/read_ahead/read_ahead.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/sample_maker.h"
-#include "lib/loader/source.h"
+#include "lib/loader/sample/sample_maker.h"
+#include "lib/loader/source/source.h"
 #include "lib/loader/worker_team.h"
 #include "lib/media/corpus.h"
 

@@ -16,7 +16,7 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"

@@ -20,7 +20,7 @@
 #include "lib/base/tool_info.h"
 #include "lib/base/tool_main.h"
 #include "lib/loader/cuda/gpu_loader.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"

@@ -21,7 +21,7 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/item_decoder.h"
+#include "lib/loader/sample/item_decoder.h"
 #include "lib/worker/source_list.h"
 
 // The part of nvJPEG's binary interface that feedrate calls. Declared here

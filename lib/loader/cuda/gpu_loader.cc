@@ -28,7 +28,7 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 

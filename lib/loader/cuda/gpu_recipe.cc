@@ -17,7 +17,7 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {

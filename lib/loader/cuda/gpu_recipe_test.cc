@@ -22,7 +22,7 @@
 #include "lib/loader/batch.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"

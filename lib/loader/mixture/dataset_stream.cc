@@ -21,7 +21,7 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/mixture/episode.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/media/image.h"
 #include "lib/media/jpeg/region.h"
 #include "lib/media/parallel.h"

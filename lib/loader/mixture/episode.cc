@@ -26,7 +26,7 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/tfrecord.h"
 

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/read_ahead.h"
-#include "lib/loader/source.h"
+#include "lib/loader/read_ahead/read_ahead.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <map>
 
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/machine/resources.h"
 
 namespace feedrate {

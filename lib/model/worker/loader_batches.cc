@@ -36,7 +36,7 @@
 #include "lib/loader/loader.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/worker/loader_message.h"

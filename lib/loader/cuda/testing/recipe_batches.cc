@@ -9,7 +9,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/loader/loader.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/loader/worker/native_adapter.h"
 #include "lib/worker/loader_message.h"
 

@@ -1,4 +1,4 @@
-#include "lib/loader/sample_maker.h"
+#include "lib/loader/sample/sample_maker.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/loader/fused_planes.h"
-#include "lib/loader/item_decoder.h"
+#include "lib/loader/sample/fused_planes.h"
+#include "lib/loader/sample/item_decoder.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"

@@ -1,6 +1,6 @@
 // Items in an object store: whole objects, or parts of them.
-#ifndef FEEDRATE_LIB_LOADER_REMOTE_SOURCE_H_
-#define FEEDRATE_LIB_LOADER_REMOTE_SOURCE_H_
+#ifndef FEEDRATE_LIB_LOADER_SOURCE_REMOTE_SOURCE_H_
+#define FEEDRATE_LIB_LOADER_SOURCE_REMOTE_SOURCE_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/storage/cache/cached_store.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
@@ -118,4 +118,4 @@ const ObjectInfo* FindObject(const std::vector<ObjectInfo>& objects,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_REMOTE_SOURCE_H_
+#endif  // FEEDRATE_LIB_LOADER_SOURCE_REMOTE_SOURCE_H_

@@ -1,14 +1,14 @@
 // Crop, flip, normalization and layout change in one pass, compared with a copy
 // of the bytes that it writes, which is the upper limit.
 //
-//   bazel run //lib/loader:fused_planes_benchmark
+//   bazel run //lib/loader/sample:fused_planes_benchmark
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "lib/loader/fused_planes.h"
+#include "lib/loader/sample/fused_planes.h"
 
 namespace feedrate {
 namespace {

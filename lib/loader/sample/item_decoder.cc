@@ -1,4 +1,4 @@
-#include "lib/loader/item_decoder.h"
+#include "lib/loader/sample/item_decoder.h"
 
 #include <cstddef>
 #include <cstdint>

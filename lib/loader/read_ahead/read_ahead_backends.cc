@@ -1,4 +1,4 @@
-#include "lib/loader/read_ahead_backends.h"
+#include "lib/loader/read_ahead/read_ahead_backends.h"
 
 #include <fcntl.h>
 #include <liburing.h>

@@ -1,4 +1,4 @@
-#include "lib/loader/fused_planes.h"
+#include "lib/loader/sample/fused_planes.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "lib/base/vector_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "lib/loader/fused_planes.cc"
+#define HWY_TARGET_INCLUDE "lib/loader/sample/fused_planes.cc"
 // clang-format off
 #include "hwy/foreach_target.h"  // Must come before highway.h.
 #include "hwy/highway.h"

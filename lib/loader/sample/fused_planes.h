@@ -3,8 +3,8 @@
 //
 // Vectorized with Highway, which selects the instruction set at run time. Three
 // and nine channels are fastest; one, two and four are nearly as fast.
-#ifndef FEEDRATE_LIB_LOADER_FUSED_PLANES_H_
-#define FEEDRATE_LIB_LOADER_FUSED_PLANES_H_
+#ifndef FEEDRATE_LIB_LOADER_SAMPLE_FUSED_PLANES_H_
+#define FEEDRATE_LIB_LOADER_SAMPLE_FUSED_PLANES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -29,4 +29,4 @@ void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_FUSED_PLANES_H_
+#endif  // FEEDRATE_LIB_LOADER_SAMPLE_FUSED_PLANES_H_

@@ -1,4 +1,4 @@
-#include "lib/loader/read_ahead.h"
+#include "lib/loader/read_ahead/read_ahead.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,8 +20,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/loader/remote_source.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/remote_source.h"
+#include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/storage/cache/cache_dir.h"
 #include "lib/storage/cache/cached_store.h"

@@ -1,6 +1,6 @@
 // Decode stage: decodes the part of an encoded item that a crop needs.
-#ifndef FEEDRATE_LIB_LOADER_ITEM_DECODER_H_
-#define FEEDRATE_LIB_LOADER_ITEM_DECODER_H_
+#ifndef FEEDRATE_LIB_LOADER_SAMPLE_ITEM_DECODER_H_
+#define FEEDRATE_LIB_LOADER_SAMPLE_ITEM_DECODER_H_
 
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/media/image.h"
 #include "lib/media/jpeg/region.h"
 
@@ -58,4 +58,4 @@ class ItemDecoder {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_ITEM_DECODER_H_
+#endif  // FEEDRATE_LIB_LOADER_SAMPLE_ITEM_DECODER_H_

@@ -1,4 +1,4 @@
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,13 +1,13 @@
 // Read-ahead stage: reads the bytes of items before workers ask for them.
-#ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_H_
-#define FEEDRATE_LIB_LOADER_READ_AHEAD_H_
+#ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_H_
+#define FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_H_
 
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 
@@ -76,4 +76,4 @@ bool IsMostlyCached(const Source& source, const ItemOrder& order);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_READ_AHEAD_H_
+#endif  // FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_H_

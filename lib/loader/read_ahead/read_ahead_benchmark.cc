@@ -2,7 +2,7 @@
 // page cache, then from the disk. Two threads sum up the bytes, which is far
 // less work than decoding.
 //
-//   bazel run //lib/loader:read_ahead_benchmark
+//   bazel run //lib/loader/read_ahead:read_ahead_benchmark
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,8 +16,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
-#include "lib/loader/read_ahead.h"
-#include "lib/loader/source.h"
+#include "lib/loader/read_ahead/read_ahead.h"
+#include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 
 namespace feedrate {

@@ -1,6 +1,6 @@
 // Items of a loader: where their bytes are, and in which order they are read.
-#ifndef FEEDRATE_LIB_LOADER_SOURCE_H_
-#define FEEDRATE_LIB_LOADER_SOURCE_H_
+#ifndef FEEDRATE_LIB_LOADER_SOURCE_SOURCE_H_
+#define FEEDRATE_LIB_LOADER_SOURCE_SOURCE_H_
 
 #include <sys/mman.h>
 
@@ -199,4 +199,4 @@ absl::StatusOr<std::unique_ptr<Source>> ShardSource(
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_SOURCE_H_
+#endif  // FEEDRATE_LIB_LOADER_SOURCE_SOURCE_H_

@@ -1,6 +1,6 @@
 // The ways to read ahead, and the buffers they share. Only for read_ahead.cc.
-#ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_BACKENDS_H_
-#define FEEDRATE_LIB_LOADER_READ_AHEAD_BACKENDS_H_
+#ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_BACKENDS_H_
+#define FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_BACKENDS_H_
 
 #include <condition_variable>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/loader/read_ahead.h"
-#include "lib/loader/remote_source.h"
-#include "lib/loader/source.h"
+#include "lib/loader/read_ahead/read_ahead.h"
+#include "lib/loader/source/remote_source.h"
+#include "lib/loader/source/source.h"
 
 namespace feedrate {
 
@@ -85,4 +85,4 @@ std::unique_ptr<ReadAhead> StartRemoteReads(const ReadAheadOptions& options,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_READ_AHEAD_BACKENDS_H_
+#endif  // FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_BACKENDS_H_

@@ -1,4 +1,4 @@
-#include "lib/loader/read_ahead.h"
+#include "lib/loader/read_ahead/read_ahead.h"
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/unique_fd.h"
-#include "lib/loader/read_ahead_backends.h"
-#include "lib/loader/remote_source.h"
+#include "lib/loader/read_ahead/read_ahead_backends.h"
+#include "lib/loader/source/remote_source.h"
 
 namespace feedrate {
 namespace {

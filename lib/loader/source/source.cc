@@ -1,4 +1,4 @@
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

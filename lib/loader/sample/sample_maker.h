@@ -1,7 +1,7 @@
 // Makes one sample on one thread: decodes, augments, and writes it to its place
 // in the batch, while the data is in the CPU cache.
-#ifndef FEEDRATE_LIB_LOADER_SAMPLE_MAKER_H_
-#define FEEDRATE_LIB_LOADER_SAMPLE_MAKER_H_
+#ifndef FEEDRATE_LIB_LOADER_SAMPLE_SAMPLE_MAKER_H_
+#define FEEDRATE_LIB_LOADER_SAMPLE_SAMPLE_MAKER_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,9 +13,9 @@
 #include "lib/adapters/opencv/crop.h"
 #include "lib/adapters/opencv/op.h"
 #include "lib/loader/batch.h"
-#include "lib/loader/item_decoder.h"
 #include "lib/loader/recipe.h"
-#include "lib/loader/source.h"
+#include "lib/loader/sample/item_decoder.h"
+#include "lib/loader/source/source.h"
 #include "opencv2/core.hpp"
 
 namespace feedrate {
@@ -104,4 +104,4 @@ class SampleMaker {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_LOADER_SAMPLE_MAKER_H_
+#endif  // FEEDRATE_LIB_LOADER_SAMPLE_SAMPLE_MAKER_H_

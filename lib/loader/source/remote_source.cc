@@ -1,4 +1,4 @@
-#include "lib/loader/remote_source.h"
+#include "lib/loader/source/remote_source.h"
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/source.h"
+#include "lib/loader/source/source.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"

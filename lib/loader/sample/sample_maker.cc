@@ -1,4 +1,4 @@
-#include "lib/loader/sample_maker.h"
+#include "lib/loader/sample/sample_maker.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/fused_planes.h"
+#include "lib/loader/sample/fused_planes.h"
 
 namespace feedrate {
 namespace {
