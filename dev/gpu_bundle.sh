@@ -128,7 +128,7 @@ workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
   //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
   //lib/loader/nvdec:worker_nvdec)
 bench=//lib/adapters/cuda/bench:cuda_bench
-tests=(//lib/adapters/cuda:fused_test //lib/adapters/cuda:cuda_adapter_test
+tests=(//lib/adapters/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/torch:torch_gpu_test
   //lib/adapters/worker/testing:list_entries)
 # What gpu_check.sh checks and times the loaders with.

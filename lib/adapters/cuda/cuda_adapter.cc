@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/cuda/cuda_device.h"
-#include "lib/adapters/cuda/fused.h"
 #include "lib/adapters/cuda/fused_op.h"
+#include "lib/adapters/cuda/kernels/fused.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/cuda/blur_math.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/blur_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 #include "lib/adapters/worker/params.h"
 
 namespace feedrate {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/adapters/cuda/batch.h"
-#include "lib/adapters/cuda/color_math.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/batch.h"
+#include "lib/adapters/cuda/kernels/color_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
 

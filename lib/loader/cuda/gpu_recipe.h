@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/fused_op.h"
+#include "lib/adapters/cuda/kernels/batch.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/loader/batch.h"

@@ -12,9 +12,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/cuda/batch.h"
 #include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/host_kernels.h"
+#include "lib/adapters/cuda/kernels/batch.h"
+#include "lib/adapters/cuda/kernels/host_kernels.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/catalogue/catalogue.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lib/adapters/cuda/bench/samples.h"
-#include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/kernels/blur_math.h"
 
 namespace feedrate::fused {
 namespace {

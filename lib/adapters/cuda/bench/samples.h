@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "lib/adapters/cuda/fused.h"
-#include "lib/adapters/cuda/host_kernels.h"
+#include "lib/adapters/cuda/kernels/fused.h"
+#include "lib/adapters/cuda/kernels/host_kernels.h"
 
 namespace feedrate::fused {
 

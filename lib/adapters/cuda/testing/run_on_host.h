@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/host_kernels.h"
+#include "lib/adapters/cuda/kernels/host_kernels.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/media/corpus.h"

@@ -1,4 +1,4 @@
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Crop, flip and normalization: bytes in, planes out. The copy rate is the
 // limit, so a thread has several reads in flight before it writes.
-#include "lib/adapters/cuda/recipe.cuh"
+#include "lib/adapters/cuda/kernels/recipe.cuh"
 
 namespace feedrate::fused {
 namespace {

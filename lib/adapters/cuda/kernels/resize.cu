@@ -1,9 +1,9 @@
 // Resizes planes without antialiasing. A thread owns four output columns and
 // walks down a strip of rows: an input row is read and resized horizontally
 // once, however many output rows lie between it and the next.
-#include "lib/adapters/cuda/device_io.cuh"
-#include "lib/adapters/cuda/fused.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/device_io.cuh"
+#include "lib/adapters/cuda/kernels/fused.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 
 namespace feedrate::fused {
 namespace {

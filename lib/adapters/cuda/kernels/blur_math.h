@@ -1,11 +1,11 @@
 // Gaussian weights, and how a block of threads blurs a tile.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BLUR_MATH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_BLUR_MATH_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BLUR_MATH_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BLUR_MATH_H_
 
 #include <cmath>
 #include <cstdint>
 
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 #include "lib/base/host_device.h"
 
 namespace feedrate::fused {
@@ -129,4 +129,4 @@ struct BlurColumn {
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_BLUR_MATH_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BLUR_MATH_H_

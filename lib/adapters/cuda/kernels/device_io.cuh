@@ -1,14 +1,14 @@
 // Wide reads and writes of pixels. Only for kernels.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_DEVICE_IO_CUH_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_DEVICE_IO_CUH_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_DEVICE_IO_CUH_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_DEVICE_IO_CUH_
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
 
-#include "lib/adapters/cuda/batch.h"
-#include "lib/adapters/cuda/color_math.h"
+#include "lib/adapters/cuda/kernels/batch.h"
+#include "lib/adapters/cuda/kernels/color_math.h"
 
 namespace feedrate::fused {
 
@@ -144,4 +144,4 @@ __device__ __forceinline__ void StoreOne(__nv_bfloat16* at, float v) {
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_DEVICE_IO_CUH_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_DEVICE_IO_CUH_

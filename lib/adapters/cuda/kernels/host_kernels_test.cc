@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
-#include "lib/adapters/cuda/batch.h"
-#include "lib/adapters/cuda/color_math.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/batch.h"
+#include "lib/adapters/cuda/kernels/color_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 #include "lib/reference/color.h"
 #include "lib/reference/geometry.h"
 #include "lib/reference/pixels.h"

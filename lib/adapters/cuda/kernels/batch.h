@@ -1,12 +1,12 @@
 // Layout of image batches in device memory, and the recipe that a launch
 // applies to each image. Needs no CUDA, so that drawing parameters can be
 // tested without it.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BATCH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_BATCH_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BATCH_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BATCH_H_
 
 #include <cstdint>
 
-#include "lib/adapters/cuda/color_math.h"
+#include "lib/adapters/cuda/kernels/color_math.h"
 #include "lib/base/host_device.h"
 
 namespace feedrate::fused {
@@ -120,4 +120,4 @@ struct RecipeBatch {
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_BATCH_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BATCH_H_

@@ -1,6 +1,6 @@
 // Bytes to bytes: tones and histogram equalization.
-#include "lib/adapters/cuda/device_io.cuh"
-#include "lib/adapters/cuda/fused.h"
+#include "lib/adapters/cuda/kernels/device_io.cuh"
+#include "lib/adapters/cuda/kernels/fused.h"
 
 namespace feedrate::fused {
 namespace {

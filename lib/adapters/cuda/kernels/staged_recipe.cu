@@ -1,10 +1,10 @@
 // The whole recipe. Contrast needs the mean of the image in the window, so the
 // blocks of a cluster work together: each holds a strip of rows in shared
 // memory, one word per pixel, and they exchange their sums.
-#include "lib/adapters/cuda/blur_math.h"
-#include "lib/adapters/cuda/cluster.cuh"
-#include "lib/adapters/cuda/recipe.cuh"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/blur_math.h"
+#include "lib/adapters/cuda/kernels/cluster.cuh"
+#include "lib/adapters/cuda/kernels/recipe.cuh"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 
 namespace feedrate::fused {
 namespace {

@@ -1,8 +1,8 @@
 // Brightness, contrast, saturation and hue in one launch, with one cluster per
 // image.
-#include "lib/adapters/cuda/cluster.cuh"
-#include "lib/adapters/cuda/device_io.cuh"
-#include "lib/adapters/cuda/fused.h"
+#include "lib/adapters/cuda/kernels/cluster.cuh"
+#include "lib/adapters/cuda/kernels/device_io.cuh"
+#include "lib/adapters/cuda/kernels/fused.h"
 
 namespace feedrate::fused {
 namespace {

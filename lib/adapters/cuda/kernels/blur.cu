@@ -10,9 +10,9 @@
 // to four times instead of five to eleven.
 #include <type_traits>
 
-#include "lib/adapters/cuda/blur_math.h"
-#include "lib/adapters/cuda/device_io.cuh"
-#include "lib/adapters/cuda/fused.h"
+#include "lib/adapters/cuda/kernels/blur_math.h"
+#include "lib/adapters/cuda/kernels/device_io.cuh"
+#include "lib/adapters/cuda/kernels/fused.h"
 
 namespace feedrate::fused {
 namespace {

@@ -1,6 +1,6 @@
 // Sums over the blocks that share an image. Only for kernels.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_CLUSTER_CUH_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_CLUSTER_CUH_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_CLUSTER_CUH_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_CLUSTER_CUH_
 
 #include <cuda_runtime.h>
 
@@ -112,4 +112,4 @@ cudaError_t LaunchInClusters(void (*kernel)(Parameters...), int count,
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_CLUSTER_CUH_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_CLUSTER_CUH_

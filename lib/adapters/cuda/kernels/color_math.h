@@ -1,7 +1,7 @@
 // Color of one pixel: brightness, contrast, saturation and hue (values 0..1),
 // and operations on bytes.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_COLOR_MATH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_COLOR_MATH_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_COLOR_MATH_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_COLOR_MATH_H_
 
 #include <cmath>
 #include <cstdint>
@@ -170,4 +170,4 @@ FEEDRATE_HD uint8_t EqualizedValue(uint32_t below, uint32_t step) {
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_COLOR_MATH_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_COLOR_MATH_H_

@@ -1,4 +1,4 @@
-#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/kernels/batch.h"
 
 #include <algorithm>
 #include <cmath>

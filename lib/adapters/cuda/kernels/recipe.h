@@ -1,10 +1,10 @@
 // Turns images of bytes into a training batch with one launch.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_H_
 
 #include <cuda_runtime_api.h>
 
-#include "lib/adapters/cuda/batch.h"
+#include "lib/adapters/cuda/kernels/batch.h"
 
 namespace feedrate::fused {
 
@@ -21,4 +21,4 @@ cudaError_t RunStagedRecipe(const RecipeBatch& batch, cudaStream_t stream);
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_H_

@@ -1,11 +1,11 @@
-#include "lib/adapters/cuda/host_kernels.h"
+#include "lib/adapters/cuda/kernels/host_kernels.h"
 
 #include <array>
 #include <cmath>
 #include <cstdint>
 
-#include "lib/adapters/cuda/blur_math.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/blur_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 
 namespace feedrate::fused {
 namespace {

@@ -1,15 +1,15 @@
 // Kernels for batches in device memory: one launch each, with parameters for
 // each image in a device buffer. They enqueue work on `stream` and return the
 // result of the launch.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_FUSED_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_FUSED_H_
 
 #include <cuda_runtime_api.h>
 
-#include "lib/adapters/cuda/batch.h"
-#include "lib/adapters/cuda/color_math.h"
-#include "lib/adapters/cuda/recipe.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/batch.h"
+#include "lib/adapters/cuda/kernels/color_math.h"
+#include "lib/adapters/cuda/kernels/recipe.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 
 namespace feedrate::fused {
 
@@ -80,4 +80,4 @@ cudaError_t EqualizeBytes(const ByteImage* in, int count, const ByteImage* out,
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_FUSED_H_

@@ -1,7 +1,7 @@
 // One kernel for all projective maps: each output pixel is read where the
 // inverse map says, interpolated between four input pixels.
-#include "lib/adapters/cuda/device_io.cuh"
-#include "lib/adapters/cuda/fused.h"
+#include "lib/adapters/cuda/kernels/device_io.cuh"
+#include "lib/adapters/cuda/kernels/fused.h"
 
 namespace feedrate::fused {
 namespace {

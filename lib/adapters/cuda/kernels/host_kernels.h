@@ -1,15 +1,15 @@
 // The kernels' computations, pixel by pixel on the host, with the same
 // arithmetic: for comparison with the reference where there is no GPU, and with
 // the kernels where there is one.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_HOST_KERNELS_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_HOST_KERNELS_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_HOST_KERNELS_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_HOST_KERNELS_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "lib/adapters/cuda/batch.h"
-#include "lib/adapters/cuda/color_math.h"
-#include "lib/adapters/cuda/warp_math.h"
+#include "lib/adapters/cuda/kernels/batch.h"
+#include "lib/adapters/cuda/kernels/color_math.h"
+#include "lib/adapters/cuda/kernels/warp_math.h"
 
 namespace feedrate::fused {
 
@@ -63,4 +63,4 @@ std::vector<float> HostRecipe(const std::vector<HostImage>& images,
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_HOST_KERNELS_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_HOST_KERNELS_H_

@@ -1,9 +1,9 @@
 // What the recipe kernels share. Only for kernels.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_CUH_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_CUH_
 
-#include "lib/adapters/cuda/device_io.cuh"
-#include "lib/adapters/cuda/recipe.h"
+#include "lib/adapters/cuda/kernels/device_io.cuh"
+#include "lib/adapters/cuda/kernels/recipe.h"
 
 namespace feedrate::fused {
 
@@ -109,4 +109,4 @@ __device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_RECIPE_CUH_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_CUH_

@@ -1,4 +1,4 @@
-#include "lib/adapters/cuda/blur_math.h"
+#include "lib/adapters/cuda/kernels/blur_math.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "lib/adapters/cuda/host_kernels.h"
+#include "lib/adapters/cuda/kernels/host_kernels.h"
 #include "lib/reference/filter.h"
 
 namespace feedrate::fused {

@@ -1,7 +1,7 @@
 // Where a pixel of a warped or resized image is read, and what lies beyond the
 // border.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_WARP_MATH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_WARP_MATH_H_
+#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_WARP_MATH_H_
+#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_WARP_MATH_H_
 
 #include <cmath>
 
@@ -206,4 +206,4 @@ Projection SolvePerspective(const Corners& to, int height, int width);
 
 }  // namespace feedrate::fused
 
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_WARP_MATH_H_
+#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_WARP_MATH_H_
