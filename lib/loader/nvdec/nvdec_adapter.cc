@@ -16,7 +16,7 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/nvdec/nvdec_loader.h"
-#include "lib/media/video/nvdec_reader.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
 
 namespace feedrate {
 namespace {

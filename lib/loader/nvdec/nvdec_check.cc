@@ -29,8 +29,8 @@
 #include "lib/base/tool_main.h"
 #include "lib/media/video/clip_reader.h"
 #include "lib/media/video/clips.h"
-#include "lib/media/video/nvdec_counts.h"
-#include "lib/media/video/nvdec_reader.h"
+#include "lib/media/video/nvdec/nvdec_counts.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
 #include "lib/media/video/synthetic_video.h"
 
 DEFINE_int32(videos, 2, "N: videos of each kind");

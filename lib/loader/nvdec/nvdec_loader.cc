@@ -25,7 +25,7 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/media/video/nvdec_reader.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 

@@ -14,7 +14,7 @@
 #include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/media/video/nvdec_reader.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

@@ -1,4 +1,4 @@
-#include "lib/media/video/nvdec.h"
+#include "lib/media/video/nvdec/nvdec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 #include "lib/media/video/clip_walk.h"
 #include "lib/media/video/clips.h"
 #include "lib/media/video/demux.h"
-#include "lib/media/video/fake_nvcuvid.h"
 #include "lib/media/video/frame_rgb.h"
-#include "lib/media/video/nvdec_engine.h"
+#include "lib/media/video/nvdec/fake_nvcuvid.h"
+#include "lib/media/video/nvdec/nvdec_engine.h"
 #include "lib/media/video/synthetic_video.h"
 #include "lib/media/video/yuv.h"
 

@@ -1,4 +1,4 @@
-#include "lib/media/video/fake_nvcuvid.h"
+#include "lib/media/video/nvdec/fake_nvcuvid.h"
 
 #include <cstdint>
 #include <cstring>

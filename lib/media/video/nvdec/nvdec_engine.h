@@ -2,8 +2,8 @@
 // library's header declares its own versions of types that CUDA's headers
 // declare too, so include this only in sources that include none of those. For
 // lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_ENGINE_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_ENGINE_H_
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_ENGINE_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_ENGINE_H_
 
 // The order matters: the second uses what the first declares.
 // clang-format off
@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/media/video/nvdec_counts.h"
+#include "lib/media/video/nvdec/nvdec_counts.h"
 
 namespace feedrate {
 
@@ -106,4 +106,4 @@ class NvdecEngine {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_ENGINE_H_
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_ENGINE_H_

@@ -1,6 +1,6 @@
 // What an engine has done so far.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_COUNTS_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_COUNTS_H_
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_COUNTS_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_COUNTS_H_
 
 #include <cstdint>
 
@@ -17,4 +17,4 @@ struct NvdecCounts {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_COUNTS_H_
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_COUNTS_H_

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "lib/media/video/nv12_rgb.h"
+#include "lib/media/video/nvdec/nv12_rgb.h"
 #include "lib/media/video/yuv.h"
 
 namespace feedrate {

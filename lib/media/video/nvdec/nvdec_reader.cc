@@ -1,4 +1,4 @@
-#include "lib/media/video/nvdec_reader.h"
+#include "lib/media/video/nvdec/nvdec_reader.h"
 
 #include <cuda_runtime_api.h>
 
@@ -15,8 +15,8 @@
 #include "lib/media/video/clip_walk.h"
 #include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
-#include "lib/media/video/nv12_rgb.h"
-#include "lib/media/video/nvdec.h"
+#include "lib/media/video/nvdec/nv12_rgb.h"
+#include "lib/media/video/nvdec/nvdec.h"
 
 namespace feedrate {
 namespace {

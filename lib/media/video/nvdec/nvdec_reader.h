@@ -1,7 +1,7 @@
 // Decodes clips of video files on the device by NVDEC; clip_walk.h decides
 // which packets. lib/media/video/clip_reader.h is the same on the CPU.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_READER_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_READER_H_
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_READER_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_READER_H_
 
 #include <cuda_runtime_api.h>
 
@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/media/video/clip_reader.h"
-#include "lib/media/video/nvdec_counts.h"
+#include "lib/media/video/nvdec/nvdec_counts.h"
 
 namespace feedrate {
 
@@ -52,4 +52,4 @@ class NvdecReader {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_READER_H_
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_READER_H_

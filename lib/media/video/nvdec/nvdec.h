@@ -1,6 +1,6 @@
 // NVDEC as a decoder of packets. For lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_H_
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_H_
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/media/video/clip_walk.h"
 #include "lib/media/video/demux.h"
-#include "lib/media/video/nvdec_counts.h"
+#include "lib/media/video/nvdec/nvdec_counts.h"
 
 // A CUDA stream, by the name that the driver and the runtime share.
 struct CUstream_st;
@@ -102,4 +102,4 @@ absl::StatusOr<const Nvcuvid*> LoadNvcuvid();
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_H_
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_H_

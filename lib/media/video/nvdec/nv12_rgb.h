@@ -1,7 +1,7 @@
 // Converts NV12 frames, as NVDEC returns them (luma, and interleaved chroma of
 // half the size), to RGB in device memory.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NV12_RGB_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NV12_RGB_H_
 
 #include <cuda_runtime_api.h>
 
@@ -17,4 +17,4 @@ cudaError_t Nv12ToRgb(const Nv12Frame& frame, uint8_t* rgb,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NV12_RGB_H_
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NV12_RGB_H_

@@ -1,8 +1,8 @@
 // NVDEC's library for tests without a GPU: FFmpeg decodes on the CPU, and
 // frames are NV12 in host memory. It calls back in the same way and at the same
 // times as the real one is known to do.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_FAKE_NVCUVID_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_FAKE_NVCUVID_H_
+#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_FAKE_NVCUVID_H_
+#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_FAKE_NVCUVID_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lib/media/video/demux.h"
-#include "lib/media/video/nvdec_engine.h"
+#include "lib/media/video/nvdec/nvdec_engine.h"
 
 namespace feedrate {
 
@@ -71,4 +71,4 @@ class FakeNvcuvid {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_FAKE_NVCUVID_H_
+#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_FAKE_NVCUVID_H_

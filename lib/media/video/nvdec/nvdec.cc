@@ -1,4 +1,4 @@
-#include "lib/media/video/nvdec.h"
+#include "lib/media/video/nvdec/nvdec.h"
 
 #include <dlfcn.h>
 
@@ -16,7 +16,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
-#include "lib/media/video/nvdec_engine.h"
+#include "lib/media/video/nvdec/nvdec_engine.h"
 
 namespace feedrate {
 namespace {
