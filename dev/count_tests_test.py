@@ -22,7 +22,7 @@ Executed 2 out of 6 tests: 2 tests pass, 1 fails to build and 3 fail locally.
 """
 PASSING = """\
 //lib/base:files_test                                           PASSED in 0.1s
-//lib/base:tool_main_test                            (cached) PASSED in 0.0s
+//lib/base/tool:tool_main_test                       (cached) PASSED in 0.0s
 
 Executed 1 out of 2 tests: 2 tests pass.
 """

@@ -142,7 +142,7 @@ class ModuleTest(unittest.TestCase):
                 self.assertIn(repository, known, name)
 
     def test_version_is_the_one_that_programs_print(self):
-        header = (ROOT / "lib/base/tool_info.h").read_text()
+        header = (ROOT / "lib/base/tool/tool_info.h").read_text()
         version = re.search(r'kVersion\[\] = "(.*)"', header)[1]
         [module] = self.module.named("module")
         self.assertEqual(module, {"name": "feedrate", "version": version})

@@ -11,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "docs/generator/pages.h"
 #include "gflags/gflags.h"
-#include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/tool_info.h"
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/tool_info.h"
+#include "lib/base/tool/tool_main.h"
 
 DEFINE_bool(check, false, "change nothing; exit 3 when a page is stale");
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 #include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 

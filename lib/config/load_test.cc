@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 
 namespace feedrate {
 namespace {

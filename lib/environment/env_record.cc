@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/tool_info.h"
 #include "lib/hash/sha256.h"
 
 namespace feedrate {

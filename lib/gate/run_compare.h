@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/gate/baselines.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"

@@ -10,7 +10,7 @@
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/writer_main.h"
+#include "lib/base/tool/writer_main.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 

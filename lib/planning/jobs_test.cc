@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
 #include "lib/config/policy.pb.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 #include "lib/config/load.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/testing.h"

@@ -16,7 +16,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/tool_main.h"
 #include "lib/records/record_io.h"
 
 DEFINE_string(by, "scenario,mode,scope,library,transform,device",

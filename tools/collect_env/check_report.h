@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/machine/timing_checks.h"
 
 namespace feedrate {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/base/exit_code.h"
-#include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/override_flags.h"
+#include "lib/base/tool/tool_main.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_flags.h"
 #include "lib/runner/micro/transform_work.h"

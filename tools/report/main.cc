@@ -11,7 +11,7 @@
 #include "gflags/gflags.h"
 #include "lib/analysis/report/make_report.h"
 #include "lib/base/text.h"
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/tool_main.h"
 
 DEFINE_string(output, "",
               "FILE: where to write the page or the Markdown; - means standard "

@@ -16,7 +16,7 @@
 #include "lib/analysis/aggregate/aggregate.h"
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"

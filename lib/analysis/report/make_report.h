@@ -11,7 +11,7 @@
 #include "lib/analysis/report/claims_and_targets.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/draw/document.h"
 
 namespace feedrate {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/gate/duel/timed_command.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/text.h"
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/tool_info.h"
 #include "lib/draw/text.h"
 #include "lib/records/json.h"
 #include "lib/stats/paired_design.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/verdict.pb.h"
 #include "lib/stats/paired_design.h"

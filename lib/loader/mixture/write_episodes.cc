@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/writer_main.h"
+#include "lib/base/tool/writer_main.h"
 #include "lib/loader/mixture/mixture_folder.h"
 
 DEFINE_string(

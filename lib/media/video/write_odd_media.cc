@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/writer_main.h"
+#include "lib/base/tool/writer_main.h"
 #include "lib/media/jpeg/test_files.h"
 #include "lib/media/video/synthetic_video.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "gflags/gflags.h"
-#include "lib/base/writer_main.h"
+#include "lib/base/tool/writer_main.h"
 #include "lib/media/video/synthetic_video.h"
 
 DEFINE_int64(n, 50, "N: number of videos");

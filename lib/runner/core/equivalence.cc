@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/tool_info.h"
 #include "lib/base/unique_fd.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/text_proto.h"

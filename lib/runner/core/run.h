@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/job_list.h"

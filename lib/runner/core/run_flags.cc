@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
-#include "lib/base/override_flags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/base/tool/override_flags.h"
 #include "lib/runner/core/run.h"
 
 DEFINE_string(config, "", "FILE: run config to take the jobs from");

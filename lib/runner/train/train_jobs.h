@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 #include "lib/model/flops.h"
 #include "lib/records/job.pb.h"
 #include "lib/runner/core/job_list.h"

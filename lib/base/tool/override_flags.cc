@@ -1,4 +1,4 @@
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/tool_main.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,11 +14,11 @@
 #include "gflags/gflags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/exit_code.h"
 #include "lib/base/files.h"
-#include "lib/base/override_flags.h"
-#include "lib/base/tool_info.h"
-#include "lib/base/writer_main.h"
+#include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/override_flags.h"
+#include "lib/base/tool/tool_info.h"
+#include "lib/base/tool/writer_main.h"
 
 DEFINE_int32(test_runs, 1, "N: how often");
 DEFINE_int64(test_items, 7, "N: for this test");

@@ -1,6 +1,6 @@
 // Exit codes, and a clean end after Ctrl-C or SIGTERM.
-#ifndef FEEDRATE_LIB_BASE_EXIT_CODE_H_
-#define FEEDRATE_LIB_BASE_EXIT_CODE_H_
+#ifndef FEEDRATE_LIB_BASE_TOOL_EXIT_CODE_H_
+#define FEEDRATE_LIB_BASE_TOOL_EXIT_CODE_H_
 
 #include "absl/status/status.h"
 
@@ -46,4 +46,4 @@ class Interrupt {
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_BASE_EXIT_CODE_H_
+#endif  // FEEDRATE_LIB_BASE_TOOL_EXIT_CODE_H_

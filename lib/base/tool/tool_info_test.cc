@@ -1,4 +1,4 @@
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/tool_info.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/override_flags.h"
+#include "lib/base/tool/override_flags.h"
 
 DEFINE_string(what, "jobs", "WHAT: records or a summary {jobs|table}");
 DEFINE_string(plain, "", "no placeholder: text after a colon");

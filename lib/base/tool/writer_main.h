@@ -1,7 +1,7 @@
 // The main function of small programs that write a synthetic data set into a
 // folder.
-#ifndef FEEDRATE_LIB_BASE_WRITER_MAIN_H_
-#define FEEDRATE_LIB_BASE_WRITER_MAIN_H_
+#ifndef FEEDRATE_LIB_BASE_TOOL_WRITER_MAIN_H_
+#define FEEDRATE_LIB_BASE_TOOL_WRITER_MAIN_H_
 
 #include <functional>
 #include <string>
@@ -32,4 +32,4 @@ int WriterMain(int argc, char** argv, const WriterInfo& info,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_BASE_WRITER_MAIN_H_
+#endif  // FEEDRATE_LIB_BASE_TOOL_WRITER_MAIN_H_

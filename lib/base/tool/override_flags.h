@@ -1,7 +1,7 @@
 // Flags that override fields of a run config, the same in `plan` and in every
 // runner.
-#ifndef FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
-#define FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
+#ifndef FEEDRATE_LIB_BASE_TOOL_OVERRIDE_FLAGS_H_
+#define FEEDRATE_LIB_BASE_TOOL_OVERRIDE_FLAGS_H_
 
 #include <cstdint>
 #include <string>
@@ -37,7 +37,7 @@ struct Overrides {
 };
 
 // Add this to ToolInfo::flag_files in a program that takes the overrides.
-inline constexpr char kOverrideFlagsFile[] = "lib/base/override_flags.cc";
+inline constexpr char kOverrideFlagsFile[] = "lib/base/tool/override_flags.cc";
 
 // Returns the flags that were set on the command line. REQUIRES: flags are
 // parsed.
@@ -45,4 +45,4 @@ Overrides OverridesFromFlags();
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_BASE_OVERRIDE_FLAGS_H_
+#endif  // FEEDRATE_LIB_BASE_TOOL_OVERRIDE_FLAGS_H_

@@ -1,7 +1,7 @@
 // The description of a program, from which --help and shell completions are
 // generated.
-#ifndef FEEDRATE_LIB_BASE_TOOL_INFO_H_
-#define FEEDRATE_LIB_BASE_TOOL_INFO_H_
+#ifndef FEEDRATE_LIB_BASE_TOOL_TOOL_INFO_H_
+#define FEEDRATE_LIB_BASE_TOOL_TOOL_INFO_H_
 
 #include <string>
 #include <vector>
@@ -65,4 +65,4 @@ absl::StatusOr<std::string> CompletionScript(const ToolInfo& info,
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_BASE_TOOL_INFO_H_
+#endif  // FEEDRATE_LIB_BASE_TOOL_TOOL_INFO_H_

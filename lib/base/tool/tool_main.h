@@ -1,14 +1,14 @@
 // The main function shared by all programs: flags, help, errors, exit code.
-#ifndef FEEDRATE_LIB_BASE_TOOL_MAIN_H_
-#define FEEDRATE_LIB_BASE_TOOL_MAIN_H_
+#ifndef FEEDRATE_LIB_BASE_TOOL_TOOL_MAIN_H_
+#define FEEDRATE_LIB_BASE_TOOL_TOOL_MAIN_H_
 
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lib/base/exit_code.h"
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/tool_info.h"
 
 namespace feedrate {
 
@@ -40,4 +40,4 @@ int ToolMain(int argc, char** argv, const ToolInfo& info, const ToolBody& body);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_BASE_TOOL_MAIN_H_
+#endif  // FEEDRATE_LIB_BASE_TOOL_TOOL_MAIN_H_

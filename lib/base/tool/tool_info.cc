@@ -1,4 +1,4 @@
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/tool_info.h"
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@
 namespace feedrate {
 namespace {
 
-constexpr char kSharedFile[] = "lib/base/override_flags.cc";
+constexpr char kSharedFile[] = "lib/base/tool/override_flags.cc";
 
 bool BelongsTo(const ToolInfo& info, const std::string& file) {
   return std::any_of(

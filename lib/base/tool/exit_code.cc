@@ -1,4 +1,4 @@
-#include "lib/base/exit_code.h"
+#include "lib/base/tool/exit_code.h"
 
 #include <signal.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-#include "lib/base/writer_main.h"
+#include "lib/base/tool/writer_main.h"
 
 #include <functional>
 #include <string>
@@ -8,10 +8,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
-#include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/tool_info.h"
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/tool_info.h"
+#include "lib/base/tool/tool_main.h"
 
 DEFINE_string(folder, "", "FOLDER: where to write; created if missing");
 
@@ -27,7 +27,7 @@ ToolInfo ToolInfoOf(const WriterInfo& writer) {
   info.examples = {absl::StrCat(
       writer.name, " --folder=", writer.example_folder,
       writer.example_flags.empty() ? "" : " ", writer.example_flags)};
-  info.flag_files = {writer.flag_file, "lib/base/writer_main.cc"};
+  info.flag_files = {writer.flag_file, "lib/base/tool/writer_main.cc"};
   return info;
 }
 

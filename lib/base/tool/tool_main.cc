@@ -1,4 +1,4 @@
-#include "lib/base/tool_main.h"
+#include "lib/base/tool/tool_main.h"
 
 #include <signal.h>
 
@@ -19,10 +19,10 @@
 #include "absl/types/optional.h"
 #include "gflags/gflags.h"
 #include "glog/logging.h"
-#include "lib/base/exit_code.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool_info.h"
+#include "lib/base/tool/exit_code.h"
+#include "lib/base/tool/tool_info.h"
 
 namespace feedrate {
 namespace {
