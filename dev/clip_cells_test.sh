@@ -21,8 +21,8 @@ cd "$REPO_ROOT/lib/adapters/python"
 test_cells() {
   local env="$1"
   shift
-  "$env/bin/python" -B clip_cells_test.py --configs="$REPO_ROOT/configs" \
-    "${only[@]}" "$@"
+  "$env/bin/python" -B -m library_tests.clip_cells_test \
+    --configs="$REPO_ROOT/configs" "${only[@]}" "$@"
 }
 test_cells "$("$REPO_ROOT/dev/python_env.sh" \
   "$requirements/albumentationsx_video.lock")" albumentationsx
@@ -36,4 +36,4 @@ elif ! env="$("$REPO_ROOT/dev/python_env.sh" --made "$lock")"; then
   exit 77
 fi
 test_cells "$env" torchvision kornia
-"$env/bin/python" -B decoders_test.py
+"$env/bin/python" -B -m library_tests.decoders_test

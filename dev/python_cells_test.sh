@@ -10,9 +10,8 @@ cd "$REPO_ROOT/lib/adapters/python"
 for group in pillow albumentationsx; do
   python="$("$REPO_ROOT/dev/python_env.sh" \
     "$REPO_ROOT/configs/requirements/paper/$group.lock")/bin/python"
-  for test in plain_timing_test.py cells_test.py \
-    "cells_test.py --profile=matched"; do
+  for test in plain_timing_test cells_test "cells_test --profile=matched"; do
     # shellcheck disable=SC2086  # A test and its flag.
-    "$python" -B $test --configs="$REPO_ROOT/configs" "$group"
+    "$python" -B -m library_tests.$test --configs="$REPO_ROOT/configs" "$group"
   done
 done

@@ -22,28 +22,29 @@ cd "$REPO_ROOT/lib/adapters/python"
 "$torch/bin/python" -B -m unittest loaders.device_test \
   loaders.clip_device_test
 
-cells=(loader_cells_test.py "--configs=$REPO_ROOT/configs")
+cells=(library_tests.loader_cells_test "--configs=$REPO_ROOT/configs")
 if [[ -z "$full" ]]; then cells+=(--sample); fi
 for group in pillow albumentationsx; do
   python="$("$REPO_ROOT/dev/python_env.sh" "$locks/$group.lock")/bin/python"
-  "$python" -B "${cells[@]}" --packages="$torch" "$group"
+  "$python" -B -m "${cells[@]}" --packages="$torch" "$group"
 done
-"$torch/bin/python" -B "${cells[@]}" torchvision kornia
+"$torch/bin/python" -B -m "${cells[@]}" torchvision kornia
 
-"$torch/bin/python" -B feed_test.py torchvision
+"$torch/bin/python" -B -m library_tests.feed_test torchvision
 
 # The optional groups, where they are made.
 if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
-  "$dali/bin/python" -B "${cells[@]}" dali
-  "$dali/bin/python" -B loader_dali_test.py
-  "$dali/bin/python" -B decoder_dali_test.py
-  "$dali/bin/python" -B feed_test.py dali
+  "$dali/bin/python" -B -m "${cells[@]}" dali
+  "$dali/bin/python" -B -m library_tests.loader_dali_test
+  "$dali/bin/python" -B -m library_tests.decoder_dali_test
+  "$dali/bin/python" -B -m library_tests.feed_test dali
 else
   echo 'no environment of DALI; make it with: make envs GROUPS=dali'
 fi
 for group in spdl webdataset; do
   if env="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/$group.lock")"; then
-    "$env/bin/python" -B loader_extras_test.py --packages="$torch" "$group"
+    "$env/bin/python" -B -m library_tests.loader_extras_test \
+      --packages="$torch" "$group"
   else
     echo "no environment of $group; make it with: make envs GROUPS=$group"
   fi
@@ -51,11 +52,11 @@ done
 
 # Faults and ends are the loader's own, so one library shows them; with --full
 # each does.
-"$torch/bin/python" -B loader_test.py torchvision
+"$torch/bin/python" -B -m library_tests.loader_test torchvision
 if [[ -n "$full" ]]; then
-  "$torch/bin/python" -B loader_test.py kornia
+  "$torch/bin/python" -B -m library_tests.loader_test kornia
   for group in pillow albumentationsx; do
     python="$("$REPO_ROOT/dev/python_env.sh" "$locks/$group.lock")/bin/python"
-    "$python" -B loader_test.py --packages="$torch" "$group"
+    "$python" -B -m library_tests.loader_test --packages="$torch" "$group"
   done
 fi

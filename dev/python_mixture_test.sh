@@ -18,4 +18,4 @@ cd "$REPO_ROOT/lib/adapters/python"
 # Damaged shards make TensorFlow write a page; what a test says remains.
 export TF_CPP_MIN_LOG_LEVEL=3
 "$env/bin/python" -B -m unittest loaders.tfdata_test
-"$env/bin/python" -B mixture_test.py
+"$env/bin/python" -B -m library_tests.mixture_test

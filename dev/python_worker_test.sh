@@ -10,8 +10,9 @@ env="$("$REPO_ROOT/dev/python_env.sh" \
   "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
 cd "$REPO_ROOT/lib/adapters/python"
 "$env/bin/python" -B -m unittest process_setup_test corpus_test \
-  cvcuda_steps_test driver_device_test nvml_test params_test \
-  pillow_crops_test server_test steps_test timing_test worker_files_test \
+  devices.driver_device_test devices.nvml_test library_support.cvcuda_steps_test \
+  library_support.pillow_crops_test library_support.steps_test params_test \
+  server_test timing_test worker_files_test \
   libraries.pillow_test loaders.dataset_test loaders.epoch_test \
   loaders.job_test loaders.mixture_test \
   loaders.processes_test loaders.spec_test

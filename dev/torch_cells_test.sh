@@ -15,9 +15,10 @@ elif ! env="$("$REPO_ROOT/dev/python_env.sh" --made "$lock")"; then
   exit 77
 fi
 cd "$REPO_ROOT/lib/adapters/python"
-"$env/bin/python" -B -m unittest libraries.torch_test train_worker_test
-for test in plain_timing_test.py cells_test.py \
-  "cells_test.py --profile=matched"; do
+"$env/bin/python" -B -m unittest libraries.torch_test \
+  library_tests.train_worker_test
+for test in plain_timing_test cells_test "cells_test --profile=matched"; do
   # shellcheck disable=SC2086  # A test and its flag.
-  "$env/bin/python" -B $test --configs="$REPO_ROOT/configs" torchvision kornia
+  "$env/bin/python" -B -m library_tests.$test \
+    --configs="$REPO_ROOT/configs" torchvision kornia
 done

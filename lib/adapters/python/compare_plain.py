@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 import plain_timing
-from plain_timing_test import NAMES
+from library_tests.plain_timing_test import NAMES
 from testing import worker
 from testing.cells import LAYOUTS, cells_of, inputs_of, photograph
 

@@ -6,7 +6,7 @@ import albumentations
 import clips
 import cv2
 import numpy as np
-import steps
+from library_support import steps
 from operation import Operation, find
 from params import Params
 
@@ -92,7 +92,7 @@ def _torch_support():
     """None without torch. The package imports it from 2.5 on; loaders do."""
     if "torch" not in sys.modules:
         return None
-    import torch_support
+    from library_support import torch_support
 
     return torch_support
 

@@ -10,12 +10,12 @@ import functools
 import importlib.metadata
 import math
 
-import cvcuda_steps
 import numpy as np
 import torch
+from library_support import cvcuda_steps
+from library_support.torch_support import threads, use_threads  # noqa: F401
 from operation import Operation
 from params import Params
-from torch_support import threads, use_threads  # noqa: F401
 
 _PACKAGE = "cvcuda-cu13"
 
@@ -29,7 +29,7 @@ def device_of(name):
     if name != "cuda":
         raise ValueError(f"CV-CUDA runs on cuda, not on {name}")
     # Not at the top: the server imports this file, and must stay off CUDA.
-    from torch_device import CudaDevice
+    from devices.torch_device import CudaDevice
 
     return _Device(CudaDevice())
 

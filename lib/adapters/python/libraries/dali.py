@@ -9,8 +9,8 @@ the graph of a loader, dali_clips.py that of the decoder.
 import functools
 
 import dali_clips
-import graph_library
 import nvidia.dali
+from library_support import graph_library
 
 LOADER = "dali"
 
@@ -33,7 +33,7 @@ def device_of(name):
     if name != "cuda":
         raise ValueError(f"no device {name!r} in this worker")
     # Not at the top: the server imports this file, and must stay off CUDA.
-    from driver_device import DriverDevice
+    from devices.driver_device import DriverDevice
 
     return DriverDevice()
 

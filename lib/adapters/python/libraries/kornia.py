@@ -13,19 +13,18 @@ import inspect
 
 import clips
 import kornia
-import steps
 import torch
 import torch.onnx  # Else imported by the first resize, in 60 ms.
-import torch_support
-from operation import Operation, find
-from params import Params
-from torch_support import (  # noqa: F401
+from library_support import steps, torch_support
+from library_support.torch_support import (  # noqa: F401
     array_of,
     device_of,
     input_of,
     threads,
     use_threads,
 )
+from operation import Operation, find
+from params import Params
 
 # They write into their input, which is read-only shared memory here.
 _OVERWRITE_THEIR_INPUT = {"RandomGaussianIllumination"}

@@ -15,8 +15,7 @@ import math
 
 import numpy as np
 import PIL
-import pillow_crops
-import steps
+from library_support import pillow_crops, steps
 from operation import Operation, find
 from params import Bound, Drawn, Params
 from PIL import Image, ImageChops, ImageEnhance, ImageFilter, ImageOps

@@ -11,8 +11,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # A GPU would only be initialised, and wait for nothing.
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
-import graph_library  # noqa: E402
 import tensorflow as tf  # noqa: E402
+from library_support import graph_library  # noqa: E402
 
 MIXTURE = "tfdata"
 

@@ -5,7 +5,7 @@ import pathlib
 import sysconfig
 
 import torch
-import torch_support
+from library_support import torch_support
 from operation import Operation
 
 

@@ -6,19 +6,18 @@ function there, which is called with the image first.
 
 import inspect
 
-import steps
 import torch
-import torch_support
 import torchvision
-from operation import Operation, find
-from params import Params
-from torch_support import (  # noqa: F401
+from library_support import steps, torch_support
+from library_support.torch_support import (  # noqa: F401
     array_of,
     device_of,
     input_of,
     threads,
     use_threads,
 )
+from operation import Operation, find
+from params import Params
 from torchvision.transforms import InterpolationMode, v2
 
 _WRAPS = {

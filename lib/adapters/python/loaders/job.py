@@ -5,7 +5,7 @@ import importlib
 import sys
 
 import numpy as np
-import nvml
+from devices import nvml
 from loaders import processes, spec
 from loaders.epoch import run_epoch
 from loaders.source import open_source

@@ -5,7 +5,7 @@ import types
 import unittest
 from unittest import mock
 
-import nvml
+from devices import nvml
 from loaders.job import _Peaks
 
 

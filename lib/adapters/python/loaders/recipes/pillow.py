@@ -2,8 +2,8 @@
 
 import io
 
-import pillow_crops
 import torch
+from library_support import pillow_crops
 from operation import operation_of
 from PIL import Image
 from torchvision.transforms import v2

@@ -7,7 +7,7 @@ a process that has used CUDA cannot be forked.
 
 import ctypes
 
-import nvml
+from devices import nvml
 
 _LIBRARY = "libcuda.so.1"
 _BUS_ID_BYTES = 32

@@ -1,6 +1,7 @@
 """Every cell of micro on the CPU, with the versions of the set `paper`.
 
-    <environment>/bin/python cells_test.py --configs=configs LIBRARY...
+    <environment>/bin/python -m library_tests.cells_test \
+        --configs=configs LIBRARY...
 
 For each transform that a library has in the sets of RGB and nine-channel
 images: two small images go through the server, and the outputs must have the

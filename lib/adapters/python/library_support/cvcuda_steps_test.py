@@ -4,12 +4,12 @@ import inspect
 import pathlib
 import unittest
 
-import cvcuda_steps as cv
+from library_support import cvcuda_steps as cv
 from params import ParamError, Params
 from testing.textproto import all_of, one_of
 from testing.transforms import transforms_of
 
-CONFIGS = pathlib.Path(__file__).resolve().parents[3] / "configs"
+CONFIGS = pathlib.Path(__file__).resolve().parents[4] / "configs"
 
 
 def steps(native_op, *params, size=(40, 60)):

@@ -28,7 +28,7 @@ def device_of(name):
     if name != "cuda":
         raise ValueError(f"no device {name!r} in this worker")
     # Not at the top: the server imports this file, and must stay off CUDA.
-    from torch_device import CudaDevice
+    from devices.torch_device import CudaDevice
 
     return CudaDevice()
 

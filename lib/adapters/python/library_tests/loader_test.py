@@ -1,6 +1,7 @@
 """Loader jobs of torch's DataLoader: files, faults, options, abrupt ends.
 
-    <environment>/bin/python loader_test.py [--packages=ENV] LIBRARY
+    <environment>/bin/python -m library_tests.loader_test \
+        [--packages=ENV] LIBRARY
 
 Needs torch; dev/python_loader_test.sh runs it.
 """

@@ -3,7 +3,7 @@
 import unittest
 
 import numpy as np
-import pillow_crops
+from library_support import pillow_crops
 from params import generator
 from PIL import Image
 

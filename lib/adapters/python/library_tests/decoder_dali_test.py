@@ -1,6 +1,6 @@
 """DALI's decoder of clips, with the CPU in the place of the GPU.
 
-    <environment>/bin/python decoder_dali_test.py
+    <environment>/bin/python -m library_tests.decoder_dali_test
 
 A device called cpu:0 goes every way that cuda goes, and the graph is the same
 but for who decodes. dev/python_loader_test.sh runs it.
@@ -20,7 +20,7 @@ import server
 from testing import counting, worker
 from timing_test import FakeDevice
 
-FOLDER = pathlib.Path(__file__).resolve().parent / "libraries"
+FOLDER = worker.PYTHON_FOLDER / "libraries"
 DALI = server.load_library("dali", [FOLDER])
 # One comes twice, and one goes back.
 CLIPS = [[0, 7, 20, 20, 41, 59], list(range(30, 46)), [50, 3]]

@@ -4,8 +4,8 @@ Nothing here runs before a job asks for it: a process that has used CUDA cannot
 be forked.
 """
 
-import nvml
 import torch
+from devices import nvml
 
 # Several times the largest L2.
 _FLUSH_BYTES = 512 << 20

@@ -3,7 +3,7 @@
 import ctypes
 import unittest
 
-import driver_device
+from devices import driver_device
 
 
 class FakeLibrary:

@@ -3,7 +3,7 @@
 import collections
 import unittest
 
-import steps
+from library_support import steps
 from operation import Operation
 from params import ParamError, Params, generator
 

@@ -1,7 +1,7 @@
 """Recipes of the loaders on the CPU, with the versions of the set `paper`.
 
-    <environment>/bin/python loader_cells_test.py --configs=configs \
-        [--packages=ENV] [--sample] LIBRARY...
+    <environment>/bin/python -m library_tests.loader_cells_test \
+        --configs=configs [--packages=ENV] [--sample] LIBRARY...
 
 For each transform that a library has in the sets of RGB and nine-channel
 images, an epoch with two worker processes, and single outputs: right shape and
@@ -14,7 +14,7 @@ import sys
 import time
 
 import numpy as np
-from cells_test import CELLS, ask
+from library_tests.cells_test import CELLS, ask
 from testing import loading, worker
 from testing.cells import CHANNELS, LAYOUTS, cells_of, inputs_of
 from testing.tally import arguments, run_libraries

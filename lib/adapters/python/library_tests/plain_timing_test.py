@@ -1,6 +1,7 @@
 """plain_timing.py does the same work as the entries it is compared with.
 
-    <environment>/bin/python plain_timing_test.py --configs=configs LIBRARY...
+    <environment>/bin/python -m library_tests.plain_timing_test \
+        --configs=configs LIBRARY...
 
 Its parameters are written out a second time on purpose; here they are held to
 configs/transforms by their outputs.

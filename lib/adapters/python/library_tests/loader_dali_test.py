@@ -1,6 +1,6 @@
 """DALI's loader: files, epochs, faults.
 
-    <environment>/bin/python loader_dali_test.py
+    <environment>/bin/python -m library_tests.loader_dali_test
 
 dev/python_loader_test.sh runs it.
 """

@@ -3,7 +3,7 @@
 import os
 import unittest
 
-import nvml
+from devices import nvml
 
 
 class FakeNvml:

@@ -1,6 +1,6 @@
 """Batches that feed.py puts into shared memory: needs the loader's environment.
 
-feed_test.py torchvision|dali
+<environment>/bin/python -m library_tests.feed_test torchvision|dali
 """
 
 import json
@@ -16,7 +16,7 @@ import zlib
 
 import numpy as np
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = pathlib.Path(__file__).resolve().parent.parent
 LOADER = sys.argv.pop(1) if len(sys.argv) > 1 else "torchvision"
 SIDE, BATCH, SLOTS = 16, 3, 2
 MEAN = np.array([0.485, 0.456, 0.406])

@@ -1,6 +1,6 @@
 """tf.data's mixtures through the worker's protocol: counts, faults, ends.
 
-    <environment>/bin/python mixture_test.py
+    <environment>/bin/python -m library_tests.mixture_test
 
 dev/python_mixture_test.sh runs it.
 """

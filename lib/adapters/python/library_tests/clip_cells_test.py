@@ -1,6 +1,7 @@
 """Cells of micro on clips, on the CPU, with the versions of the set `paper`.
 
-    <environment>/bin/python clip_cells_test.py --configs=configs LIBRARY...
+    <environment>/bin/python -m library_tests.clip_cells_test \
+        --configs=configs LIBRARY...
 
 For each transform that a library has in the set of clips: a moving and a still
 clip of 16 small frames go through the server. The outputs must have the right
@@ -13,7 +14,7 @@ import os
 import sys
 
 import numpy as np
-from cells_test import ask, right_shape
+from library_tests.cells_test import ask, right_shape
 from testing import worker
 from testing.cells import cells_of, photograph
 from testing.tally import arguments, run_libraries

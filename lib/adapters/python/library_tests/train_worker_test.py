@@ -8,7 +8,7 @@ import unittest
 
 import process_setup
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = pathlib.Path(__file__).resolve().parent.parent
 
 
 def run(*words):

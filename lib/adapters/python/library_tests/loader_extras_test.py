@@ -1,6 +1,7 @@
 """SPDL's and WebDataset's loaders: files or shards, epochs, faults.
 
-    <environment>/bin/python loader_extras_test.py --packages=ENV LIBRARY
+    <environment>/bin/python -m library_tests.loader_extras_test \
+        --packages=ENV LIBRARY
 
 dev/python_loader_test.sh runs it.
 """

@@ -1,6 +1,6 @@
 """Python's decoders on a video whose frames tell their number.
 
-    <environment of torch_video>/bin/python decoders_test.py
+    <environment of torch_video>/bin/python -m library_tests.decoders_test
 
 Each decoder is asked, through the server, for the same frames of a small video
 that PyAV encodes: every frame must be the one asked for, repeats included, and
