@@ -53,7 +53,7 @@ test-full: ## Guards a release: also sanitizers, fuzzers, Slurm, bundles
 
 .PHONY: test-slurm
 test-slurm: ## Campaigns on a real Slurm, started and stopped here (root)
-	@dev/slurm_test.sh
+	@dev/checks/slurm_test.sh
 
 .PHONY: fuzz
 fuzz: ## Fuzz each reader for FUZZ_SECONDS (600)
@@ -97,7 +97,7 @@ envs: ## Python environments of the libraries; ENV_SET=current, GROUPS="pillow"
 
 .PHONY: equivalence
 equivalence: ## Measure docs/equivalence.md again (after make envs, make torch)
-	@dev/equivalence.sh
+	@dev/studies/equivalence.sh
 
 .PHONY: torch
 torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
@@ -107,7 +107,7 @@ torch: ## Fetch libtorch for C++ on a CPU into the user's cache (440 MB)
 .PHONY: study-mixture
 study-mixture: ## Compare settings of a mixture: takeaways, figures, a training
 	@dev/setup.sh build dev
-	@dev/study_mixture.sh
+	@dev/studies/study_mixture.sh
 
 .PHONY: gpu-bundle
 gpu-bundle: ## What a GPU machine needs, for x86-64, in dist/

@@ -12,7 +12,7 @@ cd "$REPO_ROOT"
 
 check=""
 if [[ "${1:-}" == --check ]]; then check=1; fi
-ruff="$(dev/python_env.sh dev/requirements.lock)/bin/ruff"
+ruff="$(dev/python_env.sh dev/locks/requirements.lock)/bin/ruff"
 
 mapfile -t cpp < <(repo_files '*.cc' '*.h' '*.cu' '*.cuh' '*.proto')
 mapfile -t python < <(repo_files '*.py')

@@ -163,7 +163,7 @@ install -m 755 dev/gpu_duel_dali.py "$folder/gpu_duel_dali.py"
 mkdir -p "$folder/wheels"
 # add_wheels PIN...: for the target's Python.
 add_wheels() {
-  "$(dev/python_env.sh dev/requirements.lock)/bin/python" -m pip download \
+  "$(dev/python_env.sh dev/locks/requirements.lock)/bin/python" -m pip download \
     --quiet --no-deps --only-binary=:all: --python-version=3.12 \
     --platform=manylinux_2_28_x86_64 --platform=manylinux2014_x86_64 \
     --dest="$folder/wheels" "$@"

@@ -46,7 +46,7 @@ tidy() {
 
 status=0
 if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
-  env="$(dev/python_env.sh dev/requirements.lock)"
+  env="$(dev/python_env.sh dev/locks/requirements.lock)"
   mapfile -t scripts < <(shell_scripts)
   shellcheck --external-sources "${scripts[@]}" || status=1
   mapfile -t python < <(repo_files '*.py')

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Writes a lock file with hashes from a list of exact versions:
 #
-#   dev/lock.sh dev/requirements.in >dev/requirements.lock
+#   dev/lock.sh dev/locks/requirements.in >dev/locks/requirements.lock
 #
 # The list names what is wanted; what those need is resolved and pinned too. One
 # lock serves both processors and both Python versions that the project

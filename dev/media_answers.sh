@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT"
 
-env="$(dev/python_env.sh dev/media_answers.lock)"
+env="$(dev/python_env.sh dev/locks/media_answers.lock)"
 dev/bazel.sh build //lib/media/video:write_odd_media
 bazel-bin/lib/media/video/write_odd_media --folder=testdata/media
 exec "$env/bin/python" -B dev/media_answers.py testdata/media

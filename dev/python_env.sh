@@ -2,7 +2,7 @@
 # Prints the path of the Python environment that a lock file describes, and
 # makes it first where it is missing.
 #
-#   env="$(dev/python_env.sh dev/requirements.lock)"
+#   env="$(dev/python_env.sh dev/locks/requirements.lock)"
 #   "$env/bin/ruff" --version
 #
 # With --made it makes nothing: exit 1 where the environment is missing.

@@ -86,7 +86,7 @@ main() {
     fi
   fi
   if [[ " ${groups[*]} " == *" dev "* ]]; then
-    "$REPO_ROOT/dev/python_env.sh" "$REPO_ROOT/dev/requirements.lock" >/dev/null
+    "$REPO_ROOT/dev/python_env.sh" "$REPO_ROOT/dev/locks/requirements.lock" >/dev/null
   fi
 }
 

@@ -18,9 +18,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT" || exit 1
 
 # Checks that only --full runs: minutes each, or gigabytes from PyPI.
-release_checks=(dev/bundle_test.sh dev/python_loader_test.sh
-  dev/python_mixture_test.sh dev/slurm_test.sh dev/slurm_train_test.sh
-  dev/torch_cells_test.sh)
+release_checks=(dev/checks/bundle_test.sh dev/checks/python_loader_test.sh
+  dev/checks/python_mixture_test.sh dev/checks/slurm_test.sh
+  dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh)
 
 full=""
 if [[ "${1:-}" == --full ]]; then full=1; fi
@@ -34,7 +34,7 @@ finish() {
   local line
   for line in "${skipped[@]}"; do echo "SKIPPED $line"; done
   if [[ -z "$full" ]]; then
-    echo "left to make test-full: ${release_checks[*]#dev/}"
+    echo "left to make test-full: ${release_checks[*]#dev/checks/}"
   fi
   echo "$passed passed, $failed failed"
   if [[ "$failed" -gt 0 ]]; then exit 1; fi
@@ -114,8 +114,8 @@ run_checks() {
 # What the checks need from PyPI, made one after the other beside the compiler.
 fetch() {
   dev/torch.sh
-  dev/python_env.sh dev/storage.lock
-  dev/python_env.sh dev/gate_schemas.lock
+  dev/python_env.sh dev/locks/storage.lock
+  dev/python_env.sh dev/locks/gate_schemas.lock
   GROUPS_WANTED="pillow albumentationsx albumentationsx_video" dev/envs.sh
 }
 
@@ -144,10 +144,10 @@ fi
   echo "format dev/format.sh --check"
   echo "lint dev/lint.sh --fast"
   echo "layers dev/check_layers.py"
-  for test in dev/*_test.py; do
+  for test in dev/tests/*_test.py; do
     echo "$test dev/dev_python.sh $test"
   done
-  for test in dev/*_test.sh; do
+  for test in dev/checks/*_test.sh; do
     if [[ -n "$full" ]]; then
       echo "$test $test --full"
     elif [[ " ${release_checks[*]} " != *" $test "* ]]; then

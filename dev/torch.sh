@@ -21,7 +21,7 @@ fi
 
 if [[ ! -d "$folder" ]]; then
   python="$("$REPO_ROOT/dev/python_env.sh" \
-    "$REPO_ROOT/dev/requirements.lock")/bin/python"
+    "$REPO_ROOT/dev/locks/requirements.lock")/bin/python"
   mkdir -p "$FEEDRATE_CACHE/libtorch"
   work="$(mktemp -d "$FEEDRATE_CACHE/libtorch/.new.XXXXXX")"
   trap 'rm -rf "$work"' EXIT

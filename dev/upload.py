@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts the files of a folder into a bucket, which is made if it is not there.
 
-    $(dev/python_env.sh dev/storage.lock)/bin/python dev/upload.py FOLDER s3://B/P
+    $(dev/python_env.sh dev/locks/storage.lock)/bin/python dev/upload.py FOLDER s3://B/P
 
 For trying things against a server of one's own (AWS_ENDPOINT_URL); for real
 buckets there is `aws s3 sync`.

@@ -45,7 +45,7 @@ constexpr char kIntroduction[] =
     "The parameter profile `matched` asks every library for exactly what the "
     "reference does; `paper` uses the parameters of the public benchmark, "
     "whatever the result. [transform_sets](transform_sets/) lists the "
-    "parameters. To measure this page again, run `dev/equivalence.sh`.\n\n";
+    "parameters. To measure this page again, run `make equivalence`.\n\n";
 
 using Cells =
     std::map<std::pair<std::string, std::string>, const Verification*>;

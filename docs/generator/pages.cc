@@ -177,7 +177,7 @@ using ::google::protobuf::FileDescriptor;
 constexpr char kConfigSchemas[] = "lib/config/config_proto.descriptors.bin";
 constexpr char kRecordSchemas[] = "lib/records/records_proto.descriptors.bin";
 constexpr char kExample[] = "configs/demo.textproto";
-// What dev/equivalence.sh measured.
+// What dev/studies/equivalence.sh measured.
 constexpr char kVerifications[] = "docs/equivalence.jsonl";
 
 // A kind of config: its schema and where its files are.

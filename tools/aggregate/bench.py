@@ -224,7 +224,7 @@ def main():
         )
         good = True
         if args.only != "memory":
-            env = bench_common.environment("dev/bench_aggregate.lock")
+            env = bench_common.environment("dev/locks/bench_aggregate.lock")
             good = bench(args, path, env + "/bin/python")
         if args.only != "speed":
             memory(args, path)

@@ -7,9 +7,8 @@
 Each kind of series has steps that are known, so both programs can be judged. A
 reported change is right if a step of the same sign is within two commits of it;
 a step counts as found once. What ours says a burst left behind is right if the
-levels before and after the burst differ so. Otava (dev/bench_history.lock)
-runs with its default window and p-value, and with the smallest change that ours
-reports.
+levels before and after the burst differ so. Otava runs with its default window
+and p-value, and with the smallest change that ours reports.
 
     cd testdata/history
     ../../tools/compare_baseline/bench_history.py --corpus=series.jsonl
@@ -229,7 +228,7 @@ for line in sys.stdin:
 
 def otava(series):
     """{name: [(place, percent)]} of Otava."""
-    env = bench_common.environment("dev/bench_history.lock")
+    env = bench_common.environment("dev/locks/bench_history.lock")
     lines = "".join(json.dumps(one.values) + "\n" for one in series)
     out = subprocess.run(
         [f"{env}/bin/python", "-c", OTAVA, str(SMALLEST)],

@@ -76,7 +76,7 @@ DATALOADERS = ("torchvision", "albumentationsx", "pillow")
 def peer_command(peer):
     """None where its environment cannot be had."""
     lock = {
-        "spdl": "dev/bench_pipeline.lock",
+        "spdl": "dev/locks/bench_pipeline.lock",
         "albumentationsx": f"{LOCKS}/albumentationsx.lock",
         "pillow": f"{LOCKS}/pillow.lock",
     }.get(peer, f"{LOCKS}/torch_stack.lock")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What bundles, connections and the cache bring, in turns on this machine.
 
-    dev/bench_remote.sh [--rounds=20] [--items=256] [--delay_ms=20]
+    dev/studies/bench_remote.sh [--rounds=20] [--items=256] [--delay_ms=20]
 
 JPEGs of ImageNet's sizes in a store that answers every request 20 ms late
 (lib/storage/testing/faulty_server), read by the native loader. Its Python is
-that of dev/storage.lock. A ratio is the median over rounds
+that of dev/locks/storage.lock. A ratio is the median over rounds
 with a 95% bootstrap interval. "ok": the whole interval is on the right side of
 the bar; exit 3 when one is not.
 

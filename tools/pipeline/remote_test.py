@@ -2,7 +2,7 @@
 """pipeline on data in stores: objects, shards, the cache, mistakes.
 
 The store is a folder behind a file:// address, which goes the same way as a
-bucket does; dev/remote_test.sh has buckets and web servers.
+bucket does; dev/checks/remote_test.sh has buckets and web servers.
 """
 
 import json

@@ -3,7 +3,7 @@
 
     torch_test.py BAZEL_BIN [TEST...]
 
-dev/torch_model_test.sh runs it.
+dev/checks/torch_model_test.sh runs it.
 """
 
 import json

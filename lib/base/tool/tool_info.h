@@ -11,8 +11,8 @@
 
 namespace feedrate {
 
-// The release. MODULE.bazel (checked by dev/module_test.py) and the bundle's
-// name have the same.
+// The release. MODULE.bazel (dev/tests/module_test.py checks it) and the
+// bundle's name have the same.
 inline constexpr char kVersion[] = "0.1.0";
 
 struct ToolInfo {

@@ -10,6 +10,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../../dev/common.sh"
 cd "$REPO_ROOT"
 
-env="$(dev/python_env.sh dev/storage.lock)"
+env="$(dev/python_env.sh dev/locks/storage.lock)"
 dev/bazel.sh build //lib/storage:store_cat
 exec "$env/bin/python" -B lib/storage/testing/bench_nginx.py "$@"

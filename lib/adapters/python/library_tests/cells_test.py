@@ -8,7 +8,7 @@ images: two small images go through the server, and the outputs must have the
 right shape and type, be the same for the same seed, and differ from their
 inputs; no call may start a thread. A cell that the matrix calls unsupported is
 counted apart.
-dev/python_cells_test.sh and dev/torch_cells_test.sh run it.
+dev/checks/python_cells_test.sh and dev/checks/torch_cells_test.sh run it.
 
 --profile=matched does the same with those parameters; as there is no list of
 them here, neither their number nor the outputs' size is looked at.

@@ -7,7 +7,8 @@ For each transform that a library has in the set of clips: a moving and a still
 clip of 16 small frames go through the server. The outputs must have the right
 shape and type, and be the same for the same seed; of the still clip all frames
 must stay the same, since they share one draw of parameters. A cell that the
-matrix calls unsupported is counted apart. dev/clip_cells_test.sh runs it.
+matrix calls unsupported is counted apart.
+dev/checks/clip_cells_test.sh runs it.
 """
 
 import os

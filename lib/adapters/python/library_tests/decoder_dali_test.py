@@ -3,7 +3,7 @@
     <environment>/bin/python -m library_tests.decoder_dali_test
 
 A device called cpu:0 goes every way that cuda goes, and the graph is the same
-but for who decodes. dev/python_loader_test.sh runs it.
+but for who decodes. dev/checks/python_loader_test.sh runs it.
 """
 
 import ctypes

@@ -6,7 +6,8 @@
 For each transform that a library has in the sets of RGB and nine-channel
 images, an epoch with two worker processes, and single outputs: right shape and
 type, finite, not constant, the same for the same seed. --sample does a few of
-them, --device=cuda finishes them on a GPU. dev/python_loader_test.sh runs it.
+them, --device=cuda finishes them on a GPU.
+dev/checks/python_loader_test.sh runs it.
 """
 
 import os

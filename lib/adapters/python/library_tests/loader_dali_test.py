@@ -2,7 +2,7 @@
 
     <environment>/bin/python -m library_tests.loader_dali_test
 
-dev/python_loader_test.sh runs it.
+dev/checks/python_loader_test.sh runs it.
 """
 
 import os

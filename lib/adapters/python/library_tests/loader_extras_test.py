@@ -3,7 +3,7 @@
     <environment>/bin/python -m library_tests.loader_extras_test \
         --packages=ENV LIBRARY
 
-dev/python_loader_test.sh runs it.
+dev/checks/python_loader_test.sh runs it.
 """
 
 import argparse

@@ -3,7 +3,7 @@
     <environment>/bin/python -m library_tests.loader_test \
         [--packages=ENV] LIBRARY
 
-Needs torch; dev/python_loader_test.sh runs it.
+Needs torch; dev/checks/python_loader_test.sh runs it.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     <environment>/bin/python -m library_tests.mixture_test
 
-dev/python_mixture_test.sh runs it.
+dev/checks/python_mixture_test.sh runs it.
 """
 
 import os

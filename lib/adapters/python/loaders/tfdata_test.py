@@ -1,6 +1,6 @@
 """What tf.data's graph delivers: the right frames, names and shares.
 
-Needs TensorFlow; dev/python_mixture_test.sh runs it.
+Needs TensorFlow; dev/checks/python_mixture_test.sh runs it.
 """
 
 import dataclasses

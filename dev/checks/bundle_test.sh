@@ -1,0 +1,135 @@
+#!/bin/bash
+# A bundle runs where nothing is installed: unpacked into a root that has a libc,
+# libstdc++, a shell and coreutils and nothing else, every program starts, helps,
+# and does its job. Needs root, for chroot.
+#
+#   dev/checks/bundle_test.sh           a root made of this machine's own packages
+#   dev/checks/bundle_test.sh --full    and a bare Debian, made by debootstrap
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+if [[ "$(id -u)" -ne 0 ]]; then
+  echo "needs root, to chroot into an empty system"
+  exit 77
+fi
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+fail() { die "bundle_test: $*"; }
+
+# Packages of a base system, as far as the tests need them.
+base_packages=(coreutils dash gzip libacl1 libattr1 libc6 libgcc-s1 libgmp10
+  libpcre2-8-0 libselinux1 libstdc++6 libssl3 sed tar)
+
+# Makes a root of the host's packages in $1.
+make_base_root() {
+  local package
+  mkdir -p "$1"/{usr/bin,usr/sbin,usr/lib,usr/lib64,tmp,proc,sys,root,srv,dev}
+  # Merged /usr, as in Debian 12 and Ubuntu 24.04.
+  for package in bin sbin lib lib64; do ln -s "usr/$package" "$1/$package"; done
+  for package in "${base_packages[@]}"; do
+    dpkg-query -L "$package" 2>/dev/null || true
+  done | grep -v -e '^/\.$' -e '^/usr/share/' -e '^/etc' | sort -u |
+    while IFS= read -r path; do
+      if [[ -L "$path" || -f "$path" ]]; then echo "${path#/}"; fi
+    done | tar -C / -cf - -T - | tar -C "$1" -xf - --keep-directory-symlink
+  ln -sf dash "$1/usr/bin/sh"  # What the package's own script would do.
+  chroot "$1" /bin/ls / >/dev/null || fail "the base system does not run"
+}
+
+# Inside a chroot there is no way to a mount of one's own.
+mounts=1
+unshare --mount true 2>/dev/null || mounts=""
+
+# in_root ROOT COMMAND...: with /proc and /sys, where they can be mounted.
+in_root() {
+  local root="$1" enter=(sh -c)
+  shift
+  # shellcheck disable=SC2016
+  local script='exec chroot "$0" /usr/bin/env -i PATH=/usr/bin:/bin \
+    HOME=/root "$@"'
+  if [[ -n "$mounts" ]]; then
+    enter=(unshare --mount sh -c)
+    # shellcheck disable=SC2016
+    script='for folder in proc sys dev; do
+        mount --rbind "/$folder" "$0/$folder" || exit 1
+      done
+      '"$script"
+  fi
+  "${enter[@]}" "$script" "$root" "$@" 2>"$work/stderr"
+}
+
+# expect PATTERN ROOT COMMAND...: it works, and prints a line like that.
+expect() {
+  local pattern="$1" output
+  shift
+  # All of the output first: grep -q would leave, and the program with it.
+  output="$(in_root "$@")" || fail "${*:2} failed: $(cat "$work/stderr")"
+  grep -q -e "$pattern" <<<"$output" || fail "${*:2} printed no $pattern"
+}
+
+# run_all ROOT FOLDER: every program of the bundle at FOLDER inside ROOT.
+run_all() {
+  local root="$1" folder="$2" path tool
+  for path in "$root$folder"/bin/*; do
+    tool="$(basename "$path")"
+    if [[ "$tool" == feedrate || -e "$root$folder/libexec/$tool" ]]; then
+      continue
+    fi
+    expect "^$tool [0-9]" "$root" "$folder/bin/$tool" --version
+    expect "$tool" "$root" "$folder/bin/$tool" --help
+    expect "^$tool [0-9]" "$root" "$folder/bin/feedrate" "$tool" --version
+    expect "^$tool\$" "$root" "$folder/bin/feedrate" list
+  done
+  if [[ -e "$root$folder/bin/plan" ]]; then
+    expect '"record": *"job"' "$root" "$folder/bin/plan" \
+      "--config=$folder/configs/demo.textproto"
+  fi
+  if [[ -n "$mounts" && -e "$root$folder/bin/micro" ]]; then
+    # With a worker of the bundle, and jobs of its own plan.
+    expect '"library":"opencv".*"status":"ok"' "$root" "$folder/bin/micro" \
+      "--config=$folder/configs/demo.textproto" --libraries=opencv \
+      --transforms=HorizontalFlip --num_items=4
+    [[ -e "$root$folder/libexec/python/server.py" ]] ||
+      fail "the bundle has no Python worker"
+  fi
+  if [[ -z "$mounts" ]]; then
+    say "no /proc in the root, so collect_env was only started"
+  elif [[ -e "$root$folder/bin/collect_env" ]]; then
+    expect '"record": *"env"' "$root" "$folder/bin/collect_env"
+  fi
+}
+
+# try_in ROOT: unpacked at one place, then moved to another.
+try_in() {
+  local root="$1" name
+  name="$(basename "$bundle" .tar.gz)"
+  cp "$bundle" "$root/srv/bundle.tar.gz"
+  in_root "$root" tar -C /srv -xzf /srv/bundle.tar.gz ||
+    fail "does not unpack: $(cat "$work/stderr")"
+  run_all "$root" "/srv/$name"
+  mv "$root/srv/$name" "$root/root/elsewhere"
+  run_all "$root" /root/elsewhere
+}
+
+bundle="$(BUNDLE_DIST="$work/dist" "$REPO_ROOT/dev/bundle.sh")"
+if grep -rlF -e "$REPO_ROOT" -e "$FEEDRATE_CACHE" "${bundle%.tar.gz}"; then
+  fail "the files above name folders of this machine"
+fi
+
+make_base_root "$work/root"
+try_in "$work/root"
+
+# Too big is an error, not a bundle; only one with `video` has no limit.
+if BUNDLE_LIMIT_BYTES=1000 BUNDLE_DIST="$work/big" \
+  "$REPO_ROOT/dev/bundle.sh" plan >/dev/null 2>"$work/stderr"; then
+  fail "a bundle over the limit was made"
+fi
+grep -q 'over the limit' "$work/stderr" || fail "the limit is not named"
+
+if [[ "${1:-}" == --full ]]; then
+  debootstrap --variant=minbase bookworm "$work/debian" >"$work/log" 2>&1 ||
+    fail "debootstrap: $(tail -n 3 "$work/log")"
+  try_in "$work/debian"
+fi

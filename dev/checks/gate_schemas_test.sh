@@ -1,0 +1,13 @@
+#!/bin/bash
+# Holds the gate's JUnit, SARIF and GitHub workflow against their schemas.
+#
+# No Bazel test, because the schemas come from packages of PyPI.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+cd "$REPO_ROOT"
+
+env="$(dev/python_env.sh dev/locks/gate_schemas.lock)"
+dev/bazel.sh build //tools/compare_baseline //tools/duel \
+  //tools/duel/testing:row_program
+exec "$env/bin/python" dev/checks/gate_schemas_check.py

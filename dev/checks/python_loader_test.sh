@@ -1,0 +1,62 @@
+#!/bin/bash
+# Loader jobs of the Python libraries, with the versions of the set `paper`: the
+# protocol against faults and abrupt ends, and a sample of the recipes; all RGB
+# and nine-channel recipes with --full. Needs torch, which is large: it is made
+# only with --full, else a machine without it skips this.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+locks="$REPO_ROOT/configs/requirements/paper"
+full=""
+if [[ "${1:-}" == --full ]]; then full=1; fi
+if [[ -n "$full" ]]; then
+  torch="$("$REPO_ROOT/dev/python_env.sh" "$locks/torch_stack.lock")"
+elif ! torch="$("$REPO_ROOT/dev/python_env.sh" --made \
+  "$locks/torch_stack.lock")"; then
+  echo 'no environment of torch; make it with: make envs GROUPS=torch_stack'
+  exit 77
+fi
+cd "$REPO_ROOT/lib/adapters/python"
+
+"$torch/bin/python" -B -m unittest loaders.device_test \
+  loaders.clip_device_test
+
+cells=(library_tests.loader_cells_test "--configs=$REPO_ROOT/configs")
+if [[ -z "$full" ]]; then cells+=(--sample); fi
+for group in pillow albumentationsx; do
+  python="$("$REPO_ROOT/dev/python_env.sh" "$locks/$group.lock")/bin/python"
+  "$python" -B -m "${cells[@]}" --packages="$torch" "$group"
+done
+"$torch/bin/python" -B -m "${cells[@]}" torchvision kornia
+
+"$torch/bin/python" -B -m library_tests.feed_test torchvision
+
+# The optional groups, where they are made.
+if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
+  "$dali/bin/python" -B -m "${cells[@]}" dali
+  "$dali/bin/python" -B -m library_tests.loader_dali_test
+  "$dali/bin/python" -B -m library_tests.decoder_dali_test
+  "$dali/bin/python" -B -m library_tests.feed_test dali
+else
+  echo 'no environment of DALI; make it with: make envs GROUPS=dali'
+fi
+for group in spdl webdataset; do
+  if env="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/$group.lock")"; then
+    "$env/bin/python" -B -m library_tests.loader_extras_test \
+      --packages="$torch" "$group"
+  else
+    echo "no environment of $group; make it with: make envs GROUPS=$group"
+  fi
+done
+
+# Faults and ends are the loader's own, so one library shows them; with --full
+# each does.
+"$torch/bin/python" -B -m library_tests.loader_test torchvision
+if [[ -n "$full" ]]; then
+  "$torch/bin/python" -B -m library_tests.loader_test kornia
+  for group in pillow albumentationsx; do
+    python="$("$REPO_ROOT/dev/python_env.sh" "$locks/$group.lock")/bin/python"
+    "$python" -B -m library_tests.loader_test --packages="$torch" "$group"
+  done
+fi

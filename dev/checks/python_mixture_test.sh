@@ -1,0 +1,21 @@
+#!/bin/bash
+# tf.data's mixtures: what its graph delivers, and the worker's protocol against
+# damaged shards and abrupt ends. Needs TensorFlow, which is large: it is made
+# only with --full, else a machine without it skips that part.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+lock="$REPO_ROOT/configs/requirements/current/tensorflow.lock"
+made=(--made)
+if [[ "${1:-}" == --full ]]; then made=(); fi
+if ! env="$("$REPO_ROOT/dev/python_env.sh" "${made[@]}" "$lock")"; then
+  echo 'no environment of TensorFlow; make it with:' \
+    'make envs ENV_SET=current GROUPS=tensorflow'
+  exit 77
+fi
+cd "$REPO_ROOT/lib/adapters/python"
+# Damaged shards make TensorFlow write a page; what a test says remains.
+export TF_CPP_MIN_LOG_LEVEL=3
+"$env/bin/python" -B -m unittest loaders.tfdata_test
+"$env/bin/python" -B -m library_tests.mixture_test

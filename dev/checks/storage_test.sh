@@ -1,0 +1,17 @@
+#!/bin/bash
+# S3, GCS and web addresses against real servers on loopback: moto,
+# gcp-storage-emulator, nginx, and one of our own that goes wrong on purpose and
+# holds every signature against botocore's. With --full, or FEEDRATE_FULL=1, the
+# fault runs have 10,000 requests each.
+#
+# No Bazel test, because the servers come from packages of PyPI.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+cd "$REPO_ROOT"
+
+if [[ "${1:-}" == --full ]]; then export FEEDRATE_FULL=1; fi
+env="$(dev/python_env.sh dev/locks/storage.lock)"
+dev/bazel.sh build //lib/storage:store_cat
+exec "$env/bin/python" -B -m unittest discover --start-directory \
+  lib/storage/testing --pattern '*_test.py'

@@ -1,0 +1,24 @@
+#!/bin/bash
+# Every cell of micro that torchvision and Kornia have, under both parameter
+# profiles, with the versions of the set `paper`; and what only their environment
+# can test. It is large, so it is made only with --full; else a machine without
+# it skips this.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+
+lock="$REPO_ROOT/configs/requirements/paper/torch_stack.lock"
+if [[ "${1:-}" == --full ]]; then
+  env="$("$REPO_ROOT/dev/python_env.sh" "$lock")"
+elif ! env="$("$REPO_ROOT/dev/python_env.sh" --made "$lock")"; then
+  echo 'no environment of torch; make it with: make envs GROUPS=torch_stack'
+  exit 77
+fi
+cd "$REPO_ROOT/lib/adapters/python"
+"$env/bin/python" -B -m unittest libraries.torch_test \
+  library_tests.train_worker_test
+for test in plain_timing_test cells_test "cells_test --profile=matched"; do
+  # shellcheck disable=SC2086  # A test and its flag.
+  "$env/bin/python" -B -m library_tests.$test \
+    --configs="$REPO_ROOT/configs" torchvision kornia
+done

@@ -1,0 +1,16 @@
+#!/bin/bash
+# The models, the trainer and the processes of `train` and `eval`. No part of
+# `bazel test //...`, because they need libtorch, which is fetched where it is
+# missing.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+cd "$REPO_ROOT"
+
+dev/torch.sh >/dev/null
+dev/bazel.sh test //lib/model/torch:model_test \
+  //lib/model/torch:trainer_test
+dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
+  //tools/collect_env //lib/media:write_synthetic \
+  //lib/model/worker:worker_train //lib/model/worker:worker_eval
+python3 tools/train/torch_test.py "$(dev/bazel.sh info bazel-bin)"

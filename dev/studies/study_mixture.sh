@@ -1,0 +1,84 @@
+#!/bin/bash
+# A study of mixtures in small: what metadata, processors, read parallelism,
+# block length, queue depth and samples an episode cost, in turns, with
+# intervals. Takeaways go to standard output; OUT (study_mixture) gets rows,
+# batches, figures, mixture_summary.txt and what `train` makes of the best three
+# settings.
+#
+#   dev/studies/study_mixture.sh
+#   STEPS=1200 ROUNDS=10 dev/studies/study_mixture.sh metadata     to decide by
+#
+# tf.data's part needs its environment (make envs GROUPS=tensorflow), training
+# needs libtorch (make torch); where one is missing that part is left out, aloud.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+cd "$REPO_ROOT"
+
+out="${OUT:-study_mixture}"
+# Fewer than 160 steps are labelled indicative; six rounds are the fewest that
+# have an interval of 95%.
+steps="${STEPS:-40}"
+rounds="${ROUNDS:-6}"
+# Half of the public study's data sets, so that a small study stays small; frames
+# enough for ten pairs of every episode.
+dataset="${DATASET:-synthetic:episodes,datasets=14,episodes=8,frames=60,seed=1}"
+folder="$out/episodes"
+studies=("$@")
+if [[ ${#studies[@]} -eq 0 ]]; then
+  studies=(metadata read_parallelism mix_block queue_depth samples_per_episode
+    cpus)
+  if dev/python_env.sh --made configs/requirements/paper/tensorflow.lock \
+    >/dev/null; then
+    studies+=(metadata_tfdata)
+  else
+    say "no environment of TensorFlow, so tf.data is left out; make it with:" \
+      "make envs GROUPS=tensorflow"
+  fi
+fi
+
+targets=(//tools/mixture //tools/plan //tools/report
+  //lib/loader/mixture:write_episodes //lib/loader/worker:worker_native)
+trains=""
+if third_party/torch/find_torch.sh >/dev/null 2>&1; then
+  trains=1
+  targets+=(//tools/train //lib/model/worker:worker_train)
+else
+  say "no libtorch, so nothing is trained; fetch it with: make torch"
+fi
+dev/setup.sh build
+dev/bazel.sh build --ui_event_filters=-info --show_result=0 "${targets[@]}"
+
+mkdir -p "$out"
+# One folder for the study and for the training.
+if [[ "$dataset" == synthetic:* ]]; then
+  bazel-bin/lib/loader/mixture/write_episodes "--folder=$folder" \
+    "--dataset=$dataset"
+else
+  folder="$dataset"
+fi
+# 3: some settings failed, and were told; the others are worth their figures.
+code=0
+tools/mixture/study.py "--output=$out" "--steps=$steps" "--rounds=$rounds" \
+  "--dataset=$folder" "${studies[@]}" || code=$?
+[[ "$code" == 0 || "$code" == 3 ]] || exit "$code"
+
+rows=()
+for study in "${studies[@]}"; do rows+=("$out/$study.jsonl"); done
+echo
+echo "counted again from the batches alone:"
+tools/mixture/recount.py --quiet "${rows[@]}" | sed 's/^/  /'
+bazel-bin/tools/report/report "${rows[@]}" "--svg=$out" \
+  "--output=$out/report.html" --title="Study of mixtures"
+say "figures and mixture_summary.txt are in $out"
+
+if [[ -n "$trains" && ! -s "$out/best.jsonl" ]]; then
+  say "no setting of the native loader on all processors among these studies:" \
+    "nothing is trained"
+elif [[ -n "$trains" ]]; then
+  echo
+  echo "the best settings, feeding a training:"
+  tools/mixture/train_best.py "--dataset=$folder" \
+    "--output=$out/train.jsonl" "--rounds=$rounds" "$out/best.jsonl"
+fi
+exit "$code"
