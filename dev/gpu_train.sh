@@ -62,13 +62,18 @@ objects=()
 for source in "${sources[@]}"; do
   objects+=("$build/$(tr / _ <<<"$source").o")
 done
-nvcc -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a --extended-lambda \
-  -I. -c lib/model/fused/kernels.cu -o "$build/kernels.o"
+kernels=()
+for source in attention kernels; do
+  nvcc -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a --extended-lambda \
+    -I. -c "lib/model/fused/$source.cu" -o "$build/$source.o" &
+  kernels+=("$build/$source.o")
+done
+wait
 # link PROGRAM OBJECT...: with the CUDA runtime that torch itself loads; two of
 # them would not share streams.
 runtime="$torch/../nvidia/cu13/lib"
 link() {
-  g++ -o "$build/$1" "${@:2}" "$build/kernels.o" -L"$torch/lib" \
+  g++ -o "$build/$1" "${@:2}" "${kernels[@]}" -L"$torch/lib" \
     -L"$runtime" -Wl,-rpath,"$runtime" -l:libcudart.so.13 \
     -l:libcublasLt.so.13 -Wl,-rpath,"$torch/lib" -Wl,--no-as-needed \
     -ltorch_cuda -lc10_cuda -ltorch_cpu -lc10 -Wl,--allow-shlib-undefined \

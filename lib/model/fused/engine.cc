@@ -48,13 +48,24 @@ struct FusedEngine::Layer {
   fused::TunedProduct forward, input_gradient, weight_gradient;
 };
 
+// The products of a block after attention, for a number of rows.
+struct FusedEngine::BlockLayers {
+  std::unique_ptr<Layer> projection, up, down;
+};
+
 // What the forward pass of one block leaves for the backward pass.
 struct FusedEngine::Block {
+  // Tokens per sample, and over the batch, that go on after attention: of the
+  // last block of a ViT only the class token, since nobody looks at the others.
+  int64_t queries = 0;
+  int64_t rows = 0;
+  BlockLayers* layers = nullptr;
   // The stream before the block and between its halves.
   at::Tensor x, middle;
   at::Tensor normed, middle_normed;
   at::Tensor rstd, middle_rstd;
   at::Tensor qkv, q, k;
+  // `q`, `k`, `seed` and `offset`: of cuDNN's attention only.
   at::Tensor mixed, log_sum, seed, offset;
   at::Tensor attention_out, hidden, activated, mlp_out;
   Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
@@ -62,7 +73,11 @@ struct FusedEngine::Block {
 };
 
 std::string FusedEngineRefusal(const ModelSpec& spec) {
-  if (spec.head_width() != kHeadWidth) return "its heads are 64 wide";
+  if (spec.head_width() != kHeadWidth) return "its heads are not 64 wide";
+  if (spec.kind == ModelKind::kVit && spec.tokens() > fused::kShortTokens) {
+    return "it has more than " + std::to_string(fused::kShortTokens) +
+           " tokens";
+  }
   for (const int64_t width : {128, 256, 384, 512, 768}) {
     if (spec.width == width) return "";
   }
@@ -179,19 +194,26 @@ void FusedEngine::AllocateActivations() {
   for (int64_t i = 0; i < spec_.layers; ++i) {
     const std::string prefix = "blocks." + std::to_string(i) + ".";
     Block block;
+    block.queries = !is_text_ && i + 1 == spec_.layers ? 1 : tokens;
+    block.rows = batch_ * block.queries;
     block.x = FloatBuffer({rows_, width});
-    block.middle = FloatBuffer({rows_, width});
+    block.middle = FloatBuffer({block.rows, width});
     block.normed = Bf16Buffer({rows_, width});
-    block.middle_normed = Bf16Buffer({rows_, width});
+    block.middle_normed = Bf16Buffer({block.rows, width});
     block.rstd = FloatBuffer({rows_});
-    block.middle_rstd = FloatBuffer({rows_});
+    block.middle_rstd = FloatBuffer({block.rows});
     block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
-    block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-    block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-    block.attention_out = Bf16Buffer({rows_, width});
-    block.hidden = Bf16Buffer({rows_, hidden});
-    block.activated = Bf16Buffer({rows_, hidden});
-    block.mlp_out = Bf16Buffer({rows_, width});
+    if (!is_text_) {
+      block.mixed = Bf16Buffer({block.rows, width});
+      block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});
+    } else {
+      block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+      block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+    }
+    block.attention_out = Bf16Buffer({block.rows, width});
+    block.hidden = Bf16Buffer({block.rows, hidden});
+    block.activated = Bf16Buffer({block.rows, hidden});
+    block.mlp_out = Bf16Buffer({block.rows, width});
     block.attention_norm = Find(prefix + "attention_norm");
     block.qkv_w = Find(prefix + "qkv");
     block.q_norm = Find(prefix + "q_norm");
@@ -207,6 +229,7 @@ void FusedEngine::AllocateActivations() {
     blocks_.push_back(std::move(block));
   }
   stream_gradient_ = FloatBuffer({rows_, width});
+  class_stream_gradient_ = FloatBuffer({head_rows_, width});
   branch_gradient_ = Bf16Buffer({rows_, width});
   normed_gradient_ = Bf16Buffer({rows_, width});
   wide_gradient_ = Bf16Buffer({rows_, hidden});
@@ -234,9 +257,18 @@ void FusedEngine::MakeProducts() {
   };
   const Product plain = Product::kForward, back = Product::kInputGradient;
   qkv_ = make(plain, back, rows_, width, 3 * width, false);
-  projection_ = make(plain, back, rows_, width, width, false);
-  up_ = make(Product::kForwardBias, back, rows_, width, hidden, false);
-  down_ = make(Product::kForwardBias, back, rows_, hidden, width, false);
+  for (Block& block : blocks_) {
+    const auto count = block.rows;
+    BlockLayers& layers = block_layers_[count];
+    if (layers.up == nullptr) {
+      layers.projection = make(plain, back, count, width, width, false);
+      layers.up =
+          make(Product::kForwardBias, back, count, width, hidden, false);
+      layers.down =
+          make(Product::kForwardBias, back, count, hidden, width, false);
+    }
+    block.layers = &layers;
+  }
   head_ = make(is_text_ ? plain : Product::kForwardBias, back, head_rows_,
                width, spec_.outputs(), true);
   if (is_text_) {
@@ -303,32 +335,16 @@ void FusedEngine::ForwardBlock(int64_t index) {
   product.out = block.qkv.data_ptr();
   qkv_->forward.Run(product, s);
 
-  fused::QkNormRope rope;
-  rope.qkv = Half(block.qkv);
-  rope.q_weight = block.q_norm.value;
-  rope.k_weight = block.k_norm.value;
-  rope.cos = Floats(cos_);
-  rope.sin = Floats(sin_);
-  rope.rows = rows_;
-  rope.tokens = spec_.tokens();
-  rope.heads = spec_.heads;
-  fused::RunQkNormRope(rope, Half(block.q), Half(block.k), s);
-
-  auto attention = at::_scaled_dot_product_cudnn_attention(
-      block.q.transpose(1, 2), block.k.transpose(1, 2),
-      block.qkv.select(2, 2).transpose(1, 2), /*attn_bias=*/{},
-      /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/is_text_);
-  block.mixed = std::get<0>(attention).transpose(1, 2).contiguous();
-  block.log_sum = std::get<1>(attention);
-  block.seed = std::get<6>(attention);
-  block.offset = std::get<7>(attention);
+  ForwardAttention(&block);
 
   product = {};
   product.a = block.mixed.data_ptr();
   product.b = block.projection.rounded;
   product.out = block.attention_out.data_ptr();
-  projection_->forward.Run(product, s);
+  block.layers->projection->forward.Run(product, s);
 
+  norm.rows = block.rows;
+  norm.stride = spec_.tokens() / block.queries;
   norm.x = Floats(block.x);
   norm.y = Half(block.attention_out);
   norm.scale = block.attention_scale.value;
@@ -343,7 +359,7 @@ void FusedEngine::ForwardBlock(int64_t index) {
   product.b = block.up.rounded;
   product.bias = block.up_bias.rounded;
   product.out = block.hidden.data_ptr();
-  up_->forward.Run(product, s);
+  block.layers->up->forward.Run(product, s);
   fused::Gelu(Half(block.hidden), Half(block.activated), block.hidden.numel(),
               s);
 
@@ -352,13 +368,69 @@ void FusedEngine::ForwardBlock(int64_t index) {
   product.b = block.down.rounded;
   product.bias = block.down_bias.rounded;
   product.out = block.mlp_out.data_ptr();
-  down_->forward.Run(product, s);
+  block.layers->down->forward.Run(product, s);
+}
+
+fused::QkNormRope FusedEngine::RopeOf(const Block& block) const {
+  fused::QkNormRope rope;
+  rope.qkv = Half(block.qkv);
+  rope.q_weight = block.q_norm.value;
+  rope.k_weight = block.k_norm.value;
+  rope.cos = Floats(cos_);
+  rope.sin = Floats(sin_);
+  rope.rows = rows_;
+  rope.tokens = spec_.tokens();
+  rope.heads = spec_.heads;
+  return rope;
+}
+
+void FusedEngine::ForwardAttention(Block* block) {
+  const cudaStream_t s = Stream();
+  const fused::QkNormRope rope = RopeOf(*block);
+  if (!is_text_) {
+    fused::RunShortAttention(rope, block->queries, Half(block->mixed),
+                             Floats(block->log_sum), s);
+    return;
+  }
+  fused::RunQkNormRope(rope, Half(block->q), Half(block->k), s);
+  auto attention = at::_scaled_dot_product_cudnn_attention(
+      block->q.transpose(1, 2), block->k.transpose(1, 2),
+      block->qkv.select(2, 2).transpose(1, 2), /*attn_bias=*/{},
+      /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/is_text_);
+  block->mixed = std::get<0>(attention).transpose(1, 2).contiguous();
+  block->log_sum = std::get<1>(attention);
+  block->seed = std::get<6>(attention);
+  block->offset = std::get<7>(attention);
+}
+
+void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
+  const cudaStream_t s = Stream();
+  const fused::QkNormRope rope = RopeOf(*block);
+  if (!is_text_) {
+    fused::RunShortAttentionBackward(
+        rope, block->queries, Half(block->mixed), Floats(block->log_sum),
+        Half(attention_gradient_), Half(qkv_gradient_), block->q_norm.gradient,
+        block->k_norm.gradient, Floats(partial_), accumulate, s);
+    return;
+  }
+  auto gradients = at::_scaled_dot_product_cudnn_attention_backward(
+      attention_gradient_.transpose(1, 2), block->q.transpose(1, 2),
+      block->k.transpose(1, 2), block->qkv.select(2, 2).transpose(1, 2),
+      block->mixed.transpose(1, 2), block->log_sum, block->seed, block->offset,
+      /*attn_bias=*/{}, /*cum_seq_q=*/{}, /*cum_seq_k=*/{}, spec_.tokens(),
+      spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/is_text_);
+  const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
+  const at::Tensor dk = std::get<1>(gradients).transpose(1, 2).contiguous();
+  const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();
+  fused::RunQkNormRopeBackward(rope, Half(dq), Half(dk), Half(dv),
+                               Half(qkv_gradient_), block->q_norm.gradient,
+                               block->k_norm.gradient, Floats(partial_),
+                               accumulate, s);
 }
 
 at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
   const cudaStream_t s = Stream();
   const Block& last = blocks_.back();
-  // Of an image, only the class token is looked at.
   fused::AddNorm norm;
   norm.x = Floats(last.middle);
   norm.y = Half(last.mlp_out);
@@ -369,7 +441,6 @@ at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
   norm.rstd = Floats(class_rstd_);
   norm.rows = head_rows_;
   norm.width = spec_.width;
-  norm.stride = is_text_ ? 1 : spec_.tokens();
   fused::RunAddNorm(norm, s);
   fused::ProductBuffers product;
   product.a = class_normed_.data_ptr();
@@ -416,13 +487,6 @@ void FusedEngine::BackwardHead(bool accumulate) {
   product.accumulate = accumulate;
   head_->weight_gradient.Run(product, s);
 
-  if (!is_text_) {
-    // Tokens that nobody looks at have no gradient.
-    cudaMemsetAsync(stream_gradient_.data_ptr(), 0, stream_gradient_.nbytes(),
-                    s);
-    cudaMemsetAsync(branch_gradient_.data_ptr(), 0, branch_gradient_.nbytes(),
-                    s);
-  }
   fused::NormBackward back;
   back.dnormed = Half(class_gradient_);
   back.x = Floats(class_x_);
@@ -430,7 +494,7 @@ void FusedEngine::BackwardHead(bool accumulate) {
   back.weight = Find("norm").value;
   back.y = Half(last.mlp_out);
   back.scale = last.mlp_scale.value;
-  back.dx = Floats(stream_gradient_);
+  back.dx = Floats(StreamGradient(last));
   back.dy = Half(branch_gradient_);
   back.dweight = Find("norm").gradient;
   back.dscale = last.mlp_scale.gradient;
@@ -438,7 +502,6 @@ void FusedEngine::BackwardHead(bool accumulate) {
   back.partial = Floats(partial_);
   back.rows = head_rows_;
   back.width = spec_.width;
-  back.stride = is_text_ ? 1 : spec_.tokens();
   back.accumulate = accumulate;
   fused::RunNormBackward(back, s);
 }
@@ -458,69 +521,51 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   };
 
   // MLP.
-  weight_gradient(down_.get(), branch_gradient_, block.activated, block.down);
+  BlockLayers& layers = *block.layers;
+  weight_gradient(layers.down.get(), branch_gradient_, block.activated,
+                  block.down);
   product.a = branch_gradient_.data_ptr();
   product.b = block.down.rounded;
   product.out = wide_gradient_.data_ptr();
-  down_->input_gradient.Run(product, s);
+  layers.down->input_gradient.Run(product, s);
   fused::GeluBackward(Half(block.hidden), Half(wide_gradient_),
-                      block.up_bias.gradient, Floats(partial_), rows_,
+                      block.up_bias.gradient, Floats(partial_), block.rows,
                       spec_.mlp_width(), accumulate, s);
-  weight_gradient(up_.get(), wide_gradient_, block.middle_normed, block.up);
+  weight_gradient(layers.up.get(), wide_gradient_, block.middle_normed,
+                  block.up);
   product = {};
   product.a = wide_gradient_.data_ptr();
   product.b = block.up.rounded;
   product.out = normed_gradient_.data_ptr();
-  up_->input_gradient.Run(product, s);
+  layers.up->input_gradient.Run(product, s);
 
   fused::NormBackward norm;
   norm.dnormed = Half(normed_gradient_);
   norm.x = Floats(block.middle);
   norm.rstd = Floats(block.middle_rstd);
   norm.weight = block.mlp_norm.value;
-  norm.dresidual = Floats(stream_gradient_);
+  norm.dresidual = Floats(StreamGradient(block));
   norm.y = Half(block.attention_out);
   norm.scale = block.attention_scale.value;
-  norm.dx = Floats(stream_gradient_);
+  norm.dx = Floats(StreamGradient(block));
   norm.dy = Half(branch_gradient_);
   norm.dweight = block.mlp_norm.gradient;
   norm.dscale = block.attention_scale.gradient;
   norm.partial = Floats(partial_);
-  norm.rows = rows_;
+  norm.rows = block.rows;
   norm.width = spec_.width;
   norm.accumulate = accumulate;
   fused::RunNormBackward(norm, s);
 
   // Attention.
-  weight_gradient(projection_.get(), branch_gradient_, block.mixed,
+  weight_gradient(layers.projection.get(), branch_gradient_, block.mixed,
                   block.projection);
   product = {};
   product.a = branch_gradient_.data_ptr();
   product.b = block.projection.rounded;
   product.out = attention_gradient_.data_ptr();
-  projection_->input_gradient.Run(product, s);
-  auto gradients = at::_scaled_dot_product_cudnn_attention_backward(
-      attention_gradient_.transpose(1, 2), block.q.transpose(1, 2),
-      block.k.transpose(1, 2), block.qkv.select(2, 2).transpose(1, 2),
-      block.mixed.transpose(1, 2), block.log_sum, block.seed, block.offset,
-      /*attn_bias=*/{}, /*cum_seq_q=*/{}, /*cum_seq_k=*/{}, spec_.tokens(),
-      spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/is_text_);
-  const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
-  const at::Tensor dk = std::get<1>(gradients).transpose(1, 2).contiguous();
-  const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();
-  fused::QkNormRope rope;
-  rope.qkv = Half(block.qkv);
-  rope.q_weight = block.q_norm.value;
-  rope.k_weight = block.k_norm.value;
-  rope.cos = Floats(cos_);
-  rope.sin = Floats(sin_);
-  rope.rows = rows_;
-  rope.tokens = spec_.tokens();
-  rope.heads = spec_.heads;
-  fused::RunQkNormRopeBackward(rope, Half(dq), Half(dk), Half(dv),
-                               Half(qkv_gradient_), block.q_norm.gradient,
-                               block.k_norm.gradient, Floats(partial_),
-                               accumulate, s);
+  layers.projection->input_gradient.Run(product, s);
+  BackwardAttention(&block, accumulate);
   weight_gradient(qkv_.get(), qkv_gradient_, block.normed, block.qkv_w);
   product = {};
   product.a = qkv_gradient_.data_ptr();
@@ -531,7 +576,10 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   norm.x = Floats(block.x);
   norm.rstd = Floats(block.rstd);
   norm.weight = block.attention_norm.value;
+  norm.dx = Floats(stream_gradient_);
   norm.dweight = block.attention_norm.gradient;
+  norm.rows = rows_;
+  norm.stride = spec_.tokens() / block.queries;
   if (index > 0) {
     const Block& before = blocks_[index - 1];
     norm.y = Half(before.mlp_out);
@@ -542,6 +590,10 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
     norm.y = nullptr;
   }
   fused::RunNormBackward(norm, s);
+}
+
+const at::Tensor& FusedEngine::StreamGradient(const Block& block) const {
+  return block.rows == rows_ ? stream_gradient_ : class_stream_gradient_;
 }
 
 void FusedEngine::BackwardBytes(bool accumulate) {
@@ -603,9 +655,10 @@ void FusedEngine::Tune() {
   Block& block = blocks_[0];
   // Power, and with it the clock, depends on the values.
   for (const at::Tensor& t :
-       {block.normed, block.qkv, block.middle_normed, block.activated,
-        branch_gradient_, wide_gradient_, qkv_gradient_, patches_, patch_out_,
-        one_hot_, class_normed_, logits_gradient_}) {
+       {block.normed, blocks_.back().middle_normed, blocks_.back().activated,
+        block.qkv, block.middle_normed, block.activated, branch_gradient_,
+        wide_gradient_, qkv_gradient_, patches_, patch_out_, one_hot_,
+        class_normed_, logits_gradient_}) {
     if (t.defined()) t.normal_();
   }
   const auto tune = [&](Layer* layer, const at::Tensor& x, const Weight& weight,
@@ -629,12 +682,16 @@ void FusedEngine::Tune() {
   };
   tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
        normed_gradient_);
-  tune(projection_.get(), block.normed, block.projection, nullptr,
-       block.attention_out, branch_gradient_, attention_gradient_);
-  tune(up_.get(), block.middle_normed, block.up, block.up_bias.rounded,
-       block.hidden, wide_gradient_, normed_gradient_);
-  tune(down_.get(), block.activated, block.down, block.down_bias.rounded,
-       block.mlp_out, branch_gradient_, wide_gradient_);
+  for (const Block* b : {&blocks_.front(), &blocks_.back()}) {
+    BlockLayers& layers = *b->layers;
+    if (layers.up->forward.seconds() > 0) continue;
+    tune(layers.projection.get(), block.normed, b->projection, nullptr,
+         b->attention_out, branch_gradient_, attention_gradient_);
+    tune(layers.up.get(), b->middle_normed, b->up, b->up_bias.rounded,
+         b->hidden, wide_gradient_, normed_gradient_);
+    tune(layers.down.get(), b->activated, b->down, b->down_bias.rounded,
+         b->mlp_out, branch_gradient_, wide_gradient_);
+  }
   tune(head_.get(), class_normed_, Find("head"),
        is_text_ ? nullptr : Find("head_bias").value, logits_, logits_gradient_,
        class_gradient_);
@@ -684,9 +741,12 @@ std::string FusedEngine::DescribeProducts() const {
     text += line;
   };
   const std::pair<const char*, const Layer*> layers[] = {
-      {"qkv", qkv_.get()},     {"projection", projection_.get()},
-      {"up", up_.get()},       {"down", down_.get()},
-      {"patch", patch_.get()}, {"head", head_.get()}};
+      {"qkv", qkv_.get()},
+      {"projection", blocks_[0].layers->projection.get()},
+      {"up", blocks_[0].layers->up.get()},
+      {"down", blocks_[0].layers->down.get()},
+      {"patch", patch_.get()},
+      {"head", head_.get()}};
   for (const auto& layer : layers) {
     const std::string name = layer.first;
     add((name + " forward").c_str(), layer.second->forward);

@@ -2,9 +2,10 @@
 // forward, backward and AdamW without autograd, every buffer at a fixed
 // address, so that the whole step can be one CUDA graph.
 //
-// Matrix products run in bf16 with the epilogues of cuBLASLt, attention in
-// cuDNN, everything else in the kernels of kernels.h. The residual stream and
-// the sums stay fp32.
+// Matrix products run in bf16 with the epilogues of cuBLASLt, attention of text
+// in cuDNN, everything else in the kernels of kernels.h. The residual stream
+// and the sums stay fp32. After the last attention of a ViT only class tokens
+// are computed: nothing depends on the others.
 #ifndef FEEDRATE_LIB_MODEL_FUSED_ENGINE_H_
 #define FEEDRATE_LIB_MODEL_FUSED_ENGINE_H_
 
@@ -66,6 +67,7 @@ class FusedEngine : public StepEngine, public Optimizer {
     std::vector<int64_t> shape;
   };
   struct Block;
+  struct BlockLayers;
   struct Layer;
 
   void LayOutParameters(const std::vector<Parameter>& parameters);
@@ -78,6 +80,11 @@ class FusedEngine : public StepEngine, public Optimizer {
 
   void Tune();
   void ForwardBlock(int64_t index);
+  void ForwardAttention(Block* block);
+  void BackwardAttention(Block* block, bool accumulate);
+  fused::QkNormRope RopeOf(const Block& block) const;
+  // Gradient of the stream after attention of this block.
+  const at::Tensor& StreamGradient(const Block& block) const;
   void BackwardHead(bool accumulate);
   void BackwardBlock(int64_t index, bool accumulate);
   void EmbedPatches(const at::Tensor& images);
@@ -99,12 +106,15 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor cos_, sin_;
   at::Tensor input_, one_hot_;
   at::Tensor patches_, patch_out_, stream_gradient_, branch_gradient_;
+  at::Tensor class_stream_gradient_;
   at::Tensor wide_gradient_, qkv_gradient_, attention_gradient_;
   at::Tensor normed_gradient_, class_x_, class_normed_, class_rstd_;
   at::Tensor logits_, logits_gradient_, row_loss_, class_gradient_;
   std::vector<Block> blocks_;
   cublasLtHandle_t handle_ = nullptr;
-  std::unique_ptr<Layer> qkv_, projection_, up_, down_, patch_, head_;
+  // By the number of rows.
+  std::map<int64_t, BlockLayers> block_layers_;
+  std::unique_ptr<Layer> qkv_, patch_, head_;
 };
 
 }  // namespace feedrate

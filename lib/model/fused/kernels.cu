@@ -1,71 +1,18 @@
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 
 #include "lib/model/fused/kernels.h"
+#include "lib/model/fused/vectors.cuh"
 
 namespace feedrate {
 namespace fused {
 namespace {
 
-constexpr int kWarp = 32;
 // Warps per block of the row kernels: eight rows in flight per block hide the
 // latency of loads, and one block's partial sums stay small.
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarp;
 // Blocks of kernels with partial sums. 132 processors with four blocks each.
 constexpr int kBlocks = 528;
-constexpr float kEpsilon = 1e-6f;
-
-void Check(const char* what) {
-  const cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) {
-    throw std::runtime_error(std::string(what) + ": " +
-                             cudaGetErrorString(error));
-  }
-}
-
-__device__ __forceinline__ float WarpSum(float v) {
-#pragma unroll
-  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
-  return v;
-}
-
-__device__ __forceinline__ float4 Load(const float* p) {
-  return *reinterpret_cast<const float4*>(p);
-}
-__device__ __forceinline__ float4 Load(const Bf16* p) {
-  const uint2 raw = *reinterpret_cast<const uint2*>(p);
-  const float2 a =
-      __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.x));
-  const float2 b =
-      __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.y));
-  return make_float4(a.x, a.y, b.x, b.y);
-}
-__device__ __forceinline__ void Store(float* p, float4 v) {
-  *reinterpret_cast<float4*>(p) = v;
-}
-__device__ __forceinline__ void Store(Bf16* p, float4 v) {
-  const __nv_bfloat162 a = __floats2bfloat162_rn(v.x, v.y);
-  const __nv_bfloat162 b = __floats2bfloat162_rn(v.z, v.w);
-  uint2 raw;
-  raw.x = *reinterpret_cast<const unsigned*>(&a);
-  raw.y = *reinterpret_cast<const unsigned*>(&b);
-  *reinterpret_cast<uint2*>(p) = raw;
-}
-__device__ __forceinline__ float4 operator*(float4 a, float4 b) {
-  return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w);
-}
-__device__ __forceinline__ float4 operator*(float4 a, float b) {
-  return make_float4(a.x * b, a.y * b, a.z * b, a.w * b);
-}
-__device__ __forceinline__ float4 operator+(float4 a, float4 b) {
-  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
-__device__ __forceinline__ float4 operator-(float4 a, float4 b) {
-  return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
-}
-__device__ __forceinline__ float Sum(float4 a) { return a.x + a.y + a.z + a.w; }
 
 // Column c of lane `lane` in vector v: consecutive lanes read consecutive
 // 16 bytes.
@@ -225,13 +172,6 @@ __global__ void ReduceKernel(const float* __restrict__ partial, int blocks,
   out[j] = accumulate ? out[j] + sum : sum;
 }
 
-void Reduce(const float* partial, int blocks, int pitch, int count, float* out,
-            bool accumulate, cudaStream_t s) {
-  ReduceKernel<<<(count + kWarp - 1) / kWarp, kThreads, 0, s>>>(
-      partial, blocks, pitch, count, out, accumulate);
-  Check("reduce");
-}
-
 // Three sums of one kernel in one launch: grid.y picks.
 struct Outputs {
   float* out[3];
@@ -270,7 +210,9 @@ __global__ void __launch_bounds__(kThreads) AddNormKernel(AddNorm a) {
   if (kAdd) {
     float4 y[V];
 #pragma unroll
-    for (int v = 0; v < V; ++v) y[v] = Load(a.y + from + Column(v, lane));
+    for (int v = 0; v < V; ++v) {
+      y[v] = Load(a.y + row * kWidth + Column(v, lane));
+    }
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       x[v] = x[v] + Load(a.scale + Column(v, lane)) * y[v];
@@ -303,19 +245,27 @@ __global__ void __launch_bounds__(kThreads) NormBackwardKernel(NormBackward a) {
   }
   for (int64_t row = blockIdx.x * kWarps + threadIdx.x / kWarp; row < a.rows;
        row += gridDim.x * kWarps) {
-    const int64_t in = row * kWidth, out = row * a.stride * kWidth;
+    const int64_t in = row * kWidth;
+    // Where the gradient that passes by comes from.
+    bool passes = a.dresidual != nullptr;
+    int64_t by = in;
+    if (a.stride > 1) {
+      const int row32 = row, stride32 = a.stride;
+      passes = passes && row32 % stride32 == 0;
+      by = static_cast<int64_t>(row32 / stride32) * kWidth;
+    }
     const float rstd = a.rstd[row];
     float4 dn[V], xhat[V], dx[V], y[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       dn[v] = Load(a.dnormed + in + Column(v, lane));
       xhat[v] = Load(a.x + in + Column(v, lane));
-      if (a.dresidual != nullptr) {
-        dx[v] = Load(a.dresidual + out + Column(v, lane));
+      if (passes) {
+        dx[v] = Load(a.dresidual + by + Column(v, lane));
       } else {
         dx[v] = make_float4(0, 0, 0, 0);
       }
-      if (kBranch) y[v] = Load(a.y + out + Column(v, lane));
+      if (kBranch) y[v] = Load(a.y + in + Column(v, lane));
     }
     float dot = 0;
 #pragma unroll
@@ -329,10 +279,10 @@ __global__ void __launch_bounds__(kThreads) NormBackwardKernel(NormBackward a) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       dx[v] = dx[v] + (dn[v] - xhat[v] * dot) * rstd;
-      Store(a.dx + out + Column(v, lane), dx[v]);
+      Store(a.dx + in + Column(v, lane), dx[v]);
       if (kBranch) {
         const float4 dy = dx[v] * scale[v];
-        Store(a.dy + out + Column(v, lane), dy);
+        Store(a.dy + in + Column(v, lane), dy);
         dscale[v] = dscale[v] + dx[v] * y[v];
         dbias[v] = dbias[v] + dy;
       }
@@ -372,19 +322,7 @@ int BlocksFor(int64_t rows) {
 
 // ---- Heads
 
-constexpr int kHead = 64;
-constexpr int kHalf = kHead / 2;
-// Lanes per head: each has four values of either half.
-constexpr int kHeadLanes = 8;
 constexpr int kHeadsPerBlock = kThreads / kHeadLanes;
-
-__device__ __forceinline__ float HeadSum(float v) {
-#pragma unroll
-  for (int o = kHeadLanes / 2; o > 0; o >>= 1) {
-    v += __shfl_xor_sync(~0u, v, o);
-  }
-  return v;
-}
 
 // One item is one head of Q or K of one row.
 __global__ void __launch_bounds__(kThreads)
@@ -709,6 +647,13 @@ __global__ void RootKernel(const float* __restrict__ partial, int count,
 
 }  // namespace
 
+void ReduceRows(const float* partial, int blocks, int pitch, int count,
+                float* out, bool accumulate, cudaStream_t s) {
+  ReduceKernel<<<(count + kWarp - 1) / kWarp, kThreads, 0, s>>>(
+      partial, blocks, pitch, count, out, accumulate);
+  Check("reduce");
+}
+
 int64_t PartialFloats(int64_t width) { return kBlocks * 3 * width; }
 
 void Patchify(const float* images, Bf16* patches, int64_t batch,
@@ -741,7 +686,7 @@ void AssembleTokensBackward(const Residual* dx, Bf16* dpatches,
             dx, dpatches, partial, batch, tokens, first);
   });
   Check("assemble backward");
-  Reduce(partial, kBlocks, width, width, dbias, accumulate, s);
+  ReduceRows(partial, kBlocks, width, width, dbias, accumulate, s);
   TokenGradientKernel<<<dim3(first, width / kWarp), kThreads, 0, s>>>(
       dx, dclass_token, dregisters, batch, tokens, width, accumulate);
   Check("token gradient");
@@ -809,8 +754,9 @@ void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
   const int blocks = 2 * kBlocks;
   QkBackwardKernel<<<blocks, kThreads, 0, s>>>(a, dq, dk, dv, dqkv, partial);
   Check("norm and rotation of heads, backward");
-  Reduce(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
-  Reduce(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate, s);
+  ReduceRows(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
+  ReduceRows(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate,
+             s);
 }
 
 void Gelu(const Bf16* in, Bf16* out, int64_t count, cudaStream_t s) {
@@ -828,7 +774,7 @@ void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
   GeluBackwardKernel<<<dim3(columns, row_blocks), kThreads, 0, s>>>(
       in, gradient, partial, rows, width);
   Check("gelu backward");
-  Reduce(partial, row_blocks, width, width, dbias, accumulate, s);
+  ReduceRows(partial, row_blocks, width, width, dbias, accumulate, s);
 }
 
 void CrossEntropy(const float* logits, const int64_t* labels,
@@ -851,7 +797,7 @@ void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
   SumRowsKernel<<<dim3((width + 127) / 128, kRowParts), 128, 0, s>>>(
       in, rows, width, partial);
   Check("sum of rows");
-  Reduce(partial, kRowParts, width, width, out, accumulate, s);
+  ReduceRows(partial, kRowParts, width, width, out, accumulate, s);
 }
 
 void RunAdamW(const AdamW& a, cudaStream_t s) {

@@ -64,7 +64,7 @@ struct AddNorm {
   float* rstd = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
-  // Reads every so many rows of x and y; writes rows without gaps.
+  // Reads every so many rows of x; y and what is written have no gaps.
   int64_t stride = 1;
 };
 void RunAddNorm(const AddNorm& a, cudaStream_t s);
@@ -90,7 +90,8 @@ struct NormBackward {
   float* partial = nullptr;
   int64_t rows = 0;
   int64_t width = 0;
-  // dx, dy and y have rows that lie so many apart.
+  // `dresidual` has only every so many rows of dx, from the first on; the
+  // others are zero.
   int64_t stride = 1;
   bool accumulate = false;
 };
@@ -115,6 +116,20 @@ void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
                            float* dk_weight, float* partial, bool accumulate,
                            cudaStream_t s);
 
+// Attention of at most kShortTokens tokens per sample, with the norm and
+// rotation of Q and K inside. `queries` tokens at the beginning of each sample
+// are answered, all tokens are keys. `mixed` and its gradient: batch x queries
+// x heads x 64. `log_sum`, base 2: batch x heads x kShortTokens.
+constexpr int64_t kShortTokens = 208;
+void RunShortAttention(const QkNormRope& a, int64_t queries, Bf16* mixed,
+                       float* log_sum, cudaStream_t s);
+// `partial` has PartialFloats(128) floats.
+void RunShortAttentionBackward(const QkNormRope& a, int64_t queries,
+                               const Bf16* mixed, const float* log_sum,
+                               const Bf16* dmixed, Bf16* dqkv, float* dq_weight,
+                               float* dk_weight, float* partial,
+                               bool accumulate, cudaStream_t s);
+
 // out = gelu(in), exact (erf), value by value.
 void Gelu(const Bf16* in, Bf16* out, int64_t count, cudaStream_t s);
 // gradient *= gelu'(in); dbias[j] (+)= sum over rows of the result. `width` is
@@ -128,6 +143,9 @@ void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
 void CrossEntropy(const float* logits, const int64_t* labels,
                   const float* probabilities, float* row_loss, Bf16* dlogits,
                   int64_t rows, int64_t classes, float factor, cudaStream_t s);
+// out[j] (+)= sum over `blocks` of partial[block * pitch + j], in order.
+void ReduceRows(const float* partial, int blocks, int pitch, int count,
+                float* out, bool accumulate, cudaStream_t s);
 // out (+)= factor times the sum of `values`.
 void SumTo(const float* values, int64_t count, float factor, bool accumulate,
            float* out, cudaStream_t s);

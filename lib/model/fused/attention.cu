@@ -1,0 +1,799 @@
+#include <algorithm>
+#include <cstdint>
+
+#include "lib/model/fused/kernels.h"
+#include "lib/model/fused/vectors.cuh"
+
+namespace feedrate {
+namespace fused {
+namespace {
+
+// A block computes one head of one sample. Its matrices of tokens x 64 lie in
+// shared memory, so that scores and probabilities never leave the registers or
+// the block. Products are m16n8k16 of the tensor cores: a tile is 16 rows.
+constexpr int kRows = kShortTokens;
+constexpr int kTile = 16;
+constexpr int kTiles = kRows / kTile;
+constexpr int kMatrix = kRows * kHead;
+// Two blocks fit on a processor, with two tiles per warp.
+constexpr int kBlockWarps = 7;
+constexpr float kScale = 0.125f;
+// Scores are taken to the power of two.
+constexpr float kScale2 = kScale * 1.44269504f;
+
+using Fragment = uint32_t[4];
+
+// A matrix of 64 columns has rows of 128 bytes, eight groups of 16. The group
+// `g` of row `r` lies at place g ^ (r % 8), so that one group of eight rows
+// lies in different banks. Offsets below are in bytes; a tile or a group
+// further on is a constant added or xored to an offset that a lane computes
+// once.
+constexpr int kRowBytes = kHead * sizeof(Bf16);
+constexpr int kTileBytes = kTile * kRowBytes;
+
+// Where a lane finds its part of a tile.
+struct Lanes {
+  // Computed here, where it is asked for: values kept from earlier would take
+  // registers from the sums.
+  __device__ static int Lane() {
+    int lane = threadIdx.x % kWarp;
+    asm volatile("" : "+r"(lane));
+    return lane;
+  }
+
+  int lane = Lane();
+  // Row and pair of columns of a lane's values in a result.
+  int g = lane >> 2;
+  int t = lane & 3;
+  // Rows that the lane names to ldmatrix: for a left matrix that is stored as
+  // it is and, transposed while loading, for a right one stored by rows.
+  int left = (lane & 15) * kRowBytes + (((lane >> 4) ^ (lane & 7)) << 4);
+  // For a right matrix that is stored transposed.
+  int right = ((lane & 7) + ((lane >> 4) << 3)) * kRowBytes +
+              ((((lane >> 3) & 1) ^ (lane & 7)) << 4);
+  int result = g * kRowBytes + (g << 4) + 4 * t;
+  // Eight lanes per row, which have 16 bytes each...
+  int row = lane / 8;
+  int sixteen = row * kRowBytes + (((lane & 7) ^ row) << 4);
+  // ...or four values of either half.
+  int column = (lane & 7) * 4;
+  int halves =
+      row * kRowBytes + (((lane & 7) >> 1 ^ row) << 4) + (lane & 1) * 8;
+
+  // Columns 16 i and on.
+  __device__ int Left(int i) const { return left ^ (i << 5); }
+  __device__ int Right(int i) const { return right ^ (i << 5); }
+  // Row `row` + 4 i.
+  __device__ int Sixteen(int i) const {
+    return (sixteen ^ ((i & 1) << 6)) + i * 4 * kRowBytes;
+  }
+  __device__ int Half(int i, int half) const {
+    return (halves ^ (((i & 1) ^ half) << 6)) + i * 4 * kRowBytes;
+  }
+};
+
+__device__ __forceinline__ uint32_t SharedAddress(const void* p) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+// Four 8x8 matrices. Lanes 0 to 7 name the rows of the first, and so on.
+__device__ __forceinline__ void LoadMatrices(Fragment& r, const char* p) {
+  asm volatile(
+      "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+      : "r"(SharedAddress(p)));
+}
+__device__ __forceinline__ void LoadTransposed(Fragment& r, const char* p) {
+  asm volatile(
+      "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+      : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+      : "r"(SharedAddress(p)));
+}
+// c += a b.
+__device__ __forceinline__ void Multiply(float (&c)[4], const Fragment& a,
+                                         uint32_t b0, uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ float PowerOf2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ __forceinline__ uint32_t Pack(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
+template <typename T>
+__device__ __forceinline__ T& Value(char* p) {
+  return *reinterpret_cast<T*>(p);
+}
+
+__device__ __forceinline__ uint2 LoadRaw(const Bf16* p, bool inside) {
+  return inside ? *reinterpret_cast<const uint2*>(p) : make_uint2(0, 0);
+}
+__device__ __forceinline__ float4 Floats(const uint2& raw) {
+  return Load(reinterpret_cast<const Bf16*>(&raw));
+}
+
+// 16 bytes from global to shared memory, zeros if outside.
+__device__ __forceinline__ void CopyAsync(char* to, const Bf16* from,
+                                          bool inside) {
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(to)),
+      "l"(from), "r"(inside ? 16 : 0)
+      : "memory");
+}
+// Ends a group of copies.
+__device__ __forceinline__ void EndGroup() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+__device__ __forceinline__ void WaitForCopies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+// Where the head of a block begins in rows x 3 x heads x 64.
+struct HeadPlace {
+  __device__ HeadPlace(const QkNormRope& a, int block)
+      : sample(block / static_cast<int>(a.heads)),
+        head(block % static_cast<int>(a.heads)),
+        stride(3 * a.heads * kHead),
+        k(a.heads * kHead),
+        first((sample * a.tokens * 3 * a.heads + head) * kHead) {}
+  int64_t sample;
+  int64_t head;
+  int64_t stride;
+  // From a value of Q to the one of K, and from there to the one of V.
+  int64_t k;
+  int64_t first;
+};
+
+// The weight of a norm for the columns of a lane.
+struct LaneWeight {
+  __device__ LaneWeight(const float* weight, const Lanes& lanes)
+      : first(Load(weight + lanes.column)),
+        second(Load(weight + kHalf + lanes.column)) {}
+  float4 first, second;
+};
+
+// Four angles of a token.
+struct Angles {
+  __device__ Angles(const QkNormRope& a, int token, const Lanes& lanes)
+      : cos(Load(a.cos + token * kHead + lanes.column)),
+        sin(Load(a.sin + token * kHead + lanes.column)) {}
+  float4 cos, sin;
+};
+
+// Norms and rotates four values of either half of a row, and stores them.
+__device__ __forceinline__ void NormRotate(float4 x1, float4 x2,
+                                           const LaneWeight& weight,
+                                           const Angles& angles, char* to1,
+                                           char* to2) {
+  const float rstd =
+      rsqrtf(HeadSum(Sum(x1 * x1) + Sum(x2 * x2)) / kHead + kEpsilon);
+  const float4 cos = angles.cos * rstd, sin = angles.sin * rstd;
+  const float4 n1 = x1 * weight.first, n2 = x2 * weight.second;
+  Store(&Value<Bf16>(to1), n1 * cos - n2 * sin);
+  Store(&Value<Bf16>(to2), n2 * cos + n1 * sin);
+}
+
+// Copies V of a tile to its rows of `to`, without waiting.
+__device__ __forceinline__ void CopyValues(const QkNormRope& a,
+                                           const HeadPlace& place, int tile,
+                                           const Lanes& lanes, char* to) {
+  const Bf16* const in =
+      a.qkv + place.first + 2 * place.k + (lanes.lane & 7) * 8;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = tile * kTile + lanes.row + 4 * i;
+    const bool inside = row < a.tokens;
+    CopyAsync(to + tile * kTileBytes + lanes.Sixteen(i),
+              in + (inside ? row : 0) * place.stride, inside);
+  }
+}
+
+// Writes 16 rows of 64 results of a warp, times `scale`, to a tile.
+__device__ __forceinline__ void StoreTile(const float (&c)[8][4], char* tile,
+                                          float scale0, float scale1,
+                                          const Lanes& lanes) {
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    char* const to = tile + (lanes.result ^ (j << 4));
+    Value<uint32_t>(to) = Pack(c[j][0] * scale0, c[j][1] * scale0);
+    Value<uint32_t>(to + 8 * kRowBytes) =
+        Pack(c[j][2] * scale1, c[j][3] * scale1);
+  }
+}
+
+// Copies the rows of a tile, of which the first is `row`, below `end` to global
+// memory, `stride` apart.
+__device__ __forceinline__ void CopyTile(char* tile, int row, int end, Bf16* to,
+                                         int64_t stride, const Lanes& lanes) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int at = row + lanes.row + 4 * i;
+    if (at < end) {
+      *reinterpret_cast<uint4*>(to + at * stride + (lanes.lane & 7) * 8) =
+          Value<uint4>(tile + lanes.Sixteen(i));
+    }
+  }
+}
+
+// Scores of a tile of queries with `kCount` tiles of keys from `kFirst` on,
+// their share of the softmax, and the product of the probabilities with V.
+struct RowState {
+  float out[8][4] = {};
+  // The largest score and the sum of powers, of row g and of row g + 8.
+  float top0 = -INFINITY, top1 = -INFINITY;
+  float sum0 = 0, sum1 = 0;
+};
+
+template <int kFirst, int kCount>
+__device__ __forceinline__ void Attend(char* q_tile, char* k, char* v,
+                                       int tokens, const Lanes& lanes,
+                                       RowState* state) {
+  float s[2 * kCount][4] = {};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    Fragment a;
+    LoadMatrices(a, q_tile + lanes.Left(i));
+    const char* const right = k + lanes.Right(i);
+#pragma unroll
+    for (int n = 0; n < kCount; ++n) {
+      Fragment b;
+      LoadMatrices(b, right + (kFirst + n) * kTileBytes);
+      Multiply(s[2 * n], a, b[0], b[1]);
+      Multiply(s[2 * n + 1], a, b[2], b[3]);
+    }
+  }
+  float top0 = state->top0, top1 = state->top1;
+#pragma unroll
+  for (int j = 0; j < 2 * kCount; ++j) {
+    const int column = kFirst * kTile + j * 8;
+    if (column + 8 > tokens) {
+      if (column + 2 * lanes.t >= tokens) s[j][0] = s[j][2] = -INFINITY;
+      if (column + 2 * lanes.t + 1 >= tokens) s[j][1] = s[j][3] = -INFINITY;
+    }
+    top0 = fmaxf(top0, fmaxf(s[j][0], s[j][1]) * kScale2);
+    top1 = fmaxf(top1, fmaxf(s[j][2], s[j][3]) * kScale2);
+  }
+  // A row lies in four lanes.
+#pragma unroll
+  for (int o = 1; o <= 2; o <<= 1) {
+    top0 = fmaxf(top0, __shfl_xor_sync(~0u, top0, o));
+    top1 = fmaxf(top1, __shfl_xor_sync(~0u, top1, o));
+  }
+  if (kFirst > 0) {
+    const float shrink0 = PowerOf2(state->top0 - top0);
+    const float shrink1 = PowerOf2(state->top1 - top1);
+    state->sum0 *= shrink0;
+    state->sum1 *= shrink1;
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      state->out[j][0] *= shrink0;
+      state->out[j][1] *= shrink0;
+      state->out[j][2] *= shrink1;
+      state->out[j][3] *= shrink1;
+    }
+  }
+  state->top0 = top0;
+  state->top1 = top1;
+#pragma unroll
+  for (int n = 0; n < kCount; ++n) {
+    Fragment p;
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const float(&c)[4] = s[2 * n + j];
+      const float p0 = PowerOf2(fmaf(c[0], kScale2, -top0));
+      const float p1 = PowerOf2(fmaf(c[1], kScale2, -top0));
+      const float p2 = PowerOf2(fmaf(c[2], kScale2, -top1));
+      const float p3 = PowerOf2(fmaf(c[3], kScale2, -top1));
+      state->sum0 += p0 + p1;
+      state->sum1 += p2 + p3;
+      p[2 * j] = Pack(p0, p1);
+      p[2 * j + 1] = Pack(p2, p3);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      Fragment b;
+      LoadTransposed(b, v + lanes.Left(i) + (kFirst + n) * kTileBytes);
+      Multiply(state->out[2 * i], p, b[0], b[1]);
+      Multiply(state->out[2 * i + 1], p, b[2], b[3]);
+    }
+  }
+}
+
+// kTokens: the number of tokens if it is known, which makes masks free, else 0.
+template <int kTokens>
+__global__ void __launch_bounds__(kBlockWarps* kWarp, 2)
+    ShortAttentionKernel(QkNormRope a, int queries, Bf16* __restrict__ mixed,
+                         float* __restrict__ log_sum) {
+  extern __shared__ __align__(128) char bytes[];
+  char* const q = bytes;
+  char* const k = q + kMatrix * sizeof(Bf16);
+  char* const v = k + kMatrix * sizeof(Bf16);
+  const HeadPlace place(a, blockIdx.x);
+  const int tokens = kTokens > 0 ? kTokens : a.tokens;
+  const int warp = threadIdx.x / kWarp;
+  const Lanes lanes;
+
+  {
+    const Bf16* const in = a.qkv + place.first + lanes.column;
+    uint2 raw[8][4];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int tile = warp + i / 4 * kBlockWarps;
+      const int row = tile * kTile + lanes.row + i % 4 * 4;
+      const bool inside = row < tokens;
+      const Bf16* const from = in + row * place.stride;
+      raw[i][0] = LoadRaw(from, inside);
+      raw[i][1] = LoadRaw(from + kHalf, inside);
+      raw[i][2] = LoadRaw(from + place.k, inside);
+      raw[i][3] = LoadRaw(from + place.k + kHalf, inside);
+    }
+    for (int tile = warp; tile < kTiles; tile += kBlockWarps) {
+      CopyValues(a, place, tile, lanes, v);
+    }
+    const LaneWeight q_weight(a.q_weight, lanes), k_weight(a.k_weight, lanes);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int tile = warp + i / 4 * kBlockWarps;
+      if (tile >= kTiles) break;
+      const int row = tile * kTile + lanes.row + i % 4 * 4;
+      const Angles angles(a, row < tokens ? row : 0, lanes);
+      const int to1 = tile * kTileBytes + lanes.Half(i % 4, 0);
+      const int to2 = tile * kTileBytes + lanes.Half(i % 4, 1);
+      NormRotate(Floats(raw[i][0]), Floats(raw[i][1]), q_weight, angles,
+                 q + to1, q + to2);
+      NormRotate(Floats(raw[i][2]), Floats(raw[i][3]), k_weight, angles,
+                 k + to1, k + to2);
+    }
+  }
+  WaitForCopies();
+  __syncthreads();
+
+  for (int tile = warp; tile * kTile < queries; tile += kBlockWarps) {
+    char* const q_tile = q + tile * kTileBytes;
+    // In two parts, whose scores fit in the registers.
+    constexpr int kPart = kTiles / 2 + 1;
+    RowState state;
+    Attend<0, kPart>(q_tile, k, v, tokens, lanes, &state);
+    Attend<kPart, kTiles - kPart>(q_tile, k, v, tokens, lanes, &state);
+#pragma unroll
+    for (int o = 1; o <= 2; o <<= 1) {
+      state.sum0 += __shfl_xor_sync(~0u, state.sum0, o);
+      state.sum1 += __shfl_xor_sync(~0u, state.sum1, o);
+    }
+    // Only this warp reads this tile of Q, and it has.
+    __syncwarp();
+    StoreTile(state.out, q_tile, __fdividef(1.f, state.sum0),
+              __fdividef(1.f, state.sum1), lanes);
+    __syncwarp();
+    CopyTile(q_tile, tile * kTile, queries,
+             mixed + (place.sample * queries * a.heads + place.head) * kHead,
+             a.heads * kHead, lanes);
+    if (lanes.t == 0) {
+      float* const sums = log_sum + static_cast<int64_t>(blockIdx.x) * kRows;
+      sums[tile * kTile + lanes.g] = state.top0 + __log2f(state.sum0);
+      sums[tile * kTile + lanes.g + 8] = state.top1 + __log2f(state.sum1);
+    }
+  }
+}
+
+// One block per processor, which goes from head to head, with one tile of keys
+// and one of queries per warp.
+constexpr int kBackwardWarps = kTiles;
+// Values per row of the gradient of the scores. The eight rows that ldmatrix
+// reads at once lie in different banks.
+constexpr int kPitch = kRows + 8;
+
+struct BackwardMemory {
+  Bf16 q[kMatrix];
+  Bf16 v[kMatrix];
+  Bf16 dmixed[kMatrix];
+  // Of this head and of the next one.
+  Bf16 k[2][kMatrix];
+  // Gradient of the scores: keys x queries.
+  Bf16 ds[kRows * kPitch];
+  float log_sum[kRows];
+  // Of each row of the gradient with the row of the result.
+  float dot[kRows];
+  // Gradients of the weights of both norms.
+  float weight_sums[kBackwardWarps][2][kHead];
+};
+
+// What the backward pass reads besides.
+struct BackwardInputs {
+  const Bf16* mixed;
+  const Bf16* dmixed;
+  const float* log_sum;
+  int queries;
+};
+
+__device__ __forceinline__ char* Bytes(const Bf16* p) {
+  return reinterpret_cast<char*>(const_cast<Bf16*>(p));
+}
+
+// A tile of one head on its way to shared memory.
+struct ComingTile {
+  uint4 mixed[4];
+  float log_sum;
+};
+
+// Starts the copies of Q, K and the gradient, and loads the rest but V.
+__device__ __forceinline__ ComingTile StartLoading(const QkNormRope& a,
+                                                   const BackwardInputs& b,
+                                                   int64_t block, int tile,
+                                                   Bf16* k, const Lanes& lanes,
+                                                   BackwardMemory* m) {
+  ComingTile coming;
+  const HeadPlace place(a, block);
+  const int column = (lanes.lane & 7) * 8;
+  const Bf16* const in = a.qkv + place.first + column;
+  const int64_t result =
+      (place.sample * b.queries * a.heads + place.head) * kHead + column;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = tile * kTile + lanes.row + 4 * i;
+    const int to = tile * kTileBytes + lanes.Sixteen(i);
+    const bool inside = row < a.tokens, asked = row < b.queries;
+    const Bf16* const from = in + (inside ? row : 0) * place.stride;
+    CopyAsync(Bytes(m->q) + to, from, inside);
+    CopyAsync(Bytes(k) + to, from + place.k, inside);
+    const int64_t at = result + (asked ? row : 0) * a.heads * kHead;
+    CopyAsync(Bytes(m->dmixed) + to, b.dmixed + at, asked);
+    coming.mixed[i] = *reinterpret_cast<const uint4*>(b.mixed + at);
+  }
+  const int row = tile * kTile + lanes.lane % kTile;
+  // A row that is not there has probability 0.
+  coming.log_sum = row < b.queries
+                       ? b.log_sum[static_cast<int64_t>(block) * kRows + row]
+                       : 1e30f;
+  return coming;
+}
+
+// Norms and rotates the rows of a tile where they are.
+__device__ __forceinline__ void NormRotateTile(const QkNormRope& a,
+                                               const float* weight, int tile,
+                                               char* matrix,
+                                               const Lanes& lanes) {
+  const LaneWeight w(weight, lanes);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = tile * kTile + lanes.row + 4 * i;
+    char* const at1 = matrix + tile * kTileBytes + lanes.Half(i, 0);
+    char* const at2 = matrix + tile * kTileBytes + lanes.Half(i, 1);
+    NormRotate(Load(&Value<Bf16>(at1)), Load(&Value<Bf16>(at2)), w,
+               Angles(a, row < a.tokens ? row : 0, lanes), at1, at2);
+  }
+}
+
+// Waits for what StartLoading began, and after it CopyValues.
+__device__ __forceinline__ void FinishLoading(const QkNormRope& a,
+                                              const ComingTile& coming,
+                                              int tile, Bf16* k,
+                                              const Lanes& lanes,
+                                              BackwardMemory* m) {
+  // All but the last group of copies: V.
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    char* const at = Bytes(m->dmixed) + tile * kTileBytes + lanes.Sixteen(i);
+    const Bf16* const gradient = &Value<Bf16>(at);
+    const Bf16* const mixed = reinterpret_cast<const Bf16*>(&coming.mixed[i]);
+    const float dot = HeadSum(Sum(Load(gradient) * Load(mixed)) +
+                              Sum(Load(gradient + 4) * Load(mixed + 4)));
+    if (lanes.column == 0) m->dot[tile * kTile + lanes.row + 4 * i] = dot;
+  }
+  if (lanes.lane < kTile) {
+    m->log_sum[tile * kTile + lanes.lane] = coming.log_sum;
+  }
+  NormRotateTile(a, a.q_weight, tile, Bytes(m->q), lanes);
+  NormRotateTile(a, a.k_weight, tile, Bytes(k), lanes);
+  WaitForCopies();
+}
+
+__device__ __forceinline__ float2 LoadPair(const float* p) {
+  return *reinterpret_cast<const float2*>(p);
+}
+
+// What the product gave for the rows of a tile, as eight lanes per row have it.
+struct RawTile {
+  uint2 half[4][2];
+};
+__device__ __forceinline__ RawTile LoadRawTile(const Bf16* in, int64_t stride,
+                                               int row0, int tokens,
+                                               const Lanes& lanes) {
+  RawTile raw;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = row0 + lanes.row + 4 * i;
+    const Bf16* const from = in + row * stride + lanes.column;
+    raw.half[i][0] = LoadRaw(from, row < tokens);
+    raw.half[i][1] = LoadRaw(from + kHalf, row < tokens);
+  }
+  return raw;
+}
+
+// Turns the gradient of normed and rotated rows of a tile into the one of what
+// the product gave, writes that, and adds the gradient of the norm's weight to
+// `weight_sums`.
+__device__ __forceinline__ void StoreNormGradient(
+    const QkNormRope& a, char* tile, const RawTile& raw, Bf16* out,
+    const float* weight, int row0, int64_t stride, const Lanes& lanes,
+    float* weight_sums) {
+  const LaneWeight w(weight, lanes);
+  float4 sums[2] = {};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = row0 + lanes.row + 4 * i;
+    const bool inside = row < a.tokens;
+    const Angles angles(a, inside ? row : 0, lanes);
+    const float4 g1 = Load(&Value<Bf16>(tile + lanes.Half(i, 0)));
+    const float4 g2 = Load(&Value<Bf16>(tile + lanes.Half(i, 1)));
+    float4 x1 = Floats(raw.half[i][0]), x2 = Floats(raw.half[i][1]);
+    // A rotation's gradient is turned back by the same angle.
+    float4 n1 = g1 * angles.cos + g2 * angles.sin;
+    float4 n2 = g2 * angles.cos - g1 * angles.sin;
+    const float rstd =
+        rsqrtf(HeadSum(Sum(x1 * x1) + Sum(x2 * x2)) / kHead + kEpsilon);
+    x1 = x1 * rstd;
+    x2 = x2 * rstd;
+    sums[0] = sums[0] + n1 * x1;
+    sums[1] = sums[1] + n2 * x2;
+    n1 = n1 * w.first;
+    n2 = n2 * w.second;
+    const float dot = HeadSum(Sum(n1 * x1) + Sum(n2 * x2)) / kHead;
+    if (inside) {
+      Bf16* const to = out + row * stride + lanes.column;
+      Store(to, (n1 - x1 * dot) * rstd);
+      Store(to + kHalf, (n2 - x2 * dot) * rstd);
+    }
+  }
+  // Over the four rows that a warp had at a time.
+  float* const values = &sums[0].x;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    values[i] += __shfl_xor_sync(~0u, values[i], 8);
+    values[i] += __shfl_xor_sync(~0u, values[i], 16);
+  }
+  if (lanes.row == 0) {
+    float* const to = weight_sums + lanes.column;
+    Store(to, Load(to) + sums[0]);
+    Store(to + kHalf, Load(to + kHalf) + sums[1]);
+  }
+}
+
+// Gradients of a tile of K and V, and of its scores.
+__device__ __forceinline__ void KeyGradients(int tokens, int tile, int chunks,
+                                             const Bf16* k, const Lanes& lanes,
+                                             BackwardMemory* m,
+                                             float (&dk)[8][4],
+                                             float (&dv)[8][4]) {
+  char* const q = Bytes(m->q);
+  char* const dmixed = Bytes(m->dmixed);
+  Fragment keys[4], values[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int at = tile * kTileBytes + lanes.Left(i);
+    LoadMatrices(keys[i], Bytes(k) + at);
+    LoadMatrices(values[i], Bytes(m->v) + at);
+  }
+  const int row = tile * kTile + lanes.g;
+  Bf16* ds_to = m->ds + row * kPitch + 2 * lanes.t;
+#pragma unroll 1
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    int left = lanes.left, right = lanes.right;
+    asm volatile("" : "+r"(left), "+r"(right));
+    const int query = chunk * kTileBytes;
+    // Transposed: keys x queries.
+    float s[2][4] = {}, dp[2][4] = {};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      Fragment b;
+      LoadMatrices(b, q + query + (right ^ (i << 5)));
+      Multiply(s[0], keys[i], b[0], b[1]);
+      Multiply(s[1], keys[i], b[2], b[3]);
+      LoadMatrices(b, dmixed + query + (right ^ (i << 5)));
+      Multiply(dp[0], values[i], b[0], b[1]);
+      Multiply(dp[1], values[i], b[2], b[3]);
+    }
+    Fragment p, ds;
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int column = chunk * kTile + j * 8 + 2 * lanes.t;
+      const float2 sum = LoadPair(m->log_sum + column);
+      const float2 dot = LoadPair(m->dot + column);
+      float p4[4];
+      p4[0] = PowerOf2(fmaf(s[j][0], kScale2, -sum.x));
+      p4[1] = PowerOf2(fmaf(s[j][1], kScale2, -sum.y));
+      p4[2] = PowerOf2(fmaf(s[j][2], kScale2, -sum.x));
+      p4[3] = PowerOf2(fmaf(s[j][3], kScale2, -sum.y));
+      if (tile * kTile + kTile > tokens) {
+        if (row >= tokens) p4[0] = p4[1] = 0;
+        if (row + 8 >= tokens) p4[2] = p4[3] = 0;
+      }
+      p[2 * j] = Pack(p4[0], p4[1]);
+      p[2 * j + 1] = Pack(p4[2], p4[3]);
+      // Without the scale of scores, which the sums get at the end.
+      ds[2 * j] = Pack(p4[0] * (dp[j][0] - dot.x), p4[1] * (dp[j][1] - dot.y));
+      ds[2 * j + 1] =
+          Pack(p4[2] * (dp[j][2] - dot.x), p4[3] * (dp[j][3] - dot.y));
+      *reinterpret_cast<uint32_t*>(ds_to + j * 8) = ds[2 * j];
+      *reinterpret_cast<uint32_t*>(ds_to + j * 8 + 8 * kPitch) = ds[2 * j + 1];
+    }
+    ds_to += kTile;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      Fragment b;
+      LoadTransposed(b, dmixed + query + (left ^ (i << 5)));
+      Multiply(dv[2 * i], p, b[0], b[1]);
+      Multiply(dv[2 * i + 1], p, b[2], b[3]);
+      LoadTransposed(b, q + query + (left ^ (i << 5)));
+      Multiply(dk[2 * i], ds, b[0], b[1]);
+      Multiply(dk[2 * i + 1], ds, b[2], b[3]);
+    }
+  }
+}
+
+// Gradient of a tile of Q.
+__device__ __forceinline__ void QueryGradients(int tile, const Bf16* k,
+                                               const Lanes& lanes,
+                                               BackwardMemory* m,
+                                               float (&dq)[8][4]) {
+  const Bf16* const from =
+      m->ds + ((lanes.lane & 7) + ((lanes.lane >> 4) << 3)) * kPitch +
+      tile * kTile + (((lanes.lane >> 3) & 1) << 3);
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+    Fragment ds;
+    LoadTransposed(ds, Bytes(from + n * kTile * kPitch));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      Fragment b;
+      LoadTransposed(b, Bytes(k) + lanes.Left(i) + n * kTileBytes);
+      Multiply(dq[2 * i], ds, b[0], b[1]);
+      Multiply(dq[2 * i + 1], ds, b[2], b[3]);
+    }
+  }
+}
+
+template <int kTokens>
+__global__ void __launch_bounds__(kBackwardWarps* kWarp, 1)
+    ShortAttentionBackwardKernel(QkNormRope a, BackwardInputs inputs,
+                                 int blocks, Bf16* __restrict__ dqkv,
+                                 float* partial) {
+  extern __shared__ __align__(128) char bytes[];
+  BackwardMemory* const m = reinterpret_cast<BackwardMemory*>(bytes);
+  if (kTokens > 0) a.tokens = kTokens;
+  const int tile = threadIdx.x / kWarp;
+  const int chunks = (inputs.queries + kTile - 1) / kTile;
+  float* const sums = m->weight_sums[tile][0];
+  for (int i = threadIdx.x % kWarp; i < 2 * kHead; i += kWarp) sums[i] = 0;
+  int buffer = 0;
+  ComingTile coming =
+      StartLoading(a, inputs, blockIdx.x, tile, m->k[0], Lanes(), m);
+  EndGroup();
+  CopyValues(a, HeadPlace(a, blockIdx.x), tile, Lanes(), Bytes(m->v));
+  EndGroup();
+  char* const v_tile = Bytes(m->v) + tile * kTileBytes;
+  for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
+    Bf16* const k = m->k[buffer];
+    FinishLoading(a, coming, tile, k, Lanes(), m);
+    __syncthreads();
+    const int next = block + gridDim.x;
+    float sum[8][4] = {};
+    {
+      float dv[8][4] = {};
+      KeyGradients(a.tokens, tile, chunks, k, Lanes(), m, sum, dv);
+      __syncthreads();
+      // Nobody reads Q and the gradient any more: the next ones may come. Only
+      // this warp reads this tile of V: it serves for what is written.
+      buffer ^= 1;
+      const Lanes lanes;
+      if (next < blocks) {
+        coming = StartLoading(a, inputs, next, tile, m->k[buffer], lanes, m);
+      }
+      EndGroup();
+      const HeadPlace place(a, block);
+      StoreTile(dv, v_tile, 1, 1, lanes);
+      __syncwarp();
+      CopyTile(v_tile, tile * kTile, a.tokens, dqkv + place.first + 2 * place.k,
+               place.stride, lanes);
+      __syncwarp();
+    }
+#pragma unroll 1
+    for (int part = 1; part >= 0; --part) {
+      const Lanes lanes;
+      const HeadPlace place(a, block);
+      const int64_t at = place.first + part * place.k;
+      const RawTile raw =
+          LoadRawTile(a.qkv + at, place.stride, tile * kTile, a.tokens, lanes);
+      if (part == 0) {
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+          sum[j][0] = sum[j][1] = sum[j][2] = sum[j][3] = 0;
+        }
+        if (tile < chunks) QueryGradients(tile, k, lanes, m, sum);
+      }
+      StoreTile(sum, v_tile, kScale, kScale, lanes);
+      __syncwarp();
+      StoreNormGradient(a, v_tile, raw, dqkv + at,
+                        part == 0 ? a.q_weight : a.k_weight, tile * kTile,
+                        place.stride, lanes, sums + part * kHead);
+      __syncwarp();
+    }
+    if (next < blocks) {
+      CopyValues(a, HeadPlace(a, next), tile, Lanes(), Bytes(m->v));
+    }
+    EndGroup();
+  }
+  __syncthreads();
+  if (threadIdx.x < 2 * kHead) {
+    float sum = 0;
+    for (int w = 0; w < kBackwardWarps; ++w) {
+      sum += m->weight_sums[w][0][threadIdx.x];
+    }
+    partial[static_cast<int64_t>(blockIdx.x) * 2 * kHead + threadIdx.x] = sum;
+  }
+}
+
+// Blocks may use so much shared memory from now on.
+template <typename Kernel>
+void AllowShared(Kernel* kernel, int bytes) {
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       bytes);
+}
+
+int Processors() {
+  int device = 0, count = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+// Tokens of a ViT with 224 pixels, patches of 16 and 4 registers.
+constexpr int kVitTokens = 201;
+
+}  // namespace
+
+void RunShortAttention(const QkNormRope& a, int64_t queries, Bf16* mixed,
+                       float* log_sum, cudaStream_t s) {
+  constexpr int kBytes = 3 * kMatrix * sizeof(Bf16);
+  const auto kernel = a.tokens == kVitTokens ? ShortAttentionKernel<kVitTokens>
+                                             : ShortAttentionKernel<0>;
+  AllowShared(kernel, kBytes);
+  kernel<<<a.rows / a.tokens * a.heads, kBlockWarps * kWarp, kBytes, s>>>(
+      a, queries, mixed, log_sum);
+  Check("attention");
+}
+
+void RunShortAttentionBackward(const QkNormRope& a, int64_t queries,
+                               const Bf16* mixed, const float* log_sum,
+                               const Bf16* dmixed, Bf16* dqkv, float* dq_weight,
+                               float* dk_weight, float* partial,
+                               bool accumulate, cudaStream_t s) {
+  const auto kernel = a.tokens == kVitTokens
+                          ? ShortAttentionBackwardKernel<kVitTokens>
+                          : ShortAttentionBackwardKernel<0>;
+  AllowShared(kernel, sizeof(BackwardMemory));
+  const int64_t heads = a.rows / a.tokens * a.heads;
+  const int blocks = std::min<int64_t>(heads, Processors());
+  const BackwardInputs inputs = {mixed, dmixed, log_sum,
+                                 static_cast<int>(queries)};
+  kernel<<<blocks, kBackwardWarps * kWarp, sizeof(BackwardMemory), s>>>(
+      a, inputs, heads, dqkv, partial);
+  Check("attention, backward");
+  ReduceRows(partial, blocks, 2 * kHead, kHead, dq_weight, accumulate, s);
+  ReduceRows(partial + kHead, blocks, 2 * kHead, kHead, dk_weight, accumulate,
+             s);
+}
+
+}  // namespace fused
+}  // namespace feedrate

@@ -1,0 +1,87 @@
+// What the kernels of the fused engine share: four values at a time, sums over
+// lanes, the numbers of a head. For .cu files only.
+#ifndef FEEDRATE_LIB_MODEL_FUSED_VECTORS_CUH_
+#define FEEDRATE_LIB_MODEL_FUSED_VECTORS_CUH_
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "lib/model/fused/kernels.h"
+
+namespace feedrate {
+namespace fused {
+
+constexpr int kWarp = 32;
+// Of every root mean square.
+constexpr float kEpsilon = 1e-6f;
+
+inline void Check(const char* what) {
+  const cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess) {
+    throw std::runtime_error(std::string(what) + ": " +
+                             cudaGetErrorString(error));
+  }
+}
+
+__device__ __forceinline__ float WarpSum(float v) {
+#pragma unroll
+  for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+  return v;
+}
+
+__device__ __forceinline__ float4 Load(const float* p) {
+  return *reinterpret_cast<const float4*>(p);
+}
+__device__ __forceinline__ float4 Load(const Bf16* p) {
+  const uint2 raw = *reinterpret_cast<const uint2*>(p);
+  const float2 a =
+      __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.x));
+  const float2 b =
+      __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&raw.y));
+  return make_float4(a.x, a.y, b.x, b.y);
+}
+__device__ __forceinline__ void Store(float* p, float4 v) {
+  *reinterpret_cast<float4*>(p) = v;
+}
+__device__ __forceinline__ void Store(Bf16* p, float4 v) {
+  const __nv_bfloat162 a = __floats2bfloat162_rn(v.x, v.y);
+  const __nv_bfloat162 b = __floats2bfloat162_rn(v.z, v.w);
+  uint2 raw;
+  raw.x = *reinterpret_cast<const unsigned*>(&a);
+  raw.y = *reinterpret_cast<const unsigned*>(&b);
+  *reinterpret_cast<uint2*>(p) = raw;
+}
+__device__ __forceinline__ float4 operator*(float4 a, float4 b) {
+  return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w);
+}
+__device__ __forceinline__ float4 operator*(float4 a, float b) {
+  return make_float4(a.x * b, a.y * b, a.z * b, a.w * b);
+}
+__device__ __forceinline__ float4 operator+(float4 a, float4 b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+__device__ __forceinline__ float4 operator-(float4 a, float4 b) {
+  return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w);
+}
+__device__ __forceinline__ float Sum(float4 a) { return a.x + a.y + a.z + a.w; }
+
+constexpr int kHead = 64;
+constexpr int kHalf = kHead / 2;
+// Lanes per head: each has four values of either half.
+constexpr int kHeadLanes = 8;
+
+__device__ __forceinline__ float HeadSum(float v) {
+#pragma unroll
+  for (int o = kHeadLanes / 2; o > 0; o >>= 1) {
+    v += __shfl_xor_sync(~0u, v, o);
+  }
+  return v;
+}
+
+}  // namespace fused
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_FUSED_VECTORS_CUH_
