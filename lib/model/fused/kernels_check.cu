@@ -294,7 +294,8 @@ int main(int argc, char** argv) {
   };
   for (const Sizes& z :
        {Sizes{2, 3, 201, 201}, Sizes{2, 2, 208, 208}, Sizes{1, 2, 77, 77},
-        Sizes{3, 1, 16, 16}, Sizes{2, 2, 201, 1}, Sizes{1, 3, 5, 5}}) {
+        Sizes{3, 1, 16, 16}, Sizes{2, 2, 201, 1}, Sizes{1, 3, 5, 5},
+        Sizes{50, 6, 40, 40}}) {
     feedrate::fused::CheckAttention(z);
   }
   const int64_t tokens = argument(3, 201);
