@@ -263,7 +263,7 @@ void FusedEngine::MakeProducts() {
     if (layers.up == nullptr) {
       layers.projection = make(plain, back, count, width, width, false);
       layers.up =
-          make(Product::kForwardBias, back, count, width, hidden, false);
+          make(Product::kForwardGelu, back, count, width, hidden, false);
       layers.down =
           make(Product::kForwardBias, back, count, hidden, width, false);
     }
@@ -358,10 +358,9 @@ void FusedEngine::ForwardBlock(int64_t index) {
   product.a = block.middle_normed.data_ptr();
   product.b = block.up.rounded;
   product.bias = block.up_bias.rounded;
-  product.out = block.hidden.data_ptr();
+  product.before = block.hidden.data_ptr();
+  product.out = block.activated.data_ptr();
   block.layers->up->forward.Run(product, s);
-  fused::Gelu(Half(block.hidden), Half(block.activated), block.hidden.numel(),
-              s);
 
   product = {};
   product.a = block.activated.data_ptr();
@@ -668,6 +667,7 @@ void FusedEngine::Tune() {
     p.a = x.data_ptr();
     p.b = weight.rounded;
     p.bias = bias;
+    p.before = wide_gradient_.data_ptr();
     p.out = out.data_ptr();
     layer->forward.Tune(p, s);
     p = {};

@@ -130,10 +130,9 @@ void RunShortAttentionBackward(const QkNormRope& a, int64_t queries,
                                float* dk_weight, float* partial,
                                bool accumulate, cudaStream_t s);
 
-// out = gelu(in), exact (erf), value by value.
-void Gelu(const Bf16* in, Bf16* out, int64_t count, cudaStream_t s);
-// gradient *= gelu'(in); dbias[j] (+)= sum over rows of the result. `width` is
-// a multiple of 1024; `partial` has PartialFloats(width) floats at most.
+// gradient *= gelu'(in), tanh form; dbias[j] (+)= sum over rows of the result.
+// `width` is a multiple of 1024; `partial` has PartialFloats(width) floats at
+// most.
 void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
                   int64_t rows, int64_t width, bool accumulate, cudaStream_t s);
 

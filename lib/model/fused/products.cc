@@ -56,12 +56,15 @@ TunedProduct::TunedProduct(cublasLtHandle_t handle, const ProductShape& shape,
   switch (shape.kind) {
     case Product::kForward:
     case Product::kForwardBias:
+    case Product::kForwardGelu:
       first = CUBLAS_OP_T;
       layout(&a_, CUDA_R_16BF, in, out);
       layout(&b_, CUDA_R_16BF, in, rows);
       m = out, n = rows;
       if (shape.kind == Product::kForwardBias) {
         epilogue = CUBLASLT_EPILOGUE_BIAS;
+      } else if (shape.kind == Product::kForwardGelu) {
+        epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
       }
       break;
     case Product::kInputGradient:
@@ -82,6 +85,9 @@ TunedProduct::TunedProduct(cublasLtHandle_t handle, const ProductShape& shape,
   Set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, first);
   Set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, second);
   Set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (shape.kind == Product::kForwardGelu) {
+    Set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, m);
+  }
   cublasLtMatmulPreference_t preference = nullptr;
   Check(cublasLtMatmulPreferenceCreate(&preference), "preference");
   Check(cublasLtMatmulPreferenceSetAttribute(
@@ -118,6 +124,9 @@ cublasStatus_t TunedProduct::Call(const ProductBuffers& buffers,
                                   cudaStream_t stream) {
   if (buffers.bias != nullptr) {
     Set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, buffers.bias);
+  }
+  if (buffers.before != nullptr) {
+    Set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers.before);
   }
   const float one = 1, beta = buffers.accumulate ? 1 : 0;
   return cublasLtMatmul(handle_, operation_, &one, buffers.b, a_, buffers.a, b_,

@@ -21,6 +21,8 @@ enum class Product {
   kForward,
   // The same plus bias[outputs].
   kForwardBias,
+  // `before` = the same, out = its GELU in the tanh form.
+  kForwardGelu,
   // dx[rows][inputs] = dy[rows][outputs] weight.
   kInputGradient,
   // dweight[outputs][inputs] (+)= dy^T x, in fp32.
@@ -42,6 +44,7 @@ struct ProductBuffers {
   const void* b = nullptr;
   void* out = nullptr;
   void* bias = nullptr;
+  void* before = nullptr;
   bool accumulate = false;
 };
 
