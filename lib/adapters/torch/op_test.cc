@@ -429,7 +429,9 @@ TEST(TorchOpsTest, BatchesDoWhatImagesDo) {
       const at::Tensor expected = (*image)(images[i], &random);
       ASSERT_EQ(out[i].sizes(), expected.sizes());
       // Sums are added in another order, and may round the other way at a half.
-      if (c.equal) EXPECT_LE(LargestDifference(out[i], expected), 1) << i;
+      if (c.equal) {
+        EXPECT_LE(LargestDifference(out[i], expected), 1) << i;
+      }
     }
     EXPECT_FALSE(out[0].equal(out[1])) << "images that are not of one batch";
   }
