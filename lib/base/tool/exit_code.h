@@ -24,6 +24,10 @@ enum class ExitCode : int {
 // Cancelled, kRunFailed for other errors.
 ExitCode ExitCodeOf(const absl::Status& status);
 
+// Less than the 30 s that Slurm waits before it kills. A run that is not stuck
+// ends within a second.
+inline constexpr int kInterruptGraceSeconds = 10;
+
 // While an Interrupt exists, the first SIGINT or SIGTERM does not end the
 // process: the run polls this object, writes its last line and ends by itself.
 // A second signal ends the process. At most one may exist at a time.

@@ -2,11 +2,13 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "lib/base/clock_jump.h"
@@ -93,6 +95,25 @@ TEST(TimedCommandTest, StopsWhenAsked) {
   spec.command = "sleep 600";
   spec.is_stopped = [] { return true; };
   EXPECT_TRUE(RunIt(spec).stopped);
+}
+
+TEST(TimedCommandTest, WhatIsStoppedMayCleanUp) {
+  // Asked to end once it is ready for that.
+  const std::string ready = absl::StrCat(testing::TempDir(), "/ready");
+  TimedCommand spec;
+  spec.is_stopped = [&] { return access(ready.c_str(), F_OK) == 0; };
+  spec.command = absl::StrCat("trap 'echo clean; exit 3' TERM; touch ", ready,
+                              "; while :; do sleep 0.01; done");
+  EXPECT_EQ(RunIt(spec).output, "clean\n");
+  unlink(ready.c_str());
+  // One that does not listen is killed.
+  spec.command = absl::StrCat("trap '' TERM; touch ", ready,
+                              "; while :; do sleep 0.01; done");
+  spec.grace_s = 0.2;
+  const TimedCommandResult result = RunIt(spec);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(WTERMSIG(result.wait_status), SIGKILL);
+  unlink(ready.c_str());
 }
 
 TEST(TimedCommandTest, DoesNotWaitForWhatIsLeftBehind) {

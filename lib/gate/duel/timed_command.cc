@@ -137,6 +137,7 @@ void CutToTail(std::string* text) {
 void Attend(const TimedCommand& spec, pid_t pid, int pid_fd, int out_fd,
             int error_fd, Clock::time_point start, TimedCommandResult* result) {
   bool is_killed = false;
+  Clock::time_point stopped_at;
   while (true) {
     pollfd wanted[3] = {
         {pid_fd, POLLIN, 0}, {out_fd, POLLIN, 0}, {error_fd, POLLIN, 0}};
@@ -150,9 +151,15 @@ void Attend(const TimedCommand& spec, pid_t pid, int pid_fd, int out_fd,
     }
     CutToTail(&result->error_tail);
     if (is_killed) continue;
-    result->stopped = spec.is_stopped && spec.is_stopped();
-    result->timed_out = spec.timeout_s > 0 && Since(start) > spec.timeout_s;
-    if (result->stopped || result->timed_out) {
+    if (!result->stopped && spec.is_stopped && spec.is_stopped()) {
+      result->stopped = true;
+      stopped_at = Clock::now();
+      kill(-pid, SIGTERM);
+    }
+    result->timed_out =
+        !result->stopped && spec.timeout_s > 0 && Since(start) > spec.timeout_s;
+    if (result->timed_out ||
+        (result->stopped && Since(stopped_at) > spec.grace_s)) {
       kill(-pid, SIGKILL);
       is_killed = true;
     }

@@ -29,8 +29,10 @@ struct TimedCommand {
   double burn_percent = 0;
   // Additional environment variables, as `NAME=value`.
   std::vector<std::string> variables;
-  // Called regularly; true kills the command.
+  // Called regularly; true ends the command: SIGTERM, and SIGKILL if it is
+  // still there after `grace_s`.
   std::function<bool()> is_stopped;
+  double grace_s = 10;
 };
 
 struct TimedCommandResult {

@@ -74,10 +74,6 @@ double MeasureCopyBytesPerSecond() {
   return static_cast<double>(kCopyBytes) / best_s;
 }
 
-// Less than the 30 s that Slurm waits before it kills. A run that is not stuck
-// ends within a second.
-constexpr int kGraceSeconds = 10;
-
 // One run, step by step.
 class Session {
  public:
@@ -371,7 +367,7 @@ class Session {
 
   const RunOptions& options_;
   TimeAccount account_;
-  const Interrupt interrupt_{kGraceSeconds};
+  const Interrupt interrupt_{kInterruptGraceSeconds};
   Progress progress_;
   const Warn warn_;
   std::unique_ptr<Catalogue> catalogue_;
