@@ -35,7 +35,7 @@ if [[ -e "$nccl/nccl.h" ]]; then
 fi
 sources=(lib/adapters/torch/blas.cc lib/model/flops.cc
   lib/model/worker/answer.cc lib/model/worker/train_run.cc
-  lib/model/worker/train_main.cc)
+  lib/model/worker/train_spec.cc lib/model/worker/train_main.cc)
 for source in lib/model/torch/*.cc lib/model/fused/*.cc; do
   if [[ "$source" != *_test.cc && "$source" != *test_main.cc ]]; then
     sources+=("$source")

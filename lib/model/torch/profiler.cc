@@ -26,7 +26,7 @@ ProfilerConfig Config() {
   torch::profiler::impl::ExperimentalConfig experimental;
   // The backward pass runs on its own threads.
   experimental.profile_all_threads = true;
-  return ProfilerConfig(ProfilerState::KINETO, /*report_input_shapes=*/false,
+  return ProfilerConfig(ProfilerState::KINETO, /*report_input_shapes=*/true,
                         /*profile_memory=*/false, /*with_stack=*/false,
                         /*with_flops=*/false, /*with_modules=*/false,
                         experimental);
@@ -37,79 +37,152 @@ std::set<ActivityType> Activities(bool cuda) {
   return {ActivityType::CPU};
 }
 
-struct Span {
-  uint64_t start_ns;
-  uint64_t end_ns;
-  const kineto::KinetoEvent* event;
+using Kernels = std::map<std::array<std::string, 3>, KernelTime>;
+
+// Shapes of many tensors, as of an optimizer, say nothing beyond this length.
+constexpr size_t kLongestShapes = 60;
+
+std::string ShapesOf(const kineto::KinetoEvent& event) {
+  std::string text;
+  if (!event.hasShapes()) return text;
+  for (const std::vector<int64_t>& shape : event.shapes()) {
+    if (shape.empty()) continue;
+    text += text.empty() ? "" : ", ";
+    for (size_t i = 0; i < shape.size(); ++i) {
+      text += (i == 0 ? "" : "x") + std::to_string(shape[i]);
+    }
+    if (text.size() > kLongestShapes) {
+      text.resize(kLongestShapes);
+      return text + "...";
+    }
+  }
+  return text;
+}
+
+bool IsRange(const kineto::KinetoEvent& event) {
+  return event.scope() == static_cast<uint8_t>(at::RecordScope::USER_SCOPE);
+}
+
+bool IsOnDevice(const kineto::KinetoEvent& event) {
+  return event.deviceType() == c10::DeviceType::CUDA;
+}
+
+uint64_t EndNs(const kineto::KinetoEvent& event) {
+  return event.startNs() + event.durationNs();
+}
+
+// Finds the part of the step that an event belongs to.
+class Parts {
+ public:
+  explicit Parts(const kineto::ProfilerResult& result) {
+    for (const kineto::KinetoEvent& event : result.events()) {
+      if (IsRange(event)) {
+        (IsOnDevice(event) ? on_device_ : on_host_).push_back(&event);
+      } else if (!IsOnDevice(event) && event.correlationId() != 0) {
+        operations_[event.correlationId()] = &event;
+      }
+    }
+  }
+
+  // The operation that launched a kernel, on whichever thread. Null if unknown.
+  const kineto::KinetoEvent* Launcher(const kineto::KinetoEvent& kernel) const {
+    const auto found = operations_.find(kernel.linkedCorrelationId());
+    return found == operations_.end() ? nullptr : found->second;
+  }
+
+  // The backward pass runs on threads of its own while the range waits for
+  // them, so time decides, not the thread.
+  std::string PartOf(const kineto::KinetoEvent& event) const {
+    const auto& ranges = IsOnDevice(event) ? on_device_ : on_host_;
+    const kineto::KinetoEvent* innermost = nullptr;
+    for (const kineto::KinetoEvent* range : ranges) {
+      if (range->startNs() <= event.startNs() &&
+          event.startNs() < EndNs(*range) &&
+          (innermost == nullptr || range->startNs() > innermost->startNs())) {
+        innermost = range;
+      }
+    }
+    if (innermost == nullptr) return "other";
+    const std::string name = innermost->name();
+    return name == "optimizer_step" ? "optimizer" : name;
+  }
+
+ private:
+  std::vector<const kineto::KinetoEvent*> on_host_;
+  std::vector<const kineto::KinetoEvent*> on_device_;
+  std::map<uint64_t, const kineto::KinetoEvent*> operations_;
 };
 
-void AddTime(const std::string& name, int64_t ns,
-             std::map<std::string, KernelTime>* times) {
-  KernelTime& time = (*times)[name];
+void AddTime(const std::string& part, const std::string& name,
+             const std::string& shapes, int64_t ns, Kernels* times) {
+  KernelTime& time = (*times)[{part, name, shapes}];
+  time.part = part;
   time.name = name;
+  time.shapes = shapes;
   time.total_s += ns * 1e-9;
   ++time.calls;
 }
 
-// Adds the time of each span without that of nested spans.
-void AddSelfTimes(std::vector<Span> spans,
-                  std::map<std::string, KernelTime>* times) {
-  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
-    return a.start_ns != b.start_ns ? a.start_ns < b.start_ns
-                                    : a.end_ns > b.end_ns;
-  });
+// Adds the time of each event of a thread without that of nested events.
+void AddSelfTimes(std::vector<const kineto::KinetoEvent*> events,
+                  const Parts& parts, Kernels* times) {
+  std::sort(events.begin(), events.end(),
+            [](const kineto::KinetoEvent* a, const kineto::KinetoEvent* b) {
+              return a->startNs() != b->startNs() ? a->startNs() < b->startNs()
+                                                  : EndNs(*a) > EndNs(*b);
+            });
   struct Open {
-    Span span;
+    const kineto::KinetoEvent* event;
     int64_t self_ns;
   };
   std::vector<Open> open;
   const auto close = [&] {
-    AddTime(open.back().span.event->name(), open.back().self_ns, times);
+    const kineto::KinetoEvent& event = *open.back().event;
+    AddTime(parts.PartOf(event), event.name(), ShapesOf(event),
+            open.back().self_ns, times);
     open.pop_back();
   };
-  for (const Span& span : spans) {
-    while (!open.empty() && open.back().span.end_ns <= span.start_ns) close();
-    const auto length = static_cast<int64_t>(span.end_ns - span.start_ns);
+  for (const kineto::KinetoEvent* event : events) {
+    while (!open.empty() && EndNs(*open.back().event) <= event->startNs()) {
+      close();
+    }
+    const auto length = static_cast<int64_t>(event->durationNs());
     if (!open.empty()) open.back().self_ns -= length;
-    open.push_back({span, length});
+    open.push_back({event, length});
   }
   while (!open.empty()) close();
 }
 
-std::vector<KernelTime> TimesOf(const kineto::ProfilerResult& result,
-                                bool cuda) {
-  std::map<std::string, KernelTime> times;
-  std::map<uint64_t, std::vector<Span>> by_thread;
+void AddKernels(const kineto::ProfilerResult& result, bool cuda,
+                Kernels* times) {
+  const Parts parts(result);
+  std::map<uint64_t, std::vector<const kineto::KinetoEvent*>> by_thread;
   for (const kineto::KinetoEvent& event : result.events()) {
-    const bool on_device = event.deviceType() == c10::DeviceType::CUDA;
-    if (cuda != on_device) continue;
     // Ranges are not kernels, but Kineto shows them on the device too.
-    if (event.scope() == static_cast<uint8_t>(at::RecordScope::USER_SCOPE)) {
+    if (cuda != IsOnDevice(event) || IsRange(event)) continue;
+    if (!cuda) {
+      by_thread[event.startThreadId()].push_back(&event);
       continue;
     }
-    if (on_device) {
-      AddTime(event.name(), event.durationNs(), &times);
-    } else {
-      by_thread[event.startThreadId()].push_back(
-          {event.startNs(), event.startNs() + event.durationNs(), &event});
-    }
+    const kineto::KinetoEvent* const launcher = parts.Launcher(event);
+    AddTime(parts.PartOf(launcher == nullptr ? event : *launcher), event.name(),
+            launcher == nullptr ? "" : ShapesOf(*launcher), event.durationNs(),
+            times);
   }
-  for (const auto& thread : by_thread) AddSelfTimes(thread.second, &times);
-  std::vector<KernelTime> list;
-  for (const auto& time : times) list.push_back(time.second);
-  return list;
+  for (const auto& thread : by_thread) {
+    AddSelfTimes(thread.second, parts, times);
+  }
 }
 
 }  // namespace
 
 int64_t Profiler::steps() const {
-  if (options_.kind.empty()) return 0;
   return int64_t{options_.repeat} *
          (options_.wait + options_.warmup + options_.active);
 }
 
 void Profiler::BeforeStep(int64_t step) {
-  if (options_.kind.empty() || step > steps()) return;
+  if (step > steps()) return;
   const int64_t cycle = options_.wait + options_.warmup + options_.active;
   const int64_t place = step % cycle;
   // A cycle ends where the next one starts.
@@ -138,6 +211,8 @@ void Profiler::Stop(bool keep) {
   const std::unique_ptr<kineto::ProfilerResult> result =
       kineto::disableProfiler();
   if (!keep) return;
+  AddKernels(*result, options_.cuda, &kernels_);
+  if (options_.kind.empty()) return;
   const std::string number = std::to_string(files_.size());
   const std::string rank = std::to_string(options_.rank);
   std::string file = options_.prefix +
@@ -150,25 +225,23 @@ void Profiler::Stop(bool keep) {
   result->save(file);
   TORCH_CHECK(access(file.c_str(), R_OK) == 0, file, ": cannot be written");
   files_.push_back(file);
-  for (const KernelTime& time : TimesOf(*result, options_.cuda)) {
-    const auto found = std::find_if(
-        kernels_.begin(), kernels_.end(),
-        [&time](const KernelTime& k) { return k.name == time.name; });
-    if (found == kernels_.end()) {
-      kernels_.push_back(time);
-    } else {
-      found->total_s += time.total_s;
-      found->calls += time.calls;
-    }
-  }
 }
 
 std::vector<KernelTime> Profiler::TopKernels() const {
-  std::vector<KernelTime> top = kernels_;
-  std::sort(
-      top.begin(), top.end(), [](const KernelTime& a, const KernelTime& b) {
-        return a.total_s != b.total_s ? a.total_s > b.total_s : a.name < b.name;
-      });
+  std::map<std::string, double> parts;
+  for (const auto& entry : kernels_) {
+    parts[entry.second.part] += entry.second.total_s;
+  }
+  std::vector<KernelTime> top;
+  for (const auto& entry : kernels_) {
+    top.push_back(entry.second);
+    const double total_s = parts[entry.second.part];
+    if (total_s > 0) top.back().share = entry.second.total_s / total_s;
+  }
+  std::stable_sort(top.begin(), top.end(),
+                   [](const KernelTime& a, const KernelTime& b) {
+                     return a.total_s > b.total_s;
+                   });
   if (top.size() > kTopKernels) top.resize(kTopKernels);
   return top;
 }

@@ -5,6 +5,7 @@
 
 #include <ATen/record_function.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,24 +14,31 @@
 namespace feedrate {
 
 struct ProfileOptions {
-  // Empty: none. `trace`: files PREFIX.N.json. `tb`: the layout of the
+  // Empty: no files. `trace`: files PREFIX.N.json. `tb`: the layout of the
   // TensorBoard plug-in, files PREFIX/rankR.N.pt.trace.json.
   std::string kind;
   std::string prefix;
   int rank = 0;
   bool cuda = false;
   // Steps per cycle: skipped, profiled but discarded, kept.
-  int wait = 1;
+  int wait = 0;
   int warmup = 1;
-  int active = 3;
+  int active = 1;
   int repeat = 1;
 };
 
 // A kernel on CUDA; on the CPU, an operation without those that it calls.
 struct KernelTime {
+  // The part of the step that ran it: the innermost NamedRange around the
+  // operation that launched it, or `other`.
+  std::string part;
   std::string name;
+  // Shapes of the operation's tensors, such as `276x64, 64x256`.
+  std::string shapes;
   double total_s = 0;
   int64_t calls = 0;
+  // Share of the time of all kernels of the part.
+  double share = 0;
 };
 
 // Profiles the requested cycles; must be told when each step starts. c10::Error
@@ -58,7 +66,8 @@ class Profiler {
   const ProfileOptions options_;
   bool running_ = false;
   std::vector<std::string> files_;
-  std::vector<KernelTime> kernels_;
+  // By part, name and shapes.
+  std::map<std::array<std::string, 3>, KernelTime> kernels_;
 };
 
 // A named range in traces, for the lifetime of the object. Costs almost nothing

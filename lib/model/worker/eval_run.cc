@@ -74,10 +74,20 @@ LoadedModel LoadOurs(const std::string& path, const Tokenizer& tokenizer) {
   return loaded;
 }
 
-// Loads a TorchScript model. c10::Error if it is not one.
+std::shared_ptr<torch::jit::Module> LoadModule(const std::string& path) {
+  try {
+    return std::make_shared<torch::jit::Module>(
+        torch::jit::load(path, at::kCPU));
+  } catch (const c10::Error& e) {
+    throw std::runtime_error(path +
+                             ": is neither a checkpoint of train nor a "
+                             "TorchScript module: " +
+                             e.what_without_backtrace());
+  }
+}
+
 LoadedModel LoadScript(const std::string& path) {
-  const auto module =
-      std::make_shared<torch::jit::Module>(torch::jit::load(path, at::kCPU));
+  const std::shared_ptr<torch::jit::Module> module = LoadModule(path);
   module->eval();
   LoadedModel loaded;
   loaded.name = "torchscript";

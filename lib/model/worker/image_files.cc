@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "lib/loader/source/source.h"
 #include "lib/machine/resources.h"
+#include "lib/machine/root.h"
 
 namespace feedrate {
 namespace {
@@ -72,16 +74,22 @@ double ReadingRate(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-std::vector<ImageFile> ListImages(const ImageFolder& folder) {
+std::vector<ImageFile> ListImages(const ImageFolder& folder,
+                                  std::vector<std::string>* special) {
   std::vector<std::filesystem::path> paths;
   std::error_code error;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(folder.path, error)) {
-    if (entry.is_regular_file() && IsItemName(entry.path().string())) {
+    if (!IsItemName(entry.path().string())) continue;
+    std::error_code unknown;
+    if (entry.is_regular_file(unknown)) {
       paths.push_back(std::filesystem::absolute(entry.path()));
+    } else if (!entry.is_directory(unknown)) {
+      special->push_back(std::filesystem::absolute(entry.path()).string());
     }
   }
   std::sort(paths.begin(), paths.end());
+  std::sort(special->begin(), special->end());
   paths.resize(static_cast<size_t>(paths.size() * folder.sample_ratio));
   std::map<std::string, int64_t> folders;
   for (const auto& path : paths) {
@@ -98,17 +106,35 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder) {
   return files;
 }
 
-std::string StorageLabel(const std::string& folder,
-                         const std::vector<ImageFile>& files) {
-  const std::vector<std::string> paths = ProbedFiles(files);
-  // Before reading them, which loads them into the cache.
-  const absl::StatusOr<double> resident = ResidentFraction(paths);
+std::string PrepareStorage(const std::string& folder,
+                           const std::vector<ImageFile>& files, bool cold,
+                           const std::function<void()>& alive,
+                           double* resident) {
+  std::vector<std::string> paths;
+  int64_t bytes = 0;
+  for (const ImageFile& file : files) {
+    paths.push_back(file.path);
+    bytes += file.bytes;
+  }
   char text[64];
-  std::snprintf(text, sizeof(text), ", %.0f MB/s", ReadingRate(paths) / 1e6);
+  std::snprintf(text, sizeof(text), ", %.0f MB/s",
+                ReadingRate(ProbedFiles(files)) / 1e6);
   std::string label = FileSystemName(folder) + text;
-  if (resident.ok()) {
+  const std::optional<int64_t> available = ReadAvailableMemory(Root());
+  // A file that cannot be read is the loader's to name.
+  if (cold) {
+    DropPages(paths).IgnoreError();
+  } else if (available.has_value() && bytes <= *available / 2) {
+    for (const std::string& path : paths) {
+      ReadPages({path}).IgnoreError();
+      alive();
+    }
+  }
+  const absl::StatusOr<double> share = ResidentFraction(paths);
+  *resident = share.ok() ? *share : -1;
+  if (share.ok()) {
     std::snprintf(text, sizeof(text), ", %.0f%% cached",
-                  std::floor(*resident * 100));
+                  std::floor(*share * 100));
     label += text;
   }
   return label;

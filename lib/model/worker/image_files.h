@@ -4,6 +4,7 @@
 #define FEEDRATE_LIB_MODEL_WORKER_IMAGE_FILES_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,22 @@ struct ImageFile {
 };
 
 // Sorted by path, including subfolders. Empty if the folder does not exist.
-std::vector<ImageFile> ListImages(const ImageFolder& folder);
+// `special` gets the sorted paths of what has the name of an image and is no
+// regular file, such as a pipe or a link that leads nowhere.
+std::vector<ImageFile> ListImages(const ImageFolder& folder,
+                                  std::vector<std::string>* special);
 
-// Describes the storage: file system, speed of reading the first files just
-// now, and how much of them was in the page cache before. Example: `ext4, 1200
-// MB/s, 0% cached`.
-std::string StorageLabel(const std::string& folder,
-                         const std::vector<ImageFile>& files);
+// Brings the page cache into the same state whatever was read before: without
+// `cold` reads all files once if they fit into half of the available memory,
+// otherwise drops them. `resident` gets the share of their pages that is in
+// memory then, or -1 if the kernel does not tell. Returns a description: file
+// system, speed of reading the first files just now, and `resident`. Example:
+// `ext4, 1200 MB/s, 100% cached`. Calls `alive` now and then, because reading
+// may take minutes.
+std::string PrepareStorage(const std::string& folder,
+                           const std::vector<ImageFile>& files, bool cold,
+                           const std::function<void()>& alive,
+                           double* resident);
 
 }  // namespace feedrate
 

@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "lib/machine/resources.h"
 
 namespace feedrate {
 namespace {
@@ -35,6 +38,11 @@ class ImageFilesTest : public testing::Test {
     return folder;
   }
 
+  static std::vector<ImageFile> List(const ImageFolder& folder) {
+    std::vector<std::string> special;
+    return ListImages(folder, &special);
+  }
+
   static std::vector<int64_t> Labels(const std::vector<ImageFile>& files) {
     std::vector<int64_t> labels;
     for (const ImageFile& file : files) labels.push_back(file.label);
@@ -49,7 +57,7 @@ TEST_F(ImageFilesTest, AFolderIsAClass) {
   Write("cat/2.jpg", 7);
   Write("dog/1.png");
   Write("dog/notes.txt");
-  const std::vector<ImageFile> files = ListImages(Folder());
+  const std::vector<ImageFile> files = List(Folder());
   EXPECT_THAT(Labels(files), ElementsAre(0, 0, 1));
   EXPECT_THAT(files[1].path, EndsWith("cat/2.jpg"));
   EXPECT_EQ(files[1].bytes, 7);
@@ -59,7 +67,7 @@ TEST_F(ImageFilesTest, InOneFolderClassesGoRound) {
   for (const char* name : {"a.jpg", "b.jpg", "c.jpg"}) Write(name);
   ImageFolder folder = Folder();
   folder.classes = 2;
-  EXPECT_THAT(Labels(ListImages(folder)), ElementsAre(0, 1, 0));
+  EXPECT_THAT(Labels(List(folder)), ElementsAre(0, 1, 0));
 }
 
 TEST_F(ImageFilesTest, ProcessesShareAndRatiosCut) {
@@ -70,17 +78,44 @@ TEST_F(ImageFilesTest, ProcessesShareAndRatiosCut) {
   folder.sample_ratio = 0.8;
   folder.rank = 1;
   folder.world_size = 2;
-  EXPECT_THAT(Labels(ListImages(folder)), ElementsAre(1, 3));
+  EXPECT_THAT(Labels(List(folder)), ElementsAre(1, 3));
 }
 
 TEST_F(ImageFilesTest, NoSuchFolderHasNoImages) {
-  EXPECT_THAT(ListImages(Folder()), IsEmpty());
+  EXPECT_THAT(List(Folder()), IsEmpty());
 }
 
-TEST_F(ImageFilesTest, StorageSaysWhereHowFastAndFromWhat) {
+TEST_F(ImageFilesTest, WhatIsNoRegularFileIsNamed) {
+  Write("a.jpg");
+  std::filesystem::create_symlink("nowhere", root_ / "lost.jpg");
+  std::filesystem::create_symlink("a.jpg", root_ / "link.jpg");
+  std::filesystem::create_directory(root_ / "folder.jpg");
+  ASSERT_EQ(mkfifo((root_ / "pipe.jpg").c_str(), 0600), 0);
+  std::vector<std::string> special;
+  EXPECT_EQ(ListImages(Folder(), &special).size(), 2);
+  EXPECT_THAT(special, ElementsAre(EndsWith("lost.jpg"), EndsWith("pipe.jpg")));
+}
+
+TEST_F(ImageFilesTest, EveryTrainingFindsTheSameCache) {
   Write("a.jpg", 100000);
-  EXPECT_THAT(StorageLabel(root_.string(), ListImages(Folder())),
-              MatchesRegex("[a-z0-9]+, [0-9]+ MB/s, [0-9]+% cached"));
+  Write("b.jpg", 100000);
+  std::vector<ImageFile> files = List(Folder());
+  // Large enough that the speed is measured with this file alone.
+  files[0].bytes = int64_t{65} << 20;
+  ASSERT_TRUE(DropPages({files[0].path, files[1].path}).ok());
+  int calls = 0;
+  double resident = 0;
+  EXPECT_THAT(
+      PrepareStorage(
+          root_.string(), files, /*cold=*/false, [&] { ++calls; }, &resident),
+      MatchesRegex("[a-z0-9]+, [0-9]+ MB/s, 100% cached"));
+  EXPECT_EQ(resident, 1);
+  EXPECT_EQ(calls, 2);
+  PrepareStorage(
+      root_.string(), files, /*cold=*/true, [] {}, &resident);
+  // File systems in memory keep their pages.
+  ASSERT_TRUE(DropPages({files[0].path, files[1].path}).ok());
+  EXPECT_EQ(resident, *ResidentFraction({files[0].path, files[1].path}));
 }
 
 }  // namespace

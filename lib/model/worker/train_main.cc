@@ -8,6 +8,7 @@
 #include "lib/adapters/torch/blas.h"
 #include "lib/model/worker/answer.h"
 #include "lib/model/worker/train_run.h"
+#include "lib/model/worker/train_spec.h"
 
 int main(int argc, char** argv) {
   feedrate::AvoidHiddenSve(argv);

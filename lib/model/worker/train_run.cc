@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <limits>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -40,6 +38,8 @@ namespace {
 // Batches of the synthetic set: enough that no batch comes twice in a row, few
 // enough that the loss falls over a few hundred steps.
 constexpr int64_t kSyntheticBatches = 4;
+// The largest number of skipped files to name.
+constexpr size_t kMostListed = 20;
 
 class Training {
  public:
@@ -79,9 +79,9 @@ class Training {
     norms_ = trainer_->TakeGradientNorms();
     peaks_ = device_->Peaks();
     if (spec_.rank == 0) SaveTo(spec_.checkpoint);
-    Profile();
     if (spec_.count) CountProducts();
-    if (spec_.rates) rates_ = MeasureRates(device_.get(), ProductType());
+    Profile();
+    if (spec_.rates) rates_ = Rates();
     TellResult(first);
   }
 
@@ -94,8 +94,18 @@ class Training {
     return *spec;
   }
 
-  at::ScalarType ProductType() const {
-    return spec_.precision == "bf16" ? at::kBFloat16 : at::kFloat;
+  DeviceRates Rates() const {
+    const bool bf16 = spec_.precision == "bf16";
+    DeviceRates rates =
+        MeasureRates(device_.get(), bf16 ? at::kBFloat16 : at::kFloat);
+    if (bf16 && spec_.device == "cpu") {
+      // A CPU without units for bf16 is slower in it than in fp32, but its peak
+      // is not lower for that.
+      rates.matmul_flops =
+          std::max(rates.matmul_flops,
+                   MeasureRates(device_.get(), at::kFloat).matmul_flops);
+    }
+    return rates;
   }
 
   void MakeParts() {
@@ -203,7 +213,9 @@ class Training {
 
 #if defined(FEEDRATE_LOADER)
   void NoteFiles(const std::vector<ImageFile>& files) {
-    storage_ = StorageLabel(spec_.folder, files);
+    storage_ = PrepareStorage(
+        spec_.folder, files, spec_.cold, [this] { TellProgress(0); },
+        &resident_);
     files_ = files.size();
     for (const ImageFile& file : files) file_bytes_ += file.bytes;
   }
@@ -222,14 +234,22 @@ class Training {
     return std::move(feed.batches);
   }
 
-  std::vector<ImageFile> ListFolder() const {
+  std::vector<ImageFile> ListFolder() {
     ImageFolder folder;
     folder.path = spec_.folder;
     folder.sample_ratio = spec_.sample_ratio;
     folder.classes = model_spec_.classes;
     folder.rank = spec_.rank;
     folder.world_size = spec_.world_size;
-    std::vector<ImageFile> files = ListImages(folder);
+    std::vector<std::string> special;
+    std::vector<ImageFile> files = ListImages(folder, &special);
+    if (spec_.rank == 0) {
+      listed_.total = static_cast<int64_t>(special.size());
+      special.resize(std::min(special.size(), kMostListed));
+      for (const std::string& path : special) {
+        listed_.first.push_back({-1, path, "is no regular file"});
+      }
+    }
     if (static_cast<int64_t>(files.size()) < spec_.batch_size) {
       throw std::runtime_error(
           spec_.folder + ": has " + std::to_string(files.size()) +
@@ -312,19 +332,23 @@ class Training {
     }
     trainer_->Step();
     ++done_;
-    const double now = MonotonicSeconds();
-    if (now - told_ > 1) {
-      told_ = now;
-      tell_(JsonText()
-                .Text("event", "progress")
-                .Int("done", done_)
-                .Int("total", total)
-                .Object());
-    }
+    TellProgress(total);
     if (spec_.rank == 0 && spec_.checkpoint_every > 0 &&
         trainer_->step() % spec_.checkpoint_every == 0) {
       SaveTo(spec_.checkpoint);
     }
+  }
+
+  // At most once per second.
+  void TellProgress(int64_t total) {
+    const double now = MonotonicSeconds();
+    if (now - told_ <= 1) return;
+    told_ = now;
+    tell_(JsonText()
+              .Text("event", "progress")
+              .Int("done", done_)
+              .Int("total", total)
+              .Object());
   }
 
   void SaveTo(const std::string& path) {
@@ -339,27 +363,42 @@ class Training {
     SaveCheckpoint(path, checkpoint);
   }
 
-  // After the measured steps, which profiling would disturb.
+  // After the measured steps, which profiling would disturb. Where nobody asks
+  // for traces, one step tells which kernels are the longest.
   void Profile() {
-    if (spec_.profile.empty()) return;
     ProfileOptions options;
-    options.kind = spec_.profile;
-    options.prefix = spec_.profile_prefix;
     options.rank = spec_.rank;
     options.cuda = spec_.device == "cuda";
-    options.wait = spec_.profile_wait;
-    options.warmup = spec_.profile_warmup;
-    options.active = spec_.profile_active;
-    options.repeat = spec_.profile_repeat;
+    if (!spec_.profile.empty()) {
+      options.kind = spec_.profile;
+      options.prefix = spec_.profile_prefix;
+      options.wait = spec_.profile_wait;
+      options.warmup = spec_.profile_warmup;
+      options.active = spec_.profile_active;
+      options.repeat = spec_.profile_repeat;
+    } else if (spec_.graphs || !spec_.count) {
+      return;
+    }
+    try {
+      RunProfile(options);
+    } catch (const std::exception&) {
+      // What nobody asked for must not spoil the row.
+      if (!spec_.profile.empty()) throw;
+    }
+  }
+
+  void RunProfile(const ProfileOptions& options) {
     Profiler profiler(options);
     for (int64_t i = 0; i < profiler.steps(); ++i) {
       profiler.BeforeStep(i);
       trainer_->Step();
+      TellProgress(spec_.warmup + spec_.steps);
     }
     device_->Synchronize();
     profiler.Finish();
     traces_ = profiler.files();
     kernels_ = profiler.TopKernels();
+    profiled_steps_ = options.active * options.repeat;
   }
 
   void CountProducts() {
@@ -407,14 +446,22 @@ class Training {
     std::vector<std::string> kernels, traces;
     for (const KernelTime& kernel : kernels_) {
       kernels.push_back(JsonText()
+                            .Text("part", kernel.part)
                             .Text("name", kernel.name)
-                            .Number("total_s", kernel.total_s)
-                            .Int("calls", kernel.calls)
+                            .Text("shapes", kernel.shapes)
+                            .Number("step_s", kernel.total_s / profiled_steps_)
+                            .Number("calls", static_cast<double>(kernel.calls) /
+                                                 profiled_steps_)
+                            .Number("share", kernel.share)
                             .Object());
     }
     for (const std::string& file : traces_) traces.push_back(JsonString(file));
-    const SkippedFiles skipped = batches_->skipped();
+    SkippedFiles skipped = batches_->skipped();
     LeaveOut(skipped);
+    // These were never counted as data.
+    skipped.total += listed_.total;
+    skipped.first.insert(skipped.first.end(), listed_.first.begin(),
+                         listed_.first.end());
     std::vector<std::string> skipped_files;
     for (const SkippedFiles::File& file : skipped.first) {
       skipped_files.push_back(JsonText()
@@ -445,10 +492,12 @@ class Training {
         .Text("storage", storage_)
         .Int("files", files_)
         .Int("file_bytes", file_bytes_)
+        .Number("resident", resident_)
         .Int("skipped_files", skipped.total)
         .Raw("skipped", JsonArray(skipped_files))
         .Int("buckets", sync_ == nullptr ? 0 : sync_->buckets())
         .Int("buckets_sent_early", sync_ == nullptr ? 0 : sync_->sent_early())
+        .Int("profiled_steps", profiled_steps_)
         .Raw("kernels", JsonArray(kernels))
         .Raw("traces", JsonArray(traces));
     tell_(result.Object());
@@ -469,6 +518,10 @@ class Training {
   std::string storage_;
   int64_t files_ = 0;
   int64_t file_bytes_ = 0;
+  double resident_ = -1;
+  // What is no data although its name says so. Of all processes together, so
+  // the first one tells.
+  SkippedFiles listed_;
   int64_t done_ = 0;
   double told_ = 0;
   double wall_s_ = 0;
@@ -480,134 +533,13 @@ class Training {
   DeviceRates rates_;
   std::vector<std::string> traces_;
   std::vector<KernelTime> kernels_;
+  int profiled_steps_ = 0;
 };
 
 }  // namespace
 
 void RunTraining(const TrainSpec& spec, const Tell& tell) {
   Training(spec, tell).Run();
-}
-
-namespace {
-
-using Setter = std::function<bool(const std::string&)>;
-
-bool ParseInt(const std::string& text, int64_t* value) {
-  char* end = nullptr;
-  *value = std::strtoll(text.c_str(), &end, 10);
-  return !text.empty() && *end == '\0';
-}
-
-template <typename T>
-Setter Int(T* field) {
-  return [field](const std::string& text) {
-    int64_t value = 0;
-    if (!ParseInt(text, &value) || value < std::numeric_limits<T>::min() ||
-        value > std::numeric_limits<T>::max()) {
-      return false;
-    }
-    *field = static_cast<T>(value);
-    return true;
-  };
-}
-
-Setter Bool(bool* field) {
-  return [field](const std::string& text) {
-    if (text != "0" && text != "1") return false;
-    *field = text == "1";
-    return true;
-  };
-}
-
-Setter Double(double* field) {
-  return [field](const std::string& text) {
-    char* end = nullptr;
-    *field = std::strtod(text.c_str(), &end);
-    return !text.empty() && *end == '\0';
-  };
-}
-
-Setter Text(std::string* field) {
-  return [field](const std::string& text) {
-    *field = text;
-    return true;
-  };
-}
-
-std::map<std::string, Setter> Setters(TrainSpec* s) {
-  return {
-      {"model", Text(&s->model)},
-      {"device", Text(&s->device)},
-      {"device_index", Int(&s->device_index)},
-      {"precision", Text(&s->precision)},
-      {"optimizer", Text(&s->optimizer)},
-      {"learning_rate", Double(&s->learning_rate)},
-      {"batch_size", Int(&s->batch_size)},
-      {"samples", Int(&s->samples)},
-      {"text", Text(&s->text)},
-      {"context", Int(&s->context)},
-      {"loader", Text(&s->loader)},
-      {"mixture", Text(&s->mixture)},
-      {"folder", Text(&s->folder)},
-      {"feeder", Text(&s->feeder)},
-      {"feeder_script", Text(&s->feeder_script)},
-      {"workers", Int(&s->workers)},
-      {"sample_ratio", Double(&s->sample_ratio)},
-      {"epochs", Int(&s->epochs)},
-      {"schedule", Text(&s->schedule)},
-      {"accumulation", Int(&s->accumulation)},
-      {"warmup", Int(&s->warmup)},
-      {"steps", Int(&s->steps)},
-      {"seed", Int(&s->seed)},
-      {"mixing", Text(&s->mixing)},
-      {"optimizer_in_step", Bool(&s->optimizer_in_step)},
-      {"graphs", Bool(&s->graphs)},
-      {"engine", Text(&s->engine)},
-      {"activation_checkpointing", Bool(&s->activation_checkpointing)},
-      {"threads", Int(&s->threads)},
-      {"rank", Int(&s->rank)},
-      {"world_size", Int(&s->world_size)},
-      {"store", Text(&s->store)},
-      {"bucket_bytes", Int(&s->bucket_bytes)},
-      {"timeout_s", Int(&s->timeout_s)},
-      {"profile", Text(&s->profile)},
-      {"profile_prefix", Text(&s->profile_prefix)},
-      {"profile_wait", Int(&s->profile_wait)},
-      {"profile_warmup", Int(&s->profile_warmup)},
-      {"profile_active", Int(&s->profile_active)},
-      {"profile_repeat", Int(&s->profile_repeat)},
-      {"checkpoint", Text(&s->checkpoint)},
-      {"checkpoint_every", Int(&s->checkpoint_every)},
-      {"checkpoint_weights_only", Bool(&s->checkpoint_weights_only)},
-      {"resume", Text(&s->resume)},
-      {"rates", Bool(&s->rates)},
-      {"count", Bool(&s->count)},
-      {"die_at_step", Int(&s->die_at_step)},
-  };
-}
-
-}  // namespace
-
-TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
-  TrainSpec spec;
-  const std::map<std::string, Setter> setters = Setters(&spec);
-  for (const std::string& word : words) {
-    const size_t equals = word.find('=');
-    const auto setter = setters.find(word.substr(0, equals));
-    if (equals == std::string::npos || setter == setters.end() ||
-        !setter->second(word.substr(equals + 1))) {
-      throw std::runtime_error("\"" + word +
-                               "\" is no word NAME=VALUE of a "
-                               "training");
-    }
-  }
-  if (spec.batch_size < 1 || spec.accumulation < 1 || spec.steps < 1 ||
-      spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
-      spec.rank >= spec.world_size || spec.workers < 0 ||
-      !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
-    throw std::runtime_error("a number of the training is out of range");
-  }
-  return spec;
 }
 
 }  // namespace feedrate

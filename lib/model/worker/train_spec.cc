@@ -1,0 +1,133 @@
+#include "lib/model/worker/train_spec.h"
+
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+namespace feedrate {
+namespace {
+
+using Setter = std::function<bool(const std::string&)>;
+
+bool ParseInt(const std::string& text, int64_t* value) {
+  char* end = nullptr;
+  *value = std::strtoll(text.c_str(), &end, 10);
+  return !text.empty() && *end == '\0';
+}
+
+template <typename T>
+Setter Int(T* field) {
+  return [field](const std::string& text) {
+    int64_t value = 0;
+    if (!ParseInt(text, &value) || value < std::numeric_limits<T>::min() ||
+        value > std::numeric_limits<T>::max()) {
+      return false;
+    }
+    *field = static_cast<T>(value);
+    return true;
+  };
+}
+
+Setter Bool(bool* field) {
+  return [field](const std::string& text) {
+    if (text != "0" && text != "1") return false;
+    *field = text == "1";
+    return true;
+  };
+}
+
+Setter Double(double* field) {
+  return [field](const std::string& text) {
+    char* end = nullptr;
+    *field = std::strtod(text.c_str(), &end);
+    return !text.empty() && *end == '\0';
+  };
+}
+
+Setter Text(std::string* field) {
+  return [field](const std::string& text) {
+    *field = text;
+    return true;
+  };
+}
+
+std::map<std::string, Setter> Setters(TrainSpec* s) {
+  return {
+      {"model", Text(&s->model)},
+      {"device", Text(&s->device)},
+      {"device_index", Int(&s->device_index)},
+      {"precision", Text(&s->precision)},
+      {"optimizer", Text(&s->optimizer)},
+      {"learning_rate", Double(&s->learning_rate)},
+      {"batch_size", Int(&s->batch_size)},
+      {"samples", Int(&s->samples)},
+      {"text", Text(&s->text)},
+      {"context", Int(&s->context)},
+      {"loader", Text(&s->loader)},
+      {"mixture", Text(&s->mixture)},
+      {"folder", Text(&s->folder)},
+      {"feeder", Text(&s->feeder)},
+      {"feeder_script", Text(&s->feeder_script)},
+      {"workers", Int(&s->workers)},
+      {"cold", Bool(&s->cold)},
+      {"sample_ratio", Double(&s->sample_ratio)},
+      {"epochs", Int(&s->epochs)},
+      {"schedule", Text(&s->schedule)},
+      {"accumulation", Int(&s->accumulation)},
+      {"warmup", Int(&s->warmup)},
+      {"steps", Int(&s->steps)},
+      {"seed", Int(&s->seed)},
+      {"mixing", Text(&s->mixing)},
+      {"optimizer_in_step", Bool(&s->optimizer_in_step)},
+      {"graphs", Bool(&s->graphs)},
+      {"engine", Text(&s->engine)},
+      {"activation_checkpointing", Bool(&s->activation_checkpointing)},
+      {"threads", Int(&s->threads)},
+      {"rank", Int(&s->rank)},
+      {"world_size", Int(&s->world_size)},
+      {"store", Text(&s->store)},
+      {"bucket_bytes", Int(&s->bucket_bytes)},
+      {"timeout_s", Int(&s->timeout_s)},
+      {"profile", Text(&s->profile)},
+      {"profile_prefix", Text(&s->profile_prefix)},
+      {"profile_wait", Int(&s->profile_wait)},
+      {"profile_warmup", Int(&s->profile_warmup)},
+      {"profile_active", Int(&s->profile_active)},
+      {"profile_repeat", Int(&s->profile_repeat)},
+      {"checkpoint", Text(&s->checkpoint)},
+      {"checkpoint_every", Int(&s->checkpoint_every)},
+      {"checkpoint_weights_only", Bool(&s->checkpoint_weights_only)},
+      {"resume", Text(&s->resume)},
+      {"rates", Bool(&s->rates)},
+      {"count", Bool(&s->count)},
+      {"die_at_step", Int(&s->die_at_step)},
+  };
+}
+
+}  // namespace
+
+TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
+  TrainSpec spec;
+  const std::map<std::string, Setter> setters = Setters(&spec);
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const auto setter = setters.find(word.substr(0, equals));
+    if (equals == std::string::npos || setter == setters.end() ||
+        !setter->second(word.substr(equals + 1))) {
+      throw std::runtime_error("\"" + word +
+                               "\" is no word NAME=VALUE of a "
+                               "training");
+    }
+  }
+  if (spec.batch_size < 1 || spec.accumulation < 1 || spec.steps < 1 ||
+      spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
+      spec.rank >= spec.world_size || spec.workers < 0 ||
+      !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
+    throw std::runtime_error("a number of the training is out of range");
+  }
+  return spec;
+}
+
+}  // namespace feedrate

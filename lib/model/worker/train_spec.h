@@ -1,0 +1,95 @@
+// The command line of worker_train.
+#ifndef FEEDRATE_LIB_MODEL_WORKER_TRAIN_SPEC_H_
+#define FEEDRATE_LIB_MODEL_WORKER_TRAIN_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace feedrate {
+
+// What worker_train does. Each field is a command-line word NAME=VALUE; omitted
+// ones have the defaults here.
+struct TrainSpec {
+  std::string model = "vit5_tiny";
+  std::string device = "cpu";
+  // Number of the GPU.
+  int device_index = 0;
+  std::string precision = "fp32";
+  std::string optimizer = "adamw";
+  double learning_rate = 1e-3;
+  int64_t batch_size = 32;
+  // Samples of the synthetic set; 0: four batches of all processes.
+  int64_t samples = 0;
+  // A text file to train on instead, and the bytes per sample; 0: the model's
+  // context length.
+  std::string text;
+  int64_t context = 0;
+  // A folder of images to train on instead, read by this loader (`native`, or
+  // another library's), with this many workers, and the share of it to use.
+  std::string loader;
+  // Settings of the loader `mixture`, whose folder contains episodes.
+  std::string mixture;
+  std::string folder;
+  // Python and script that run another library's loader.
+  std::string feeder;
+  std::string feeder_script;
+  int workers = 1;
+  // Drops the files from the page cache before training; otherwise they are
+  // read once.
+  bool cold = false;
+  double sample_ratio = 1;
+  // If above 0: train for this many passes over the folder.
+  int64_t epochs = 0;
+  // `constant`, or `linear`: down to zero at the last step.
+  std::string schedule = "constant";
+  int accumulation = 1;
+  int64_t warmup = 200;
+  int64_t steps = 100;
+  int64_t seed = 0;
+  std::string mixing;
+  bool optimizer_in_step = true;
+  bool graphs = false;
+  // `eager` (autograd), `fused` (a step written out for one GPU), or empty: the
+  // fused one where it can train this, else eager.
+  std::string engine;
+  bool activation_checkpointing = false;
+  // Threads per operation; 0: libtorch's default.
+  int threads = 0;
+
+  int rank = 0;
+  int world_size = 1;
+  std::string store;
+  int64_t bucket_bytes = 25 << 20;
+  int timeout_s = 60;
+
+  std::string profile;
+  std::string profile_prefix;
+  int profile_wait = 1;
+  int profile_warmup = 1;
+  int profile_active = 3;
+  int profile_repeat = 1;
+
+  // File for a checkpoint after the measured steps; empty: none.
+  std::string checkpoint;
+  // Also write it every this many steps; 0: only at the end.
+  int64_t checkpoint_every = 0;
+  // Leaves out what only training needs, and rounds weights to bf16.
+  bool checkpoint_weights_only = false;
+  // Checkpoint to continue from.
+  std::string resume;
+
+  // Whether to measure the device's maximum rates, and to count products and
+  // profile kernels in extra steps.
+  bool rates = true;
+  bool count = true;
+  // For tests: the process kills itself before this step. -1: never.
+  int64_t die_at_step = -1;
+};
+
+// std::runtime_error with the wrong word.
+TrainSpec ParseTrainSpec(const std::vector<std::string>& words);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_MODEL_WORKER_TRAIN_SPEC_H_
