@@ -21,11 +21,12 @@
 DEFINE_string(model, "vit5_tiny",
               "NAME: the model to train "
               "{vit5_tiny|vit5_small|vit5_base|byte_lm_tiny|byte_lm_small}");
-DEFINE_string(loader, "",
-              "NAME: the loader for --scope=e2e, which reads the folder "
-              "--dataset; several folders, separated by commas, make one job "
-              "each "
-              "{native|torchvision|dali|mixture}");
+DEFINE_string(
+    loader, "",
+    "NAME: the loader for --scope=e2e, by default native, which reads "
+    "the folder --dataset; several folders, separated by commas, make "
+    "one job each "
+    "{native|torchvision|dali|mixture}");
 DEFINE_string(mixture, "",
               "SETTINGS: settings for --loader=mixture, such as "
               "'queue_depth=8;metadata=full'");
@@ -76,9 +77,13 @@ DEFINE_string(checkpoint, "",
               "FILE: write a checkpoint here after the measured steps");
 DEFINE_int64(checkpoint_every, 0, "N: also write the checkpoint every N steps");
 DEFINE_string(resume_from, "", "FILE: checkpoint to continue from");
+DEFINE_bool(cold, false,
+            "With --scope=e2e: drop the files from memory before each "
+            "training; by default they are read once before");
 DEFINE_string(metrics, "",
               "FILE: write metrics of the last training for compare_baseline");
-DEFINE_bool(budget, true, "Print the step budget at the end");
+DEFINE_bool(budget, true,
+            "Print the step budget and what limits the step at the end");
 DEFINE_bool(resume, false, "Continue with the rows in --output");
 DEFINE_int32(retries, 0, "N: extra attempts for trainings that fail");
 DEFINE_string(fail_on, "",
@@ -105,7 +110,8 @@ ToolInfo Info() {
       "a step\nand of its parts, samples and tokens per second, MFU by three "
       "counts of\nthe work, what the device allows, memory, and the loss. "
       "--libraries adds\nPyTorch's own ways to run the same model. A crash "
-      "becomes a row.";
+      "becomes a row. The last\nlines on standard error say what limits each "
+      "training. Exit 2: none is ok.";
   info.examples = {
       "train --model=vit5_tiny --warmup-steps=20",
       "train --model=vit5_small --device=cuda --batch-size=256 "
@@ -189,6 +195,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.checkpoint = FLAGS_checkpoint;
   options.checkpoint_every = FLAGS_checkpoint_every;
   options.resume_from = FLAGS_resume_from;
+  options.cold = FLAGS_cold;
   return RunTrain(options);
 }
 

@@ -71,9 +71,20 @@ class TrainTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def test_step_budget_adds_up(self):
-        (row,) = train("--mixing=both")
+        out, err = run("train", *QUICK, "--mixing=both")
+        (row,) = rows(out)
         self.assertEqual(row["status"], "ok")
         budget = row["train"]["budget"]
+        self.assertAlmostEqual(
+            sum(budget.values()), row["train"]["step_time_mean"]
+        )
+        self.assertEqual(row["train"]["bound_by"], "compute")
+        self.assertRegex(
+            err.splitlines()[-1],
+            r"^train: feedrate vit5_tiny fp32 batch 4 is compute-bound: "
+            r"(forward|backward) is [\d.]+% of the step.*"
+            r"(mostly|longest kernel) \S+ \([\d.]+% of it\)$",
+        )
         for part in ("forward_s", "backward_s", "optimizer_s", "mixing_s"):
             self.assertGreater(budget[part], 0)
         self.assertLess(
@@ -83,6 +94,33 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(row["train"]["peak_source"], "measured")
         self.assertGreater(row["train"]["mfu_exact"], 0)
         self.assertLess(row["train"]["mfu_exact"], 1)
+
+    def test_kernels_are_split_by_part_and_shape(self):
+        (row,) = train()
+        self.assertEqual(row["train"]["profiled_steps"], 1)
+        kernels = row["train"]["kernels"]
+        # Every layer has its products in both directions, and the backward
+        # pass has two for each of the forward pass.
+        shapes = {
+            part: [
+                kernel["shapes"]
+                for kernel in kernels
+                if kernel["part"] == part and "mm" in kernel["name"]
+            ]
+            for part in ("forward", "backward")
+        }
+        for part, found in shapes.items():
+            self.assertGreater(len(found), 0, part)
+            self.assertRegex(found[0], r"^\d+(x\d+)*, \d+x\d+")
+        attention = {
+            kernel["name"]: kernel["part"]
+            for kernel in kernels
+            if "attention" in kernel["name"]
+        }
+        for name, part in attention.items():
+            self.assertEqual(part == "backward", name.endswith("backward"))
+        seconds = sum(kernel["step_s"] for kernel in kernels)
+        self.assertLess(seconds, 10 * row["train"]["step_time_mean"])
 
     def test_torch_is_linked_before_opencv(self):
         """OpenCV brings Debian's reference BLAS along. In the arm64 wheel the
@@ -110,7 +148,7 @@ class TrainTest(unittest.TestCase):
         blas = row["train"]["blas"]
         self.assertTrue(list(pathlib.Path(torch).parent.rglob(blas)), blas)
         # Whatever puts another one in front is refused, and eval refuses too.
-        (row,) = train(LD_PRELOAD="libblas.so.3")
+        (row,) = train(code=2, LD_PRELOAD="libblas.so.3")
         self.assertEqual(row["status"], "failed")
         self.assertRegex(row["reason"], "^sgemm_ comes from .*/libblas.so.3 ")
         _, err = run(
@@ -189,7 +227,7 @@ class TrainTest(unittest.TestCase):
         names = {event.get("name") for event in trace["traceEvents"]}
         for name in ("data", "forward", "loss", "backward", "optimizer_step"):
             self.assertIn(name, names)
-        self.assertIn("kernel", err)
+        self.assertIn("longest kernels, mean of 2 profiled steps", err)
         run(
             "train",
             *QUICK,
@@ -228,7 +266,7 @@ class TrainTest(unittest.TestCase):
         )
         self.assertGreater(peer["train"]["budget"]["backward_s"], 0)
         # What it cannot do is a row as well.
-        (failed,) = train("--libraries=torch_eager", "--optimizer=lamb")
+        (failed,) = train("--libraries=torch_eager", "--optimizer=lamb", code=2)
         self.assertEqual(failed["status"], "failed")
         self.assertIn("AdamW", failed["reason"])
 
@@ -268,13 +306,54 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(row["train"]["measured_steps"], 6)
         self.assertEqual(row["train"]["loader"], loader)
         self.assertRegex(
-            row["train"]["storage"], r"^\w+, \d+ MB/s, \d+% cached$"
+            row["train"]["storage"], r"^\w+, \d+ MB/s, 100% cached$"
         )
+        self.assertEqual(row["cache"]["resident_fraction"], 1)
         self.assertEqual(row["dataset"]["files"], 24)
         self.assertGreater(row["train"]["budget"]["data_wait_s"], 0)
 
     def test_images_from_disk(self):
         self.check_loader("native")
+
+    def test_cold_files_are_dropped_and_labeled(self):
+        (row,) = train(
+            "--scope=e2e", "--cold", f"--dataset={self.images()}", "--workers=1"
+        )
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertIn(
+            "cold"
+            if row["cache"]["resident_fraction"] <= 0.01
+            else "partly_cold",
+            row["labels"],
+        )
+
+    def test_files_of_both_processes_are_counted(self):
+        images = self.images()
+        os.mkfifo(images / "pipe.jpg")
+        alone, both = train(
+            "--scope=e2e",
+            f"--dataset={images}",
+            "--workers=1",
+            "--world-size=2",
+            "--threads=1",
+        )
+        for row in (alone, both):
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertEqual(row["dataset"]["files"], 24)
+            self.assertEqual(row["train"]["skipped_files"], 1)
+            (skipped,) = row["train"]["skipped"]
+            self.assertEqual(skipped["path"], str(images / "pipe.jpg"))
+            self.assertEqual(skipped["reason"], "is no regular file")
+
+    def test_the_peak_of_a_precision_is_shared(self):
+        result = train("--sweep=precision=fp32,bf16;batch_size=2,4")
+        peaks = {}
+        for row in result:
+            peaks.setdefault(row["train"]["precision"], set()).add(
+                row["train"]["peak_tflops"]
+            )
+        for precision, values in peaks.items():
+            self.assertEqual(len(values), 1, precision)
 
     def test_unusable_files_are_counted_and_named(self):
         images = self.images()
@@ -326,6 +405,7 @@ class TrainTest(unittest.TestCase):
             "--loader=torchvision",
             f"--dataset={images}",
             "--workers=1",
+            code=2,
         )
         self.assertEqual(row["status"], "failed")
         self.assertIn("loader torchvision: RuntimeError", row["reason"])
@@ -521,6 +601,16 @@ class EvalTest(unittest.TestCase):
         short.write_bytes(CHECKPOINT.read_bytes()[:-100])
         _, err = run("eval", f"--checkpoint={short}", code=2)
         self.assertIn("cut short", err)
+
+    def test_wrong_files_are_named(self):
+        text = self.folder / "text.ckpt"
+        text.write_text("no checkpoint")
+        _, err = run("eval", f"--checkpoint={text}", code=2)
+        self.assertIn(f"{text}: is neither a checkpoint of train nor", err)
+        _, err = run(
+            "eval", f"--checkpoint={CHECKPOINT}", "--tokenizer=/none", code=1
+        )
+        self.assertIn("/none", err)
 
     def damage(self):
         """A checkpoint with some weights of the middle set to large values,

@@ -34,15 +34,31 @@ has '"matmul_types":{"fp32":3}'
 has '"blas":"libtorch_cpu.so"'
 grep -q '"step_time_p50": 0.2' "$TEST_TMPDIR/metrics.json" || fail "metrics"
 [[ "$err" == *"1 rows (1 ok)"* ]] || fail "verdict: $err"
+# The last line says what limits the step.
+[[ "$(tail -n 1 <<<"$err")" == "train: feedrate vit5_tiny fp32 batch 32 is \
+compute-bound: backward is 60.0% of the step, 1.5 times forward, mostly \
+aten::mm (75.0% of it)" ]] || fail "conclusion: $err"
+has '"bound_by":"compute"'
+has '"kernels":[{"part":"backward","name":"aten::mm"'
+[[ "$err" != *"longest kernels"* ]] || fail "a table nobody asked for: $err"
+run 0 --profile=trace
+[[ "$err" == *"1 longest kernels, mean of 3 profiled steps"* ]] || fail "$err"
 
 run 0 --num-runs=2 --sweep='batch_size=8,16'
 [[ "$(rows)" == 4 ]] || fail "$(rows) rows of a sweep"
 
-# A crash is a row.
-run 0 --seed=13
+# The peak of a device is measured once per run and shared.
+run 0 --sweep='batch_size=8,16;precision=fp32,bf16'
+[[ "$(grep -o '"peak_tflops":[0-9.]*' <<<"$out" | sort -u)" == \
+  '"peak_tflops":0.08' ]] || fail "peaks: $out"
+[[ "$err" == *"0.0800 TFLOP/s (measured) for fp32 on cpu"* ]] || fail "$err"
+
+# A crash is a row, and a run without any other fails.
+run 2 --seed=13
 has '"status":"crashed"'
 has 'SIGSEGV'
 run 3 --seed=13 --fail-on=crashed
+run 0 --sweep='seed=12,13'
 
 # Batches double until memory is out, and the last row says what fits.
 run 0 --find-batch-size --batch-size=16
@@ -82,13 +98,54 @@ done
 mkdir -p "$TEST_TMPDIR/far/c0" "$TEST_TMPDIR/far/c1"
 echo first >"$TEST_TMPDIR/far/c0/a.jpg"
 echo second >"$TEST_TMPDIR/far/c1/b.jpg"
-run 0 --scope=e2e --loader=native --dataset="file://$TEST_TMPDIR/far" \
+run 0 --scope=e2e --dataset="file://$TEST_TMPDIR/far" \
   --cache-dir="$TEST_TMPDIR/cache"
 [[ "$err" == *"2 objects"* ]] || fail "not brought here: $err"
 has '"status":"ok"'
+has '"loader":"native"'
 [[ -z "$(ls -A "$TEST_TMPDIR/cache/tmp")" ]] || fail "files are left"
-run 1 --scope=e2e --loader=native --dataset="file://$TEST_TMPDIR/none"
+run 1 --scope=e2e --dataset="file://$TEST_TMPDIR/none"
 [[ "$err" == *"no folder"* ]] || fail "$err"
+
+# Wrong paths and ranges are named before anything runs.
+refuses() {
+  run 1 "${@:2}"
+  [[ "$err" == "train: $1"* ]] || fail "${*:2}: $err"
+  [[ -z "$out" ]] || fail "${*:2}: wrote rows"
+}
+echo no checkpoint >"$TEST_TMPDIR/bad.ckpt"
+printf 'feedrate_checkpoint 1\nmeta model byte_lm_tiny\nmeta step 3\ndata\n' \
+  >"$TEST_TMPDIR/byte.ckpt"
+mkdir -p "$TEST_TMPDIR/images"
+refuses "--dataset: $TEST_TMPDIR/none: no such folder" \
+  --scope=e2e --dataset="$TEST_TMPDIR/none"
+refuses '--workers: "-1" is no whole number from 0 to 1024' \
+  --scope=e2e --dataset="$TEST_TMPDIR/images" --workers=-1
+refuses '--workers: "100000" is no whole number' \
+  --scope=e2e --dataset="$TEST_TMPDIR/images" --workers=100000
+refuses '--measured_steps: "0" is no whole number' --measured-steps=0
+refuses '--warmup_steps: "-1" is no whole number' --warmup-steps=-1
+refuses "--resume_from: $TEST_TMPDIR/none.ckpt: " \
+  --resume-from="$TEST_TMPDIR/none.ckpt"
+refuses "--resume_from: $TEST_TMPDIR/images: " \
+  --resume-from="$TEST_TMPDIR/images"
+refuses "--resume_from: $TEST_TMPDIR/bad.ckpt: is no checkpoint" \
+  --resume-from="$TEST_TMPDIR/bad.ckpt"
+refuses "--resume_from: $TEST_TMPDIR/byte.ckpt: is of model byte_lm_tiny" \
+  --resume-from="$TEST_TMPDIR/byte.ckpt"
+run 0 --resume-from="$TEST_TMPDIR/byte.ckpt" --model=byte_lm_tiny
+# Below a file there can be no folder.
+for flag in checkpoint metrics; do
+  refuses "--$flag: $TEST_TMPDIR/bad.ckpt/x" \
+    "--$flag=$TEST_TMPDIR/bad.ckpt/x"
+  refuses "--$flag: $TEST_TMPDIR/images" "--$flag=$TEST_TMPDIR/images"
+done
+[[ -z "$(ls -A "$TEST_TMPDIR/images")" ]] || fail "a check left a file"
+if [[ ! -e /dev/nvidiactl ]]; then
+  refuses '--device=cuda: this machine has no GPU' --device=cuda
+fi
+refuses '--loader: scope synthetic reads no files' --loader=native
+refuses '--cold: scope synthetic reads no files' --cold
 
 # A TMPDIR that is not there is no reason to abort.
 TMPDIR=/nowhere run 0

@@ -134,6 +134,9 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<Probe> probes, LoadProbes(files));
   ASSIGN_OR_RETURN(const std::string weights, ReadFile(options.checkpoint));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(shard));
+  if (options.tokenizer != "bytes") {
+    RETURN_IF_ERROR(PlainFileBytes(options.tokenizer).status());
+  }
   ASSIGN_OR_RETURN(const std::string worker,
                    ModelWorker(PlacesOfThisProgram(configs), "worker_eval"));
   // In memory: another user could guess the name of a file.

@@ -27,20 +27,32 @@ namespace {
 using Reader =
     std::function<absl::Status(const std::string& name, const std::string&)>;
 
-absl::Status BadNumber(const std::string& name, const std::string& value,
-                       int64_t low) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", name, ": \"", value, "\" is no whole number of at least ", low));
+// The flag of a setting.
+std::string FlagOf(const std::string& setting) {
+  if (setting == "warmup") return "warmup_steps";
+  if (setting == "steps") return "measured_steps";
+  return setting;
+}
+
+constexpr int64_t kLargest = int64_t{1} << 30;
+// More are a mistake on any machine.
+constexpr int64_t kMostWorkers = 1024;
+
+absl::Status CheckWhole(const std::string& name, const std::string& value,
+                        int64_t low, int64_t high, int64_t* number) {
+  if (absl::SimpleAtoi(value, number) && *number >= low && *number <= high) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", FlagOf(name), ": \"", value,
+                   "\" is no whole number from ", low, " to ", high));
 }
 
 template <typename T>
 Reader Whole(int64_t low, T* field) {
   return [low, field](const std::string& name, const std::string& value) {
     int64_t number = 0;
-    if (!absl::SimpleAtoi(value, &number) || number < low ||
-        number > (int64_t{1} << 30)) {
-      return BadNumber(name, value, low);
-    }
+    RETURN_IF_ERROR(CheckWhole(name, value, low, kLargest, &number));
     *field = static_cast<T>(number);
     return absl::OkStatus();
   };
@@ -172,16 +184,16 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
         "--precision: tf32 is CUDA's; use fp32 or bf16 on the CPU");
   }
   const bool is_e2e = job.scope() == "e2e";
-  if (is_e2e != (job.settings().count("loader") > 0)) {
+  if (!is_e2e && !s.loader.empty()) {
     return absl::InvalidArgumentError(
-        "--scope=e2e needs a --loader and --dataset, the folder of images; "
-        "scope synthetic has neither");
+        "--loader: scope synthetic reads no files; add --scope=e2e and "
+        "--dataset, the folder of images");
   }
   if (!is_e2e && !job.dataset().empty() &&
       !absl::StartsWith(job.dataset(), "synthetic:")) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--dataset: scope synthetic would not read \"", job.dataset(),
-        "\"; add --scope=e2e and a --loader, or leave --dataset out"));
+        "\"; add --scope=e2e, or leave --dataset out"));
   }
   if (!is_e2e && job.settings().count("epochs") > 0) {
     return absl::InvalidArgumentError(
@@ -217,10 +229,13 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
   RETURN_IF_ERROR(CheckChoice("--libraries", job.library(), TrainLibraries()));
   RETURN_IF_ERROR(CheckChoice("--scope", job.scope(), {"synthetic", "e2e"}));
   RETURN_IF_ERROR(CheckChoice("--device", job.device(), {"cpu", "cuda"}));
-  if (job.batch_size() < 1) {
-    return BadNumber("batch_size", absl::StrCat(job.batch_size()), 1);
-  }
+  int64_t number = 0;
+  RETURN_IF_ERROR(CheckWhole("batch_size", absl::StrCat(job.batch_size()), 1,
+                             kLargest, &number));
+  RETURN_IF_ERROR(CheckWhole("workers", absl::StrCat(job.workers()), 0,
+                             kMostWorkers, &number));
   TrainSettings settings;
+  if (job.scope() == "e2e") settings.loader = kNativeLoader;
   settings.model = *ModelNamed("vit5_tiny");
   const std::map<std::string, Reader> readers = Readers(&settings);
   settings.words = {absl::StrCat("batch_size=", job.batch_size()),
@@ -241,6 +256,9 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
   }
   if (job.scope() == "e2e") {
     settings.words.push_back(absl::StrCat("workers=", job.workers()));
+    if (sorted.count("loader") == 0) {
+      settings.words.push_back(absl::StrCat("loader=", kNativeLoader));
+    }
   }
   RETURN_IF_ERROR(CheckTogether(job, settings));
   return settings;
@@ -276,10 +294,8 @@ absl::Status SetAxis(const std::string& name, const std::string& value,
   if (name == "device") {
     job->set_device(value);
   } else if (name == "batch_size" || name == "seed" || name == "workers") {
-    if (!absl::SimpleAtoi(value, &number)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--sweep: ", name, "=", value, " is no number"));
-    }
+    RETURN_IF_ERROR(CheckWhole(name, value, name == "seed" ? -kLargest : 0,
+                               kLargest, &number));
     if (name == "seed") job->set_seed(number);
     if (name == "batch_size") job->set_batch_size(number);
     if (name == "workers") job->set_workers(number);
@@ -326,6 +342,9 @@ void DropDefaults(Job* job) {
 absl::Status AddJob(Job job, std::set<std::string>* ids,
                     std::vector<Job>* jobs) {
   DropDefaults(&job);
+  // Named like any other loader, so that the id is the same either way.
+  if (job.scope() == "e2e")
+    job.mutable_settings()->insert({"loader", kNativeLoader});
   RETURN_IF_ERROR(TrainSettingsOf(job).status());
   if (job.settings().count("world_size") > 0) {
     Job alone = job;
@@ -514,13 +533,6 @@ absl::StatusOr<TrainRequest> RequestOf(const Overrides& overrides,
     return absl::InvalidArgumentError("--num_runs must be at least 1");
   }
   return request;
-}
-
-// The flag of a setting.
-std::string FlagOf(const std::string& setting) {
-  if (setting == "warmup") return "warmup_steps";
-  if (setting == "steps") return "measured_steps";
-  return setting;
 }
 
 // Jobs that are already planned: flags may only say where their data is.

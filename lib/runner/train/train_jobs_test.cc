@@ -82,7 +82,7 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   EXPECT_THAT(Mistake(request), HasSubstr("--precision: \"fp8\""));
   request = Request();
   request.settings["steps"] = "0";
-  EXPECT_THAT(Mistake(request), HasSubstr("--steps"));
+  EXPECT_THAT(Mistake(request), HasSubstr("--measured_steps: \"0\""));
   request = Request();
   request.settings["graphs"] = "1";
   EXPECT_THAT(Mistake(request), HasSubstr("--device=cuda"));
@@ -103,22 +103,35 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request = Request();
   request.batch_size = 0;
   EXPECT_THAT(Mistake(request), HasSubstr("--batch_size"));
+  for (const int workers : {-1, 1025, 100000}) {
+    request = Request();
+    request.workers = workers;
+    EXPECT_THAT(Mistake(request), HasSubstr("from 0 to 1024"));
+  }
+  request = Request();
+  request.sweep = "workers=99999999999";
+  EXPECT_THAT(Mistake(request), HasSubstr("--workers: \"99999999999\""));
 }
 
-TEST(TrainJobsTest, EndToEndNeedsALoader) {
+TEST(TrainJobsTest, EndToEndIsByTheNativeLoaderUnlessAnotherIsNamed) {
   TrainRequest request = Request();
   request.scope = "e2e";
-  EXPECT_THAT(Mistake(request), HasSubstr("needs a --loader"));
-  request.settings["loader"] = "native";
   request.workers = 2;
   request.datasets = {"val"};
   request.settings["epochs"] = "1";
-  const Job job = (*MakeTrainJobs(request))[0];
+  request.settings["loader"] = "";
+  Job job = (*MakeTrainJobs(request))[0];
+  request.settings["loader"] = "native";
+  EXPECT_EQ(job.job_id(), (*MakeTrainJobs(request))[0].job_id());
   EXPECT_EQ(job.dataset(), "val");
   EXPECT_THAT(TrainSettingsOf(job)->words, Contains("workers=2"));
   EXPECT_THAT(TrainSettingsOf(job)->words, Contains("loader=native"));
+  // Also in jobs of another origin, which have not named it.
+  job.mutable_settings()->erase("loader");
+  EXPECT_EQ(TrainSettingsOf(job)->loader, "native");
+  EXPECT_THAT(TrainSettingsOf(job)->words, Contains("loader=native"));
   request.scope = "synthetic";
-  EXPECT_THAT(Mistake(request), HasSubstr("scope synthetic has neither"));
+  EXPECT_THAT(Mistake(request), HasSubstr("scope synthetic reads no files"));
 }
 
 TEST(TrainJobsTest, EveryLoaderReadsEveryFolder) {
@@ -381,7 +394,10 @@ TEST(TrainRowTest, UseIsHeldAgainstTheGivenPeak) {
 }
 
 TEST(TrainRowTest, PeakIsMeasuredWhereNoneIsKnown) {
-  const Train train = RowWith(SmallJob()).train();
+  TrainDevicePeak peak;
+  peak.matmul_flops = 4e12;
+  peak.copy_bytes = 1e11;
+  const Train train = RowWith(SmallJob(), peak).train();
   EXPECT_EQ(train.peak_source(), "measured");
   EXPECT_DOUBLE_EQ(train.peak_tflops(), 4);
   EXPECT_GT(train.attainable_mfu(), 0);
@@ -444,16 +460,6 @@ TEST(TrainRowTest, MetricsAreFlat) {
   EXPECT_THAT(json, HasSubstr("\"loss_slope\": -1"));
 }
 
-TEST(TrainRowTest, TableHasALineForEachRowThatIsOk) {
-  Row failed;
-  failed.set_status("oom");
-  const std::string table = TrainTable({RowWith(SmallJob()), failed});
-  EXPECT_THAT(table, HasSubstr("vit5_small"));
-  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
-  EXPECT_EQ(TrainTable({failed}), "");
-  EXPECT_EQ(LoaderTable({RowWith(SmallJob())}), "");
-}
-
 TEST(TrainRowTest, LoadersStandAgainstStorage) {
   Job job = SmallJob();
   job.set_scope("e2e");
@@ -464,9 +470,46 @@ TEST(TrainRowTest, LoadersStandAgainstStorage) {
   const Row row = RowWith(job, {}, {fed});
   EXPECT_EQ(row.train().storage(), fed.storage);
   EXPECT_EQ(row.dataset().files(), 24);
-  const std::string table = LoaderTable({row});
-  EXPECT_THAT(table, HasSubstr("dali"));
-  EXPECT_THAT(table, HasSubstr("ext4, 900 MB/s, 0% cached"));
+  EXPECT_FALSE(row.has_cache());
+}
+
+TEST(TrainRowTest, FilesOfAllProcessesAreCounted) {
+  Job job = SmallJob();
+  job.set_scope("e2e");
+  (*job.mutable_settings())["world_size"] = "2";
+  TrainResult first = TwoSteps();
+  first.storage = "ext4";
+  first.files = 12;
+  first.file_bytes = 100;
+  first.resident = 1;
+  TrainResult second = first;
+  second.files = 11;
+  second.resident = 0.5;
+  second.skipped_files = 1;
+  second.skipped.emplace_back().set_path("cut.jpg");
+  const Row row = RowWith(job, {}, {first, second});
+  EXPECT_EQ(row.dataset().files(), 23);
+  EXPECT_EQ(row.dataset().bytes(), 200);
+  EXPECT_EQ(row.train().skipped_files(), 1);
+  EXPECT_EQ(row.train().skipped(0).path(), "cut.jpg");
+  EXPECT_EQ(row.cache().resident_fraction(), 0.5);
+  // All read the same shards of a mixture.
+  (*job.mutable_settings())["loader"] = "mixture";
+  EXPECT_EQ(RowWith(job, {}, {first, second}).dataset().files(), 12);
+}
+
+TEST(TrainRowTest, TheBoundIsTheLargestButALoaderMustNotBeWaitedFor) {
+  const auto bound = [](const std::map<std::string, double>& phases) {
+    TrainResult result = TwoSteps();
+    result.phases = phases;
+    return RowWith(SmallJob(), {}, {result}).train().bound_by();
+  };
+  EXPECT_EQ(bound({{"forward", 0.1}, {"data_wait", 0.019}}), "compute");
+  EXPECT_EQ(bound({{"forward", 0.1}, {"data_wait", 0.021}}), "loader");
+  EXPECT_EQ(bound({{"forward", 0.04}, {"copy", 0.12}}), "copy");
+  EXPECT_EQ(bound({{"forward", 0.04}, {"grad_sync", 0.12}}), "synchronization");
+  // A replayed graph does not tell its parts.
+  EXPECT_EQ(bound({{"unattributed", 0.15}, {"copy", 0.05}}), "compute");
 }
 
 TEST(TrainRowTest, UnusableFilesAreCountedAndLabeled) {

@@ -52,9 +52,9 @@ std::string TextOf(const object& json, const char* name) {
   return std::string(value);
 }
 
-double NumberOf(const object& json, const char* name) {
+double NumberOf(const object& json, const char* name, double otherwise = 0) {
   double value = 0;
-  if (json[name].get(value) != simdjson::SUCCESS) return 0;
+  if (json[name].get(value) != simdjson::SUCCESS) return otherwise;
   return value;
 }
 
@@ -92,11 +92,16 @@ void ReadProfile(const object& json, TrainResult* result) {
     for (const element value : array) {
       object kernel;
       if (value.get(kernel) != simdjson::SUCCESS) continue;
-      result->kernels.push_back(
-          {TextOf(kernel, "name"), NumberOf(kernel, "total_s"),
-           static_cast<int64_t>(NumberOf(kernel, "calls"))});
+      StepKernel& step = result->kernels.emplace_back();
+      step.set_part(TextOf(kernel, "part"));
+      step.set_name(TextOf(kernel, "name"));
+      step.set_shapes(TextOf(kernel, "shapes"));
+      step.set_step_s(NumberOf(kernel, "step_s"));
+      step.set_calls(NumberOf(kernel, "calls"));
+      step.set_share(NumberOf(kernel, "share"));
     }
   }
+  result->profiled_steps = static_cast<int>(NumberOf(json, "profiled_steps"));
   if (json["traces"].get(array) == simdjson::SUCCESS) {
     for (const element value : array) {
       std::string_view file;
@@ -138,10 +143,8 @@ TrainResult ReadResult(const object& json) {
   result.matmul_types = MapOf<int64_t>(json, "matmul_types");
   result.engine = TextOf(json, "engine");
   result.blas = TextOf(json, "blas");
-  double gpu_use = -1;
-  if (json["gpu_use"].get(gpu_use) == simdjson::SUCCESS) {
-    result.gpu_use = gpu_use;
-  }
+  result.gpu_use = NumberOf(json, "gpu_use", /*otherwise=*/-1);
+  result.resident = NumberOf(json, "resident", /*otherwise=*/-1);
   result.storage = TextOf(json, "storage");
   result.files = static_cast<int64_t>(NumberOf(json, "files"));
   result.file_bytes = static_cast<int64_t>(NumberOf(json, "file_bytes"));

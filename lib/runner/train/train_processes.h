@@ -11,17 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/records/loader.pb.h"
+#include "lib/records/train.pb.h"
 #include "lib/runner/core/workers.h"
 
 namespace feedrate {
-
-// A GPU kernel in a profile.
-
-struct TrainKernel {
-  std::string name;
-  double total_s = 0;
-  int64_t calls = 0;
-};
 
 // The result of a process. Fields are as lib/model/worker/train_run.cc and the
 // Python worker write them.
@@ -49,10 +42,15 @@ struct TrainResult {
   std::string storage;
   int64_t files = 0;
   int64_t file_bytes = 0;
+  // Share of the files' pages that was in memory when the steps began. Below 0
+  // means unknown.
+  double resident = -1;
   // Files that were unusable, and the first of them.
   int64_t skipped_files = 0;
   std::vector<LoaderFault> skipped;
-  std::vector<TrainKernel> kernels;
+  // The longest kernels per step, over this many steps.
+  std::vector<StepKernel> kernels;
+  int profiled_steps = 0;
   std::vector<std::string> traces;
   // Set for an evaluation, instead of all the above: the line as it was
   // written.

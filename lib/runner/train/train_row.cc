@@ -6,8 +6,6 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "lib/draw/text.h"
 #include "lib/model/flops.h"
 #include "lib/records/json.h"
 #include "lib/runner/train/train_processes.h"
@@ -37,8 +35,22 @@ double Phase(const TrainResult& result, const std::string& name) {
   return found == result.phases.end() ? 0 : found->second;
 }
 
+// From this share of the step on, waiting for data means that the loader is too
+// slow: it works while the step runs, so a fast one is not waited for at all.
+constexpr double kLoaderBound = 0.1;
+
+std::string BoundBy(const Train& train) {
+  const StepBudget& budget = train.budget();
+  if (train.data_wait_share() >= kLoaderBound) return "loader";
+  const double compute = train.step_time_mean() - budget.data_wait_s() -
+                         budget.copy_s() - budget.grad_sync_s();
+  if (budget.copy_s() > std::max(compute, budget.grad_sync_s())) return "copy";
+  return budget.grad_sync_s() > compute ? "synchronization" : "compute";
+}
+
 // Sets the budget from the first process. The part of the mean step that its
 // parts do not cover is named unattributed, as is what it could not tell apart.
+// REQUIRES: step_time_mean is set.
 void SetBudget(const TrainResult& result, Train* train) {
   StepBudget* const budget = train->mutable_budget();
   budget->set_data_wait_s(Phase(result, "data_wait"));
@@ -54,9 +66,10 @@ void SetBudget(const TrainResult& result, Train* train) {
   for (const auto& phase : result.phases) {
     if (phase.first != "unattributed") told += phase.second;
   }
-  const double mean = Mean(result.steps_s);
+  const double mean = train->step_time_mean();
   budget->set_unattributed_s(std::max(0.0, mean - told));
   if (mean > 0) train->set_data_wait_share(budget->data_wait_s() / mean);
+  train->set_bound_by(BoundBy(*train));
 }
 
 void SetRates(double samples, double tokens, const std::vector<double>& sorted,
@@ -76,26 +89,25 @@ void SetRates(double samples, double tokens, const std::vector<double>& sorted,
 
 // The peak for computing utilization, and its source.
 double PeakOf(const TrainSettings& settings, const TrainDevicePeak& peak,
-              const TrainResult& result, Train* train) {
+              Train* train) {
   if (peak.given_flops > 0) {
     train->set_peak_source("flag");
     return peak.given_flops;
   }
   const double known = PeakOfGpu(peak.gpu, settings.precision);
   train->set_peak_source(known > 0 ? "registry" : "measured");
-  return known > 0 ? known : result.matmul_flops;
+  return known > 0 ? known : peak.matmul_flops;
 }
 
 void SetUse(const Job& job, const TrainSettings& settings,
-            const TrainDevicePeak& device, const TrainResult& result,
-            Train* train) {
+            const TrainDevicePeak& device, Train* train) {
   const double of_one =
       static_cast<double>(job.batch_size()) * settings.accumulation;
   train->set_flops_per_step(of_one * settings.world_size *
                             ExactFlops(settings.model));
-  train->set_matmul_tflops(result.matmul_flops / 1e12);
-  train->set_copy_bytes_per_s(result.copy_bytes);
-  const double peak = PeakOf(settings, device, result, train);
+  train->set_matmul_tflops(device.matmul_flops / 1e12);
+  train->set_copy_bytes_per_s(device.copy_bytes);
+  const double peak = PeakOf(settings, device, train);
   const double step = train->step_time_p50();
   if (peak > 0) {
     train->set_peak_tflops(peak / 1e12);
@@ -105,13 +117,13 @@ void SetUse(const Job& job, const TrainSettings& settings,
                                      possible);
     train->set_mfu_exact(of_one * ExactFlops(settings.model) / possible);
   }
-  if (result.matmul_flops <= 0 || result.copy_bytes <= 0) return;
+  if (device.matmul_flops <= 0 || device.copy_bytes <= 0) return;
   RooflineInput input;
   input.samples = job.batch_size() * settings.accumulation;
   input.batches = settings.accumulation;
   input.bytes_per_value = settings.precision == "bf16" ? 2 : 4;
-  input.matmul_flops = result.matmul_flops;
-  input.copy_bytes = result.copy_bytes;
+  input.matmul_flops = device.matmul_flops;
+  input.copy_bytes = device.copy_bytes;
   const Roofline roofline = RooflineOf(settings.model, input);
   train->set_attainable_step_s(roofline.step_s);
   if (peak > 0) {
@@ -119,7 +131,7 @@ void SetUse(const Job& job, const TrainSettings& settings,
                               (peak * roofline.step_s));
   }
   train->set_bytes_per_step(roofline.bytes);
-  train->set_bandwidth_share(roofline.bytes / step / result.copy_bytes);
+  train->set_bandwidth_share(roofline.bytes / step / device.copy_bytes);
 }
 
 void SetSettings(const TrainSettings& settings, Train* train) {
@@ -146,6 +158,32 @@ void SetLearning(const TrainResult& result, Train* train) {
   for (const auto& type : result.matmul_types) {
     (*train->mutable_matmul_types())[type.first] = type.second;
   }
+}
+
+// The largest number of skipped files that a row names.
+constexpr int kMostSkipped = 20;
+
+// Each process reads its own files, but all read the same shards of a mixture.
+void SetFiles(const TrainSettings& settings,
+              const std::vector<TrainResult>& results, Row* row) {
+  Train* const train = row->mutable_train();
+  Dataset* const dataset = row->mutable_dataset();
+  train->set_storage(results[0].storage);
+  double resident = 1;
+  for (const TrainResult& result : results) {
+    const bool has_own = settings.loader != kMixtureLoader;
+    if (has_own || &result == &results[0]) {
+      dataset->set_files(dataset->files() + result.files);
+      dataset->set_bytes(dataset->bytes() + result.file_bytes);
+    }
+    train->set_skipped_files(train->skipped_files() + result.skipped_files);
+    for (const LoaderFault& fault : result.skipped) {
+      if (train->skipped_size() < kMostSkipped) *train->add_skipped() = fault;
+    }
+    resident = std::min(resident, result.resident);
+  }
+  if (train->skipped_files() > 0) row->add_labels("skipped_files");
+  if (resident >= 0) row->mutable_cache()->set_resident_fraction(resident);
 }
 
 }  // namespace
@@ -199,18 +237,12 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   SetRates(samples, settings.model.tokens(), sorted, wall / steps.size(),
            train);
   SetBudget(results[0], train);
-  SetUse(job, settings, peak, results[0], train);
+  SetUse(job, settings, peak, train);
   SetLearning(results[0], train);
-  if (!results[0].storage.empty()) {
-    train->set_storage(results[0].storage);
-    row->mutable_dataset()->set_files(results[0].files);
-    row->mutable_dataset()->set_bytes(results[0].file_bytes);
-    train->set_skipped_files(results[0].skipped_files);
-    for (const LoaderFault& fault : results[0].skipped) {
-      *train->add_skipped() = fault;
-    }
-    if (results[0].skipped_files > 0) row->add_labels("skipped_files");
-  }
+  if (!results[0].storage.empty()) SetFiles(settings, results, row);
+  train->mutable_kernels()->Assign(results[0].kernels.begin(),
+                                   results[0].kernels.end());
+  train->set_profiled_steps(results[0].profiled_steps);
   train->set_engine(results[0].engine);
   train->set_blas(results[0].blas);
   if (results[0].gpu_use >= 0) train->set_gpu_use(results[0].gpu_use);
@@ -235,10 +267,6 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
 }
 
 namespace {
-
-std::string Milliseconds(double seconds) {
-  return SignificantText(seconds * 1e3, 3);
-}
 
 // All settings but one, and everything else that makes rows comparable.
 std::string KeyWithout(const Row& row, const std::string& left_out) {
@@ -274,64 +302,6 @@ void Add(const char* name, double value, std::string* json) {
 }
 
 }  // namespace
-
-std::string TrainTable(const std::vector<Row>& rows) {
-  const Align right = Align::kRight;
-  Table table(
-      {"library", "model", "batch", "precision", "samples/s", "it/s", "ms/step",
-       "data", "forward", "loss", "backward", "sync", "optimiser", "other", "?",
-       "MFU", "of attainable"},
-      {Align::kLeft, Align::kLeft, right, Align::kLeft, right, right, right,
-       right, right, right, right, right, right, right, right, right, right});
-  for (const Row& row : rows) {
-    if (row.status() != "ok") continue;
-    const Train& train = row.train();
-    const StepBudget& b = train.budget();
-    table.AddRow(
-        {row.library(), train.model(), absl::StrCat(row.batch_size()),
-         train.precision(), SignificantText(train.samples_per_sec_p50(), 4),
-         SignificantText(1 / train.step_time_p50(), 3),
-         Milliseconds(train.step_time_p50()),
-         Milliseconds(b.data_wait_s() + b.copy_s() + b.mixing_s()),
-         Milliseconds(b.forward_s()), Milliseconds(b.loss_s()),
-         Milliseconds(b.backward_s()), Milliseconds(b.grad_sync_s()),
-         Milliseconds(b.optimizer_s()), Milliseconds(b.other_s()),
-         Milliseconds(b.unattributed_s()), PercentText(train.mfu_exact()),
-         train.attainable_mfu() > 0
-             ? PercentText(train.mfu_exact() / train.attainable_mfu())
-             : "–"});
-  }
-  return table.empty() ? "" : table.ToText();
-}
-
-std::string LoaderTable(const std::vector<Row>& rows) {
-  const Align right = Align::kRight;
-  Table table({"loader", "data", "storage", "workers", "it/s", "ms/step",
-               "data wait", "samples/s"},
-              {Align::kLeft, Align::kLeft, Align::kLeft, right, right, right,
-               right, right});
-  for (const Row& row : rows) {
-    if (row.status() != "ok" || row.scope() != "e2e") continue;
-    const Train& train = row.train();
-    table.AddRow({train.loader(), row.dataset().id(), train.storage(),
-                  absl::StrCat(row.workers()),
-                  SignificantText(1 / train.step_time_mean(), 3),
-                  Milliseconds(train.step_time_mean()),
-                  PercentText(train.data_wait_share()),
-                  SignificantText(train.samples_per_sec_mean(), 4)});
-  }
-  return table.empty() ? "" : table.ToText();
-}
-
-std::string KernelTable(const std::vector<TrainKernel>& kernels) {
-  Table table({"ms", "calls", "kernel"},
-              {Align::kRight, Align::kRight, Align::kLeft});
-  for (const TrainKernel& kernel : kernels) {
-    table.AddRow({Milliseconds(kernel.total_s), absl::StrCat(kernel.calls),
-                  kernel.name.substr(0, 100)});
-  }
-  return table.empty() ? "" : table.ToText();
-}
 
 std::string MetricsJson(const Row& row) {
   const Train& train = row.train();

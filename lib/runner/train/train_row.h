@@ -1,4 +1,4 @@
-// Rows of trainings, and tables and metrics from them.
+// Rows of trainings, and metrics from them.
 #ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_
 #define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_
 
@@ -17,6 +17,10 @@ struct TrainDevicePeak {
   std::string gpu;
   // The peak that the caller gives, in operations per second. 0 means none.
   double given_flops = 0;
+  // Rates of products and copies, measured once per run for the device and the
+  // precision. 0 means not measured.
+  double matmul_flops = 0;
+  double copy_bytes = 0;
 };
 
 // Sets result, times and `train`. `results` has one entry per process. Steps
@@ -28,18 +32,6 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
 // Slope of the least-squares line through `values` over 0, 1, 2 …; 0 for fewer
 // than two values.
 double LeastSquaresSlope(const std::vector<double>& values);
-
-// One line per row: rates, use of the device, and where the time of a step
-// went.
-std::string TrainTable(const std::vector<Row>& rows);
-
-// Compares loaders and storage for rows of scope `e2e`, by the mean step: a
-// loader that lags behind stalls some steps and not others. Empty without such
-// rows.
-std::string LoaderTable(const std::vector<Row>& rows);
-
-// The kernels of a profile, longest first.
-std::string KernelTable(const std::vector<TrainKernel>& kernels);
 
 // What `compare_baseline` reads as <machine_profile>.metrics.json.
 std::string MetricsJson(const Row& row);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -14,7 +15,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
@@ -23,8 +26,10 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/machine/gpu.h"
 #include "lib/records/job_identity.h"
 #include "lib/runner/core/job_mode.h"
+#include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
 #include "lib/runner/core/run.h"
 #include "lib/runner/core/run_context.h"
@@ -34,6 +39,7 @@
 #include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_processes.h"
 #include "lib/runner/train/train_row.h"
+#include "lib/runner/train/train_tables.h"
 
 namespace feedrate {
 namespace {
@@ -77,6 +83,24 @@ std::vector<std::string> WordsOf(const TrainRunOptions& options) {
   return words;
 }
 
+// The model of a checkpoint, from the lines of text at its beginning.
+// InvalidArgument or NotFound if it is none; the message begins with the path.
+absl::StatusOr<std::string> CheckpointModel(const std::string& path) {
+  RETURN_IF_ERROR(PlainFileBytes(path).status());
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  constexpr absl::string_view kModel = "meta model ";
+  if (!std::getline(in, line) || line != "feedrate_checkpoint 1") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is no checkpoint; `train --checkpoint` writes them"));
+  }
+  while (std::getline(in, line) && absl::StartsWith(line, "meta ")) {
+    if (absl::StartsWith(line, kModel)) return line.substr(kModel.size());
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is a checkpoint of no model"));
+}
+
 // Each run is a training in processes of its own.
 class TrainWork : public JobWork {
  public:
@@ -114,6 +138,13 @@ class TrainMode : public JobMode {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
     RETURN_IF_ERROR(FindPrograms(PlacesOfThisProgram(catalogue.configs_dir()),
                                  job, settings.loader));
+    RETURN_IF_ERROR(CheckDevice(job));
+    if (options_.cold && settings.loader.empty()) {
+      return absl::InvalidArgumentError(
+          "--cold: scope synthetic reads no files; add --scope=e2e, or leave "
+          "it out");
+    }
+    RETURN_IF_ERROR(CheckResume(settings));
     // Either all tasks of Slurm train together, or rank 0 alone.
     if (!step_.has_value() || settings.world_size == 1 ||
         settings.world_size == step_->world_size) {
@@ -177,10 +208,23 @@ class TrainMode : public JobMode {
     return std::nullopt;
   }
 
-  absl::Status End() override {
-    RETURN_IF_ERROR(WriteMetrics());
-    if (options_.budget) std::cerr << TrainTable(rows_) << LoaderTable(rows_);
-    return absl::OkStatus();
+  absl::Status End() override { return WriteMetrics(); }
+
+  // Tables, and last what limits each training.
+  std::string Summary() const {
+    std::string text = absl::StrCat(TrainTable(rows_), LoaderTable(rows_));
+    for (const Row& row : rows_) {
+      if (row.status() != "ok") continue;
+      absl::StrAppend(&text, "train: ", Conclusion(row), "\n");
+    }
+    return text;
+  }
+
+  // Whether there are rows, none of which is ok.
+  bool AllFailed() const {
+    return !rows_.empty() &&
+           std::none_of(rows_.begin(), rows_.end(),
+                        [](const Row& row) { return row.status() == "ok"; });
   }
 
  private:
@@ -193,10 +237,16 @@ class TrainMode : public JobMode {
                        TrainWorker(places, job.library()));
     }
     if (loader.empty()) return absl::OkStatus();
-    if (folders_.count(job.dataset()) == 0) {
+    const auto folder = folders_.find(job.dataset());
+    if (folder == folders_.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--dataset: the folder of \"", job.dataset(),
                        "\" is not named; scope e2e reads images from it"));
+    }
+    if (!IsFolder(folder->second)) {
+      return absl::NotFoundError(
+          absl::StrCat("--dataset: ", folder->second,
+                       ": no such folder; scope e2e reads images from it"));
     }
     if (loader == kNativeLoader || loader == kMixtureLoader ||
         feeders_.count(loader) > 0) {
@@ -204,6 +254,36 @@ class TrainMode : public JobMode {
     }
     ASSIGN_OR_RETURN(feeders_[loader], FeederWorker(places, loader));
     return absl::OkStatus();
+  }
+
+  absl::Status CheckDevice(const Job& job) const {
+    if (job.device() != "cuda") return absl::OkStatus();
+    const GpuSystem gpu = ReadGpus(NvmlLibraries());
+    if (!gpu.gpus.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--device=cuda: this machine has no GPU",
+        gpu.problem.empty() ? "" : absl::StrCat(" (", gpu.problem, ")"),
+        "; use --device=cpu"));
+  }
+
+  absl::Status CheckResume(const TrainSettings& settings) const {
+    if (options_.resume_from.empty()) return absl::OkStatus();
+    const absl::StatusOr<std::string> model =
+        CheckpointModel(options_.resume_from);
+    if (!model.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--resume_from: ", model.status().message()));
+    }
+    if (*model == settings.model.name) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
+                     *model, "; train it with --model=", *model));
+  }
+
+  // Rates of the device are measured by the first training that can tell; all
+  // others of the run share them.
+  std::string RatesKey(const Job& job, const TrainSettings& settings) const {
+    return absl::StrCat(job.device(), " ", settings.precision);
   }
 
   absl::Status Train(const RunContext& context, const Job& job, Row* row) {
@@ -215,10 +295,15 @@ class TrainMode : public JobMode {
     }
     ASSIGN_OR_RETURN(const std::vector<TrainResult> results,
                      RunTrainProcesses(command));
-    TrainDevicePeak peak;
+    TrainDevicePeak& peak = peaks_[RatesKey(job, settings)];
     if (job.device() == "cuda") peak.gpu = context.identity.gpu;
     peak.given_flops = options_.peak_tflops * 1e12;
+    if (peak.matmul_flops == 0) {
+      peak.matmul_flops = results[0].matmul_flops;
+      peak.copy_bytes = results[0].copy_bytes;
+    }
     SetTrainResult(job, settings, peak, results, row);
+    if (row->has_cache()) SetCache(Cache(row->cache()), options_.cold, row);
     if (const int64_t skipped = row->train().skipped_files(); skipped > 0) {
       const LoaderFault& first = row->train().skipped(0);
       context.warn(absl::StrCat(Words(job), ": ", skipped,
@@ -228,8 +313,8 @@ class TrainMode : public JobMode {
     for (const std::string& trace : results[0].traces) {
       context.warn(absl::StrCat("trace: ", trace));
     }
-    if (!results[0].kernels.empty()) {
-      std::cerr << KernelTable(results[0].kernels);
+    if (!options_.profile.form.empty()) {
+      std::cerr << KernelTable(row->train());
     }
     return absl::OkStatus();
   }
@@ -247,6 +332,10 @@ class TrainMode : public JobMode {
       command.argv.push_back(word);
     }
     if (!settings.loader.empty()) AddLoader(job, settings, &command);
+    const auto peak = peaks_.find(RatesKey(job, settings));
+    if (peak != peaks_.end() && peak->second.matmul_flops > 0) {
+      command.argv.push_back("rates=0");
+    }
     command.world_size = settings.world_size;
     if (settings.world_size > 1 && leader_ == nullptr &&
         job.device() == "cpu" && job.settings().count("threads") == 0) {
@@ -277,6 +366,7 @@ class TrainMode : public JobMode {
                  TrainCommand* command) const {
     command->argv.push_back(
         absl::StrCat("folder=", folders_.at(job.dataset())));
+    if (options_.cold) command->argv.push_back("cold=1");
     const auto feeder = feeders_.find(settings.loader);
     if (feeder == feeders_.end()) return;
     command->argv.push_back(absl::StrCat("feeder=", feeder->second.argv[0]));
@@ -318,6 +408,8 @@ class TrainMode : public JobMode {
   const absl::optional<SlurmStep> step_;
   const std::map<std::string, std::string> folders_;
   std::map<std::string, WorkerCommand> commands_;
+  // Measured rates by RatesKey.
+  std::map<std::string, TrainDevicePeak> peaks_;
   // Programs of loaders that are not ours.
   std::map<std::string, WorkerCommand> feeders_;
   std::function<void(const std::string&, int64_t, int64_t)> progress_;
@@ -364,7 +456,7 @@ absl::StatusOr<TrainCommand> CommandOf(const RunLimits& limits,
 absl::StatusOr<ExitCode> FollowTrain(const RunOptions& options,
                                      const SlurmStep& step) {
   signal(SIGPIPE, SIG_IGN);
-  const Interrupt interrupt;
+  const Interrupt interrupt(kInterruptGraceSeconds);
   ASSIGN_OR_RETURN(const std::string configs,
                    FindConfigsFolder(options.configs_folder, ""));
   const WorkerPlaces places = PlacesOfThisProgram(configs);
@@ -387,7 +479,20 @@ absl::StatusOr<ExitCode> FollowTrain(const RunOptions& options,
   }
 }
 
+// Whether a file can be created under the name that a flag gives.
+absl::Status CheckWritable(const std::string& flag, const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  const absl::Status status = IsFolder(path)
+                                  ? absl::InvalidArgumentError(absl::StrCat(
+                                        path, ": is a folder; name a file"))
+                                  : NewFile::Create(path).status();
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", status.message()));
+}
+
 absl::Status CheckOptions(const TrainRunOptions& options) {
+  RETURN_IF_ERROR(CheckWritable("--checkpoint", options.checkpoint));
+  RETURN_IF_ERROR(CheckWritable("--metrics", options.metrics));
   const TrainProfile& profile = options.profile;
   if (!profile.form.empty()) {
     RETURN_IF_ERROR(CheckChoice("--profile", profile.form, {"trace", "tb"}));
@@ -454,8 +559,12 @@ absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
     }
   }
   run.list = std::move(jobs.list);
-  run.modes = {std::make_shared<TrainMode>(options, step, jobs.folders)};
-  return RunJobs(run);
+  const auto mode = std::make_shared<TrainMode>(options, step, jobs.folders);
+  run.modes = {mode};
+  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(run));
+  if (options.budget) std::cerr << PrintableLines(mode->Summary());
+  return code == ExitCode::kDone && mode->AllFailed() ? ExitCode::kRunFailed
+                                                      : code;
 }
 
 }  // namespace feedrate

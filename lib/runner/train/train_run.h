@@ -45,11 +45,15 @@ struct TrainRunOptions {
   std::string checkpoint;
   int64_t checkpoint_every = 0;
   std::string resume_from;
+  // Drops the files of scope `e2e` from memory before each training. Otherwise
+  // they are read once before, so that every loader finds them there.
+  bool cold = false;
 };
 
-// Runs all jobs and writes env, run and row records. If srun started several
-// processes, rank 0 writes all rows, and the others start what rank 0 orders
-// until that ends. Fails as RunJobs does.
+// Runs all jobs, writes env, run and row records, and prints tables and what
+// limits each training on standard error. kRunFailed if no training is ok. If
+// srun started several processes, rank 0 writes all rows, and the others start
+// what rank 0 orders until that ends. Fails as RunJobs does.
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options);
 
 }  // namespace feedrate

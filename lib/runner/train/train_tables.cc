@@ -1,0 +1,270 @@
+#include "lib/runner/train/train_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "lib/draw/text.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/train.pb.h"
+
+namespace feedrate {
+namespace {
+
+std::string Milliseconds(double seconds) {
+  return SignificantText(seconds * 1e3, 3);
+}
+
+// At most `most` characters: the beginning and the end, which tells `_backward`
+// from its counterpart.
+std::string Shortened(const std::string& text, size_t most) {
+  constexpr size_t kEnd = 12;
+  if (text.size() <= most) return text;
+  return absl::StrCat(text.substr(0, most - kEnd - 3), "...",
+                      text.substr(text.size() - kEnd));
+}
+
+struct StepPart {
+  const char* name;
+  double seconds;
+};
+
+std::vector<StepPart> PartsOf(const StepBudget& b) {
+  return {{"data wait", b.data_wait_s()}, {"copy", b.copy_s()},
+          {"mixing", b.mixing_s()},       {"forward", b.forward_s()},
+          {"loss", b.loss_s()},           {"backward", b.backward_s()},
+          {"grad sync", b.grad_sync_s()}, {"optimizer", b.optimizer_s()},
+          {"other", b.other_s()},         {"rest", b.unattributed_s()}};
+}
+
+// Milliseconds with the decimals that give `step_s` four significant digits:
+// the parts of a step then add up to it as they are printed.
+std::string PartText(double seconds, double step_s) {
+  const double digits = std::floor(std::log10(std::max(step_s * 1e3, 1e-9)));
+  const int decimals = std::clamp(3 - static_cast<int>(digits), 0, 9);
+  return absl::StrFormat("%.*f", decimals, seconds * 1e3);
+}
+
+struct Column {
+  std::string name;
+  Align align;
+  std::vector<std::string> cells;
+};
+
+bool IsConstant(const Column& column) {
+  for (const std::string& cell : column.cells) {
+    if (cell != column.cells[0]) return false;
+  }
+  return true;
+}
+
+// The peak of each precision, which all rows of a run share.
+std::string PeaksText(const std::vector<const Row*>& rows) {
+  std::map<std::string, std::string> peaks;
+  for (const Row* row : rows) {
+    const Train& train = row->train();
+    if (!train.has_peak_tflops()) continue;
+    peaks[absl::StrCat(train.precision(), " on ", row->device())] =
+        absl::StrCat(SignificantText(train.peak_tflops(), 3), " TFLOP/s (",
+                     train.peak_source(), ")");
+  }
+  std::string text;
+  for (const auto& [device, peak] : peaks) {
+    absl::StrAppend(&text, text.empty() ? "; MFU of " : ", ", peak, " for ",
+                    device);
+  }
+  return text;
+}
+
+std::string NameOf(const Row& row) {
+  const Train& train = row.train();
+  return absl::StrCat(row.library(), " ", train.model(), " ", train.precision(),
+                      " batch ", row.batch_size(),
+                      row.scope() == "e2e" ? " loader " + train.loader() : "");
+}
+
+std::vector<const Row*> OkRows(const std::vector<Row>& rows) {
+  std::vector<const Row*> ok;
+  for (const Row& row : rows) {
+    if (row.status() == "ok") ok.push_back(&row);
+  }
+  return ok;
+}
+
+}  // namespace
+
+std::string TrainTable(const std::vector<Row>& rows) {
+  const std::vector<const Row*> ok = OkRows(rows);
+  if (ok.empty()) return "";
+  std::vector<Column> columns;
+  const auto add = [&](const std::string& name, Align align,
+                       const std::function<std::string(const Row&)>& cell) {
+    Column& column = columns.emplace_back(Column{name, align, {}});
+    for (const Row* row : ok) column.cells.push_back(cell(*row));
+  };
+  add("library", Align::kLeft, [](const Row& r) { return r.library(); });
+  add("model", Align::kLeft, [](const Row& r) { return r.train().model(); });
+  add("batch", Align::kRight,
+      [](const Row& r) { return absl::StrCat(r.batch_size()); });
+  add("precision", Align::kLeft,
+      [](const Row& r) { return r.train().precision(); });
+  add("loader", Align::kLeft, [](const Row& r) { return r.train().loader(); });
+  add("processes", Align::kRight,
+      [](const Row& r) { return absl::StrCat(r.train().world_size()); });
+  std::string title;
+  for (const Column& column : columns) {
+    if (!IsConstant(column) || column.cells[0] == "synthetic" ||
+        (column.name == "processes" && column.cells[0] == "1")) {
+      continue;
+    }
+    absl::StrAppend(&title, title.empty() ? "" : ", ", column.name, " ",
+                    column.cells[0]);
+  }
+  columns.erase(std::remove_if(columns.begin(), columns.end(), IsConstant),
+                columns.end());
+  add("samples/s", Align::kRight, [](const Row& r) {
+    return SignificantText(r.train().samples_per_sec_mean(), 4);
+  });
+  add("step", Align::kRight, [](const Row& r) {
+    return PartText(r.train().step_time_mean(), r.train().step_time_mean());
+  });
+  const size_t parts = PartsOf(StepBudget()).size();
+  for (size_t i = 0; i < parts; ++i) {
+    // A part that takes no time in any row has no column.
+    const bool used = std::any_of(ok.begin(), ok.end(), [i](const Row* row) {
+      const Train& train = row->train();
+      return PartsOf(train.budget())[i].seconds >=
+             1e-4 * train.step_time_mean();
+    });
+    if (!used) continue;
+    add(PartsOf(StepBudget())[i].name, Align::kRight, [i](const Row& r) {
+      return PartText(PartsOf(r.train().budget())[i].seconds,
+                      r.train().step_time_mean());
+    });
+  }
+  add("MFU", Align::kRight, [](const Row& r) {
+    return r.train().has_mfu_exact() ? PercentText(r.train().mfu_exact()) : "–";
+  });
+  add("of attainable", Align::kRight, [](const Row& r) {
+    return r.train().attainable_mfu() > 0
+               ? PercentText(r.train().mfu_exact() / r.train().attainable_mfu())
+               : "–";
+  });
+  add("bound by", Align::kLeft,
+      [](const Row& r) { return r.train().bound_by(); });
+  std::vector<std::string> header;
+  std::vector<Align> align;
+  for (const Column& column : columns) {
+    header.push_back(column.name);
+    align.push_back(column.align);
+  }
+  Table table(header, align);
+  for (size_t i = 0; i < ok.size(); ++i) {
+    std::vector<std::string> cells;
+    for (const Column& column : columns) cells.push_back(column.cells[i]);
+    table.AddRow(cells);
+  }
+  return absl::StrCat(title, title.empty() ? "" : "\n",
+                      "ms per step, mean; the parts add up to the step",
+                      PeaksText(ok), "\n", table.ToText());
+}
+
+std::string LoaderTable(const std::vector<Row>& rows) {
+  const Align right = Align::kRight;
+  Table table({"loader", "data", "storage", "workers", "files", "skipped",
+               "it/s", "ms/step", "data wait", "samples/s"},
+              {Align::kLeft, Align::kLeft, Align::kLeft, right, right, right,
+               right, right, right, right});
+  for (const Row* row : OkRows(rows)) {
+    if (row->scope() != "e2e") continue;
+    const Train& train = row->train();
+    table.AddRow({train.loader(), row->dataset().id(), train.storage(),
+                  absl::StrCat(row->workers()),
+                  absl::StrCat(row->dataset().files()),
+                  absl::StrCat(train.skipped_files()),
+                  SignificantText(1 / train.step_time_mean(), 3),
+                  Milliseconds(train.step_time_mean()),
+                  PercentText(train.data_wait_share()),
+                  SignificantText(train.samples_per_sec_mean(), 4)});
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+std::string KernelTable(const Train& train) {
+  if (train.kernels().empty()) return "";
+  // Parts in the order of their longest kernels.
+  std::vector<std::string> parts;
+  for (const StepKernel& kernel : train.kernels()) {
+    if (std::find(parts.begin(), parts.end(), kernel.part()) == parts.end()) {
+      parts.push_back(kernel.part());
+    }
+  }
+  const Align right = Align::kRight;
+  Table table({"part", "ms/step", "of part", "calls/step", "kernel", "shapes"},
+              {Align::kLeft, right, right, right, Align::kLeft, Align::kLeft});
+  for (const std::string& part : parts) {
+    if (!table.empty()) table.AddRule();
+    for (const StepKernel& kernel : train.kernels()) {
+      if (kernel.part() != part) continue;
+      table.AddRow(
+          {part, Milliseconds(kernel.step_s()), PercentText(kernel.share()),
+           absl::StrFormat("%.4g", kernel.calls()),
+           Shortened(kernel.name(), 45), Shortened(kernel.shapes(), 32)});
+    }
+  }
+  return absl::StrCat("the ", train.kernels_size(),
+                      " longest kernels, mean of ", train.profiled_steps(),
+                      " profiled steps\n", table.ToText());
+}
+
+namespace {
+
+// `, mostly aten::mm`: the kernel with the largest share of a part, over all
+// its shapes. Empty if none was profiled.
+std::string MostlyText(const Train& train, const std::string& part) {
+  std::map<std::string, double> shares;
+  for (const StepKernel& kernel : train.kernels()) {
+    if (kernel.part() == part) shares[kernel.name()] += kernel.share();
+  }
+  const auto largest = std::max_element(
+      shares.begin(), shares.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (largest == shares.end()) return "";
+  return absl::StrCat(
+      largest->second >= 0.5 ? ", mostly " : ", longest kernel ",
+      largest->first, " (", PercentText(largest->second), " of it)");
+}
+
+}  // namespace
+
+std::string Conclusion(const Row& row) {
+  const Train& train = row.train();
+  const std::vector<StepPart> parts = PartsOf(train.budget());
+  const StepPart largest = *std::max_element(
+      parts.begin(), parts.end(), [](const StepPart& a, const StepPart& b) {
+        return a.seconds < b.seconds;
+      });
+  const std::string name = largest.name;
+  std::string text =
+      absl::StrCat(NameOf(row), " is ", train.bound_by(), "-bound: ");
+  if (train.bound_by() == "loader" && name != "data wait") {
+    absl::StrAppend(&text, "data wait is ",
+                    PercentText(train.data_wait_share()), " of the step, ");
+  }
+  absl::StrAppend(&text, name, " is ",
+                  PercentText(largest.seconds / train.step_time_mean()),
+                  " of the step");
+  const double forward = train.budget().forward_s();
+  if (name == "backward" && forward > 0) {
+    absl::StrAppend(&text, ", ", SignificantText(largest.seconds / forward, 2),
+                    " times forward");
+  }
+  return absl::StrCat(text, MostlyText(train, name));
+}
+
+}  // namespace feedrate

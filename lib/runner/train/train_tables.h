@@ -1,0 +1,32 @@
+// What `train` prints for people: where the time of a step goes, and what
+// limits it.
+#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_TABLES_H_
+#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_TABLES_H_
+
+#include <string>
+#include <vector>
+
+#include "lib/records/row.pb.h"
+#include "lib/records/train.pb.h"
+
+namespace feedrate {
+
+// One line per row that is ok: rates, use of the device, and where the time of
+// a step went. All times are means, so that the parts add up to the step.
+std::string TrainTable(const std::vector<Row>& rows);
+
+// Compares loaders and storage for rows of scope `e2e`, by the mean step: a
+// loader that lags behind stalls some steps and not others. Empty without such
+// rows.
+std::string LoaderTable(const std::vector<Row>& rows);
+
+// The longest kernels of the profiled steps by part of the step. Empty without.
+std::string KernelTable(const Train& train);
+
+// One line: what limits the step, its largest part, and that part's largest
+// kernel. REQUIRES: the row is ok.
+std::string Conclusion(const Row& row);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_TABLES_H_
