@@ -1,0 +1,30 @@
+// Which attempt at a run counts: the cleanest one. Everything that reads rows
+// uses this rule.
+#ifndef FEEDRATE_LIB_RECORDS_ATTEMPTS_H_
+#define FEEDRATE_LIB_RECORDS_ATTEMPTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "lib/records/row.pb.h"
+
+namespace feedrate {
+
+// How far an attempt is from a clean measurement: 0 for `ok` and undisturbed.
+// Of several attempts at a run, the one with the smallest rank counts; among
+// equal ranks the last. More and stronger warnings rank higher; then follow
+// runs without a timing (`early_stopped`, `unsupported`), then those that did
+// not end. At most 32.
+int AttemptRank(absl::string_view status,
+                absl::Span<const std::string> warnings);
+int AttemptRank(const Row& row);
+
+// The row's warnings that make its timing unfit for a verdict: `contended`,
+// `throttled`, `noisy`.
+std::vector<std::string> DisturbancesOf(const Row& row);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_RECORDS_ATTEMPTS_H_
