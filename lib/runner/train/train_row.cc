@@ -311,6 +311,8 @@ std::string MetricsJson(const Row& row) {
   AppendJsonString(row.job_id(), &json);
   absl::StrAppend(&json, ",\n  \"model\": ");
   AppendJsonString(train.model(), &json);
+  absl::StrAppend(&json, ",\n  \"library_version\": ");
+  AppendJsonString(row.library_version(), &json);
   Add("samples_per_sec_mean", train.samples_per_sec_mean(), &json);
   Add("samples_per_sec_p50", train.samples_per_sec_p50(), &json);
   Add("samples_per_sec_p10", train.samples_per_sec_p10(), &json);
