@@ -13,20 +13,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/git_state.h"
 #include "lib/records/json.h"
-#include "lib/stats/quantiles.h"
 #include "simdjson.h"
 
 namespace feedrate {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 // Finds the lines of keys that are asked for in the order of the text.
 class KeyLines {
@@ -77,6 +71,10 @@ absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
     } else if (field.value.is_null()) {
       return wrong("is null; it has to be a number");
     } else {
+      std::string_view value;
+      if (field.value.get(value) == simdjson::SUCCESS) {
+        file->texts[key] = std::string(value);
+      }
       file->others[key] = field.value.is_string() ? "text"
                           : field.value.is_bool() ? "true or false"
                                                   : "a list";
@@ -84,45 +82,6 @@ absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
     file->lines[key] = line;
   }
   return absl::OkStatus();
-}
-
-absl::optional<double> NumberOf(const Message& message,
-                                const FieldDescriptor& field) {
-  const google::protobuf::Reflection& r = *message.GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return r.GetInt32(message, &field);
-    case FieldDescriptor::CPPTYPE_INT64:
-      return static_cast<double>(r.GetInt64(message, &field));
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return r.GetUInt32(message, &field);
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<double>(r.GetUInt64(message, &field));
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return r.GetFloat(message, &field);
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return r.GetDouble(message, &field);
-    default:
-      return absl::nullopt;
-  }
-}
-
-void AddMessage(const Message& message, const std::string& prefix,
-                std::map<std::string, std::vector<double>>* values) {
-  const google::protobuf::Descriptor& type = *message.GetDescriptor();
-  const google::protobuf::Reflection& r = *message.GetReflection();
-  for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
-    if (field.is_repeated()) continue;
-    if (field.has_presence() && !r.HasField(message, &field)) continue;
-    const std::string name = absl::StrCat(prefix, field.name());
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      AddMessage(r.GetMessage(message, &field), name + ".", values);
-      continue;
-    }
-    const absl::optional<double> number = NumberOf(message, field);
-    if (number && std::isfinite(*number)) (*values)[name].push_back(*number);
-  }
 }
 
 }  // namespace
@@ -157,18 +116,6 @@ absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
         absl::StrCat(name, ": has no number in it"));
   }
   return file;
-}
-
-Metrics MetricsOfRows(const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<double>> values;
-  for (const Row& row : rows) {
-    if (row.status() == "ok") AddMessage(row, "", &values);
-  }
-  Metrics metrics;
-  for (auto& value : values) {
-    metrics[value.first] = SelectQuantile(absl::MakeSpan(value.second), 0.5);
-  }
-  return metrics;
 }
 
 namespace {
@@ -244,19 +191,6 @@ absl::Status CheckRow(const Row& row) {
       row.throughput()));
 }
 
-RowsByJob LastAttempts(const std::vector<Row>& rows) {
-  std::map<std::pair<std::string, int>, const Row*> last;
-  for (const Row& row : rows) {
-    const Row*& kept = last[{row.job_id(), row.run_index()}];
-    if (kept == nullptr || row.attempt() >= kept->attempt()) kept = &row;
-  }
-  RowsByJob by_job;
-  for (const auto& entry : last) {
-    by_job[entry.first.first].push_back(*entry.second);
-  }
-  return by_job;
-}
-
 std::string BaselineStore::PathOf(const std::string& profile,
                                   const std::string& kind) const {
   return JoinPath(folder_, absl::StrCat(profile, ".", kind));
@@ -301,10 +235,10 @@ absl::StatusOr<absl::optional<MetricsFile>> BaselineStore::ReadEval(
   return ReadFlat(profile, "eval.json");
 }
 
-absl::StatusOr<absl::optional<RowsByJob>> BaselineStore::ReadRows(
+absl::StatusOr<absl::optional<RunsByJob>> BaselineStore::ReadRows(
     const std::string& profile) const {
   const std::string path = PathOf(profile, "rows.jsonl");
-  if (!IsFile(path)) return absl::optional<RowsByJob>();
+  if (!IsFile(path)) return absl::optional<RunsByJob>();
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   ASSIGN_OR_RETURN(const std::vector<Row> rows, ParseRowsStrictly(text, path));
   if (rows.empty()) {
@@ -315,7 +249,7 @@ absl::StatusOr<absl::optional<RowsByJob>> BaselineStore::ReadRows(
       return WrongProfile(path, row.machine_profile(), profile);
     }
   }
-  return absl::optional<RowsByJob>(LastAttempts(rows));
+  return absl::optional<RunsByJob>(CleanestAttempts(rows));
 }
 
 absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(

@@ -12,15 +12,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "lib/gate/verdict/stored_runs.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 
 namespace feedrate {
-
-// Numbers by name. Names of nested fields are joined with dots, as in
-// `loader.startup_s`.
-using Metrics = std::map<std::string, double>;
 
 // A file such as `<machine_profile>.metrics.json`.
 struct MetricsFile {
@@ -30,6 +27,8 @@ struct MetricsFile {
   // Values that are neither numbers nor objects: what they are, by name, such
   // as "text". Notes are welcome, but not in place of a metric.
   std::map<std::string, std::string> others;
+  // The texts among them, by name.
+  std::map<std::string, std::string> texts;
   // The line of each value, from 1.
   std::map<std::string, int> lines;
 };
@@ -39,14 +38,6 @@ struct MetricsFile {
 // profile, truncated, an invalid number, or no number at all.
 absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                                          const std::string& name);
-
-// Every numeric field of the rows: the median over the `ok` rows that have it.
-Metrics MetricsOfRows(const std::vector<Row>& rows);
-
-// Rows by job id, with only the last attempt of each run.
-using RowsByJob = std::map<std::string, std::vector<Row>>;
-
-RowsByJob LastAttempts(const std::vector<Row>& rows);
 
 // InvalidArgument if a row of status `ok` has no throughput above 0.
 absl::Status CheckRow(const Row& row);
@@ -68,7 +59,7 @@ class BaselineStore {
       const std::string& profile) const;
   absl::StatusOr<absl::optional<MetricsFile>> ReadEval(
       const std::string& profile) const;
-  absl::StatusOr<absl::optional<RowsByJob>> ReadRows(
+  absl::StatusOr<absl::optional<RunsByJob>> ReadRows(
       const std::string& profile) const;
   // Empty if there is no such file.
   absl::StatusOr<std::vector<Calibration>> ReadCalibrations(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/records/attempts.h"
 #include "lib/records/record_io.h"
 #include "lib/stats/quantiles.h"
 
@@ -78,12 +80,22 @@ std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
   std::vector<Series> series;
   std::map<std::pair<std::string, std::string>, size_t> index;
   for (const HistoryEntry& entry : entries) {
+    // The rank of the cleanest attempt at each run.
+    std::map<std::tuple<std::string, std::string, int>, int> cleanest;
+    const auto rank_of = [&cleanest](const Row& row) -> int& {
+      const auto run =
+          std::make_tuple(row.job_id(), row.machine_profile(), row.run_index());
+      return cleanest.emplace(run, AttemptRank(row)).first->second;
+    };
+    for (const Row& row : entry.rows) {
+      rank_of(row) = std::min(rank_of(row), AttemptRank(row));
+    }
     // Each job once, in the order of rows.
     std::vector<std::pair<const Row*, std::vector<double>>> jobs;
     std::map<std::pair<std::string, std::string>, size_t> here;
     for (const Row& row : entry.rows) {
       const absl::optional<double> log = RunLog(row, statistic);
-      if (!log) continue;
+      if (!log || AttemptRank(row) > rank_of(row)) continue;
       const auto key = std::make_pair(row.job_id(), row.machine_profile());
       const auto added = here.emplace(key, jobs.size());
       if (added.second) jobs.push_back({&row, {}});

@@ -18,15 +18,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lib/base/tool/exit_code.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/exit_code.h"
 #include "lib/config/load.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/gate/baselines.h"
 #include "lib/gate/duel/calibrate.h"
+#include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/history.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/rule_verdicts.h"
@@ -35,6 +36,7 @@
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
 
@@ -96,6 +98,11 @@ absl::StatusOr<GateInput> ParseGateInput(
           Duel duel;
           RETURN_IF_ERROR(json.Read(&duel));
           input.paired.Add(duel);
+        } else if (record == "run") {
+          Run run;
+          RETURN_IF_ERROR(json.Read(&run));
+          input.commands[run.run_id()] = {run.command().begin(),
+                                          run.command().end()};
         } else if (record == "verdict") {
           Verdict verdict;
           RETURN_IF_ERROR(json.Read(&verdict));
@@ -190,16 +197,25 @@ std::string Render(const std::vector<Verdict>& jobs, const Verdict& suite,
   return text;
 }
 
-absl::StatusOr<RuleOptions> LoadRules(const CompareOptions& options) {
+// `files` may have metrics that feedrate does not write itself.
+absl::StatusOr<RuleOptions> LoadRules(
+    const CompareOptions& options,
+    const std::vector<const MetricsFile*>& files) {
   RuleOptions rules;
   rules.with_tails = options.with_tails;
+  rules.any_version = options.any_version;
+  std::vector<std::string> names;
+  for (const MetricsFile* file : files) {
+    for (const auto& metric : file->metrics) names.push_back(metric.first);
+    for (const auto& other : file->others) names.push_back(other.first);
+  }
   std::string path = options.tolerances;
   if (path.empty()) {
     ASSIGN_OR_RETURN(const std::string folder,
                      FindConfigsFolder(options.configs_folder, ""));
     path = JoinPath(folder, kTolerancesFile);
   }
-  ASSIGN_OR_RETURN(rules.tolerances, LoadTolerances(path));
+  ASSIGN_OR_RETURN(rules.tolerances, LoadTolerances(path, names));
   return rules;
 }
 
@@ -234,7 +250,14 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
         "--baselines: rows that are not paired need a folder of baselines; for "
         "pairs, run them with duel");
   }
-  ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options));
+  absl::optional<MetricsFile> eval;
+  std::vector<const MetricsFile*> files;
+  if (!options.eval.empty()) {
+    ASSIGN_OR_RETURN(eval, ReadEvalFile(options.eval));
+    files.push_back(&*eval);
+  }
+  if (input.metrics) files.push_back(&*input.metrics);
+  ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options, files));
   const BaselineStore store(options.baselines);
   RETURN_IF_ERROR(store.Profiles().status());
   std::vector<Verdict> jobs;
@@ -243,10 +266,9 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                      CompareMetrics(*input.metrics, "metrics", store, rules));
     jobs.push_back(std::move(verdict));
   }
-  if (!options.eval.empty()) {
-    ASSIGN_OR_RETURN(const MetricsFile eval, ReadEvalFile(options.eval));
+  if (eval) {
     ASSIGN_OR_RETURN(Verdict verdict,
-                     CompareMetrics(eval, "eval", store, rules));
+                     CompareMetrics(*eval, "eval", store, rules));
     jobs.push_back(std::move(verdict));
   }
   ASSIGN_OR_RETURN(std::vector<Verdict> rows,
@@ -259,6 +281,105 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                      " --explain=", ShellWord(verdict.job())));
   }
   return jobs;
+}
+
+// The runner's command for these rows again, appended to the file of the
+// others: of several attempts at a run, the cleanest counts. Empty if the file
+// does not say how it was made.
+std::string MeasureAgain(const std::vector<const Row*>& rows,
+                         const GateInput& input, const std::string& current) {
+  if (rows.empty()) return "";
+  const auto run = input.commands.find(rows[0]->run_id());
+  if (run == input.commands.end() || run->second.empty()) return "";
+  std::string command;
+  bool has_config = false;
+  for (const std::string& word : run->second) {
+    if (absl::StartsWith(word, "--output=")) continue;
+    has_config |= absl::StartsWith(word, "--config=");
+    absl::StrAppend(&command, command.empty() ? "" : " ", ShellWord(word));
+  }
+  std::set<std::string> libraries;
+  std::set<std::string> transforms;
+  for (const Row* row : rows) {
+    libraries.insert(row->library());
+    transforms.insert(row->transform());
+  }
+  // Jobs of a file are what they are; those of a config can be narrowed down.
+  if (has_config && transforms.count("") == 0) {
+    absl::StrAppend(
+        &command, " --libraries=", ShellWord(absl::StrJoin(libraries, ",")),
+        " --transforms=", ShellWord(absl::StrJoin(transforms, ",")));
+  }
+  return absl::StrCat(command, " --output=- >> ",
+                      current == "-" ? "rows.jsonl" : ShellWord(current));
+}
+
+// Whether measuring again on a quiet machine would help.
+bool IsUndecidedByNoise(const Verdict& verdict) {
+  if (verdict.mode() != "rules" || verdict.verdict() != "cannot_tell") {
+    return false;
+  }
+  for (const RuleCheck& check : verdict.checks()) {
+    if (check.result() == "disturbed" || check.result() == "within_spread") {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Sets the commands that measure undecided jobs again, and says so.
+void SayMeasureAgain(const CompareOptions& options, const GateInput& input,
+                     std::vector<Verdict>* jobs, Verdict* suite) {
+  std::map<std::string, const Row*> rows;
+  for (const Row& row : input.rows) rows[row.job_id()] = &row;
+  std::vector<const Row*> undecided;
+  std::set<std::string> codes;
+  for (Verdict& verdict : *jobs) {
+    const auto row = rows.find(verdict.job_id());
+    if (row == rows.end() || !IsUndecidedByNoise(verdict)) continue;
+    undecided.push_back(row->second);
+    codes.insert(verdict.codes().begin(), verdict.codes().end());
+    const std::string command =
+        MeasureAgain({row->second}, input, options.current);
+    if (!command.empty()) verdict.set_command(command);
+  }
+  if (undecided.empty()) return;
+  suite->set_command(MeasureAgain(undecided, input, options.current));
+  if (options.format == "text" && !suite->command().empty()) return;
+  options.warn(absl::StrCat(
+      undecided.size(), " of ", jobs->size(),
+      " jobs cannot be told because of noise (", absl::StrJoin(codes, ", "),
+      "); measure them again on a quiet machine",
+      suite->command().empty() ? "" : ": ", suite->command()));
+}
+
+// Jobs that only the baseline has: a warning, or exit 4 with --require-all.
+void SayNotRun(const CompareOptions& options, const std::vector<Verdict>& jobs,
+               Verdict* suite) {
+  std::vector<std::string> names;
+  for (const Verdict& verdict : jobs) {
+    if (verdict.codes_size() == 1 && verdict.codes(0) == kCodeNotRun) {
+      names.push_back(verdict.job());
+    }
+  }
+  if (names.empty()) return;
+  const size_t count = names.size();
+  const bool is_long = count > 5;
+  if (is_long) names.resize(5);
+  const std::string reason =
+      absl::StrCat(count,
+                   count == 1 ? " job of the baseline was not run: "
+                              : " jobs of the baseline were not run: ",
+                   absl::StrJoin(names, ", "), is_long ? ", …" : "");
+  if (options.require_all && suite->exit_code() == 0) {
+    suite->set_exit_code(static_cast<int>(ExitCode::kCannotTell));
+    suite->set_verdict("cannot_tell");
+    suite->clear_codes();
+    suite->add_codes(kCodeNotRun);
+    suite->set_reason(reason);
+  }
+  options.warn(absl::StrCat(
+      reason, options.require_all ? "" : "; --require-all makes that exit 4"));
 }
 
 absl::StatusOr<std::string> Explain(const CompareOptions& options,
@@ -323,7 +444,15 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   }
   SuiteOptions limits;
   limits.max_cannot_tell_percent = options.max_cannot_tell_percent;
-  const Verdict suite = SuiteVerdict(jobs, limits);
+  Verdict suite = SuiteVerdict(jobs, limits);
+  if (options.paired && jobs.empty() && !input.rows.empty()) {
+    suite.set_reason(absl::StrCat(
+        "--paired: none of the ", input.rows.size(),
+        " rows is of a duel; run `duel --a=OLD --b=NEW | compare_baseline "
+        "--paired`, or leave out --paired and pass --baselines=FOLDER"));
+  }
+  SayMeasureAgain(options, input, &jobs, &suite);
+  SayNotRun(options, jobs, &suite);
   std::string text;
   if (!options.explain.empty()) {
     ASSIGN_OR_RETURN(text, Explain(options, input, paired, jobs));
@@ -339,7 +468,6 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
 absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
   const Checkout checkout = ReadCheckout(options.baselines);
   RETURN_IF_ERROR(MayUpdate(checkout, options.maintainer_reason));
-  ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options));
   const bool only_eval = options.current == "-" && !options.eval.empty();
   std::vector<NewBaseline> baselines;
   if (!only_eval) {
@@ -354,13 +482,19 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
                        "compared with each other"));
     }
     if (input.metrics) {
+      ASSIGN_OR_RETURN(const RuleOptions rules,
+                       LoadRules(options, {&*input.metrics}));
       RETURN_IF_ERROR(CheckMetrics(*input.metrics, "metrics", rules));
       baselines.push_back(
           {input.metrics->machine_profile, "metrics.json", input.metrics_text});
     }
     std::map<std::string, std::string> texts;
-    for (const auto& job : LastAttempts(input.rows)) {
-      for (const Row& row : job.second) {
+    const RunsByJob by_job = CleanestAttempts(input.rows);
+    size_t disturbed = 0;
+    for (const auto& job : by_job) {
+      std::vector<std::string> causes;
+      disturbed += !DisturbedText(job.second, "", &causes).empty();
+      for (const Row& row : job.second.runs) {
         if (row.status() != "ok" && row.status() != "unsupported" &&
             row.status() != "early_stopped") {
           return absl::InvalidArgumentError(absl::StrCat(
@@ -378,10 +512,17 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
     for (auto& text : texts) {
       baselines.push_back({text.first, "rows.jsonl", std::move(text.second)});
     }
+    if (disturbed > 0) {
+      options.warn(absl::StrCat(
+          options.current, ": ", disturbed, " of ", by_job.size(),
+          " jobs were disturbed (noisy, contended or throttled) and will be "
+          "`cannot_tell`; measure them again on a quiet machine"));
+    }
   }
   if (!options.eval.empty()) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(options.eval));
     ASSIGN_OR_RETURN(const MetricsFile eval, ParseMetrics(text, options.eval));
+    ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options, {&eval}));
     RETURN_IF_ERROR(CheckMetrics(eval, "eval", rules));
     baselines.push_back({eval.machine_profile, "eval.json", text});
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct GateInput {
   int64_t paired_rows = 0;
   // Rows without `pair`.
   std::vector<Row> rows;
+  // Command lines of the runners, by run_id.
+  std::map<std::string, std::vector<std::string>> commands;
   absl::optional<MetricsFile> metrics;
   // The text of the metrics file.
   std::string metrics_text;
@@ -49,7 +52,9 @@ struct CompareOptions {
   RunStatistic statistic = RunStatistic::kTypical;
   std::string tolerances;
   bool with_tails = false;
-  // One of VerdictFormats.
+  bool any_version = false;
+  bool require_all = false;
+  // One of VerdictFormats. `jsonl` means records, every other one text.
   std::string format = "jsonl";
   std::string explain;
   std::string maintainer_reason;

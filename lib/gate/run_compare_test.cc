@@ -116,7 +116,7 @@ TEST(MetricsTest, RowsGiveMedians) {
   rows[0].set_p90_s(3);
   rows[3].set_status("failed");
   rows[3].set_throughput(1);
-  const Metrics metrics = MetricsOfRows(rows);
+  const Metrics metrics = MediansOf(ValuesOfRows(rows));
   EXPECT_EQ(metrics.at("throughput"), 11);
   EXPECT_EQ(metrics.at("p90_s"), 3);
   EXPECT_EQ(metrics.at("cache.resident_fraction"), 0.5);
@@ -212,17 +212,6 @@ TEST_F(BaselineStoreTest, ReadsFloors) {
   EXPECT_FALSE(store_.ReadCalibrations("b").ok());
 }
 
-TEST(LastAttemptsTest, TheLastAttemptCounts) {
-  std::vector<Row> rows(3);
-  for (Row& row : rows) row.set_job_id("j");
-  rows[0].set_attempt(1);
-  rows[0].set_throughput(5);
-  rows[2].set_run_index(1);
-  const RowsByJob by_job = LastAttempts(rows);
-  ASSERT_EQ(by_job.at("j").size(), 2);
-  EXPECT_EQ(by_job.at("j")[0].throughput(), 5);
-}
-
 Checkout On(const std::string& branch, bool dirty) {
   Checkout checkout;
   checkout.branch = branch;
@@ -300,6 +289,24 @@ TEST(HistoryTest, NamesTheCommitsAroundAStep) {
             std::string::npos);
   EXPECT_NE(text.find("went away in rev32"), std::string::npos);
   EXPECT_NE(text.find("2 changes in 1 job"), std::string::npos);
+}
+
+TEST(HistoryTest, NoisyAttemptsMakeNoStep) {
+  std::vector<HistoryEntry> entries;
+  for (int i = 0; i < 40; ++i) {
+    entries.push_back(Entry(i, 1, 3, i));
+    if (i < 20) continue;
+    Row noisy = entries[i].rows[0];
+    noisy.set_samples_s(0, 1.5);
+    noisy.set_attempt(1);
+    noisy.add_warnings("noisy");
+    for (int j = 0; j < 3; ++j) entries[i].rows.push_back(noisy);
+  }
+  EXPECT_TRUE(FindChangePoints(entries, {}).empty());
+  for (HistoryEntry& entry : entries) {
+    for (Row& row : entry.rows) row.clear_warnings();
+  }
+  EXPECT_EQ(FindChangePoints(entries, {}).size(), 1);
 }
 
 TEST(HistoryTest, ReadsFilesInTheOrderOfTheirTimes) {

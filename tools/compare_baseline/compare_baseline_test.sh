@@ -75,6 +75,16 @@ exits 0 'within its tolerance' --current=slow.json --baselines=b \
 echo 'tolerances { metric: "x" }' >bad.textproto
 exits 1 'has 0 limits' --current=slow.json --baselines=b \
   --tolerances=bad.textproto
+# A tolerance for a number that nothing has would never be breached.
+echo 'tolerances { metric: "loader.gpu_use" min_value: 1 }' >unknown.textproto
+exits 1 'unknown.textproto:1:14: ' --current=slow.json --baselines=b \
+  --tolerances=unknown.textproto
+echo 'tolerances { metric: "troughput" better: HIGHER percent: 1 }' >unknown.textproto
+exits 1 'did you mean "throughput"' --current=slow.json --baselines=b \
+  --tolerances=unknown.textproto
+echo 'tolerances { metric: "probes.copy" better: HIGHER percent: 1 }' >own.textproto
+exits 0 'probes.copy' --eval=good_eval.json --baselines=b \
+  --tolerances=own.textproto
 
 # Rules, rows.
 row b/m.rows.jsonl one 100
@@ -97,6 +107,54 @@ exits 4 '1 of 2 jobs cannot be told' --current=early.jsonl --baselines=b
 exits 0 '"cannot_tell":1' --current=early.jsonl --baselines=b \
   --max-cannot-tell=50
 "$TOOL" --baselines=b <good.jsonl >out || fail "standard input"
+
+# Noise: no alarm, the cause, and the command that measures again.
+sed '2s/"machine/"run_id":"r","warnings":["noisy"],"machine/' slow.jsonl >noisy.jsonl
+exits 4 '"codes":["noisy"]' --current=noisy.jsonl --baselines=b
+exits 4 '1 of 1 run of the rows is noisy; measure again' --current=noisy.jsonl \
+  --baselines=b
+echo '{"schema":1,"record":"run","run_id":"r","command":["bin/micro","--config=my config","--output=x"]}' \
+  >>noisy.jsonl
+exits 4 "1 of 2 jobs cannot be told because of noise (noisy); measure them again on a quiet machine: bin/micro '--config=my config' --libraries=l --transforms=two --output=- >> noisy.jsonl" \
+  --current=noisy.jsonl --baselines=b
+exits 4 'Measure again: bin/micro' --current=noisy.jsonl --baselines=b --format=text
+# Measured again and appended, the cleanest attempt counts.
+row noisy.jsonl two 100
+exits 0 '"same":2' --current=noisy.jsonl --baselines=b
+
+# Jobs that only the baseline has are told of, or required.
+head -1 good.jsonl >one.jsonl
+exits 0 '1 job of the baseline was not run: l two; --require-all makes that exit 4' \
+  --current=one.jsonl --baselines=b
+exits 4 '"codes":["not_run"]' --current=one.jsonl --baselines=b --require-all
+exits 0 '' --current=good.jsonl --baselines=b --require-all
+
+# Another version or other data is not another machine, and is not compared.
+mkdir versions
+sed 's/"machine/"library_version":"2.1","machine/' b/m.rows.jsonl >versions/m.rows.jsonl
+sed 's/"machine/"library_version":"2.2","machine/' slow.jsonl >upgraded.jsonl
+exits 5 'the baseline is of l 2.1, the rows of 2.2' --current=upgraded.jsonl \
+  --baselines=versions
+exits 3 '"slower":1' --current=upgraded.jsonl --baselines=versions --any-version
+sed 's/"machine/"dataset":{"id":"d","sha256":"aa"},"machine/' b/m.rows.jsonl \
+  >versions/m.rows.jsonl
+sed 's/"machine/"dataset":{"id":"d","sha256":"bb"},"machine/' slow.jsonl >data.jsonl
+exits 5 'the baseline was measured on other data: d' --current=data.jsonl \
+  --baselines=versions
+
+# Words on a terminal, records in a pipe or when asked for.
+terminal() {
+  python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$TOOL" "$@"
+}
+terminal --current=slow.jsonl --baselines=b >out
+expect_eq 'exit on a terminal' $? 3
+grep -q 'items/s  *-20.0% worse' out || fail "no table on a terminal: $(cat out)"
+terminal --current=slow.jsonl --baselines=b --format=jsonl >out
+grep -q '"scope":"suite"' out || fail "no records when asked for"
+exits 3 '"scope":"suite"' --current=slow.jsonl --baselines=b
+"$TOOL" --current=slow.jsonl --baselines=b >/dev/full 2>err
+expect_eq '/dev/full' $? 2
+grep -q 'No space left' err || fail "/dev/full: $(cat err)"
 
 # A stored calibration: below its floor nothing is judged.
 mkdir floor
@@ -224,7 +282,9 @@ exits 3 '"verdict":"slower"' --paired --current=slower.jsonl
 exits 0 '"verdict":"same"' --paired --current=same.jsonl
 exits 0 '"verdict":"faster"' --current=faster.jsonl
 exits 4 'which takes 17' --paired --current=few.jsonl
-exits 5 'there are no rows' --paired --current=good.jsonl
+exits 5 'none of the 2 rows is of a duel; run `duel --a=OLD --b=NEW' --paired \
+  --current=good.jsonl
+exits 5 'there are no rows' --paired --current=/dev/null
 exits 3 'Look 1, after 20 pairs' --current=slower.jsonl --explain='l t'
 exits 0 'small_change' --current=slower.jsonl --interest=30
 head -c 3000 slower.jsonl >torn.jsonl

@@ -1,7 +1,9 @@
 // Compares a run with a baseline: faster, slower, the same, or cannot tell.
 //
 //   bazel run //tools/duel -- --a=./old --b=./new |
-//     bazel run //tools/compare_baseline -- --paired --format=text
+//     bazel run //tools/compare_baseline -- --paired
+#include <unistd.h>
+
 #include <iostream>
 #include <string>
 #include <vector>
@@ -41,9 +43,14 @@ DEFINE_string(
 DEFINE_string(tolerances, "",
               "FILE: tolerances; default: configs/gate/tolerances.textproto");
 DEFINE_bool(tails, false, "also apply the tolerances for tails, such as p90");
-DEFINE_string(format, "jsonl",
-              "NAME: output format of the verdicts "
-              "{jsonl|text|markdown|junit|sarif|github}");
+DEFINE_string(format, "",
+              "NAME: output format of the verdicts; default: text on a "
+              "terminal, else jsonl {jsonl|text|markdown|junit|sarif|github}");
+DEFINE_bool(any_version, false,
+            "also compare rows with the baseline of another version of the "
+            "library");
+DEFINE_bool(require_all, false,
+            "exit 4 if a job of the baseline is not among the rows");
 DEFINE_string(explain, "",
               "JOB: explain the decision on this job step by step: an id, or a "
               "pattern such as '*Flip'");
@@ -92,11 +99,12 @@ ToolInfo Info() {
       "which `duel` writes, are judged by an exact test: same, faster,\n"
       "slower, cannot_tell or invalid. Other rows, metrics and eval files are\n"
       "compared with the stored baseline of the same machine, within\n"
-      "tolerances.\n"
+      "tolerances; noisy rows are cannot_tell. On a terminal the answer is\n"
+      "a table, else records.\n"
       "Exit 0: nothing got slower; 2: a side crashed; 3: something got\n"
       "slower; 4: too many jobs are undecided; 5: nothing is comparable.";
   info.examples = {
-      "duel --a=./old --b=./new | compare_baseline --paired --format=text",
+      "duel --a=./old --b=./new | compare_baseline --paired",
       "compare_baseline --current=rows.jsonl --baselines=baselines",
       "compare_baseline --calibrate --command=./new --baselines=baselines",
       "compare_baseline --history=nightly/",
@@ -106,7 +114,9 @@ ToolInfo Info() {
 }
 
 absl::Status CheckFlags() {
-  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, VerdictFormats()));
+  if (!FLAGS_format.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, VerdictFormats()));
+  }
   RETURN_IF_ERROR(
       CheckChoice("--statistic", FLAGS_statistic, RunStatisticNames()));
   RETURN_IF_ERROR(CheckChoice("--time", FLAGS_time, {"auto", "rows", "wall"}));
@@ -166,7 +176,12 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.statistic = *ParseRunStatistic(FLAGS_statistic);
   options.tolerances = FLAGS_tolerances;
   options.with_tails = FLAGS_tails;
-  options.format = FLAGS_format;
+  const bool is_terminal = FLAGS_output == "-" && isatty(STDOUT_FILENO) != 0;
+  options.format = !FLAGS_format.empty() ? FLAGS_format
+                   : is_terminal         ? "text"
+                                         : "jsonl";
+  options.any_version = FLAGS_any_version;
+  options.require_all = FLAGS_require_all;
   options.explain = FLAGS_explain;
   options.maintainer_reason = FLAGS_i_am_a_maintainer;
   options.output = FLAGS_output;

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
+#include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/records/json.h"
 
@@ -43,6 +45,34 @@ TEST(TolerancesTest, TheLastThatMatchesCounts) {
             9);
   EXPECT_EQ(ToleranceFor(t, "throughput", "0123456789abcdef", "x", false),
             nullptr);
+}
+
+TEST(TolerancesTest, MetricsAreFieldsAtAnyDepth) {
+  constexpr char kFormat[] =
+      "tolerances { metric: \"%s\" better: LOWER percent: 1 }";
+  for (const char* metric :
+       {"gpu_memory.peak_allocated_bytes", "loader.gpu.busy", "storage.*",
+        "step_time_p50", "probe_accuracy"}) {
+    EXPECT_TRUE(
+        ParseTolerances(absl::StrReplaceAll(kFormat, {{"%s", metric}}), "f")
+            .ok())
+        << metric;
+  }
+  // In the order of a name and what it should have been.
+  for (const auto& name : std::vector<std::pair<const char*, const char*>>{
+           {"tokens_per_sec_p90", "did you mean \"tokens_per_sec_p50\""},
+           {"troughput", "did you mean \"throughput\""},
+           {"loader.gpu_use", "loader.gpu_use"},
+           {"storrage.*", "storrage.*"}}) {
+    const auto wrong = ParseTolerances(
+        absl::StrReplaceAll(kFormat, {{"%s", name.first}}), "f");
+    EXPECT_EQ(wrong.status().message().find("f:1:"), 0) << wrong.status();
+    EXPECT_NE(wrong.status().message().find(name.second), std::string::npos)
+        << wrong.status();
+  }
+  EXPECT_TRUE(ParseTolerances(absl::StrReplaceAll(kFormat, {{"%s", "mine"}}),
+                              "f", {"mine"})
+                  .ok());
 }
 
 struct BadCase {
@@ -166,8 +196,8 @@ INSTANTIATE_TEST_SUITE_P(
         // Waiting for data warns from five percentage points on.
         RuleCase{kWait, 0.1, 0.15, "same", ""},
         RuleCase{kWait, 0.1, 0.16, "same", kWait},
-        RuleCase{"loader.data_wait_share", 0.1, 0.2, "same",
-                 "loader.data_wait_share"},
+        RuleCase{"train.data_wait_share", 0.1, 0.2, "same",
+                 "train.data_wait_share"},
         // Perplexity: more than 1.5%.
         RuleCase{kPerplexity, 20, 20.3, "same", ""},
         RuleCase{kPerplexity, 20, 20.31, "slower", kPerplexity},
@@ -182,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"step_time_p90", 0.1, 0.2, "slower", "step_time_p90", 0, true},
         RuleCase{"step_time_p90", 0.1, 0.11, "same", "", 0, true},
         RuleCase{"p90_s", 1, 1.2, "slower", "p90_s", 0, true},
-        RuleCase{"tokens_per_sec_p90", 100, 80, "slower", "tokens_per_sec_p90",
+        RuleCase{"tokens_per_sec_p10", 100, 80, "slower", "tokens_per_sec_p10",
                  0, true},
         // A breach below a calibrated floor is `cannot_tell`.
         RuleCase{kTokens, 1000, 930, "cannot_tell", "below_floor", 10},
@@ -296,7 +326,7 @@ RuleOptions Rules() {
   options.tolerances = *ParseTolerances(
       "tolerances { metric: \"throughput\" better: HIGHER percent: 5 } "
       "tolerances { metric: \"x\" better: LOWER percent: 5 }",
-      "f");
+      "f", {"x"});
   return options;
 }
 
@@ -346,7 +376,197 @@ TEST_F(CompareRulesTest, MediansOfRunsAreCompared) {
   EXPECT_EQ(Only(rows).verdict(), "same");
   EXPECT_EQ(Only(rows).pairs(), 3);
   rows[1].set_throughput(12);
+  EXPECT_EQ(Only(rows).codes(0), kCodeSpread);
+  rows[0].set_throughput(11);
   EXPECT_EQ(Only(rows).verdict(), "slower");
+}
+
+std::vector<Row> Runs(const std::vector<double>& throughputs,
+                      const std::string& job = "j") {
+  std::vector<Row> rows;
+  for (const double throughput : throughputs) {
+    rows.push_back(MakeRow(job, "ok", throughput));
+    rows.back().set_run_index(static_cast<int>(rows.size()) - 1);
+  }
+  return rows;
+}
+
+// Each disturbance, on each side, whatever the difference.
+TEST_F(CompareRulesTest, DisturbedRowsCannotBeTold) {
+  for (const char* warning : {"noisy", "contended", "throttled"}) {
+    for (const double now : {50, 100, 200}) {
+      for (const bool in_baseline : {false, true}) {
+        std::vector<Row> baseline = Runs({100, 101, 99});
+        std::vector<Row> rows = Runs({now, 1.01 * now, 0.99 * now});
+        std::vector<Row>& disturbed = in_baseline ? baseline : rows;
+        disturbed[0].add_warnings(warning);
+        // One of three is left out.
+        WriteRows(baseline);
+        EXPECT_EQ(Only(rows).verdict(), now == 50 ? "slower" : "same");
+        disturbed[1].add_warnings(warning);
+        WriteRows(baseline);
+        const Verdict verdict = Only(rows);
+        EXPECT_EQ(verdict.verdict(), "cannot_tell");
+        EXPECT_EQ(absl::StrJoin(verdict.codes(), ","), warning);
+        EXPECT_EQ(
+            verdict.reason(),
+            absl::StrCat("2 of 3 runs of ",
+                         in_baseline ? "the baseline" : "the rows", " are ",
+                         warning, "; measure again on a quiet machine",
+                         in_baseline ? ", and update the baseline" : ""));
+      }
+    }
+  }
+}
+
+TEST_F(CompareRulesTest, DisturbedRunsAreLeftOut) {
+  std::vector<Row> baseline = Runs({100, 101, 20});
+  std::vector<Row> rows = Runs({85, 86, 300});
+  baseline[2].add_warnings("noisy");
+  rows[2].add_warnings("throttled");
+  WriteRows(baseline);
+  EXPECT_EQ(Only(rows).verdict(), "slower");
+  EXPECT_EQ(Only(rows).effect().b(), 85.5);
+  EXPECT_EQ(Only(rows).effect().a(), 100.5);
+}
+
+TEST_F(CompareRulesTest, ABusyMachineIsNotTrusted) {
+  std::vector<Row> baseline;
+  std::vector<Row> rows;
+  for (int job = 0; job < 12; ++job) {
+    const std::string name = absl::StrCat("job", job);
+    for (const Row& row : Runs({100, 101, 99}, name)) baseline.push_back(row);
+    const double now = job == 0 ? 70 : 100;
+    for (const Row& row : Runs({now, now + 1, now - 1}, name)) {
+      rows.push_back(row);
+      if (job >= 9) rows.back().add_warnings("contended");
+    }
+  }
+  WriteRows(baseline);
+  const auto verdict_on = [&](size_t job) {
+    const auto verdicts = CompareRows(rows, store_, Rules());
+    for (const Verdict& verdict : *verdicts) {
+      if (verdict.job_id() == absl::StrCat("job", job)) return verdict;
+    }
+    return Verdict();
+  };
+  // Three of twelve are a quarter.
+  EXPECT_EQ(verdict_on(0).verdict(), "slower");
+  for (int run = 0; run < 3; ++run) rows[3 * 8 + run].add_warnings("noisy");
+  EXPECT_EQ(verdict_on(0).verdict(), "cannot_tell");
+  EXPECT_EQ(absl::StrJoin(verdict_on(0).codes(), ","), "contended,noisy");
+  EXPECT_EQ(
+      verdict_on(0).reason(),
+      "4 of 12 jobs of the suite were disturbed; measure again on a quiet "
+      "machine");
+  EXPECT_EQ(verdict_on(1).verdict(), "same");
+}
+
+TEST_F(CompareRulesTest, NoiseHidesNoMemory) {
+  RuleOptions options;
+  options.tolerances = *ParseTolerances(
+      "tolerances { metric: \"throughput\" better: HIGHER percent: 5 } "
+      "tolerances { metric: \"rss_peak_bytes\" better: LOWER percent: 5 }",
+      "f");
+  std::vector<Row> rows = {MakeRow("j", "ok", 50)};
+  rows[0].set_rss_peak_bytes(100);
+  WriteRows(rows);
+  rows[0].add_warnings("noisy");
+  EXPECT_EQ((*CompareRows(rows, store_, options))[0].verdict(), "cannot_tell");
+  rows[0].set_rss_peak_bytes(200);
+  const auto verdicts = CompareRows(rows, store_, options);
+  EXPECT_EQ((*verdicts)[0].verdict(), "slower");
+  EXPECT_EQ((*verdicts)[0].codes(0), "rss_peak_bytes");
+}
+
+TEST_F(CompareRulesTest, SpreadLargerThanTheDifferenceCannotBeTold) {
+  WriteRows(Runs({100, 80, 120}));
+  const Verdict wide = Only(Runs({85, 70, 100}));
+  EXPECT_EQ(wide.verdict(), "cannot_tell");
+  EXPECT_EQ(wide.codes(0), kCodeSpread);
+  EXPECT_NE(wide.reason().find("scatter"), std::string::npos);
+  WriteRows(Runs({100, 101, 99}));
+  EXPECT_EQ(Only(Runs({85, 84, 86})).verdict(), "slower");
+}
+
+TEST_F(CompareRulesTest, TheSamplesOfSingleRunsSayHowSureTheyAre) {
+  Row baseline = MakeRow("j", "ok", 100);
+  Row row = MakeRow("j", "ok", 90);
+  const double noise[] = {0.7, 1.4, 0.8, 1.2, 1.1, 0.6};
+  for (int i = 0; i < 6; ++i) {
+    baseline.add_samples_s(noise[i]);
+    row.add_samples_s(1.1 * noise[5 - i]);
+  }
+  WriteRows({baseline});
+  EXPECT_EQ(Only({row}).codes(0), kCodeSpread);
+  row.clear_samples_s();
+  for (const double n : noise) row.add_samples_s(1.1 * n);
+  EXPECT_EQ(Only({row}).verdict(), "slower");
+}
+
+TEST_F(CompareRulesTest, TheCleanestAttemptCountsAndIsNamed) {
+  WriteRows({MakeRow("j", "ok", 100)});
+  std::vector<Row> rows = {MakeRow("j", "ok", 100), MakeRow("j", "ok", 50)};
+  rows[1].set_attempt(1);
+  EXPECT_EQ(Only(rows).verdict(), "slower");
+  rows[1].add_warnings("noisy");
+  const Verdict verdict = Only(rows);
+  EXPECT_EQ(verdict.verdict(), "same");
+  EXPECT_NE(verdict.reason().find("run 0: attempt 0 of 2"), std::string::npos);
+}
+
+TEST_F(CompareRulesTest, OtherVersionsAndDataAreNotCompared) {
+  Row stored = MakeRow("j", "ok", 100);
+  stored.set_library_version("2.1");
+  WriteRows({stored});
+  Row row = MakeRow("j", "ok", 50);
+  row.set_library_version("2.2");
+  Verdict verdict = Only({row});
+  EXPECT_EQ(verdict.verdict(), "invalid");
+  EXPECT_EQ(verdict.codes(0), kCodeOtherVersion);
+  EXPECT_NE(verdict.reason().find("of l 2.1, the rows of 2.2"),
+            std::string::npos);
+  RuleOptions any = Rules();
+  any.any_version = true;
+  EXPECT_EQ((*CompareRows({row}, store_, any))[0].verdict(), "slower");
+  stored.mutable_dataset()->set_sha256("a");
+  WriteRows({stored});
+  row = stored;
+  row.mutable_dataset()->set_sha256("b");
+  EXPECT_EQ(Only({row}).codes(0), kCodeOtherData);
+}
+
+TEST_F(CompareRulesTest, SaysHowTheBaselinesJobDiffers) {
+  Row stored = MakeRow("j", "ok", 100);
+  stored.set_num_items(64);
+  WriteRows({stored});
+  Row row = stored;
+  row.set_job_id("k");
+  row.set_num_items(10);
+  const auto verdicts = CompareRows({row}, store_, Rules());
+  EXPECT_EQ((*verdicts)[0].reason(),
+            "the baseline has this job with num_items 64, not 10");
+  // The same machine with another kind of results is not another machine.
+  ASSERT_TRUE(WriteFileAtomically(folder_ + "/n.metrics.json", "{}").ok());
+  row.set_machine_profile("n");
+  EXPECT_NE(Only({row}).reason().find("only results of other kinds"),
+            std::string::npos);
+  row.set_machine_profile("");
+  EXPECT_NE(Only({row}).reason().find("do not say which machine"),
+            std::string::npos);
+}
+
+TEST_F(CompareRulesTest, TheMachineThatDiffersInOnePartIsNamed) {
+  Row stored = MakeRow("j", "ok", 100);
+  stored.set_machine_profile("h200x1_torch2.11_sm90");
+  std::string text;
+  AppendRecord(stored, &text);
+  ASSERT_TRUE(
+      WriteFileAtomically(folder_ + "/h200x1_torch2.11_sm90.rows.jsonl", text)
+          .ok());
+  stored.set_machine_profile("h200x1_torch2.12_sm90");
+  EXPECT_NE(Only({stored}).reason().find("(torch2.11, not torch2.12)"),
+            std::string::npos);
 }
 
 TEST_F(CompareRulesTest, StatusesComeFirst) {
@@ -391,6 +611,17 @@ TEST_F(CompareRulesTest, MetricsFiles) {
                   .ok());
   EXPECT_EQ(CompareMetrics(current, "eval", store_, Rules())->verdict(),
             "slower");
+  ASSERT_TRUE(WriteFileAtomically(
+                  folder_ + "/m.metrics.json",
+                  "{\"machine_profile\":\"m\",\"model\":\"tiny\",\"x\":1}")
+                  .ok());
+  EXPECT_EQ(CompareMetrics(current, "metrics", store_, Rules())->verdict(),
+            "slower");
+  current.texts["model"] = "small";
+  const auto other = CompareMetrics(current, "metrics", store_, Rules());
+  EXPECT_EQ(other->codes(0), kCodeOtherJob);
+  EXPECT_NE(other->reason().find("model tiny, the file of small"),
+            std::string::npos);
   ASSERT_TRUE(
       WriteFileAtomically(folder_ + "/m.eval.json", "{\"machine_prof").ok());
   EXPECT_FALSE(CompareMetrics(current, "eval", store_, Rules()).ok());

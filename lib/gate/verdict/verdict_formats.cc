@@ -29,14 +29,10 @@ std::string Words(const std::string& verdict) {
   return verdict == "cannot_tell" ? "cannot tell" : verdict;
 }
 
-// Such as "+3.12%" or, for rules, "1.2 → 1.5". Empty without an effect.
 std::string ChangeText(const Verdict& verdict) {
-  if (!verdict.has_effect()) return "";
-  const Effect& effect = verdict.effect();
-  if (verdict.mode() == "paired") {
-    return absl::StrFormat("%+.2f%%", effect.percent());
-  }
-  return absl::StrFormat("%.4g → %.4g", effect.a(), effect.b());
+  return verdict.has_effect()
+             ? absl::StrFormat("%+.2f%%", verdict.effect().percent())
+             : "";
 }
 
 std::string IntervalText(const Verdict& verdict) {
@@ -61,10 +57,10 @@ std::string FloorText(const Verdict& verdict) {
              : "";
 }
 
-Table JobTable(const std::vector<Verdict>& jobs) {
+Table PairedTable(const std::vector<Verdict>& jobs) {
   Table table(
-      {"job", "verdict", "change", "99% interval", "p", "sees", "pairs", "",
-       "why"},
+      {"job", "verdict", "change of time", "99% interval", "p", "sees", "pairs",
+       "", "why"},
       {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft, Align::kRight,
        Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   for (const Verdict& job : jobs) {
@@ -74,6 +70,78 @@ Table JobTable(const std::vector<Verdict>& jobs) {
                   absl::StrJoin(job.codes(), ", ")});
   }
   return table;
+}
+
+std::string NumberText(bool is_there, double number) {
+  return is_there ? absl::StrFormat("%.4g", number) : "";
+}
+
+// How the value changed, and whether that is good: "-7.3% worse".
+std::string DirectionText(const RuleCheck& check) {
+  if (!check.has_worse_by()) return "";
+  const char* const direction = check.worse_by() > 0   ? " worse"
+                                : check.worse_by() < 0 ? " better"
+                                                       : "";
+  if (check.unit() == "value") {
+    return check.worse_by() > 0 ? "past the limit" : "";
+  }
+  const double change =
+      check.better() == "higher" ? -check.worse_by() : check.worse_by();
+  return check.unit() == "%" ? absl::StrFormat("%+.1f%%%s", change, direction)
+                             : absl::StrFormat("%+.4g%s", change, direction);
+}
+
+std::string AllowedText(const RuleCheck& check) {
+  return absl::StrFormat("%g%s", check.allowed(),
+                         check.unit() == "%" ? "%" : "");
+}
+
+std::string ChanceText(const RuleCheck& check) {
+  return check.has_chance_percent()
+             ? absl::StrFormat("%.1f%%", check.chance_percent())
+             : "";
+}
+
+// The check that decided, else an empty one.
+RuleCheck CheckOf(const Verdict& verdict) {
+  for (const RuleCheck& check : verdict.checks()) {
+    if (check.metric() == verdict.metric()) return check;
+  }
+  return RuleCheck();
+}
+
+Table RulesTable(const std::vector<Verdict>& jobs) {
+  Table table({"job", "verdict", "metric", "baseline", "now", "unit", "change",
+               "chance", "runs", "why"},
+              {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight,
+               Align::kRight, Align::kLeft, Align::kRight, Align::kRight,
+               Align::kRight, Align::kLeft});
+  for (const Verdict& job : jobs) {
+    const RuleCheck check = CheckOf(job);
+    table.AddRow({job.job(), Words(job.verdict()), job.metric(),
+                  NumberText(check.has_baseline(), check.baseline()),
+                  NumberText(check.has_current(), check.current()),
+                  check.value_unit(), DirectionText(check), ChanceText(check),
+                  absl::StrCat(job.pairs()), absl::StrJoin(job.codes(), ", ")});
+  }
+  return table;
+}
+
+// The tables of the jobs of a duel and of those with a stored baseline.
+std::string JobTables(const std::vector<Verdict>& jobs, bool markdown) {
+  std::vector<Verdict> paired;
+  std::vector<Verdict> rules;
+  for (const Verdict& job : jobs) {
+    (job.mode() == "paired" ? paired : rules).push_back(job);
+  }
+  std::vector<std::string> texts;
+  for (const auto& table : {std::make_pair(&paired, PairedTable(paired)),
+                            std::make_pair(&rules, RulesTable(rules))}) {
+    if (table.first->empty()) continue;
+    texts.push_back(markdown ? table.second.ToMarkdown()
+                             : table.second.ToText());
+  }
+  return absl::StrJoin(texts, "\n");
 }
 
 std::vector<Verdict> Only(const std::vector<Verdict>& jobs, bool same) {
@@ -86,9 +154,16 @@ std::vector<Verdict> Only(const std::vector<Verdict>& jobs, bool same) {
   return kept;
 }
 
-std::string Details(const std::vector<Verdict>& jobs, bool markdown) {
+// With `suite_command`, which measures all undecided jobs again, theirs are
+// left out.
+std::string Details(const std::vector<Verdict>& jobs,
+                    const std::string& suite_command, bool markdown) {
   std::string text;
-  for (const Verdict& job : jobs) {
+  for (Verdict job : jobs) {
+    if (!suite_command.empty() && job.verdict() == "cannot_tell" &&
+        job.mode() == "rules") {
+      job.clear_command();
+    }
     if (job.verdict() == "same" && job.codes().empty()) continue;
     if (markdown) {
       absl::StrAppend(&text, "- **", MarkdownText(job.job()), "** ",
@@ -143,7 +218,7 @@ std::string VerdictText(const std::vector<Verdict>& jobs, const Verdict& suite,
   for (size_t i = 0; i < std::min(most, same.size()); ++i) {
     shown.push_back(same[i]);
   }
-  std::string text = shown.empty() ? "" : JobTable(shown).ToText();
+  std::string text = JobTables(shown, false);
   if (same.size() > most) {
     absl::StrAppend(&text, "… and ", same.size() - most,
                     " more are the same\n");
@@ -156,7 +231,11 @@ std::string VerdictText(const std::vector<Verdict>& jobs, const Verdict& suite,
                           "clean runs.\n",
                           1 / suite.level());
   }
-  const std::string details = Details(sorted, false);
+  if (!suite.command().empty()) {
+    absl::StrAppend(&text, "Measure again: ", PrintableText(suite.command()),
+                    "\n");
+  }
+  const std::string details = Details(sorted, suite.command(), false);
   if (!details.empty()) absl::StrAppend(&text, "\n", details);
   return text;
 }
@@ -172,14 +251,18 @@ std::string VerdictMarkdown(const std::vector<Verdict>& jobs,
                                   "\n\n", MarkdownText(suite.reason()),
                                   suite.machine_profile().empty() ? "" : " on ",
                                   MarkdownCode(suite.machine_profile()), ".\n");
+  if (!suite.command().empty()) {
+    absl::StrAppend(&text, "\nMeasure again: ", MarkdownCode(suite.command()),
+                    "\n");
+  }
   if (!shown.empty()) {
-    absl::StrAppend(&text, "\n", JobTable(shown).ToMarkdown(), "\n",
-                    Details(sorted, true));
+    absl::StrAppend(&text, "\n", JobTables(shown, true), "\n",
+                    Details(sorted, suite.command(), true));
   }
   if (!same.empty()) {
     absl::StrAppend(&text, "\n<details><summary>", same.size(),
                     same.size() == 1 ? " job is" : " jobs are",
-                    " the same</summary>\n\n", JobTable(same).ToMarkdown(),
+                    " the same</summary>\n\n", JobTables(same, true),
                     "\n</details>\n");
   }
   return text;
@@ -288,19 +371,16 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
 }
 
 std::string ExplainRules(const Verdict& verdict) {
-  Table table({"metric", "baseline", "now", "worse by", "allowed", "result"},
-              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
-               Align::kRight, Align::kLeft});
+  Table table({"metric", "baseline", "now", "unit", "change", "allowed",
+               "chance", "result"},
+              {Align::kLeft, Align::kRight, Align::kRight, Align::kLeft,
+               Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
   for (const RuleCheck& check : verdict.checks()) {
-    const std::string unit = check.unit() == "%" ? "%" : "";
-    table.AddRow(
-        {check.metric(),
-         check.has_baseline() ? absl::StrFormat("%g", check.baseline()) : "–",
-         check.has_current() ? absl::StrFormat("%g", check.current()) : "–",
-         check.has_worse_by()
-             ? absl::StrFormat("%.4g%s", check.worse_by(), unit)
-             : "–",
-         absl::StrFormat("%g%s", check.allowed(), unit), check.result()});
+    table.AddRow({check.metric(),
+                  NumberText(check.has_baseline(), check.baseline()),
+                  NumberText(check.has_current(), check.current()),
+                  check.value_unit(), DirectionText(check), AllowedText(check),
+                  ChanceText(check), check.result()});
   }
   std::string text = absl::StrCat(PrintableText(verdict.job()), " on ",
                                   PrintableText(verdict.machine_profile()),

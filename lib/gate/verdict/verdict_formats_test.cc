@@ -101,10 +101,43 @@ TEST(ExplainTest, ListsEveryRule) {
   check->set_allowed(1.5);
   check->set_unit("%");
   check->set_result("fail");
+  check->set_better("lower");
   const std::string text = ExplainRules(verdict);
-  EXPECT_NE(text.find("perplexity        20   21        5%     1.5%  fail"),
+  EXPECT_NE(text.find("perplexity        20   21        +5.0% worse     1.5%"),
             std::string::npos)
       << text;
+}
+
+TEST(VerdictTextTest, StoredBaselinesHaveMetricUnitPercentAndDirection) {
+  Verdict verdict;
+  verdict.set_job("opencv Resize");
+  verdict.set_mode("rules");
+  verdict.set_verdict("slower");
+  verdict.set_metric("throughput");
+  verdict.set_pairs(3);
+  RuleCheck* check = verdict.add_checks();
+  check->set_metric("throughput");
+  check->set_baseline(1000);
+  check->set_current(900);
+  check->set_worse_by(10);
+  check->set_allowed(5);
+  check->set_unit("%");
+  check->set_value_unit("images/s");
+  check->set_better("higher");
+  check->set_chance_percent(2.5);
+  Verdict suite = SuiteVerdict({verdict}, {});
+  suite.set_command("micro --config=c");
+  const std::string text = VerdictText({verdict}, suite, 20);
+  for (const char* part : {"metric", "1000", "900", "images/s", "-10.0% worse",
+                           "2.5%", "Measure again: micro --config=c"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  check->set_worse_by(-10);
+  check->set_current(1100);
+  EXPECT_NE(VerdictText({verdict}, suite, 20).find("+10.0% better"),
+            std::string::npos);
+  EXPECT_NE(VerdictMarkdown({verdict}, suite).find("| images/s |"),
+            std::string::npos);
 }
 
 TEST(VerdictGithubTest, CommandsAreEscaped) {

@@ -36,6 +36,10 @@ inline constexpr char kCodeMissing[] = "missing";
 inline constexpr char kCodeNoBaseline[] = "no_baseline";
 inline constexpr char kCodeNotRun[] = "not_run";
 inline constexpr char kCodeNoRule[] = "no_rule";
+inline constexpr char kCodeSpread[] = "spread";
+inline constexpr char kCodeOtherVersion[] = "other_version";
+inline constexpr char kCodeOtherData[] = "other_data";
+inline constexpr char kCodeOtherJob[] = "other_job";
 // Codes of the suite.
 inline constexpr char kCodeTooManyCannotTell[] = "too_many_cannot_tell";
 inline constexpr char kCodeNothingComparable[] = "nothing_comparable";

@@ -1,0 +1,407 @@
+#include "lib/gate/verdict/compare_stored.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "lib/base/status_macros.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/gate/verdict/stored_runs.h"
+#include "lib/gate/verdict/tolerances.h"
+#include "lib/gate/verdict/verdicts.h"
+
+namespace feedrate {
+namespace {
+
+// Probability of a false alarm in a suite of any size.
+constexpr double kSuiteLevel = 0.01;
+// A machine is busy if it disturbed more than one job in four of a suite. What
+// is left then is what the runner could not see: caches that others emptied,
+// memory that they used.
+constexpr size_t kFewestJobs = 10;
+constexpr size_t kBusyJobs = 4;
+
+Verdict Invalid(const std::string& job_id, const std::string& label,
+                const std::string& profile, const std::string& code,
+                const std::string& reason) {
+  Verdict verdict;
+  verdict.set_scope("job");
+  verdict.set_job_id(job_id);
+  verdict.set_job(label);
+  verdict.set_mode("rules");
+  verdict.set_machine_profile(profile);
+  verdict.set_verdict("invalid");
+  verdict.add_codes(code);
+  verdict.set_reason(reason);
+  return verdict;
+}
+
+// The part of `profile` that is different in `other`, such as "torch2.12, not
+// torch2.11"; "" if more than one is.
+std::string ProfileDifference(const std::string& profile,
+                              const std::string& other) {
+  const std::vector<std::string> parts = absl::StrSplit(profile, '_');
+  const std::vector<std::string> others = absl::StrSplit(other, '_');
+  if (parts.size() != others.size()) return "";
+  std::string difference;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == others[i]) continue;
+    if (!difference.empty()) return "";
+    difference = absl::StrCat(others[i], ", not ", parts[i]);
+  }
+  return difference;
+}
+
+absl::StatusOr<std::string> NoBaselineText(const std::string& profile,
+                                           const std::string& kind,
+                                           const BaselineStore& store) {
+  ASSIGN_OR_RETURN(std::vector<std::string> profiles, store.Profiles());
+  if (profile.empty()) {
+    return absl::StrCat("the ", kind, " do not say which machine they are of");
+  }
+  const std::string start = absl::StrCat(store.folder(), " has no ", kind,
+                                         " baseline of machine ", profile);
+  if (std::count(profiles.begin(), profiles.end(), profile) > 0) {
+    return absl::StrCat(start,
+                        ", only results of other kinds; make one with "
+                        "--update-baseline");
+  }
+  for (std::string& other : profiles) {
+    const std::string difference = ProfileDifference(profile, other);
+    if (!difference.empty()) absl::StrAppend(&other, " (", difference, ")");
+  }
+  return absl::StrCat(start, "; ",
+                      profiles.empty()
+                          ? "there is none at all"
+                          : absl::StrCat("there are baselines of ",
+                                         absl::StrJoin(profiles, ", ")));
+}
+
+// Why the baseline lacks a job: the nearest one that it has.
+std::string NoJobText(const Row& row, const RunsByJob& baseline) {
+  std::string nearest;
+  for (const auto& job : baseline) {
+    const Row& other = job.second.runs[0];
+    if (other.mode() != row.mode() || other.library() != row.library() ||
+        other.transform() != row.transform()) {
+      continue;
+    }
+    const std::string difference = IdentityDifference(row, other);
+    if (difference.empty()) continue;
+    if (nearest.empty() || difference.size() < nearest.size()) {
+      nearest = difference;
+    }
+  }
+  return nearest.empty()
+             ? "the baseline does not have this job"
+             : absl::StrCat("the baseline has this job with ", nearest);
+}
+
+bool EndedBadly(const std::string& status) {
+  return status != "ok" && status != kCodeUnsupported &&
+         status != kCodeEarlyStopped;
+}
+
+bool HasStatus(const std::vector<Row>& rows, const std::string& status) {
+  for (const Row& row : rows) {
+    if (row.status() == status) return true;
+  }
+  return false;
+}
+
+// A job that both sides have.
+struct JobPair {
+  const JobRuns* current;
+  const JobRuns* baseline;
+};
+
+// The verdict on a job that cannot be compared.
+absl::optional<Verdict> JudgeStatuses(const JobPair& pair,
+                                      const RuleOptions& options) {
+  const std::vector<Row>& current = pair.current->runs;
+  const Row& row = current[0];
+  const std::string label = JobLabel(row);
+  const std::string& profile = row.machine_profile();
+  for (const Row& run : current) {
+    if (!EndedBadly(run.status())) continue;
+    return Invalid(
+        row.job_id(), label, profile, run.status(),
+        absl::StrCat("run ", run.run_index(), " ", run.status(),
+                     run.reason().empty() ? "" : ": ", run.reason()));
+  }
+  if (!HasStatus(current, "ok")) {
+    Verdict verdict = Invalid(row.job_id(), label, profile, row.status(),
+                              absl::StrCat("no run is ok: ", row.reason()));
+    if (row.status() == kCodeEarlyStopped &&
+        HasStatus(pair.baseline->runs, "ok")) {
+      verdict.set_verdict("cannot_tell");
+      verdict.set_reason("stopped early, which the baseline did not");
+    }
+    return verdict;
+  }
+  const absl::optional<Mismatch> mismatch =
+      FindMismatch(current, pair.baseline->runs, options.any_version);
+  if (!mismatch) return absl::nullopt;
+  return Invalid(
+      row.job_id(), label, profile, mismatch->code,
+      absl::StrCat(mismatch->reason,
+                   mismatch->code == kCodeOtherVersion
+                       ? "; update the baseline, or pass --any-version to "
+                         "compare the versions"
+                       : "; measure on the same data, or update the baseline"));
+}
+
+// The comparison of a job, without what the other jobs say about noise.
+RuleJob MakeRuleJob(const JobPair& pair,
+                    const std::map<std::string, double>& floors) {
+  RuleJob job;
+  const Row& row = pair.current->runs[0];
+  job.job_id = row.job_id();
+  job.label = JobLabel(row);
+  job.machine_profile = row.machine_profile();
+  job.item = row.unit();
+  const auto floor = floors.find(job.job_id);
+  if (floor != floors.end()) job.floor_percent = floor->second;
+  job.disturbed = DisturbedText(*pair.current, "the rows", &job.disturbances);
+  const std::string stored =
+      DisturbedText(*pair.baseline, "the baseline", &job.disturbances);
+  job.is_baseline_disturbed = !stored.empty();
+  absl::StrAppend(&job.disturbed,
+                  job.disturbed.empty() || stored.empty() ? "" : "; ", stored);
+  const bool only_clean = job.disturbed.empty();
+  const std::vector<Row> current =
+      only_clean ? pair.current->Clean() : pair.current->runs;
+  const std::vector<Row> baseline =
+      only_clean ? pair.baseline->Clean() : pair.baseline->runs;
+  const RunValues now = ValuesOfRows(current);
+  const RunValues before = ValuesOfRows(baseline);
+  job.current = MediansOf(now);
+  job.baseline = MediansOf(before);
+  for (const auto& metric : now) {
+    const auto stored = before.find(metric.first);
+    if (stored == before.end() || !IsSpeed(metric.first)) continue;
+    absl::optional<Shift> shift = ShiftOfRuns(stored->second, metric.second);
+    if (shift && shift->df == 0 && metric.first == "throughput") {
+      const absl::optional<Shift> samples =
+          ShiftOfSamples(baseline[0], current[0]);
+      if (samples) shift = samples;
+    }
+    if (shift) job.shifts[metric.first] = *shift;
+  }
+  return job;
+}
+
+// Verdicts on the jobs that both sides have.
+std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
+                               const std::map<std::string, double>& floors,
+                               const RuleOptions& options) {
+  std::vector<Verdict> verdicts;
+  std::vector<RuleJob> jobs;
+  // The runs of each of them.
+  std::vector<const JobRuns*> runs;
+  SuiteNoise noise;
+  size_t disturbed = 0;
+  std::set<std::string> causes;
+  for (const JobPair& pair : pairs) {
+    absl::optional<Verdict> verdict = JudgeStatuses(pair, options);
+    if (verdict) {
+      verdicts.push_back(*std::move(verdict));
+      continue;
+    }
+    jobs.push_back(MakeRuleJob(pair, floors));
+    runs.push_back(pair.current);
+    if (!jobs.back().disturbed.empty()) {
+      ++disturbed;
+      causes.insert(jobs.back().disturbances.begin(),
+                    jobs.back().disturbances.end());
+      continue;
+    }
+    for (const auto& shift : jobs.back().shifts) {
+      noise.Add(shift.first, shift.second);
+    }
+  }
+  const bool is_busy =
+      jobs.size() >= kFewestJobs && kBusyJobs * disturbed > jobs.size();
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    RuleJob& job = jobs[i];
+    if (is_busy && job.disturbed.empty()) {
+      job.busy = absl::StrCat(disturbed, " of ", jobs.size(),
+                              " jobs of the suite were disturbed");
+      job.disturbances.assign(causes.begin(), causes.end());
+    }
+    job.level = kSuiteLevel / jobs.size();
+    for (auto& shift : job.shifts) {
+      shift.second = noise.Moderate(shift.first, shift.second);
+    }
+    Verdict verdict = JudgeRules(job, options);
+    verdict.set_pairs(static_cast<int64_t>(runs[i]->runs.size()));
+    if (!runs[i]->not_last.empty()) {
+      absl::StrAppend(verdict.mutable_reason(),
+                      "; the cleanest attempts count (",
+                      absl::StrJoin(runs[i]->not_last, ", "), ")");
+    }
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+}  // namespace
+
+absl::Status CheckMetrics(const MetricsFile& file, const std::string& kind,
+                          const RuleOptions& options) {
+  const auto wrong = [&file](const std::string& metric,
+                             const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.name, ":", file.lines.at(metric), ": ", metric, " is ", what,
+        "; it was changed by hand, so restore or update it"));
+  };
+  for (const auto& other : file.others) {
+    if (ToleranceFor(options.tolerances, other.first, "", kind, true)) {
+      return wrong(other.first, other.second + ", not a number");
+    }
+  }
+  for (const auto& metric : file.metrics) {
+    const Tolerance* const tolerance =
+        ToleranceFor(options.tolerances, metric.first, "", kind, true);
+    if (tolerance && tolerance->has_percent() && metric.second < 0) {
+      return wrong(metric.first, "below 0");
+    }
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A baseline without a metric that the candidate is judged by would let any
+// value of it pass.
+absl::Status CheckNoneMissing(const MetricsFile& baseline,
+                              const MetricsFile& current,
+                              const std::string& kind,
+                              const RuleOptions& options) {
+  for (const auto& metric : current.metrics) {
+    const Tolerance* const tolerance = ToleranceFor(
+        options.tolerances, metric.first, "", kind, options.with_tails);
+    if (tolerance == nullptr || tolerance->severity() == WARN ||
+        !(tolerance->has_percent() || tolerance->has_absolute()) ||
+        baseline.metrics.count(metric.first) > 0) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(baseline.name, ": ", metric.first, " is missing, but ",
+                     current.name, " has it; restore or update the baseline"));
+  }
+  return absl::OkStatus();
+}
+
+// What the files were measured on, where they say so and differ. Otherwise
+// empty.
+std::string OtherTexts(const MetricsFile& current,
+                       const MetricsFile& baseline) {
+  for (const char* key : {"model", "library_version", "job_id"}) {
+    const auto now = current.texts.find(key);
+    const auto stored = baseline.texts.find(key);
+    if (now == current.texts.end() || stored == baseline.texts.end() ||
+        now->second == stored->second) {
+      continue;
+    }
+    return absl::StrCat("the baseline is of ", key, " ", stored->second,
+                        ", the file of ", now->second,
+                        "; compare like with like, or update the baseline");
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
+                                       const std::string& kind,
+                                       const BaselineStore& store,
+                                       const RuleOptions& options) {
+  const std::string& profile = current.machine_profile;
+  absl::optional<MetricsFile> baseline;
+  if (kind == "eval") {
+    ASSIGN_OR_RETURN(baseline, store.ReadEval(profile));
+  } else {
+    ASSIGN_OR_RETURN(baseline, store.ReadMetrics(profile));
+  }
+  if (!baseline) {
+    ASSIGN_OR_RETURN(const std::string reason,
+                     NoBaselineText(profile, kind, store));
+    return Invalid("", kind, profile, kCodeNoBaseline, reason);
+  }
+  const std::string mismatch = OtherTexts(current, *baseline);
+  if (!mismatch.empty()) {
+    return Invalid("", kind, profile, kCodeOtherJob, mismatch);
+  }
+  RETURN_IF_ERROR(CheckMetrics(current, kind, options));
+  RETURN_IF_ERROR(CheckMetrics(*baseline, kind, options));
+  RETURN_IF_ERROR(CheckNoneMissing(*baseline, current, kind, options));
+  ASSIGN_OR_RETURN(const std::vector<Calibration> calibrations,
+                   store.ReadCalibrations(profile));
+  const std::map<std::string, double> floors = FloorsOf(calibrations);
+  RuleJob job;
+  job.label = kind;
+  job.machine_profile = profile;
+  job.current = current.metrics;
+  job.baseline = baseline->metrics;
+  const auto floor = floors.find(kind);
+  if (floor != floors.end()) job.floor_percent = floor->second;
+  return JudgeRules(job, options);
+}
+
+absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
+                                                 const BaselineStore& store,
+                                                 const RuleOptions& options) {
+  std::map<std::string, std::vector<Row>> by_profile;
+  for (const Row& row : rows) {
+    // The library `null` measures the harness itself.
+    if (row.library() == "null") continue;
+    by_profile[row.machine_profile()].push_back(row);
+  }
+  std::vector<Verdict> verdicts;
+  for (const auto& part : by_profile) {
+    const std::string& profile = part.first;
+    const RunsByJob current = CleanestAttempts(part.second);
+    ASSIGN_OR_RETURN(const absl::optional<RunsByJob> baseline,
+                     store.ReadRows(profile));
+    if (!baseline) {
+      ASSIGN_OR_RETURN(const std::string reason,
+                       NoBaselineText(profile, "rows", store));
+      for (const auto& job : current) {
+        verdicts.push_back(Invalid(job.first, JobLabel(job.second.runs[0]),
+                                   profile, kCodeNoBaseline, reason));
+      }
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::vector<Calibration> calibrations,
+                     store.ReadCalibrations(profile));
+    std::vector<JobPair> pairs;
+    for (const auto& job : current) {
+      const Row& row = job.second.runs[0];
+      const auto found = baseline->find(job.first);
+      if (found != baseline->end()) {
+        pairs.push_back({&job.second, &found->second});
+        continue;
+      }
+      verdicts.push_back(Invalid(job.first, JobLabel(row), profile,
+                                 kCodeNoBaseline, NoJobText(row, *baseline)));
+    }
+    for (Verdict& verdict : JudgeJobs(pairs, FloorsOf(calibrations), options)) {
+      verdicts.push_back(std::move(verdict));
+    }
+    for (const auto& job : *baseline) {
+      const Row& row = job.second.runs[0];
+      if (current.count(job.first) > 0 || row.library() == "null") continue;
+      verdicts.push_back(Invalid(job.first, JobLabel(row), profile, kCodeNotRun,
+                                 "the baseline has this job, the rows do not"));
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,47 @@
+// Compares results with the stored baselines of the same machine.
+#ifndef FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_
+#define FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lib/gate/baselines.h"
+#include "lib/gate/verdict/rule_verdicts.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
+
+namespace feedrate {
+
+// InvalidArgument, with file, line and field, if a metric with a tolerance is
+// not a number, or is below 0 although its tolerance is a percentage. `kind` is
+// "metrics" or "eval".
+absl::Status CheckMetrics(const MetricsFile& file, const std::string& kind,
+                          const RuleOptions& options);
+
+// Compares a metrics or eval file with the baseline of its machine. Without a
+// baseline of that machine the verdict is `invalid`, `no_baseline`, and lists
+// the machines that have one. InvalidArgument if CheckMetrics rejects one of
+// the two, or if the baseline lacks a metric whose breach would be a FAIL.
+absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
+                                       const std::string& kind,
+                                       const BaselineStore& store,
+                                       const RuleOptions& options);
+
+// One verdict per job of `rows` or of its machine's baseline:
+// - a run ended badly: `invalid` with its status;
+// - no row is `ok`: `unsupported` is `invalid`; `early_stopped` is
+//   `cannot_tell` if the baseline was not stopped early;
+// - not in the baseline: `invalid`, `no_baseline`;
+// - of another version or other data than the baseline: `invalid`,
+//   `other_version`, `other_data`;
+// - only in the baseline: `invalid`, `not_run`;
+// - otherwise by tolerances.
+absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
+                                                 const BaselineStore& store,
+                                                 const RuleOptions& options);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_

@@ -1,0 +1,209 @@
+#include "lib/gate/verdict/stored_runs.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace feedrate {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+
+Row Attempt(int run, int attempt, double throughput,
+            const std::vector<std::string>& warnings = {},
+            const std::string& status = "ok") {
+  Row row;
+  row.set_job_id("j");
+  row.set_library("opencv");
+  row.set_library_version("1");
+  row.set_run_index(run);
+  row.set_attempt(attempt);
+  row.set_status(status);
+  row.set_throughput(throughput);
+  for (const std::string& warning : warnings) row.add_warnings(warning);
+  return row;
+}
+
+TEST(CleanestAttemptsTest, TheCleanestCountsAndTheLastOfEquals) {
+  const RunsByJob by_job = CleanestAttempts(
+      {Attempt(0, 0, 1, {"noisy"}), Attempt(0, 2, 3, {"noisy", "contended"}),
+       Attempt(0, 1, 2, {"contended"}), Attempt(1, 1, 5), Attempt(1, 0, 4),
+       Attempt(2, 0, 6, {"noisy"}), Attempt(2, 1, 0, {}, "crashed"),
+       Attempt(3, 0, 0, {}, "crashed"), Attempt(3, 1, 7),
+       Attempt(4, 0, 0, {}, "oom"), Attempt(4, 1, 0, {}, "crashed")});
+  const JobRuns& job = by_job.at("j");
+  ASSERT_EQ(job.runs.size(), 5);
+  std::vector<double> throughputs;
+  for (const Row& row : job.runs) throughputs.push_back(row.throughput());
+  EXPECT_THAT(throughputs, ElementsAre(2, 5, 6, 7, 0));
+  EXPECT_EQ(job.runs[4].status(), "crashed");
+  EXPECT_THAT(job.not_last,
+              ElementsAre("run 0: attempt 1 of 3", "run 2: attempt 0 of 2"));
+  EXPECT_EQ(job.Clean().size(), 3);
+}
+
+TEST(FindMismatchTest, NamesWhatDiffers) {
+  const std::vector<Row> old_rows = {Attempt(0, 0, 1)};
+  std::vector<Row> rows = {Attempt(0, 0, 1)};
+  EXPECT_FALSE(FindMismatch(rows, old_rows, false).has_value());
+  rows[0].set_library_version("2");
+  EXPECT_EQ(FindMismatch(rows, old_rows, false)->code, "other_version");
+  EXPECT_EQ(FindMismatch(rows, old_rows, false)->reason,
+            "the baseline is of opencv 1, the rows of 2");
+  EXPECT_FALSE(FindMismatch(rows, old_rows, true).has_value());
+  // Old rows may not say.
+  rows[0].set_library_version("");
+  EXPECT_FALSE(FindMismatch(rows, old_rows, false).has_value());
+  // Versions in one file are not mixed.
+  rows = {Attempt(0, 0, 1), Attempt(1, 0, 1)};
+  rows[1].set_library_version("2");
+  EXPECT_EQ(FindMismatch(rows, old_rows, false)->code, "other_version");
+}
+
+TEST(FindMismatchTest, OtherDataIsNoOtherMachine) {
+  std::vector<Row> old_rows = {Attempt(0, 0, 1)};
+  old_rows[0].mutable_dataset()->set_id("photos");
+  old_rows[0].mutable_dataset()->set_sha256("aaaa");
+  std::vector<Row> rows = old_rows;
+  EXPECT_FALSE(FindMismatch(rows, old_rows, false).has_value());
+  rows[0].mutable_dataset()->set_sha256("bbbb");
+  const auto mismatch = FindMismatch(rows, old_rows, true);
+  EXPECT_EQ(mismatch->code, "other_data");
+  EXPECT_THAT(mismatch->reason, testing::HasSubstr("SHA-256 aaaa"));
+  EXPECT_THAT(mismatch->reason, testing::HasSubstr("SHA-256 bbbb"));
+}
+
+TEST(IdentityDifferenceTest, NamesFieldsAndSettings) {
+  Row now = Attempt(0, 0, 1);
+  Row stored = now;
+  EXPECT_EQ(IdentityDifference(now, stored), "");
+  now.set_num_items(10);
+  stored.set_num_items(64);
+  (*now.mutable_settings())["prefetch"] = "4";
+  EXPECT_EQ(IdentityDifference(now, stored),
+            "num_items 64, not 10; prefetch unset, not 4");
+  now = stored;
+  now.mutable_dataset()->set_id("a");
+  stored.mutable_dataset()->set_id("b");
+  EXPECT_EQ(IdentityDifference(now, stored), "data b, not a");
+  stored = now;
+  stored.set_params_sha256("x");
+  EXPECT_EQ(IdentityDifference(now, stored),
+            "other parameters of the transform");
+}
+
+TEST(DisturbedTextTest, MostRunsMustBeClean) {
+  std::vector<std::string> codes;
+  JobRuns job;
+  job.runs = {Attempt(0, 0, 1), Attempt(1, 0, 1), Attempt(2, 0, 1, {"noisy"})};
+  EXPECT_EQ(DisturbedText(job, "the rows", &codes), "");
+  EXPECT_THAT(codes, IsEmpty());
+  job.runs.push_back(Attempt(3, 0, 1, {"throttled", "migrated"}));
+  EXPECT_EQ(DisturbedText(job, "the rows", &codes),
+            "2 of 4 runs of the rows are noisy and throttled");
+  EXPECT_THAT(codes, ElementsAre("noisy", "throttled"));
+  job.runs = {Attempt(0, 0, 1, {"contended"})};
+  EXPECT_EQ(DisturbedText(job, "the baseline", &codes),
+            "1 of 1 run of the baseline is contended");
+}
+
+TEST(ShiftTest, OfRunsIsStudentsTest) {
+  const auto shift = ShiftOfRuns({100, 101, 99}, {90, 91, 89});
+  ASSERT_TRUE(shift.has_value());
+  EXPECT_NEAR(shift->log, std::log(0.9), 1e-4);
+  EXPECT_EQ(shift->df, 4);
+  // The pooled deviation is 1.06%, times sqrt(2 / 3).
+  EXPECT_NEAR(shift->error, 0.00863, 1e-4);
+  // t(0.95, 4) = 2.132.
+  EXPECT_NEAR(shift->Limit(0.05), 2.132 * shift->error, 1e-5);
+  EXPECT_EQ(ShiftOfRuns({100}, {90})->Limit(0.05), 0);
+  EXPECT_FALSE(ShiftOfRuns({}, {1, 2}).has_value());
+  EXPECT_FALSE(ShiftOfRuns({0, 1}, {1, 2}).has_value());
+}
+
+TEST(ShiftTest, OfSamplesComparesTheSameItems) {
+  Row stored = Attempt(0, 0, 1);
+  Row now = stored;
+  for (const double seconds : {1.0, 10.0, 100.0, 5.0}) {
+    stored.add_samples_s(seconds);
+    now.add_samples_s(seconds * 1.1);
+  }
+  const auto shift = ShiftOfSamples(stored, now);
+  ASSERT_TRUE(shift.has_value());
+  EXPECT_NEAR(shift->log, -std::log(1.1), 1e-9);
+  EXPECT_LT(shift->error, 1e-9);
+  // Other counts are other items, so their sizes count as noise.
+  now.add_samples_s(2);
+  EXPECT_GT(ShiftOfSamples(stored, now)->error, 0.5);
+  EXPECT_LT(ShiftOfSamples(stored, now)->df, 8);
+  EXPECT_TRUE(ShiftOfSamples(stored, now)->single_runs);
+  stored.clear_samples_s();
+  EXPECT_FALSE(ShiftOfSamples(stored, now).has_value());
+}
+
+Shift Made(double log, double error) {
+  Shift shift;
+  shift.log = log;
+  shift.error = error;
+  shift.df = 4;
+  return shift;
+}
+
+TEST(SuiteNoiseTest, AFewJobsSayNothing) {
+  SuiteNoise noise;
+  for (int i = 0; i < 9; ++i) noise.Add("throughput", Made(0.3 * i, 0.2));
+  const Shift same = noise.Moderate("throughput", Made(0.1, 0.01));
+  EXPECT_EQ(same.error, 0.01);
+  EXPECT_EQ(same.df, 4);
+}
+
+TEST(SuiteNoiseTest, QuietJobsBorrowFromTheOthers) {
+  SuiteNoise noise;
+  for (int i = 0; i < 20; ++i) noise.Add("throughput", Made(0, 0.02));
+  // A job whose runs agree by luck is as noisy as the rest, and better known.
+  const Shift lucky = noise.Moderate("throughput", Made(0.1, 0));
+  EXPECT_NEAR(lucky.error, 0.02 / std::sqrt(2), 1e-9);
+  EXPECT_EQ(lucky.df, 8);
+  EXPECT_EQ(noise.Moderate("p90_s", Made(0.1, 0)).error, 0);
+}
+
+TEST(SuiteNoiseTest, AMachineThatChangedItsSpeedIsNoise) {
+  SuiteNoise scattered;
+  SuiteNoise slowed;
+  for (int i = 0; i < 21; ++i) {
+    scattered.Add("throughput", Made(0.01 * (i - 10), 0.001));
+    slowed.Add("throughput", Made(-0.1, 0.001));
+  }
+  // Half of the shifts are within 0.05 of the median.
+  EXPECT_NEAR(scattered.Moderate("throughput", Made(-0.1, 0.001)).error,
+              1.4826 * 0.05, 1e-9);
+  EXPECT_EQ(scattered.Moderate("throughput", Made(-0.1, 0.001)).df, 7);
+  Shift single = Made(-0.1, 0);
+  single.df = 0;
+  single.single_runs = true;
+  EXPECT_EQ(scattered.Moderate("throughput", single).df, 4);
+  // All jobs slowed alike is no scatter.
+  EXPECT_NEAR(slowed.Moderate("throughput", Made(-0.1, 0.001)).error, 0.001,
+              1e-9);
+}
+
+TEST(MetricNamesTest, NumbersAtAnyDepth) {
+  for (const char* name :
+       {"throughput", "gpu_memory.peak_allocated_bytes", "loader.gpu.busy",
+        "train.step_time_p50", "step_time_p50", "perplexity"}) {
+    EXPECT_THAT(MetricNames(), Contains(name));
+  }
+  for (const char* name :
+       {"loader.gpu_use", "tokens_per_sec_p90", "library", "samples_s"}) {
+    EXPECT_THAT(MetricNames(), Not(Contains(name)));
+  }
+}
+
+}  // namespace
+}  // namespace feedrate
