@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
@@ -22,7 +23,11 @@
 #include "lib/base/text.h"
 #include "lib/base/tool/override_flags.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/load.h"
+#include "lib/config/matrix.pb.h"
 #include "lib/config/text_proto.h"
+#include "lib/config/transforms.pb.h"
 #include "lib/planning/emit/campaign.h"
 #include "lib/planning/emit/emit.h"
 #include "lib/planning/emit/gce.h"
@@ -43,6 +48,9 @@ DEFINE_string(
     "WHAT: job records, a readable summary, waves under a quota, the resolved "
     "config, or a folder of scripts for a single shell, GNU make, Slurm or "
     "Google Cloud {jobs|table|waves|resolved|shell|make|slurm|gce}");
+DEFINE_string(list, "",
+              "WHAT: instead of planning, list the names that --libraries, "
+              "--transforms or --config take {libraries|transforms|configs}");
 DEFINE_string(format, "text", "NAME: output format of the waves {text|jsonl}");
 DEFINE_string(existing, "",
               "FILES: rows of earlier runs, or folders with them; what they "
@@ -97,6 +105,7 @@ ToolInfo Info() {
       "--num_runs=3 --existing=rows.jsonl > jobs.jsonl",
       "plan --config=configs/paper/prod_c4_rgb_micro_cpu.textproto "
       "--emit=slurm --output=campaign/",
+      "plan --list=transforms",
   };
   info.takes_arguments = true;
   info.flag_files = {"tools/plan/main.cc", kOverrideFlagsFile};
@@ -322,8 +331,48 @@ absl::Status PlanIntoFolder(const PlanOptions& options,
                                                     : options.emit + ".txt"));
 }
 
+// The names that `what` asks for, one per line, each once.
+absl::StatusOr<std::string> NamesText(const std::string& what) {
+  RETURN_IF_ERROR(
+      CheckChoice("--list", what, {"libraries", "transforms", "configs"}));
+  ASSIGN_OR_RETURN(const std::string folder,
+                   FindConfigsFolder(FLAGS_configs, FLAGS_config));
+  ASSIGN_OR_RETURN(const Catalogue catalogue, Catalogue::Load(folder));
+  std::vector<std::string> names;
+  if (what == "libraries") {
+    for (const Library& library : catalogue.matrix().libraries()) {
+      names.push_back(library.name());
+    }
+  } else if (what == "transforms") {
+    for (const Scenario& scenario : catalogue.matrix().scenarios()) {
+      if (!scenario.has_transforms()) continue;
+      ASSIGN_OR_RETURN(const TransformSet* set, catalogue.Transforms(scenario));
+      for (const Transform& transform : set->transforms()) {
+        names.push_back(transform.name());
+      }
+    }
+  } else {
+    ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                     ListFiles(folder, ".textproto", /*recursive=*/true));
+    for (const std::string& file : files) {
+      // Other files below the folder have other fields.
+      if (LoadConfig(file, Overrides()).ok()) names.push_back(file);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return absl::StrCat(absl::StrJoin(names, "\n"), "\n");
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(
     const std::vector<std::string>& arguments) {
+  if (!FLAGS_list.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, NamesText(FLAGS_list));
+    RecordWriter writer(STDOUT_FILENO, "standard output",
+                        RecordWriter::Flush::kWhenFull);
+    RETURN_IF_ERROR(writer.WriteText(PrintableLines(text)));
+    return ExitCode::kDone;
+  }
   const PlanOptions options = OptionsFromFlags(arguments);
   const std::string output = OverridesFromFlags().output.value_or("-");
   RETURN_IF_ERROR(CheckPlanOptions(options));

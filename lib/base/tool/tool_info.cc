@@ -49,7 +49,9 @@ std::vector<std::string> Choices(absl::string_view description) {
   return absl::StrSplit(description.substr(open + 1, close - open - 1), '|');
 }
 
-ShownFlag Describe(const gflags::CommandLineFlagInfo& flag) {
+}  // namespace
+
+ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag) {
   ShownFlag shown;
   shown.name = flag.name;
   shown.placeholder = DefaultPlaceholder(flag.type);
@@ -66,14 +68,13 @@ ShownFlag Describe(const gflags::CommandLineFlagInfo& flag) {
   return shown;
 }
 
-}  // namespace
-
 std::vector<ShownFlag> FlagsOf(const ToolInfo& info, bool all) {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
   std::vector<ShownFlag> shown;
   for (const gflags::CommandLineFlagInfo& flag : flags) {
-    if (all || BelongsTo(info, flag.filename)) shown.push_back(Describe(flag));
+    if (all || BelongsTo(info, flag.filename))
+      shown.push_back(DescribeFlag(flag));
   }
   std::sort(
       shown.begin(), shown.end(),
@@ -185,6 +186,13 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
+// The command that lists the values of a flag which takes names of the
+// catalogue, separated by commas. Empty for other flags.
+std::string ListCommand(const ShownFlag& flag) {
+  if (flag.name != "libraries" && flag.name != "transforms") return "";
+  return absl::StrCat("plan --list=", flag.name, " 2>/dev/null");
+}
+
 // bash splits words at `=`, unless the user removed it from COMP_WORDBREAKS:
 // the flag's name is one or two words back, or in the word itself.
 constexpr char kBashStart[] = R"(() {
@@ -205,6 +213,9 @@ constexpr char kBashStart[] = R"(() {
 // `-o filenames` is set only for file names: quoting would break `--flag=`.
 constexpr char kBashEnd[] = R"(  esac
   if [[ -n "$choices" ]]; then
+    if [[ "$word" == *,* ]]; then
+      before="$before${word%,*}," word="${word##*,}"
+    fi
     mapfile -t COMPREPLY < <(compgen -P "$before" -W "$choices" -- "$word")
   elif [[ -z "$before" && "$word" == -* ]]; then
     word="${word#-}" word="${word#-}"
@@ -228,6 +239,9 @@ std::string Bash(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
       absl::StrAppend(&cases, "    ", flag.name,
                       ") choices=", Quoted(absl::StrJoin(flag.choices, " ")),
                       " ;;\n");
+    } else if (!ListCommand(flag).empty()) {
+      absl::StrAppend(&cases, "    ", flag.name, ") choices=\"$(",
+                      ListCommand(flag), ")\" ;;\n");
     }
   }
   return absl::StrCat(
@@ -253,6 +267,9 @@ std::string Zsh(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
     if (!flag.choices.empty()) {
       absl::StrAppend(&spec, ":", flag.placeholder, ":(",
                       absl::StrJoin(flag.choices, " "), ")");
+    } else if (!ListCommand(flag).empty()) {
+      absl::StrAppend(&spec, ":", flag.placeholder, ":{_values -s , ",
+                      flag.name, " $(", ListCommand(flag), ")}");
     } else if (!flag.placeholder.empty()) {
       absl::StrAppend(&spec, ":", flag.placeholder, ":_files");
     }
@@ -273,6 +290,8 @@ std::string Fish(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
     if (!flag.choices.empty()) {
       absl::StrAppend(&script, " -f -a ",
                       Quoted(absl::StrJoin(flag.choices, " ")));
+    } else if (!ListCommand(flag).empty()) {
+      absl::StrAppend(&script, " -f -a '(", ListCommand(flag), ")'");
     }
     // fish has no '\'' : its single quotes take a backslash instead.
     absl::StrAppend(

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "gflags/gflags.h"
 
 namespace feedrate {
 
@@ -46,6 +47,8 @@ struct ShownFlag {
   // True if defined in override_flags.cc.
   bool shared = false;
 };
+
+ShownFlag DescribeFlag(const gflags::CommandLineFlagInfo& flag);
 
 // Returns the program's own flags, sorted by name; with `all`, also those of
 // every library.

@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -84,6 +85,14 @@ absl::Status Set(const CommandLineFlagInfo& info, const std::string& value) {
       "--", info.name, ": \"", value, "\" is not ", TypeInWords(info.type)));
 }
 
+absl::Status MissingValue(const CommandLineFlagInfo& info) {
+  const ShownFlag flag = DescribeFlag(info);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", info.name, ": a value is missing; use --", info.name, "=",
+      flag.choices.empty() ? flag.placeholder
+                           : absl::StrJoin(flag.choices, "|")));
+}
+
 // Finds the flag `name`, or the boolean flag that `name` negates.
 bool Find(const std::string& name, CommandLineFlagInfo* info, bool* negated) {
   *negated = false;
@@ -122,9 +131,7 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(
     }
     if (!flag.value.has_value()) {
       if (++i == args.size()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(args[i - 1], ": a value is missing; use --", info.name,
-                         "=", TypeInWords(info.type)));
+        return MissingValue(info);
       }
       flag.value = args[i];
     }
@@ -166,7 +173,10 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
     std::cout << info.name << " " << kVersion << "\n";
     return ExitCode::kDone;
   }
-  if (!FLAGS_completion.empty()) {
+  const CommandLineFlagInfo completion =
+      gflags::GetCommandLineFlagInfoOrDie("completion");
+  if (!completion.is_default) {
+    if (FLAGS_completion.empty()) return MissingValue(completion);
     ASSIGN_OR_RETURN(const std::string script,
                      CompletionScript(info, FLAGS_completion));
     std::cout << script;

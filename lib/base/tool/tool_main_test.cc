@@ -162,6 +162,9 @@ TEST(ToolMainTest, MistakesOnTheCommandLine) {
   outcome = RunTool({"stray"}, PrintRuns);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("unexpected argument \"stray\""));
+  outcome = RunTool({"--completion="}, PrintRuns);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("use --completion=bash|zsh|fish"));
   outcome = RunTool({"--completion=tcsh"}, PrintRuns);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
@@ -235,7 +238,10 @@ TEST_F(FlagParserTest, WrongValueSaysWhatWouldBeRight) {
 }
 
 TEST_F(FlagParserTest, MissingValueIsAnError) {
-  EXPECT_THAT(ErrorOf({"--test-items"}), HasSubstr("a value is missing"));
+  EXPECT_EQ(ErrorOf({"--test-items"}),
+            "--test_items: a value is missing; use --test_items=N");
+  EXPECT_EQ(ErrorOf({"--completion"}),
+            "--completion: a value is missing; use --completion=bash|zsh|fish");
   EXPECT_THAT(ErrorOf({"--no-test-dry=1"}), HasSubstr("takes no value"));
 }
 
