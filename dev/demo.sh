@@ -42,9 +42,11 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 show collect_env --print=profile
 show plan "--config=$config" --emit=table
-show micro "--config=$config" "--output=$work/rows.jsonl"
+# `aggregate` prints the tables.
+show micro "--config=$config" --format=jsonl "--output=$work/rows.jsonl"
 show aggregate --by=transform,library,equivalence.label \
   '--where=library!="null"' "$work/rows.jsonl"
-show pipeline "--config=$loader_config" "--output=$work/loaders.jsonl"
+show pipeline "--config=$loader_config" --format=jsonl \
+  "--output=$work/loaders.jsonl"
 show aggregate --by=transform,library '--where=library!="null"' \
   "$work/loaders.jsonl"

@@ -44,6 +44,21 @@ tidy() {
     clang-tidy --quiet --warnings-as-errors='*' {} -- "${flags[@]}"
 }
 
+# A number that nothing reads decides nothing. Notes and ranges are for the page
+# docs/scope.md.
+check_policy_fields() {
+  local field status=0
+  while IFS= read -r field; do
+    git grep -qE "\\b(has_)?$field(_size)?\\(|\"$field\"" -- lib tools dev \
+      ':!*_test.cc' ':!lib/catalogue/check_catalogue.cc' || {
+      echo "lib/config/policy.proto: nothing reads $field; remove it" >&2
+      status=1
+    }
+  done < <(grep -oE '[a-z0-9_]+ = [0-9]+;' lib/config/policy.proto |
+    cut -d ' ' -f 1 | sort -u | grep -vxE 'note|range')
+  return "$status"
+}
+
 status=0
 if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   env="$(dev/python_env.sh dev/locks/requirements.lock)"
@@ -52,6 +67,7 @@ if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   mapfile -t python < <(repo_files '*.py')
   "$env/bin/ruff" check --quiet "${python[@]}" || status=1
   "$env/bin/python" -B dev/check_build_files.py || status=1
+  check_policy_fields || status=1
 fi
 if [[ "${1:-}" != --fast ]]; then
   mapfile -t sources < <(if [[ $# -gt 0 ]]; then

@@ -284,6 +284,8 @@ absl::Status CheckMeasuring(const Policy& policy, const std::string& file) {
              "measuring.max_attempts must be at least 1");
   check.That(measuring.repeat_budget() >= 0,
              "measuring.repeat_budget must be at least 0");
+  check.That(measuring.quiet_share() >= 0 && measuring.stable_within() >= 0,
+             "measuring: quiet_share and stable_within must be at least 0");
   check.That(measuring.compared_items() >= 1,
              "measuring.compared_items must be at least 1");
   const GpuMeasuringPolicy& gpu = measuring.gpu();

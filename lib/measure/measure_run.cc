@@ -10,8 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/measure/subject.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -173,8 +175,16 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   result.chunk = choice.chunk;
   result.elapsed_s = ElapsedOf(timing);
   result.timing = std::move(timing);
-  result.warnings = noise->Judge(before, after, result.elapsed_s);
+  result.noise = noise->Judge(before, after, result.elapsed_s);
   return result;
+}
+
+bool MedianIsWide(std::vector<double> values, double within) {
+  if (within <= 0 || values.empty()) return false;
+  const Summary summary = Summarize(absl::MakeSpan(values));
+  return summary.interval.has_value() &&
+         summary.interval->high - summary.interval->low >
+             2 * within * summary.median;
 }
 
 }  // namespace feedrate

@@ -129,13 +129,18 @@ struct RunResult {
   TimeReply timing;
   int64_t chunk = 1;
   double elapsed_s = 0;
-  std::vector<std::string> warnings;
+  FoundNoise noise;
 };
 
 // Runs one timed pass over the items. It counts as hanging after
 // `request.hang_s` plus ten times the duration predicted by the warm-up.
 absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
                                      Subject* subject, NoiseWatch* noise);
+
+// Whether half the width of the 95% interval of the median is more than
+// `within` times the median. False if `within` is 0, and for values that have
+// no interval.
+bool MedianIsWide(std::vector<double> values, double within);
 
 }  // namespace feedrate
 

@@ -320,7 +320,7 @@ TEST(MeasureRunTest, NoiseBetweenTheCountsIsNamed) {
   request.per_call_s = 0.01;
   const auto result = MeasureRun(request, &subject, &noise);
   ASSERT_TRUE(result.ok());
-  EXPECT_THAT(result->warnings, ElementsAre("contended", "noisy"));
+  EXPECT_THAT(result->noise.warnings, ElementsAre("contended", "noisy"));
 }
 
 TEST(MeasureRunTest, AHangIsJudgedByWhatWasPredicted) {
@@ -357,13 +357,40 @@ class NoiseTest : public testing::Test {
   std::vector<std::string> Judge(double elapsed_s = 1,
                                  bool single_thread = true) {
     NoiseWatch watch{NoisePolicy(), single_thread};
-    return watch.Judge(before_, after_, elapsed_s);
+    return watch.Judge(before_, after_, elapsed_s).warnings;
+  }
+  std::vector<std::string> Causes() {
+    return NoiseWatch{NoisePolicy(), true}.Judge(before_, after_, 1).causes;
   }
 
   NoiseCounters before_, after_;
 };
 
-TEST_F(NoiseTest, AQuietRunHasNoWarning) { EXPECT_THAT(Judge(), IsEmpty()); }
+TEST_F(NoiseTest, AQuietRunHasNoWarning) {
+  EXPECT_THAT(Judge(), IsEmpty());
+  EXPECT_THAT(Causes(), IsEmpty());
+}
+
+TEST_F(NoiseTest, EveryDisturbanceHasItsCause) {
+  const NoiseCounters quiet = after_;
+  *after_.process.run_delay_s += 0.03;
+  EXPECT_THAT(Causes(), ElementsAre("load"));
+  after_ = quiet;
+  *after_.processors.busy_s += 2.5;
+  EXPECT_THAT(Causes(), ElementsAre("load"));
+  after_ = quiet;
+  *after_.process.major_faults += 1;
+  EXPECT_THAT(Causes(), ElementsAre("paging"));
+  after_ = quiet;
+  *after_.processors.steal_s += 0.3;
+  EXPECT_THAT(Causes(), ElementsAre("steal"));
+  after_.throttled_periods = 1;
+  *after_.process.run_delay_s += 0.03;
+  EXPECT_THAT(Causes(), ElementsAre("load", "steal", "throttling"));
+  after_ = quiet;
+  *after_.process.migrations += 5;
+  EXPECT_THAT(Causes(), IsEmpty());
+}
 
 TEST_F(NoiseTest, WaitingForAProcessor) {
   *after_.process.run_delay_s += 0.03;
@@ -410,9 +437,10 @@ TEST_F(NoiseTest, FaultsThatNeedTheDisk) {
 
 TEST_F(NoiseTest, AClockBelowTheBestSeen) {
   NoiseWatch watch{NoisePolicy(), true};
-  EXPECT_THAT(watch.Judge(before_, after_, 1), IsEmpty());
+  EXPECT_THAT(watch.Judge(before_, after_, 1).warnings, IsEmpty());
   *after_.cycles -= 400000000;
-  EXPECT_THAT(watch.Judge(before_, after_, 1), ElementsAre("throttled"));
+  EXPECT_THAT(watch.Judge(before_, after_, 1).warnings,
+              ElementsAre("throttled"));
 }
 
 TEST_F(NoiseTest, AQuotaThatStoppedTheGroup) {
@@ -430,6 +458,81 @@ TEST_F(NoiseTest, ShortRunsAreNotJudgedByCoarseCounters) {
   *after_.processors.steal_s += 1;
   *after_.process.cpu_s += 5;
   EXPECT_THAT(Judge(0.01), IsEmpty());
+}
+
+// A machine that is disturbed in the first `busy_` looks. A look takes 0.1 s.
+class QuietWaitTest : public testing::Test {
+ protected:
+  QuietWait::Options Options() {
+    QuietWait::Options options;
+    options.look = [this]() -> std::vector<std::string> {
+      now_s_ += 0.1;
+      if (looks_++ < busy_) return {"load"};
+      return {};
+    };
+    options.budget_s = [this] { return budget_s_; };
+    options.now_s = [this] { return now_s_; };
+    options.interrupted = [this] { return interrupted_; };
+    return options;
+  }
+
+  int looks_ = 0;
+  int busy_ = 0;
+  double now_s_ = 5;
+  double budget_s_ = 1.01;
+  bool interrupted_ = false;
+};
+
+TEST_F(QuietWaitTest, AQuietMachineIsLookedAtOnce) {
+  QuietWait wait(Options());
+  EXPECT_NEAR(wait.Wait(), 0.1, 1e-9);
+  EXPECT_TRUE(wait.quiet());
+  EXPECT_EQ(wait.Wait(), 0);
+  EXPECT_EQ(looks_, 1);
+  wait.Doubt();
+  EXPECT_FALSE(wait.quiet());
+  wait.Wait();
+  EXPECT_EQ(looks_, 2);
+  EXPECT_NEAR(wait.waited_s(), 0.2, 1e-9);
+}
+
+TEST_F(QuietWaitTest, WaitsUntilTheOthersAreDone) {
+  busy_ = 4;
+  QuietWait wait(Options());
+  EXPECT_NEAR(wait.Wait(), 0.5, 1e-9);
+  EXPECT_TRUE(wait.quiet());
+}
+
+TEST_F(QuietWaitTest, TheBudgetIsForAllWaits) {
+  busy_ = 1000;
+  QuietWait wait(Options());
+  EXPECT_NEAR(wait.Wait(), 1, 1e-9);
+  EXPECT_FALSE(wait.quiet());
+  EXPECT_EQ(wait.Wait(), 0);
+  EXPECT_EQ(looks_, 10);
+  // It may grow.
+  budget_s_ = 1.31;
+  EXPECT_NEAR(wait.Wait(), 0.3, 1e-9);
+}
+
+TEST_F(QuietWaitTest, NoBudgetAndCtrlCMeanNoLook) {
+  budget_s_ = 0;
+  QuietWait wait(Options());
+  EXPECT_EQ(wait.Wait(), 0);
+  EXPECT_FALSE(wait.quiet());
+  budget_s_ = 9;
+  interrupted_ = true;
+  EXPECT_EQ(wait.Wait(), 0);
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST(MedianIsWideTest, NeedsAnInterval) {
+  EXPECT_FALSE(MedianIsWide({}, 0.05));
+  EXPECT_FALSE(MedianIsWide({1, 9}, 0.05));
+  EXPECT_TRUE(MedianIsWide({100, 110, 90}, 0.05));
+  EXPECT_FALSE(MedianIsWide({100, 110, 90}, 0));
+  EXPECT_FALSE(MedianIsWide({100, 101, 99}, 0.05));
+  EXPECT_TRUE(MedianIsWide({100, 101, 99}, 0.01));
 }
 
 }  // namespace

@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
+#include "lib/machine/timing_checks.h"
 #include "lib/records/worker.pb.h"
 
 namespace feedrate {
@@ -27,11 +32,11 @@ double Rise(const std::optional<Number>& before,
 
 }  // namespace
 
-std::vector<std::string> NoiseWatch::Judge(const NoiseCounters& before,
-                                           const NoiseCounters& after,
-                                           double elapsed_s) {
-  std::vector<std::string> warnings;
-  if (elapsed_s <= 0) return warnings;
+FoundNoise NoiseWatch::Judge(const NoiseCounters& before,
+                             const NoiseCounters& after, double elapsed_s) {
+  FoundNoise found;
+  if (elapsed_s <= 0) return found;
+  std::vector<std::string>& warnings = found.warnings;
   const double wall_s = std::max(after.now_s - before.now_s, elapsed_s);
   const bool long_enough = elapsed_s >= policy_.min_s;
   const double cpu_s = Rise(before.process.cpu_s, after.process.cpu_s);
@@ -71,8 +76,51 @@ std::vector<std::string> NoiseWatch::Judge(const NoiseCounters& before,
                           clock_hz < policy_.throttled_clock * best_clock_hz_;
   if (slow_clock || after.throttled_periods > before.throttled_periods) {
     warnings.push_back("throttled");
+    found.causes.push_back("throttling");
   }
-  return warnings;
+  if (stolen >= policy_.contended_share) found.causes.push_back("steal");
+  if (faulted) found.causes.push_back("paging");
+  if (waited >= policy_.contended_share || others >= policy_.others_share) {
+    found.causes.push_back("load");
+  }
+  std::reverse(found.causes.begin(), found.causes.end());
+  return found;
+}
+
+namespace {
+
+// A look must see some ticks of the kernel's clock, of 10 ms.
+constexpr absl::Duration kLook = absl::Milliseconds(100);
+// Share of the processors that others may use. One other process disturbs a
+// machine of two processors, but not one of 64.
+constexpr double kQuietShare = 0.25;
+
+}  // namespace
+
+std::vector<std::string> LookForNoise(double steal_share) {
+  const Root root;
+  const LoadSample load = SampleLoad(root, kLook, absl::SleepFor);
+  const ProcessorCounters processors = ReadProcessorCounters(root);
+  std::vector<std::string> causes;
+  // What cannot be read does not disturb.
+  if (load.others_running.value_or(0) >=
+      kQuietShare * std::max(1, processors.processors)) {
+    causes.push_back("load");
+  }
+  if (load.steal_share.value_or(0) >= steal_share) causes.push_back("steal");
+  return causes;
+}
+
+double QuietWait::Wait() {
+  const double start_s = options_.now_s();
+  const double waited_before_s = waited_s_;
+  while (!quiet_ &&
+         !(options_.interrupted != nullptr && options_.interrupted()) &&
+         waited_s_ + absl::ToDoubleSeconds(kLook) <= options_.budget_s()) {
+    quiet_ = options_.look().empty();
+    waited_s_ = waited_before_s + options_.now_s() - start_s;
+  }
+  return waited_s_ - waited_before_s;
 }
 
 }  // namespace feedrate

@@ -3,8 +3,10 @@
 #define FEEDRATE_LIB_MEASURE_SUBJECT_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -80,6 +82,14 @@ struct NoisePolicy {
   double min_s = 0.1;
 };
 
+struct FoundNoise {
+  // Of Row.warnings, sorted.
+  std::vector<std::string> warnings;
+  // What `contended`, `noisy` and `throttled` come from: `load`, `paging`,
+  // `steal`, `throttling`; sorted.
+  std::vector<std::string> causes;
+};
+
 // Detects what disturbed runs, from the kernel's counters before and after.
 // Remembers the best clock seen. Not thread-safe.
 class NoiseWatch {
@@ -88,15 +98,52 @@ class NoiseWatch {
   NoiseWatch(const NoisePolicy& policy, bool single_thread)
       : policy_(policy), single_thread_(single_thread) {}
 
-  // Returns sorted warnings for a run whose calls took `elapsed_s` between the
-  // two readings.
-  std::vector<std::string> Judge(const NoiseCounters& before,
-                                 const NoiseCounters& after, double elapsed_s);
+  // Judges a run whose calls took `elapsed_s` between the two readings.
+  FoundNoise Judge(const NoiseCounters& before, const NoiseCounters& after,
+                   double elapsed_s);
 
  private:
   const NoisePolicy policy_;
   const bool single_thread_;
   double best_clock_hz_ = 0;
+};
+
+// Looks at the machine for a tenth of a second, while this process does
+// nothing. Returns what would disturb a run: `load` if a quarter of the
+// processors is busy, `steal` if the hypervisor takes `steal_share` of their
+// time, or both.
+std::vector<std::string> LookForNoise(double steal_share);
+
+// Waits for a quiet machine, within a budget for the whole program. A machine
+// that was quiet is trusted until Doubt is called, so that waiting costs
+// nothing while nothing disturbs. Not thread-safe.
+class QuietWait {
+ public:
+  struct Options {
+    // Returns what disturbs the machine now, as LookForNoise does.
+    std::function<std::vector<std::string>()> look;
+    // Seconds that all looks together may take, from the start until now.
+    std::function<double()> budget_s;
+    // Monotonic clock.
+    std::function<double()> now_s;
+    // Ends a wait early. May be null.
+    std::function<bool()> interrupted;
+  };
+  explicit QuietWait(Options options) : options_(std::move(options)) {}
+
+  // Makes the next Wait look at the machine.
+  void Doubt() { quiet_ = false; }
+  // Returns the seconds that it took.
+  double Wait();
+  // Whether a look found the machine quiet, and nobody doubts it since.
+  bool quiet() const { return quiet_; }
+  // Seconds of all waits.
+  double waited_s() const { return waited_s_; }
+
+ private:
+  const Options options_;
+  bool quiet_ = false;
+  double waited_s_ = 0;
 };
 
 }  // namespace feedrate

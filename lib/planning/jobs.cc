@@ -15,11 +15,13 @@
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/places.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/run_config.pb.h"
+#include "lib/config/text_proto.h"
 #include "lib/planning/cells.h"
 #include "lib/planning/variants.h"
 #include "lib/records/job.pb.h"
@@ -168,6 +170,12 @@ class Planner {
         selection_(input.config.selection()),
         scenario_(*input.catalogue.FindScenario(selection_.scenario())),
         mode_(*input.catalogue.FindMode(selection_.mode(), scenario_.media())) {
+    RunConfig config = input.config;
+    config.mutable_selection()->clear_libraries();
+    config.mutable_selection()->clear_transforms();
+    for (SweepAxis& axis : *config.mutable_sweep()) axis.clear_values();
+    config.clear_output();
+    config_ = WithoutQueries(PrintTextProto(config));
   }
 
   // Builds the cells of every point, so that a mistake at the last one is
@@ -269,6 +277,12 @@ class Planner {
       (*job_.mutable_settings())[name] = value;
     }
     job_.set_env_set(selection_.env_set());
+    job_.set_slow_threshold_s(execution.slow_threshold_s());
+    job_.set_preflight_items(execution.preflight_items());
+    job_.set_disable_slow_skip(execution.disable_slow_skip());
+    if (variant.config.has_label()) job_.set_label(variant.config.label());
+    if (variant.config.has_note()) job_.set_note(variant.config.note());
+    job_.set_config(config_);
   }
 
   void SetOwn(const CellTable& table, const Cell& cell) {
@@ -325,6 +339,8 @@ class Planner {
   const ModePolicy& mode_;
   std::map<std::tuple<std::string, std::string, std::string>, CellTable>
       tables_;
+  // The `config` of every job.
+  std::string config_;
   Job job_;
 };
 

@@ -106,8 +106,12 @@ def lines(jobs):
     return "".join(json.dumps(j) + "\n" for j in jobs)
 
 
+# A machine that runs tests is never quiet, and tests count runs.
+PLANNED_RUNS = ["--quiet_wait=0", "--stable_within=0"]
+
+
 def micro(jobs, *flags, timeout=300):
-    run = Run([MICRO, *flags], jobs, timeout)
+    run = Run([MICRO, *PLANNED_RUNS, *flags], jobs, timeout)
     # Every line must parse: that is part of every test.
     run.rows = rows_of(run.records, "faulty")
     return run
@@ -116,7 +120,7 @@ def micro(jobs, *flags, timeout=300):
 def start(jobs, *flags):
     """Starts micro and leaves it running."""
     process = subprocess.Popen(
-        [MICRO, *flags],
+        [MICRO, *PLANNED_RUNS, *flags],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

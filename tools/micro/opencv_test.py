@@ -18,6 +18,23 @@ CONFIG = [
 ]
 
 
+def facts(run):
+    """What two runs of the same jobs have in common, noise or not."""
+    return [
+        (
+            row["job_id"],
+            row["run_index"],
+            row["status"],
+            row["settings"],
+            row["labels"],
+            row["equivalence"],
+            row["dataset"],
+        )
+        for row in harness.rows_of(run.records, "opencv")
+        if row["attempt"] == 0
+    ]
+
+
 class OpencvTest(unittest.TestCase):
     def setUp(self):
         cache = pathlib.Path(harness.environment()["XDG_CACHE_HOME"])
@@ -43,18 +60,35 @@ class OpencvTest(unittest.TestCase):
                     row["throughput"] / row["limit"]["throughput"],
                 )
 
-    def test_planned_jobs_come_through_a_pipe(self):
-        planned = subprocess.run(
-            ["tools/plan/plan", *CONFIG, "--transforms=Invert"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        jobs = [json.loads(line) for line in planned.splitlines()]
-        run = harness.micro(jobs)
-        self.assertEqual(run.code, 0, run.stderr)
-        rows = harness.rows_of(run.records, "opencv")
-        self.assertEqual({r["job_id"] for r in rows}, {jobs[0]["job_id"]})
+    def test_a_pipe_and_a_config_give_the_same_rows(self):
+        """With settings that no id has, in a config of its own."""
+        text = pathlib.Path("configs/demo.textproto").read_text()
+        config = harness.new_folder() / "own.textproto"
+        # An image in less than a nanosecond: everything is slow.
+        more = 'note: "slow"\nexecution {\n  slow_threshold_s: 1e-9'
+        for name, change in (("demo", "execution {"), ("slow", more)):
+            config.write_text(text.replace("execution {", change))
+            flags = [f"--config={config}", "--configs=configs", *CONFIG[1:]]
+            planned = subprocess.run(
+                ["tools/plan/plan", *flags],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            jobs = [json.loads(line) for line in planned.splitlines()]
+            piped = harness.micro(jobs)
+            alone = harness.micro([], *flags)
+            for run in (piped, alone):
+                self.assertEqual(run.code, 0, run.stderr)
+            for field in ("config", "label", "note"):
+                self.assertEqual(
+                    piped.records[1][field], alone.records[1][field]
+                )
+            self.assertEqual(piped.records[1]["label"], "demo")
+            self.assertEqual(facts(piped), facts(alone))
+            statuses = {status for _, _, status, *_ in facts(piped)}
+            early = {"ok"} if name == "demo" else {"early_stopped"}
+            self.assertEqual(statuses, early)
 
     def test_verify_prints_the_table(self):
         run = subprocess.run(

@@ -26,6 +26,7 @@ class Run(harness.Run):
                 f"--dataset={dataset}",
                 f"--sweep={sweep}",
                 "--batch_size=16",
+                *harness.PLANNED_RUNS,
                 *flags,
             ],
             env={**harness.environment(), **environment},

@@ -18,7 +18,8 @@ SMALL = ("--num_items=12", "--batch_size=4", "--num_runs=1")
 
 class Run(harness.Run):
     def __init__(self, config, *flags):
-        super().__init__([PIPELINE, f"--config={config}", *flags], timeout=600)
+        command = [PIPELINE, f"--config={config}", *harness.PLANNED_RUNS]
+        super().__init__([*command, *flags], timeout=600)
 
     @property
     def rows(self):

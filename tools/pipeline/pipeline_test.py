@@ -48,7 +48,7 @@ def job(scope=MEMORY, run_indexes=(0,), workers=0, **fields):
 
 class Run(harness.Run):
     def __init__(self, jobs, *flags):
-        super().__init__([PIPELINE, *flags], jobs)
+        super().__init__([PIPELINE, *harness.PLANNED_RUNS, *flags], jobs)
         ids = {j["job_id"] for j in jobs}
         self.rows = [
             r

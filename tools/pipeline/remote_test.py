@@ -25,7 +25,7 @@ QUICK = (
 
 
 def pipeline(*flags):
-    return harness.Run([PIPELINE, *flags])
+    return harness.Run([PIPELINE, *harness.PLANNED_RUNS, *flags])
 
 
 def rows_of(done):

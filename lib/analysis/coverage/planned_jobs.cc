@@ -137,7 +137,12 @@ void PlannedJobs::Add(const Job& job) {
   if (is_new) {
     Job bare = job;
     bare.clear_run_indexes();
-    jobs_.push_back({bare.SerializeAsString(), {}, IdentityOf(job)});
+    bare.clear_config();
+    const auto known =
+        std::find(configs_.begin(), configs_.end(), job.config());
+    const size_t config = known - configs_.begin();
+    if (known == configs_.end()) configs_.push_back(job.config());
+    jobs_.push_back({bare.SerializeAsString(), config, {}, IdentityOf(job)});
     by_cell_.try_emplace(CellOf(job).value(), size() - 1);
     by_batch_.try_emplace(CellOf(job).Number(job.batch_size()).value(),
                           size() - 1);
@@ -159,6 +164,8 @@ void PlannedJobs::Add(const Job& job) {
 Job PlannedJobs::Get(int index) const {
   Job job;
   job.ParseFromString(jobs_[index].wire);
+  const std::string& config = configs_[jobs_[index].config];
+  if (!config.empty()) job.set_config(config);
   const std::vector<int32_t>& runs = jobs_[index].runs;
   job.mutable_run_indexes()->Add(runs.begin(), runs.end());
   return job;

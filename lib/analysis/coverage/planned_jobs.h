@@ -2,6 +2,7 @@
 #ifndef FEEDRATE_LIB_ANALYSIS_COVERAGE_PLANNED_JOBS_H_
 #define FEEDRATE_LIB_ANALYSIS_COVERAGE_PLANNED_JOBS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -53,12 +54,16 @@ class PlannedJobs {
 
  private:
   struct Entry {
-    std::string wire;  // Without runs.
+    std::string wire;  // Without runs and config.
+    // Index in configs_, which jobs share.
+    size_t config;
     std::vector<int32_t> runs;
     uint64_t identity;
   };
 
   std::vector<Entry> jobs_;
+  // A plan comes from a few configs.
+  std::vector<std::string> configs_;
   absl::flat_hash_map<std::string, int> by_id_;
   // The first job of each cell, and of each batch size in it.
   absl::flat_hash_map<uint64_t, int> by_cell_;

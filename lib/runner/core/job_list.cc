@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/override_flags.h"
@@ -19,6 +23,7 @@
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
+#include "lib/config/text_proto.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
 #include "lib/records/job.pb.h"
@@ -102,6 +107,56 @@ absl::Status KeepJobsOfFile(const std::string& path, JobList* list) {
       absl::StrCat("--jobs: no job of ", path, " is in the plan of --config"));
 }
 
+// Completes a config by what its jobs measure: libraries, transforms, and
+// values of sweeps, each in the order in which they first appear.
+class MeasuredPart {
+ public:
+  explicit MeasuredPart(RunConfig* config) : config_(*config) {
+    config_.mutable_selection()->clear_libraries();
+    config_.mutable_selection()->clear_transforms();
+    for (SweepAxis& axis : *config_.mutable_sweep()) axis.clear_values();
+  }
+
+  void Add(const Job& job) {
+    Selection* const selection = config_.mutable_selection();
+    AddOnce("library", job.library(), selection->mutable_libraries());
+    AddOnce("transform", job.transform(), selection->mutable_transforms());
+    for (SweepAxis& axis : *config_.mutable_sweep()) {
+      AddOnce(axis.name(), ValueOf(job, axis.name()), axis.mutable_values());
+    }
+  }
+
+ private:
+  template <typename Values>
+  void AddOnce(const std::string& name, const std::string& value,
+               Values* values) {
+    if (value.empty() || !known_.emplace(name, value).second) return;
+    *values->Add() = value;
+  }
+
+  // An axis is a setting of the mode or a field of the job.
+  static std::string ValueOf(const Job& job, const std::string& axis) {
+    const auto setting = job.settings().find(axis);
+    if (setting != job.settings().end()) return setting->second;
+    const auto* const field = job.GetDescriptor()->FindFieldByName(axis);
+    if (field == nullptr || field->is_repeated()) return "";
+    const google::protobuf::Reflection& reflection = *job.GetReflection();
+    switch (field->cpp_type()) {
+      case google::protobuf::FieldDescriptor::CPPTYPE_INT32:
+        return absl::StrCat(reflection.GetInt32(job, field));
+      case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
+        return absl::StrCat(reflection.GetInt64(job, field));
+      case google::protobuf::FieldDescriptor::CPPTYPE_STRING:
+        return reflection.GetString(job, field);
+      default:
+        return "";
+    }
+  }
+
+  RunConfig& config_;
+  std::set<std::pair<std::string, std::string>> known_;
+};
+
 absl::StatusOr<JobList> PlanJobs(const JobSource& source,
                                  const Catalogue& catalogue) {
   JobList list;
@@ -122,6 +177,9 @@ absl::StatusOr<JobList> PlanJobs(const JobSource& source,
   if (source.jobs != "-") {
     RETURN_IF_ERROR(KeepJobsOfFile(source.jobs, &list));
   }
+  MeasuredPart part(&list.config);
+  for (const Job& job : list.jobs) part.Add(job);
+  list.config_text = WithoutQueries(PrintTextProto(list.config));
   return list;
 }
 
@@ -129,12 +187,51 @@ absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
   RETURN_IF_ERROR(CheckNothingIsLate(source.overrides));
   JobList list;
   ASSIGN_OR_RETURN(list.jobs, ReadJobFile(source.jobs));
-  const Overrides& o = source.overrides;
-  list.dataset = o.dataset.value_or("");
-  list.config.set_label(o.label.value_or(""));
-  list.config.set_note(o.note.value_or(""));
-  list.config.mutable_output()->set_path(o.output.value_or("-"));
   return list;
+}
+
+void SetFlags(const Overrides& flags, RunConfig* config) {
+  if (flags.dataset.has_value()) {
+    config->mutable_data()->set_dataset(*flags.dataset);
+  }
+  if (flags.label.has_value()) config->set_label(*flags.label);
+  if (flags.note.has_value()) config->set_note(*flags.note);
+  config->mutable_output()->set_path(flags.output.value_or("-"));
+}
+
+// Puts the configs that the jobs carry together again.
+absl::Status ReadConfigs(const Overrides& flags, JobList* list) {
+  // In the order of their first jobs.
+  std::vector<std::unique_ptr<RunConfig>> configs;
+  std::map<std::string, std::unique_ptr<MeasuredPart>> parts;
+  for (Job& job : list->jobs) {
+    if (flags.label.has_value()) job.set_label(*flags.label);
+    if (flags.note.has_value()) job.set_note(*flags.note);
+    std::unique_ptr<MeasuredPart>& part = parts[job.config()];
+    if (part == nullptr) {
+      configs.push_back(std::make_unique<RunConfig>());
+      RunConfig* const config = configs.back().get();
+      if (job.has_config()) {
+        RETURN_IF_ERROR(ParseTextProto(
+            job.config(), absl::StrCat("config of job ", job.job_id()),
+            config));
+      }
+      if (job.has_label()) config->set_label(job.label());
+      if (job.has_note()) config->set_note(job.note());
+      SetFlags(flags, config);
+      part = std::make_unique<MeasuredPart>(config);
+    }
+    part->Add(job);
+  }
+  list->config = *configs[0];
+  list->dataset = list->config.data().dataset();
+  for (const std::unique_ptr<RunConfig>& config : configs) {
+    // Data sets of several configs are where the ids of their jobs say.
+    if (config->data().dataset() != list->dataset) list->dataset.clear();
+    absl::StrAppend(&list->config_text, list->config_text.empty() ? "" : "\n",
+                    WithoutQueries(PrintTextProto(*config)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckJob(const Job& job, const std::string& tool,
@@ -170,8 +267,11 @@ absl::StatusOr<JobList> LoadJobList(const JobSource& source,
   for (const Job& job : list.jobs) {
     RETURN_IF_ERROR(CheckJob(job, source.tool, catalogue));
   }
-  if (source.config.empty() && !list.dataset.empty()) {
-    ASSIGN_OR_RETURN(const std::string id, DatasetId(list.dataset));
+  if (!source.config.empty()) return list;
+  const Overrides& flags = source.overrides;
+  RETURN_IF_ERROR(ReadConfigs(flags, &list));
+  if (!flags.dataset.value_or("").empty()) {
+    ASSIGN_OR_RETURN(const std::string id, DatasetId(*flags.dataset));
     for (const Job& job : list.jobs) {
       if (job.dataset() == id) continue;
       return absl::InvalidArgumentError(

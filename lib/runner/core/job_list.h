@@ -35,12 +35,20 @@ struct JobSource {
 
 struct JobList {
   std::vector<Job> jobs;
-  // The resolved config. For jobs that were read, only what the flags say.
+  // The resolved config, with the libraries and transforms of `jobs`. For jobs
+  // of several configs, the first one; for jobs without a config, only what the
+  // flags say.
   RunConfig config;
+  // `config` as text that may be recorded; for jobs of several configs, all.
+  std::string config_text;
   // Where the data is. Empty means where the jobs' dataset ids say.
   std::string dataset;
 };
 
+// Planned jobs that were written to a file give the same list as the config
+// they come from, except for the queries of URLs. Rows go to standard output
+// unless a flag or the config that is named says otherwise.
+//
 // InvalidArgument when there are no jobs, when one is for another program (the
 // message names it), or when flags would change jobs that are already planned.
 absl::StatusOr<JobList> LoadJobList(const JobSource& source,

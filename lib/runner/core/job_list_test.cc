@@ -3,12 +3,19 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/base/files.h"
+#include "lib/base/tool/override_flags.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -99,6 +106,95 @@ TEST_F(JobListTest, ReadsPlannedJobs) {
   EXPECT_EQ(list->config.label(), "x");
 }
 
+TEST_F(JobListTest, JobsOfEveryConfigCarryAllThatDecidesHowTheyAreMeasured) {
+  const auto files = ListFiles("configs", ".textproto", /*recursive=*/true);
+  ASSERT_TRUE(files.ok()) << files.status();
+  int compared = 0;
+  for (const std::string& config : *files) {
+    SCOPED_TRACE(config);
+    if (!absl::StrContains(*ReadFile(config), "selection {")) continue;
+    const auto loaded = LoadConfig(config, Overrides());
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const Selection& selection = loaded->config.selection();
+    const Scenario& scenario = *catalogue_->FindScenario(selection.scenario());
+    source_.tool =
+        catalogue_->FindMode(selection.mode(), scenario.media())->tool();
+    source_.config = config;
+    source_.jobs = "-";
+    source_.overrides.output = "-";
+    const auto planned = LoadJobList(source_, *catalogue_);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    std::string text;
+    for (const Job& job : planned->jobs) AppendRecord(job, &text);
+    source_.config.clear();
+    source_.jobs = JobsFile(text);
+    const auto read = LoadJobList(source_, *catalogue_);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->config_text, planned->config_text);
+    EXPECT_EQ(read->dataset, planned->dataset);
+    std::string read_text;
+    for (const Job& job : read->jobs) AppendRecord(job, &read_text);
+    EXPECT_EQ(read_text, text);
+    ++compared;
+  }
+  EXPECT_GT(compared, 40);
+}
+
+TEST_F(JobListTest, SettingsOfTheConfigTravelWithItsJobs) {
+  const std::string config = testing::TempDir() + "/travels.textproto";
+  std::ofstream(config) << absl::StrReplaceAll(
+      *ReadFile("configs/demo.textproto"),
+      {{"execution {",
+        "note: \"why\" execution { slow_threshold_s: 0.5 preflight_items: 2 "
+        "disable_slow_skip: true"}});
+  source_.config = config;
+  const auto planned = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  source_.config.clear();
+  std::string text;
+  AppendRecord(planned->jobs[1], &text);
+  AppendRecord(planned->jobs[2], &text);
+  source_.jobs = JobsFile(text);
+  auto read = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto policy = JobPolicyOf(*catalogue_, read->jobs[0], 0);
+  EXPECT_DOUBLE_EQ(policy->preflight.slow_threshold_s, 0.5);
+  EXPECT_EQ(policy->preflight.items, 2);
+  EXPECT_FALSE(policy->preflight.slow_skip);
+  EXPECT_EQ(read->config.label(), "demo");
+  EXPECT_EQ(read->config.note(), "why");
+  // The part of a config that is measured.
+  EXPECT_EQ(read->config.selection().libraries_size(), 2);
+  EXPECT_EQ(read->config.selection().transforms_size(), 1);
+  // Flags go before the config that the jobs carry.
+  source_.overrides.label = "mine";
+  read = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->config.label(), "mine");
+  EXPECT_EQ(read->jobs[1].label(), "mine");
+}
+
+TEST_F(JobListTest, JobsOfSeveralConfigsKeepAllOfThem) {
+  std::string text;
+  for (const char* dataset : {"synthetic:rgb,n=5", "synthetic:rgb,n=6"}) {
+    source_.config = "configs/demo.textproto";
+    source_.overrides.dataset = dataset;
+    const auto planned = LoadJobList(source_, *catalogue_);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    AppendRecord(planned->jobs[0], &text);
+  }
+  source_.config.clear();
+  source_.overrides.dataset.reset();
+  source_.jobs = JobsFile(text);
+  const auto read = LoadJobList(source_, *catalogue_);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(
+      std::vector<std::string>(absl::StrSplit(read->config_text, "version: 1"))
+          .size(),
+      3);
+  EXPECT_EQ(read->dataset, "");
+}
+
 TEST_F(JobListTest, AJobForAnotherProgramNamesIt) {
   source_.jobs = JobsFile(JobText("video-16f", "micro"));
   EXPECT_THAT(Problem(), HasSubstr("not for micro; run it with video"));
@@ -183,23 +279,25 @@ TEST_F(DoneRunsTest, EarlyStoppedAnswersForLaterRuns) {
   EXPECT_TRUE(done.Done("b", 4));
 }
 
-TEST(MeasurePolicyTest, TheConfigGoesBeforeThePolicy) {
+TEST(MeasurePolicyTest, TheJobGoesBeforeThePolicy) {
   const absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
   ASSERT_TRUE(catalogue.ok()) << catalogue.status();
   Job job;
   job.set_scenario("image-rgb");
   job.set_mode("micro");
-  Execution execution;
-  auto policy = JobPolicyOf(*catalogue, execution, job, 0);
+  auto policy = JobPolicyOf(*catalogue, job, 0);
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->unit, "image");
   EXPECT_DOUBLE_EQ(policy->preflight.slow_threshold_s, 0.05);
   EXPECT_TRUE(policy->preflight.slow_skip);
   EXPECT_DOUBLE_EQ(policy->warm_up.max_s, 2);
   EXPECT_GT(policy->warm_up.hang_s, 0);
-  execution.set_slow_threshold_s(1);
-  execution.set_disable_slow_skip(true);
-  policy = JobPolicyOf(*catalogue, execution, job, 7);
+  EXPECT_EQ(policy->preflight.items, 10);
+  job.set_slow_threshold_s(1);
+  job.set_preflight_items(4);
+  job.set_disable_slow_skip(true);
+  policy = JobPolicyOf(*catalogue, job, 7);
+  EXPECT_EQ(policy->preflight.items, 4);
   EXPECT_DOUBLE_EQ(policy->preflight.slow_threshold_s, 1);
   EXPECT_FALSE(policy->preflight.slow_skip);
   EXPECT_DOUBLE_EQ(policy->warm_up.hang_s, 7);
@@ -211,7 +309,7 @@ TEST(MeasurePolicyTest, ClipsHaveTheirOwn) {
   Job job;
   job.set_scenario("video-16f");
   job.set_mode("micro");
-  const auto policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  const auto policy = JobPolicyOf(*catalogue, job, 0);
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->unit, "clip");
   EXPECT_EQ(policy->preflight.items, 3);
@@ -225,7 +323,7 @@ TEST(MeasurePolicyTest, AGpuIsTimedInChunks) {
   job.set_scenario("image-rgb");
   job.set_mode("micro");
   job.set_device("cuda");
-  auto policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  auto policy = JobPolicyOf(*catalogue, job, 0);
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->chunk.fixed, 64);
   EXPECT_EQ(policy->warm_up.chunk, 64);
@@ -233,13 +331,13 @@ TEST(MeasurePolicyTest, AGpuIsTimedInChunks) {
   EXPECT_GT(policy->warm_up.clock_within, 0);
   (*job.mutable_settings())["gpu_batch"] = "256";
   (*job.mutable_settings())["l2"] = "hot";
-  policy = JobPolicyOf(*catalogue, Execution(), job, 0);
+  policy = JobPolicyOf(*catalogue, job, 0);
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->chunk.fixed, 256);
   EXPECT_EQ(policy->preflight.chunk, 256);
   EXPECT_FALSE(policy->warm_up.cold);
   (*job.mutable_settings())["l2"] = "lukewarm";
-  EXPECT_FALSE(JobPolicyOf(*catalogue, Execution(), job, 0).ok());
+  EXPECT_FALSE(JobPolicyOf(*catalogue, job, 0).ok());
 }
 
 Job CudaJob() {

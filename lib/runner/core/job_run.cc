@@ -25,6 +25,8 @@
 #include "lib/draw/text.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"
+#include "lib/measure/measure_run.h"
+#include "lib/measure/subject.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/row.pb.h"
@@ -46,9 +48,9 @@ bool EndsTheRun(const absl::Status& status) {
   return status.code() == absl::StatusCode::kCancelled;
 }
 
-template <typename Words>
-bool Contains(const Words& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+template <typename Values, typename Value>
+bool Contains(const Values& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 }  // namespace
@@ -57,11 +59,9 @@ JobRun::JobRun(const RunContext* context, const Job& job)
     : context_(*context),
       job_(job),
       mode_(FindMode(context_.modes, job_)),
-      found_policy_(mode_->UsesServers()
-                        ? JobPolicyOf(context_.catalogue,
-                                      context_.config.execution(), job_,
-                                      context_.limits.hang_s)
-                        : JobPolicy()),
+      found_policy_(mode_->UsesServers() ? JobPolicyOf(context_.catalogue, job_,
+                                                       context_.limits.hang_s)
+                                         : JobPolicy()),
       policy_(found_policy_.ok() ? *found_policy_ : JobPolicy()),
       work_(mode_->MakeWork(context_, job_, policy_)),
       row_start_(absl::Now()) {
@@ -193,14 +193,30 @@ absl::Status JobRun::MeasureOnce(int run_index, Row* measured) {
   return work_->Measure(run_index, measured);
 }
 
+bool JobRun::CanAfford(double seconds) const {
+  const double budget =
+      context_.catalogue.policy().measuring().repeat_budget() *
+      std::max(planned_s_, seconds);
+  // Sums of equal times differ in their last digits.
+  return extra_s_ + seconds <= 1.001 * budget;
+}
+
+bool JobRun::IsUnstable() const {
+  if (IsNullJob(job_) || !mode_->UsesServers()) return false;
+  std::vector<double> values;
+  for (const auto& [index, value] : throughputs_) values.push_back(value);
+  return MedianIsWide(std::move(values), StableWithin(context_));
+}
+
 absl::Status JobRun::Measure(int run_index) {
   const MeasuringPolicy& measuring = context_.catalogue.policy().measuring();
+  const bool is_planned = Contains(job_.run_indexes(), run_index);
   int failures = 0;
   int attempts = 0;
-  double first_s = 0;
-  double repeated_s = 0;
+  double elapsed_s = 0;
   while (true) {
     Row measured;
+    const double waited_s = mode_->UsesServers() ? context_.quiet->Wait() : 0;
     const absl::Status status = MeasureOnce(run_index, &measured);
     if (EndsTheRun(status)) return status;
     if (!status.ok()) {
@@ -210,19 +226,31 @@ absl::Status JobRun::Measure(int run_index) {
     }
     Row row = NewRow(run_index);
     row.MergeFrom(measured);
+    if (row.has_noise()) {
+      row.mutable_noise()->set_waited_s(waited_s);
+      row.mutable_noise()->set_began_quiet(context_.quiet->quiet());
+      context_.quiet->Doubt();
+    }
     RETURN_IF_ERROR(Write(&row));
-    const double elapsed_s = measured.elapsed_s();
-    (attempts == 0 ? first_s : repeated_s) += elapsed_s;
+    elapsed_s = measured.elapsed_s();
+    (is_planned && attempts == 0 ? planned_s_ : extra_s_) += elapsed_s;
+    throughputs_[run_index] = measured.throughput();
     ++attempts;
+    // A repeated run of a mixture would write its batches twice.
     if (!Contains(measured.warnings(), kNoisy) || IsNullJob(job_) ||
-        attempts >= measuring.max_attempts() ||
-        repeated_s + elapsed_s >
-            1.001 * measuring.repeat_budget() * std::max(first_s, elapsed_s)) {
+        IsMixtureJob(job_) || attempts >= measuring.max_attempts() ||
+        !CanAfford(elapsed_s)) {
       break;
     }
   }
   pending_.erase(std::remove(pending_.begin(), pending_.end(), run_index),
                  pending_.end());
+  if (attempts > 0 && pending_.empty() && IsUnstable() &&
+      CanAfford(elapsed_s)) {
+    const int next = throughputs_.rbegin()->first + 1;
+    pending_.push_back(next);
+    next_attempt_[next] = context_.done->NextAttempt(job_.job_id(), next);
+  }
   return absl::OkStatus();
 }
 
@@ -271,7 +299,10 @@ absl::Status RunTogether(const std::vector<std::unique_ptr<JobRun>>& runs,
     begins(run->job());
     RETURN_IF_ERROR(run->Begin());
   }
-  for (const int run_index : AllPending(runs)) {
+  // A run may make another one pending.
+  for (std::vector<int> indexes = AllPending(runs); !indexes.empty();
+       indexes = AllPending(runs)) {
+    const int run_index = indexes[0];
     const uint64_t seed = runs[0]->job().seed() * 7919 + run_index;
     for (const int at : ShuffledOrder(runs.size(), seed)) {
       if (!IsPending(*runs[at], run_index)) continue;

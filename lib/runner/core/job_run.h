@@ -43,7 +43,10 @@ class JobRun {
   // equivalence, warm-up. A job that fails or stops early gets a row for each
   // pending run, and then no run is pending.
   absl::Status Begin();
-  // Measures one pending run and writes its rows. Repeats a noisy run.
+  // Waits for a quiet machine, measures one pending run and writes its rows.
+  // Repeats a noisy run. After the last pending run, makes another one pending
+  // while the interval of the median is wider than its target and the budget
+  // lasts.
   absl::Status Measure(int run_index);
   // Ends the child.
   void End();
@@ -65,6 +68,10 @@ class JobRun {
   void StartRow();
   absl::Status TryBegin();
   absl::Status MeasureOnce(int run_index, Row* measured);
+  // Whether another run shall make the interval of the median narrower.
+  bool IsUnstable() const;
+  // Whether the budget allows something beyond the plan that takes `seconds`.
+  bool CanAfford(double seconds) const;
   Row NewRow(int run_index);
   absl::Status WriteFailure(const absl::Status& failure,
                             const std::vector<int>& run_indexes);
@@ -79,6 +86,11 @@ class JobRun {
   std::vector<int> pending_;
   std::vector<std::string> labels_;
   std::map<int, int> next_attempt_;
+  // Throughput of the last attempt by run index.
+  std::map<int, double> throughputs_;
+  // Timed seconds of the planned runs, and of repetitions and further runs.
+  double planned_s_ = 0;
+  double extra_s_ = 0;
 
   bool has_preflight_ = false;
   Preflight preflight_;

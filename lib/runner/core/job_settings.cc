@@ -15,7 +15,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/hash/sha256.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -134,17 +133,16 @@ const WarmupPolicy* FindWarmUp(const Policy& policy, const Job& job,
   return best;
 }
 
-PreflightPolicy PreflightOf(const MediaPolicy& media,
-                            const Execution& execution) {
+PreflightPolicy PreflightOf(const MediaPolicy& media, const Job& job) {
   PreflightPolicy policy;
-  policy.items = execution.has_preflight_items() ? execution.preflight_items()
-                                                 : media.preflight_items();
+  policy.items = job.has_preflight_items() ? job.preflight_items()
+                                           : media.preflight_items();
   policy.passes = media.preflight_passes();
-  policy.slow_threshold_s = execution.has_slow_threshold_s()
-                                ? execution.slow_threshold_s()
+  policy.slow_threshold_s = job.has_slow_threshold_s()
+                                ? job.slow_threshold_s()
                                 : media.slow_threshold_s();
   policy.max_s = media.max_preflight_s();
-  policy.slow_skip = media.slow_skip() && !execution.disable_slow_skip();
+  policy.slow_skip = media.slow_skip() && !job.disable_slow_skip();
   return policy;
 }
 
@@ -177,7 +175,6 @@ void SetGpuPolicy(const GpuMeasuringPolicy& gpu, JobPolicy* policy) {
 }  // namespace
 
 absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
-                                      const Execution& execution,
                                       const Job& job, double hang_s) {
   const Policy& policy = catalogue.policy();
   const Scenario* scenario = catalogue.FindScenario(job.scenario());
@@ -192,7 +189,7 @@ absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
   }
   JobPolicy result;
   result.unit = media->media();
-  result.preflight = PreflightOf(*media, execution);
+  result.preflight = PreflightOf(*media, job);
   result.warm_up = WarmUpOf(*warm_up);
   result.warm_up.hang_s = hang_s > 0 ? hang_s : policy.measuring().hang_s();
   // A preflight that stops at its limit is slow, not hanging.

@@ -17,7 +17,6 @@
 namespace feedrate {
 
 class Catalogue;
-class Execution;
 class MeasuringPolicy;
 class Transform;
 
@@ -59,10 +58,9 @@ struct JobPolicy {
   GpuSettings gpu;
 };
 
-// The measuring policy of a job. Thresholds in `execution` (from a config)
-// override the policy. A `hang_s` above 0 replaces the policy's value.
+// The measuring policy of a job, whose own thresholds override the catalogue's.
+// A `hang_s` above 0 replaces the policy's value.
 absl::StatusOr<JobPolicy> JobPolicyOf(const Catalogue& catalogue,
-                                      const Execution& execution,
                                       const Job& job, double hang_s);
 
 NoisePolicy NoisePolicyOf(const MeasuringPolicy& policy);

@@ -28,11 +28,11 @@
 #include "lib/base/text.h"
 #include "lib/base/unique_fd.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/config/text_proto.h"
 #include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/measure/measure_run.h"
+#include "lib/measure/subject.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -94,6 +94,13 @@ void SetLimit(const std::string& name, double throughput, Row* row) {
   if (throughput > 0) row->set_of_limit(row->throughput() / throughput);
 }
 
+void SetNoise(const FoundNoise& found, Row* row) {
+  row->mutable_warnings()->Add(found.warnings.begin(), found.warnings.end());
+  if (found.causes.empty()) return;
+  row->mutable_noise()->mutable_causes()->Assign(found.causes.begin(),
+                                                 found.causes.end());
+}
+
 void SetTiming(const RunResult& result, Row* row) {
   row->set_status("ok");
   row->set_elapsed_s(result.elapsed_s);
@@ -104,8 +111,8 @@ void SetTiming(const RunResult& result, Row* row) {
   }
   SetSamples(result.timing.samples_s(), row);
   row->set_timed_unit(result.chunk == 1 ? "item" : "chunk");
-  row->mutable_warnings()->Assign(result.warnings.begin(),
-                                  result.warnings.end());
+  row->clear_warnings();
+  SetNoise(result.noise, row);
 }
 
 namespace {
@@ -208,6 +215,10 @@ void RowOutput::SetHead(const Env& env, const Run& run) {
 }
 
 absl::Status RowOutput::OpenFile(const std::string& path, File* file) const {
+  if (path == "-" && options_.discard) {
+    file->fd.Reset(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    return file->fd.valid() ? absl::OkStatus() : FileError(path, "write");
+  }
   if (path == "-") {
     file->fd.Reset(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     return file->fd.valid() ? absl::OkStatus() : FileError(path, "write");
@@ -279,17 +290,17 @@ absl::Status RowOutput::WriteBatches(const std::vector<Batch>& batches,
 absl::Status RowOutput::Write(const Row& row, const std::string& file) {
   ASSIGN_OR_RETURN(RecordWriter* const writer, WriterOf(file));
   RETURN_IF_ERROR(writer->Write(row));
-  ++counts_[row.status()];
   if (options_.on_row) options_.on_row(row);
   return absl::OkStatus();
 }
 
 RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
-                    double copy_bytes_per_s, absl::Time now) {
+                    const std::string& config_text, double copy_bytes_per_s,
+                    absl::Time now) {
   RunHead head;
   head.env = EnvRecord(machine, now);
   head.run.set_run_id(NewRunId());
-  head.run.set_config(WithoutQueries(PrintTextProto(config)));
+  head.run.set_config(config_text);
   for (const absl::string_view word :
        absl::StrSplit(Root().Read("/proc/self/cmdline").value_or(""), '\0',
                       absl::SkipEmpty())) {

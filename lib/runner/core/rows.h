@@ -23,6 +23,7 @@
 namespace feedrate {
 
 class RunConfig;
+struct FoundNoise;
 struct MachineInfo;
 struct RunResult;
 
@@ -48,6 +49,8 @@ std::string StatusOfFailure(const absl::Status& failure);
 // Set the result of a row.
 void SetFailure(const absl::Status& failure, Row* row);
 void SetTiming(const RunResult& result, Row* row);
+// Adds the warnings, and their causes if there are any.
+void SetNoise(const FoundNoise& found, Row* row);
 
 // Name of the limit when an engine of a GPU decodes, and the label of rows
 // where the CPU decoded some frames instead.
@@ -84,6 +87,8 @@ class RowOutput {
     std::string batches;
     // Called after each row is written. May be null.
     std::function<void(const Row&)> on_row;
+    // Writes no records to standard output.
+    bool discard = false;
   };
 
   static absl::StatusOr<std::unique_ptr<RowOutput>> Open(
@@ -104,9 +109,6 @@ class RowOutput {
   // Writes text instead of records. A folder gets it as `verify.txt`.
   absl::Status WriteText(const std::string& text);
 
-  // Rows written, by status.
-  const std::map<std::string, int64_t>& counts() const { return counts_; }
-
  private:
   struct File {
     UniqueFd fd;
@@ -124,7 +126,6 @@ class RowOutput {
   Env env_;
   Run run_;
   std::map<std::string, File> files_;
-  std::map<std::string, int64_t> counts_;
 };
 
 // The records that are written before the rows.
@@ -137,9 +138,10 @@ struct RunHead {
 };
 
 // Records for a run that starts at `now` on `machine`, whose `libraries` are
-// the measured ones.
+// the measured ones. `config_text` is the config as it may be recorded.
 RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
-                    double copy_bytes_per_s, absl::Time now);
+                    const std::string& config_text, double copy_bytes_per_s,
+                    absl::Time now);
 
 }  // namespace feedrate
 

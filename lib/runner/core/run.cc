@@ -20,13 +20,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/config/policy.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/draw/progress.h"
 #include "lib/machine/machine.h"
@@ -42,6 +42,7 @@
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/rows.h"
 #include "lib/runner/core/run_context.h"
+#include "lib/runner/core/run_tally.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/data/remote_data.h"
@@ -87,6 +88,7 @@ class Session {
     servers_ = nullptr;
     if (status.code() == absl::StatusCode::kCancelled &&
         interrupt_.happened()) {
+      Report();
       Say("interrupted; what is written is whole, --resume carries on");
       return interrupt_.exit_code();
     }
@@ -122,6 +124,9 @@ class Session {
       list_ = *options_.list;
     } else {
       ASSIGN_OR_RETURN(list_, LoadJobList(options_.source, *catalogue_));
+    }
+    if (list_.config_text.empty()) {
+      list_.config_text = WithoutQueries(PrintTextProto(list_.config));
     }
     for (const Job& job : list_.jobs) {
       JobMode* const mode = FindMode(options_.modes, job);
@@ -165,11 +170,14 @@ class Session {
     output.path = list_.config.output().path();
     if (output.path.empty()) output.path = "-";
     output.resume = options_.resume;
-    if (!options_.source.config.empty()) {
-      output.config = WithoutQueries(PrintTextProto(list_.config));
-    }
+    // Jobs that carry no config say little about it.
+    if (list_.config.has_version()) output.config = list_.config_text;
     output.warn = warn_;
-    output.on_row = options_.on_row;
+    output.discard = output.path == "-" && WantsTable() && !options_.verify;
+    output.on_row = [this](const Row& row) {
+      tally_.Add(row);
+      if (options_.on_row) options_.on_row(row);
+    };
     output.batches = options_.batches;
     ASSIGN_OR_RETURN(output_, RowOutput::Open(output));
     return absl::OkStatus();
@@ -229,8 +237,8 @@ class Session {
 
   absl::Status WriteHead(double copy_bytes_per_s) {
     machine_.libraries = servers_->Versions();
-    const RunHead head =
-        MakeRunHead(machine_, list_.config, copy_bytes_per_s, absl::Now());
+    const RunHead head = MakeRunHead(machine_, list_.config, list_.config_text,
+                                     copy_bytes_per_s, absl::Now());
     output_->SetHead(head.env, head.run);
     identity_ = head.identity;
     done_ = std::make_unique<DoneRuns>(
@@ -272,17 +280,19 @@ class Session {
     NoiseWatch noise(
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/null_job_.thread_policy() == "micro-single");
+    quiet_ = MakeQuietWait();
     EngineSpeeds engines;
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {
-        *catalogue_,     list_.config,
-        options_.limits, identity_,
-        options_.modes,  servers_.get(),
-        corpora_.get(),  done_.get(),
-        output_.get(),   &noise,
+        *catalogue_,     options_.limits,
+        identity_,       options_.modes,
+        servers_.get(),  corpora_.get(),
+        done_.get(),     output_.get(),
+        &noise,          quiet_.get(),
         &account_,       options_.equivalence ? &equivalence : nullptr,
         &engines,        options_.clips,
         interrupt_.fd(), warn_};
+    stable_within_ = StableWithin(context);
     if (options_.verify) return Verify(context);
     if (options_.on_jobs) options_.on_jobs(list_.jobs);
     if (MeasuresNull()) RETURN_IF_ERROR(RunNull(context));
@@ -318,7 +328,7 @@ class Session {
                            absl::StrCat(job.transform(), " ", job.library()));
                      }));
     progress_.Finish();
-    if (options_.verify_format == "table") {
+    if (options_.format != "jsonl") {
       return output_->WriteText(VerificationTable(verifications));
     }
     std::string text;
@@ -341,23 +351,52 @@ class Session {
     return run.Measure(0);
   }
 
-  ExitCode Verdict() {
-    std::vector<std::string> parts;
-    bool fails = false;
-    int64_t rows = 0;
-    for (const auto& [status, count] : output_->counts()) {
-      parts.push_back(absl::StrCat(count, " ", status));
-      rows += count;
-      fails |= std::find(options_.fail_on.begin(), options_.fail_on.end(),
-                         status) != options_.fail_on.end();
+  bool WantsTable() const {
+    return options_.format.empty() ? isatty(STDOUT_FILENO) != 0
+                                   : options_.format == "table";
+  }
+
+  // The time for waiting grows with the time that has been spent otherwise.
+  std::unique_ptr<QuietWait> MakeQuietWait() {
+    const MeasuringPolicy& policy = catalogue_->policy().measuring();
+    QuietWait::Options wait;
+    wait.look = [&policy] { return LookForNoise(policy.contended_share()); };
+    wait.budget_s = [this, &policy] {
+      return options_.limits.quiet_wait_s >= 0
+                 ? options_.limits.quiet_wait_s
+                 : policy.quiet_share() *
+                       (account_.Total() - quiet_->waited_s());
+    };
+    wait.now_s = [this] { return account_.Total(); };
+    wait.interrupted = [this] { return interrupt_.happened(); };
+    return std::make_unique<QuietWait>(std::move(wait));
+  }
+
+  // What programs and people on a terminal get to see before the last line.
+  void Report() {
+    progress_.Finish();
+    if (options_.report) std::cerr << PrintableLines(options_.report());
+    if (WantsTable() && !options_.verify) {
+      std::cout << PrintableLines(tally_.Table()) << std::flush;
     }
+  }
+
+  ExitCode Verdict() {
+    Report();
     const std::string time = absl::StrFormat("%.1f s", account_.Total());
-    Say(options_.verify
-            ? absl::StrCat("compared in ", time)
-            : absl::StrCat(rows, " rows (", absl::StrJoin(parts, ", "), ")",
-                           uses_servers_ ? absl::StrCat(" in ", time) : ""));
+    if (options_.verify) {
+      Say(absl::StrCat("compared in ", time));
+    } else if (!uses_servers_ || quiet_ == nullptr) {
+      Say(tally_.Counts());
+    } else {
+      Say(absl::StrCat(tally_.Counts(), " in ", time,
+                       tally_.Noise(quiet_->waited_s(), stable_within_)));
+    }
     if (options_.account) Say(account_.Text());
-    return fails ? ExitCode::kCheckSaidNo : ExitCode::kDone;
+    for (const std::string& status : options_.fail_on) {
+      if (tally_.by_status().count(status) > 0) return ExitCode::kCheckSaidNo;
+    }
+    return tally_.AllFailed() ? ExitCode::kRunFailed : ExitCode::kDone;
   }
 
   void Say(const std::string& text) {
@@ -383,6 +422,10 @@ class Session {
   MachineInfo machine_;
   RunIdentity identity_;
   std::unique_ptr<DoneRuns> done_;
+  // Null before jobs run.
+  std::unique_ptr<QuietWait> quiet_;
+  double stable_within_ = 0;
+  RunTally tally_;
 };
 
 }  // namespace
@@ -404,9 +447,8 @@ absl::StatusOr<ExitCode> RunAndSummarize(
     rows.back().clear_samples_s();
     report += text_of(row);
   };
-  ASSIGN_OR_RETURN(const ExitCode code, RunJobs(options));
-  std::cerr << PrintableLines(absl::StrCat(report, summary(rows)));
-  return code;
+  options.report = [&] { return absl::StrCat(report, summary(rows)); };
+  return RunJobs(options);
 }
 
 }  // namespace feedrate

@@ -42,8 +42,10 @@ struct RunOptions {
   bool equivalence = true;
   // Only compares outputs, and prints a table of libraries and transforms.
   bool verify = false;
-  // Format of that table: `table` or `jsonl`.
-  std::string verify_format = "table";
+  // `table` or `jsonl`. A table of the jobs follows the last row on standard
+  // output, which then gets no records. Empty means `table` for `verify`, and
+  // for rows if standard output is a terminal.
+  std::string format;
   // Set by programs that measure clips.
   ClipTools clips;
   // Prints where the time went, as the last line on standard error.
@@ -58,6 +60,8 @@ struct RunOptions {
   std::function<void(const std::vector<Job>&)> on_jobs;
   // Called after each row is written. May be null.
   std::function<void(const Row&)> on_row;
+  // Returns text for standard error, printed before the last line. May be null.
+  std::function<std::string()> report;
 };
 
 // Runs all jobs and writes their rows. InvalidArgument, NotFound and
@@ -65,9 +69,10 @@ struct RunOptions {
 // then.
 absl::StatusOr<ExitCode> RunJobs(const RunOptions& options);
 
-// Calls RunJobs, then prints on standard error the `text_of` each row, in the
-// order of the rows, and the `summary` of all rows, which it gets without
-// samples_s. Replaces `options.on_row`.
+// Calls RunJobs, which prints on standard error before its last line the
+// `text_of` each row, in the order of the rows, and the `summary` of all rows,
+// which it gets without samples_s. Replaces `options.on_row` and
+// `options.report`.
 absl::StatusOr<ExitCode> RunAndSummarize(
     RunOptions options, const std::function<std::string(const Row&)>& text_of,
     const std::function<std::string(const std::vector<Row>&)>& summary);

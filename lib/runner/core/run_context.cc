@@ -66,6 +66,12 @@ absl::Duration PrepareLimit(const RunContext& context) {
           : context.catalogue.policy().measuring().prepare_limit_s());
 }
 
+double StableWithin(const RunContext& context) {
+  return context.limits.stable_within >= 0
+             ? context.limits.stable_within
+             : context.catalogue.policy().measuring().stable_within();
+}
+
 JobMode* FindMode(const std::vector<std::shared_ptr<JobMode>>& modes,
                   const Job& job) {
   for (const std::shared_ptr<JobMode>& mode : modes) {

@@ -23,8 +23,8 @@ class InputCorpora;
 class Job;
 class JobMode;
 class NoiseWatch;
+class QuietWait;
 class RowOutput;
-class RunConfig;
 class ServerPool;
 struct ClipTools;
 struct RunIdentity;
@@ -80,6 +80,11 @@ struct RunLimits {
   int64_t memory_bytes = 0;
   // How late an answer may be. 0 uses the policy's value.
   double hang_s = 0;
+  // Seconds that the run may wait for a quiet machine. Below 0 uses the
+  // policy's share of the time.
+  double quiet_wait_s = -1;
+  // See the policy's field of this name. Below 0 uses the policy's value.
+  double stable_within = -1;
 };
 
 // Clips per second that the decoding engine of the GPU reaches, for the list of
@@ -99,7 +104,6 @@ class EngineSpeeds {
 // What the jobs of one run share. Everything outlives the run.
 struct RunContext {
   const Catalogue& catalogue;
-  const RunConfig& config;
   const RunLimits limits;
   const RunIdentity& identity;
   const std::vector<std::shared_ptr<JobMode>>& modes;
@@ -108,6 +112,7 @@ struct RunContext {
   const DoneRuns* const done;
   RowOutput* const output;
   NoiseWatch* const noise;
+  QuietWait* const quiet;
   TimeAccount* const account;
   // Null when outputs are not compared.
   EquivalenceCheck* const equivalence;
@@ -121,6 +126,9 @@ struct RunContext {
 
 // How long a process may take to make itself ready.
 absl::Duration PrepareLimit(const RunContext& context);
+
+// How wide the interval of a job's median may be, see the policy's field.
+double StableWithin(const RunContext& context);
 
 // The first of `modes` that covers the job. Null when there is none.
 JobMode* FindMode(const std::vector<std::shared_ptr<JobMode>>& modes,

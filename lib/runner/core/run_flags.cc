@@ -40,7 +40,17 @@ DEFINE_bool(equivalence, true,
 DEFINE_bool(verify, false,
             "only compare outputs with the reference, and print a table of "
             "libraries and transforms");
-DEFINE_string(format, "table", "NAME: output format of --verify {table|jsonl}");
+DEFINE_string(format, "",
+              "NAME: what goes to standard output: a table at the end or "
+              "records; default: table on a terminal and for --verify, else "
+              "jsonl {table|jsonl}");
+DEFINE_double(quiet_wait, -1,
+              "SECONDS: time to wait in all for a machine on which nothing "
+              "else runs; default: half of the time spent so far");
+DEFINE_double(stable_within, -1,
+              "SHARE: measure more runs than planned until the interval of the "
+              "median is within this share of it, or as much time again is "
+              "spent; 0 never does; default: the policy's 0.05");
 DEFINE_bool(profile_harness, false,
             "print where the time went, as the last line on standard error");
 DEFINE_string(
@@ -86,20 +96,29 @@ absl::StatusOr<RunOptions> RunOptionsFromFlags(const std::string& tool) {
   options.skip_missing = FLAGS_skip_missing;
   options.equivalence = FLAGS_equivalence;
   options.verify = FLAGS_verify;
-  options.verify_format = FLAGS_format;
+  options.format = FLAGS_format;
   options.account = FLAGS_profile_harness;
   options.limits.retries = FLAGS_retries;
   options.limits.hang_s = FLAGS_timeout;
+  options.limits.quiet_wait_s = FLAGS_quiet_wait;
+  options.limits.stable_within = FLAGS_stable_within;
   ASSIGN_OR_RETURN(options.fail_on, FailOn());
   if (!FLAGS_memory_limit.empty()) {
     ASSIGN_OR_RETURN(options.limits.memory_bytes,
                      SizeOfFlag("--memory_limit", FLAGS_memory_limit, 1));
   }
+  if (!(FLAGS_quiet_wait >= 0 || FLAGS_quiet_wait == -1) ||
+      !(FLAGS_stable_within >= 0 || FLAGS_stable_within == -1)) {
+    return absl::InvalidArgumentError(
+        "--quiet_wait and --stable_within must be at least 0");
+  }
   if (FLAGS_retries < 0 || FLAGS_timeout < 0) {
     return absl::InvalidArgumentError(
         "--retries and --timeout must be at least 0");
   }
-  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
+  if (!FLAGS_format.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
+  }
   return options;
 }
 

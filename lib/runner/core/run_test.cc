@@ -21,6 +21,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/machine/machine.h"
 #include "lib/measure/measure_run.h"
+#include "lib/measure/subject.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
@@ -76,7 +77,7 @@ TEST(RowBuilderTest, TimingsKeepTheirOrderAndGetQuantiles) {
   for (const double s : {0.3, 0.1, 0.2}) result.timing.add_samples_s(s);
   result.timing.set_items(3);
   result.elapsed_s = 0.6;
-  result.warnings = {"noisy"};
+  result.noise = {{"noisy"}, {"load"}};
   Row row;
   SetTiming(result, &row);
   EXPECT_EQ(row.status(), "ok");
@@ -85,6 +86,7 @@ TEST(RowBuilderTest, TimingsKeepTheirOrderAndGetQuantiles) {
   EXPECT_DOUBLE_EQ(row.p50_s(), 0.2);
   EXPECT_EQ(row.timed_unit(), "item");
   EXPECT_THAT(row.warnings(), ElementsAre("noisy"));
+  EXPECT_THAT(row.noise().causes(), ElementsAre("load"));
   result.chunk = 2;
   SetTiming(result, &row);
   EXPECT_EQ(row.timed_unit(), "chunk");
@@ -139,7 +141,20 @@ TEST_F(RowOutputTest, AFileStartsWithEnvAndRun) {
   EXPECT_THAT(text, StartsWith("{\"schema\":1,\"record\":\"env\""));
   EXPECT_THAT(text, HasSubstr("\n{\"schema\":1,\"record\":\"run\""));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
-  EXPECT_EQ((*output)->counts().at("ok"), 2);
+}
+
+TEST_F(RowOutputTest, ATableTakesThePlaceOfRecords) {
+  RowOutput::Options options;
+  options.path = "-";
+  options.discard = true;
+  int rows = 0;
+  options.on_row = [&](const Row&) { ++rows; };
+  auto output = RowOutput::Open(options);
+  ASSERT_TRUE(output.ok()) << output.status();
+  testing::internal::CaptureStdout();
+  ASSERT_TRUE((*output)->Write(Row(), "ignored.jsonl").ok());
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(rows, 1);
 }
 
 TEST_F(RowOutputTest, AFolderGetsAFileALibraryAndTheConfig) {
@@ -206,14 +221,15 @@ TEST(RunHeadTest, RowsRepeatWhatItSays) {
   machine.libraries["pillow"] = "12.2.0";
   RunConfig config;
   config.set_label("demo");
-  const RunHead head =
-      MakeRunHead(machine, config, 1e10, absl::FromUnixSeconds(0));
+  const RunHead head = MakeRunHead(machine, config, "version: 1", 1e10,
+                                   absl::FromUnixSeconds(0));
   EXPECT_EQ(head.identity.run_id, head.run.run_id());
   EXPECT_EQ(head.identity.env_id, head.env.env_id());
   EXPECT_EQ(head.run.env_id(), head.env.env_id());
   EXPECT_EQ(head.identity.hardware, "Xeon");
   EXPECT_EQ(head.env.libraries().at("pillow"), "12.2.0");
   EXPECT_EQ(head.run.label(), "demo");
+  EXPECT_EQ(head.run.config(), "version: 1");
   EXPECT_EQ(head.run.started_at(), "1970-01-01T00:00:00.000Z");
   EXPECT_GT(head.run.command_size(), 0);
   EXPECT_EQ(head.run.run_id().size(), 32);
@@ -222,9 +238,9 @@ TEST(RunHeadTest, RowsRepeatWhatItSays) {
 TEST(RunHeadTest, AnotherVersionIsAnotherEnvironment) {
   MachineInfo machine;
   machine.libraries["pillow"] = "12.2.0";
-  const RunHead old = MakeRunHead(machine, {}, 0, absl::FromUnixSeconds(0));
+  const RunHead old = MakeRunHead(machine, {}, "", 0, absl::FromUnixSeconds(0));
   machine.libraries["pillow"] = "13.0.0";
-  const RunHead now = MakeRunHead(machine, {}, 0, absl::FromUnixSeconds(0));
+  const RunHead now = MakeRunHead(machine, {}, "", 0, absl::FromUnixSeconds(0));
   EXPECT_NE(old.env.env_id(), now.env.env_id());
   EXPECT_NE(old.run.run_id(), now.run.run_id());
 }

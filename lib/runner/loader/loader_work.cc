@@ -543,10 +543,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   after.process = {};
   before.process.cpu_s = 0;
   after.process.cpu_s = row->loader().cpu_s();
-  for (const std::string& warning :
-       context_.noise->Judge(before, after, row->elapsed_s())) {
-    row->add_warnings(warning);
-  }
+  SetNoise(context_.noise->Judge(before, after, row->elapsed_s()), row);
   if (row->loader().has_consumer_utilisation()) {
     row->mutable_loader()->set_utilisation_mark(
         context_.catalogue.policy().loader().utilisation_mark());

@@ -105,6 +105,7 @@ void AddThrottled(Row* row) {
     return;
   }
   row->add_warnings(kThrottled);
+  row->mutable_noise()->add_causes("throttling");
   std::sort(row->mutable_warnings()->begin(), row->mutable_warnings()->end());
 }
 

@@ -222,17 +222,13 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
       BatchesOf(reply, input_->sources, settings_.warmup);
   SetMixture(reply, batches, input_->sources, settings_, row);
   SetCache(cache, options_.cold, row);
-  row->mutable_mixture()->set_label(context_.config.label());
-  row->mutable_mixture()->set_note(context_.config.note());
+  row->mutable_mixture()->set_label(job_.label());
+  row->mutable_mixture()->set_note(job_.note());
   // As for any loader: only the effect of other processes is known.
   before.process = {};
   after.process = {};
   after.process.cpu_s = reply.cpu_s();
-  for (const std::string& warning :
-       context_.noise->Judge(before, after, reply.elapsed_s())) {
-    // A repeated run would write its batches twice.
-    if (warning != "noisy") row->add_warnings(warning);
-  }
+  SetNoise(context_.noise->Judge(before, after, reply.elapsed_s()), row);
   if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
   RETURN_IF_ERROR(WriteBatches(run_index, &batches));
   RETURN_IF_ERROR(TearDown(row));

@@ -1,0 +1,114 @@
+#include "lib/runner/core/run_tally.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lib/records/row.pb.h"
+
+namespace feedrate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RunTallyTest : public testing::Test {
+ protected:
+  Row MakeRow(const std::string& job, int run_index, double throughput) {
+    Row row;
+    row.set_job_id(job);
+    row.set_run_index(run_index);
+    row.set_library("lib_" + job);
+    row.set_transform("Resize");
+    row.set_status("ok");
+    row.set_unit("image");
+    row.set_throughput(throughput);
+    return row;
+  }
+  void Add(const std::string& job, int run_index, double throughput,
+           const std::string& cause = "") {
+    Row row = MakeRow(job, run_index, throughput);
+    if (!cause.empty()) row.mutable_noise()->add_causes(cause);
+    tally_.Add(row);
+  }
+  void AddFailure(const std::string& job, const std::string& status) {
+    Row row = MakeRow(job, 0, 0);
+    row.set_status(status);
+    row.set_reason("it broke");
+    tally_.Add(row);
+  }
+
+  RunTally tally_;
+};
+
+TEST_F(RunTallyTest, CountsRowsByStatus) {
+  EXPECT_EQ(tally_.Counts(), "0 rows");
+  Add("a", 0, 100);
+  AddFailure("b", "failed");
+  EXPECT_EQ(tally_.Counts(), "2 rows (1 failed, 1 ok)");
+}
+
+TEST_F(RunTallyTest, NamesWhatDisturbedAndHowOften) {
+  Add("a", 0, 100);
+  EXPECT_EQ(tally_.Noise(0.1, 0.05), "; no run noisy");
+  Add("a", 1, 100, "load");
+  Add("b", 0, 100, "load");
+  Add("b", 1, 100, "throttling");
+  EXPECT_EQ(tally_.Noise(2.5, 0.05),
+            "; 3 runs noisy, contended or throttled (load 2, throttling 1) "
+            "after waiting 2.5 s for a quiet machine");
+}
+
+// The last attempt counts.
+TEST_F(RunTallyTest, ARunThatWasRepeatedIsNotNoisy) {
+  Add("a", 0, 50, "steal");
+  Add("a", 0, 100);
+  EXPECT_EQ(tally_.Noise(0, 0.05), "; no run noisy");
+}
+
+TEST_F(RunTallyTest, CountsMediansThatAreNotStable) {
+  for (const double value : {100, 120, 80}) {
+    Add("a", static_cast<int>(value), value);
+    Add("b", static_cast<int>(value), 100 + value / 1000);
+  }
+  EXPECT_THAT(tally_.Noise(0, 0.05),
+              HasSubstr("; median of 1 job not within 5%"));
+  EXPECT_THAT(tally_.Noise(0, 0), Not(HasSubstr("median")));
+}
+
+TEST_F(RunTallyTest, AllFailedNeedsAFailureAndNothingMeasured) {
+  EXPECT_FALSE(tally_.AllFailed());
+  AddFailure("a", "unsupported");
+  EXPECT_FALSE(tally_.AllFailed());
+  AddFailure("b", "crashed");
+  EXPECT_TRUE(tally_.AllFailed());
+  // The harness works; nothing else does.
+  Row null = MakeRow("null", 0, 1e6);
+  null.set_library("null");
+  tally_.Add(null);
+  EXPECT_TRUE(tally_.AllFailed());
+  // Another attempt succeeds.
+  Add("b", 0, 100);
+  EXPECT_FALSE(tally_.AllFailed());
+}
+
+TEST_F(RunTallyTest, ATableHasALinePerJob) {
+  for (int i = 0; i < 3; ++i) Add("a", i, 100 + i, i == 0 ? "load" : "");
+  AddFailure("b", "crashed");
+  const std::string table = tally_.Table();
+  EXPECT_THAT(table, HasSubstr("transform"));
+  EXPECT_THAT(table, HasSubstr("images/s"));
+  EXPECT_THAT(table, HasSubstr("load in 1 of 3"));
+  EXPECT_THAT(table, HasSubstr("crashed: it broke"));
+  // What all jobs share is left out.
+  EXPECT_THAT(table, Not(HasSubstr("workers")));
+  Row row = MakeRow("c", 0, 100);
+  row.set_workers(4);
+  (*row.mutable_settings())["prefetch"] = "8";
+  tally_.Add(row);
+  EXPECT_THAT(tally_.Table(), HasSubstr("workers"));
+  EXPECT_THAT(tally_.Table(), HasSubstr("prefetch"));
+}
+
+}  // namespace
+}  // namespace feedrate
