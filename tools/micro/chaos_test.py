@@ -61,6 +61,7 @@ class Campaign:
             "--libraries=opencv",
             f"--transforms={TRANSFORMS}",
             "--num_items=2",
+            "--num_runs=1",
             f"--sweep=seed={number * 10 + 1},{number * 10 + 2}",
             "--emit=make",
             "--task_s=18",

@@ -19,7 +19,7 @@ export FEEDRATE_BIN="$bin" FEEDRATE_CONFIGS="$root/configs"
 
 # emit KIND FOLDER [FLAG...]: 40 jobs in 10 tasks.
 emit() {
-  "$plan" --config=configs/demo.textproto --libraries=opencv \
+  "$plan" --config=configs/demo.textproto --libraries=opencv --num_runs=1 \
     --sweep="seed=0,1,2,3,4" --emit="$1" --output="$2" --task_s=24 "${@:3}" \
     2>"$TEST_TMPDIR/err" || fail "emit $1: $(cat "$TEST_TMPDIR/err")"
   # The disk of a machine, as far as this test goes.

@@ -210,7 +210,7 @@ TEST(CoveragePlanTest, DaliIsOwedOnlyWhenAskedForAndOnlyDecoding) {
 
 TEST(CoveragePlanTest, RunsCanBeAskedFor) {
   CoveragePlanOptions options = Options("ram-reduced");
-  EXPECT_THAT(JobsOf(options)[0].run_indexes(), ElementsAre(0));
+  EXPECT_THAT(JobsOf(options)[0].run_indexes(), ElementsAre(0, 1, 2, 3, 4));
   options.num_runs = 3;
   EXPECT_THAT(JobsOf(options)[0].run_indexes(), ElementsAre(0, 1, 2));
 }
