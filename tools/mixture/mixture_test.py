@@ -216,7 +216,7 @@ class MixtureTest(harness.TestCase):
         broken[200] ^= 1
         shard.write_bytes(broken)
         run = Run(dataset=str(data))
-        self.assertEqual(run.code, 0, "a row is an answer")
+        self.assertEqual(run.code, 2, "no row was measured")
         self.assertEqual(run.rows[0]["status"], "failed")
         self.assertIn("wrong checksum", run.rows[0]["reason"])
         self.assertIn("run 0: failed: data set", run.stderr)
