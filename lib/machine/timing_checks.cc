@@ -144,17 +144,17 @@ std::set<std::string> PolicyValues(const Root& root, absl::string_view file) {
 
 Check SetElsewhere(std::string name, const std::string& hypervisor) {
   if (hypervisor.empty()) {
-    return {std::move(name), CheckStatus::kNote, "not visible",
+    return {std::move(name), CheckStatus::kUnknown, "not visible",
             "the firmware sets the clock and this kernel does not show how",
             "look at the firmware's power settings"};
   }
-  return {std::move(name), CheckStatus::kNote, "not visible in this guest",
+  return {std::move(name), CheckStatus::kUnknown, "not visible in this guest",
           "the host sets the clock, and may change it at any time",
           "compare A and B in turns, so that the clock hits both alike"};
 }
 
 Check TurboIsOn(absl::string_view command) {
-  return {"turbo", CheckStatus::kWarn, "on",
+  return {"turbo", CheckStatus::kUsual, "on",
           "the clock depends on heat and on how many processors are busy",
           absl::StrCat(command, "  # until the next start")};
 }
@@ -215,7 +215,9 @@ std::optional<int64_t> ReadThrottleCount(const Root& root) {
 Check CheckThrottling(std::optional<int64_t> before,
                       std::optional<int64_t> after) {
   if (!before.has_value() || !after.has_value()) {
-    return Ok("throttling", "not counted by this machine");
+    return {"throttling", CheckStatus::kUnknown, "not counted by this machine",
+            "heat slows the processors down, which shows in the times alone",
+            "look at the temperature: sensors, or the host's own monitoring"};
   }
   if (*after == 0) return Ok("throttling", "never");
   const bool now = *after > *before;
@@ -299,7 +301,8 @@ Check CheckRunQueue(const LoadSample& load) {
 
 Check CheckCpuPressure(const LoadSample& load) {
   if (!load.cpu_pressure_percent.has_value()) {
-    return {"cpu_pressure", CheckStatus::kNote, "not measured by this kernel",
+    return {"cpu_pressure", CheckStatus::kUnknown,
+            "not measured by this kernel",
             "waiting for a processor shows only in the run queue",
             "boot with psi=1 where the kernel has it"};
   }
@@ -367,7 +370,8 @@ Check CheckSwap(const MemoryInfo& memory) {
   }
   if (memory.swap_bytes == 0) return Ok("swap", "none");
   const double gib = 1 << 30;
-  return {"swap", CheckStatus::kWarn,
+  return {"swap",
+          memory.swap_used_bytes > 0 ? CheckStatus::kWarn : CheckStatus::kUsual,
           absl::StrFormat("%.1f GiB, %.1f GiB in use", memory.swap_bytes / gib,
                           memory.swap_used_bytes / gib),
           "memory that is written to disk takes milliseconds to come back",
@@ -381,7 +385,7 @@ Check CheckTransparentHugePages(const Root& root) {
   if (absl::StrContains(enabled, "[madvise]")) return Ok(name, "madvise");
   if (absl::StrContains(enabled, "[never]")) return Ok(name, "never");
   if (absl::StrContains(enabled, "[always]")) {
-    return {name, CheckStatus::kWarn, "always",
+    return {name, CheckStatus::kUsual, "always",
             "the kernel merges pages while a program runs, so equal runs get "
             "different pages",
             "echo madvise | sudo tee "
@@ -397,10 +401,16 @@ Check CheckNumaBalancing(const Root& root, int numa_nodes) {
   if (numa_nodes <= 1) return Ok("numa_balancing", "one memory node");
   const std::optional<int64_t> on =
       root.ReadInt("/proc/sys/kernel/numa_balancing");
-  if (on.value_or(0) == 0) return Ok("numa_balancing", "off");
-  return {"numa_balancing", CheckStatus::kWarn, "on",
-          "the kernel takes pages away for a moment to see who uses them, and "
-          "moves them",
+  const std::string why =
+      "the kernel takes pages away for a moment to see who uses them, and "
+      "moves them";
+  if (!on.has_value()) {
+    return {"numa_balancing", CheckStatus::kUnknown,
+            "/proc/sys/kernel/numa_balancing is not readable", why,
+            "mount /proc"};
+  }
+  if (*on == 0) return Ok("numa_balancing", "off");
+  return {"numa_balancing", CheckStatus::kUsual, "on", why,
           "echo 0 | sudo tee /proc/sys/kernel/numa_balancing"};
 }
 
@@ -418,7 +428,7 @@ Check CheckAslr(const Root& root) {
   if (IsAslrOffForThisProcess(root)) {
     return Ok("aslr", "off for this process");
   }
-  return {"aslr", CheckStatus::kWarn, absl::StrCat("on (", *level, ")"), why,
+  return {"aslr", CheckStatus::kUsual, absl::StrCat("on (", *level, ")"), why,
           "setarch -R COMMAND, or many starts of the program"};
 }
 

@@ -19,9 +19,12 @@ enum class CheckStatus {
   kOk,
   // Worth knowing, but cannot be fixed from here, or is harmless once known.
   kNote,
-  // Makes timings unreliable.
+  // The default of most machines: widens the spread of timings, but affects
+  // runs that alternate equally.
+  kUsual,
+  // Makes timings unreliable: the machine is unfit as it is.
   kWarn,
-  // The file that would show it cannot be read.
+  // This machine does not show it.
   kUnknown,
 };
 
@@ -37,13 +40,15 @@ struct Check {
   std::string remedy;
 };
 
-// `ok`, `note`, `warn` or `unknown`.
+// `ok`, `note`, `usual`, `warn` or `unknown`.
 inline const char* CheckStatusName(CheckStatus status) {
   switch (status) {
     case CheckStatus::kOk:
       return "ok";
     case CheckStatus::kNote:
       return "note";
+    case CheckStatus::kUsual:
+      return "usual";
     case CheckStatus::kWarn:
       return "warn";
     case CheckStatus::kUnknown:

@@ -126,7 +126,7 @@ TEST(GovernorCheckTest, OnlyPerformanceOnAllIsFine) {
 TEST(GovernorCheckTest, InAGuestTheHostDecides) {
   FakeRoot files;
   const Check guest = CheckGovernor(files.root(), "kvm");
-  EXPECT_EQ(guest.status, CheckStatus::kNote);
+  EXPECT_EQ(guest.status, CheckStatus::kUnknown);
   EXPECT_THAT(guest.why, HasSubstr("host"));
   EXPECT_THAT(CheckGovernor(files.root(), "").why, HasSubstr("firmware"));
 }
@@ -135,7 +135,7 @@ TEST(TurboCheckTest, IntelSwitch) {
   FakeRoot files;
   const std::string path = std::string(kCpu) + "/intel_pstate/no_turbo";
   files.Write(path, "0\n");
-  EXPECT_EQ(CheckTurbo(files.root(), "").status, CheckStatus::kWarn);
+  EXPECT_EQ(CheckTurbo(files.root(), "").status, CheckStatus::kUsual);
   EXPECT_THAT(CheckTurbo(files.root(), "").remedy, HasSubstr(path));
   files.Write(path, "1\n");
   EXPECT_EQ(CheckTurbo(files.root(), "").status, CheckStatus::kOk);
@@ -146,12 +146,12 @@ TEST(TurboCheckTest, BoostSwitchOfAllOrOfSome) {
   files.Write(std::string(kCpu) + "/cpufreq/boost", "0\n");
   EXPECT_EQ(CheckTurbo(files.root(), "").status, CheckStatus::kOk);
   files.Write(std::string(kCpu) + "/cpufreq/policy3/boost", "1\n");
-  EXPECT_EQ(CheckTurbo(files.root(), "").status, CheckStatus::kWarn);
+  EXPECT_EQ(CheckTurbo(files.root(), "").status, CheckStatus::kUsual);
 }
 
 TEST(TurboCheckTest, NoSwitch) {
   FakeRoot files;
-  EXPECT_EQ(CheckTurbo(files.root(), "kvm").status, CheckStatus::kNote);
+  EXPECT_EQ(CheckTurbo(files.root(), "kvm").status, CheckStatus::kUnknown);
 }
 
 TEST(ThrottlingCheckTest, CountsAllProcessors) {
@@ -167,7 +167,7 @@ TEST(ThrottlingCheckTest, CountsAllProcessors) {
 }
 
 TEST(ThrottlingCheckTest, OnlyWhatHappensNowWarns) {
-  EXPECT_EQ(CheckThrottling(std::nullopt, 1).status, CheckStatus::kOk);
+  EXPECT_EQ(CheckThrottling(std::nullopt, 1).status, CheckStatus::kUnknown);
   EXPECT_EQ(CheckThrottling(0, 0).status, CheckStatus::kOk);
   EXPECT_EQ(CheckThrottling(7, 7).status, CheckStatus::kNote);
   EXPECT_EQ(CheckThrottling(7, 8).status, CheckStatus::kWarn);
@@ -223,7 +223,7 @@ TEST(LoadChecksTest, Limits) {
 TEST(LoadChecksTest, WhatCannotBeReadIsUnknown) {
   EXPECT_EQ(CheckSteal({}).status, CheckStatus::kUnknown);
   EXPECT_EQ(CheckRunQueue({}).status, CheckStatus::kUnknown);
-  EXPECT_EQ(CheckCpuPressure({}).status, CheckStatus::kNote);
+  EXPECT_EQ(CheckCpuPressure({}).status, CheckStatus::kUnknown);
 }
 
 TEST(LoadChecksTest, QuotaThatBinds) {
@@ -250,16 +250,18 @@ TEST(LoadChecksTest, AffinityIsHeldAgainstWhatTheGroupHas) {
   EXPECT_EQ(CheckAffinity(cgroup, cpu).status, CheckStatus::kOk);
 }
 
-TEST(SwapCheckTest, AnySwapWarns) {
+TEST(SwapCheckTest, OnlySwapInUseWarns) {
   EXPECT_EQ(CheckSwap({}).status, CheckStatus::kUnknown);
   EXPECT_EQ(CheckSwap({1 << 30, 0, 0}).status, CheckStatus::kOk);
+  EXPECT_EQ(CheckSwap({1 << 30, int64_t{8} << 30, 0}).status,
+            CheckStatus::kUsual);
   const Check check = CheckSwap({1 << 30, int64_t{8} << 30, 1 << 29});
   EXPECT_EQ(check.status, CheckStatus::kWarn);
   EXPECT_EQ(check.observed, "8.0 GiB, 0.5 GiB in use");
   EXPECT_THAT(check.remedy, HasSubstr("swapoff"));
 }
 
-TEST(HugePagesCheckTest, AlwaysWarns) {
+TEST(HugePagesCheckTest, AlwaysIsUsual) {
   const std::string path = "/sys/kernel/mm/transparent_hugepage/enabled";
   FakeRoot files;
   EXPECT_EQ(CheckTransparentHugePages(files.root()).status,
@@ -267,7 +269,8 @@ TEST(HugePagesCheckTest, AlwaysWarns) {
   files.Write("/sys/kernel/mm/ksm/run", "0\n");
   EXPECT_EQ(CheckTransparentHugePages(files.root()).status, CheckStatus::kOk);
   files.Write(path, "[always] madvise never\n");
-  EXPECT_EQ(CheckTransparentHugePages(files.root()).status, CheckStatus::kWarn);
+  EXPECT_EQ(CheckTransparentHugePages(files.root()).status,
+            CheckStatus::kUsual);
   files.Write(path, "always [madvise] never\n");
   EXPECT_EQ(CheckTransparentHugePages(files.root()).status, CheckStatus::kOk);
   files.Write(path, "always madvise [never]\n");
@@ -276,9 +279,10 @@ TEST(HugePagesCheckTest, AlwaysWarns) {
 
 TEST(NumaBalancingCheckTest, MattersWithSeveralNodes) {
   FakeRoot files;
+  EXPECT_EQ(CheckNumaBalancing(files.root(), 2).status, CheckStatus::kUnknown);
   files.Write("/proc/sys/kernel/numa_balancing", "1\n");
   EXPECT_EQ(CheckNumaBalancing(files.root(), 1).status, CheckStatus::kOk);
-  EXPECT_EQ(CheckNumaBalancing(files.root(), 2).status, CheckStatus::kWarn);
+  EXPECT_EQ(CheckNumaBalancing(files.root(), 2).status, CheckStatus::kUsual);
   files.Write("/proc/sys/kernel/numa_balancing", "0\n");
   EXPECT_EQ(CheckNumaBalancing(files.root(), 2).status, CheckStatus::kOk);
 }
@@ -288,10 +292,10 @@ TEST(AslrCheckTest, OffForAllOrForThisProcess) {
   EXPECT_EQ(CheckAslr(files.root()).status, CheckStatus::kUnknown);
   files.Write("/proc/sys/kernel/randomize_va_space", "2\n");
   const Check check = CheckAslr(files.root());
-  EXPECT_EQ(check.status, CheckStatus::kWarn);
+  EXPECT_EQ(check.status, CheckStatus::kUsual);
   EXPECT_THAT(check.remedy, HasSubstr("setarch -R"));
   files.Write("/proc/self/personality", "00000000\n");
-  EXPECT_EQ(CheckAslr(files.root()).status, CheckStatus::kWarn);
+  EXPECT_EQ(CheckAslr(files.root()).status, CheckStatus::kUsual);
   files.Write("/proc/self/personality", "00040000\n");
   EXPECT_EQ(CheckAslr(files.root()).status, CheckStatus::kOk);
   files.Write("/proc/self/personality", "garbage\n");
@@ -338,7 +342,8 @@ TEST(TimingChecksTest, TunedServerIsFine) {
   const std::vector<Check> checks =
       CheckRecorded(RecordedMachine("epyc_server"));
   EXPECT_THAT(Names(checks, CheckStatus::kWarn), IsEmpty());
-  EXPECT_THAT(Names(checks, CheckStatus::kUnknown), IsEmpty());
+  EXPECT_THAT(Names(checks, CheckStatus::kUsual), IsEmpty());
+  EXPECT_THAT(Names(checks, CheckStatus::kUnknown), ElementsAre("throttling"));
   EXPECT_THAT(Names(checks, CheckStatus::kNote), IsEmpty());
 }
 
@@ -346,8 +351,9 @@ TEST(TimingChecksTest, LaptopHasItAll) {
   const std::vector<Check> checks = CheckRecorded(RecordedMachine("laptop"));
   EXPECT_THAT(
       Names(checks, CheckStatus::kWarn),
-      ElementsAre("governor", "turbo", "power", "run_queue", "cpu_pressure",
-                  "swap", "transparent_huge_pages", "aslr"));
+      ElementsAre("governor", "power", "run_queue", "cpu_pressure", "swap"));
+  EXPECT_THAT(Names(checks, CheckStatus::kUsual),
+              ElementsAre("turbo", "transparent_huge_pages", "aslr"));
   EXPECT_THAT(Names(checks, CheckStatus::kNote),
               ElementsAre("throttling", "smt"));
 }
@@ -355,24 +361,27 @@ TEST(TimingChecksTest, LaptopHasItAll) {
 TEST(TimingChecksTest, CloudMachine) {
   const std::vector<Check> checks =
       CheckRecorded(RecordedMachine("xeon_vm_16"));
-  EXPECT_THAT(Names(checks, CheckStatus::kWarn),
+  EXPECT_THAT(Names(checks, CheckStatus::kWarn), IsEmpty());
+  EXPECT_THAT(Names(checks, CheckStatus::kUsual),
               ElementsAre("transparent_huge_pages", "aslr"));
+  EXPECT_THAT(Names(checks, CheckStatus::kUnknown),
+              ElementsAre("governor", "turbo", "throttling"));
   EXPECT_THAT(Names(checks, CheckStatus::kNote),
-              ElementsAre("governor", "turbo", "smt", "virtual_machine"));
+              ElementsAre("smt", "virtual_machine"));
 }
 
 TEST(TimingChecksTest, ContainerWithAQuota) {
   const std::vector<Check> checks =
       CheckRecorded(RecordedMachine("container_v2"));
-  EXPECT_THAT(Names(checks, CheckStatus::kWarn),
-              ElementsAre("cpu_quota", "aslr"));
+  EXPECT_THAT(Names(checks, CheckStatus::kWarn), ElementsAre("cpu_quota"));
 }
 
 TEST(TimingChecksTest, NothingReadableIsUnknownAndNamesARemedy) {
   FakeRoot files;
   const std::vector<Check> checks = CheckRecorded(files.root());
   EXPECT_THAT(Names(checks, CheckStatus::kUnknown),
-              ElementsAre("steal", "run_queue", "swap",
+              ElementsAre("governor", "turbo", "throttling", "steal",
+                          "run_queue", "cpu_pressure", "swap",
                           "transparent_huge_pages", "aslr", "clock_source"));
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 #include "lib/draw/text.h"
 
 namespace feedrate {
@@ -40,8 +43,13 @@ std::string Summary(const std::vector<Check>& checks) {
                         checks.size(), " checks warn.");
   }
   if (unknown > 0) {
+    std::vector<std::string> names;
+    for (const Check& check : checks) {
+      if (check.status == CheckStatus::kUnknown) names.push_back(check.name);
+    }
     return absl::StrCat("Cannot tell: ", unknown, " of ", checks.size(),
-                        " checks could not be made.");
+                        " checks could not be made; --ignore=",
+                        absl::StrJoin(names, ","), " accepts that.");
   }
   return absl::StrCat("Nothing found that makes timings unreliable here (",
                       checks.size(), " checks).");
@@ -53,9 +61,26 @@ std::string CheckReport(const std::vector<Check>& checks) {
   std::string text = ChecksTable(checks);
   AppendFindings(checks, CheckStatus::kWarn, &text);
   AppendFindings(checks, CheckStatus::kUnknown, &text);
+  AppendFindings(checks, CheckStatus::kUsual, &text);
   AppendFindings(checks, CheckStatus::kNote, &text);
   absl::StrAppend(&text, "\n", Summary(checks), "\n");
   return text;
+}
+
+absl::Status IgnoreChecks(const std::vector<std::string>& names,
+                          std::vector<Check>* checks) {
+  std::vector<std::string> known;
+  for (const Check& check : *checks) known.push_back(check.name);
+  for (const std::string& name : names) {
+    RETURN_IF_ERROR(CheckChoice("--ignore", name, known));
+  }
+  checks->erase(std::remove_if(checks->begin(), checks->end(),
+                               [&](const Check& check) {
+                                 return std::find(names.begin(), names.end(),
+                                                  check.name) != names.end();
+                               }),
+                checks->end());
+  return absl::OkStatus();
 }
 
 ExitCode CheckExitCode(const std::vector<Check>& checks) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/machine/timing_checks.h"
 
@@ -14,8 +15,13 @@ namespace feedrate {
 // one-line summary.
 std::string CheckReport(const std::vector<Check>& checks);
 
+// Removes the checks with these names. InvalidArgument suggests a name for one
+// that is no check.
+absl::Status IgnoreChecks(const std::vector<std::string>& names,
+                          std::vector<Check>* checks);
+
 // Returns kCheckSaidNo if a check warns, else kCannotTell if one is unknown,
-// else kDone. Notes do not count.
+// else kDone. Notes and what is usual do not count.
 ExitCode CheckExitCode(const std::vector<Check>& checks);
 
 }  // namespace feedrate

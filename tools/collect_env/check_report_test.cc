@@ -4,16 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace feedrate {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const Check kFine = {"swap", CheckStatus::kOk, "none", "", ""};
 const Check kNoted = {"smt", CheckStatus::kNote, "2 threads a core",
                       "they share", "use one"};
+const Check kUsual = {"swap", CheckStatus::kUsual, "8 GiB", "it varies",
+                      "swapoff"};
 const Check kBad = {"turbo", CheckStatus::kWarn, "on", "it varies",
                     "switch it off"};
 const Check kUnread = {"aslr", CheckStatus::kUnknown, "not readable",
@@ -40,16 +45,26 @@ TEST(CheckReportTest, TableThenFindingsThenSummary) {
 
 TEST(CheckReportTest, Summaries) {
   EXPECT_THAT(CheckReport({kFine, kUnread}),
-              EndsWith("Cannot tell: 1 of 2 checks could not be made.\n"));
+              EndsWith("Cannot tell: 1 of 2 checks could not be made; "
+                       "--ignore=aslr accepts that.\n"));
   EXPECT_THAT(CheckReport({kFine, kNoted}),
               EndsWith("Nothing found that makes timings unreliable here (2 "
                        "checks).\n"));
 }
 
 TEST(CheckReportTest, ExitCodes) {
-  EXPECT_EQ(CheckExitCode({kFine, kNoted}), ExitCode::kDone);
+  EXPECT_EQ(CheckExitCode({kFine, kNoted, kUsual}), ExitCode::kDone);
   EXPECT_EQ(CheckExitCode({kFine, kUnread}), ExitCode::kCannotTell);
   EXPECT_EQ(CheckExitCode({kUnread, kBad}), ExitCode::kCheckSaidNo);
+}
+
+TEST(CheckReportTest, IgnoredChecksDoNotCount) {
+  std::vector<Check> checks = {kFine, kBad, kUnread};
+  ASSERT_TRUE(IgnoreChecks({"turbo", "aslr"}, &checks).ok());
+  EXPECT_EQ(checks.size(), 1);
+  EXPECT_EQ(CheckExitCode(checks), ExitCode::kDone);
+  EXPECT_THAT(std::string(IgnoreChecks({"swop"}, &checks).message()),
+              AllOf(HasSubstr("--ignore"), HasSubstr("did you mean \"swap\"")));
 }
 
 }  // namespace

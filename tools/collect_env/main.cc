@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -30,6 +31,9 @@ DEFINE_bool(check, false,
 DEFINE_string(
     format, "",
     "FORMAT: output format of --check, by default table {table|jsonl}");
+DEFINE_string(ignore, "",
+              "NAMES: checks to leave out, separated by commas, such as "
+              "governor,turbo");
 DEFINE_string(nvml_library, "",
               "FILE: NVIDIA's management library, if the dynamic linker does "
               "not find it; `none` does not look for GPUs");
@@ -63,7 +67,8 @@ ToolInfo Info() {
       "NVIDIA GPUs, kernel, library versions and git state. Its profile and\n"
       "env_id stay the same from run to run on one machine.\n"
       "With --check, lists what makes timings unreliable instead. Exit 0:\n"
-      "nothing does; 3: something does; 4: cannot tell.";
+      "nothing does; 3: something does; 4: a check cannot see what it needs.\n"
+      "What is usual, such as ASLR, is listed and does not count.";
   info.examples = {"collect_env", "collect_env --print=profile",
                    "collect_env --check"};
   info.flag_files = {"tools/collect_env/main.cc"};
@@ -79,6 +84,9 @@ absl::Status CheckFlags() {
   if (FLAGS_check && FLAGS_print != "record") {
     return absl::InvalidArgumentError(
         "--print does not go with --check; leave one of them out");
+  }
+  if (!FLAGS_check && !FLAGS_ignore.empty()) {
+    return absl::InvalidArgumentError("--ignore goes with --check alone");
   }
   if (!FLAGS_check && FLAGS_format == "table") {
     return absl::InvalidArgumentError(
@@ -122,9 +130,11 @@ absl::Status Write(const std::string& text) {
 }
 
 absl::StatusOr<ExitCode> RunChecks() {
-  const std::vector<Check> checks =
+  std::vector<Check> checks =
       CheckTiming(Root(FLAGS_root), absl::Seconds(FLAGS_sample_s),
                   [](absl::Duration length) { absl::SleepFor(length); });
+  RETURN_IF_ERROR(IgnoreChecks(
+      absl::StrSplit(FLAGS_ignore, ',', absl::SkipEmpty()), &checks));
   std::string text;
   if (FLAGS_format == "jsonl") {
     for (const Check& check : checks) {
