@@ -230,7 +230,9 @@ std::string Estimates(const Policy& policy) {
         {d.media(), d.mode(), d.device(), absl::StrCat(d.items_per_s())});
   }
   return absl::StrCat(
-      "## Estimates\n\n`cost_s` comes from the published number of the cell "
+      "## Estimates\n\nWithout rows of earlier runs (`plan --rows`), `cost_s` "
+      "comes "
+      "from the published number of the cell "
       "(configs/published/), else from this table; ",
       c.passes_per_run(), " passes per run and ", c.job_overhead_s(),
       " s per job are added.\n\n", table.ToMarkdown(Table::Cells::kMarkdown),

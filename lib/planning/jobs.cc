@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -11,7 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -47,13 +50,75 @@ double ItemsOf(const Job& job, absl::string_view media) {
 // Digits beyond a millisecond are noise in a record.
 double Rounded(double seconds) { return std::round(seconds * 1000) / 1000; }
 
+// Job and row have the same fields.
+template <typename Record>
+std::string CellOf(const Record& record) {
+  return absl::StrCat("cell|", record.scenario(), "|", record.mode(), "|",
+                      record.scope(), "|", record.library(), "|",
+                      record.transform(), "|", record.device());
+}
+
 }  // namespace
 
-double CostModel::ItemsPerSecond(const Job& job,
-                                 absl::string_view media) const {
+void MeasuredCosts::Add(const Row& row) {
+  if (!(row.duration_s() > 0)) return;
+  Start& start = starts_[row.run_id()];
+  absl::Time began;
+  std::string error;
+  if (absl::ParseTime(absl::RFC3339_full, row.started_at(), &began, &error)) {
+    start.first = std::min(start.first, began);
+    start.last = std::max(start.last, began + absl::Seconds(row.duration_s()));
+    start.rows_s += row.duration_s();
+    start.jobs.insert(row.job_id());
+  }
+  const bool stops_early = row.status() == "early_stopped";
+  if (row.status() != "ok" && !stops_early) return;
+  for (const std::string& key : {row.job_id(), CellOf(row)}) {
+    Sum& sum = sums_[key];
+    ++sum.rows;
+    sum.elapsed_s += row.elapsed_s();
+    sum.other_s += std::max(0.0, row.duration_s() - row.elapsed_s());
+    sum.items += static_cast<double>(row.items());
+    sum.stops_early = stops_early;
+  }
+}
+
+// Preparing, preflight, warm-up and equivalence belong to no row.
+double MeasuredCosts::OverheadSeconds() const {
+  double between_s = 0;
+  size_t jobs = 0;
+  for (const auto& [id, start] : starts_) {
+    if (start.jobs.empty()) continue;
+    between_s += std::max(
+        0.0, absl::ToDoubleSeconds(start.last - start.first) - start.rows_s);
+    jobs += start.jobs.size();
+  }
+  return jobs == 0 ? 0 : between_s / static_cast<double>(jobs);
+}
+
+absl::optional<double> MeasuredCosts::Seconds(const Job& job,
+                                              double items) const {
+  auto found = sums_.find(job.job_id());
+  if (found == sums_.end()) found = sums_.find(CellOf(job));
+  if (found == sums_.end()) return absl::nullopt;
+  const Sum& sum = found->second;
+  const double rows = static_cast<double>(sum.rows);
+  const double scale = sum.items > 0 ? items * rows / sum.items : 1;
+  const double run_s = (sum.elapsed_s * scale + sum.other_s) / rows;
+  // One preflight answers for all runs.
+  const int runs = sum.stops_early ? 1 : job.run_indexes_size();
+  return OverheadSeconds() + run_s * runs;
+}
+
+double CostModel::ItemsPerSecond(const Job& job, absl::string_view media,
+                                 std::string* basis) const {
   const absl::optional<double> published = published_.ItemsPerSecond(
       job.scenario(), job.mode(), job.device(), job.transform(), job.library());
-  if (published.has_value() && *published > 0) return *published;
+  if (published.has_value() && *published > 0) {
+    *basis = "published";
+    return *published;
+  }
+  *basis = "default";
   for (const DefaultThroughput& entry : policy_.cost().default_throughput()) {
     if (entry.media() == media && entry.mode() == job.mode() &&
         entry.device() == job.device()) {
@@ -63,26 +128,28 @@ double CostModel::ItemsPerSecond(const Job& job,
   return kFallbackItemsPerSecond;
 }
 
-double CostModel::Seconds(const Job& job, absl::string_view media,
-                          const Execution& execution) const {
-  if (job.has_unsupported_reason()) return 0;
-  return Rounded(Estimate(job, media, execution));
-}
-
-double CostModel::Estimate(const Job& job, absl::string_view media,
-                           const Execution& execution) const {
-  const CostPolicy& cost = policy_.cost();
-  const double per_item_s = 1 / ItemsPerSecond(job, media);
+Cost CostModel::Of(const Job& job, absl::string_view media,
+                   const Execution& execution) const {
+  if (job.has_unsupported_reason()) return Cost();
   const double items = ItemsOf(job, media);
+  if (measured_ != nullptr) {
+    const absl::optional<double> seconds = measured_->Seconds(job, items);
+    if (seconds.has_value()) return {Rounded(*seconds), "rows"};
+  }
+  Cost cost;
+  const CostPolicy& policy = policy_.cost();
+  const double per_item_s = 1 / ItemsPerSecond(job, media, &cost.basis);
   const double preflight_s =
       per_item_s * std::min<double>(items, execution.preflight_items());
-  if (per_item_s >= execution.slow_threshold_s() &&
-      !execution.disable_slow_skip()) {
-    return cost.job_overhead_s() + preflight_s;
+  cost.seconds = policy.job_overhead_s() + preflight_s;
+  if (per_item_s < execution.slow_threshold_s() ||
+      execution.disable_slow_skip()) {
+    cost.seconds += job.run_indexes_size() *
+                    std::max(execution.min_time(),
+                             policy.passes_per_run() * items * per_item_s);
   }
-  const double run_s = std::max(execution.min_time(),
-                                cost.passes_per_run() * items * per_item_s);
-  return cost.job_overhead_s() + preflight_s + run_s * job.run_indexes_size();
+  cost.seconds = Rounded(cost.seconds);
+  return cost;
 }
 
 bool AnswersForAllRuns(const std::string& status) {
@@ -93,14 +160,15 @@ bool IsDone(const std::string& status) {
   return status == "ok" || AnswersForAllRuns(status);
 }
 
-absl::Status ExistingRuns::Read(const std::vector<std::string>& paths,
-                                const Complain& complain) {
+absl::Status ReadRows(const std::vector<std::string>& paths,
+                      const std::function<void(const std::string&)>& complain,
+                      const std::function<void(const Row&)>& add) {
   Row row;
   RecordReader reader(
       [&](absl::string_view record, JsonReader& json) -> absl::Status {
         if (record != "row") return absl::OkStatus();
         RETURN_IF_ERROR(json.Read(&row));
-        Add(row);
+        add(row);
         return absl::OkStatus();
       },
       complain);
@@ -326,8 +394,10 @@ class Planner {
       if (output_.done) output_.done(job_);
       return absl::OkStatus();
     }
-    job_.set_cost_s(input_.cost.Seconds(job_, scenario_.media(),
-                                        input_.config.execution()));
+    const Cost cost =
+        input_.cost.Of(job_, scenario_.media(), input_.config.execution());
+    job_.set_cost_s(cost.seconds);
+    job_.set_cost_basis(cost.basis);
     return output_.job(job_);
   }
 

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/places.h"
@@ -22,28 +25,79 @@
 
 namespace feedrate {
 
-// Estimates from the published number of the same cell, else from the
-// policy's default throughput.
-class CostModel {
+// How long runs took, from rows.
+class MeasuredCosts {
  public:
-  // Both outlive the model.
-  CostModel(const Policy& policy, const PublishedNumbers& published)
-      : policy_(policy), published_(published) {}
+  // Uses rows that are `ok` or `early_stopped`.
+  void Add(const Row& row);
 
-  // Seconds for all run indexes of `job`, whose items are of kind `media`.
-  // A job that will stop early costs its preflight; one that is unsupported
-  // costs nothing.
-  double Seconds(const Job& job, absl::string_view media,
-                 const Execution& execution) const;
+  // Seconds for the runs of a job, by the mean of the rows of the same job, or
+  // else of the same cell (scenario, mode, scope, library, transform, device),
+  // scaled to the job's items; plus what the rows' programs spent between
+  // their rows, per job. Absent without such rows.
+  absl::optional<double> Seconds(const Job& job, double items) const;
 
  private:
-  double Estimate(const Job& job, absl::string_view media,
-                  const Execution& execution) const;
-  double ItemsPerSecond(const Job& job, absl::string_view media) const;
+  struct Sum {
+    int64_t rows = 0;
+    // Seconds of the timed part and of the rest of the row.
+    double elapsed_s = 0;
+    double other_s = 0;
+    double items = 0;
+    bool stops_early = false;
+  };
+  // What one start of a program did.
+  struct Start {
+    absl::Time first = absl::InfiniteFuture();
+    absl::Time last = absl::InfinitePast();
+    double rows_s = 0;
+    absl::flat_hash_set<std::string> jobs;
+  };
+
+  double OverheadSeconds() const;
+
+  // By job id and by cell.
+  absl::flat_hash_map<std::string, Sum> sums_;
+  // By run id.
+  absl::flat_hash_map<std::string, Start> starts_;
+};
+
+struct Cost {
+  double seconds = 0;
+  // As `cost_basis` of a job.
+  std::string basis;
+};
+
+// Estimates from measured rows, else from the published number of the same
+// cell, else from the policy's default throughput.
+class CostModel {
+ public:
+  // All outlive the model. `measured` may be null.
+  CostModel(const Policy& policy, const PublishedNumbers& published,
+            const MeasuredCosts* measured = nullptr)
+      : policy_(policy), published_(published), measured_(measured) {}
+
+  // The cost of all run indexes of `job`, whose items are of kind `media`.
+  // A job that will stop early costs its preflight; one that is unsupported
+  // costs nothing.
+  Cost Of(const Job& job, absl::string_view media,
+          const Execution& execution) const;
+
+ private:
+  // Sets the throughput's basis too.
+  double ItemsPerSecond(const Job& job, absl::string_view media,
+                        std::string* basis) const;
 
   const Policy& policy_;
   const PublishedNumbers& published_;
+  const MeasuredCosts* const measured_;
 };
+
+// Calls `add` for each row of files, of all .jsonl files below folders, or of
+// standard input (`-`). What is broken in them goes to `complain`.
+absl::Status ReadRows(const std::vector<std::string>& paths,
+                      const std::function<void(const std::string&)>& complain,
+                      const std::function<void(const Row&)>& add);
 
 // Which runs are done already, from the rows of earlier ones.
 
@@ -57,16 +111,10 @@ bool AnswersForAllRuns(const std::string& status);
 // counts.
 class ExistingRuns {
  public:
-  using Complain = std::function<void(const std::string&)>;
-
   // Rows of other machines are left out, unless `machine_profile` is empty.
   explicit ExistingRuns(std::string machine_profile)
       : machine_profile_(std::move(machine_profile)) {}
 
-  // Adds the rows of files, of all .jsonl files below folders, or of standard
-  // input (`-`). What is broken in them goes to `complain`.
-  absl::Status Read(const std::vector<std::string>& paths,
-                    const Complain& complain);
   void Add(const Row& row);
 
   bool Done(const std::string& job_id, int32_t run_index) const;

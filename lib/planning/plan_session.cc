@@ -57,7 +57,7 @@ PlanSession::PlanSession(const PlanInputs& inputs, Catalogue catalogue,
     : inputs_(inputs),
       catalogue_(std::move(catalogue)),
       published_(std::move(published)),
-      cost_(catalogue_.policy(), published_),
+      cost_(catalogue_.policy(), published_, &measured_),
       existing_(inputs.machine_profile) {}
 
 absl::StatusOr<std::unique_ptr<PlanSession>> PlanSession::Start(
@@ -78,7 +78,17 @@ absl::StatusOr<std::unique_ptr<PlanSession>> PlanSession::Start(
     session->configs_.push_back({std::move(loaded), std::move(config)});
     RETURN_IF_ERROR(CheckJobs(session->InputOf(session->configs_.back())));
   }
-  RETURN_IF_ERROR(session->existing_.Read(inputs.existing, inputs.warn));
+  const auto learn = [&](const Row& row) {
+    if (inputs.machine_profile.empty() ||
+        row.machine_profile() == inputs.machine_profile) {
+      session->measured_.Add(row);
+    }
+  };
+  RETURN_IF_ERROR(ReadRows(inputs.existing, inputs.warn, [&](const Row& row) {
+    session->existing_.Add(row);
+    learn(row);
+  }));
+  RETURN_IF_ERROR(ReadRows(inputs.rows, inputs.warn, learn));
   return session;
 }
 

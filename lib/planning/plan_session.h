@@ -27,7 +27,9 @@ struct PlanInputs {
   Overrides overrides;
   // Row files or folders whose runs are not planned again.
   std::vector<std::string> existing;
-  // Only rows of this machine count as existing. Empty: any.
+  // Row files or folders to estimate from. `existing` is used as well.
+  std::vector<std::string> rows;
+  // Only rows of this machine count. Empty: any.
   std::string machine_profile;
   // Quota file. Empty: quotas/paper.textproto of the configs folder.
   std::string quota;
@@ -81,6 +83,7 @@ class PlanSession {
   const PlanInputs& inputs_;
   const Catalogue catalogue_;
   const PublishedNumbers published_;
+  MeasuredCosts measured_;
   const CostModel cost_;
   ExistingRuns existing_;
   std::vector<ResolvedConfig> configs_;

@@ -70,6 +70,7 @@ void PlanSummary::AddJob(const Job& job) {
   ++totals.jobs;
   totals.runs += job.run_indexes_size();
   totals.cost_s += job.cost_s();
+  if (!job.cost_basis().empty()) ++bases_[job.cost_basis()];
   totals.devices.insert(job.device());
   totals.labels.insert(job.labels().begin(), job.labels().end());
   auto [file, is_new] = files_.try_emplace(job.output(), 0);
@@ -138,8 +139,26 @@ std::string PlanSummary::LibraryTable() const {
   return table.ToText();
 }
 
+std::string PlanSummary::BasisText() const {
+  std::vector<std::string> parts;
+  for (const auto& [basis, words] :
+       {std::make_pair("rows", "measured rows"),
+        std::make_pair("published", "published numbers"),
+        std::make_pair("default", "the policy's defaults")}) {
+    const auto found = bases_.find(basis);
+    if (found == bases_.end()) continue;
+    parts.push_back(absl::StrCat(words, " (", found->second,
+                                 found->second == 1 ? " job)" : " jobs)"));
+  }
+  if (parts.empty()) return "";
+  return absl::StrCat("The estimates rest on ", absl::StrJoin(parts, ", "),
+                      bases_.count("rows") > 0
+                          ? ".\n"
+                          : "; --rows=FILE uses rows of earlier runs.\n");
+}
+
 std::string PlanSummary::ToText() const {
-  std::string text = absl::StrCat(Title(), "\n", LibraryTable());
+  std::string text = absl::StrCat(Title(), "\n", LibraryTable(), BasisText());
   if (done_ > 0) {
     absl::StrAppend(&text, "\n", done_,
                     done_ == 1 ? " job has all its runs already and is"

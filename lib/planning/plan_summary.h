@@ -47,6 +47,7 @@ class PlanSummary {
 
   std::string Title() const;
   std::string LibraryTable() const;
+  std::string BasisText() const;
 
   std::string config_path_;
   const RunConfig& config_;
@@ -56,6 +57,8 @@ class PlanSummary {
   std::map<std::string, int64_t> files_;
   Reasons excluded_;
   Reasons unsupported_;
+  // Jobs by what their estimates rest on.
+  std::map<std::string, int64_t> bases_;
   int64_t done_ = 0;
 };
 

@@ -94,6 +94,22 @@ Kornia cannot.      1  kornia Affine
 )");
 }
 
+TEST(PlanSummaryTest, EstimatesSayWhatTheyRestOn) {
+  const RunConfig config = Config();
+  PlanSummary summary("x", config);
+  Job job = TheJob("kornia", "Resize", 1);
+  job.set_cost_basis("default");
+  summary.AddJob(job);
+  EXPECT_THAT(summary.ToText(),
+              HasSubstr("rest on the policy's defaults (1 job); --rows=FILE"));
+  job.set_cost_basis("rows");
+  summary.AddJob(job);
+  summary.AddJob(job);
+  EXPECT_THAT(summary.ToText(),
+              HasSubstr("rest on measured rows (2 jobs), the policy's defaults "
+                        "(1 job).\n"));
+}
+
 TEST(PlanSummaryTest, NothingIsSaidOfWhatIsNotThere) {
   const RunConfig config = Config();
   PlanSummary summary("x", config);

@@ -55,8 +55,10 @@ DEFINE_string(format, "text", "NAME: output format of the waves {text|jsonl}");
 DEFINE_string(existing, "",
               "FILES: rows of earlier runs, or folders with them; what they "
               "have done is not planned again");
-DEFINE_string(machine_profile, "",
-              "NAME: count only existing rows of this machine");
+DEFINE_string(machine_profile, "", "NAME: use only rows of this machine");
+DEFINE_string(rows, "",
+              "FILES: row files or folders, separated by commas; estimate from "
+              "how long their runs took; rows of --existing count too");
 DEFINE_string(quota, "",
               "FILE: quota for the waves; default: quotas/paper.textproto");
 DEFINE_double(task_s, 0,
@@ -277,6 +279,7 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   // Here --output is where the plan goes; the config says where rows go.
   inputs.overrides.output = absl::nullopt;
   inputs.existing = absl::StrSplit(FLAGS_existing, ',', absl::SkipEmpty());
+  inputs.rows = absl::StrSplit(FLAGS_rows, ',', absl::SkipEmpty());
   inputs.machine_profile = FLAGS_machine_profile;
   inputs.quota = FLAGS_quota;
   inputs.configs_folder = FLAGS_configs;
