@@ -56,6 +56,9 @@ class Nvml {
   NvmlDeviceGetThrottleReasonsFn device_get_throttle_reasons = nullptr;
   NvmlDeviceGetUtilizationRatesFn device_get_utilization_rates = nullptr;
   NvmlDeviceGetEngineUtilizationFn device_get_decoder_utilization = nullptr;
+  NvmlDeviceGetTotalEnergyConsumptionFn device_get_total_energy = nullptr;
+  NvmlDeviceSetGpuLockedClocksFn device_set_locked_clocks = nullptr;
+  NvmlDeviceResetGpuLockedClocksFn device_reset_locked_clocks = nullptr;
   // Since CUDA 12.
   NvmlDeviceGetEngineUtilizationFn device_get_jpg_utilization = nullptr;
 
@@ -133,6 +136,12 @@ absl::Status Nvml::Resolve() {
        &device_get_decoder_utilization)
       .IgnoreError();
   Find(handle_, "nvmlDeviceGetJpgUtilization", &device_get_jpg_utilization)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceGetTotalEnergyConsumption", &device_get_total_energy)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceSetGpuLockedClocks", &device_set_locked_clocks)
+      .IgnoreError();
+  Find(handle_, "nvmlDeviceResetGpuLockedClocks", &device_reset_locked_clocks)
       .IgnoreError();
   return absl::OkStatus();
 }
@@ -305,6 +314,73 @@ std::optional<GpuClock::Reading> GpuClock::Read() const {
   return reading;
 }
 
+namespace {
+
+absl::StatusOr<NvmlDevice> DeviceAt(const Nvml& nvml, unsigned index) {
+  NvmlDevice device = nullptr;
+  const NvmlReturn code = nvml.device_get_handle_by_index(index, &device);
+  if (code == 0) return device;
+  return absl::NotFoundError(
+      absl::StrCat("NVIDIA's management library finds no GPU ", index, ": ",
+                   nvml.ErrorText(code)));
+}
+
+constexpr NvmlReturn kNoPermission = 4;
+
+}  // namespace
+
+GpuEnergy::GpuEnergy(std::unique_ptr<Nvml> nvml, NvmlDevice device)
+    : nvml_(std::move(nvml)), device_(device) {}
+
+GpuEnergy::~GpuEnergy() = default;
+
+absl::StatusOr<std::unique_ptr<GpuEnergy>> GpuEnergy::Open(
+    const std::vector<std::string>& libraries, unsigned index) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
+  ASSIGN_OR_RETURN(const NvmlDevice device, DeviceAt(*nvml, index));
+  return absl::WrapUnique(new GpuEnergy(std::move(nvml), device));
+}
+
+std::optional<double> GpuEnergy::Joules() const {
+  unsigned long long millijoules = 0;
+  if (nvml_->device_get_total_energy == nullptr ||
+      nvml_->device_get_total_energy(device_, &millijoules) != 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(millijoules) / 1000;
+}
+
+GpuClockLock::GpuClockLock(std::unique_ptr<Nvml> nvml, NvmlDevice device,
+                           int64_t mhz)
+    : nvml_(std::move(nvml)), device_(device), mhz_(mhz) {}
+
+GpuClockLock::~GpuClockLock() { nvml_->device_reset_locked_clocks(device_); }
+
+absl::StatusOr<std::unique_ptr<GpuClockLock>> GpuClockLock::Lock(
+    const std::vector<std::string>& libraries, unsigned index, int64_t mhz) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
+  ASSIGN_OR_RETURN(const NvmlDevice device, DeviceAt(*nvml, index));
+  if (nvml->device_set_locked_clocks == nullptr ||
+      nvml->device_reset_locked_clocks == nullptr) {
+    return absl::UnimplementedError("this driver cannot lock clocks");
+  }
+  unsigned clock = static_cast<unsigned>(mhz);
+  if (mhz == 0 &&
+      (nvml->device_get_max_clock_info == nullptr ||
+       nvml->device_get_max_clock_info(device, kProcessorClock, &clock) != 0)) {
+    return absl::UnimplementedError(
+        "this driver does not report the highest clock; name one in MHz");
+  }
+  const NvmlReturn code = nvml->device_set_locked_clocks(device, clock, clock);
+  if (code != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("NVIDIA's management library refuses ", clock,
+                     " MHz: ", nvml->ErrorText(code), " (code ", code, ")",
+                     code == kNoPermission ? "; run as root" : ""));
+  }
+  return absl::WrapUnique(new GpuClockLock(std::move(nvml), device, clock));
+}
+
 std::vector<std::string> ThrottleWords(uint64_t reasons) {
   std::vector<std::string> words;
   for (const Bit& bit : kBits) {
@@ -337,13 +413,7 @@ absl::StatusOr<std::unique_ptr<GpuWatch>> GpuWatch::Start(
     const std::vector<std::string>& libraries, unsigned index,
     std::chrono::milliseconds interval) {
   ASSIGN_OR_RETURN(std::unique_ptr<Nvml> nvml, LoadFirst(libraries));
-  NvmlDevice device = nullptr;
-  const NvmlReturn code = nvml->device_get_handle_by_index(index, &device);
-  if (code != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("NVIDIA's management library finds no GPU ", index, ": ",
-                     nvml->ErrorText(code)));
-  }
+  ASSIGN_OR_RETURN(const NvmlDevice device, DeviceAt(*nvml, index));
   return absl::WrapUnique(new GpuWatch(std::move(nvml), device, interval));
 }
 

@@ -84,6 +84,46 @@ class GpuClock {
   int64_t max_mhz_ = 0;
 };
 
+// Energy that one GPU has used.
+class GpuEnergy {
+ public:
+  // GPU number `index` of the machine, through the first of `libraries` (see
+  // NvmlLibraries) that can be loaded.
+  static absl::StatusOr<std::unique_ptr<GpuEnergy>> Open(
+      const std::vector<std::string>& libraries, unsigned index);
+  ~GpuEnergy();
+
+  // Joules since the driver was loaded. The driver updates the value every 20
+  // to 100 ms. Returns nullopt if it does not count them.
+  std::optional<double> Joules() const;
+
+ private:
+  GpuEnergy(std::unique_ptr<Nvml> nvml, NvmlDevice device);
+
+  const std::unique_ptr<Nvml> nvml_;
+  const NvmlDevice device_;
+};
+
+// Keeps the processors of one GPU at one clock until it is destroyed. A process
+// that is killed leaves the clock locked: `nvidia-smi -rgc` unlocks it.
+class GpuClockLock {
+ public:
+  // Locks GPU number `index` at `mhz`; 0 means the highest clock. The error
+  // says what is missing, usually root.
+  static absl::StatusOr<std::unique_ptr<GpuClockLock>> Lock(
+      const std::vector<std::string>& libraries, unsigned index, int64_t mhz);
+  ~GpuClockLock();
+
+  int64_t mhz() const { return mhz_; }
+
+ private:
+  GpuClockLock(std::unique_ptr<Nvml> nvml, NvmlDevice device, int64_t mhz);
+
+  const std::unique_ptr<Nvml> nvml_;
+  const NvmlDevice device_;
+  const int64_t mhz_;
+};
+
 // Names of NVML's throttle bits, such as `sw_power_cap`, lowest bit first. A
 // GPU that is idle, or runs at a requested clock, is not throttled: those bits
 // have no names.

@@ -17,6 +17,7 @@ namespace feedrate {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -135,6 +136,32 @@ TEST(GpuClockTest, NoLibraryAndNoSuchGpu) {
 TEST(GpuClockTest, IdleIsNotThrottled) {
   EXPECT_THAT(ThrottleWords(0x13), IsEmpty());
   EXPECT_THAT(ThrottleWords(0x48), ElementsAre("hw_slowdown", "hw_thermal"));
+}
+
+TEST(GpuClockLockTest, HoldsUntilItIsGone) {
+  unsetenv("FEEDRATE_FAKE_CLOCK_MHZ");
+  const auto clock = OpenFake("h200");
+  ASSERT_TRUE(clock.ok()) << clock.status();
+  {
+    const auto lock = GpuClockLock::Lock({kFake}, 0, 1200);
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_EQ((*lock)->mhz(), 1200);
+    EXPECT_EQ((*clock)->Read()->mhz, 1200);
+  }
+  EXPECT_EQ((*clock)->Read()->mhz, 1980);
+  EXPECT_EQ((*GpuClockLock::Lock({kFake}, 0, 0))->mhz(), 1980) << "the highest";
+}
+
+TEST(GpuClockLockTest, ARefusalSaysWhatIsMissing) {
+  setenv("FEEDRATE_FAKE_NVML", "h200", 1);
+  setenv("FEEDRATE_FAKE_USER", "1", 1);
+  const absl::Status refused = GpuClockLock::Lock({kFake}, 0, 0).status();
+  unsetenv("FEEDRATE_FAKE_USER");
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("Insufficient Permissions"), HasSubstr("run as root")));
+  EXPECT_FALSE(GpuClockLock::Lock({kFake}, 0, 9999).ok());
+  EXPECT_FALSE(GpuClockLock::Lock({kFake}, 7, 0).ok());
 }
 
 absl::StatusOr<std::unique_ptr<GpuWatch>> StartFake(

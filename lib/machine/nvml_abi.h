@@ -52,6 +52,14 @@ using NvmlDeviceGetUtilizationRatesFn = NvmlReturn (*)(NvmlDevice device,
 using NvmlDeviceGetEngineUtilizationFn = NvmlReturn (*)(NvmlDevice device,
                                                         unsigned* percent,
                                                         unsigned* period_us);
+// Millijoules since the driver was loaded. Volta and later.
+using NvmlDeviceGetTotalEnergyConsumptionFn =
+    NvmlReturn (*)(NvmlDevice device, unsigned long long* millijoules);
+// Needs root. Volta and later.
+using NvmlDeviceSetGpuLockedClocksFn = NvmlReturn (*)(NvmlDevice device,
+                                                      unsigned min_mhz,
+                                                      unsigned max_mhz);
+using NvmlDeviceResetGpuLockedClocksFn = NvmlReturn (*)(NvmlDevice device);
 // Milliwatts.
 using NvmlDeviceGetEnforcedPowerLimitFn = NvmlReturn (*)(NvmlDevice device,
                                                          unsigned* limit);

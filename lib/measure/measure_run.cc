@@ -176,6 +176,7 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   result.elapsed_s = ElapsedOf(timing);
   result.timing = std::move(timing);
   result.noise = noise->Judge(before, after, result.elapsed_s);
+  result.energy = EnergyBetween(before.energy, after.energy);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/machine/energy.h"
 #include "lib/measure/subject.h"
 
 namespace feedrate {
@@ -130,6 +131,8 @@ struct RunResult {
   int64_t chunk = 1;
   double elapsed_s = 0;
   FoundNoise noise;
+  // Over the timed pass.
+  EnergyUse energy;
 };
 
 // Runs one timed pass over the items. It counts as hanging after

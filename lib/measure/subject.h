@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lib/machine/energy.h"
 #include "lib/machine/process_counters.h"
 #include "lib/records/worker.pb.h"
 
@@ -45,6 +46,8 @@ struct NoiseCounters {
   int64_t throttled_periods = 0;
   // Monotonic clock.
   double now_s = 0;
+  // Not noise, but read at the same moments.
+  EnergyUse energy;
 };
 
 // A transform that is ready to run, in a process that it may crash. Tests use

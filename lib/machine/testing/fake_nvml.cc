@@ -5,7 +5,9 @@
 // maximum clock is 1980 MHz; FEEDRATE_FAKE_CLOCK_MHZ is the current clock
 // (default 1980). FEEDRATE_FAKE_UTILIZATION lists the utilization of
 // processors, memory, video decoder and JPEG engines in percent, such as
-// 80,30,10,95 (default 50 each). 3 GiB of memory are in use.
+// 80,30,10,95 (default 50 each). 3 GiB of memory are in use. Each reading of
+// the energy is 1.5 J above the last. Clocks can be locked unless
+// FEEDRATE_FAKE_USER is set; the current clock is then the locked one.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,9 +20,13 @@ namespace {
 constexpr NvmlReturn kSuccess = 0;
 constexpr NvmlReturn kInvalidArgument = 2;
 constexpr NvmlReturn kNotSupported = 3;
+constexpr NvmlReturn kNoPermission = 4;
 constexpr NvmlReturn kInsufficientSize = 7;
 constexpr NvmlReturn kGpuIsLost = 15;
 constexpr NvmlReturn kLibraryMismatch = 18;
+
+// 0: not locked.
+unsigned locked_mhz = 0;
 
 std::string Mode() {
   const char* mode = std::getenv("FEEDRATE_FAKE_NVML");
@@ -65,6 +71,8 @@ NvmlReturn nvmlShutdown() { return kSuccess; }
 
 const char* nvmlErrorString(NvmlReturn code) {
   switch (code) {
+    case kNoPermission:
+      return "Insufficient Permissions";
     case kGpuIsLost:
       return "GPU is lost";
     case kLibraryMismatch:
@@ -138,7 +146,28 @@ NvmlReturn nvmlDeviceGetMaxClockInfo(NvmlDevice, int, unsigned* mhz) {
 NvmlReturn nvmlDeviceGetClockInfo(NvmlDevice, int clock, unsigned* mhz) {
   if (Mode() == "sparse" || clock != 1) return kNotSupported;
   const char* now = std::getenv("FEEDRATE_FAKE_CLOCK_MHZ");
-  *mhz = now != nullptr ? std::atoi(now) : 1980;
+  *mhz = locked_mhz > 0 ? locked_mhz : now != nullptr ? std::atoi(now) : 1980;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceGetTotalEnergyConsumption(
+    NvmlDevice, unsigned long long* millijoules) {
+  static unsigned long long used = 0;
+  if (Mode() == "sparse") return kNotSupported;
+  *millijoules = used += 1500;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceSetGpuLockedClocks(NvmlDevice, unsigned min_mhz,
+                                        unsigned max_mhz) {
+  if (std::getenv("FEEDRATE_FAKE_USER") != nullptr) return kNoPermission;
+  if (min_mhz != max_mhz || max_mhz > 1980) return kInvalidArgument;
+  locked_mhz = max_mhz;
+  return kSuccess;
+}
+
+NvmlReturn nvmlDeviceResetGpuLockedClocks(NvmlDevice) {
+  locked_mhz = 0;
   return kSuccess;
 }
 

@@ -1,0 +1,54 @@
+#include "lib/machine/energy.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace feedrate {
+namespace {
+
+constexpr char kPowercap[] = "/sys/class/powercap";
+
+std::optional<double> Difference(const std::optional<double>& before,
+                                 const std::optional<double>& after) {
+  if (!before.has_value() || !after.has_value()) return std::nullopt;
+  return *after - *before;
+}
+
+}  // namespace
+
+EnergyUse EnergyBetween(const EnergyUse& before, const EnergyUse& after) {
+  return {Difference(before.cpu_j, after.cpu_j),
+          Difference(before.gpu_j, after.gpu_j)};
+}
+
+EnergyUse EnergyMeter::Read() {
+  EnergyUse energy;
+  for (const std::string& name : root_.List(kPowercap)) {
+    const std::string folder = absl::StrCat(kPowercap, "/", name);
+    // Parts of a package are counted in it, and `psys` is more than the
+    // processors. AMD's processors have the same names.
+    if (!absl::StartsWith(name, "intel-rapl:") ||
+        !absl::StartsWith(root_.ReadText(folder + "/name"), "package-")) {
+      continue;
+    }
+    const std::optional<int64_t> now = root_.ReadInt(folder + "/energy_uj");
+    if (!now.has_value()) continue;
+    const auto [entry, is_new] = packages_.emplace(name, Package{*now, 0});
+    Package& package = entry->second;
+    int64_t used_uj = *now - package.last_uj;
+    if (used_uj < 0) {
+      used_uj += root_.ReadInt(folder + "/max_energy_range_uj").value_or(0);
+    }
+    if (used_uj > 0) package.sum_j += static_cast<double>(used_uj) * 1e-6;
+    package.last_uj = *now;
+    energy.cpu_j = energy.cpu_j.value_or(0) + package.sum_j;
+  }
+  if (gpu_ != nullptr) energy.gpu_j = gpu_->Joules();
+  return energy;
+}
+
+}  // namespace feedrate
