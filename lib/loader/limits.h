@@ -15,8 +15,8 @@ namespace feedrate {
 
 struct LimitOptions {
   int threads = 0;  // 0: all usable processors.
-  // Time to spend. Each limit is the best of three rounds of a third of this
-  // time, so that it shows the machine undisturbed.
+  // Time to spend per decoder or copy. Each rate is the best of three rounds of
+  // a third of this time, so that it shows the machine undisturbed.
   double seconds = 0.6;
   // Side of the crop, and its position: random by the seed, or centered.
   int crop = 224;
@@ -26,8 +26,10 @@ struct LimitOptions {
   uint64_t seed = 1;
 };
 
-// JPEGs per second when libjpeg-turbo decodes the part that a crop needs and
-// nothing else is done: no reading (the files are in memory), no normalizing.
+// JPEGs per second when the part that a crop needs is decoded and nothing else
+// is done: no reading (the files are in memory), no normalizing. The faster of
+// our own decoder and libjpeg-turbo, so that no loader that decodes the same
+// files on as many threads can exceed it.
 // Uses at most 256 of the files, evenly spaced. Skips files that are damaged or
 // not JPEG; NotFound if none is left.
 absl::StatusOr<double> DecodeLimit(const std::vector<std::string>& paths,

@@ -359,6 +359,12 @@ std::vector<StageReport> Epoch::stages() const {
   return stages;
 }
 
+double Epoch::sync_s() const {
+  int64_t ns = copy_ns_;
+  for (const WorkerTimes& times : times_) ns += times.wait_out_ns;
+  return static_cast<double>(ns) * 1e-9;
+}
+
 // The copy stage: a thread between the batches and the consumer.
 
 void Epoch::StartCopying() {

@@ -152,6 +152,13 @@ class Epoch {
 
   // Call after Stop.
   std::vector<StageReport> stages() const;
+  // Seconds in which workers waited for a buffer and the copy thread for
+  // copies: with a device, the cost of synchronizing with it.
+  double sync_s() const;
+  // Number of workers, and the copy thread.
+  int threads() const {
+    return static_cast<int>(times_.size()) + (copied_ != nullptr ? 1 : 0);
+  }
   const FaultList& faults() const { return faults_; }
 
  private:

@@ -122,12 +122,15 @@ class PipelineTest(harness.TestCase):
         self.assertEqual(row["labels"], ["indicative"])
 
     def test_a_training_step_is_played(self):
-        run = Run([job()], "--consumer_ms=5")
+        few = Run([job()], "--consumer_ms=5")
+        self.assertNotIn("utilisation_mark", few.rows[0]["loader"])
+        self.assertIn("no verdict from 3 batches", few.stderr)
+        run = Run([job(settings={"min_batches": 20})], "--consumer_ms=5")
         loader = run.rows[0]["loader"]
         self.assertEqual(loader["consumer_step_s"], 0.005)
         self.assertGreater(loader["consumer_utilisation"], 0)
         self.assertEqual(loader["utilisation_mark"], 0.9)
-        self.assertNotIn("sync_overhead", loader)
+        self.assertNotIn("cpu_idle", loader)
         self.assertIn("accelerator utilisation", run.stderr)
         self.assertIn("MLPerf Storage passes from 90% on", run.stderr)
 

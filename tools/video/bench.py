@@ -11,8 +11,8 @@ For MPEG-4 in AVI and H.264 in MP4, clips of 16 frames spread over the file
 run of `video`, one run index each, in an order that the seed shuffles. Ratios
 are medians over run indexes with a 95% bootstrap interval. Bars: no slower than
 the best Python decoder (lower end of the interval at least 0.95; the aim is
-1.15), and 0.9 of the limit, which is straight libav that knows everything
-beforehand.
+1.15), and 0.9 of the limit, which is the faster of our own reader and straight
+libav that knows everything beforehand.
 
 Then the loaders, from files to batches, two workers each: ours over torch's
 DataLoader with TorchCodec and with PyAV on the same recipe (bar: 1.3).
@@ -91,7 +91,7 @@ def report(container, rule, rows):
         )
     ours = by_library.pop(OURS)
     good = say(
-        "share of straight libav",
+        "share of the limit",
         [row["of_limit"] for row in ours.values()],
         OF_LIMIT,
     )

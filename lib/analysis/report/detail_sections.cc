@@ -164,6 +164,7 @@ std::vector<DocumentCell> TimesOf(const Row& row) {
           Milliseconds(row.p99_s()),
           items > 0 ? Milliseconds(loader.cpu_s() / items) : "–",
           Percent(loader.has_worker_efficiency(), loader.worker_efficiency()),
+          Percent(loader.has_cpu_idle(), loader.cpu_idle()),
           Percent(loader.has_sync_overhead(), loader.sync_overhead()),
           Percent(loader.has_consumer_utilisation(),
                   loader.consumer_utilisation())};
@@ -187,10 +188,10 @@ std::vector<DocumentCell> StagesOf(const Row& row) {
 
 absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells) {
   DocumentTable times;
-  times.header = {"loader",          "start ms",          "first batch ms",
-                  "end ms",          "batch p50 ms",      "batch p99 ms",
-                  "CPU ms an item",  "worker efficiency", "sync overhead",
-                  "accelerator busy"};
+  times.header = {"loader",         "start ms",          "first batch ms",
+                  "end ms",         "batch p50 ms",      "batch p99 ms",
+                  "CPU ms an item", "worker efficiency", "CPU idle",
+                  "waits for GPU",  "accelerator busy"};
   times.align.assign(times.header.size(), Align::kRight);
   times.align[0] = Align::kLeft;
   DocumentTable stages;
@@ -303,7 +304,7 @@ constexpr char kNullLibrary[] = "null";
 
 const char* MeaningOf(const std::string& warning) {
   static const auto& meanings = *new std::map<std::string, const char*>{
-      {"noisy", "samples of one run differ more than they should"},
+      {"noisy", "waited for a processor or the disk for a good part of the run"},
       {"throttled", "the clock was lowered while it ran"},
       {"migrated", "moved between processors while it ran"},
       {"contended", "others used the processors at the same time"},

@@ -228,7 +228,10 @@ absl::Status ChunkMaker::DecodeOnDevice(const Chunk& chunk) {
   times_.decode_s += static_cast<double>(MonotonicNs() - start) * 1e-9;
   if (refused.empty()) return absl::OkStatus();
   // It may have started on a file before refusing it.
-  RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream_), "the engine"));
+  {
+    const Stopwatch waits(&times_.sync_s);
+    RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(stream_), "the engine"));
+  }
   for (int& i : refused) i = engine_samples_[i];
   return UseCpu(chunk, refused);
 }
@@ -285,6 +288,7 @@ absl::Status ChunkMaker::Launch(const Chunk& chunk) {
   batch.count = chunk.piece.samples();
   batch.out = chunk.batch;
   RETURN_IF_ERROR(CudaStatus(RunRecipe(batch, stream_), "the recipe's launch"));
+  const Stopwatch waits(&times_.sync_s);
   return CudaStatus(cudaStreamSynchronize(stream_), "the recipe");
 }
 

@@ -152,6 +152,8 @@ struct ChunkTimes {
   double decode_s = 0;
   // Copy and launch, as seen by the host.
   double augment_s = 0;
+  // The part of these in which the thread waited for the device.
+  double sync_s = 0;
 };
 
 // Stream, decoder and memory of one thread. Not thread-safe.

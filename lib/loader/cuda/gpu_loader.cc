@@ -83,11 +83,14 @@ class GpuEpoch : public BatchStream {
       sum.read_s += makers_[i]->times().read_s - started_[i].read_s;
       sum.decode_s += makers_[i]->times().decode_s - started_[i].decode_s;
       sum.augment_s += makers_[i]->times().augment_s - started_[i].augment_s;
+      sum.sync_s += makers_[i]->times().sync_s - started_[i].sync_s;
     }
     ReportStages({{"read", sum.read_s},
                   {"decode", sum.decode_s},
                   {"augment", sum.augment_s}},
                  reply);
+    reply->set_sync_s(sum.sync_s);
+    reply->set_sync_threads(static_cast<int64_t>(makers_.size()));
     int64_t bytes = 0;
     for (const DeviceBlock& slot : slots_) bytes += slot.bytes();
     for (const ChunkMaker* maker : makers_) bytes += maker->device_bytes();

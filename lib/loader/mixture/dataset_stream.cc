@@ -216,8 +216,10 @@ void ClearAround(const Border& rows, const Border& columns,
 
 }  // namespace
 
-absl::Status FrameDecoder::Decode(absl::string_view jpeg,
-                                  const FrameShape& shape, uint8_t* out) {
+template <typename Jpeg>
+absl::Status FrameDecoderOf<Jpeg>::Decode(absl::string_view jpeg,
+                                          const FrameShape& shape,
+                                          uint8_t* out) {
   ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(jpeg));
   JpegRegion region;
   const Border rows = PlaceOf(info.height, shape.height, &region.y);
@@ -231,6 +233,9 @@ absl::Status FrameDecoder::Decode(absl::string_view jpeg,
   ClearAround(rows, columns, shape, out);
   return absl::OkStatus();
 }
+
+template class FrameDecoderOf<JpegRegionDecoder>;
+template class FrameDecoderOf<JpegTurboRegion>;
 
 namespace {
 
@@ -289,22 +294,18 @@ absl::StatusOr<Frames> DrawFrames(const std::vector<MixtureSource>& sources,
   return frames;
 }
 
-}  // namespace
-
-absl::StatusOr<double> MixtureDecodeLimit(
-    const std::vector<MixtureSource>& sources, const MixtureSpec& spec,
-    const MixtureLimitOptions& options) {
-  ASSIGN_OR_RETURN(const Frames frames, DrawFrames(sources, spec, options));
-  const FrameShape shape = {spec.frame_height, spec.frame_width};
+// Seconds to decode all frames once: the best of `rounds`.
+template <typename Jpeg>
+double BestSeconds(const Frames& frames, const FrameShape& shape, int count,
+                   int rounds) {
   struct Thread {
-    FrameDecoder decoder;
+    FrameDecoderOf<Jpeg> decoder;
     std::vector<uint8_t> pixels;
   };
-  const int count = options.threads > 0 ? options.threads : UsableProcessors();
   std::vector<Thread> threads(count);
   for (Thread& thread : threads) thread.pixels.resize(shape.bytes());
   double best_s = 0;
-  for (int round = 0; round < options.rounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     std::atomic<size_t> next{0};
     const Clock::time_point begin = Clock::now();
     ParallelFor(count, count, [&](int64_t i) {
@@ -318,6 +319,21 @@ absl::StatusOr<double> MixtureDecodeLimit(
     const std::chrono::duration<double> took = Clock::now() - begin;
     best_s = round == 0 ? took.count() : std::min(best_s, took.count());
   }
+  return best_s;
+}
+
+}  // namespace
+
+absl::StatusOr<double> MixtureDecodeLimit(
+    const std::vector<MixtureSource>& sources, const MixtureSpec& spec,
+    const MixtureLimitOptions& options) {
+  ASSIGN_OR_RETURN(const Frames frames, DrawFrames(sources, spec, options));
+  const FrameShape shape = {spec.frame_height, spec.frame_width};
+  const int count = options.threads > 0 ? options.threads : UsableProcessors();
+  const double best_s = std::min(
+      BestSeconds<JpegRegionDecoder>(frames, shape, count, options.rounds),
+      // One round is enough to notice that libjpeg-turbo is faster.
+      BestSeconds<JpegTurboRegion>(frames, shape, count, 1));
   return best_s > 0 ? static_cast<double>(frames.samples) / best_s : 0;
 }
 

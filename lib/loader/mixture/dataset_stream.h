@@ -154,7 +154,9 @@ struct FrameShape {
 // center, smaller ones padded with zeros, like
 // tf.image.resize_with_crop_or_pad. Only the part that is kept is decoded. Not
 // thread-safe: use one per thread.
-class FrameDecoder {
+// `Jpeg` is JpegRegionDecoder or JpegTurboRegion.
+template <typename Jpeg>
+class FrameDecoderOf {
  public:
   // Writes shape.bytes() to `out`. InvalidArgument if `jpeg` is damaged or not
   // a JPEG.
@@ -162,8 +164,9 @@ class FrameDecoder {
                       uint8_t* out);
 
  private:
-  JpegRegionDecoder decoder_;
+  Jpeg decoder_;
 };
+using FrameDecoder = FrameDecoderOf<JpegRegionDecoder>;
 
 struct MixtureLimitOptions {
   // Seed of the run that the limit is compared with, so that both use the same
@@ -177,8 +180,9 @@ struct MixtureLimitOptions {
   int rounds = 3;
 };
 
-// Upper limit for mixtures on this machine: samples per second when feedrate's
-// decoder decodes their frames and nothing else is done. The frames of the
+// Upper limit for mixtures on this machine: samples per second when their
+// frames are decoded, by our own decoder or by libjpeg-turbo, whichever is
+// faster, and nothing else is done. The frames of the
 // mixture's first samples are in memory, frames that pairs of an episode share
 // only once, and are decoded to the batch's size into memory that stays in the
 // cache. An episode that comes again in a later pass is decoded again. Unusable

@@ -105,6 +105,7 @@ class NvdecEpoch : public BatchStream {
     Join();
     StageReport decode = {"decode"};
     StageReport augment = {"augment"};
+    double sync_s = 0;
     int64_t bytes = 0;
     int64_t left = 0;
     for (const DeviceBlock& slot : slots_) bytes += slot.bytes();
@@ -113,10 +114,13 @@ class NvdecEpoch : public BatchStream {
       const auto& [times, cpu_frames] = started_[i];
       decode.busy_s += maker.times().decode_s - times.decode_s;
       augment.busy_s += maker.times().augment_s - times.augment_s;
+      sync_s += maker.times().sync_s - times.sync_s;
       left += maker.cpu_frames() - cpu_frames;
       bytes += maker.device_bytes();
     }
     ReportStages({decode, augment}, reply);
+    reply->set_sync_s(sync_s);
+    reply->set_sync_threads(static_cast<int64_t>(started_.size()));
     reply->set_gpu_allocated_bytes(bytes);
     reply->set_gpu_reserved_bytes(std::max(bytes, taken_.Look()));
     if (left > 0) reply->set_cpu_frames(left);
@@ -331,7 +335,10 @@ absl::Status ClipMaker::Launch(int frames, Random random, float* out) {
   batch.out = out;
   RETURN_IF_ERROR(
       CudaStatus(RunRecipe(batch, stream_.get()), "the recipe's launch"));
-  return CudaStatus(cudaStreamSynchronize(stream_.get()), "the recipe");
+  const int64_t waits = MonotonicNs();
+  const cudaError_t done = cudaStreamSynchronize(stream_.get());
+  times_.sync_s += SecondsSince(waits);
+  return CudaStatus(done, "the recipe");
 }
 
 absl::Status ClipMaker::Make(const SourceFile& file, Random random,

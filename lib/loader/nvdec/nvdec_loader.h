@@ -30,6 +30,9 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeNvdecLoader(
 struct ClipTimes {
   double decode_s = 0;
   double augment_s = 0;
+  // The part of augment_s in which the thread waited for the device. Waits for
+  // the engine are part of decode_s.
+  double sync_s = 0;
 };
 
 // Makes clips: decoder session, stream and memory of one thread. Not

@@ -85,6 +85,8 @@ class NativeStream : public BatchStream {
     if (loader_.device_bytes() > 0) {
       reply->set_gpu_allocated_bytes(loader_.device_bytes());
       reply->set_gpu_reserved_bytes(loader_.device_bytes());
+      reply->set_sync_s(epoch_->sync_s());
+      reply->set_sync_threads(epoch_->threads());
     }
     return absl::OkStatus();
   }

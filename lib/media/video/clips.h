@@ -73,7 +73,7 @@ struct LoadedClips {
 
 using ClipLoader =
     std::function<absl::StatusOr<LoadedClips>(const ClipRequest&)>;
-// Clips per second that FFmpeg itself reaches on this many threads.
+// The most clips per second that this many threads can decode.
 using ClipLimit = std::function<absl::StatusOr<double>(
     const std::vector<ClipFile>&, int threads)>;
 

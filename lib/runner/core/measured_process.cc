@@ -25,9 +25,11 @@
 
 namespace feedrate {
 
-ChildSubject::ChildSubject(MeasuredChild* child, double clock_pair_s)
+ChildSubject::ChildSubject(MeasuredChild* child, double clock_pair_s,
+                           EnergyMeter* energy)
     : child_(child),
       clock_pair_s_(clock_pair_s),
+      energy_(energy),
       cycles_(static_cast<pid_t>(child->pid())) {}
 
 absl::StatusOr<TimeReply> ChildSubject::Time(const TimeRequest& request) {
@@ -51,6 +53,7 @@ NoiseCounters ChildSubject::Count() {
   counters.now_s = std::chrono::duration<double>(
                        std::chrono::steady_clock::now().time_since_epoch())
                        .count();
+  if (energy_ != nullptr) counters.energy = energy_->Read();
   return counters;
 }
 

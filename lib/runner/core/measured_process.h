@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/machine/energy.h"
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
@@ -27,8 +28,8 @@ namespace feedrate {
 
 class ChildSubject : public Subject {
  public:
-  // `child` outlives this.
-  ChildSubject(MeasuredChild* child, double clock_pair_s);
+  // `child` and `energy`, which may be null, outlive this.
+  ChildSubject(MeasuredChild* child, double clock_pair_s, EnergyMeter* energy);
 
   absl::StatusOr<TimeReply> Time(const TimeRequest& request) override;
   NoiseCounters Count() override;
@@ -37,6 +38,7 @@ class ChildSubject : public Subject {
  private:
   MeasuredChild* const child_;
   const double clock_pair_s_;
+  EnergyMeter* const energy_;
   const Root root_;
   const CycleCounter cycles_;
 };

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -88,6 +90,16 @@ void SetSamples(absl::Span<const double> samples, Row* row) {
   row->set_p99_s(SortedQuantile(sorted, 0.99));
 }
 
+double LimitFor(double reached, const std::function<double()>& measure,
+                std::optional<double>* known) {
+  if (!known->has_value()) {
+    *known = measure();
+  } else if (**known > 0 && reached > **known) {
+    *known = std::max(**known, measure());
+  }
+  return **known;
+}
+
 void SetLimit(const std::string& name, double throughput, Row* row) {
   row->mutable_limit()->set_name(name);
   row->mutable_limit()->set_throughput(throughput);
@@ -99,6 +111,11 @@ void SetNoise(const FoundNoise& found, Row* row) {
   if (found.causes.empty()) return;
   row->mutable_noise()->mutable_causes()->Assign(found.causes.begin(),
                                                  found.causes.end());
+}
+
+void SetEnergy(const EnergyUse& used, Row* row) {
+  if (used.cpu_j.has_value()) row->mutable_energy()->set_cpu_j(*used.cpu_j);
+  if (used.gpu_j.has_value()) row->mutable_energy()->set_gpu_j(*used.gpu_j);
 }
 
 void SetTiming(const RunResult& result, Row* row) {
@@ -113,6 +130,7 @@ void SetTiming(const RunResult& result, Row* row) {
   row->set_timed_unit(result.chunk == 1 ? "item" : "chunk");
   row->clear_warnings();
   SetNoise(result.noise, row);
+  SetEnergy(result.energy, row);
 }
 
 namespace {

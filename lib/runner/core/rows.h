@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "lib/base/unique_fd.h"
+#include "lib/machine/energy.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/loader.pb.h"
@@ -51,11 +53,19 @@ void SetFailure(const absl::Status& failure, Row* row);
 void SetTiming(const RunResult& result, Row* row);
 // Adds the warnings, and their causes if there are any.
 void SetNoise(const FoundNoise& found, Row* row);
+// Sets `energy` if any is known.
+void SetEnergy(const EnergyUse& used, Row* row);
 
 // Name of the limit when an engine of a GPU decodes, and the label of rows
 // where the CPU decoded some frames instead.
 inline constexpr char kEngineLimit[] = "nvdec";
 inline constexpr char kCpuFallback[] = "cpu_fallback";
+
+// A limit in items per second, measured the first time, and once more when a
+// row has `reached` more: the machine may have been busy. The higher value
+// stays in `known`, where 0 means that there is no limit.
+double LimitFor(double reached, const std::function<double()>& measure,
+                std::optional<double>* known);
 
 // Sets the most that the machine could reach, and how close the row came.
 void SetLimit(const std::string& name, double throughput, Row* row);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -29,7 +30,10 @@
 #include "lib/config/policy.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/draw/progress.h"
+#include "lib/machine/energy.h"
+#include "lib/machine/gpu.h"
 #include "lib/machine/machine.h"
+#include "lib/machine/root.h"
 #include "lib/measure/subject.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/json.h"
@@ -108,6 +112,7 @@ class Session {
     const double copy_bytes_per_s =
         uses_servers_ ? MeasureCopyBytesPerSecond() : 0;
     RETURN_IF_ERROR(Wait());
+    LockClocks();
     RETURN_IF_ERROR(WriteHead(copy_bytes_per_s));
     RETURN_IF_ERROR(RunGroups());
     for (const auto& mode : options_.modes) RETURN_IF_ERROR(mode->End());
@@ -134,6 +139,9 @@ class Session {
         return absl::InternalError(
             absl::StrCat(options_.source.tool, " cannot measure job ",
                          job.job_id(), " of mode \"", job.mode(), "\""));
+      }
+      if (job.device() == "cuda") {
+        gpu_index_ = FirstVisibleGpu(std::getenv("CUDA_VISIBLE_DEVICES"));
       }
       uses_servers_ |= mode->UsesServers();
       has_null_ |= mode->HasNullJob();
@@ -235,10 +243,39 @@ class Session {
                               all ? 0 : num_items, IsMixtureJob(*needs), show);
   }
 
+  // Says whether it did.
+  void LockClocks() {
+    if (!options_.lock_clocks_mhz.has_value()) return;
+    if (!gpu_index_.has_value()) {
+      Say("clocks are not locked: no job runs on a GPU with a number");
+      return;
+    }
+    absl::StatusOr<std::unique_ptr<GpuClockLock>> lock = GpuClockLock::Lock(
+        NvmlLibraries(), *gpu_index_, *options_.lock_clocks_mhz);
+    if (!lock.ok()) {
+      Say(absl::StrCat("clocks are not locked: ", lock.status().message()));
+      return;
+    }
+    clock_lock_ = *std::move(lock);
+    Say(absl::StrCat("the clock of GPU ", *gpu_index_, " is locked at ",
+                     clock_lock_->mhz(), " MHz"));
+  }
+
+  // Null without a GPU, or if the driver does not tell.
+  std::unique_ptr<GpuEnergy> OpenGpuEnergy() const {
+    if (!gpu_index_.has_value()) return nullptr;
+    absl::StatusOr<std::unique_ptr<GpuEnergy>> energy =
+        GpuEnergy::Open(NvmlLibraries(), *gpu_index_);
+    return energy.ok() ? *std::move(energy) : nullptr;
+  }
+
   absl::Status WriteHead(double copy_bytes_per_s) {
     machine_.libraries = servers_->Versions();
-    const RunHead head = MakeRunHead(machine_, list_.config, list_.config_text,
-                                     copy_bytes_per_s, absl::Now());
+    RunHead head = MakeRunHead(machine_, list_.config, list_.config_text,
+                               copy_bytes_per_s, absl::Now());
+    if (clock_lock_ != nullptr) {
+      head.run.set_locked_clock_mhz(clock_lock_->mhz());
+    }
     output_->SetHead(head.env, head.run);
     identity_ = head.identity;
     done_ = std::make_unique<DoneRuns>(
@@ -282,6 +319,8 @@ class Session {
         /*single_thread=*/null_job_.thread_policy() == "micro-single");
     quiet_ = MakeQuietWait();
     EngineSpeeds engines;
+    EnergyMeter cpu_energy(Root(), nullptr);
+    EnergyMeter gpu_energy(Root(), OpenGpuEnergy());
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
     const RunContext context = {
         *catalogue_,     options_.limits,
@@ -290,7 +329,8 @@ class Session {
         done_.get(),     output_.get(),
         &noise,          quiet_.get(),
         &account_,       options_.equivalence ? &equivalence : nullptr,
-        &engines,        options_.clips,
+        &engines,        &cpu_energy,
+        &gpu_energy,     options_.clips,
         interrupt_.fd(), warn_};
     stable_within_ = StableWithin(context);
     if (options_.verify) return Verify(context);
@@ -412,6 +452,9 @@ class Session {
   std::unique_ptr<Catalogue> catalogue_;
   JobList list_;
   // Of any job.
+  // The first GPU of jobs on one.
+  std::optional<unsigned> gpu_index_;
+  std::unique_ptr<GpuClockLock> clock_lock_;
   bool uses_servers_ = false;
   bool has_null_ = false;
   Job null_job_;

@@ -46,6 +46,8 @@ struct RunOptions {
   // output, which then gets no records. Empty means `table` for `verify`, and
   // for rows if standard output is a terminal.
   std::string format;
+  // Locks the GPU's clock for the run, at this many MHz; 0 means the highest.
+  std::optional<int64_t> lock_clocks_mhz;
   // Set by programs that measure clips.
   ClipTools clips;
   // Prints where the time went, as the last line on standard error.

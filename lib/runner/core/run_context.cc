@@ -59,6 +59,12 @@ double EngineSpeeds::Get(int fd, int sessions) const {
   return known == known_.end() ? 0 : known->second;
 }
 
+EnergyMeter* EnergyOf(const RunContext& context, const Job& job) {
+  const bool on_gpu =
+      job.device() == "cuda" && job.hardware_class() != "host_cpu";
+  return on_gpu ? context.gpu_energy : context.cpu_energy;
+}
+
 absl::Duration PrepareLimit(const RunContext& context) {
   return absl::Seconds(
       context.limits.hang_s > 0

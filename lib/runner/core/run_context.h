@@ -18,6 +18,7 @@ namespace feedrate {
 
 class Catalogue;
 class DoneRuns;
+class EnergyMeter;
 class EquivalenceCheck;
 class InputCorpora;
 class Job;
@@ -117,12 +118,18 @@ struct RunContext {
   // Null when outputs are not compared.
   EquivalenceCheck* const equivalence;
   EngineSpeeds* const engines;
+  // Energy of the processors, and of the processors and the GPU.
+  EnergyMeter* const cpu_energy;
+  EnergyMeter* const gpu_energy;
   const ClipTools& clips;
   // Becomes readable when the run shall end.
   const int interrupt_fd;
   // Prints a line on standard error, after the name of the running program.
   const std::function<void(const std::string&)> warn;
 };
+
+// The meter for rows of the job.
+EnergyMeter* EnergyOf(const RunContext& context, const Job& job);
 
 // How long a process may take to make itself ready.
 absl::Duration PrepareLimit(const RunContext& context);

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gflags/gflags.h"
@@ -34,6 +35,9 @@ DEFINE_string(memory_limit, "",
 DEFINE_double(timeout, 0,
               "SECONDS: kill a worker whose answer is overdue by more than "
               "this; 0 uses the policy's value");
+DEFINE_string(lock_clocks, "",
+              "MHZ: lock the clock of the GPU during the run, at this many MHz "
+              "or at its highest (max); needs root; default: not locked");
 DEFINE_bool(equivalence, true,
             "compare outputs with the reference, once per library version, "
             "parameters and data");
@@ -60,6 +64,9 @@ DEFINE_string(
 
 namespace feedrate {
 namespace {
+
+// A larger value is probably a mistyped unit.
+constexpr int64_t kMostMhz = 10000;
 
 const std::vector<std::string>& Statuses() {
   static const auto* const statuses = new std::vector<std::string>{
@@ -111,6 +118,17 @@ absl::StatusOr<RunOptions> RunOptionsFromFlags(const std::string& tool) {
       !(FLAGS_stable_within >= 0 || FLAGS_stable_within == -1)) {
     return absl::InvalidArgumentError(
         "--quiet_wait and --stable_within must be at least 0");
+  }
+  if (!FLAGS_lock_clocks.empty()) {
+    int64_t mhz = 0;
+    if (FLAGS_lock_clocks != "max" &&
+        (!absl::SimpleAtoi(FLAGS_lock_clocks, &mhz) || mhz < 1 ||
+         mhz > kMostMhz)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--lock_clocks: \"", FLAGS_lock_clocks,
+                       "\" is neither max nor a number of MHz"));
+    }
+    options.lock_clocks_mhz = mhz;
   }
   if (FLAGS_retries < 0 || FLAGS_timeout < 0) {
     return absl::InvalidArgumentError(

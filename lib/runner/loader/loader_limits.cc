@@ -13,55 +13,43 @@
 #include "lib/loader/limits.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/runner/core/rows.h"
 #include "lib/runner/loader/loader_job.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {
 
-std::optional<Limit> MeasureDecode(const LoaderInputs::Input& input,
-                                   const LimitOptions& options) {
-  if (input.source != "files") return std::nullopt;
-  const absl::StatusOr<double> throughput = DecodeLimit(*input.paths, options);
-  // Other formats than JPEG have no such limit.
-  if (!throughput.ok()) return std::nullopt;
-  Limit limit;
-  limit.set_name("jpeg_decode");
-  limit.set_throughput(*throughput);
-  return limit;
+// Other formats than JPEG have no such limit.
+double MeasureDecode(const LoaderInputs::Input& input,
+                     const LimitOptions& options) {
+  if (input.source != "files") return 0;
+  return DecodeLimit(*input.paths, options).value_or(0);
 }
 
-std::optional<Limit> MeasureCopy(const LoaderSpec& spec,
-                                 const LoaderInputs::Input& input,
-                                 const LimitOptions& options) {
+double MeasureCopy(const LoaderSpec& spec, const LoaderInputs::Input& input,
+                   const LimitOptions& options) {
   const std::vector<ClipFile>* const clips = input.decoded.files;
   const size_t frames = clips == nullptr ? 1 : clips->front().frames.size();
   const int64_t item_bytes = int64_t{4} * spec.channels * spec.crop *
                              spec.crop * static_cast<int64_t>(frames);
+  return BatchCopyLimit(item_bytes, static_cast<int>(spec.batch_size), options);
+}
+
+Limit Named(const std::string& name, double throughput) {
   Limit limit;
-  limit.set_name("copy");
-  limit.set_throughput(
-      BatchCopyLimit(item_bytes, static_cast<int>(spec.batch_size), options));
+  limit.set_name(name);
+  limit.set_throughput(throughput);
   return limit;
 }
 
 }  // namespace
 
-std::optional<Limit> LoaderLimits::MeasureClips(
-    const std::vector<ClipFile>& files, int threads) const {
-  if (clips_ == nullptr) return std::nullopt;
-  const absl::StatusOr<double> throughput = clips_(files, threads);
-  if (!throughput.ok()) return std::nullopt;
-  Limit limit;
-  limit.set_name("libav");
-  limit.set_throughput(*throughput);
-  return limit;
-}
-
 std::optional<Limit> LoaderLimits::Of(
     const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
-    const std::optional<WindowShape>& resized) {
+    double reached, const std::optional<WindowShape>& resized) {
   const bool in_memory = input.source == "corpus";
+  const std::vector<ClipFile>* const clips = input.decoded.files;
   LimitOptions options;
   options.threads = std::clamp(spec.workers, 1, std::max(processors, 1));
   options.crop = spec.crop;
@@ -74,14 +62,20 @@ std::optional<Limit> LoaderLimits::Of(
     absl::StrAppend(&key, " ", resized->area.low, " ", resized->area.high, " ",
                     resized->ratio.low, " ", resized->ratio.high);
   }
-  const auto [entry, is_new] = known_.emplace(key, std::nullopt);
-  if (is_new) {
-    const std::vector<ClipFile>* const clips = input.decoded.files;
-    entry->second = in_memory          ? MeasureCopy(spec, input, options)
-                    : clips != nullptr ? MeasureClips(*clips, options.threads)
-                                       : MeasureDecode(input, options);
-  }
-  return entry->second;
+  const double limit = LimitFor(
+      reached,
+      [&] {
+        if (in_memory) return MeasureCopy(spec, input, options);
+        if (clips == nullptr) return MeasureDecode(input, options);
+        return clips_ == nullptr ? 0
+                                 : clips_(*clips, options.threads).value_or(0);
+      },
+      &known_[key]);
+  if (limit <= 0) return std::nullopt;
+  return Named(in_memory          ? "copy"
+               : clips != nullptr ? "libav"
+                                  : "jpeg_decode",
+               limit);
 }
 
 absl::StatusOr<DeviceLimits> LoaderLimits::OfDevice(
@@ -115,13 +109,6 @@ double LoaderLimits::CopyBytesPerSecond() const {
 }
 
 namespace {
-
-Limit Named(const std::string& name, double throughput) {
-  Limit limit;
-  limit.set_name(name);
-  limit.set_throughput(throughput);
-  return limit;
-}
 
 std::optional<Limit> DeviceDecodeLimit(const DeviceLimitInput& input) {
   const double engines = input.device.engine_items_per_s();

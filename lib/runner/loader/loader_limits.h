@@ -20,7 +20,8 @@
 
 namespace feedrate {
 
-// Measures each limit once. Not thread-safe.
+// Measures each limit once, and once more when a row exceeds it. Not
+// thread-safe.
 class LoaderLimits {
  public:
   // `clips` may be null when no job has clips.
@@ -29,10 +30,11 @@ class LoaderLimits {
   // For scopes that decode: pure decoding of the pixels that the crop needs, or
   // of the clips' frames, on as many processors as there are workers. For the
   // memory scope: a copy of the batch's bytes. Empty when the data is not JPEG.
-  // `resized` is the recipe's own crop if that resizes.
+  // `reached` is the throughput of the row; `resized` is the recipe's own crop
+  // if that resizes.
   std::optional<Limit> Of(
       const LoaderSpec& spec, const LoaderInputs::Input& input, int processors,
-      const std::optional<WindowShape>& resized = std::nullopt);
+      double reached, const std::optional<WindowShape>& resized = std::nullopt);
 
   // The most that a GPU could reach, for `key`. Calls `measure` the first time.
   absl::StatusOr<DeviceLimits> OfDevice(
@@ -51,12 +53,9 @@ class LoaderLimits {
   double CopyBytesPerSecond() const;
 
  private:
-  std::optional<Limit> MeasureClips(const std::vector<ClipFile>& files,
-                                    int threads) const;
-
   const ClipLimit clips_;
   // Keyed by descriptor of the input, threads, and what is measured.
-  std::map<std::string, std::optional<Limit>> known_;
+  std::map<std::string, std::optional<double>> known_;
   std::map<std::string, DeviceLimits> known_devices_;
 };
 

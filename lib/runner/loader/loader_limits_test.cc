@@ -40,6 +40,34 @@ TEST(LoaderLimitsTest, ADeviceIsMeasuredOnceAndAFailureIsTriedAgain) {
   EXPECT_EQ(calls, 2);
 }
 
+// A limit that was measured while the machine was busy was too low for every
+// row of the run.
+TEST(LoaderLimitsTest, ARowAboveTheLimitHasItMeasuredAgain) {
+  std::vector<double> measured = {20, 10, 30};
+  LoaderLimits limits([&](const std::vector<ClipFile>&, int threads) {
+    EXPECT_EQ(threads, 2);
+    const double last = measured.back();
+    measured.pop_back();
+    return absl::StatusOr<double>(last);
+  });
+  const std::vector<ClipFile> clips(1);
+  LoaderInputs::Input input;
+  input.source = "files";
+  input.decoded.files = &clips;
+  LoaderSpec spec;
+  spec.workers = 8;
+  const auto of = [&](double reached) {
+    return limits.Of(spec, input, /*processors=*/2, reached)->throughput();
+  };
+  EXPECT_EQ(of(25), 30) << "measured once";
+  EXPECT_EQ(of(29), 30);
+  EXPECT_EQ(of(31), 30) << "measured again, and lower";
+  EXPECT_EQ(of(29), 30);
+  measured = {40};
+  EXPECT_EQ(of(31), 40);
+  EXPECT_EQ(limits.Of(spec, input, 2, 0)->name(), "libav");
+}
+
 // The warning used to start with "pipeline: ", also in `video`. The caller's
 // `warn` adds the name of the program.
 TEST(LoaderLimitsTest, ADeviceWithoutLimitsIsAWarningWithoutAProgramName) {

@@ -15,6 +15,7 @@
 #include "lib/draw/text.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/runner/loader/loader_row.h"
 
 namespace feedrate {
 namespace {
@@ -27,19 +28,69 @@ std::string SecondsText(double seconds) {
   return absl::StrFormat("%.3f", seconds);
 }
 
-std::string StagesText(const LoaderStats& loader) {
-  if (loader.stages().empty()) return "";
-  Table table({"stage", "busy s", "waits for input s", "waits for room s",
-               "queue in use"},
-              {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
-               Align::kRight});
-  for (const LoaderStage& stage : loader.stages()) {
-    table.AddRow({stage.name(), SecondsText(stage.busy_s()),
-                  SecondsText(stage.wait_in_s()),
-                  SecondsText(stage.wait_out_s()),
-                  absl::StrFormat("%.0f%%", 100 * stage.queue_fill())});
+// The stage whose row of the table shows the ablation.
+std::string StageOf(const std::string& ablation) {
+  if (ablation == "no_decode") return "decode";
+  if (ablation == "no_augment") return "augment";
+  return ablation == kCachedBatch ? "collate" : "all";
+}
+
+std::string ShareText(const LoaderAblation& ablation) {
+  if (!ablation.has_share()) return "";
+  if (IsNoise(ablation)) {
+    return ablation.share() <= 0 ? "noise: slower without it"
+                                 : "noise: 0% is possible";
   }
-  return table.ToText();
+  std::string text = absl::StrFormat("%.0f%%", 100 * ablation.share());
+  if (ablation.has_share_low()) {
+    absl::StrAppendFormat(&text, " [%.0f, %.0f]", 100 * ablation.share_low(),
+                          100 * ablation.share_high());
+  }
+  return text;
+}
+
+std::string ThroughputText(const LoaderAblation& ablation) {
+  std::string text = absl::StrFormat("%.0f", ablation.throughput());
+  if (ablation.has_throughput_low()) {
+    absl::StrAppendFormat(&text, " [%.0f, %.0f]", ablation.throughput_low(),
+                          ablation.throughput_high());
+  }
+  return text;
+}
+
+// One line per stage: what the loader reports about it, and what epochs
+// without it show.
+std::string StagesText(const LoaderStats& loader) {
+  Table table(
+      {"stage", "busy s", "waits for input s", "waits for room s",
+       "queue in use", "items/s without it [95%]", "share of the time [95%]"},
+      {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+       Align::kRight, Align::kRight});
+  for (const char* name :
+       {"read", "decode", "augment", "collate", "copy", "all"}) {
+    std::vector<std::string> cells(7);
+    cells[0] = name;
+    bool found = false;
+    for (const LoaderStage& stage : loader.stages()) {
+      if (stage.name() != name) continue;
+      found = true;
+      cells[1] = SecondsText(stage.busy_s());
+      cells[2] = SecondsText(stage.wait_in_s());
+      cells[3] = SecondsText(stage.wait_out_s());
+      cells[4] = absl::StrFormat("%.0f%%", 100 * stage.queue_fill());
+    }
+    for (const LoaderAblation& ablation : loader.diagnosis().ablations()) {
+      if (StageOf(ablation.name()) != name) continue;
+      found = true;
+      // An epoch that hands over and does nothing else says nothing as a rate.
+      if (ablation.name() != kCachedBatch) cells[5] = ThroughputText(ablation);
+      if (ablation.name() == kFullEpoch)
+        absl::StrAppend(&cells[5], " with all");
+      cells[6] = ShareText(ablation);
+    }
+    if (found) table.AddRow(cells);
+  }
+  return table.empty() ? "" : table.ToText();
 }
 
 }  // namespace
@@ -48,27 +99,35 @@ std::string DiagnosisText(const Row& row) {
   if (!row.loader().has_diagnosis()) return "";
   const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
   std::string text = absl::StrCat(NameOf(row), "\n", StagesText(row.loader()));
-  for (const LoaderAblation& ablation : diagnosis.ablations()) {
-    absl::StrAppendFormat(&text, "%s: %.0f items/s\n", ablation.name(),
-                          ablation.throughput());
+  if (!diagnosis.verdict().empty()) {
+    absl::StrAppend(&text, diagnosis.verdict(), ": ", diagnosis.explanation());
+  } else if (diagnosis.ablations_size() > 1) {
+    absl::StrAppend(&text, "no verdict: no part costs more than the noise; ",
+                    "use more items or a quieter machine");
+  } else {
+    absl::StrAppend(&text, "no verdict: this loader leaves nothing out");
   }
-  absl::StrAppend(&text, diagnosis.verdict().empty()
-                             ? "no verdict: this loader leaves nothing out\n"
-                             : absl::StrCat(diagnosis.verdict(), ": ",
-                                            diagnosis.explanation(), "\n"));
-  return text;
+  return absl::StrCat(text, "\n");
 }
 
 std::string UtilisationText(const Row& row) {
   const LoaderStats& loader = row.loader();
   if (!loader.has_consumer_utilisation()) return "";
-  return absl::StrFormat(
-      "%s: accelerator utilisation %.1f%% with a step of %.1f ms; MLPerf "
-      "Storage passes from %.0f%% on: %s\n",
+  std::string text = absl::StrFormat(
+      "%s: accelerator utilisation %.1f%% with a step of %.1f ms; ",
       NameOf(row), 100 * loader.consumer_utilisation(),
-      1e3 * loader.consumer_step_s(), 100 * loader.utilisation_mark(),
+      1e3 * loader.consumer_step_s());
+  if (!loader.has_utilisation_mark()) {
+    absl::StrAppend(&text, "no verdict from ", loader.batches(),
+                    " batches: use a longer --min_time\n");
+    return text;
+  }
+  absl::StrAppendFormat(
+      &text, "MLPerf Storage passes from %.0f%% on: %s\n",
+      100 * loader.utilisation_mark(),
       loader.consumer_utilisation() >= loader.utilisation_mark() ? "pass"
                                                                  : "fail");
+  return text;
 }
 
 std::string FaultsText(const Row& row) {

@@ -11,11 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "lib/machine/gpu.h"
 #include "lib/records/fields.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/runner/core/rows.h"
+#include "lib/stats/summary.h"
 #include "lib/worker/loader_message.h"
 
 namespace feedrate {
@@ -116,8 +118,13 @@ void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
   }
   // Without workers the caller does the work alone.
   const int hands = std::clamp(spec.workers, 1, std::max(processors, 1));
-  loader->set_sync_overhead(
+  loader->set_cpu_idle(
       std::clamp(1 - sum.cpu_s() / (hands * sum.elapsed_s()), 0.0, 1.0));
+  if (sum.sync_threads() == 0) return;
+  // Threads are a sum over epochs, too.
+  const double threads = static_cast<double>(sum.sync_threads()) / count;
+  loader->set_sync_overhead(
+      std::min(sum.sync_s() / (threads * sum.elapsed_s()), 1.0));
 }
 
 void SetGpuUsage(const GpuUsage& usage, Row* row) {
@@ -248,21 +255,6 @@ namespace {
 // From this utilization on, the accelerator is the bottleneck, not the loader.
 constexpr double kConsumerBinds = 0.9;
 
-// Seconds per item that a part takes.
-struct Part {
-  std::string verdict;
-  double cost_s = 0;
-  std::string measured;
-};
-
-double ThroughputOf(const std::vector<LoaderAblation>& ablations,
-                    absl::string_view name) {
-  for (const LoaderAblation& ablation : ablations) {
-    if (ablation.name() == name) return ablation.throughput();
-  }
-  return 0;
-}
-
 double BusyOf(const LoaderStats& loader, absl::string_view name) {
   for (const LoaderStage& stage : loader.stages()) {
     if (stage.name() == name) return stage.busy_s();
@@ -270,78 +262,107 @@ double BusyOf(const LoaderStats& loader, absl::string_view name) {
   return 0;
 }
 
-std::string Against(absl::string_view what, double without, double with) {
-  return absl::StrFormat("%s %.0f items/s against %.0f", what, without, with);
+// Median and interval over rounds.
+LoaderAblation ThroughputOf(const LoaderTrials& trials) {
+  LoaderAblation ablation;
+  ablation.set_name(trials.name);
+  std::vector<double> rounds = trials.throughputs;
+  const Summary summary = Summarize(absl::MakeSpan(rounds));
+  ablation.set_throughput(summary.median);
+  if (summary.interval.has_value()) {
+    ablation.set_throughput_low(summary.interval->low);
+    ablation.set_throughput_high(summary.interval->high);
+  }
+  return ablation;
 }
 
-std::vector<Part> PartsOf(const LoaderSpec& spec, double throughput,
-                          const std::vector<LoaderAblation>& ablations,
-                          const LoaderStats& loader) {
-  const double item_s = 1 / throughput;
-  std::vector<Part> parts;
-  const double no_decode = ThroughputOf(ablations, "no_decode");
-  if (no_decode > 0) {
-    const bool reads = BusyOf(loader, "read") > BusyOf(loader, "decode");
-    parts.push_back({reads ? "reading" : "decoding",
-                     std::max(0.0, item_s - 1 / no_decode),
-                     Against("without decoding", no_decode, throughput)});
+// Compares round by round, because neighbors saw the same state of the machine.
+void SetShare(const LoaderTrials& full, const LoaderTrials& without,
+              LoaderAblation* ablation) {
+  std::vector<double> ratios;
+  const size_t rounds =
+      std::min(full.throughputs.size(), without.throughputs.size());
+  for (size_t i = 0; i < rounds; ++i) {
+    if (full.throughputs[i] <= 0 || without.throughputs[i] <= 0) continue;
+    ratios.push_back(full.throughputs[i] / without.throughputs[i]);
   }
-  const double no_augment = ThroughputOf(ablations, "no_augment");
-  if (no_augment > 0) {
-    parts.push_back({"augmenting", std::max(0.0, item_s - 1 / no_augment),
-                     Against("without augmenting", no_augment, throughput)});
-  }
-  const double cached = ThroughputOf(ablations, "cached_batch");
-  if (cached > 0) {
-    const bool copies = spec.scope == kCopyScope &&
-                        BusyOf(loader, "copy") > BusyOf(loader, "collate");
-    parts.push_back({copies ? "copying" : "collating",
-                     std::min(item_s, 1 / cached),
-                     Against("the same batch again", cached, throughput)});
-  }
-  return parts;
+  if (ratios.empty()) return;
+  const Summary ratio = Summarize(absl::MakeSpan(ratios));
+  // Without everything but the hand-over, the hand-over's time remains.
+  const bool remains = without.name == kCachedBatch;
+  ablation->set_share(remains ? std::min(ratio.median, 1.0) : 1 - ratio.median);
+  if (!ratio.interval.has_value()) return;
+  const auto& [low, high] = *ratio.interval;
+  ablation->set_share_low(remains ? std::min(low, 1.0) : 1 - high);
+  ablation->set_share_high(remains ? std::min(high, 1.0) : 1 - low);
 }
 
-LoaderDiagnosis ConsumerBinds(double utilisation) {
-  LoaderDiagnosis diagnosis;
-  diagnosis.set_verdict("consumer");
-  diagnosis.set_explanation(absl::StrFormat(
+// Stages tell reading from decoding, and copying from collating.
+std::string VerdictOf(const LoaderSpec& spec, absl::string_view ablation,
+                      const LoaderStats& loader) {
+  if (ablation == "no_augment") return "augmenting";
+  if (ablation == "no_decode") {
+    return BusyOf(loader, "read") > BusyOf(loader, "decode") ? "reading"
+                                                             : "decoding";
+  }
+  return spec.scope == kCopyScope &&
+                 BusyOf(loader, "copy") > BusyOf(loader, "collate")
+             ? "copying"
+             : "collating";
+}
+
+void ConsumerBinds(double utilisation, LoaderDiagnosis* diagnosis) {
+  diagnosis->set_verdict("consumer");
+  diagnosis->set_explanation(absl::StrFormat(
       "the training step is busy %.1f%% of the time; a faster loader would not "
       "be felt",
       100 * utilisation));
   // With half the step and everything else unchanged.
-  diagnosis.set_twice_as_fast_gain(1 / (1 - utilisation / 2));
-  return diagnosis;
+  diagnosis->set_twice_as_fast_gain(1 / (1 - utilisation / 2));
 }
 
 }  // namespace
 
-LoaderDiagnosis Diagnose(const LoaderSpec& spec, double throughput,
-                         const std::vector<LoaderAblation>& ablations,
+LoaderDiagnosis Diagnose(const LoaderSpec& spec,
+                         const std::vector<LoaderTrials>& trials,
                          const LoaderStats& loader) {
   LoaderDiagnosis diagnosis;
-  if (loader.consumer_utilisation() >= kConsumerBinds) {
-    diagnosis = ConsumerBinds(loader.consumer_utilisation());
-  } else if (throughput > 0) {
-    const std::vector<Part> parts =
-        PartsOf(spec, throughput, ablations, loader);
-    const auto largest = std::max_element(
-        parts.begin(), parts.end(),
-        [](const Part& a, const Part& b) { return a.cost_s < b.cost_s; });
-    if (largest != parts.end()) {
-      const double share = largest->cost_s * throughput;
-      diagnosis.set_verdict(largest->verdict);
-      diagnosis.set_twice_as_fast_gain(1 / (1 - share / 2));
-      diagnosis.set_explanation(absl::StrFormat(
-          "%s takes %.0f%% of the time (%s); twice as fast would give %.2fx",
-          largest->verdict, 100 * share, largest->measured,
-          diagnosis.twice_as_fast_gain()));
+  const LoaderTrials* full = nullptr;
+  for (const LoaderTrials& trial : trials) {
+    if (trial.name == kFullEpoch) full = &trial;
+  }
+  const LoaderAblation* largest = nullptr;
+  for (const LoaderTrials& trial : trials) {
+    if (trial.throughputs.empty()) continue;
+    LoaderAblation* const ablation = diagnosis.add_ablations();
+    *ablation = ThroughputOf(trial);
+    if (full != nullptr && &trial != full) SetShare(*full, trial, ablation);
+  }
+  for (const LoaderAblation& ablation : diagnosis.ablations()) {
+    if (IsNoise(ablation)) continue;
+    if (largest == nullptr || ablation.share() > largest->share()) {
+      largest = &ablation;
     }
   }
-  for (const LoaderAblation& ablation : ablations) {
-    *diagnosis.add_ablations() = ablation;
+  // The mark is there if there are enough batches for a verdict.
+  if (loader.has_utilisation_mark() &&
+      loader.consumer_utilisation() >= kConsumerBinds) {
+    ConsumerBinds(loader.consumer_utilisation(), &diagnosis);
+  } else if (largest != nullptr) {
+    const double share = std::min(largest->share(), 1.0);
+    diagnosis.set_verdict(VerdictOf(spec, largest->name(), loader));
+    diagnosis.set_twice_as_fast_gain(1 / (1 - share / 2));
+    diagnosis.set_explanation(absl::StrFormat(
+        "%s takes %.0f%% of the time; twice as fast would give %.2fx",
+        diagnosis.verdict(), 100 * share, diagnosis.twice_as_fast_gain()));
   }
   return diagnosis;
+}
+
+bool IsNoise(const LoaderAblation& ablation) {
+  if (!ablation.has_share()) return true;
+  return ablation.share() <= 0 ||
+         (ablation.has_share_low() && ablation.share_low() <= 0);
 }
 
 }  // namespace feedrate

@@ -43,15 +43,31 @@ void SetStorage(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,
 // One line for the user. Empty without `storage`.
 std::string StorageText(const Row& row);
 
-// Finds the bottleneck of a loader from epochs with parts left out. A part
-// costs what an epoch without it saves; handing batches over costs the time of
-// an epoch that does nothing else. The most expensive part is reported as the
-// bottleneck. If the loader reports stages, these tell reading from decoding,
-// and copying from collating. A training step that keeps the accelerator busy
-// takes precedence over all.
-LoaderDiagnosis Diagnose(const LoaderSpec& spec, double throughput,
-                         const std::vector<LoaderAblation>& ablations,
+// Names of ablations: nothing left out, and everything except the hand-over of
+// a batch.
+inline constexpr char kFullEpoch[] = "full";
+inline constexpr char kCachedBatch[] = "cached_batch";
+
+// Short epochs with the same part left out: items per second, by round.
+struct LoaderTrials {
+  std::string name;
+  std::vector<double> throughputs;
+};
+
+// Finds the bottleneck of a loader from epochs with parts left out, one of each
+// per round. A part costs what an epoch without it saves; handing batches over
+// costs the time of an epoch that does nothing else. The most expensive part is
+// reported as the bottleneck, unless all are noise. If the loader reports
+// stages, these tell reading from decoding, and copying from collating. A
+// training step that keeps the accelerator busy takes precedence over all if
+// `loader` has the mark.
+LoaderDiagnosis Diagnose(const LoaderSpec& spec,
+                         const std::vector<LoaderTrials>& trials,
                          const LoaderStats& loader);
+
+// Whether the part's share of the time cannot be told from 0: the epochs
+// without it were slower, or the interval includes 0.
+bool IsNoise(const LoaderAblation& ablation);
 
 }  // namespace feedrate
 

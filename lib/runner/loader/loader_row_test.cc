@@ -89,14 +89,26 @@ TEST(LoaderRowTest, EpochsAddUp) {
   EXPECT_EQ(row.loader().stages(0).queue_fill(), 0.5);
 }
 
-TEST(LoaderRowTest, WorkersThatDoNothingAreOverhead) {
+TEST(LoaderRowTest, WorkersThatDoNothingAreIdle) {
   Row row;
   SetEpochs({SomeEpoch()}, SpecOf(2), 8, 0, &row);
-  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 0.25);
+  EXPECT_DOUBLE_EQ(row.loader().cpu_idle(), 0.25);
+  EXPECT_FALSE(row.loader().has_sync_overhead()) << "there is no GPU";
   EXPECT_FALSE(row.loader().has_consumer_utilisation());
   // More workers than processors do not add capacity.
   SetEpochs({SomeEpoch()}, SpecOf(8), 2, 0, &row);
-  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 0.25);
+  EXPECT_DOUBLE_EQ(row.loader().cpu_idle(), 0.25);
+}
+
+TEST(LoaderRowTest, WaitsForAGpuAreAShareOfItsThreads) {
+  EpochReply epoch = SomeEpoch();
+  epoch.set_sync_s(1.5);
+  epoch.set_sync_threads(3);
+  Row row;
+  SetEpochs({epoch, epoch}, SpecOf(2), 8, 0, &row);
+  EXPECT_DOUBLE_EQ(row.loader().sync_overhead(), 1.5 / (3 * epoch.elapsed_s()));
+  SetEpochs({epoch}, SpecOf(2), 8, /*step_s=*/0.1, &row);
+  EXPECT_FALSE(row.loader().has_sync_overhead()) << "the step holds buffers";
 }
 
 TEST(LoaderRowTest, BatchesThatWereReady) {
@@ -112,7 +124,7 @@ TEST(LoaderRowTest, AStepHasAUtilisation) {
   SetEpochs({epoch}, SpecOf(2), 8, 0.375, &row);
   EXPECT_DOUBLE_EQ(row.loader().consumer_utilisation(), 0.75);
   EXPECT_DOUBLE_EQ(row.loader().consumer_step_s(), 0.375);
-  EXPECT_FALSE(row.loader().has_sync_overhead());
+  EXPECT_FALSE(row.loader().has_cpu_idle());
 }
 
 TEST(LoaderRowTest, AGpuAndItsMemory) {
@@ -214,18 +226,25 @@ TEST(StorageRowTest, FilesHaveNone) {
   EXPECT_EQ(StorageText(row), "");
 }
 
-std::vector<LoaderAblation> Ablations(double cached, double no_augment,
-                                      double no_decode) {
-  std::vector<LoaderAblation> ablations;
-  for (const auto& [name, throughput] :
-       std::vector<std::pair<std::string, double>>{{"cached_batch", cached},
-                                                   {"no_augment", no_augment},
-                                                   {"no_decode", no_decode}}) {
-    if (throughput == 0) continue;
-    ablations.emplace_back().set_name(name);
-    ablations.back().set_throughput(throughput);
+// Five rounds that differ by up to `spread` of the value.
+LoaderTrials Trials(const std::string& name, double throughput,
+                    double spread = 0.01) {
+  LoaderTrials trials;
+  trials.name = name;
+  for (const double part : {-1.0, 0.5, 0.0, 1.0, -0.5}) {
+    trials.throughputs.push_back(throughput * (1 + spread * part));
   }
-  return ablations;
+  return trials;
+}
+
+// Next to a full epoch of 100 items per second; 0 means not measured.
+std::vector<LoaderTrials> Ablations(double cached, double no_augment,
+                                    double no_decode) {
+  std::vector<LoaderTrials> trials = {Trials(kFullEpoch, 100)};
+  if (cached > 0) trials.push_back(Trials(kCachedBatch, cached));
+  if (no_augment > 0) trials.push_back(Trials("no_augment", no_augment));
+  if (no_decode > 0) trials.push_back(Trials("no_decode", no_decode));
+  return trials;
 }
 
 LoaderSpec SpecOf(const std::string& scope) {
@@ -240,24 +259,51 @@ void AddStage(const std::string& name, double busy_s, LoaderStats* loader) {
   stage->set_busy_s(busy_s);
 }
 
-TEST(DiagnosisTest, TheDearestPartIsTheVerdict) {
+TEST(DiagnosisTest, TheMostExpensivePartIsTheVerdict) {
   // 10 ms per item: 8 for decoding and 1 for the transform.
-  const LoaderDiagnosis diagnosis =
-      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 1000 / 9.0, 500),
-               LoaderStats());
+  const LoaderDiagnosis diagnosis = Diagnose(
+      SpecOf(kDecodeScope), Ablations(10000, 1000 / 9.0, 500), LoaderStats());
   EXPECT_EQ(diagnosis.verdict(), "decoding");
   EXPECT_NEAR(diagnosis.twice_as_fast_gain(), 1 / 0.6, 1e-9);
   EXPECT_THAT(diagnosis.explanation(), HasSubstr("takes 80% of the time"));
-  EXPECT_EQ(diagnosis.ablations_size(), 3);
+  ASSERT_EQ(diagnosis.ablations_size(), 4);
+  const LoaderAblation& no_decode = diagnosis.ablations(3);
+  EXPECT_EQ(no_decode.throughput(), 500);
+  EXPECT_LT(no_decode.throughput_low(), 500);
+  EXPECT_GT(no_decode.throughput_high(), 500);
+  EXPECT_LE(no_decode.share_low(), 0.8);
+  EXPECT_GE(no_decode.share_high(), 0.8);
+}
+
+// An epoch without a part that is slower than the whole used to count as a part
+// that costs nothing, and a part within the noise could become the verdict.
+TEST(DiagnosisTest, WhatCannotBeToldFromNothingIsNoise) {
+  std::vector<LoaderTrials> trials = {Trials(kFullEpoch, 100),
+                                      Trials("no_augment", 90),
+                                      Trials("no_decode", 104, 0.2)};
+  const LoaderDiagnosis diagnosis =
+      Diagnose(SpecOf(kDecodeScope), trials, LoaderStats());
+  ASSERT_EQ(diagnosis.ablations_size(), 3);
+  EXPECT_TRUE(IsNoise(diagnosis.ablations(1)));
+  EXPECT_LT(diagnosis.ablations(1).share(), 0);
+  EXPECT_TRUE(IsNoise(diagnosis.ablations(2)));
+  EXPECT_GT(diagnosis.ablations(2).share(), 0);
+  EXPECT_EQ(diagnosis.verdict(), "");
+  Row row;
+  *row.mutable_loader()->mutable_diagnosis() = diagnosis;
+  EXPECT_THAT(DiagnosisText(row),
+              AllOf(HasSubstr("noise: slower without it"),
+                    HasSubstr("noise: 0% is possible"),
+                    HasSubstr("no part costs more than the noise")));
 }
 
 TEST(DiagnosisTest, AugmentingAndCollating) {
-  EXPECT_EQ(Diagnose(SpecOf(kMemoryScope), 100, Ablations(10000, 500, 0),
-                     LoaderStats())
-                .verdict(),
-            "augmenting");
   EXPECT_EQ(
-      Diagnose(SpecOf(kMemoryScope), 100, Ablations(110, 105, 0), LoaderStats())
+      Diagnose(SpecOf(kMemoryScope), Ablations(10000, 500, 0), LoaderStats())
+          .verdict(),
+      "augmenting");
+  EXPECT_EQ(
+      Diagnose(SpecOf(kMemoryScope), Ablations(110, 105, 0), LoaderStats())
           .verdict(),
       "collating");
 }
@@ -268,28 +314,29 @@ TEST(DiagnosisTest, StagesTellReadingAndCopying) {
   AddStage("decode", 1, &loader);
   AddStage("copy", 3, &loader);
   AddStage("collate", 1, &loader);
-  EXPECT_EQ(
-      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 101, 500), loader)
-          .verdict(),
-      "reading");
-  EXPECT_EQ(Diagnose(SpecOf(kCopyScope), 100, Ablations(110, 101, 102), loader)
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), Ablations(10000, 110, 500), loader)
                 .verdict(),
-            "copying");
+            "reading");
+  EXPECT_EQ(
+      Diagnose(SpecOf(kCopyScope), Ablations(110, 110, 110), loader).verdict(),
+      "copying");
 }
 
 TEST(DiagnosisTest, ABusyAcceleratorIsNoLoadersFault) {
   LoaderStats loader;
   loader.set_consumer_utilisation(0.95);
-  const LoaderDiagnosis diagnosis =
-      Diagnose(SpecOf(kDecodeScope), 100, Ablations(10000, 120, 500), loader);
-  EXPECT_EQ(diagnosis.verdict(), "consumer");
-  EXPECT_NEAR(diagnosis.twice_as_fast_gain(), 1 / 0.525, 1e-9);
+  const auto verdict = [&] {
+    return Diagnose(SpecOf(kDecodeScope), Ablations(10000, 120, 500), loader);
+  };
+  EXPECT_EQ(verdict().verdict(), "decoding") << "too few batches";
+  loader.set_utilisation_mark(0.9);
+  EXPECT_EQ(verdict().verdict(), "consumer");
+  EXPECT_NEAR(verdict().twice_as_fast_gain(), 1 / 0.525, 1e-9);
 }
 
 TEST(DiagnosisTest, NothingMeasuredIsNoVerdict) {
-  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 100, {}, LoaderStats()).verdict(),
-            "");
-  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), 0, Ablations(1, 1, 1), LoaderStats())
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), {}, LoaderStats()).verdict(), "");
+  EXPECT_EQ(Diagnose(SpecOf(kDecodeScope), Ablations(0, 0, 0), LoaderStats())
                 .verdict(),
             "");
 }
@@ -314,18 +361,26 @@ TEST(LoaderReportTest, SaysWhereTheTimeWent) {
   LoaderAblation* const ablation = diagnosis->add_ablations();
   ablation->set_name("no_decode");
   ablation->set_throughput(1234.4);
-  EXPECT_THAT(DiagnosisText(row),
-              AllOf(HasSubstr("native Blur"), HasSubstr("1.500"),
-                    HasSubstr("25%"), HasSubstr("no_decode: 1234 items/s"),
-                    HasSubstr("decoding: decoding takes 80%")));
+  ablation->set_throughput_low(1200);
+  ablation->set_throughput_high(1300);
+  ablation->set_share(0.8);
+  ablation->set_share_low(0.75);
+  ablation->set_share_high(0.82);
+  EXPECT_THAT(
+      DiagnosisText(row),
+      AllOf(HasSubstr("native Blur"), HasSubstr("1.500"), HasSubstr("25%"),
+            HasSubstr("1234 [1200, 1300]"), HasSubstr("80% [75, 82]"),
+            HasSubstr("decoding: decoding takes 80%")));
 }
 
 TEST(LoaderReportTest, HoldsUtilisationAgainstTheMark) {
   Row row = SomeRow();
   EXPECT_EQ(UtilisationText(row), "");
   row.mutable_loader()->set_consumer_step_s(0.05);
-  row.mutable_loader()->set_utilisation_mark(0.9);
   row.mutable_loader()->set_consumer_utilisation(0.899);
+  row.mutable_loader()->set_batches(3);
+  EXPECT_THAT(UtilisationText(row), HasSubstr("no verdict from 3 batches"));
+  row.mutable_loader()->set_utilisation_mark(0.9);
   EXPECT_THAT(UtilisationText(row),
               AllOf(HasSubstr("89.9%"), HasSubstr("50.0 ms"),
                     HasSubstr("from 90% on: fail")));

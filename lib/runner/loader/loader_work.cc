@@ -50,6 +50,9 @@ namespace {
 constexpr double kHangFactor = 10;
 // How long a loader runs that is only compared with, in seconds.
 constexpr double kTrialS = 2;
+// How often and how long `--diagnose` runs each of its loaders.
+constexpr int kDiagnoseRounds = 5;
+constexpr double kDiagnoseS = 1;
 // How long the limits of the device are measured, in seconds.
 constexpr double kLimitS = 0.6;
 // Memory for libraries and threads of a loader, besides its batches.
@@ -98,7 +101,7 @@ class LoaderWork : public JobWork {
   absl::StatusOr<Preflight> LookAhead() override;
   absl::StatusOr<Equivalence> CheckEquivalence() override;
   // Runs one batch of a fresh loader. Also measures a single worker, and with
-  // `diagnose` epochs with parts left out.
+  // `diagnose` epochs with parts left out, alternately.
   absl::Status WarmUp() override;
   absl::Status Measure(int run_index, Row* row) override;
   bool alive() const override { return child_ != nullptr && child_->alive(); }
@@ -112,8 +115,9 @@ class LoaderWork : public JobWork {
   absl::StatusOr<EpochReply> Epoch(MeasuredChild* child, int64_t count,
                                    uint64_t seed, double limit_s,
                                    double consumer_s) const;
-  // Runs a short epoch of a loader with another spec.
-  absl::StatusOr<EpochReply> TryOther(const LoaderSpec& spec) const;
+  // Runs an epoch of at most `seconds` of a loader with another spec.
+  absl::StatusOr<EpochReply> TryOther(const LoaderSpec& spec,
+                                      double seconds = kTrialS) const;
   absl::Status CompareWithOneWorker();
   absl::Status CompareWithOneConnection();
   absl::Status TryAblations();
@@ -131,7 +135,7 @@ class LoaderWork : public JobWork {
   double EngineItemsPerSecond() const;
   // Set if the transform is itself a crop that resizes.
   std::optional<WindowShape> OwnWindowShape() const;
-  std::optional<Limit> LimitOfLoader() const;
+  std::optional<Limit> LimitOfLoader(double reached) const;
   std::optional<Limit> LimitOfPeer() const;
   double BytesOfFile() const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
@@ -155,7 +159,7 @@ class LoaderWork : public JobWork {
   std::optional<double> one_worker_;
   // Speed of one connection to the store.
   std::optional<double> one_connection_mb_per_s_;
-  std::vector<LoaderAblation> ablations_;
+  std::vector<LoaderTrials> trials_;
   bool asked_for_limits_ = false;
   std::optional<DeviceLimits> device_limits_;
 };
@@ -207,7 +211,8 @@ absl::Status LoaderWork::Prepare() {
   version_ = reply.version();
   engine_items_per_s_ = reply.engine_items_per_s();
   context_.engines->Note(input_.fd, spec_.workers, engine_items_per_s_);
-  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s());
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s(),
+                                            EnergyOf(context_, job_));
   return absl::OkStatus();
 }
 
@@ -282,16 +287,17 @@ absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
                                      child_.get());
 }
 
-absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec) const {
+absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec,
+                                                double seconds) const {
   PrepareReply reply;
   ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
                    Spawn(spec, &reply));
   // The first epoch of a process is its warm-up.
   const int64_t count = input_.items;
   RETURN_IF_ERROR(Epoch(child.get(), std::min(count, spec_.batch_size),
-                        SeedOfRun(job_, 0), kTrialS, 0)
+                        SeedOfRun(job_, 0), seconds, 0)
                       .status());
-  return Epoch(child.get(), count, SeedOfRun(job_, 0), kTrialS, 0);
+  return Epoch(child.get(), count, SeedOfRun(job_, 0), seconds, 0);
 }
 
 absl::Status LoaderWork::CompareWithOneWorker() {
@@ -314,17 +320,27 @@ absl::Status LoaderWork::CompareWithOneConnection() {
 }
 
 absl::Status LoaderWork::TryAblations() {
-  for (const char* name : {"cached_batch", "no_augment", "no_decode"}) {
-    LoaderSpec spec = spec_;
-    spec.ablation = name;
-    if (input_.source == "corpus" && spec.ablation == "no_decode") continue;
-    const absl::StatusOr<EpochReply> epoch = TryOther(spec);
-    // Skips parts that the loader cannot leave out.
-    if (epoch.status().code() == absl::StatusCode::kUnknown) continue;
-    RETURN_IF_ERROR(epoch.status());
-    LoaderAblation& ablation = ablations_.emplace_back();
-    ablation.set_name(name);
-    ablation.set_throughput(RunningThroughput(*epoch));
+  for (const char* name :
+       {kFullEpoch, kCachedBatch, "no_augment", "no_decode"}) {
+    if (input_.source == "corpus" && name == absl::string_view("no_decode")) {
+      continue;
+    }
+    trials_.emplace_back().name = name;
+  }
+  // One of each per round, so that drift affects all of them equally.
+  for (int round = 0; round < kDiagnoseRounds; ++round) {
+    for (auto trial = trials_.begin(); trial != trials_.end();) {
+      LoaderSpec spec = spec_;
+      if (trial->name != kFullEpoch) spec.ablation = trial->name;
+      const absl::StatusOr<EpochReply> epoch = TryOther(spec, kDiagnoseS);
+      // Skips parts that the loader cannot leave out.
+      if (epoch.status().code() == absl::StatusCode::kUnknown) {
+        trial = trials_.erase(trial);
+        continue;
+      }
+      RETURN_IF_ERROR(epoch.status());
+      (trial++)->throughputs.push_back(RunningThroughput(*epoch));
+    }
   }
   return absl::OkStatus();
 }
@@ -380,7 +396,7 @@ absl::Status LoaderWork::WarmUp() {
       !one_connection_mb_per_s_.has_value()) {
     RETURN_IF_ERROR(CompareWithOneConnection());
   }
-  if (options_.diagnose && ablations_.empty()) {
+  if (options_.diagnose && trials_.empty()) {
     RETURN_IF_ERROR(TryAblations());
   }
   return absl::OkStatus();
@@ -437,7 +453,7 @@ std::optional<WindowShape> LoaderWork::OwnWindowShape() const {
   return command.ok() ? WindowShapeOf(command->params) : std::nullopt;
 }
 
-std::optional<Limit> LoaderWork::LimitOfLoader() const {
+std::optional<Limit> LoaderWork::LimitOfLoader(double reached) const {
   const std::optional<WindowShape> resized = OwnWindowShape();
   // Decoding at a fraction of the size is different work.
   const auto scaled = spec_.settings.find("scaled_decode");
@@ -446,7 +462,7 @@ std::optional<Limit> LoaderWork::LimitOfLoader() const {
     return std::nullopt;
   }
   const std::optional<Limit> decode =
-      limits_->Of(spec_, input_, UsableProcessors(), resized);
+      limits_->Of(spec_, input_, UsableProcessors(), reached, resized);
   if (!device_limits_.has_value()) {
     const std::string engine = EngineDecode();
     if (engine == "unreported" && !resized.has_value()) return LimitOfPeer();
@@ -508,7 +524,7 @@ void LoaderWork::AddLimit(Row* row) const {
   const double engine = EngineItemsPerSecond();
   if (engine > 0) return SetLimit(kEngineLimit, engine, row);
   if (IsNullJob(job_)) return;
-  const std::optional<Limit> limit = LimitOfLoader();
+  const std::optional<Limit> limit = LimitOfLoader(row->throughput());
   if (limit.has_value()) SetLimit(limit->name(), limit->throughput(), row);
 }
 
@@ -520,8 +536,7 @@ void LoaderWork::AddComparisons(const std::vector<EpochReply>& epochs,
                                   (spec_.workers * *one_worker_));
   }
   if (!options_.diagnose || IsNullJob(job_)) return;
-  *loader->mutable_diagnosis() =
-      Diagnose(spec_, RunningThroughput(epochs[0]), ablations_, *loader);
+  *loader->mutable_diagnosis() = Diagnose(spec_, trials_, *loader);
 }
 
 absl::Status LoaderWork::Measure(int run_index, Row* row) {
@@ -537,6 +552,7 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   SetEpochs(epochs, spec_, UsableProcessors(), options_.consumer_s, row);
   SetStorage(epochs, spec_, one_connection_mb_per_s_, row);
   if (gpu != nullptr) SetGpuUsage(gpu->Stop(), row);
+  SetEnergy(EnergyBetween(before.energy, after.energy), row);
   // Which of a loader's own processes and threads waited for which is unknown.
   // The effect of other processes and of a quota is known.
   before.process = {};
@@ -544,9 +560,10 @@ absl::Status LoaderWork::Measure(int run_index, Row* row) {
   before.process.cpu_s = 0;
   after.process.cpu_s = row->loader().cpu_s();
   SetNoise(context_.noise->Judge(before, after, row->elapsed_s()), row);
-  if (row->loader().has_consumer_utilisation()) {
-    row->mutable_loader()->set_utilisation_mark(
-        context_.catalogue.policy().loader().utilisation_mark());
+  const LoaderPolicy& policy = context_.catalogue.policy().loader();
+  if (row->loader().has_consumer_utilisation() &&
+      row->loader().batches() >= policy.utilisation_batches()) {
+    row->mutable_loader()->set_utilisation_mark(policy.utilisation_mark());
   }
   if (peak_bytes.has_value()) row->set_rss_peak_bytes(*peak_bytes);
   if (epochs_.sample_ratio < 1) row->add_labels("indicative");

@@ -35,12 +35,12 @@ namespace {
 // As for transforms: no visible difference.
 constexpr double kMinPsnrDb = 40;
 
-// Measured once per list of files.
-double LimitOf(const RunContext& context, const std::vector<ClipFile>& files) {
-  static auto* const known = new std::map<const void*, double>;
-  const auto [entry, is_new] = known->emplace(&files, 0);
-  if (is_new) entry->second = context.clips.limit(files, 1).value_or(0);
-  return entry->second;
+double LimitOf(const RunContext& context, const std::vector<ClipFile>& files,
+               double reached) {
+  static auto* const known = new std::map<const void*, std::optional<double>>;
+  return LimitFor(
+      reached, [&] { return context.clips.limit(files, 1).value_or(0); },
+      &(*known)[&files]);
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ void AddDecode(const RunContext& context, const InputCorpora::Input& input,
     return SetLimit(kEngineLimit, engine.clips_per_s, row);
   }
   if (context.clips.limit == nullptr) return;
-  const double limit = LimitOf(context, *input.files);
+  const double limit = LimitOf(context, *input.files, row->throughput());
   if (limit > 0) SetLimit("libav", limit, row);
 }
 

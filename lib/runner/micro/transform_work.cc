@@ -84,14 +84,14 @@ double MeasureCopies(const Corpus& corpus) {
 
 }  // namespace
 
-std::optional<double> CopyLimit::Of(const Job& job, const Corpus& corpus) {
+std::optional<double> CopyLimit::Of(const Job& job, const Corpus& corpus,
+                                    double reached) {
   for (const std::string& partial :
        catalogue_.policy().coverage().partial_transforms()) {
     if (job.transform() == partial) return std::nullopt;
   }
-  const auto [entry, is_new] = known_.emplace(&corpus, 0);
-  if (is_new) entry->second = MeasureCopies(corpus);
-  return entry->second;
+  return LimitFor(
+      reached, [&] { return MeasureCopies(corpus); }, &known_[&corpus]);
 }
 
 namespace {
@@ -140,7 +140,8 @@ void SetGpu(const GpuRowInput& input, const TimeReply& timing, Row* row) {
   AddSameFields(gpu, row->mutable_gpu_memory());
   const double moved = static_cast<double>(
       gpu.bytes_out() + (input.partial ? 0 : gpu.bytes_in()));
-  if (moved > 0 && input.copy_bytes_per_s > 0) {
+  // What is in L2 moves faster than memory does.
+  if (moved > 0 && input.copy_bytes_per_s > 0 && input.settings.cold) {
     SetLimit(
         "device copy",
         static_cast<double>(timing.items()) * input.copy_bytes_per_s / moved,
@@ -242,7 +243,8 @@ absl::Status TransformWork::Prepare() {
   device_copy_bytes_per_s_ = reply.device_copy_bytes_per_s();
   context_.engines->Note(input_.fd, kSessions, reply.engine_items_per_s());
   per_sample_loop_ = reply.per_sample_loop();
-  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s());
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s(),
+                                            EnergyOf(context_, job_));
   return absl::OkStatus();
 }
 
@@ -352,7 +354,8 @@ void TransformWork::AddMeasured(const TimeReply& timing, Row* row) {
     engine.cpu_frames = timing.device().cpu_frames();
     return AddDecode(context_, input_, decode_, engine, row);
   }
-  const std::optional<double> limit = copy_limit_->Of(job_, *input_.corpus);
+  const std::optional<double> limit =
+      copy_limit_->Of(job_, *input_.corpus, row->throughput());
   if (limit.has_value()) SetLimit("copy", *limit, row);
 }
 

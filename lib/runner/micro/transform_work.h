@@ -30,20 +30,21 @@ int64_t ExpectedTransformMemory(const Catalogue& catalogue, const Job& job,
 
 // Upper limit for a transform that touches all of its input: copies the items
 // of a corpus, one after the other, into one buffer. It reads what a transform
-// reads, from the same caches, and writes as much. Measures each corpus once.
-// Not thread-safe.
+// reads, from the same caches, and writes as much. Not thread-safe.
 class CopyLimit {
  public:
   // `catalogue` outlives this.
   explicit CopyLimit(const Catalogue& catalogue) : catalogue_(catalogue) {}
 
-  // Items per second for `job` on `corpus`, which outlives this. Empty for a
-  // transform that need not touch its whole item.
-  std::optional<double> Of(const Job& job, const Corpus& corpus);
+  // Items per second for `job`, which has `reached` this many, on `corpus`,
+  // which outlives this. Empty for a transform that need not touch its whole
+  // item.
+  std::optional<double> Of(const Job& job, const Corpus& corpus,
+                           double reached);
 
  private:
   const Catalogue& catalogue_;
-  std::map<const Corpus*, double> known_;
+  std::map<const Corpus*, std::optional<double>> known_;
 };
 
 struct GpuRowInput {

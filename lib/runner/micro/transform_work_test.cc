@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(CopyLimitTest, IsMeasuredOnceForACorpus) {
+TEST(CopyLimitTest, IsMeasuredOnceUnlessARowExceedsIt) {
   const absl::StatusOr<Catalogue> catalogue = Catalogue::Load("configs");
   ASSERT_TRUE(catalogue.ok()) << catalogue.status();
   Job job;
@@ -40,12 +40,14 @@ TEST(CopyLimitTest, IsMeasuredOnceForACorpus) {
   const auto input = corpora.Get(job);
   ASSERT_TRUE(input.ok()) << input.status();
   CopyLimit limit(*catalogue);
-  const std::optional<double> first = limit.Of(job, *input->corpus);
+  const std::optional<double> first = limit.Of(job, *input->corpus, 0);
   ASSERT_TRUE(first.has_value());
   EXPECT_GT(*first, 0);
-  EXPECT_EQ(limit.Of(job, *input->corpus), first);
+  EXPECT_EQ(limit.Of(job, *input->corpus, *first), first);
+  // A row above the limit is measured against a higher one if there is one.
+  EXPECT_GE(limit.Of(job, *input->corpus, 2 * *first), first);
   job.set_transform("CenterCrop128");
-  EXPECT_FALSE(limit.Of(job, *input->corpus).has_value());
+  EXPECT_FALSE(limit.Of(job, *input->corpus, 0).has_value());
 }
 
 constexpr int64_t kGib = int64_t{1} << 30;
@@ -129,6 +131,11 @@ TEST(GpuRowTest, TheLimitIsWhatMustMove) {
   input.partial = true;
   SetGpu(input, SomeTiming(), &row);
   EXPECT_DOUBLE_EQ(row.limit().throughput(), 4500);
+  // The speed of memory is no limit for what is in L2.
+  input.settings.cold = false;
+  row = TimedRow();
+  SetGpu(input, SomeTiming(), &row);
+  EXPECT_FALSE(row.has_limit());
 }
 
 TEST(GpuRowTest, HotAndBatchesAreSaid) {

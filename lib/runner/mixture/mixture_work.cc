@@ -117,7 +117,8 @@ absl::Status MixtureWork::Prepare() {
   ASSIGN_OR_RETURN(const PrepareReply reply,
                    child_->Prepare(command, PrepareLimit(context_)));
   version_ = reply.version();
-  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s());
+  subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s(),
+                                            EnergyOf(context_, job_));
   return absl::OkStatus();
 }
 
@@ -224,6 +225,7 @@ absl::Status MixtureWork::MeasureInChild(int run_index, Row* row) {
   SetCache(cache, options_.cold, row);
   row->mutable_mixture()->set_label(job_.label());
   row->mutable_mixture()->set_note(job_.note());
+  SetEnergy(EnergyBetween(before.energy, after.energy), row);
   // As for any loader: only the effect of other processes is known.
   before.process = {};
   after.process = {};

@@ -204,6 +204,7 @@ class LoaderTest(unittest.TestCase):
         for _ in range(2):
             reply = self.ask(child, loading.epoch(6))
             self.assertIn("copy", [s["name"] for s in reply["stages"]])
+            self.assertNotIn("sync_s", reply, "no GPU was waited for")
         child.close()
 
     def test_a_training_step(self):

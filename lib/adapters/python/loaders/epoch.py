@@ -23,7 +23,9 @@ _NAMED_ERRORS = 20
 STAGES = ("read", "decode", "augment", "collate", "copy")
 # After the stages: between two batches of a worker.
 _IDLE = len(STAGES)
-_COLUMNS = len(STAGES) + 1
+# Waits of the main process for a device.
+_SYNC = _IDLE + 1
+_COLUMNS = _SYNC + 1
 
 
 @dataclasses.dataclass
@@ -136,13 +138,25 @@ class Stages:
         finally:
             self._row[STAGES.index(name)] += time.perf_counter() - begin
 
+    @contextlib.contextmanager
+    def waiting(self):
+        """Around a wait for a device, also inside busy()."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._row[_SYNC] += time.perf_counter() - begin
+
+    def sync_s(self):
+        return float(self._busy[:, _SYNC].sum())
+
     def clear(self):
         self._busy[:] = 0
 
     def report(self):
         """The stages of the reply, without those that did nothing. Unknown
         numbers are 0."""
-        *sums, idle = self._busy.sum(axis=0).tolist()
+        *sums, idle, _ = self._busy.sum(axis=0).tolist()
         return [
             {
                 "name": name,

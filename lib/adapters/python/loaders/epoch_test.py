@@ -2,7 +2,7 @@
 
 import unittest
 
-from loaders.epoch import Batch, run_epoch
+from loaders.epoch import Batch, Stages, run_epoch
 
 
 class Time:
@@ -103,6 +103,15 @@ class EpochTest(unittest.TestCase):
         _, reply = run([])
         self.assertEqual((reply["items"], reply["samples_s"]), (0, []))
         self.assertEqual(reply["first_batch_s"], 1.5)
+
+    def test_waits_for_a_device_are_no_stage(self):
+        stages = Stages(2)
+        with stages.busy("copy"), stages.waiting():
+            pass
+        self.assertGreater(stages.sync_s(), 0)
+        self.assertEqual([s["name"] for s in stages.report()], ["copy"])
+        stages.clear()
+        self.assertEqual(stages.sync_s(), 0)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,9 @@ class LoaderJob:
             )
         _computed = _computed or not self._loader.forks
         self._peaks.reset()
-        return run_epoch(self._loader, command) | self._peaks.read()
+        reply = run_epoch(self._loader, command) | self._peaks.read()
+        # DALI does not report its waits.
+        return reply | getattr(self._loader, "sync", dict)()
 
     def outputs(self, command, fd):
         """Writes outputs to fd and describes them."""

@@ -111,6 +111,13 @@ class Loader:
     def stages(self):
         return self._stages.report()
 
+    def sync(self):
+        """Waits for a GPU, as the reply has them: the main process alone
+        drives it."""
+        if self._spec.device != "cuda":
+            return {}
+        return {"sync_s": self._stages.sync_s(), "sync_threads": 1}
+
     def _make(self, seed):
         spec, forked = self._spec, self._spec.workers > 0
         return torch.utils.data.DataLoader(
