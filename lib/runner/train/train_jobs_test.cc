@@ -404,6 +404,17 @@ TEST(TrainRowTest, PeakIsMeasuredWhereNoneIsKnown) {
   EXPECT_LE(train.attainable_mfu(), 1);
 }
 
+// The roofline was the limit, which a CPU with large caches exceeds.
+TEST(TrainRowTest, TheLimitIsTheProductsAlone) {
+  TrainDevicePeak peak;
+  peak.matmul_flops = 4e12;
+  const Row row = RowWith(SmallJob(), peak);
+  EXPECT_EQ(row.limit().name(), "matmul");
+  EXPECT_DOUBLE_EQ(row.limit().throughput(),
+                   4e12 / ExactFlops(*ModelNamed("vit5_small")));
+  EXPECT_DOUBLE_EQ(row.of_limit(), row.throughput() / row.limit().throughput());
+}
+
 TEST(TrainRowTest, LossSlopeIsLeastSquares) {
   EXPECT_DOUBLE_EQ(LeastSquaresSlope({3, 2}), -1);
   EXPECT_DOUBLE_EQ(LeastSquaresSlope({1, 3, 2, 4}), 0.8);

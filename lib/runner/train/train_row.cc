@@ -259,9 +259,11 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   } else {
     row->set_rss_peak_bytes(memory);
   }
-  if (train->has_attainable_step_s()) {
-    row->mutable_limit()->set_name("roofline");
-    row->mutable_limit()->set_throughput(samples / train->attainable_step_s());
+  // Not the roofline: caches may hold what it counts as coming from memory.
+  if (peak.matmul_flops > 0) {
+    row->mutable_limit()->set_name("matmul");
+    row->mutable_limit()->set_throughput(
+        settings.world_size * peak.matmul_flops / ExactFlops(settings.model));
     row->set_of_limit(row->throughput() / row->limit().throughput());
   }
 }
