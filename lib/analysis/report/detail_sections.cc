@@ -304,7 +304,8 @@ constexpr char kNullLibrary[] = "null";
 
 const char* MeaningOf(const std::string& warning) {
   static const auto& meanings = *new std::map<std::string, const char*>{
-      {"noisy", "waited for a processor or the disk for a good part of the run"},
+      {"noisy",
+       "waited for a processor or the disk for a good part of the run"},
       {"throttled", "the clock was lowered while it ran"},
       {"migrated", "moved between processors while it ran"},
       {"contended", "others used the processors at the same time"},

@@ -17,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/hash/sha256.h"
 #include "lib/machine/resources.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
@@ -302,6 +303,16 @@ absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
   return RepeatChannels(
       PixelsFromBytes(view.data, view.height, view.width, view.channels),
       channels);
+}
+
+absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
+                                        int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
+    absl::StrAppend(&text, Sha256Hex(bytes), "\n");
+  }
+  return Sha256Hex(text);
 }
 
 }  // namespace feedrate

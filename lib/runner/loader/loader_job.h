@@ -107,6 +107,10 @@ absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
                                    int frame, int channels);
 
+// Hash of the contents of the first `count` items.
+absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
+                                        int64_t count);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_

@@ -145,4 +145,15 @@ double LeastItemBytes(const LoaderSpec& spec, bool copies_samples,
   return files ? std::min(pixels, file_bytes) : pixels;
 }
 
+std::optional<Limit> LimitOfPeer(const LoaderSpec& spec, double file_bytes,
+                                 double copy_bytes_per_s) {
+  DeviceLimitInput input;
+  input.device.set_copy_bytes_per_s(copy_bytes_per_s);
+  DeviceLimits with_engines;
+  with_engines.set_engine_items_per_s(1);
+  input.item_bytes =
+      LeastItemBytes(spec, /*copies_samples=*/false, file_bytes, with_engines);
+  return LowestDeviceLimit(input);
+}
+
 }  // namespace feedrate

@@ -80,6 +80,12 @@ std::optional<Limit> LowestDeviceLimit(const DeviceLimitInput& input);
 double LeastItemBytes(const LoaderSpec& spec, bool copies_samples,
                       double file_bytes, const DeviceLimits& device);
 
+// The limit of a loader on a GPU whose decoder nobody can measure: files or
+// pixels must be copied to the device, at `copy_bytes_per_s`, which one of our
+// loaders has measured; 0 means that none has.
+std::optional<Limit> LimitOfPeer(const LoaderSpec& spec, double file_bytes,
+                                 double copy_bytes_per_s);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_LIMITS_H_

@@ -17,7 +17,6 @@
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/hash/sha256.h"
 #include "lib/machine/gpu.h"
 #include "lib/machine/process_counters.h"
 #include "lib/machine/root.h"
@@ -48,26 +47,15 @@ namespace {
 
 // Items differ in size, so the first batch predicts the others badly.
 constexpr double kHangFactor = 10;
-// How long a loader runs that is only compared with, in seconds.
+// How long a loader runs that is only compared with, in seconds; for
+// `--diagnose` also how often.
 constexpr double kTrialS = 2;
-// How often and how long `--diagnose` runs each of its loaders.
 constexpr int kDiagnoseRounds = 5;
 constexpr double kDiagnoseS = 1;
 // How long the limits of the device are measured, in seconds.
 constexpr double kLimitS = 0.6;
-// Memory for libraries and threads of a loader, besides its batches.
+// Memory of a loader besides its batches.
 constexpr int64_t kLoaderBytes = int64_t{512} << 20;
-
-// Hash of the contents of the first items.
-absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
-                                        int64_t count) {
-  std::string text;
-  for (int64_t i = 0; i < count; ++i) {
-    ASSIGN_OR_RETURN(const std::string bytes, ItemBytes(input, i));
-    absl::StrAppend(&text, Sha256Hex(bytes), "\n");
-  }
-  return Sha256Hex(text);
-}
 
 // Null if the job has no GPU or the driver reports nothing; rows then lack its
 // usage.
@@ -136,7 +124,6 @@ class LoaderWork : public JobWork {
   // Set if the transform is itself a crop that resizes.
   std::optional<WindowShape> OwnWindowShape() const;
   std::optional<Limit> LimitOfLoader(double reached) const;
-  std::optional<Limit> LimitOfPeer() const;
   double BytesOfFile() const;
   void AddComparisons(const std::vector<EpochReply>& epochs, Row* row) const;
 
@@ -293,11 +280,10 @@ absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec,
   ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> child,
                    Spawn(spec, &reply));
   // The first epoch of a process is its warm-up.
-  const int64_t count = input_.items;
-  RETURN_IF_ERROR(Epoch(child.get(), std::min(count, spec_.batch_size),
+  RETURN_IF_ERROR(Epoch(child.get(), std::min(input_.items, spec_.batch_size),
                         SeedOfRun(job_, 0), seconds, 0)
                       .status());
-  return Epoch(child.get(), count, SeedOfRun(job_, 0), seconds, 0);
+  return Epoch(child.get(), input_.items, SeedOfRun(job_, 0), seconds, 0);
 }
 
 absl::Status LoaderWork::CompareWithOneWorker() {
@@ -320,20 +306,17 @@ absl::Status LoaderWork::CompareWithOneConnection() {
 }
 
 absl::Status LoaderWork::TryAblations() {
-  for (const char* name :
-       {kFullEpoch, kCachedBatch, "no_augment", "no_decode"}) {
-    if (input_.source == "corpus" && name == absl::string_view("no_decode")) {
-      continue;
-    }
+  for (const char* name : {kFullEpoch, kCachedBatch, "no_augment"}) {
     trials_.emplace_back().name = name;
   }
+  if (input_.source != "corpus") trials_.emplace_back().name = "no_decode";
   // One of each per round, so that drift affects all of them equally.
   for (int round = 0; round < kDiagnoseRounds; ++round) {
     for (auto trial = trials_.begin(); trial != trials_.end();) {
       LoaderSpec spec = spec_;
       if (trial->name != kFullEpoch) spec.ablation = trial->name;
       const absl::StatusOr<EpochReply> epoch = TryOther(spec, kDiagnoseS);
-      // Skips parts that the loader cannot leave out.
+      // This loader cannot leave the part out.
       if (epoch.status().code() == absl::StatusCode::kUnknown) {
         trial = trials_.erase(trial);
         continue;
@@ -465,7 +448,9 @@ std::optional<Limit> LoaderWork::LimitOfLoader(double reached) const {
       limits_->Of(spec_, input_, UsableProcessors(), reached, resized);
   if (!device_limits_.has_value()) {
     const std::string engine = EngineDecode();
-    if (engine == "unreported" && !resized.has_value()) return LimitOfPeer();
+    if (engine == "unreported" && !resized.has_value()) {
+      return LimitOfPeer(spec_, BytesOfFile(), limits_->CopyBytesPerSecond());
+    }
     // The speed of the CPU is not a limit when engines decode too.
     return engine.empty() ? decode : std::nullopt;
   }
@@ -489,18 +474,6 @@ std::optional<Limit> LoaderWork::LimitOfLoader(double reached) const {
 double LoaderWork::BytesOfFile() const {
   const auto files = static_cast<double>(input_.dataset.files());
   return files > 0 ? static_cast<double>(input_.dataset.bytes()) / files : 0;
-}
-
-// Nobody knows the limit of its decoder, but files or pixels must be copied to
-// the device, at a speed that one of our loaders has measured if it ran before.
-std::optional<Limit> LoaderWork::LimitOfPeer() const {
-  DeviceLimitInput input;
-  input.device.set_copy_bytes_per_s(limits_->CopyBytesPerSecond());
-  DeviceLimits with_engines;
-  with_engines.set_engine_items_per_s(1);
-  input.item_bytes = LeastItemBytes(spec_, /*copies_samples=*/false,
-                                    BytesOfFile(), with_engines);
-  return LowestDeviceLimit(input);
 }
 
 std::string LoaderWork::EngineDecode() const {
