@@ -102,6 +102,16 @@ absl::Status MakeFolder(const std::string& folder) {
       absl::StrCat(folder, ": cannot make this folder: ", error.message()));
 }
 
+absl::StatusOr<std::vector<std::string>> ListPlainFiles(
+    const std::string& folder, absl::string_view ending) {
+  ASSIGN_OR_RETURN(std::vector<std::string> paths,
+                   ListFiles(folder, ending, /*recursive=*/true));
+  paths.erase(std::remove_if(paths.begin(), paths.end(),
+                             [](const auto& path) { return !IsFile(path); }),
+              paths.end());
+  return paths;
+}
+
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
                                                    absl::string_view ending,
                                                    bool recursive) {
@@ -192,8 +202,12 @@ absl::StatusOr<std::unique_ptr<NewFile>> NewFile::Create(
       absl::StrCat(path, ".", getpid(), ".", files++, ".tmp");
   // What is there already is left from a killed process, or a trap.
   unlink(temporary.c_str());
-  const int fd =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  int fd = open(temporary.c_str(), kFlags, 0644);
+  if (fd < 0 && errno == ENOENT) {
+    RETURN_IF_ERROR(MakeFolder(ParentFolder(path)));
+    fd = open(temporary.c_str(), kFlags, 0644);
+  }
   if (fd < 0) return Failed("create", path);
   return std::unique_ptr<NewFile>(new NewFile(path, temporary, fd));
 }

@@ -38,6 +38,11 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
                                                    absl::string_view ending,
                                                    bool recursive);
 
+// The same with subfolders, but only plain files and links to them. For folders
+// of records: a pipe among them would be read forever.
+absl::StatusOr<std::vector<std::string>> ListPlainFiles(
+    const std::string& folder, absl::string_view ending);
+
 // Returns `folder/name`, or just `name` if it is absolute or `folder` is empty.
 std::string JoinPath(absl::string_view folder, absl::string_view name);
 // "a/b/c" -> "a/b"; "c" -> "."; "/" -> "/".
@@ -50,7 +55,8 @@ absl::StatusOr<std::string> ProgramPath();
 // A file that appears under its name only when it is complete, for output too
 // large to hold in memory. Data is written to a temporary file next to the
 // target; Commit renames it to the target in one step. Without Commit the
-// temporary file is removed and an older target stays unchanged.
+// temporary file is removed and an older target stays unchanged. Folders above
+// the target are created where they are missing.
 //
 // A target that exists and is not a regular file, such as /dev/null or a named
 // pipe, is never replaced: data is written straight to it.

@@ -63,6 +63,11 @@ TEST(FilesTest, ListsSortedByEnding) {
       ElementsAre(folder + "/a.txt", folder + "/b.txt", folder + "/sub/d.txt"));
   EXPECT_EQ(ListFiles(folder + "/none", "", true).status().code(),
             absl::StatusCode::kNotFound);
+  ASSERT_EQ(mkfifo((folder + "/e.bin").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("c.bin", (folder + "/f.bin").c_str()), 0);
+  ASSERT_EQ(symlink("e.bin", (folder + "/g.bin").c_str()), 0);
+  EXPECT_THAT(*ListPlainFiles(folder, ".bin"),
+              ElementsAre(folder + "/c.bin", folder + "/f.bin"));
 }
 
 TEST(FilesTest, OnlyPlainFilesAreData) {
@@ -169,8 +174,12 @@ TEST(NewFileTest, FailedReplaceLeavesNoRubbish) {
   EXPECT_THAT(*ListFiles(folder, "", true), IsEmpty());
 }
 
-TEST(NewFileTest, MissingFolderIsTheCallersMistake) {
-  EXPECT_EQ(NewFile::Create("/no/such/folder/a").status().code(),
+TEST(NewFileTest, FoldersAboveItAreMade) {
+  const std::string file = Folder("above") + "/some/folder/a";
+  ASSERT_TRUE(WriteFileAtomically(file, "text").ok());
+  EXPECT_EQ(*ReadFile(file), "text");
+  // A file is in the place of a folder: the caller's mistake.
+  EXPECT_EQ(NewFile::Create(file + "/b").status().code(),
             absl::StatusCode::kNotFound);
 }
 

@@ -155,7 +155,7 @@ absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
   for (const std::string& path : paths) {
     std::vector<std::string> files = {path};
     if (IsFolder(path)) {
-      ASSIGN_OR_RETURN(files, ListFiles(path, ".jsonl", true));
+      ASSIGN_OR_RETURN(files, ListPlainFiles(path, ".jsonl"));
     }
     for (const std::string& file : files) {
       history.StartFile(file);

@@ -178,7 +178,7 @@ absl::Status ReadRows(const std::vector<std::string>& paths,
       continue;
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                     ListFiles(path, ".jsonl", /*recursive=*/true));
+                     ListPlainFiles(path, ".jsonl"));
     for (const std::string& file : files) {
       RETURN_IF_ERROR(reader.ReadFile(file));
     }

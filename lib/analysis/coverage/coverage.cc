@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<std::string>> RowFiles(
       continue;
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> inside,
-                     ListFiles(path, ".jsonl", /*recursive=*/true));
+                     ListPlainFiles(path, ".jsonl"));
     files.insert(files.end(), inside.begin(), inside.end());
   }
   return files;
@@ -132,10 +132,6 @@ absl::StatusOr<Coverage> CheckCoverage(const CoverageOptions& options) {
     return absl::InvalidArgumentError(
         "nothing to hold rows against; give --coverage=full-paper, "
         "--coverage=FILE or --plan=jobs.jsonl");
-  }
-  if (options.paths.empty()) {
-    return absl::InvalidArgumentError(
-        "no rows; name files or folders, or - for standard input");
   }
   ASSIGN_OR_RETURN(
       const std::string folder,

@@ -241,7 +241,7 @@ absl::StatusOr<std::vector<std::string>> ExpandPaths(
     std::vector<std::string> found;
     for (const std::string& ending : endings) {
       ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                       ListFiles(path, ending, /*recursive=*/true));
+                       ListPlainFiles(path, ending));
       found.insert(found.end(), files.begin(), files.end());
     }
     if (found.empty()) {

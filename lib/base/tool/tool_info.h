@@ -30,6 +30,9 @@ struct ToolInfo {
   // If true, arguments that are not flags are passed to the body; otherwise
   // they are an error.
   bool takes_arguments = false;
+  // If true, they are the files to read, and without one the body gets `-`,
+  // standard input. A terminal there is an error, because nobody types records.
+  bool reads_files = false;
   // Suffixes of the paths of the source files whose flags belong to the
   // program. Other flags appear only in --helpfull.
   std::vector<std::string> flag_files;

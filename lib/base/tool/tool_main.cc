@@ -1,11 +1,13 @@
 #include "lib/base/tool/tool_main.h"
 
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <streambuf>
 #include <string>
 #include <vector>
 
@@ -164,7 +166,7 @@ std::vector<std::string> Arguments(int argc, char** argv) {
 
 absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
                              const ToolInfo& info, const ToolBody& body) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> rest, ParseFlags(args));
+  ASSIGN_OR_RETURN(std::vector<std::string> rest, ParseFlags(args));
   if (FLAGS_help || FLAGS_helpfull) {
     std::cout << HelpText(info, FLAGS_helpfull);
     return ExitCode::kDone;
@@ -182,7 +184,14 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
     std::cout << script;
     return ExitCode::kDone;
   }
-  if (!rest.empty() && !info.takes_arguments) {
+  if (rest.empty() && info.reads_files) {
+    if (isatty(STDIN_FILENO) == 1) {
+      return absl::InvalidArgumentError(
+          "no file is given; name files or folders, or pipe records in");
+    }
+    rest.push_back("-");
+  }
+  if (!rest.empty() && !info.takes_arguments && !info.reads_files) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"",
                                                    WithoutQueries(rest[0]),
                                                    "\"; flags start with --"));
@@ -190,13 +199,56 @@ absl::StatusOr<ExitCode> Run(const std::vector<std::string>& args,
   return body(rest);
 }
 
-// With `> file`, a full disk is detected only when the buffers are flushed.
-absl::Status FlushOutput() {
-  std::cout.flush();
-  if (std::cout.good() && std::fflush(stdout) == 0) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("cannot write to standard output: ",
-                   errno == 0 ? "closed" : std::strerror(errno)));
+// The buffer of std::cout while a program runs. Unlike the default buffer it
+// remembers why a write failed: the body goes on, so errno does not last.
+class OutputBuffer : public std::streambuf {
+ public:
+  OutputBuffer() : replaced_(std::cout.rdbuf(this)) {}
+  ~OutputBuffer() override { std::cout.rdbuf(replaced_); }
+
+  absl::Status Finish() {
+    sync();
+    if (error_ == 0) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat("standard output: cannot write: ",
+                     error_ == EBADF ? "closed" : std::strerror(error_)));
+  }
+
+ protected:
+  int overflow(int c) override {
+    text_ += static_cast<char>(c);
+    return text_.size() < kFull || sync() == 0 ? c : traits_type::eof();
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    text_.append(text, static_cast<size_t>(size));
+    return text_.size() < kFull || sync() == 0 ? size : 0;
+  }
+  int sync() override {
+    absl::string_view rest = text_;
+    while (!rest.empty() && error_ == 0) {
+      const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());
+      if (written >= 0) {
+        rest.remove_prefix(static_cast<size_t>(written));
+      } else if (errno != EINTR) {
+        error_ = errno;
+      }
+    }
+    text_.clear();
+    return error_ == 0 ? 0 : -1;
+  }
+
+ private:
+  static constexpr size_t kFull = 1 << 16;
+
+  std::streambuf* const replaced_;
+  std::string text_;
+  int error_ = 0;
+};
+
+// Whether nobody reads standard output any more, as after `| head`.
+bool ReaderIsGone() {
+  pollfd output = {STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 }  // namespace
@@ -209,11 +261,17 @@ int ToolMain(int argc, char** argv, const ToolInfo& info,
   // and what is half-written is removed.
   signal(SIGXFSZ, SIG_IGN);
   google::InitGoogleLogging(argv[0]);
+  OutputBuffer output;
   absl::StatusOr<ExitCode> code = Run(Arguments(argc, argv), info, body);
   absl::Status status = code.status();
-  errno = 0;
-  status.Update(FlushOutput());
+  status.Update(output.Finish());
   if (status.ok()) return static_cast<int>(*code);
+  if (absl::IsUnavailable(status) && ReaderIsGone()) {
+    // Runners ignore the signal until they have cleaned up; then they end like
+    // every other program.
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+  }
   std::cerr << info.name << ": " << PrintableText(status.message()) << "\n";
   return static_cast<int>(ExitCodeOf(status));
 }

@@ -31,7 +31,8 @@ using ToolBody =
 // Runs a program: parses flags, handles --help, --version and --completion,
 // calls `body`, prints an error as `name: message` to standard error, and
 // returns the exit code for main. If standard output cannot be written (a full
-// disk, for example), the run fails.
+// disk, for example), the run fails. If its reader is gone (`| head`), the
+// process ends silently by SIGPIPE, even if the body ignored the signal.
 //
 //   int main(int argc, char** argv) {
 //     return feedrate::ToolMain(argc, argv, Info(), Run);

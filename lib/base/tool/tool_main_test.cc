@@ -1,10 +1,13 @@
 #include "lib/base/tool/tool_main.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -55,15 +58,20 @@ void Redirect(int fd, const std::string& path) {
 // whole process.
 Outcome RunTool(std::vector<std::string> args, const ToolBody& body,
                 const std::string& out_path = Path("out"),
-                bool takes_arguments = false) {
+                bool takes_arguments = false, const std::string& in_path = "") {
   const pid_t child = fork();
   if (child == 0) {
     Redirect(STDOUT_FILENO, out_path);
     Redirect(STDERR_FILENO, Path("err"));
+    if (!in_path.empty()) {
+      close(STDIN_FILENO);
+      open(in_path.c_str(), O_RDONLY | O_NOCTTY);
+    }
     ToolInfo info;
     info.name = "tool";
     info.summary = "does a thing";
     info.takes_arguments = takes_arguments;
+    info.reads_files = !in_path.empty();
     info.flag_files = {"tool_main_test.cc"};
     args.insert(args.begin(), "tool");
     std::vector<char*> argv;
@@ -73,7 +81,9 @@ Outcome RunTool(std::vector<std::string> args, const ToolBody& body,
   int status = 0;
   waitpid(child, &status, 0);
   Outcome outcome;
-  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  // As a shell says it.
+  outcome.code =
+      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   outcome.out = ReadFile(Path("out")).value_or("");
   outcome.err = ReadFile(Path("err")).value_or("");
   return outcome;
@@ -178,8 +188,54 @@ TEST(ToolMainTest, ArgumentsReachABodyThatTakesThem) {
 TEST(ToolMainTest, OutputThatDoesNotArriveIsAFailedRun) {
   const Outcome outcome = RunTool({}, PrintRuns, "/dev/full");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("cannot write to standard output"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("standard output: cannot write: No space left"));
   EXPECT_EQ(RunTool({"--help"}, PrintRuns, "/dev/full").code, 2);
+  // The write fails long before the end, and other calls set errno since.
+  const Outcome large = RunTool(
+      {},
+      [](const std::vector<std::string>&) {
+        std::cout << std::string(1 << 20, 'x');
+        errno = 0;
+        return ExitCode::kDone;
+      },
+      "/dev/full");
+  EXPECT_EQ(large.code, 2);
+  EXPECT_THAT(large.err, HasSubstr("No space left"));
+}
+
+// As `| head` does. Runners ignore the signal; other programs do not.
+TEST(ToolMainTest, AProgramWhoseReaderIsGoneEndsSilently) {
+  for (const bool ignores : {true, false}) {
+    const Outcome outcome = RunTool({}, [&](const std::vector<std::string>&) {
+      if (ignores) signal(SIGPIPE, SIG_IGN);
+      int ends[2];
+      if (pipe(ends) == 0) dup2(ends[1], STDOUT_FILENO);
+      close(ends[0]);
+      std::cout << "text";
+      return ExitCode::kDone;
+    });
+    EXPECT_EQ(outcome.code, 128 + SIGPIPE) << ignores;
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST(ToolMainTest, WithoutAFileStandardInputIsRead) {
+  const ToolBody print = [](const std::vector<std::string>& files) {
+    for (const std::string& file : files) std::cout << file << "\n";
+    return ExitCode::kDone;
+  };
+  EXPECT_EQ(RunTool({}, print, Path("out"), false, "/dev/null").out, "-\n");
+  EXPECT_EQ(RunTool({"a", "b"}, print, Path("out"), false, "/dev/null").out,
+            "a\nb\n");
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_EQ(grantpt(terminal), 0);
+  ASSERT_EQ(unlockpt(terminal), 0);
+  const Outcome typed =
+      RunTool({}, print, Path("out"), false, ptsname(terminal));
+  close(terminal);
+  EXPECT_EQ(typed.code, 1);
+  EXPECT_THAT(typed.err, HasSubstr("no file is given"));
 }
 
 class FlagParserTest : public ::testing::Test {

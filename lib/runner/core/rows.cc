@@ -224,7 +224,7 @@ absl::StatusOr<std::unique_ptr<RowOutput>> RowOutput::Open(
 absl::StatusOr<std::vector<std::string>> RowOutput::ExistingFiles() const {
   if (options_.path == "-") return std::vector<std::string>();
   if (!is_folder_) return std::vector<std::string>{options_.path};
-  return ListFiles(options_.path, ".jsonl", /*recursive=*/true);
+  return ListPlainFiles(options_.path, ".jsonl");
 }
 
 void RowOutput::SetHead(const Env& env, const Run& run) {
