@@ -137,7 +137,7 @@ add_license() {
 
 # Everything else that belongs into the bundle $1.
 add_files() {
-  install -m 755 dev/feedrate_launcher.sh "$1/bin/feedrate"
+  install -m 755 feedrate "$1/bin/feedrate"
   install -m 755 third_party/torch/find_torch.sh "$1/lib/find_torch.sh"
   install -m 644 LICENSE "$1/LICENSE"
   local file
@@ -183,7 +183,7 @@ main() {
   if [[ -n "$with_workers" ]]; then add_workers "$new" "${tools[@]}"; fi
   rmdir --ignore-fail-on-non-empty "$new/libexec"
   add_files "$new"
-  dev/completions.sh "$new/completions" "${programs[@]}"
+  dev/completions.sh "$new/completions" "${programs[@]}" "$new/bin/feedrate"
   chmod -R u=rwX,go=rX "$new"
 
   version="$("${programs[0]}" --version | cut -d' ' -f2)"

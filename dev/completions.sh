@@ -14,10 +14,10 @@ folder="${1:?usage: completions.sh FOLDER [BINARY...]}"
 shift
 if [[ $# -eq 0 ]]; then
   "$REPO_ROOT/dev/bazel.sh" build --noshow_progress //tools/...
-  for folder_of_tool in "$REPO_ROOT"/tools/*/; do
-    name="$(basename "$folder_of_tool")"
+  for name in $("$REPO_ROOT/feedrate" list); do
     set -- "$@" "$REPO_ROOT/bazel-bin/tools/$name/$name"
   done
+  set -- "$@" "$REPO_ROOT/feedrate"
 fi
 
 mkdir -p "$folder"/{bash,zsh,fish}

@@ -14,7 +14,7 @@ cd "$REPO_ROOT"
 
 # Every shell script: by name, or by its first line.
 shell_scripts() {
-  repo_files '*.sh'
+  repo_files '*.sh' feedrate
   local first
   repo_files | grep -v '\.[^/]*$' | while IFS= read -r file; do
     first="$(head -c 64 "$file" | head -n 1 | tr -d '\0')"

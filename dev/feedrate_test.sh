@@ -1,0 +1,59 @@
+#!/bin/bash
+# The front command in the build tree: help, list, completion, mistakes, and that
+# a program behind it behaves as it does alone. dev/bundle_test.sh has the bundle.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=tools/testing/checks.sh
+source "$REPO_ROOT/tools/testing/checks.sh"
+cd "$REPO_ROOT"
+
+dev/bazel.sh build --noshow_progress //tools/plan
+
+expect_eq list "$(./feedrate list)" \
+  "$(find tools -name main.cc | cut -d/ -f2 | LC_ALL=C sort)"
+help="$(./feedrate --help)"
+for name in $(./feedrate list); do
+  grep -q "^  $name  " <<<"$help" || fail "help does not name $name"
+done
+grep -q '^  plan  *list the jobs' <<<"$help" || fail "help does not describe plan"
+grep -q envs.sh <<<"$help" && fail "help shows more than its own lines"
+
+# From anywhere, also through a link, with the program's arguments and exit code.
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+ln -s "$REPO_ROOT/feedrate" "$work/feedrate"
+expect_eq link "$(cd / && "$work/feedrate" plan --version)" \
+  "$(bazel-bin/tools/plan/plan --version)"
+code=0
+err="$(./feedrate plan --sweep='a b' --no_such 2>&1)" || code=$?
+expect_eq "exit code" "$code" 1
+expect_eq arguments "$err" "plan: unknown flag --no_such; --help lists the flags"
+for mistake in "" frobnicate ../plan --completion=csh; do
+  code=0
+  err="$(./feedrate "$mistake" 2>&1 >/dev/null)" || code=$?
+  expect_eq "mistake '$mistake'" "$code" 1
+  [[ "$err" == *feedrate* ]] || fail "mistake '$mistake': $err"
+done
+
+# complete WORD...: what bash would offer for the last word.
+complete_words() {
+  COMP_WORDS=("$@")
+  COMP_CWORD=$(($# - 1))
+  COMPREPLY=()
+  _feedrate 2>/dev/null || true
+  echo "${COMPREPLY[*]}"
+}
+# shellcheck disable=SC1090
+source <(./feedrate --completion=bash)
+expect_eq "first word" "$(complete_words ./feedrate pl)" plan
+expect_eq "a flag" "$(complete_words ./feedrate plan --emi)" "--emit="
+expect_eq "a value" "$(complete_words ./feedrate plan --emit = wav)" waves
+grep -q "seen_subcommand_from plan' -l emit" <(./feedrate --completion=fish) ||
+  fail "fish does not complete plan --emit"
+if command -v zsh >/dev/null; then
+  ./feedrate --completion=zsh | zsh -n || fail "zsh cannot read its script"
+else
+  say "no zsh here, so its completion script was not read"
+fi
+finish
