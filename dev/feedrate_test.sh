@@ -1,6 +1,6 @@
 #!/bin/bash
 # The front command in the build tree: help, list, completion, mistakes, and that
-# a program behind it behaves as it does alone. dev/bundle_test.sh has the bundle.
+# a program behind it behaves as it does alone. dev/checks/bundle_test.sh has the bundle.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -76,7 +76,7 @@ ToolInfo Info() {
       "--where='device==\"cpu\"' --format=latex rows.jsonl",
       "aggregate --runs_needed rows.jsonl | micro --jobs=- >> rows.jsonl",
   };
-  info.takes_arguments = true;
+  info.reads_files = true;
   info.flag_files = {"tools/aggregate/main.cc"};
   return info;
 }

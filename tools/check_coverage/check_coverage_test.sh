@@ -110,7 +110,7 @@ test_profiles() {
   expect_exit 3 --coverage=full-paper --require-optional-libraries --format=jsonl campaign
   grep -q '"library":"dali","jobs":52' out || fail "dali is not owed"
   # More runs than there are.
-  expect_exit 3 --coverage=ram-reduced --runs=3 --format=jsonl campaign
+  expect_exit 3 --coverage=ram-reduced --num_runs=3 --format=jsonl campaign
   grep -q '"code":"too_few_runs"' out || fail "one run is not three"
 }
 
@@ -140,7 +140,7 @@ test_callers_mistakes() {
   expect_exit 1 --plan=jobs.jsonl --format=yaml rows.jsonl
   expect_exit 1 --plan=jobs.jsonl --fix=rows rows.jsonl
   expect_exit 1 --plan=jobs.jsonl --fix=jobs --format=jsonl rows.jsonl
-  expect_exit 1 --plan=jobs.jsonl --runs=3 rows.jsonl
+  expect_exit 1 --plan=jobs.jsonl --num_runs=3 rows.jsonl
   expect_exit 1 --plan=jobs.jsonl --limit=-1 rows.jsonl
   expect_exit 1 --no_such_flag
   expect_exit 0 --help

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
 #include "lib/analysis/coverage/coverage.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
@@ -29,11 +31,12 @@ DEFINE_string(plan, "",
 DEFINE_bool(require_optional_libraries, false,
             "also require optional libraries, such as dali");
 DEFINE_int32(
-    runs, 0,
+    num_runs, 0,
     "N: runs required per job of the profile; 0 uses the number in its config");
 DEFINE_string(machine_profile, "", "NAME: count only rows of this machine");
 DEFINE_string(format, "table",
               "NAME: a table for people, or a coverage record {table|jsonl}");
+DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_string(fix, "",
               "WHAT: instead of the report, print the jobs that would fill the "
               "gaps {jobs}");
@@ -52,10 +55,10 @@ ToolInfo Info() {
   ToolInfo info;
   info.name = "check_coverage";
   info.summary = "find rows that are missing, failed, mixed up or implausible";
-  info.usage = "--coverage=NAME|--plan=FILE [flags] PATH...";
+  info.usage = "--coverage=NAME|--plan=FILE [flags] [FILE|FOLDER|-...]";
   info.description =
-      "Compares the rows in files and folders (- means standard input) with\n"
-      "the jobs that a coverage profile or a plan requires. Writes a table or\n"
+      "Compares the rows in files, folders or standard input (-) with the\n"
+      "jobs that a coverage profile or a plan requires. Writes a table or\n"
       "one coverage record to standard output. With --fix=jobs, writes the\n"
       "jobs that are still to run instead, and the summary goes to standard\n"
       "error.\n"
@@ -64,10 +67,10 @@ ToolInfo Info() {
   info.examples = {
       "check_coverage --coverage=full-paper output/",
       "check_coverage --plan=jobs.jsonl rows.jsonl",
-      "check_coverage --coverage=ram-reduced --runs=3 --fix=jobs output/ "
+      "check_coverage --coverage=ram-reduced --num_runs=3 --fix=jobs output/ "
       "> jobs.jsonl",
   };
-  info.takes_arguments = true;
+  info.reads_files = true;
   info.flag_files = {"tools/check_coverage/main.cc"};
   return info;
 }
@@ -80,12 +83,12 @@ absl::Status CheckFlags() {
     return absl::InvalidArgumentError(
         "--fix: prints jobs in place of the record; leave out --format");
   }
-  if (FLAGS_runs < 0) {
-    return absl::InvalidArgumentError("--runs: use at least 0");
+  if (FLAGS_num_runs < 0) {
+    return absl::InvalidArgumentError("--num_runs: use at least 0");
   }
-  if (FLAGS_runs > 0 && FLAGS_coverage.empty()) {
+  if (FLAGS_num_runs > 0 && FLAGS_coverage.empty()) {
     return absl::InvalidArgumentError(
-        "--runs: a plan says itself how many; use it with --coverage");
+        "--num_runs: a plan says itself how many; use it with --coverage");
   }
   if (FLAGS_limit < 0) {
     return absl::InvalidArgumentError("--limit: use at least 0");
@@ -102,7 +105,7 @@ CoverageOptions OptionsFromFlags(const std::vector<std::string>& paths) {
   options.coverage = FLAGS_coverage;
   options.plan = FLAGS_plan;
   options.require_optional_libraries = FLAGS_require_optional_libraries;
-  options.num_runs = FLAGS_runs;
+  options.num_runs = FLAGS_num_runs;
   options.machine_profile = FLAGS_machine_profile;
   options.configs_folder = FLAGS_configs;
   options.paths = paths;
@@ -112,7 +115,12 @@ CoverageOptions OptionsFromFlags(const std::vector<std::string>& paths) {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& paths) {
   RETURN_IF_ERROR(CheckFlags());
-  RecordWriter out(STDOUT_FILENO, "standard output",
+  std::unique_ptr<NewFile> file;
+  if (FLAGS_output != "-") {
+    ASSIGN_OR_RETURN(file, NewFile::Create(FLAGS_output));
+  }
+  RecordWriter out(file == nullptr ? STDOUT_FILENO : file->fd(),
+                   file == nullptr ? "standard output" : FLAGS_output,
                    RecordWriter::Flush::kWhenFull);
   CoverageOptions options = OptionsFromFlags(paths);
   if (!FLAGS_fix.empty()) {
@@ -127,6 +135,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& paths) {
     RETURN_IF_ERROR(out.WriteText(CoverageText(coverage, FLAGS_limit)));
   }
   RETURN_IF_ERROR(out.Finish());
+  if (file != nullptr) RETURN_IF_ERROR(file->Commit());
   if (coverage.verdict() == "nothing") return ExitCode::kInvalid;
   return coverage.verdict() == "complete" ? ExitCode::kDone
                                           : ExitCode::kCheckSaidNo;

@@ -2,9 +2,12 @@
 // both equally.
 //
 //   bazel run //tools/duel -- --a='sleep 0.1' --b='sleep 0.103'
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <random>
 #include <string>
@@ -15,11 +18,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gflags/gflags.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/base/unique_fd.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
 #include "lib/gate/duel/duel.h"
@@ -70,6 +75,7 @@ DEFINE_string(
     rerun, "suspects",
     "WHAT: later stages run only the undecided jobs, by adding --jobs=FILE to "
     "the commands, or run the whole commands again {suspects|all}");
+DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_bool(ignore_failure, false, "ignore the exit codes of the commands");
 DEFINE_double(slow_b, 0,
               "PERCENT: slow B down with a busy loop, to test the gate");
@@ -178,7 +184,18 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   RETURN_IF_ERROR(CheckFlags());
   ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
   const Interrupt interrupt;
-  RecordWriter out(STDOUT_FILENO, "standard output",
+  UniqueFd file;
+  if (FLAGS_output != "-") {
+    RETURN_IF_ERROR(MakeFolder(ParentFolder(FLAGS_output)));
+    file = UniqueFd(open(FLAGS_output.c_str(),
+                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file.valid()) {
+      return absl::UnavailableError(absl::StrCat(
+          FLAGS_output, ": cannot create: ", std::strerror(errno)));
+    }
+  }
+  RecordWriter out(file.valid() ? file.get() : STDOUT_FILENO,
+                   file.valid() ? FLAGS_output : "standard output",
                    RecordWriter::Flush::kEachRecord);
   const Env env = EnvRecord(ReadMachine(ThisMachine()), absl::Now());
   RETURN_IF_ERROR(out.Write(env));

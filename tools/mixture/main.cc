@@ -27,9 +27,9 @@ DEFINE_bool(cold, false,
             "drop the shards from the page cache before each run; rows are "
             "labeled cold if that worked, and partly_cold otherwise");
 DEFINE_string(
-    on_error, "fail",
-    "WORD: what to do with data that cannot be used: fail the run, with the "
-    "reason in the row, or skip the data, count it and list it {fail|skip}");
+    on_error, "skip",
+    "WORD: what to do with data that cannot be used: skip it, count it and "
+    "list it, or fail the run, with the reason in the row {skip|fail}");
 DEFINE_string(batches, "",
               "FILE: where to write batch records; default: batch_times.jsonl "
               "beside the rows, or standard output if the rows go there");
@@ -57,7 +57,7 @@ ToolInfo Info() {
       "mixture --config=configs/mixture/demo.textproto "
       "--sweep='metadata=none,full;steps=1200' --num_runs=20 --output=study/",
       "mixture --config=configs/mixture/demo.textproto --dataset=episodes "
-      "--on_error=skip",
+      "--on_error=fail",
       "mixture --config=configs/mixture/demo.textproto "
       "--dataset=s3://bucket/episodes --cache_dir=/data/cache",
       "plan --config=configs/mixture/demo.textproto | mixture",
@@ -96,7 +96,7 @@ absl::Status CheckOverrides(const Overrides& overrides) {
 absl::StatusOr<RunOptions> OptionsFromFlags() {
   ASSIGN_OR_RETURN(RunOptions options, RunOptionsFromFlags("mixture"));
   RETURN_IF_ERROR(CheckOverrides(options.source.overrides));
-  RETURN_IF_ERROR(CheckChoice("--on_error", FLAGS_on_error, {"fail", "skip"}));
+  RETURN_IF_ERROR(CheckChoice("--on_error", FLAGS_on_error, {"skip", "fail"}));
   if (!(FLAGS_teardown_limit > 0)) {
     return absl::InvalidArgumentError("--teardown_limit must be above 0");
   }

@@ -215,13 +215,13 @@ class MixtureTest(harness.TestCase):
         broken = bytearray(shard.read_bytes())
         broken[200] ^= 1
         shard.write_bytes(broken)
-        run = Run(dataset=str(data))
+        run = Run("--on_error=fail", dataset=str(data))
         self.assertEqual(run.code, 2, "no row was measured")
         self.assertEqual(run.rows[0]["status"], "failed")
         self.assertIn("wrong checksum", run.rows[0]["reason"])
         self.assertIn("run 0: failed: data set", run.stderr)
         self.assertIn(shard.name, run.rows[0]["reason"])
-        run = Run("--on_error=skip", dataset=str(data))
+        run = Run(dataset=str(data))
         self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
         self.assertGreater(run.rows[0]["mixture"]["skipped"], 0)
         self.assertIn("skipped over all passes, the first", run.stderr)
@@ -233,10 +233,10 @@ class MixtureTest(harness.TestCase):
         parts = text.split("weights {")
         parts[3] = ' dataset: "robot_02" weight: 0 }\n'
         (data / "mixture.textproto").write_text("weights {".join(parts))
-        run = Run(dataset=str(data))
+        run = Run("--on_error=fail", dataset=str(data))
         self.assertEqual(run.code, 1)
         self.assertIn('data set "robot_02": weight 0', run.stderr)
-        run = Run("--on_error=skip", dataset=str(data))
+        run = Run(dataset=str(data))
         self.assertEqual(run.code, 0, run.stderr)
         self.assertEqual(run.rows[0]["mixture"]["left_out"], ["robot_02"])
         self.assertEqual(run.rows[0]["mixture"]["skipped"], 1)
@@ -246,16 +246,16 @@ class MixtureTest(harness.TestCase):
         data = self.dataset()
         for shard in data.glob("robot_03/*.tfrecord"):
             shard.unlink()
-        run = Run(dataset=str(data))
+        run = Run("--on_error=fail", dataset=str(data))
         self.assertEqual(run.rows[0]["status"], "failed")
         self.assertIn("no episode", run.rows[0]["reason"])
-        run = Run("--on_error=skip", dataset=str(data))
+        run = Run(dataset=str(data))
         self.assertEqual(run.rows[0]["status"], "ok", run.rows[0]["reason"])
         self.assertEqual(run.rows[0]["mixture"]["left_out"], ["robot_03"])
 
     def test_more_samples_than_frames(self):
         long = SHORT.replace("samples_per_episode=2", "samples_per_episode=100")
-        run = Run(sweep=long)
+        run = Run("--on_error=fail", sweep=long)
         self.assertEqual(run.rows[0]["status"], "failed")
         self.assertIn("lower samples_per_episode", run.rows[0]["reason"])
 

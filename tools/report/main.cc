@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "gflags/gflags.h"
 #include "lib/analysis/report/make_report.h"
+#include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/tool_main.h"
 
@@ -17,8 +18,7 @@ DEFINE_string(output, "",
               "FILE: where to write the page or the Markdown; - means standard "
               "output, which is the default unless only figures, targets or "
               "claims are requested");
-DEFINE_bool(markdown, false,
-            "write a performance report in Markdown instead of an HTML page");
+DEFINE_string(format, "html", "NAME: output format {html|markdown}");
 DEFINE_string(
     svg, "",
     "FOLDER: write each figure to its own file in this folder, for papers");
@@ -49,7 +49,7 @@ ToolInfo Info() {
   ToolInfo info;
   info.name = "report";
   info.summary = "make an HTML page with charts and tables from rows";
-  info.usage = "[flags] FILE...";
+  info.usage = "[flags] [FILE|FOLDER|-...]";
   info.description =
       "Reads rows (and env and run records) from files, folders or standard\n"
       "input (-). Writes one self-contained HTML page, Markdown or figures.\n"
@@ -58,11 +58,11 @@ ToolInfo Info() {
       "target can be judged; 5: there is nothing to compare.";
   info.examples = {
       "report rows.jsonl --output=report.html --svg=figures",
-      "report rows.jsonl --markdown --baseline=old.jsonl > report.md",
+      "report rows.jsonl --format=markdown --baseline=old.jsonl > report.md",
       "report rows.jsonl --targets=configs/gate/targets.textproto",
       "report rows.jsonl --check-claims=paper.md",
   };
-  info.takes_arguments = true;
+  info.reads_files = true;
   info.flag_files = {"tools/report/main.cc"};
   return info;
 }
@@ -72,7 +72,8 @@ absl::StatusOr<ExitCode> RunFromFlags(
   ReportRequest request;
   request.paths = arguments;
   request.output = FLAGS_output;
-  request.markdown = FLAGS_markdown;
+  RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"html", "markdown"}));
+  request.markdown = FLAGS_format == "markdown";
   request.svg_folder = FLAGS_svg;
   request.svg_font = FLAGS_svg_font;
   request.baseline = FLAGS_baseline;

@@ -46,7 +46,7 @@ expect_exit 0 - --output=- <"$ROWS"
 cmp "$TEST_TMPDIR/report.html" "$TEST_TMPDIR/out" || fail "standard input differs"
 
 # Markdown with changes and targets.
-expect_exit 3 "$ROWS" --markdown --baseline="$EARLIER" --targets="$TARGETS"
+expect_exit 3 "$ROWS" --format=markdown --baseline="$EARLIER" --targets="$TARGETS"
 expect_golden "$TEST_TMPDIR/out" report.golden.md
 
 # Targets alone.
@@ -83,13 +83,13 @@ echo 'no numbers' >"$TEST_TMPDIR/none.md"
 expect_exit 5 "$ROWS" --check-claims="$TEST_TMPDIR/none.md"
 
 # Mistakes.
-expect_exit 1
+expect_exit 5
 expect_exit 1 "$TEST_TMPDIR/nosuch.jsonl"
 expect_exit 1 "$ROWS" --targets="$TEST_TMPDIR/nosuch.textproto"
 expect_exit 1 "$ROWS" --nosuch
 expect_exit 5 /dev/null
 sed 's/xeon-8481c/other/' "$EARLIER" >"$TEST_TMPDIR/other.jsonl"
-expect_exit 5 "$ROWS" --markdown --baseline="$TEST_TMPDIR/other.jsonl"
+expect_exit 5 "$ROWS" --format=markdown --baseline="$TEST_TMPDIR/other.jsonl"
 {
   cat "$ROWS"
   printf '{"schema":1,"record":"row","job'

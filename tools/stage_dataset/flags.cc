@@ -102,10 +102,11 @@ const Flag kFlags[] = {
        flags->options.force = value == "true";
        return Status();
      }},
-    {"json", true, "print one JSON record on stdout",
+    {"format", false, "text, or jsonl for one record on stdout",
      [](const std::string& value, Flags* flags) {
-       flags->json = value == "true";
-       return Status();
+       flags->json = value == "jsonl";
+       if (flags->json || value == "text") return Status();
+       return CallersMistake("--format=" + value + ": want text or jsonl");
      }},
     {"help", true, "print help",
      [](const std::string& value, Flags* flags) {

@@ -14,7 +14,7 @@ namespace feedrate {
 
 struct Flags {
   tar::StageOptions options;
-  bool json = false;
+  bool json = false;  // --format=jsonl.
   bool help = false;
   bool version = false;
   std::string completion;  // The shell whose completion script to print.
@@ -49,7 +49,8 @@ folder. It never writes outside DIR, whatever the archive contains.
 
 Examples
   stage_dataset --source=val.tar --dest=/mnt/nvme/val
-  stage_dataset --source=gs://bucket/val.tar.zst --dest=/mnt/nvme/val --json
+  stage_dataset --source=gs://bucket/val.tar.zst --dest=/mnt/nvme/val \
+      --format=jsonl
 
 Flags (hyphens or underscores; --flag=value or --flag value)
   --source=SOURCE       a tar, "-" for stdin, file://, https://, gs://, s3://
@@ -64,7 +65,8 @@ Flags (hyphens or underscores; --flag=value or --flag value)
   --no-sync             do not wait for the disk; the sentinel is then valid
                         until the next boot
   --force               stage again even if the data set is already staged
-  --json                print one JSON record on stdout at the end
+  --format=NAME         what is written on stdout at the end: nothing, or one
+                        record {text|jsonl} (default text)
   --help, --version, --completion=bash|zsh|fish
 
 Exit codes

@@ -20,10 +20,11 @@ std::string Mistake(std::vector<std::string> arguments) {
 }
 
 TEST(ParseFlags, ReadsAllOfThem) {
-  const Flags flags = Parsed(
-      {"--source=s", "--dest=d", "--expected-bytes=14136559616",
-       "--sha256=" + std::string(64, 'A'), "--strip-components=1",
-       "--threads=4", "--max-bytes=9", "--no-sync", "--force", "--json"});
+  const Flags flags =
+      Parsed({"--source=s", "--dest=d", "--expected-bytes=14136559616",
+              "--sha256=" + std::string(64, 'A'), "--strip-components=1",
+              "--threads=4", "--max-bytes=9", "--no-sync", "--force",
+              "--format=jsonl"});
   EXPECT_EQ(flags.options.source, "s");
   EXPECT_EQ(flags.options.dest, "d");
   EXPECT_EQ(flags.options.expected_bytes, 14136559616u);
@@ -39,7 +40,7 @@ TEST(ParseFlags, ReadsAllOfThem) {
 TEST(ParseFlags, TakesUnderscoresAndValuesApart) {
   const Flags flags =
       Parsed({"--source", "-", "--dest", "d=e", "--strip_components", "2",
-              "--no_sync", "--json=false"});
+              "--no_sync", "--format=text"});
   EXPECT_EQ(flags.options.source, "-");
   EXPECT_EQ(flags.options.dest, "d=e");
   EXPECT_EQ(flags.options.strip_components, 2);
@@ -57,6 +58,7 @@ TEST(ParseFlags, SaysWhatWasMeant) {
   EXPECT_NE(Mistake({"--sorce=x"}).find("--source?"), std::string::npos);
   EXPECT_NE(Mistake({"--strip_component=1"}).find("--strip-components?"),
             std::string::npos);
+  EXPECT_NE(Mistake({"--format=xml"}).find("jsonl"), std::string::npos);
   EXPECT_NE(Mistake({"--frobnicate"}).find("--help"), std::string::npos);
   EXPECT_NE(Mistake({"val.tar"}).find("--source=val.tar"), std::string::npos);
 }

@@ -52,7 +52,13 @@ int Complain(const tar::Status& status) {
 // Output that does not reach its reader is a failure.
 int Print(const char* text) {
   if (fputs(text, stdout) >= 0 && fflush(stdout) == 0) return 0;
-  return Complain(tar::Failed(std::string("stdout: ") + strerror(errno)));
+  if (errno == EPIPE) {
+    // The reader is gone: end like every other program.
+    signal(SIGPIPE, SIG_DFL);
+    raise(SIGPIPE);
+  }
+  return Complain(tar::Failed(std::string("standard output: cannot write: ") +
+                              strerror(errno)));
 }
 
 int Run(const std::vector<std::string>& arguments) {

@@ -33,7 +33,7 @@ check() {  # the archive, and the flags it came with
   local archive=$1
   local dest=$archive.d
   shift
-  json=$("$tool" --source="$archive" --dest="$dest" --json "$@") ||
+  json=$("$tool" --source="$archive" --dest="$dest" --format=jsonl "$@") ||
     fail "$archive was not staged"
   [[ $json == *'"ds_store":0,"apple_double":0,"macosx":0,"stage_files":0'* ]] ||
     fail "$archive holds litter: $json"

@@ -45,7 +45,7 @@ aws s3 mb s3://bucket >/dev/null
 aws s3 cp --only-show-errors set.tar "s3://bucket/a folder/set.tar"
 
 source="s3://bucket/a folder/set.tar"
-"$tool" --source="$source" --dest=dest --sha256=compute --json ||
+"$tool" --source="$source" --dest=dest --sha256=compute --format=jsonl ||
   fail "not staged"
 [[ $(cat dest/set/a) == hello ]] || fail "wrong data"
 again=$("$tool" --source="$source" --dest=dest 2>&1)

@@ -62,10 +62,10 @@ class StageDatasetTest : public testing::Test {
 TEST_F(StageDatasetTest, TeachesByItsHelp) {
   const ToolRun run = RunTool({"--help"});
   EXPECT_EQ(run.exit_code, 0);
-  for (const char* word :
-       {"--source", "--dest", "--expected-bytes", "--sha256",
-        "--strip-components", "--threads", "--max-bytes", "--no-sync",
-        "--force", "--json", "Exit codes", "130", "stage_dataset --source="}) {
+  for (const char* word : {"--source", "--dest", "--expected-bytes", "--sha256",
+                           "--strip-components", "--threads", "--max-bytes",
+                           "--no-sync", "--force", "--format", "Exit codes",
+                           "130", "stage_dataset --source="}) {
     EXPECT_NE(run.out.find(word), std::string::npos) << word;
   }
   EXPECT_EQ(run.err, "");
@@ -87,7 +87,7 @@ TEST_F(StageDatasetTest, CallsAMistakeAMistake) {
 }
 
 TEST_F(StageDatasetTest, StagesAndSaysSo) {
-  const ToolRun run = Stage({"--json"});
+  const ToolRun run = Stage({"--format=jsonl"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   ExpectStaged();
   EXPECT_EQ(run.out.find('\n'), run.out.size() - 1) << "one record, one line";
@@ -107,7 +107,7 @@ TEST_F(StageDatasetTest, DoesNothingTheSecondTime) {
   ASSERT_EQ(Stage().exit_code, 0);
   // What the first run wrote is not read again, let alone written.
   fs::remove(dest_ + "/d/a");
-  const ToolRun run = Stage({"--json"});
+  const ToolRun run = Stage({"--format=jsonl"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_NE(run.out.find(R"("already_staged":true,"bytes":200005)"),
             std::string::npos)
@@ -164,7 +164,7 @@ TEST_F(StageDatasetTest, ChecksSizeAndChecksum) {
   EXPECT_NE(wrong.err.find(sha), std::string::npos) << wrong.err;
   EXPECT_FALSE(HasSentinel());
   const ToolRun right =
-      Stage({"--expected_bytes", size, "--sha256", sha, "--json"});
+      Stage({"--expected_bytes", size, "--sha256", sha, "--format=jsonl"});
   EXPECT_EQ(right.exit_code, 0) << right.err;
   EXPECT_NE(right.out.find("\"sha256\":\"" + sha + "\""), std::string::npos);
   ExpectStaged();
@@ -249,8 +249,8 @@ TEST_F(StageDatasetTest, CopiesAFolder) {
   WriteFile(from + "/d/b", std::string(200000, 'b'));
   WriteFile(from + "/d/.DS_Store", "litter");
   fs::create_symlink("d/a", from + "/l");
-  const std::vector<std::string> arguments = {"--source=" + from,
-                                              "--dest=" + dest_, "--json"};
+  const std::vector<std::string> arguments = {
+      "--source=" + from, "--dest=" + dest_, "--format=jsonl"};
   const ToolRun run = RunTool(arguments);
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_NE(run.out.find(R"("ds_store":1)"), std::string::npos) << run.out;
@@ -287,7 +287,7 @@ TEST_F(StageDatasetTest, StagesEverythingWhenWhatItWroteIsGone) {
     ASSERT_LT(journal.find('\n'), journal.size() - 1) << journal;
     RunProgram({"sh", "-c", "rm -r " + dest_ + "/*"});
     const ToolRun run =
-        RunTool({"--source=" + source, "--dest=" + dest_, "--json"});
+        RunTool({"--source=" + source, "--dest=" + dest_, "--format=jsonl"});
     ASSERT_EQ(run.exit_code, 0) << run.err;
     EXPECT_NE(run.err.find("is gone; staging everything again"),
               std::string::npos)
@@ -408,7 +408,7 @@ class ClientsTest : public testing::Test {
 TEST_F(ClientsTest, FetchesByCurl) {
   if (!HaveCurl()) GTEST_SKIP() << "curl is not installed";
   HttpServer server(SmallTar("web"));
-  const ToolRun run = Stage(server.Url("/set.tar"), {"--json"});
+  const ToolRun run = Stage(server.Url("/set.tar"), {"--format=jsonl"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(ReadFile(dest_ + "/a"), "web");
   EXPECT_EQ(server.gets(), 1);
@@ -433,7 +433,7 @@ TEST_F(ClientsTest, WritesNoSecretAnywhere) {
   std::string all;
   const auto stage = [&](const std::string& url,
                          std::vector<std::string> more = {}) {
-    more.push_back("--json");
+    more.push_back("--format=jsonl");
     const ToolRun run = Stage(url, more);
     all += run.out + run.err;
     for (const char* name :

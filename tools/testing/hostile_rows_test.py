@@ -313,7 +313,7 @@ class Runner:
         page.feed(check_text(what, out.replace(b"\t", b" ")))
         assert page.scripts == 1, f"{what}: {page.scripts} scripts"
         what, out = self.run(
-            "report", "rows.jsonl", "verdicts.jsonl", "--markdown"
+            "report", "rows.jsonl", "verdicts.jsonl", "--format=markdown"
         )
         check_markdown(what, check_text(what, out))
         self.run("report", "rows.jsonl", "verdicts.jsonl", "--svg=figures")

@@ -403,7 +403,6 @@ void WarnOf(const AggregateRun& run, const AggregateResult& result) {
 
 absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   RETURN_IF_ERROR(CheckChoices(run));
-  if (run.paths.empty()) run.paths.push_back("-");
   SlowMarkers markers(run.configs_folder);
   run.options.slow_marker = [&](const std::string& scenario,
                                 const std::string& unit) {

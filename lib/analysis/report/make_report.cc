@@ -208,10 +208,6 @@ bool OwnsOutput(const ReportRequest& request) {
 
 absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
                                     std::ostream& out) {
-  if (request.paths.empty()) {
-    return absl::InvalidArgumentError(
-        "no rows are given; name files or folders, or - for standard input");
-  }
   ASSIGN_OR_RETURN(const ReportInput input,
                    ReadReportInput(request.paths, request.warn));
   if (input.rows.empty() && input.verdicts.empty() && input.batches.empty()) {

@@ -83,7 +83,7 @@ struct MixtureOptions {
   // Has the kernel forget the shards before each run.
   bool cold = false;
   // What to do with data that cannot be used: `fail` or `skip`.
-  std::string on_error = "fail";
+  std::string on_error = "skip";
   // A teardown that takes longer, in seconds, is killed.
   double teardown_limit_s = 10;
 };
