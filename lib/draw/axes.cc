@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "lib/draw/svg.h"
 #include "lib/draw/text.h"
 
@@ -179,12 +181,63 @@ void DrawYAxis(Svg* svg, const Scale& scale, const Area& area,
             Svg::Anchor::kMiddle, "t", -90);
 }
 
-double LabelWidth(const std::vector<std::string>& labels, double limit) {
+double LabelWidth(const std::vector<std::string>& labels) {
   double width = 0;
   for (const std::string& label : labels) {
     width = std::max(width, TextWidth(label, kLabelSize));
   }
-  return std::min(width, limit);
+  return width;
+}
+
+namespace {
+
+constexpr double kLabelLine = 13;
+
+// The longest beginning of `text` that fits: up to its last space, or, if the
+// first word is too wide, up to a character. Never empty.
+absl::string_view LineOf(absl::string_view text, double width) {
+  size_t end = 0;
+  size_t last_space = 0;
+  while (end < text.size()) {
+    size_t next = end + 1;
+    // Continuation bytes of UTF-8 belong to the character before them.
+    while (next < text.size() && (text[next] & 0xC0) == 0x80) ++next;
+    if (end > 0 && TextWidth(text.substr(0, next), kLabelSize) > width) {
+      return text.substr(0, last_space > 0 ? last_space : end);
+    }
+    if (text[end] == ' ') last_space = end;
+    end = next;
+  }
+  return text;
+}
+
+}  // namespace
+
+LabelColumn::LabelColumn(const std::vector<std::string>& labels, double limit) {
+  for (const std::string& label : labels) {
+    std::vector<std::string>& lines = lines_.emplace_back();
+    absl::string_view rest = label;
+    while (lines.size() < kMostLines && (!rest.empty() || lines.empty())) {
+      const bool is_last = lines.size() + 1 == kMostLines;
+      const absl::string_view line = is_last ? rest : LineOf(rest, limit);
+      rest = absl::StripLeadingAsciiWhitespace(rest.substr(line.size()));
+      lines.push_back(TextToFit(line, kLabelSize, limit));
+      width_ = std::max(width_, TextWidth(lines.back(), kLabelSize));
+    }
+  }
+}
+
+double LabelColumn::Height(size_t i) const {
+  return kLabelLine * lines_[i].size();
+}
+
+void LabelColumn::Draw(Svg* svg, size_t i, double right, double middle,
+                       absl::string_view css_class) const {
+  double y = middle + 4 - kLabelLine * (lines_[i].size() - 1) / 2.0;
+  for (const std::string& line : lines_[i]) {
+    svg->Text(right, y, line, Svg::Anchor::kEnd, css_class);
+    y += kLabelLine;
+  }
 }
 
 double LegendHeight(const std::vector<std::string>& names, double width) {

@@ -2,9 +2,11 @@
 #ifndef FEEDRATE_LIB_DRAW_AXES_H_
 #define FEEDRATE_LIB_DRAW_AXES_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "lib/draw/svg.h"
 
 namespace feedrate {
@@ -70,8 +72,30 @@ void DrawXAxis(Svg* svg, const Scale& scale, const Area& area,
 void DrawYAxis(Svg* svg, const Scale& scale, const Area& area,
                const std::string& title);
 
-// Width of a column of labels, at most `limit`.
-double LabelWidth(const std::vector<std::string>& labels, double limit);
+// Width of the widest label.
+double LabelWidth(const std::vector<std::string>& labels);
+
+// The labels to the left of a chart's rows. A label that is wider than the
+// column is broken into lines, between words if it has any; it is never cut
+// unless it would take more than kMostLines.
+class LabelColumn {
+ public:
+  static constexpr size_t kMostLines = 6;
+
+  // Makes the column at most `limit` wide.
+  LabelColumn(const std::vector<std::string>& labels, double limit);
+
+  double width() const { return width_; }
+  // Height that a row needs for label `i`.
+  double Height(size_t i) const;
+  // Draws label `i` to the left of `right`, with its middle at height `middle`.
+  void Draw(Svg* svg, size_t i, double right, double middle,
+            absl::string_view css_class = "l") const;
+
+ private:
+  double width_ = 0;
+  std::vector<std::vector<std::string>> lines_;
+};
 
 // A legend: color swatches and names of series, in as many lines as `width`
 // needs. `colors` holds the color number of each series for FillClass; series

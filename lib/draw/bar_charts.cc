@@ -23,10 +23,10 @@ constexpr double kMaxLabel = 180;
 // bar is visible.
 constexpr double kLogRoom = 2;
 
-double GroupHeight(const BarGroup& group) {
+double GroupHeight(const BarGroup& group, double label) {
   int bars = 0;
   for (const auto& bar : group.bars) bars += bar.has_value() ? 1 : 0;
-  return std::max(1, bars) * (kBar + kBarGap) + kGroupGap;
+  return std::max(label, std::max(1, bars) * (kBar + kBarGap)) + kGroupGap;
 }
 
 Scale ScaleOf(const BarChart& chart) {
@@ -87,21 +87,20 @@ void DrawBar(Svg* svg, const Scale& scale, const Area& area, const Bar& bar,
 
 Svg DrawBarChart(const BarChart& chart) {
   std::vector<std::string> names;
-  double rows = 0;
-  for (const BarGroup& group : chart.groups) {
-    names.push_back(group.name);
-    rows += GroupHeight(group);
+  for (const BarGroup& group : chart.groups) names.push_back(group.name);
+  const LabelColumn labels(names, std::min(kMaxLabel, chart.width * 0.4));
+  std::vector<double> heights;
+  for (size_t i = 0; i < chart.groups.size(); ++i) {
+    heights.push_back(GroupHeight(chart.groups[i], labels.Height(i)));
   }
-  const double label =
-      LabelWidth(names, std::min(kMaxLabel, chart.width * 0.4));
   const bool has_legend = chart.series.size() > 1;
   const double legend =
       has_legend ? LegendHeight(chart.series, chart.width - 16) + 4 : 0;
   Area area;
-  area.left = 8 + label + 10;
+  area.left = 8 + labels.width() + 10;
   area.top = 8 + legend;
   area.right = chart.width - TextRoom(chart);
-  area.bottom = area.top + rows;
+  area.bottom = area.top + std::accumulate(heights.begin(), heights.end(), 0.0);
   Svg svg(chart.width, area.bottom + kXAxisHeight, chart.title);
   if (has_legend)
     DrawLegend(&svg, chart.series, chart.colors, 8, 6, chart.width - 16);
@@ -111,15 +110,13 @@ Svg DrawBarChart(const BarChart& chart) {
   double y = area.top;
   double above = area.top;
   for (size_t i = 0; i < chart.groups.size(); ++i) {
-    const double height = GroupHeight(chart.groups[i]);
-    if (i % 2 == 1) svg.Rect(0, above, chart.width, height, "stripe");
-    above += height;
+    if (i % 2 == 1) svg.Rect(0, above, chart.width, heights[i], "stripe");
+    above += heights[i];
   }
   DrawXAxis(&svg, scale, area, chart.axis_title);
-  for (const BarGroup& group : chart.groups) {
-    const double height = GroupHeight(group);
-    svg.Text(area.left - 8, y + height / 2 + 4,
-             TextToFit(group.name, 11.5, label + 2), Svg::Anchor::kEnd, "l");
+  for (size_t g = 0; g < chart.groups.size(); ++g) {
+    const BarGroup& group = chart.groups[g];
+    labels.Draw(&svg, g, area.left - 8, y + heights[g] / 2);
     double bar_y = y + kGroupGap / 2 + kBarGap / 2;
     for (size_t i = 0; i < group.bars.size(); ++i) {
       if (!group.bars[i].has_value()) continue;
@@ -127,7 +124,7 @@ Svg DrawBarChart(const BarChart& chart) {
               bar_y);
       bar_y += kBar + kBarGap;
     }
-    y += height;
+    y += heights[g];
   }
   return svg;
 }
@@ -255,7 +252,7 @@ Svg DrawStackedColumns(const StackedColumns& chart) {
   DrawLegend(&svg, chart.parts, chart.colors, kLeft, 6, legend_width);
   Scale percent(ScaleType::kLinear, 0, 100, /*from_zero=*/true);
   percent.SetRange(area.bottom, area.top);
-  DrawYAxis(&svg, percent, area, "share of samples, %");
+  DrawYAxis(&svg, percent, area, chart.y_title);
   const Places places(chart, area);
   for (size_t i = 0; i < chart.columns.size(); ++i) {
     const StackedColumn& column = chart.columns[i];
@@ -294,19 +291,19 @@ void DrawScale(Svg* svg, const HeatMap& map, double left, double top) {
   svg->Text(x + 8, top + 10, map.high_text, Svg::Anchor::kStart, "t");
 }
 
-void DrawCell(Svg* svg, const HeatCell& cell, double x, double y,
-              double width) {
+void DrawCell(Svg* svg, const HeatCell& cell, double x, double y, double width,
+              double height) {
   svg->BeginGroup("cell", cell.hover);
   std::string ink;
   if (cell.share.has_value()) {
     const HeatColor color = HeatColorOf(*cell.share);
     ink = absl::StrCat("fill:", color.ink);
-    svg->Rect(x + 1, y + 1, width - 2, kRow - 2, "",
+    svg->Rect(x + 1, y + 1, width - 2, height - 2, "",
               absl::StrCat("fill:", color.fill));
   } else {
-    svg->Rect(x + 1, y + 1, width - 2, kRow - 2, "none faint");
+    svg->Rect(x + 1, y + 1, width - 2, height - 2, "none faint");
   }
-  svg->Text(x + width / 2, y + kRow / 2 + 4,
+  svg->Text(x + width / 2, y + height / 2 + 4,
             TextToFit(cell.text, 10.5, width - 6), Svg::Anchor::kMiddle,
             cell.share.has_value() ? "" : "t", 0, ink);
   svg->EndGroup();
@@ -315,18 +312,25 @@ void DrawCell(Svg* svg, const HeatCell& cell, double x, double y,
 }  // namespace
 
 Svg DrawHeatMap(const HeatMap& map) {
-  const double label =
-      LabelWidth(map.rows, std::min(kMaxLabel, map.width * 0.4));
-  const double left = 8 + label + 8;
-  const double column =
-      map.columns.empty()
-          ? kMaxColumn
-          : std::min(kMaxColumn, (map.width - left - 8) / map.columns.size());
-  // Names that are wider than their column are slanted.
-  const double widest = LabelWidth(map.columns, kMaxLabel);
+  const LabelColumn labels(map.rows, std::min(kMaxLabel, map.width * 0.4));
+  const double left = 8 + labels.width() + 8;
+  std::vector<double> heights;
+  for (size_t row = 0; row < map.rows.size(); ++row) {
+    heights.push_back(std::max(kRow, labels.Height(row) + 6));
+  }
+  const double columns = std::max<double>(1, map.columns.size());
+  double column = std::min(kMaxColumn, (map.width - left - 8) / columns);
+  // Names that are wider than their column are slanted, and the last one needs
+  // room to its right.
+  const double widest = std::min(LabelWidth(map.columns), kMaxLabel);
   const bool slanted = widest > column - 4;
+  if (slanted) {
+    const double over = widest * std::cos(kSlant) - column / 2;
+    column = std::min(column, (map.width - left - 8 - over) / columns);
+  }
   const double top = slanted ? 40 + widest * std::sin(kSlant) : 52;
-  Svg svg(map.width, top + kRow * map.rows.size() + 8, map.title);
+  const double rows = std::accumulate(heights.begin(), heights.end(), 0.0);
+  Svg svg(map.width, top + rows + 8, map.title);
   DrawScale(&svg, map, 8, 6);
   for (size_t i = 0; i < map.columns.size(); ++i) {
     svg.Text(left + (i + 0.5) * column, top - 8,
@@ -334,13 +338,14 @@ Svg DrawHeatMap(const HeatMap& map) {
              slanted ? Svg::Anchor::kStart : Svg::Anchor::kMiddle, "l",
              slanted ? -kSlant * 180 / M_PI : 0);
   }
+  double y = top;
   for (size_t row = 0; row < map.rows.size(); ++row) {
-    const double y = top + row * kRow;
-    svg.Text(left - 8, y + kRow / 2 + 4,
-             TextToFit(map.rows[row], 11.5, label + 2), Svg::Anchor::kEnd, "l");
+    labels.Draw(&svg, row, left - 8, y + heights[row] / 2);
     for (size_t i = 0; i < map.cells[row].size(); ++i) {
-      DrawCell(&svg, map.cells[row][i], left + i * column, y, column);
+      DrawCell(&svg, map.cells[row][i], left + i * column, y, column,
+               heights[row]);
     }
+    y += heights[row];
   }
   return svg;
 }

@@ -77,6 +77,7 @@ struct StackedColumn {
 struct StackedColumns {
   std::string title;
   std::string x_title;
+  std::string y_title = "share of samples, %";
   std::vector<std::string> parts;
   // Color number of each part; see DrawLegend. Empty: 0, 1, 2, ….
   std::vector<int> colors;
@@ -128,6 +129,7 @@ struct LinePoint {
 };
 
 struct LineSeries {
+  // In the legend. Leave it empty in all series for a chart without one.
   std::string name;
   // In ascending order of x.
   std::vector<LinePoint> points;
@@ -141,6 +143,12 @@ struct LineChart {
   // Color number of each series; see DrawLegend. Empty: 0, 1, 2, ….
   std::vector<int> colors;
   ScaleType y_scale = ScaleType::kLinear;
+  // Whether a linear y axis includes 0.
+  bool from_zero = true;
+  // Names of the values 0, 1, 2, … of x. Empty: the values are written.
+  std::vector<std::string> x_names;
+  // Values of x at which a dashed line is drawn, such as changes.
+  std::vector<double> marks;
   double width = 560;
   double height = 300;
 };
@@ -154,6 +162,8 @@ Svg DrawLineChart(const LineChart& chart);
 struct ForestRow {
   std::string label;
   Estimate ratio;
+  // Instead of the ratio as a number. Empty: the number with its interval.
+  std::string text;
   // Color number.
   int series = 0;
   // A summary of the rows, drawn as a diamond.

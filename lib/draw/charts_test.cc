@@ -99,6 +99,39 @@ TEST(BarChartTest, IsWellFormedAtAnyWidth) {
   }
 }
 
+// In every chart with rows: a long label takes more lines, not fewer letters.
+TEST(LabelTest, IsNeverCut) {
+  const std::string label =
+      "RandomResizedCropFromHere, batch_size=32, workers=2";
+  BarChart bars = ExampleBarChart();
+  bars.groups[0].name = label;
+  bars.width = 326;
+  ForestPlot forest;
+  forest.rows.resize(1);
+  forest.rows[0].label = label;
+  forest.rows[0].ratio.value = 2;
+  forest.width = 326;
+  HeatMap map;
+  map.columns = {"one"};
+  map.rows = {label};
+  map.cells = {{{0.5, "1", ""}}};
+  map.width = 326;
+  StripPlot strip;
+  strip.rows = {{label, {1, 2}, absl::nullopt, ""}};
+  strip.width = 326;
+  for (const Svg& svg : {DrawBarChart(bars), DrawForestPlot(forest),
+                         DrawHeatMap(map), DrawStripPlot(strip)}) {
+    const std::string text = svg.ToInline();
+    EXPECT_THAT(text, Not(HasSubstr("…")));
+    EXPECT_THAT(text, HasSubstr(">workers=2<"));
+  }
+  // Names from a file may be anything.
+  const LabelColumn column({std::string(1 << 20, 'x'), "", "ééééé"}, 20);
+  EXPECT_LE(column.width(), 20);
+  EXPECT_LE(column.Height(0), 13 * LabelColumn::kMostLines);
+  EXPECT_EQ(column.Height(1), 13);
+}
+
 TEST(BarChartTest, NothingToDrawIsStillAFigure) {
   EXPECT_TRUE(CheckXml(DrawBarChart(BarChart()).ToFile()).ok());
 }
@@ -223,6 +256,19 @@ TEST(LineChartTest, IsWellFormedAtAnyWidth) {
     sized.width = width;
     EXPECT_TRUE(CheckXml(DrawLineChart(sized).ToFile()).ok()) << width;
   }
+}
+
+TEST(LineChartTest, NamesAndMarksItsPoints) {
+  LineChart chart;
+  chart.x_names = {"abc", "def", "ghi"};
+  chart.marks = {1.5};
+  chart.from_zero = false;
+  chart.series = {
+      {"a", {{0, {100, {}}, ""}, {1, {101, {}}, ""}, {2, {150, {}}, ""}}}};
+  const std::string text = DrawLineChart(chart).ToInline();
+  EXPECT_THAT(text, HasSubstr(">ghi<"));
+  EXPECT_THAT(text, HasSubstr("class=\"ref\""));
+  EXPECT_THAT(text, Not(HasSubstr(">0<")));
 }
 
 TEST(LineChartTest, NothingToDrawIsStillAFigure) {

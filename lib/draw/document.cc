@@ -19,6 +19,57 @@
 
 namespace feedrate {
 
+namespace {
+
+void EraseColumn(size_t column, DocumentTable* table) {
+  table->header.erase(table->header.begin() + column);
+  table->align.erase(table->align.begin() + column);
+  for (auto& row : table->rows) row.erase(row.begin() + column);
+}
+
+}  // namespace
+
+DocumentCell NotMeasured() {
+  DocumentCell cell("not measured");
+  cell.is_muted = true;
+  return cell;
+}
+
+void DocumentTable::DropEmptyColumns() {
+  const std::string nothing = NotMeasured().text;
+  for (size_t column = header.size(); column-- > 1;) {
+    const bool is_empty =
+        std::all_of(rows.begin(), rows.end(), [&](const auto& row) {
+          const DocumentCell& cell = row[column];
+          return cell.text.empty() || cell.text == nothing || cell.value == 0.0;
+        });
+    if (is_empty) EraseColumn(column, this);
+  }
+}
+
+void DocumentTable::FoldConstantColumns() {
+  if (rows.size() < 2) return;
+  std::string folded;
+  for (size_t column = 1; column < header.size();) {
+    const DocumentCell first = rows[0][column];
+    const bool is_constant =
+        !first.text.empty() &&
+        std::all_of(rows.begin(), rows.end(), [&](const auto& row) {
+          return row[column].text == first.text &&
+                 !row[column].value.has_value();
+        });
+    if (!is_constant) {
+      ++column;
+      continue;
+    }
+    absl::StrAppend(&folded, folded.empty() ? "In all lines: " : "; ",
+                    header[column], " ", first.text);
+    EraseColumn(column, this);
+  }
+  if (folded.empty()) return;
+  absl::StrAppend(&caption, caption.empty() ? "" : " ", folded, ".");
+}
+
 // The contents of page.css, with the $names of WithVariables, and of page.js.
 // Defined in a generated file.
 extern const char kPageCss[];
@@ -29,6 +80,9 @@ namespace {
 // Tables with at least this many rows get a filter field.
 constexpr size_t kRowsToFilter = 8;
 constexpr size_t kSentence = 30;
+// Tables with at least this many columns may be wider than a screen. Their
+// first column stays in view.
+constexpr size_t kWideTable = 4;
 
 // Escapes `text` and formats text between back quotes as code.
 std::string Prose(const std::string& text) {
@@ -86,7 +140,8 @@ class HtmlWriter {
   }
 
   void operator()(const DocumentTable& table) const {
-    absl::StrAppend(&out_, "<div class=\"table\"",
+    absl::StrAppend(&out_, "<div class=\"table",
+                    table.header.size() >= kWideTable ? " wide" : "", "\"",
                     table.rows.size() >= kRowsToFilter ? " data-filter" : "",
                     ">");
     // Not a <caption>, which would scroll away with a wide table.
@@ -164,6 +219,7 @@ std::string Rules() {
 std::string Navigation(const Document& document) {
   std::string out = "<nav aria-label=\"Contents\"><ul>\n";
   for (const Section& section : document.sections) {
+    if (!section.in_contents) continue;
     absl::StrAppend(&out, "<li", section.level > 1 ? " class=\"sub\"" : "",
                     "><a href=\"#", XmlText(section.id), "\">",
                     Prose(section.title), "</a></li>\n");

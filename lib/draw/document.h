@@ -52,11 +52,22 @@ struct DocumentCell {
   bool is_muted = false;
 };
 
+// A cell without a value: says so, and is sorted last.
+DocumentCell NotMeasured();
+
 struct DocumentTable {
   std::string caption;
   std::vector<std::string> header;
   std::vector<Align> align;
   std::vector<std::vector<DocumentCell>> rows;
+
+  // Removes columns, other than the first, in which no cell has anything: all
+  // are empty, not measured or the number 0.
+  void DropEmptyColumns();
+  // Moves columns, other than the first, in which all cells have the same text
+  // and no value, to the caption. Leaves a table with fewer than two rows
+  // alone.
+  void FoldConstantColumns();
 };
 
 // A figure with its caption.
@@ -92,6 +103,8 @@ struct Section {
   // 1 is a section, 2 a subsection of the section before it.
   int level = 1;
   std::vector<Block> blocks;
+  // Whether the navigation lists it.
+  bool in_contents = true;
 };
 
 struct Document {

@@ -9,6 +9,7 @@
 namespace feedrate {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -57,6 +58,30 @@ TEST(HtmlTest, EscapesWhatItIsGiven) {
   EXPECT_THAT(page, HasSubstr("12 &lt;b&gt;"));
   EXPECT_THAT(page, HasSubstr("data-v=\"12\""));
   EXPECT_THAT(page, Not(HasSubstr("<b>")));
+}
+
+TEST(TableTest, LosesColumnsThatSayNothing) {
+  DocumentTable table;
+  table.header = {"name", "empty", "zero", "constant", "value"};
+  table.align.assign(5, Align::kLeft);
+  DocumentCell zero("0.0");
+  zero.value = 0;
+  table.rows = {{"a", NotMeasured(), zero, "x", "1"},
+                {"b", "", zero, "x", NotMeasured()}};
+  table.DropEmptyColumns();
+  EXPECT_THAT(table.header, ElementsAre("name", "constant", "value"));
+  table.FoldConstantColumns();
+  EXPECT_THAT(table.header, ElementsAre("name", "value"));
+  EXPECT_EQ(table.caption, "In all lines: constant x.");
+  ASSERT_EQ(table.rows[1].size(), 2u);
+  EXPECT_EQ(table.rows[1][1].text, "not measured");
+}
+
+TEST(HtmlTest, ContentsLeaveOutWhatIsNotWanted) {
+  Document document = Example();
+  EXPECT_THAT(ToHtml(document), HasSubstr("href=\"#two\""));
+  document.sections[1].in_contents = false;
+  EXPECT_THAT(ToHtml(document), Not(HasSubstr("href=\"#two\"")));
 }
 
 TEST(HtmlTest, FetchesNothing) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,24 +30,26 @@ Scale YScaleOf(const LineChart& chart) {
       high = std::max({high, ends.high, point.y.value});
     }
   }
-  const bool linear = chart.y_scale == ScaleType::kLinear;
-  return Scale(chart.y_scale, linear ? 0 : low, high, linear);
+  const bool from_zero = chart.from_zero && chart.y_scale == ScaleType::kLinear;
+  return Scale(chart.y_scale, from_zero ? 0 : low, high, from_zero);
 }
 
 void DrawXValues(Svg* svg, const Scale& scale, const Area& area,
-                 const std::set<double>& values, const std::string& title) {
+                 const std::set<double>& values, const LineChart& chart) {
   double free_from = -1e9;
   for (const double value : values) {
     const double x = scale.Map(value);
     svg->Line(x, area.bottom, x, area.bottom + 4, "axis");
-    const std::string label = ShortNumberText(value);
+    const std::string label = chart.x_names.empty()
+                                  ? ShortNumberText(value)
+                                  : chart.x_names.at(std::lround(value));
     const double half = TextWidth(label, 10.5) / 2;
-    if (x - half < free_from) continue;
+    if (x - half < free_from || x + half > chart.width) continue;
     svg->Text(x, area.bottom + 17, label, Svg::Anchor::kMiddle, "t");
     free_from = x + half + 4;
   }
   svg->Line(area.left, area.bottom, area.right, area.bottom, "axis");
-  svg->Text((area.left + area.right) / 2, area.bottom + 33, title,
+  svg->Text((area.left + area.right) / 2, area.bottom + 33, chart.x_title,
             Svg::Anchor::kMiddle, "t");
 }
 
@@ -93,7 +96,7 @@ Svg DrawLineChart(const LineChart& chart) {
   std::vector<std::string> names;
   std::set<double> values;
   for (const LineSeries& series : chart.series) {
-    names.push_back(series.name);
+    if (!series.name.empty()) names.push_back(series.name);
     for (const LinePoint& point : series.points) values.insert(point.x);
   }
   const double legend_width = chart.width - kLeft - 8;
@@ -111,10 +114,13 @@ Svg DrawLineChart(const LineChart& chart) {
   const double low = values.empty() ? 0 : *values.begin();
   const double high = values.empty() ? 1 : *values.rbegin();
   // Sweeps that double, such as 1 2 4 … 256, need a log axis.
-  const bool wide = low > 0 && high / low > 16;
+  const bool wide = low > 0 && high / low > 16 && chart.x_names.empty();
   Scale x(wide ? ScaleType::kLog : ScaleType::kLinear, low, high, false);
   x.SetRange(area.left + kInset, area.right - kInset);
-  DrawXValues(&svg, x, area, values, chart.x_title);
+  DrawXValues(&svg, x, area, values, chart);
+  for (const double mark : chart.marks) {
+    svg.Line(x.Map(mark), area.top, x.Map(mark), area.bottom, "ref");
+  }
   for (size_t i = 0; i < chart.series.size(); ++i) {
     DrawSeries(&svg, chart.series[i], x, y, ColorOf(chart.colors, i));
   }
@@ -131,7 +137,9 @@ constexpr double kRoomForNumbers = 480;
 constexpr double kLeastReach = 1.25;
 
 // Narrow figures leave out the numbers of the whiskers.
-std::string RatioText(const Estimate& ratio, double width) {
+std::string RatioText(const ForestRow& row, double width) {
+  if (!row.text.empty()) return row.text;
+  const Estimate& ratio = row.ratio;
   std::string text = absl::StrCat(SignificantText(ratio.value), "×");
   if (ratio.whiskers.has_value() && width >= kRoomForNumbers) {
     absl::StrAppend(&text, " [", SignificantText(ratio.whiskers->low), ", ",
@@ -183,17 +191,24 @@ Svg DrawForestPlot(const ForestPlot& plot) {
   for (const ForestRow& row : plot.rows) {
     labels.push_back(row.label);
     if (!row.is_heading) {
-      text_width = std::max(text_width,
-                            TextWidth(RatioText(row.ratio, plot.width), 10.5));
+      text_width =
+          std::max(text_width, TextWidth(RatioText(row, plot.width), 10.5));
     }
   }
-  const double label =
-      LabelWidth(labels, std::min(kForestLabel, plot.width * 0.35));
+  const LabelColumn column(labels, std::min(kForestLabel, plot.width * 0.35));
+  std::vector<double> heights;
+  for (size_t i = 0; i < plot.rows.size(); ++i) {
+    // A heading may take the whole width.
+    heights.push_back(plot.rows[i].is_heading
+                          ? kForestRow
+                          : std::max(kForestRow, column.Height(i) + 4));
+  }
   Area area;
-  area.left = 8 + label + 12;
+  area.left = 8 + column.width() + 12;
   area.right = plot.width - text_width - 22;
   area.top = 26;
-  area.bottom = area.top + kForestRow * plot.rows.size() + 6;
+  area.bottom =
+      area.top + std::accumulate(heights.begin(), heights.end(), 0.0) + 6;
   Svg svg(plot.width, area.bottom + kXAxisHeight, plot.title);
   Scale scale = ScaleOf(plot);
   scale.SetRange(area.left, area.right);
@@ -204,21 +219,22 @@ Svg DrawForestPlot(const ForestPlot& plot) {
            Svg::Anchor::kEnd, "t");
   svg.Text(one + 8, area.top - 9, absl::StrCat(plot.above_text, " →"),
            Svg::Anchor::kStart, "t");
-  double y = area.top + kForestRow / 2 + 3;
-  for (const ForestRow& row : plot.rows) {
+  double y = area.top + 3;
+  for (size_t i = 0; i < plot.rows.size(); ++i) {
+    const ForestRow& row = plot.rows[i];
+    y += heights[i] / 2;
     if (row.is_heading) {
       svg.Text(8, y + 4, TextToFit(row.label, 12.5, plot.width),
                Svg::Anchor::kStart, "h");
     } else {
       svg.BeginGroup("row", row.hover);
-      svg.Text(area.left - 10, y + 4, TextToFit(row.label, 11.5, label + 2),
-               Svg::Anchor::kEnd, row.is_summary ? "h" : "l");
+      column.Draw(&svg, i, area.left - 10, y, row.is_summary ? "h" : "l");
       DrawMark(&svg, scale, row, y);
-      svg.Text(plot.width - 8, y + 4, RatioText(row.ratio, plot.width),
+      svg.Text(plot.width - 8, y + 4, RatioText(row, plot.width),
                Svg::Anchor::kEnd, "t");
       svg.EndGroup();
     }
-    y += kForestRow;
+    y += heights[i] / 2;
   }
   return svg;
 }
@@ -268,10 +284,9 @@ Svg DrawStripPlot(const StripPlot& plot) {
       high = std::max(high, value);
     }
   }
-  const double label =
-      LabelWidth(names, std::min(kStripLabel, plot.width * 0.4));
+  const LabelColumn labels(names, std::min(kStripLabel, plot.width * 0.4));
   Area area;
-  area.left = 8 + label + 12;
+  area.left = 8 + labels.width() + 12;
   area.top = 8;
   area.right = plot.width - 20;
   area.bottom = area.top + kStripRow * plot.rows.size() + 2;
@@ -285,9 +300,7 @@ Svg DrawStripPlot(const StripPlot& plot) {
   }
   for (size_t i = 0; i < plot.rows.size(); ++i) {
     const double middle = area.top + (i + 0.5) * kStripRow;
-    svg.Text(area.left - 10, middle + 4,
-             TextToFit(plot.rows[i].name, 11.5, label + 2), Svg::Anchor::kEnd,
-             "l");
+    labels.Draw(&svg, i, area.left - 10, middle);
     DrawRow(&svg, plot.rows[i],
             plot.rows[i].series.value_or(static_cast<int>(i)), scale, middle);
   }

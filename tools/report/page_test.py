@@ -43,6 +43,29 @@ PROBE = """
   const holder = field.closest(".table");
   const shown = Array.from(holder.querySelectorAll("tbody tr"))
     .filter(visible).map((e) => e.textContent);
+  // Labels: whole, and inside their figure. Numbers in cells may be cut.
+  const texts = all("figure svg text").filter(visible);
+  const cut = texts.filter((e) =>
+    e.textContent.includes("\u2026") && !e.closest(".cell"));
+  const outside = texts.filter((e) => {
+    const box = e.getBoundingClientRect();
+    const svg = e.ownerSVGElement.getBoundingClientRect();
+    return box.left < svg.left - 2 || box.right > svg.right + 2;
+  });
+  // Tables that are wider than their box scroll, and their first column stays.
+  const scrolled = all(".table > .scroll").filter((e) =>
+    e.scrollWidth > e.clientWidth + 1);
+  const loose = scrolled.filter((e) => {
+    const cell = e.querySelector("tbody th");
+    const left = cell.getBoundingClientRect().left;
+    e.scrollLeft = 200;
+    const moved = cell.getBoundingClientRect().left - left;
+    e.scrollLeft = 0;
+    return Math.abs(moved) > 1 && e.querySelectorAll("thead th").length > 3;
+  });
+  const letters = all("tbody th").filter((e) => visible(e) &&
+    e.textContent.length > 3 && e.getBoundingClientRect().width < 40);
+  const links = all("nav a").map((e) => e.textContent);
   const toggle = document.querySelector(".log input");
   const box = () => Array.from(toggle.closest("figure")
     .querySelectorAll(".drawing")).filter(visible).map((e) => e.className);
@@ -61,8 +84,18 @@ PROBE = """
     orders: new Set(orders).size,
     filtered: shown.length > 0 && shown.every((t) => t.includes("pillow")),
     drawn: drawn, logarithmic: logarithmic,
+    changes: all("#history .ref").filter(visible).length,
     theme_changes: theme !== document.documentElement.dataset.theme,
     tips: all("[data-tip]").length,
+    cut: cut.map((e) => e.textContent).slice(0, 5),
+    outside: outside.map((e) => e.textContent).slice(0, 5),
+    scrolled: scrolled.length,
+    loose: loose.length,
+    letters: letters.map((e) => e.textContent).slice(0, 5),
+    twice: links.filter((e, i) => links.indexOf(e) !== i),
+    unmeasured: all("td.muted").filter((e) =>
+      e.textContent === "not measured").length,
+    bare: all("td").filter((e) => e.textContent.trim() === "\u2013").length,
   };
 })()
 """
@@ -224,7 +257,16 @@ def check(browser, page, width, theme, failures):
     expect(found["filtered"], "the filter does not filter")
     expect(found["drawn"] != found["logarithmic"], "no logarithmic scale")
     expect(found["theme_changes"], "light and dark do not switch")
+    expect(found["changes"] == 1, f"{found['changes']} changes in the history")
     expect(found["tips"] > 100, f"only {found['tips']} tips")
+    expect(not found["cut"], f"labels are cut: {found['cut']}")
+    expect(not found["outside"], f"labels stick out: {found['outside']}")
+    expect(width > 500 or found["scrolled"] > 0, "no table scrolls")
+    expect(found["loose"] == 0, f"{found['loose']} first columns scroll away")
+    expect(not found["letters"], f"names in letters: {found['letters']}")
+    expect(not found["twice"], f"twice in the contents: {found['twice']}")
+    expect(found["unmeasured"] > 0, "no cell says that it was not measured")
+    expect(found["bare"] == 0, f"{found['bare']} cells are only a dash")
 
 
 def check_without_scripts(browser, page, failures):
@@ -236,6 +278,26 @@ def check_without_scripts(browser, page, failures):
         )["nodeIds"]
         if len(found) < 5:
             failures.append(f"without scripts: {len(found)} {selector}")
+
+
+def history(folder):
+    """Rows of 30 revisions, the last ten of them 20% slower."""
+    first = next(
+        json.loads(line)
+        for line in open(ROWS)
+        if '"record":"row"' in line.replace(" ", "")
+    )
+    path = folder / "history.jsonl"
+    with open(path, "w") as out:
+        for i in range(30):
+            env = {"schema": 1, "record": "env", "git": {"revision": f"r{i}"}}
+            time_s = (1.2 if i >= 20 else 1) * (1 + 0.002 * (i * 7 % 5))
+            row = {**first, "elapsed_s": time_s, "items": 1}
+            row.update(status="ok", throughput=1 / time_s, samples_s=[])
+            row.pop("started_at", None)
+            for record in (env, row):
+                out.write(json.dumps(record, separators=(",", ":")) + "\n")
+    return path
 
 
 def main():
@@ -250,6 +312,7 @@ def main():
             TOOL,
             ROWS,
             f"--baseline={EARLIER}",
+            f"--history={history(folder)}",
             f"--targets={TARGETS}",
             f"--output={page}",
         ],
@@ -263,7 +326,7 @@ def main():
     browser = Browser(chromium, profile)
     try:
         browser.attach()
-        for width in (360, 1440):
+        for width in (390, 1300):
             for theme in ("light", "dark"):
                 check(browser, page, width, theme, failures)
         check_without_scripts(browser, page, failures)
