@@ -20,15 +20,6 @@
 namespace feedrate {
 namespace {
 
-// One job on one machine over time.
-struct Series {
-  std::string job_id;
-  std::string label;
-  std::string machine_profile;
-  std::vector<std::string> revisions;
-  std::vector<double> logs;
-};
-
 class HistoryReader {
  public:
   explicit HistoryReader(std::vector<HistoryEntry>* entries)
@@ -75,9 +66,9 @@ class HistoryReader {
   bool is_open_ = false;
 };
 
-std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
-                             RunStatistic statistic) {
-  std::vector<Series> series;
+std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
+                                    RunStatistic statistic) {
+  std::vector<HistorySeries> series;
   std::map<std::pair<std::string, std::string>, size_t> index;
   for (const HistoryEntry& entry : entries) {
     // The rank of the cleanest attempt at each run.
@@ -107,9 +98,9 @@ std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
       const auto added = index.emplace(key, series.size());
       if (added.second) {
         series.push_back(
-            {row.job_id(), JobLabel(row), row.machine_profile(), {}, {}});
+            {row.job_id(), JobLabel(row), row.machine_profile(), {}, {}, {}});
       }
-      Series& one = series[added.first->second];
+      HistorySeries& one = series[added.first->second];
       one.revisions.push_back(entry.revision);
       one.logs.push_back(TrimmedMean(absl::MakeSpan(job.second)));
     }
@@ -118,7 +109,7 @@ std::vector<Series> SeriesOf(const std::vector<HistoryEntry>& entries,
 }
 
 // Consecutive entries of the same revision are one point.
-void JoinRevisions(Series* series) {
+void JoinRevisions(HistorySeries* series) {
   std::vector<std::string> revisions;
   std::vector<std::vector<double>> logs;
   for (size_t i = 0; i < series->logs.size(); ++i) {
@@ -135,12 +126,22 @@ void JoinRevisions(Series* series) {
   }
 }
 
-std::string Short(const std::string& revision) {
+}  // namespace
+
+std::string ShortRevision(const std::string& revision) {
   return PrintableText(revision.size() == 40 ? revision.substr(0, 10)
                                              : revision);
 }
 
-}  // namespace
+std::vector<HistorySeries> HistoryOf(const std::vector<HistoryEntry>& entries,
+                                     const HistoryOptions& options) {
+  std::vector<HistorySeries> all = SeriesOf(entries, options.statistic);
+  for (HistorySeries& series : all) {
+    JoinRevisions(&series);
+    series.steps = FindSteps(series.logs, options.change_points);
+  }
+  return all;
+}
 
 absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
     const std::vector<std::string>& paths,
@@ -181,9 +182,8 @@ absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
 std::vector<ChangePoint> FindChangePoints(
     const std::vector<HistoryEntry>& entries, const HistoryOptions& options) {
   std::vector<ChangePoint> points;
-  for (Series& series : SeriesOf(entries, options.statistic)) {
-    JoinRevisions(&series);
-    for (const Step& step : FindSteps(series.logs, options.change_points)) {
+  for (const HistorySeries& series : HistoryOf(entries, options)) {
+    for (const Step& step : series.steps) {
       ChangePoint point;
       point.set_job_id(series.job_id);
       point.set_job(series.label);
@@ -205,8 +205,8 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
                         const std::vector<HistoryEntry>& entries,
                         const HistoryOptions& options) {
   std::string text;
-  std::vector<Series> all = SeriesOf(entries, options.statistic);
-  for (Series& series : all) {
+  std::vector<HistorySeries> all = SeriesOf(entries, options.statistic);
+  for (HistorySeries& series : all) {
     JoinRevisions(&series);
     bool any = false;
     for (const ChangePoint& point : points) {
@@ -222,11 +222,12 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
       any = true;
       absl::StrAppendFormat(
           &text, "  %+.1f%% after %s, at the latest in %s (p = %.1g)%s\n",
-          point.percent(), Short(point.before()), Short(point.after()),
-          point.p_value(),
+          point.percent(), ShortRevision(point.before()),
+          ShortRevision(point.after()), point.p_value(),
           point.gone_at().empty()
               ? "; it is still there"
-              : absl::StrCat("; it went away in ", Short(point.gone_at())));
+              : absl::StrCat("; it went away in ",
+                             ShortRevision(point.gone_at())));
     }
   }
   absl::StrAppend(&text, points.size(),

@@ -36,9 +36,26 @@ struct HistoryOptions {
   RunStatistic statistic = RunStatistic::kTypical;
 };
 
-// The steps of every job, machine by machine, in the order of jobs. Several
-// runs of a job at one revision count as one, with the trimmed mean of their
-// times.
+// One job on one machine over time. Several runs at one revision are one point,
+// the trimmed mean of their times.
+struct HistorySeries {
+  std::string job_id;
+  std::string label;
+  std::string machine_profile;
+  // One per point, and the logarithm of the time there.
+  std::vector<std::string> revisions;
+  std::vector<double> logs;
+  std::vector<Step> steps;
+};
+
+// The series of every job, machine by machine, in the order of jobs.
+std::vector<HistorySeries> HistoryOf(const std::vector<HistoryEntry>& entries,
+                                     const HistoryOptions& options);
+
+// A revision as people write it.
+std::string ShortRevision(const std::string& revision);
+
+// The steps of HistoryOf as records.
 std::vector<ChangePoint> FindChangePoints(
     const std::vector<HistoryEntry>& entries, const HistoryOptions& options);
 

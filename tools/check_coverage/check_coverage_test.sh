@@ -130,7 +130,7 @@ test_callers_mistakes() {
   small_campaign
   expect_exit 1 rows.jsonl
   expect_err "--coverage=full-paper"
-  expect_exit 1 --plan=jobs.jsonl
+  expect_exit 5 --plan=jobs.jsonl </dev/null
   expect_exit 1 --coverage=full-papre rows.jsonl
   expect_err 'did you mean "full-paper"?'
   expect_exit 1 --plan=no_such.jsonl rows.jsonl

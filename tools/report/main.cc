@@ -28,6 +28,9 @@ DEFINE_string(svg_font, "",
 DEFINE_string(baseline, "",
               "FILES: earlier rows, or folders with them, to show changes "
               "against; separated by commas");
+DEFINE_string(history, "",
+              "FILES: rows of many revisions, or folders with them, to plot "
+              "with their change points; separated by commas");
 DEFINE_string(targets, "",
               "FILE: targets that the rows should reach, such as "
               "configs/gate/targets.textproto; exit 3 if one is missed");
@@ -77,6 +80,7 @@ absl::StatusOr<ExitCode> RunFromFlags(
   request.svg_folder = FLAGS_svg;
   request.svg_font = FLAGS_svg_font;
   request.baseline = FLAGS_baseline;
+  request.history = FLAGS_history;
   request.targets = FLAGS_targets;
   request.claims = FLAGS_check_claims;
   request.relative_to = FLAGS_relative_to;

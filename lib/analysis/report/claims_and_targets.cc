@@ -252,7 +252,7 @@ std::string BoundText(const Target& target) {
 }
 
 std::string FoundText(const TargetResult& result) {
-  if (!result.value.has_value()) return "–";
+  if (!result.value.has_value()) return "not measured";
   return absl::StrCat(NumberText(*result.value),
                       result.target.unit().empty() ? "" : " ",
                       result.target.unit());

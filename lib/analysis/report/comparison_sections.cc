@@ -1,6 +1,7 @@
 #include "lib/analysis/report/comparison_sections.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -18,14 +19,14 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
+#include "lib/gate/history.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
+#include "lib/stats/change_points.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
-
-// Measures only the harness, so its rows are not compared.
-constexpr char kNullLibrary[] = "null";
 
 std::string KeyOf(const ReportCell& cell) {
   return absl::StrCat(cell.example.job_id(), " ",
@@ -46,15 +47,17 @@ Change ChangeOf(const ReportCell& before, const ReportCell& now) {
                       : absl::StrCat(before.status, " → ", now.status);
     return change;
   }
-  change.ratio = RatioOf(now, before);
-  if (!change.ratio.whiskers.has_value()) {
-    change.word = "cannot tell";
-  } else if (change.ratio.whiskers->low > 1) {
-    change.word = "faster";
-  } else if (change.ratio.whiskers->high < 1) {
-    change.word = "slower";
+  const Separation found =
+      Separate(now.AsContestant(/*any_work=*/true), before.AsContestant(true));
+  change.ratio = RatioOf(now, before, found);
+  if (found.evidence == Evidence::kSeparate) {
+    change.word = change.ratio.value > 1 ? "faster" : "slower";
+  } else if (found.evidence == Evidence::kTied) {
+    change.word = "tied";
   } else {
-    change.word = "not shown";
+    change.word = "cannot tell";
+    change.why = found.evidence == Evidence::kDisturbed ? "disturbed runs"
+                                                        : "too few runs";
   }
   return change;
 }
@@ -65,17 +68,30 @@ std::string VersionText(const Change& change) {
   return before == now ? now : absl::StrCat(before, " → ", now);
 }
 
+// How much more memory it takes now.
+DocumentCell MemoryCell(const absl::optional<double>& before,
+                        const absl::optional<double>& now) {
+  if (!before.has_value() || !now.has_value() || !(*before > 0)) {
+    return NotMeasured();
+  }
+  DocumentCell cell(absl::StrFormat("%+.0f%%", 100 * (*now / *before - 1)));
+  cell.value = *now / *before;
+  cell.hover = absl::StrCat(BytesText(*before), " → ", BytesText(*now));
+  return cell;
+}
+
 std::vector<DocumentCell> LineOf(const Change& change) {
   const Row& row = change.now->example;
   DocumentCell before(change.before->Text());
   DocumentCell now(change.now->Text());
-  DocumentCell ratio("–");
+  DocumentCell ratio = NotMeasured();
   if (change.before->summary.has_value()) {
     before.value = change.before->summary->median;
   }
   if (change.now->summary.has_value()) now.value = change.now->summary->median;
   if (change.ratio.value > 0) {
-    ratio.text = absl::StrCat(SignificantText(change.ratio.value), "×");
+    ratio =
+        DocumentCell(absl::StrCat(SignificantText(change.ratio.value), "×"));
     ratio.value = change.ratio.value;
     if (change.ratio.whiskers.has_value()) {
       ratio.detail =
@@ -83,15 +99,20 @@ std::vector<DocumentCell> LineOf(const Change& change) {
                        SignificantText(change.ratio.whiskers->high), "]");
     }
   }
-  return {row.transform(),
-          row.library(),
-          VersionText(change),
-          row.mode(),
-          row.device(),
-          before,
-          now,
-          ratio,
-          change.word};
+  DocumentCell word(change.word);
+  word.detail = change.why;
+  return {
+      row.transform(),
+      row.library(),
+      VersionText(change),
+      row.mode(),
+      row.device(),
+      before,
+      now,
+      ratio,
+      word,
+      MemoryCell(change.before->rss_peak_bytes, change.now->rss_peak_bytes),
+      MemoryCell(change.before->gpu_peak_bytes, change.now->gpu_peak_bytes)};
 }
 
 // Slower cells come first, because readers look for them.
@@ -142,8 +163,9 @@ Section ChangesSection(const Changes& changes) {
   std::string text = absl::StrCat(
       changes.changes.size(), " cells are in both: ", slower, " slower, ",
       faster, " faster by intervals of the ratio that exclude 1; of ", open,
-      " it cannot be told, for want of runs. ", changes.only_now, " are new, ",
-      changes.only_before, " are only in the baseline.");
+      " it cannot be told, because their runs are too few or disturbed. ",
+      changes.only_now, " are new, ", changes.only_before,
+      " are only in the baseline.");
   if (changes.changes.empty()) {
     text =
         "Nothing is comparable: no job of the baseline was run on the same "
@@ -158,21 +180,22 @@ Section ChangesSection(const Changes& changes) {
       Paragraph{"Two sets of runs at different times also differ by the "
                 "machine's mood; `compare_baseline` and `duel` judge that."});
   DocumentTable table;
-  table.header = {"transform", "library", "version", "mode",  "device",
-                  "baseline",  "now",     "ratio",   "change"};
-  table.align = {Align::kLeft,  Align::kLeft,  Align::kLeft,
-                 Align::kLeft,  Align::kLeft,  Align::kRight,
-                 Align::kRight, Align::kRight, Align::kLeft};
+  table.header = {"transform", "library",         "version",   "mode",
+                  "device",    "baseline",        "now",       "ratio",
+                  "change",    "resident memory", "GPU memory"};
+  table.align = {Align::kLeft, Align::kLeft,  Align::kLeft,  Align::kLeft,
+                 Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
+                 Align::kLeft, Align::kRight, Align::kRight};
   for (const Change& change : changes.changes) {
     table.rows.push_back(LineOf(change));
   }
+  table.DropEmptyColumns();
+  table.FoldConstantColumns();
   section.blocks.emplace_back(std::move(table));
   return section;
 }
 
 namespace {
-
-constexpr char kNone[] = "–";
 
 bool IsSuite(const Verdict& verdict) { return verdict.scope() == "suite"; }
 
@@ -246,8 +269,7 @@ std::string StoryOf(const Verdict& verdict) {
 }
 
 std::vector<DocumentCell> LineOf(const Verdict& verdict) {
-  DocumentCell effect(kNone);
-  effect.is_muted = true;
+  DocumentCell effect = NotMeasured();
   if (verdict.has_effect()) {
     effect = DocumentCell(Signed(verdict.effect().percent()));
     effect.value = verdict.effect().percent();
@@ -278,7 +300,7 @@ DocumentTable JobsTable(const std::vector<Verdict>& jobs) {
 }
 
 DocumentCell NumberCell(bool has, double value, const std::string& unit) {
-  if (!has) return kNone;
+  if (!has) return NotMeasured();
   DocumentCell cell(absl::StrCat(SignificantText(value), unit));
   cell.value = value;
   return cell;
@@ -382,6 +404,119 @@ absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts) {
   }
   if (auto commands = CommandsOf(verdicts)) {
     section.blocks.emplace_back(*std::move(commands));
+  }
+  return section;
+}
+
+namespace {
+
+// With more plots than this, the table is easier to read.
+constexpr size_t kMostPlots = 24;
+
+std::string StepText(const HistorySeries& series, const Step& step) {
+  return absl::StrFormat("%+.1f%% after %s, at the latest in %s",
+                         100 * std::expm1(step.shift),
+                         ShortRevision(series.revisions[step.before]),
+                         ShortRevision(series.revisions[step.index]));
+}
+
+Figure PlotOf(const HistorySeries& series, const std::string& id) {
+  LineChart chart;
+  chart.title = absl::StrCat("History of ", series.label);
+  chart.x_title = "revision";
+  chart.y_title = "time, % of the first";
+  chart.from_zero = false;
+  // The caption has its name.
+  LineSeries line;
+  for (size_t i = 0; i < series.logs.size(); ++i) {
+    const double percent = 100 * std::exp(series.logs[i] - series.logs[0]);
+    const std::string revision = ShortRevision(series.revisions[i]);
+    chart.x_names.push_back(revision);
+    line.points.push_back(
+        {static_cast<double>(i), Estimate{percent, absl::nullopt},
+         absl::StrCat(revision, "\n", SignificantText(percent),
+                      "% of the first")});
+  }
+  chart.series = {std::move(line)};
+  std::vector<std::string> changes;
+  for (const Step& step : series.steps) {
+    chart.marks.push_back(static_cast<double>(step.index) - 0.5);
+    changes.push_back(StepText(series, step));
+  }
+  Figure figure;
+  figure.id = id;
+  figure.caption = absl::StrCat(
+      series.label, " on `", series.machine_profile, "`: ",
+      changes.empty()
+          ? "no lasting change"
+          : absl::StrCat("time changed by ", absl::StrJoin(changes, "; by ")),
+      ".");
+  figure.draw = [chart](ScaleType, double width) {
+    LineChart sized = chart;
+    sized.width = std::min(width, 620.0);
+    sized.height = 220;
+    return DrawLineChart(sized);
+  };
+  return figure;
+}
+
+DocumentTable StepsTable(const std::vector<HistorySeries>& all) {
+  DocumentTable table;
+  table.caption = "Lasting changes of time; above 0 is slower.";
+  table.header = {"job", "machine", "change", "after", "at the latest in",
+                  "p",   "now"};
+  table.align = {Align::kLeft, Align::kLeft,  Align::kRight, Align::kLeft,
+                 Align::kLeft, Align::kRight, Align::kLeft};
+  for (const HistorySeries& series : all) {
+    for (const Step& step : series.steps) {
+      const double percent = 100 * std::expm1(step.shift);
+      DocumentCell change(Signed(percent));
+      change.value = percent;
+      DocumentCell p(SignificantText(step.p_value));
+      p.value = step.p_value;
+      table.rows.push_back(
+          {series.label, series.machine_profile, change,
+           ShortRevision(series.revisions[step.before]),
+           ShortRevision(series.revisions[step.index]), p,
+           step.gone_at == 0
+               ? "still there"
+               : absl::StrCat("gone in ",
+                              ShortRevision(series.revisions[step.gone_at]))});
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+absl::optional<Section> HistorySection(std::vector<HistorySeries> all) {
+  all.erase(
+      std::remove_if(all.begin(), all.end(),
+                     [](const auto& series) { return series.logs.size() < 2; }),
+      all.end());
+  if (all.empty()) return absl::nullopt;
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.steps.size() > b.steps.size();
+  });
+  Section section;
+  section.id = "history";
+  section.title = "History";
+  DocumentTable steps = StepsTable(all);
+  section.blocks.emplace_back(Paragraph{absl::StrCat(
+      steps.rows.size(), steps.rows.size() == 1 ? " change" : " changes",
+      " in ", all.size(), all.size() == 1 ? " job" : " jobs",
+      ", found as `compare_baseline --history` finds them. Dashed lines mark "
+      "them in the plots.")});
+  if (!steps.rows.empty()) section.blocks.emplace_back(std::move(steps));
+  std::set<std::string> ids;
+  for (size_t i = 0; i < all.size() && i < kMostPlots; ++i) {
+    section.blocks.emplace_back(
+        PlotOf(all[i],
+               NewId(IdFrom(absl::StrCat("history ", all[i].label)), 0, &ids)));
+  }
+  if (all.size() > kMostPlots) {
+    section.blocks.emplace_back(Paragraph{
+        absl::StrCat(all.size() - kMostPlots, " further jobs have no plot.")});
   }
   return section;
 }

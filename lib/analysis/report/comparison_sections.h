@@ -1,5 +1,5 @@
-// Sections of a report that compare: changes since earlier rows, and verdicts
-// of the gate.
+// Sections of a report that compare: changes since earlier rows, verdicts of
+// the gate, and history.
 #ifndef FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_
 #define FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_
 
@@ -10,6 +10,7 @@
 #include "lib/analysis/report/report_data.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
+#include "lib/gate/history.h"
 #include "lib/records/verdict.pb.h"
 
 namespace feedrate {
@@ -20,10 +21,12 @@ struct Change {
   const ReportCell* now = nullptr;
   // Throughput now / before. Meaningless unless both ran.
   Estimate ratio;
-  // `faster` or `slower` if the interval excludes 1, `not shown` if it does
-  // not, `cannot tell` if there is no interval. If one did not run, both
+  // `faster` or `slower` if the interval excludes 1, `tied` if it does not,
+  // `cannot tell` if the runs are no evidence. If one did not run, both
   // statuses.
   std::string word;
+  // What is missing to tell. May be empty.
+  std::string why;
 };
 
 struct Changes {
@@ -45,6 +48,10 @@ Section ChangesSection(const Changes& changes);
 // reasons, then the rules that failed and the commands to reproduce it. None if
 // there is no verdict.
 absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts);
+
+// One plot per job with its lasting changes, those with changes first. None if
+// no series has two points.
+absl::optional<Section> HistorySection(std::vector<HistorySeries> all);
 
 }  // namespace feedrate
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/mixture/mixture_report.h"
 #include "lib/analysis/mixture/mixture_run.h"
@@ -18,7 +18,6 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 
@@ -45,7 +44,9 @@ void Raise(const absl::optional<double>& value, absl::optional<double>* peak) {
 PeakMap PeaksOf(const std::vector<ReportCell>& cells) {
   PeakMap peaks;
   for (const ReportCell& cell : cells) {
-    if (!cell.rss_peak_bytes.has_value() && !cell.gpu_peak_bytes.has_value()) {
+    if ((!cell.rss_peak_bytes.has_value() &&
+         !cell.gpu_peak_bytes.has_value()) ||
+        cell.example.library() == kNullLibrary) {
       continue;
     }
     const Row& row = cell.example;
@@ -62,7 +63,7 @@ PeakMap PeaksOf(const std::vector<ReportCell>& cells) {
 }
 
 DocumentCell BytesCell(const absl::optional<double>& bytes) {
-  if (!bytes.has_value()) return DocumentCell("–");
+  if (!bytes.has_value()) return NotMeasured();
   DocumentCell cell(BytesText(*bytes));
   cell.value = *bytes;
   return cell;
@@ -119,110 +120,8 @@ absl::optional<Section> MemorySection(const std::vector<ReportCell>& cells) {
     table.rows.push_back({entry.first, BytesCell(entry.second.rss),
                           entry.second.where, BytesCell(entry.second.gpu)});
   }
+  table.DropEmptyColumns();
   section.blocks.emplace_back(std::move(table));
-  return section;
-}
-
-namespace {
-
-constexpr const char* kStages[] = {"read", "decode", "augment", "collate",
-                                   "copy"};
-
-std::string Percent(bool known, double share) {
-  return known ? absl::StrFormat("%.0f%%", 100 * share) : "–";
-}
-
-std::string Milliseconds(double seconds) {
-  return absl::StrFormat("%.1f", 1e3 * seconds);
-}
-
-std::string NameOf(const Row& row) {
-  std::string name = absl::StrCat(row.library(), ", ", row.transform(),
-                                  ", workers ", row.workers());
-  for (const auto& setting : std::map<std::string, std::string>(
-           row.settings().begin(), row.settings().end())) {
-    absl::StrAppend(&name, ", ", setting.first, " ", setting.second);
-  }
-  return name;
-}
-
-double BusyOf(const LoaderStats& loader, const std::string& name) {
-  for (const LoaderStage& stage : loader.stages()) {
-    if (stage.name() == name) return stage.busy_s();
-  }
-  return 0;
-}
-
-std::vector<DocumentCell> TimesOf(const Row& row) {
-  const LoaderStats& loader = row.loader();
-  const double items = static_cast<double>(row.items());
-  return {NameOf(row),
-          Milliseconds(loader.startup_s()),
-          Milliseconds(loader.first_batch_s()),
-          Milliseconds(loader.teardown_s()),
-          Milliseconds(row.p50_s()),
-          Milliseconds(row.p99_s()),
-          items > 0 ? Milliseconds(loader.cpu_s() / items) : "–",
-          Percent(loader.has_worker_efficiency(), loader.worker_efficiency()),
-          Percent(loader.has_cpu_idle(), loader.cpu_idle()),
-          Percent(loader.has_sync_overhead(), loader.sync_overhead()),
-          Percent(loader.has_consumer_utilisation(),
-                  loader.consumer_utilisation())};
-}
-
-// Shares of all busy time.
-std::vector<DocumentCell> StagesOf(const Row& row) {
-  double all = 0;
-  for (const LoaderStage& stage : row.loader().stages()) all += stage.busy_s();
-  std::vector<DocumentCell> cells = {NameOf(row)};
-  for (const char* name : kStages) {
-    cells.emplace_back(Percent(all > 0, BusyOf(row.loader(), name) / all));
-  }
-  const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
-  cells.emplace_back(diagnosis.verdict().empty() ? "–"
-                                                 : diagnosis.explanation());
-  return cells;
-}
-
-}  // namespace
-
-absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells) {
-  DocumentTable times;
-  times.header = {"loader",         "start ms",          "first batch ms",
-                  "end ms",         "batch p50 ms",      "batch p99 ms",
-                  "CPU ms an item", "worker efficiency", "CPU idle",
-                  "waits for GPU",  "accelerator busy"};
-  times.align.assign(times.header.size(), Align::kRight);
-  times.align[0] = Align::kLeft;
-  DocumentTable stages;
-  stages.header = {"loader",  "read", "decode",    "augment",
-                   "collate", "copy", "what binds"};
-  stages.align.assign(stages.header.size(), Align::kRight);
-  stages.align.front() = stages.align.back() = Align::kLeft;
-  for (const ReportCell& cell : cells) {
-    const Row& row = cell.example;
-    if (!row.has_loader() || row.library() == "null") continue;
-    times.rows.push_back(TimesOf(row));
-    if (row.loader().stages().empty() && !row.loader().has_diagnosis()) {
-      continue;
-    }
-    stages.rows.push_back(StagesOf(row));
-  }
-  if (times.rows.empty()) return absl::nullopt;
-  Section section;
-  section.id = "loaders";
-  section.title = "Loaders";
-  section.blocks.emplace_back(Paragraph{
-      "One run of each: start and end are parts of the epoch, a batch's time "
-      "goes from asking for it to having it. Worker efficiency is throughput "
-      "over that of one worker times the workers."});
-  section.blocks.emplace_back(std::move(times));
-  if (!stages.rows.empty()) {
-    section.blocks.emplace_back(Paragraph{
-        "Shares of the busy time of all threads, by stage, and what binds "
-        "where it was measured."});
-    section.blocks.emplace_back(std::move(stages));
-  }
   return section;
 }
 
@@ -300,8 +199,6 @@ absl::optional<Section> MixtureSection(const ReportInput& input) {
 
 namespace {
 
-constexpr char kNullLibrary[] = "null";
-
 const char* MeaningOf(const std::string& warning) {
   static const auto& meanings = *new std::map<std::string, const char*>{
       {"noisy",
@@ -326,7 +223,10 @@ absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
     }
   }
   for (const ReportCell& cell : cells) {
-    if (cell.throughputs.size() < 2 || !(cell.summary->median > 0)) continue;
+    if (cell.throughputs.size() < 2 || !(cell.summary->median > 0) ||
+        cell.example.library() == kNullLibrary) {
+      continue;
+    }
     for (const double value : cell.throughputs) {
       by_library[cell.example.library()].push_back(
           100 * (value / cell.summary->median - 1));
@@ -409,20 +309,30 @@ void AddUnstable(const std::vector<ReportCell>& cells, Section* section) {
                           cell.example.scenario(), cell.example.mode(), runs,
                           spread});
   }
-  if (!table.rows.empty()) section->blocks.emplace_back(std::move(table));
+  if (table.rows.empty()) return;
+  table.FoldConstantColumns();
+  section->blocks.emplace_back(std::move(table));
 }
 
 void AddHarness(const std::vector<ReportCell>& cells, Section* section) {
+  std::vector<std::string> costs;
   for (const ReportCell& cell : cells) {
-    if (cell.example.library() != kNullLibrary || !cell.summary.has_value()) {
+    if (cell.example.library() != kNullLibrary || !cell.summary.has_value() ||
+        !(cell.summary->median > 0)) {
       continue;
     }
-    section->blocks.emplace_back(Paragraph{absl::StrCat(
-        "The harness alone (library `null`, ", cell.example.scenario(), ", ",
-        cell.example.mode(), ") makes ", SignificantText(cell.summary->median),
-        " ", cell.example.unit(),
-        "s per second: what comes near it is not measured well.")});
+    const Row& row = cell.example;
+    costs.push_back(absl::StrCat(
+        row.scenario(), ", ", row.mode(), " on `", row.machine_profile(), "` ",
+        SignificantText(cell.summary->median), " ", row.unit(), "s/s (",
+        SignificantText(1e6 / cell.summary->median), " µs per ", row.unit(),
+        ")"));
   }
+  if (costs.empty()) return;
+  section->blocks.emplace_back(
+      Paragraph{absl::StrCat("Footnote on harness cost: without a library, ",
+                             absl::StrJoin(costs, "; "),
+                             ". What comes near that is not measured well.")});
 }
 
 }  // namespace

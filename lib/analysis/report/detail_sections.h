@@ -1,4 +1,4 @@
-// Sections of a report besides throughput: memory, loaders, mixtures and noise.
+// Sections of a report besides throughput: memory, mixtures and noise.
 #ifndef FEEDRATE_LIB_ANALYSIS_REPORT_DETAIL_SECTIONS_H_
 #define FEEDRATE_LIB_ANALYSIS_REPORT_DETAIL_SECTIONS_H_
 
@@ -12,10 +12,6 @@ namespace feedrate {
 
 // Peak memory of the measured processes and of GPUs. None if not measured.
 absl::optional<Section> MemorySection(const std::vector<ReportCell>& cells);
-
-// For each loader, the parts of an epoch, its stages and its bottleneck. None
-// if no cell is of a loader.
-absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells);
 
 // What mixtures consisted of over time, and which data sets stall them, for the
 // first run of each job. None if there are no `batch` records.

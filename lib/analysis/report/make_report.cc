@@ -1,6 +1,7 @@
 #include "lib/analysis/report/make_report.h"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "lib/analysis/report/claims_and_targets.h"
 #include "lib/analysis/report/comparison_sections.h"
 #include "lib/analysis/report/detail_sections.h"
+#include "lib/analysis/report/inside_sections.h"
 #include "lib/analysis/report/overview_sections.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
@@ -28,6 +30,7 @@
 #include "lib/draw/axes.h"
 #include "lib/draw/document.h"
 #include "lib/draw/true_type.h"
+#include "lib/gate/history.h"
 
 namespace feedrate {
 namespace {
@@ -71,6 +74,8 @@ void Add(absl::optional<Section> section, Document* document) {
 
 void AddSettings(const std::vector<Setting>& settings,
                  const SpeedUpOptions& options, Document* document) {
+  std::map<std::string, int> of_mode;
+  for (const Setting& setting : settings) ++of_mode[setting.mode];
   absl::optional<std::string> mode;
   for (const Setting& setting : settings) {
     if (mode != setting.mode) {
@@ -78,6 +83,8 @@ void AddSettings(const std::vector<Setting>& settings,
       document->sections.push_back(HeadingOf(*mode));
     }
     document->sections.push_back(SettingSection(setting, options));
+    // The link to the only setting of a mode would lead where the mode's does.
+    document->sections.back().in_contents = of_mode[setting.mode] > 1;
   }
 }
 
@@ -99,8 +106,10 @@ Document BuildReport(const ReportInput& input, const ReportOptions& options) {
     document.sections.push_back(ChangesSection(ChangesBetween(before, cells)));
   }
   Add(VerdictsSection(input.verdicts), &document);
+  Add(HistorySection(options.history), &document);
   AddSettings(settings, options.speed_ups, &document);
   Add(LoaderSection(cells), &document);
+  Add(StepsSection(cells), &document);
   Add(MixtureSection(input), &document);
   Add(MemorySection(cells), &document);
   Add(NoiseSection(cells), &document);
@@ -235,6 +244,13 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
           "nothing is comparable: the baseline has no job of these rows on "
           "the same machine profile");
     }
+  }
+  if (!request.history.empty()) {
+    ASSIGN_OR_RETURN(
+        const std::vector<HistoryEntry> entries,
+        ReadHistory(absl::StrSplit(request.history, ',', absl::SkipEmpty()),
+                    request.warn));
+    options.history = HistoryOf(entries, HistoryOptions());
   }
   TargetsReport targets;
   if (!request.targets.empty()) {

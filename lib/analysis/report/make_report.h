@@ -13,6 +13,7 @@
 #include "lib/analysis/report/setting_section.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/draw/document.h"
+#include "lib/gate/history.h"
 
 namespace feedrate {
 
@@ -21,13 +22,15 @@ struct ReportOptions {
   SpeedUpOptions speed_ups;
   // Earlier rows to compare with. May be null.
   const ReportInput* baseline = nullptr;
+  // Jobs over time. May be empty.
+  std::vector<HistorySeries> history;
   // Targets with their outcomes. May be null.
   const TargetsReport* targets = nullptr;
 };
 
-// Builds the sections: summary, targets, changes, verdicts, pipelines, micro,
-// memory, noise, environment, cells that were not measured, how to repeat the
-// runs. Omits sections without content.
+// Builds the sections: summary, targets, changes, verdicts, history, pipelines,
+// micro, loaders, training steps, memory, noise, environment, cells that were
+// not measured, how to repeat the runs. Omits sections without content.
 Document BuildReport(const ReportInput& input, const ReportOptions& options);
 
 struct ReportRequest {
@@ -37,13 +40,14 @@ struct ReportRequest {
   // if only figures, targets or claims are requested.
   std::string output;
   bool markdown = false;
-  // Here and in `targets`, `claims` and `baseline`, empty means none.
+  // Here and in the next five but `svg_font`, empty means none.
   std::string svg_folder;
   // A TrueType font whose outlines replace text in figures. Empty keeps text.
   std::string svg_font;
   std::string targets;
   std::string claims;
   std::string baseline;
+  std::string history;
   std::string relative_to;
   bool any_work = false;
   std::string title;

@@ -1,8 +1,8 @@
 #include "lib/analysis/report/make_report.h"
 
-#include <algorithm>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,21 +10,25 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/analysis/report/comparison_sections.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
+#include "lib/analysis/report/speed_ups.h"
 #include "lib/analysis/testing/rows.h"
 #include "lib/base/files.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/draw/document.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/records/train.pb.h"
 #include "lib/records/verdict.pb.h"
 
 namespace feedrate {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -115,6 +119,152 @@ TEST(ReportTest, NothingIsMixed) {
   EXPECT_EQ(CellsOf(rows).size(), 2u);
 }
 
+std::string TextOf(std::vector<Row> rows, std::vector<Run> runs = {}) {
+  ReportInput input;
+  input.rows = std::move(rows);
+  input.runs = std::move(runs);
+  return ToMarkdown(BuildReport(input, {}), "");
+}
+
+TEST(ReportTest, NobodyWinsWithoutEvidence) {
+  const std::string separate =
+      TextOf(Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)}));
+  EXPECT_THAT(separate, HasSubstr("| a 1 of 1 "));
+  EXPECT_THAT(separate, HasSubstr("| Blur | **100**"));
+
+  const std::string tied =
+      TextOf(Together({Runs("a", "Blur", 100), Runs("b", "Blur", 100.01)}));
+  EXPECT_THAT(tied, HasSubstr("tied 1 of 1"));
+  EXPECT_THAT(tied, HasSubstr("b, a: tied; "));
+  EXPECT_THAT(tied, Not(HasSubstr("**100")));
+
+  const std::string once =
+      TextOf({MakeRow("a", "Blur", 100), MakeRow("b", "Blur", 50)});
+  EXPECT_THAT(once, HasSubstr("a, b: tied; 3 runs would show the spread"));
+  EXPECT_THAT(once, Not(HasSubstr("**100")));
+  EXPECT_THAT(once, HasSubstr("nothing comparable"));
+
+  std::vector<Row> rows =
+      Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)});
+  for (Row& row : rows) row.mutable_equivalence()->set_label("different");
+  EXPECT_THAT(TextOf(rows), HasSubstr("different work 1 of 1"));
+}
+
+TEST(ReportTest, NoiseIsCountedAndCanBeMeasuredAgain) {
+  std::vector<Row> rows =
+      Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)});
+  EXPECT_THAT(TextOf(rows), Not(HasSubstr("noisy runs |")));
+  for (int i = 0; i < 3; ++i) {
+    rows[i].set_run_id("r");
+    rows[i].add_warnings(i == 0 ? "noisy" : "contended");
+  }
+  feedrate::Run run;
+  run.set_run_id("r");
+  for (const char* word :
+       {"micro", "--config=my config", "--output=rows.jsonl", "--resume"}) {
+    run.add_command(word);
+  }
+  const std::string text = TextOf(rows, {run});
+  EXPECT_THAT(text, HasSubstr("noisy runs |"));
+  EXPECT_THAT(text, HasSubstr("| 3 of 6"));
+  EXPECT_THAT(text, HasSubstr("Noise: 3 of 6 runs"));
+  EXPECT_THAT(text, HasSubstr("micro '--config=my config' --libraries=a "
+                              "--transforms=Blur --output=again.jsonl\n"));
+  EXPECT_THAT(text, HasSubstr("tied; disturbed runs are no evidence"));
+  EXPECT_THAT(text, Not(HasSubstr("**100")));
+}
+
+TEST(ReportTest, TheHarnessIsAFootnote) {
+  const std::string text =
+      TextOf(Together({Runs("a", "Blur", 100), Runs("null", "Nothing", 1000)}));
+  EXPECT_THAT(text, HasSubstr("- libraries: **1**"));
+  EXPECT_THAT(text, HasSubstr("cells measured: **1 / 1**"));
+  EXPECT_THAT(text, HasSubstr("Footnote on harness cost"));
+  EXPECT_THAT(text, HasSubstr("1,001 images/s (999 µs per image)"));
+}
+
+TEST(ReportTest, TrainingSaysWhereTheStepGoes) {
+  Row row = MakeRow("feedrate", "", 81);
+  row.set_mode("train");
+  row.set_batch_size(4);
+  Train* const train = row.mutable_train();
+  train->set_model("vit5_tiny");
+  train->set_precision("bf16");
+  train->set_loader("native");
+  train->set_step_time_mean(0.05);
+  train->mutable_budget()->set_data_wait_s(0.01);
+  train->mutable_budget()->set_forward_s(0.015);
+  train->mutable_budget()->set_backward_s(0.025);
+  train->set_mfu_exact(0.42);
+  const std::string text = TextOf({row});
+  EXPECT_THAT(text, HasSubstr("feedrate, vit5_tiny, bf16, batch 4, native"));
+  for (const char* cell : {"10.0 20.0%", "15.0 30.0%", "25.0 50.0%", "42%"}) {
+    EXPECT_THAT(text, HasSubstr(cell));
+  }
+  EXPECT_THAT(text, HasSubstr("data wait"));
+  // Nothing in this row: no column.
+  for (const char* name : {"gradient sync", "GPU use", "skipped files"}) {
+    EXPECT_THAT(text, Not(HasSubstr(name)));
+  }
+  row.mutable_train()->set_gpu_use(0.9);
+  EXPECT_THAT(TextOf({row}), HasSubstr("GPU use"));
+}
+
+TEST(ReportTest, LoadersShowStoreAndGpu) {
+  Row row = MakeRow("native", "Blur", 10);
+  row.set_mode("pipeline");
+  row.mutable_loader()->mutable_gpu()->set_busy(0.77);
+  row.mutable_storage()->set_scheme("s3");
+  row.mutable_storage()->set_download_mb_per_s(123);
+  row.mutable_storage()->set_retries(4);
+  const std::string text = TextOf({row});
+  for (const char* cell : {"GPU busy", "77%", "s3", "MB/s", "123", "retries"}) {
+    EXPECT_THAT(text, HasSubstr(cell));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("cache hits")));
+}
+
+TEST(ReportTest, TheContentsNameEverythingOnce) {
+  ReportInput input;
+  input.rows = Runs("a", "Blur", 100);
+  for (const Row& row : Runs("a", "Flip", 100)) {
+    input.rows.push_back(row);
+    input.rows.back().set_mode("pipeline");
+  }
+  const auto contents = [&] {
+    int entries = 0;
+    for (const Section& section : BuildReport(input, {}).sections) {
+      entries += section.in_contents && section.level == 2 ? 1 : 0;
+    }
+    return entries;
+  };
+  EXPECT_EQ(contents(), 0);
+  input.rows.push_back(MakeRow("a", "Blur", 100));
+  input.rows.back().set_job_id("on a GPU");
+  input.rows.back().set_device("cuda");
+  EXPECT_EQ(contents(), 2);
+}
+
+TEST(ReportTest, SweepsNameTheAxesThatStand) {
+  std::vector<Row> rows;
+  for (const int workers : {0, 2}) {
+    for (const int batch : {8, 64}) {
+      rows.push_back(MakeRow("a", "Blur", 100));
+      rows.back().set_workers(workers);
+      rows.back().set_batch_size(batch);
+      rows.back().set_job_id(absl::StrCat(workers, " ", batch));
+    }
+  }
+  const std::vector<ReportCell> cells = CellsOf(rows);
+  std::vector<std::string> captions;
+  for (const Block& block : SettingSection(SettingsOf(cells)[0], {}).blocks) {
+    const Figure* figure = absl::get_if<Figure>(&block);
+    if (figure != nullptr) captions.push_back(figure->caption);
+  }
+  EXPECT_THAT(captions, Contains(HasSubstr("by `workers` at `batch_size=8`")));
+  EXPECT_THAT(captions, Contains(HasSubstr("by `batch_size` at `workers=0`")));
+}
+
 TEST(ReportTest, SpeedUpsNeedTheSameWork) {
   std::vector<Row> rows =
       Together({Runs("a", "Blur", 100), Runs("a", "Flip", 100),
@@ -149,31 +299,6 @@ TEST(ReportTest, SweepsAreFoundAndSortedAsNumbers) {
   ASSERT_EQ(settings[0].lines.size(), 3u);
   EXPECT_EQ(settings[0].lines[1].Name(), "Blur, workers=2");
   EXPECT_EQ(settings[0].lines[2].Name(), "Blur, workers=10");
-}
-
-TEST(ChangesTest, OnlyIntervalsMakeAChange) {
-  const auto word = [](const std::vector<Row>& before,
-                       const std::vector<Row>& now) {
-    const auto old_cells = CellsOf(before);
-    const auto new_cells = CellsOf(now);
-    return ChangesBetween(old_cells, new_cells).changes.at(0).word;
-  };
-  EXPECT_EQ(word(Runs("a", "Blur", 100), Runs("a", "Blur", 200)), "faster");
-  EXPECT_EQ(word(Runs("a", "Blur", 200), Runs("a", "Blur", 100)), "slower");
-  EXPECT_EQ(word(Runs("a", "Blur", 100), Runs("a", "Blur", 100)), "not shown");
-  EXPECT_EQ(word({MakeRow("a", "Blur", 1)}, {MakeRow("a", "Blur", 9)}),
-            "cannot tell");
-}
-
-TEST(ChangesTest, OtherMachinesAreNotCompared) {
-  std::vector<Row> other = Runs("a", "Blur", 100);
-  for (Row& row : other) row.set_machine_profile("other");
-  const auto before = CellsOf(other);
-  const auto now = CellsOf(Runs("a", "Blur", 100));
-  const Changes changes = ChangesBetween(before, now);
-  EXPECT_TRUE(changes.changes.empty());
-  EXPECT_EQ(changes.only_now, 1);
-  EXPECT_EQ(changes.only_before, 1);
 }
 
 class MakeReportTest : public ::testing::Test {
@@ -327,6 +452,31 @@ TEST_F(MakeReportTest, ABaselineWithNothingInCommonIsInvalid) {
   EXPECT_EQ(Make(), ExitCode::kDone);
 }
 
+TEST_F(MakeReportTest, HistoryIsPlottedWithItsChanges) {
+  std::string text;
+  for (int i = 0; i < 24; ++i) {
+    Env env;
+    env.set_env_id("e");
+    env.mutable_git()->set_revision(absl::StrCat("revision", i));
+    AppendRecord(env, &text);
+    // Twice as fast from the 13th on; a little noise makes a t test possible.
+    AppendRecord(MakeRow("a", "Blur", (i < 12 ? 100 : 200) + 0.1 * (i % 3)),
+                 &text);
+    AppendRecord(MakeRow("b", "Blur", 100 + 0.1 * (i % 3)), &text);
+  }
+  request_.history = Written("history.jsonl", text);
+  request_.svg_folder = Path("history");
+  request_.markdown = true;
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("1 change in 2 jobs"));
+  EXPECT_THAT(out_.str(), HasSubstr("by -50.0% after revision11, at the "
+                                    "latest in revision12"));
+  EXPECT_THAT(*ReadFile(Path("history/history-a-blur.svg")),
+              HasSubstr("class=\"ref\""));
+  EXPECT_THAT(*ReadFile(Path("history/history-b-blur.svg")),
+              Not(HasSubstr("class=\"ref\"")));
+}
+
 TEST_F(MakeReportTest, VerdictsAloneAreAReport) {
   Verdict verdict;
   verdict.set_scope("suite");
@@ -339,12 +489,9 @@ TEST_F(MakeReportTest, VerdictsAloneAreAReport) {
   EXPECT_THAT(out_.str(), HasSubstr("All jobs: same."));
 }
 
-TEST_F(MakeReportTest, NoRowsIsInvalidNoPathAMistake) {
+TEST_F(MakeReportTest, NoRowsIsInvalid) {
   request_.paths = {Written("empty.jsonl", "")};
   EXPECT_EQ(Make(), ExitCode::kInvalid);
-  request_.paths = {};
-  EXPECT_EQ(MakeReport(request_, out_).status().code(),
-            absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(MakeReportTest, MixturesGetFiguresAndASummary) {
@@ -381,109 +528,6 @@ TEST_F(MakeReportTest, WithoutBatchesThereIsNoSummary) {
   EXPECT_EQ(Make(), ExitCode::kDone);
   EXPECT_FALSE(
       ReadFile(JoinPath(request_.svg_folder, "mixture_summary.txt")).ok());
-}
-
-Verdict JobVerdict(const std::string& job, const std::string& word,
-                   double percent) {
-  Verdict verdict;
-  verdict.set_scope("job");
-  verdict.set_job_id("id-" + job);
-  verdict.set_job(job);
-  verdict.set_verdict(word);
-  verdict.set_metric("time");
-  verdict.set_pairs(20);
-  verdict.mutable_effect()->set_percent(percent);
-  verdict.mutable_effect()->set_low_percent(percent - 1);
-  verdict.mutable_effect()->set_high_percent(percent + 1);
-  return verdict;
-}
-
-Verdict Suite() {
-  Verdict verdict;
-  verdict.set_scope("suite");
-  verdict.set_verdict("slower");
-  verdict.mutable_counts()->set_slower(1);
-  verdict.mutable_counts()->set_same(2);
-  verdict.set_reason("one job is slower");
-  verdict.set_exit_code(3);
-  return verdict;
-}
-
-std::string TextOf(std::vector<Verdict> verdicts) {
-  Document document;
-  const auto section = VerdictsSection(std::move(verdicts));
-  if (section.has_value()) document.sections.push_back(*section);
-  return ToMarkdown(document, "");
-}
-
-TEST(VerdictsSectionTest, NoneWithoutVerdicts) {
-  EXPECT_FALSE(VerdictsSection({}).has_value());
-}
-
-TEST(VerdictsSectionTest, TheSuiteComesFirstThenWhatIsSlower) {
-  const std::string text = TextOf(
-      {JobVerdict("a", "same", 0.1), JobVerdict("b", "slower", 4.2), Suite()});
-  EXPECT_THAT(text, HasSubstr("All jobs: slower; 1 slower, 2 same; one job is "
-                              "slower; exit 3."));
-  EXPECT_LT(text.find("All jobs"), text.find("| b "));
-  EXPECT_LT(text.find("| b "), text.find("| a "));
-  EXPECT_THAT(text, HasSubstr("+4.2%"));
-  EXPECT_THAT(text, HasSubstr("[+3.2%, +5.2%]"));
-}
-
-TEST(VerdictsSectionTest, CodesReasonsAndCommandsAreShown) {
-  Verdict crashed = JobVerdict("a", "invalid", 0);
-  crashed.clear_effect();
-  crashed.add_codes("crashed");
-  crashed.add_codes("too_few");
-  crashed.set_reason("b crashed in pair 3");
-  crashed.set_command("duel --a=x --b=y");
-  const std::string text = TextOf({crashed});
-  EXPECT_THAT(text, HasSubstr("crashed, too_few"));
-  EXPECT_THAT(text, HasSubstr("b crashed in pair 3"));
-  EXPECT_THAT(text, HasSubstr("duel --a=x --b=y"));
-  EXPECT_THAT(text, HasSubstr("–"));
-}
-
-TEST(VerdictsSectionTest, OnlyRulesThatWereNotPassed) {
-  Verdict verdict = JobVerdict("a", "slower", 9);
-  RuleCheck& pass = *verdict.add_checks();
-  pass.set_metric("loss");
-  pass.set_result("pass");
-  RuleCheck& fail = *verdict.add_checks();
-  fail.set_metric("tokens_per_sec_p50");
-  fail.set_result("fail");
-  fail.set_baseline(1000);
-  fail.set_current(900);
-  fail.set_worse_by(10);
-  fail.set_allowed(5);
-  fail.set_unit("%");
-  const std::string text = TextOf({verdict});
-  EXPECT_THAT(text, HasSubstr("tokens_per_sec_p50"));
-  EXPECT_THAT(text, HasSubstr("10.0%"));
-  EXPECT_THAT(text, Not(HasSubstr("loss")));
-}
-
-TEST(VerdictsSectionTest, TheOrderOfRecordsIsNothing) {
-  std::vector<Verdict> verdicts = {JobVerdict("a", "same", 0),
-                                   JobVerdict("b", "faster", -9), Suite()};
-  const std::string text = TextOf(verdicts);
-  std::reverse(verdicts.begin(), verdicts.end());
-  EXPECT_EQ(TextOf(verdicts), text);
-}
-
-TEST(VerdictsSectionTest, EffectsAreDrawn) {
-  const auto section = VerdictsSection({JobVerdict("a", "slower", 4.2)});
-  ASSERT_TRUE(section.has_value());
-  bool drawn = false;
-  for (const Block& block : section->blocks) {
-    const Figure* figure = absl::get_if<Figure>(&block);
-    if (figure == nullptr) continue;
-    drawn = true;
-    EXPECT_THAT(figure->draw(ScaleType::kLinear, kWideFigure).ToFile(nullptr),
-                HasSubstr("slower"));
-  }
-  EXPECT_TRUE(drawn);
 }
 
 }  // namespace

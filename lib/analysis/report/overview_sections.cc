@@ -7,17 +7,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
+#include "lib/analysis/report/speed_ups.h"
 #include "lib/base/text.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
+#include "lib/records/attempts.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
@@ -26,6 +30,7 @@ struct Counts {
   std::set<std::string> libraries;
   std::set<std::string> transforms;
   std::set<std::string> machines;
+  int cells = 0;
   int measured = 0;
   int with_interval = 0;
   int unstable = 0;
@@ -33,6 +38,8 @@ struct Counts {
   int unsupported = 0;
   int failed = 0;
   int warned = 0;
+  int64_t runs = 0;
+  int64_t disturbed = 0;
   int min_runs = 0;
   int max_runs = 0;
 };
@@ -41,6 +48,8 @@ Counts CountsOf(const std::vector<ReportCell>& cells) {
   Counts counts;
   for (const ReportCell& cell : cells) {
     const Row& row = cell.example;
+    if (row.library() == kNullLibrary) continue;
+    ++counts.cells;
     counts.libraries.insert(row.library());
     if (!row.transform().empty()) counts.transforms.insert(row.transform());
     counts.machines.insert(row.machine_profile());
@@ -54,14 +63,15 @@ Counts CountsOf(const std::vector<ReportCell>& cells) {
         counts.measured == 0 ? runs : std::min(counts.min_runs, runs);
     counts.max_runs = std::max(counts.max_runs, runs);
     ++counts.measured;
+    counts.runs += runs;
+    counts.disturbed += cell.disturbed;
     counts.with_interval += cell.summary->interval.has_value() ? 1 : 0;
     counts.unstable += cell.IsUnstable() ? 1 : 0;
   }
-  counts.libraries.erase("null");
   return counts;
 }
 
-KeyNumbers NumbersOf(const Counts& counts, size_t cells) {
+KeyNumbers NumbersOf(const Counts& counts) {
   KeyNumbers numbers;
   const std::string runs =
       counts.min_runs == counts.max_runs
@@ -72,9 +82,12 @@ KeyNumbers NumbersOf(const Counts& counts, size_t cells) {
       {absl::StrCat(counts.transforms.size()), "transforms"},
       {absl::StrCat(counts.machines.size()),
        counts.machines.size() == 1 ? "machine" : "machines"},
-      {absl::StrCat(counts.measured, " / ", cells), "cells measured"},
-      {runs, "runs of a cell"},
-      {absl::StrCat(counts.unstable), "unstable cells"},
+      {absl::StrCat(counts.measured, " / ", counts.cells), "cells measured"},
+      {runs, "runs per cell"},
+      {counts.runs == 0 ? "0"
+                        : PercentText(static_cast<double>(counts.disturbed) /
+                                      static_cast<double>(counts.runs)),
+       "noisy runs"},
   };
   return numbers;
 }
@@ -103,27 +116,46 @@ std::string HowSure(const Counts& counts) {
   return text;
 }
 
-// Number of lines in which each library has the best median.
-std::map<std::string, int> WinsOf(const Setting& setting, int* contested) {
+// How often each library wins, and how often nobody does.
+struct Wins {
   std::map<std::string, int> wins;
+  int contested = 0;
+  int tied = 0;
+};
+
+Wins WinsOf(const Setting& setting, bool any_work) {
+  Wins found;
   for (size_t line = 0; line < setting.lines.size(); ++line) {
-    double best = 0;
-    int ran = 0;
-    std::string winner;
-    for (size_t i = 0; i < setting.libraries.size(); ++i) {
-      const ReportCell* cell = setting.Find(line, i);
-      if (cell == nullptr || !cell->summary.has_value()) continue;
-      ++ran;
-      if (cell->summary->median > best) {
-        best = cell->summary->median;
-        winner = setting.libraries[i];
-      }
+    const LineResult result = ResultOf(setting, line, any_work);
+    if (result.text.empty()) continue;
+    ++found.contested;
+    if (result.winner.has_value()) {
+      ++found.wins[setting.libraries[*result.winner]];
+    } else if (std::any_of(result.standings.begin(), result.standings.end(),
+                           [](const Standing& one) { return one.tied; })) {
+      ++found.tied;
     }
-    if (ran < 2) continue;
-    ++*contested;
-    ++wins[winner];
   }
-  return wins;
+  return found;
+}
+
+std::string WinsText(const Wins& found) {
+  std::vector<std::pair<int, std::string>> order;
+  int decided = found.tied;
+  for (const auto& win : found.wins) {
+    order.emplace_back(-win.second, win.first);
+    decided += win.second;
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> parts;
+  for (const auto& win : order) {
+    parts.push_back(absl::StrCat(win.second, " ", -win.first));
+  }
+  if (found.tied > 0) parts.push_back(absl::StrCat("tied ", found.tied));
+  if (found.contested > decided) {
+    parts.push_back(absl::StrCat("different work ", found.contested - decided));
+  }
+  return absl::StrCat(absl::StrJoin(parts, ", "), " of ", found.contested);
 }
 
 std::string RatioText(const Estimate& ratio) {
@@ -139,39 +171,113 @@ DocumentTable FindingsOf(const std::vector<Setting>& settings,
                          const SpeedUpOptions& options) {
   DocumentTable table;
   table.caption =
-      "In short: lines that each library does fastest, and geometric mean of "
-      "speed-ups between cells that do the same work.";
+      "In short: lines in which a library is separated from all others that do "
+      "the same work, and geometric mean of speed-ups.";
   table.header = {"setting", "fastest in", "mean speed-up"};
   table.align = {Align::kLeft, Align::kLeft, Align::kLeft};
   for (const Setting& setting : settings) {
-    int contested = 0;
-    std::vector<std::pair<int, std::string>> wins;
-    for (const auto& win : WinsOf(setting, &contested)) {
-      wins.emplace_back(-win.second, win.first);
-    }
-    std::sort(wins.begin(), wins.end());
-    std::vector<std::string> parts;
-    for (const auto& win : wins) {
-      parts.push_back(absl::StrCat(win.second, " ", -win.first));
-    }
-    if (contested == 0) continue;
+    const Wins wins = WinsOf(setting, options.any_work);
+    if (wins.contested == 0) continue;
     const absl::optional<SpeedUps> speed_ups =
         SpeedUpsOf(setting, options.relative_to, options.any_work);
     std::vector<std::string> means;
     if (speed_ups.has_value()) {
       for (const LibrarySpeedUps& library : speed_ups->libraries) {
         means.push_back(
-            absl::StrCat(library.library, " ", RatioText(library.mean), " of ",
+            absl::StrCat(library.library, " ",
+                         library.is_separate ? RatioText(library.mean) : "tied",
+                         library.is_separate ? " of " : " with ",
                          speed_ups->reference, " over ", library.lines.size(),
                          library.lines.size() == 1 ? " line" : " lines"));
       }
     }
     table.rows.push_back(
-        {absl::StrCat(setting.mode, ": ", setting.title),
-         absl::StrCat(absl::StrJoin(parts, ", "), " of ", contested),
-         means.empty() ? "–" : absl::StrJoin(means, "; ")});
+        {absl::StrCat(setting.mode, ": ", setting.title), WinsText(wins),
+         means.empty() ? "nothing comparable" : absl::StrJoin(means, "; ")});
   }
   return table;
+}
+
+}  // namespace
+
+namespace {
+
+// A long command has one flag per line.
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back(ShellWord(word));
+  const std::string line = absl::StrJoin(quoted, " ");
+  return line.size() <= 100 ? line : absl::StrJoin(quoted, " \\\n    ");
+}
+
+// Whether the run planned for itself, so that flags can choose its jobs.
+bool HasConfig(const Run& run) {
+  return std::any_of(
+      run.command().begin(), run.command().end(), [](const std::string& word) {
+        return absl::StartsWith(word, "--config=") || word == "--config";
+      });
+}
+
+// Whether the flag gets another value, or would continue the old rows.
+bool IsReplaced(const std::string& word) {
+  return absl::StartsWith(word, "--libraries=") ||
+         absl::StartsWith(word, "--transforms=") ||
+         absl::StartsWith(word, "--output=") || word == "--resume";
+}
+
+// The commands of the runs with disturbed rows, limited to what was disturbed.
+std::string CommandsAgain(const ReportInput& input) {
+  std::string commands;
+  int number = 0;
+  for (const Run& run : input.runs) {
+    std::set<std::string> libraries;
+    std::set<std::string> transforms;
+    for (const Row& row : input.rows) {
+      if (row.run_id() != run.run_id() || DisturbancesOf(row).empty()) continue;
+      if (row.library() == kNullLibrary) continue;
+      libraries.insert(row.library());
+      if (!row.transform().empty()) transforms.insert(row.transform());
+    }
+    if (libraries.empty() || run.command().empty()) continue;
+    std::vector<std::string> words;
+    for (const std::string& word : run.command()) {
+      if (!IsReplaced(word)) words.push_back(word);
+    }
+    if (HasConfig(run)) {
+      words.push_back(
+          absl::StrCat("--libraries=", absl::StrJoin(libraries, ",")));
+      if (!transforms.empty()) {
+        words.push_back(
+            absl::StrCat("--transforms=", absl::StrJoin(transforms, ",")));
+      }
+    }
+    ++number;
+    words.push_back(absl::StrCat("--output=again",
+                                 number == 1 ? "" : absl::StrCat("-", number),
+                                 ".jsonl"));
+    absl::StrAppend(&commands, ShellCommand(words), "\n");
+  }
+  return commands;
+}
+
+void AddNoise(const ReportInput& input, const Counts& counts,
+              Section* section) {
+  if (counts.disturbed == 0) return;
+  const std::string commands = CommandsAgain(input);
+  Paragraph note;
+  note.is_warning = true;
+  note.text = absl::StrCat(
+      "Noise: ", counts.disturbed, " of ", counts.runs,
+      " runs were noisy, contended or throttled. A cell with more than ",
+      PercentText(kDisturbedShare), " of such runs supports no winner. ",
+      commands.empty()
+          ? "Measure them again on a quiet machine."
+          : "Measure them again on a quiet machine and make the report from "
+            "both files; the cleanest attempt at a run counts:");
+  section->blocks.emplace_back(std::move(note));
+  if (!commands.empty()) {
+    section->blocks.emplace_back(CodeBlock{"", commands});
+  }
 }
 
 }  // namespace
@@ -210,20 +316,21 @@ Section SummarySection(const ReportInput& input,
     section.blocks.emplace_back(
         Paragraph{"There are no rows, only what the gate said of some."});
   } else {
-    section.blocks.emplace_back(NumbersOf(counts, cells.size()));
+    section.blocks.emplace_back(NumbersOf(counts));
     section.blocks.emplace_back(Paragraph{
         absl::StrCat("What: ", input.rows.size(), " rows of ",
                      absl::StrJoin(counts.libraries, ", "),
                      ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
     section.blocks.emplace_back(Paragraph{HowSure(counts)});
+    AddNoise(input, counts, &section);
   }
   DocumentTable findings = FindingsOf(settings, options);
   if (!findings.rows.empty()) section.blocks.emplace_back(std::move(findings));
   if (input.replaced_rows > 0 || input.broken_lines > 0 ||
       input.torn_lines > 0) {
     section.blocks.emplace_back(Paragraph{
-        absl::StrCat("Rows replaced by later attempts: ", input.replaced_rows,
-                     ". Lines that could not be read: ",
+        absl::StrCat("Attempts replaced by cleaner or later ones: ",
+                     input.replaced_rows, ". Lines that could not be read: ",
                      input.broken_lines + input.torn_lines, "."),
         input.broken_lines + input.torn_lines > 0});
   }
@@ -319,17 +426,6 @@ absl::optional<Section> EnvironmentSection(const ReportInput& input) {
   return section;
 }
 
-namespace {
-
-std::string CommandOf(const Run& run) {
-  std::vector<std::string> words;
-  for (const std::string& word : run.command())
-    words.push_back(ShellWord(word));
-  return absl::StrJoin(words, " ");
-}
-
-}  // namespace
-
 absl::optional<Section> NotMeasuredSection(
     const std::vector<ReportCell>& cells) {
   DocumentTable table;
@@ -348,7 +444,7 @@ absl::optional<Section> NotMeasuredSection(
          cell.status == "ok"
              ? absl::StrCat("ok, but ", cell.failed_runs, " failed")
              : cell.status,
-         runs, cell.reason.empty() ? "–" : cell.reason});
+         runs, cell.reason});
   }
   if (table.rows.empty()) return absl::nullopt;
   Section section;
@@ -373,7 +469,9 @@ absl::optional<Section> RepeatSection(const ReportInput& input) {
       absl::StrAppend(&commands, "# ", run.label(),
                       run.label().empty() ? "" : ", ", run.started_at(), "\n");
     }
-    absl::StrAppend(&commands, CommandOf(run), "\n");
+    absl::StrAppend(&commands,
+                    ShellCommand({run.command().begin(), run.command().end()}),
+                    "\n");
   }
   if (!commands.empty()) {
     section.blocks.emplace_back(CodeBlock{"", std::move(commands)});

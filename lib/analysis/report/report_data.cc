@@ -26,6 +26,7 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/text.h"
 #include "lib/planning/jobs.h"
+#include "lib/records/attempts.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/loader.pb.h"
@@ -33,6 +34,7 @@
 #include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
@@ -175,6 +177,7 @@ void AddRow(const Row& row, ReportCell* cell, std::vector<double>* of_limits) {
   if (!IsDone(row.status())) ++cell->failed_runs;
   if (row.status() == "ok") {
     cell->throughputs.push_back(row.throughput());
+    cell->disturbed += DisturbancesOf(row).empty() ? 0 : 1;
     if (row.has_of_limit()) of_limits->push_back(row.of_limit());
   }
   for (const std::string& warning : row.warnings()) ++cell->warnings[warning];
@@ -197,9 +200,12 @@ bool ReportCell::IsUnstable() const {
   return summary.has_value() && summary->cv > kUnstableCv;
 }
 
-bool ReportCell::DoesTheWork() const {
-  const std::string& label = example.equivalence().label();
-  return label == "exact" || label == "equivalent";
+Contestant ReportCell::AsContestant(bool any_work) const {
+  Contestant contestant;
+  contestant.summary = *summary;
+  contestant.disturbed = disturbed;
+  if (!any_work) contestant.work = WorkOfLabel(example.equivalence().label());
+  return contestant;
 }
 
 std::string ReportCell::Text() const {
@@ -273,20 +279,13 @@ absl::optional<Whiskers> WhiskersOf(const absl::optional<Interval>& interval) {
   return Whiskers{interval->low, interval->high};
 }
 
-Estimate RatioOf(const ReportCell& a, const ReportCell& b) {
-  Estimate ratio;
-  ratio.value = a.summary->median / b.summary->median;
-  if (a.summary->interval.has_value() && b.summary->interval.has_value()) {
-    ratio.whiskers =
-        WhiskersOf(RatioInterval(a.summary->median, *a.summary->interval,
-                                 b.summary->median, *b.summary->interval));
-  }
-  return ratio;
+Estimate RatioOf(const ReportCell& a, const ReportCell& b,
+                 const Separation& separation) {
+  return {a.summary->median / b.summary->median, WhiskersOf(separation.ratio)};
 }
 
 namespace {
 
-constexpr char kNullLibrary[] = "null";
 constexpr const char* kModeOrder[] = {"pipeline", "mixture", "train", "decode",
                                       "micro"};
 
@@ -492,6 +491,36 @@ Setting MakeSetting(std::vector<const ReportCell*> cells,
   return setting;
 }
 
+// What the titles of settings do not say, but may differ between them.
+std::vector<std::string> DistinctionsOf(const Row& row) {
+  return {row.machine_profile(),
+          row.dataset().id(),
+          row.thread_policy(),
+          row.params_profile(),
+          row.env_set(),
+          row.dataset().sha256().substr(0, 8),
+          HasLabel(row, "cold") ? "cold" : "",
+          HasLabel(row, "exploratory") ? "exploratory" : ""};
+}
+
+void TellApart(const std::vector<Setting*>& settings) {
+  const size_t parts = DistinctionsOf(settings[0]->example).size();
+  for (size_t i = 0; i < parts; ++i) {
+    std::set<std::string> values;
+    std::set<std::string> known;
+    for (const Setting* setting : settings) {
+      values.insert(DistinctionsOf(setting->example)[i]);
+      known.insert(setting->title);
+    }
+    if (known.size() == settings.size()) return;
+    if (values.size() < 2) continue;
+    for (Setting* setting : settings) {
+      const std::string value = DistinctionsOf(setting->example)[i];
+      if (!value.empty()) absl::StrAppend(&setting->title, ", ", value);
+    }
+  }
+}
+
 }  // namespace
 
 std::string Setting::Line::Name() const {
@@ -529,17 +558,18 @@ std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells) {
     settings.push_back(MakeSetting(std::move(group.second), libraries));
     ++titles[settings.back().id];
   }
-  // Settings with equal titles differ in their descriptions, but ids must be
-  // unique.
+  // Settings with equal titles get what tells them apart. Ids must be unique.
   std::set<std::string> used;
   for (const auto& [id, count] : titles) {
     if (count == 1) used.insert(id);
   }
+  std::map<std::string, std::vector<Setting*>> alike;
   for (Setting& setting : settings) {
     if (titles[setting.id] < 2) continue;
-    absl::StrAppend(&setting.title, ", ", setting.example.machine_profile());
+    alike[setting.id].push_back(&setting);
     setting.id = NewId(setting.id, 1, &used);
   }
+  for (const auto& [id, group] : alike) TellApart(group);
   return settings;
 }
 

@@ -20,12 +20,16 @@
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 #include "lib/stats/summary.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 
+// The library that measures the harness alone. It is no contestant.
+inline constexpr char kNullLibrary[] = "null";
+
 struct ReportInput {
-  // The last attempt at each run of each job, in an order that does not depend
-  // on the order of the files.
+  // The cleanest attempt at each run of each job, in an order that does not
+  // depend on the order of the files.
   std::vector<Row> rows;
   // One per env_id and one per run_id, sorted by them.
   std::vector<Env> envs;
@@ -34,7 +38,7 @@ struct ReportInput {
   std::vector<Verdict> verdicts;
   // All batches of mixtures, in the order read.
   std::vector<Batch> batches;
-  // Number of attempts that a later one replaced.
+  // Number of attempts that a cleaner or later one replaced.
   int64_t replaced_rows = 0;
   // Number of records of kinds that this program does not know, by kind.
   std::map<std::string, int64_t> passed_over;
@@ -66,6 +70,8 @@ struct ReportCell {
   std::string status;
   std::string reason;
   int failed_runs = 0;
+  // Number of `ok` runs that were noisy, contended or throttled.
+  int disturbed = 0;
   // Number of rows with each warning.
   std::map<std::string, int> warnings;
   std::set<std::string> labels;
@@ -78,8 +84,9 @@ struct ReportCell {
   // The median with its interval. REQUIRES: `summary` is set.
   Estimate Throughput() const;
   bool IsUnstable() const;
-  // Whether its output is exact or equivalent.
-  bool DoesTheWork() const;
+  // How it takes part in a comparison; with `any_work`, as if its output were
+  // that of the others. REQUIRES: `summary` is set.
+  Contestant AsContestant(bool any_work) const;
   // The text of the cell, such as "1,234", "≤ 20" or "unsupported".
   std::string Text() const;
   // All details in a few lines, for a tooltip.
@@ -94,9 +101,10 @@ std::vector<ReportCell> CellsOf(const std::vector<Row>& rows);
 // The interval of a statistic, ready to draw.
 absl::optional<Whiskers> WhiskersOf(const absl::optional<Interval>& interval);
 
-// The ratio a / b with its interval. REQUIRES: both have a summary, and b's
-// median is above 0.
-Estimate RatioOf(const ReportCell& a, const ReportCell& b);
+// Ratio of the medians a / b with its interval, if the runs give one. REQUIRES:
+// both have a summary, and b's median is above 0.
+Estimate RatioOf(const ReportCell& a, const ReportCell& b,
+                 const Separation& separation);
 
 // An id or the name of a file from foreign text: lower-case letters, digits,
 // the characters of `also`, and `-` for anything else. Never empty, at most 80

@@ -221,29 +221,16 @@ TEST(ReportCellTest, UnstableAboveFifteenPerCent) {
   EXPECT_TRUE(CellsOf(Runs({100, 150, 200}))[0].IsUnstable());
 }
 
-TEST(ReportCellTest, WorkIsDoneWhenExactOrEquivalent) {
-  for (const char* label : {"exact", "equivalent"}) {
-    std::vector<Row> rows = Runs({1});
-    rows[0].mutable_equivalence()->set_label(label);
-    EXPECT_TRUE(CellsOf(rows)[0].DoesTheWork()) << label;
-  }
-  for (const char* label : {"", "different", "noop", "unchecked"}) {
-    std::vector<Row> rows = Runs({1});
-    rows[0].mutable_equivalence()->set_label(label);
-    EXPECT_FALSE(CellsOf(rows)[0].DoesTheWork()) << label;
-  }
-}
-
-TEST(RatioOfTest, HasAnIntervalWhenBothHave) {
-  const ReportCell fast = CellsOf(Runs({200, 202, 204}))[0];
-  const ReportCell slow = CellsOf(Runs({100, 101, 102}))[0];
-  const ReportCell single = CellsOf(Runs({50}))[0];
-  const Estimate ratio = RatioOf(fast, slow);
-  EXPECT_DOUBLE_EQ(ratio.value, 2);
-  ASSERT_TRUE(ratio.whiskers.has_value());
-  EXPECT_LT(ratio.whiskers->low, 2);
-  EXPECT_GT(ratio.whiskers->high, 2);
-  EXPECT_FALSE(RatioOf(fast, single).whiskers.has_value());
+TEST(ReportCellTest, TakesPartWithItsWorkAndItsNoise) {
+  std::vector<Row> rows = Runs({100, 101, 102});
+  for (Row& row : rows) row.mutable_equivalence()->set_label("different");
+  rows[0].add_warnings("contended");
+  rows[1].add_warnings("migrated");
+  const ReportCell cell = CellsOf(rows)[0];
+  EXPECT_EQ(cell.AsContestant(false).work, Work::kOther);
+  EXPECT_EQ(cell.AsContestant(true).work, Work::kSame);
+  EXPECT_EQ(cell.AsContestant(true).disturbed, 1);
+  EXPECT_EQ(cell.AsContestant(true).summary.n, 3);
 }
 
 Row Swept(int workers, double throughput) {
@@ -307,6 +294,22 @@ TEST(SettingsOfTest, MachinesAreTablesOfTheirOwn) {
   EXPECT_NE(settings[0].id, settings[1].id);
   EXPECT_THAT(settings[0].title, HasSubstr("machine"));
   EXPECT_THAT(settings[1].title, HasSubstr("other"));
+}
+
+TEST(SettingsOfTest, TitlesSayWhatTellsThemApartAndNoMore) {
+  std::vector<Row> rows(3, MakeRow("a", "Blur", 1));
+  for (int i = 0; i < 3; ++i) {
+    rows[i].set_job_id(std::to_string(i));
+    rows[i].mutable_dataset()->set_id(i == 0 ? "one" : "two");
+    rows[i].mutable_dataset()->set_sha256(i == 2 ? "abc" : "def");
+  }
+  const std::vector<ReportCell> cells = CellsOf(rows);
+  std::set<std::string> titles;
+  for (const Setting& setting : SettingsOf(cells)) titles.insert(setting.title);
+  EXPECT_EQ(titles.size(), 3u);
+  rows.pop_back();
+  const std::vector<ReportCell> two = CellsOf(rows);
+  EXPECT_EQ(SettingsOf(two)[1].title, "image-rgb, cpu, two");
 }
 
 TEST(SettingsOfTest, VersionsAndSidesStandSideBySide) {

@@ -13,11 +13,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
+#include "lib/analysis/report/speed_ups.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {
@@ -66,10 +66,11 @@ const ReportCell* BestOf(const Setting& setting, size_t line) {
   return best;
 }
 
-std::string HeatText(const ReportCell& cell) {
-  if (cell.summary.has_value()) return SignificantText(cell.summary->median);
-  if (cell.status == "early_stopped") return cell.Text();
-  return cell.status == "unsupported" ? "–" : cell.status;
+std::string HeatText(const ReportCell* cell) {
+  if (cell == nullptr) return "not run";
+  if (cell->summary.has_value()) return SignificantText(cell->summary->median);
+  if (cell->status == "early_stopped") return cell->Text();
+  return cell->status == "unsupported" ? "none" : cell->status;
 }
 
 // Whether the cell has the first value on all axes except the one drawn.
@@ -117,6 +118,17 @@ LineChart CurvesOf(const Setting& setting, const std::string& transform,
   return chart;
 }
 
+// The values of the axes that are not drawn, such as " at batch_size=64".
+std::string FixedText(const Setting& setting, const std::string& axis,
+                      const std::map<std::string, std::string>& first) {
+  std::vector<std::string> fixed;
+  for (const std::string& other : setting.swept) {
+    if (other == axis) continue;
+    fixed.push_back(absl::StrCat("`", other, "=", first.at(other), "`"));
+  }
+  return fixed.empty() ? "" : absl::StrCat(" at ", absl::StrJoin(fixed, ", "));
+}
+
 bool HasCurve(const LineChart& chart) {
   return std::any_of(
       chart.series.begin(), chart.series.end(),
@@ -158,9 +170,9 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
     return absl::nullopt;
   }
   HeatMap map;
-  map.title = absl::StrCat("Share of the fastest library, ", setting.title);
-  map.low_text = "≤ 1% of the fastest";
-  map.high_text = "the fastest";
+  map.title = absl::StrCat("Share of the highest median, ", setting.title);
+  map.low_text = "≤ 1%";
+  map.high_text = "100% of the highest median";
   map.columns = setting.libraries;
   for (size_t line = 0; line < setting.lines.size(); ++line) {
     const ReportCell* const best = BestOf(setting, line);
@@ -169,15 +181,15 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
     for (size_t i = 0; i < setting.libraries.size(); ++i) {
       HeatCell heat;
       const ReportCell* cell = setting.Find(line, i);
+      heat.text = HeatText(cell);
       if (cell != nullptr) {
-        heat.text = HeatText(*cell);
         heat.hover = cell->Story();
         if (cell->summary.has_value() && best->summary->median > 0) {
           const double share = cell->summary->median / best->summary->median;
           // The scale covers two decades: a hundred times slower is dark.
           heat.share = 1 + std::log10(std::max(share, 0.01)) / 2;
           absl::StrAppend(&heat.hover, "\n", PercentText(share),
-                          " of the fastest");
+                          " of the highest median of the line");
         }
       }
       cells.push_back(std::move(heat));
@@ -187,8 +199,9 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
   Figure figure;
   figure.id = absl::StrCat(setting.id, "-heat-map");
   figure.caption =
-      "Each library against the fastest of its line, on a logarithmic colour "
-      "scale; numbers are medians. Grey: not measured.";
+      "Each library against the highest median of its line, on a logarithmic "
+      "color scale; numbers are medians. Gray: not run, not supported "
+      "(none) or failed.";
   figure.draw = [map](ScaleType, double width) {
     HeatMap sized = map;
     sized.width = width;
@@ -201,10 +214,11 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
 absl::optional<Figure> OfLimitOf(const Setting& setting) {
   BarChart chart;
   chart.title = absl::StrCat("Share of the limit, ", setting.title);
-  chart.axis_title = "% of what the machine could do";
+  chart.axis_title = "% of the limit";
   chart.series = setting.libraries;
   chart.colors = setting.colors;
   std::set<std::string> limits;
+  bool is_beyond = false;
   for (size_t line = 0; line < setting.lines.size(); ++line) {
     BarGroup group;
     group.name = setting.lines[line].Name();
@@ -223,6 +237,7 @@ absl::optional<Figure> OfLimitOf(const Setting& setting) {
           ", ", SignificantText(cell->example.limit().throughput()), " ",
           setting.unit, "s/s");
       limits.insert(cell->example.limit().name());
+      is_beyond |= *cell->of_limit > 1;
       group.bars.emplace_back(std::move(bar));
       any = true;
     }
@@ -232,7 +247,10 @@ absl::optional<Figure> OfLimitOf(const Setting& setting) {
   return BarFigure(
       std::move(chart), absl::StrCat(setting.id, "-of-limit"),
       absl::StrCat("How much of the limit that was measured in the same run (",
-                   absl::StrJoin(limits, ", "), ") is reached."),
+                   absl::StrJoin(limits, ", "), ") is reached.",
+                   is_beyond ? " Above 100% the limit is too low: it is only a "
+                               "reference."
+                             : ""),
       /*has_log=*/false);
 }
 
@@ -255,15 +273,16 @@ std::vector<Figure> ScalingOf(const Setting& setting) {
     for (const std::string& transform : transforms) {
       LineChart chart = CurvesOf(setting, transform, axis, first);
       if (!HasCurve(chart) || figures.size() == kMaxPanels) continue;
+      const std::string fixed = FixedText(setting, axis, first);
       chart.title = absl::StrCat(transform, transform.empty() ? "" : ", ",
-                                 setting.title, " by ", axis);
+                                 setting.title, " by ", axis, fixed);
       Figure figure;
       const std::string name =
           IdFrom(absl::StrCat("by ", axis, " ", transform), "_");
       figure.id = NewId(absl::StrCat(setting.id, "-", name), 0, &ids);
-      figure.caption = absl::StrCat(
-          transform, transform.empty() ? "T" : ": t", "hroughput by `", axis,
-          "`; bands are 95% intervals of the median.");
+      figure.caption = absl::StrCat(transform, transform.empty() ? "T" : ": t",
+                                    "hroughput by `", axis, "`", fixed,
+                                    ". Bands are 95% intervals of the median.");
       figure.has_log = true;
       figure.draw = [chart](ScaleType scale, double width) {
         LineChart sized = chart;
@@ -277,75 +296,6 @@ std::vector<Figure> ScalingOf(const Setting& setting) {
   }
   return figures;
 }
-
-bool Ran(const ReportCell* cell) {
-  return cell != nullptr && cell->summary.has_value() &&
-         cell->summary->median > 0;
-}
-
-absl::optional<size_t> ReferenceColumn(const Setting& setting,
-                                       const std::string& wanted) {
-  absl::optional<size_t> column;
-  int most = 0;
-  for (size_t i = 0; i < setting.libraries.size(); ++i) {
-    if (!wanted.empty()) {
-      if (setting.libraries[i] == wanted) return i;
-      continue;
-    }
-    int ran = 0;
-    for (size_t line = 0; line < setting.lines.size(); ++line) {
-      ran += Ran(setting.Find(line, i)) ? 1 : 0;
-    }
-    if (ran > most) {
-      most = ran;
-      column = i;
-    }
-  }
-  return column;
-}
-
-Estimate MeanOf(const std::vector<LineSpeedUp>& lines) {
-  std::vector<double> ratios;
-  for (const LineSpeedUp& line : lines) ratios.push_back(line.ratio.value);
-  return {GeometricMean(ratios), WhiskersOf(GeometricMeanInterval(ratios))};
-}
-
-}  // namespace
-
-absl::optional<SpeedUps> SpeedUpsOf(const Setting& setting,
-                                    const std::string& reference,
-                                    bool any_work) {
-  const absl::optional<size_t> column = ReferenceColumn(setting, reference);
-  if (!column.has_value() || setting.libraries.size() < 2) {
-    return absl::nullopt;
-  }
-  SpeedUps result;
-  result.reference = setting.libraries[*column];
-  for (size_t i = 0; i < setting.libraries.size(); ++i) {
-    if (i == *column) continue;
-    LibrarySpeedUps library;
-    library.library = setting.libraries[i];
-    library.column = i;
-    for (size_t line = 0; line < setting.lines.size(); ++line) {
-      const ReportCell* own = setting.Find(line, i);
-      const ReportCell* base = setting.Find(line, *column);
-      if (!Ran(own) || !Ran(base)) continue;
-      if (!any_work && !(own->DoesTheWork() && base->DoesTheWork())) {
-        ++result.left_out;
-        continue;
-      }
-      library.lines.push_back(
-          {setting.lines[line].Name(), RatioOf(*own, *base),
-           absl::StrCat(own->Story(), "\n\nagainst\n", base->Story())});
-    }
-    if (library.lines.empty()) continue;
-    library.mean = MeanOf(library.lines);
-    result.libraries.push_back(std::move(library));
-  }
-  return result;
-}
-
-namespace {
 
 // The forest plot of the speed-ups. None if there is no ratio.
 absl::optional<Figure> ForestOf(const Setting& setting,
@@ -367,6 +317,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       ForestRow row;
       row.label = line.line;
       row.ratio = line.ratio;
+      if (!line.tied.empty()) row.text = "tied";
       row.series = setting.colors[library.column];
       row.hover = line.hover;
       plot.rows.push_back(std::move(row));
@@ -375,6 +326,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       ForestRow mean;
       mean.label = absl::StrCat("mean of ", library.lines.size());
       mean.ratio = library.mean;
+      if (!library.is_separate) mean.text = "tied";
       mean.series = setting.colors[library.column];
       mean.is_summary = true;
       plot.rows.push_back(std::move(mean));
@@ -384,8 +336,8 @@ absl::optional<Figure> ForestOf(const Setting& setting,
   figure.id = absl::StrCat(setting.id, "-speed-up");
   figure.caption = absl::StrCat(
       "Ratio of medians to `", speed_ups.reference,
-      "` with 95% intervals; the diamond is the geometric mean with its 95% "
-      "interval over lines.");
+      "` with 95% intervals; tied: the interval includes 1. The diamond is the "
+      "geometric mean with its 95% interval over lines.");
   figure.draw = [plot](ScaleType, double width) {
     ForestPlot sized = plot;
     sized.width = width;
@@ -394,22 +346,8 @@ absl::optional<Figure> ForestOf(const Setting& setting,
   return figure;
 }
 
-// Whether it is the best cell, or its interval overlaps that of the best.
-bool IsAmongBest(const ReportCell& cell, const ReportCell* best) {
-  if (best == nullptr || !cell.summary.has_value()) return false;
-  if (&cell == best) return true;
-  return cell.summary->interval.has_value() &&
-         best->summary->interval.has_value() &&
-         cell.summary->interval->high >= best->summary->interval->low;
-}
-
-DocumentCell CellOf(const ReportCell* cell, const ReportCell* best,
-                    bool is_contest) {
-  if (cell == nullptr) {
-    DocumentCell none("");
-    none.is_muted = true;
-    return none;
-  }
+DocumentCell CellOf(const ReportCell* cell, bool wins) {
+  if (cell == nullptr) return NotMeasured();
   DocumentCell result(cell->Text());
   result.hover = cell->Story();
   if (!cell->summary.has_value()) {
@@ -418,7 +356,7 @@ DocumentCell CellOf(const ReportCell* cell, const ReportCell* best,
   }
   const Summary& summary = *cell->summary;
   result.value = summary.median;
-  result.is_best = is_contest && IsAmongBest(*cell, best);
+  result.is_best = wins;
   if (summary.interval.has_value()) {
     result.detail =
         absl::StrCat("[", SignificantText(summary.interval->low), ", ",
@@ -439,6 +377,13 @@ void AddSpeedUps(const Setting& setting, const SpeedUpOptions& options,
       SpeedUpsOf(setting, options.relative_to, options.any_work);
   if (!speed_ups.has_value()) return;
   AddFigure(ForestOf(setting, *speed_ups), section);
+  if (speed_ups->without_evidence > 0) {
+    section->blocks.emplace_back(Paragraph{absl::StrCat(
+        speed_ups->without_evidence,
+        speed_ups->without_evidence == 1 ? " ratio is" : " ratios are",
+        " not drawn: fewer than two runs, or disturbed runs, are no "
+        "evidence.")});
+  }
   if (speed_ups->left_out == 0) return;
   Paragraph note;
   note.text = absl::StrCat(
@@ -449,17 +394,39 @@ void AddSpeedUps(const Setting& setting, const SpeedUpOptions& options,
   section->blocks.emplace_back(std::move(note));
 }
 
-// The table of median throughputs. In each line, the best cell is bold, and so
-// are cells whose intervals overlap that of the best.
-DocumentTable TableOf(const Setting& setting) {
+// Number of disturbed runs in a line, such as "2 of 15".
+DocumentCell NoiseOf(const Setting& setting, size_t line) {
+  int disturbed = 0;
+  int64_t runs = 0;
+  for (size_t i = 0; i < setting.libraries.size(); ++i) {
+    const ReportCell* const cell = setting.Find(line, i);
+    if (cell == nullptr || !cell->summary.has_value()) continue;
+    disturbed += cell->disturbed;
+    runs += cell->summary->n;
+  }
+  DocumentCell noise(absl::StrCat(disturbed, " of ", runs));
+  noise.value = disturbed;
+  return noise;
+}
+
+// The table of median throughputs. In each line, the winner is bold.
+DocumentTable TableOf(const Setting& setting, bool any_work) {
   DocumentTable table;
-  table.caption = absl::StrCat("Median ", setting.unit,
-                               "s per second, with 95% intervals from three "
-                               "runs on. Bold: the best, and what its interval "
-                               "does not separate from it.");
+  const bool is_contest = setting.libraries.size() > 1;
+  table.caption = absl::StrCat(
+      "Median ", setting.unit,
+      "s per second, with 95% intervals from three runs on.",
+      is_contest ? " Bold: faster than every other library of its line that "
+                   "does the same work, by the interval of the ratio."
+                 : "");
   const bool has_points = !setting.swept.empty();
-  table.header.push_back("transform");
-  table.align.push_back(Align::kLeft);
+  const bool has_transforms = std::any_of(
+      setting.lines.begin(), setting.lines.end(),
+      [](const Setting::Line& line) { return !line.transform.empty(); });
+  if (has_transforms || !has_points) {
+    table.header.push_back("transform");
+    table.align.push_back(Align::kLeft);
+  }
   if (has_points) {
     table.header.push_back("setting");
     table.align.push_back(Align::kLeft);
@@ -468,17 +435,31 @@ DocumentTable TableOf(const Setting& setting) {
     table.header.push_back(library);
     table.align.push_back(Align::kRight);
   }
+  if (is_contest) {
+    table.header.push_back("fastest");
+    table.align.push_back(Align::kLeft);
+  }
+  table.header.push_back("noisy runs");
+  table.align.push_back(Align::kRight);
   for (size_t line = 0; line < setting.lines.size(); ++line) {
     const std::string& transform = setting.lines[line].transform;
-    std::vector<DocumentCell> row = {transform.empty() ? "–" : transform};
-    if (has_points) row.emplace_back(setting.lines[line].point);
-    const ReportCell* best = BestOf(setting, line);
-    for (size_t i = 0; i < setting.libraries.size(); ++i) {
-      row.push_back(
-          CellOf(setting.Find(line, i), best, setting.libraries.size() > 1));
+    std::vector<DocumentCell> row;
+    if (has_transforms || !has_points) {
+      row.emplace_back(transform.empty() ? "none" : transform);
     }
+    if (has_points) row.emplace_back(setting.lines[line].point);
+    const LineResult result = ResultOf(setting, line, any_work);
+    for (size_t i = 0; i < setting.libraries.size(); ++i) {
+      row.push_back(CellOf(setting.Find(line, i), result.standings[i].wins));
+    }
+    if (is_contest) {
+      row.emplace_back(result.text);
+      row.back().is_muted = !result.winner.has_value();
+    }
+    row.push_back(NoiseOf(setting, line));
     table.rows.push_back(std::move(row));
   }
+  table.DropEmptyColumns();
   return table;
 }
 
@@ -490,7 +471,7 @@ Section SettingSection(const Setting& setting, const SpeedUpOptions& options) {
   section.title = setting.title;
   section.level = 2;
   section.blocks.emplace_back(Paragraph{setting.description});
-  section.blocks.emplace_back(TableOf(setting));
+  section.blocks.emplace_back(TableOf(setting, options.any_work));
   for (Figure& figure : ScalingOf(setting)) {
     section.blocks.emplace_back(std::move(figure));
   }

@@ -1,0 +1,327 @@
+#include "lib/analysis/report/inside_sections.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
+#include "lib/analysis/report/report_data.h"
+#include "lib/draw/axes.h"
+#include "lib/draw/charts.h"
+#include "lib/draw/document.h"
+#include "lib/draw/text.h"
+#include "lib/records/loader.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/train.pb.h"
+
+namespace feedrate {
+namespace {
+
+constexpr const char* kStages[] = {"read", "decode", "augment", "collate",
+                                   "copy"};
+
+DocumentCell Percent(bool known, double share) {
+  if (!known) return NotMeasured();
+  DocumentCell cell(absl::StrFormat("%.0f%%", 100 * share));
+  cell.value = share;
+  return cell;
+}
+
+DocumentCell Milliseconds(double seconds) {
+  DocumentCell cell(SignificantText(1e3 * seconds));
+  cell.value = seconds;
+  return cell;
+}
+
+DocumentCell Count(int64_t number) {
+  DocumentCell cell(absl::StrCat(number));
+  cell.value = static_cast<double>(number);
+  return cell;
+}
+
+DocumentCell Number(bool known, double value) {
+  if (!known) return NotMeasured();
+  DocumentCell cell(SignificantText(value));
+  cell.value = value;
+  return cell;
+}
+
+// A table whose first column has names and whose others have numbers.
+DocumentTable NumbersTable(std::vector<std::string> header) {
+  DocumentTable table;
+  table.header = std::move(header);
+  table.align.assign(table.header.size(), Align::kRight);
+  table.align[0] = Align::kLeft;
+  return table;
+}
+
+std::string NameOf(const Row& row) {
+  std::string name = absl::StrCat(row.library(), ", ", row.transform(),
+                                  ", workers ", row.workers());
+  for (const auto& setting : std::map<std::string, std::string>(
+           row.settings().begin(), row.settings().end())) {
+    absl::StrAppend(&name, ", ", setting.first, " ", setting.second);
+  }
+  return name;
+}
+
+double BusyOf(const LoaderStats& loader, const std::string& name) {
+  for (const LoaderStage& stage : loader.stages()) {
+    if (stage.name() == name) return stage.busy_s();
+  }
+  return 0;
+}
+
+std::vector<DocumentCell> TimesOf(const Row& row) {
+  const LoaderStats& loader = row.loader();
+  const double items = static_cast<double>(row.items());
+  return {
+      NameOf(row),
+      Milliseconds(loader.startup_s()),
+      Milliseconds(loader.first_batch_s()),
+      Milliseconds(loader.teardown_s()),
+      Milliseconds(row.p50_s()),
+      Milliseconds(row.p99_s()),
+      items > 0 ? Milliseconds(loader.cpu_s() / items) : NotMeasured(),
+      Percent(loader.has_worker_efficiency(), loader.worker_efficiency()),
+      Percent(loader.has_sync_overhead(), loader.sync_overhead()),
+      Percent(loader.has_consumer_utilisation(), loader.consumer_utilisation()),
+      Percent(loader.gpu().has_busy(), loader.gpu().busy()),
+      Percent(loader.gpu().has_decoder_busy(), loader.gpu().decoder_busy()),
+      Percent(loader.gpu().has_jpeg_busy(), loader.gpu().jpeg_busy()),
+      Count(loader.errors_total())};
+}
+
+// How the items were read from a store.
+std::vector<DocumentCell> StorageOf(const Row& row) {
+  const Storage& storage = row.storage();
+  return {
+      NameOf(row),
+      storage.scheme(),
+      Count(storage.connections()),
+      Number(storage.has_download_mb_per_s(), storage.download_mb_per_s()),
+      Number(storage.has_one_connection_mb_per_s(),
+             storage.one_connection_mb_per_s()),
+      Percent(storage.has_parallel_efficiency(), storage.parallel_efficiency()),
+      Percent(storage.has_network_share(), storage.network_share()),
+      Percent(storage.has_cache_hit_rate(), storage.cache_hit_rate()),
+      Count(storage.requests()),
+      Count(storage.retries()),
+      Count(storage.checksum_faults())};
+}
+
+// Shares of all busy time.
+std::vector<DocumentCell> StagesOf(const Row& row) {
+  double all = 0;
+  for (const LoaderStage& stage : row.loader().stages()) all += stage.busy_s();
+  std::vector<DocumentCell> cells = {NameOf(row)};
+  for (const char* name : kStages) {
+    cells.emplace_back(Percent(all > 0, BusyOf(row.loader(), name) / all));
+  }
+  const LoaderDiagnosis& diagnosis = row.loader().diagnosis();
+  cells.emplace_back(diagnosis.verdict().empty() ? NotMeasured()
+                                                 : diagnosis.explanation());
+  return cells;
+}
+
+}  // namespace
+
+absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells) {
+  DocumentTable times = NumbersTable(
+      {"loader", "start ms", "first batch ms", "end ms", "batch p50 ms",
+       "batch p99 ms", "CPU ms per item", "worker efficiency", "sync overhead",
+       "accelerator busy", "GPU busy", "NVDEC busy", "JPEG engines busy",
+       "skipped items"});
+  DocumentTable stages = NumbersTable(
+      {"loader", "read", "decode", "augment", "collate", "copy", "what binds"});
+  stages.align.back() = Align::kLeft;
+  DocumentTable stores = NumbersTable(
+      {"loader", "store", "connections", "MB/s", "MB/s of one connection",
+       "parallel efficiency", "waiting for bytes", "cache hits", "requests",
+       "retries", "wrong checksums"});
+  for (const ReportCell& cell : cells) {
+    const Row& row = cell.example;
+    if (!row.has_loader() || row.library() == kNullLibrary) continue;
+    times.rows.push_back(TimesOf(row));
+    if (row.has_storage()) stores.rows.push_back(StorageOf(row));
+    if (row.loader().stages().empty() && !row.loader().has_diagnosis()) {
+      continue;
+    }
+    stages.rows.push_back(StagesOf(row));
+  }
+  if (times.rows.empty()) return absl::nullopt;
+  Section section;
+  section.id = "loaders";
+  section.title = "Inside the loaders";
+  section.blocks.emplace_back(Paragraph{
+      "One run of each: start and end are parts of the epoch, a batch's time "
+      "goes from asking for it to having it. Worker efficiency is throughput "
+      "over that of one worker times the workers."});
+  times.DropEmptyColumns();
+  section.blocks.emplace_back(std::move(times));
+  if (!stores.rows.empty()) {
+    stores.DropEmptyColumns();
+    stores.caption = "How the items were read from a store.";
+    section.blocks.emplace_back(std::move(stores));
+  }
+  if (!stages.rows.empty()) {
+    section.blocks.emplace_back(Paragraph{
+        "Shares of the busy time of all threads, by stage, and what binds "
+        "where it was measured."});
+    stages.DropEmptyColumns();
+    section.blocks.emplace_back(std::move(stages));
+  }
+  return section;
+}
+
+namespace {
+
+struct StepPart {
+  const char* name;
+  double seconds;
+};
+
+// The parts of a step, in its order. Their sum is the mean step time.
+std::vector<StepPart> PartsOf(const StepBudget& budget) {
+  return {{"data wait", budget.data_wait_s()},
+          {"copy", budget.copy_s()},
+          {"mixing", budget.mixing_s()},
+          {"forward", budget.forward_s()},
+          {"loss", budget.loss_s()},
+          {"backward", budget.backward_s()},
+          {"gradient sync", budget.grad_sync_s()},
+          {"optimizer", budget.optimizer_s()},
+          {"other", budget.other_s() + budget.unattributed_s()}};
+}
+
+std::string TrainingName(const Row& row) {
+  const Train& train = row.train();
+  std::string name =
+      absl::StrCat(row.library(), ", ", train.model(), ", ", train.precision(),
+                   ", batch ", row.batch_size(), ", ", train.loader());
+  if (train.world_size() > 1) {
+    absl::StrAppend(&name, ", ", train.world_size(), " processes");
+  }
+  return name;
+}
+
+// MFU by the most exact count that the row has.
+DocumentCell MfuOf(const Train& train) {
+  if (train.has_mfu_exact()) return Percent(true, train.mfu_exact());
+  if (train.has_mfu_transformer_aware()) {
+    return Percent(true, train.mfu_transformer_aware());
+  }
+  return Percent(train.has_mfu_6nd(), train.mfu_6nd());
+}
+
+std::vector<DocumentCell> StepOf(const Row& row) {
+  const Train& train = row.train();
+  std::vector<DocumentCell> cells = {TrainingName(row),
+                                     Milliseconds(train.step_time_mean())};
+  for (const StepPart& part : PartsOf(train.budget())) {
+    const double share = part.seconds / train.step_time_mean();
+    // What rounds to nothing is nothing, so that its column can go.
+    cells.push_back(Milliseconds(share < 0.0005 ? 0 : part.seconds));
+    if (share >= 0.0005) cells.back().detail = PercentText(share);
+  }
+  cells.push_back(MfuOf(train));
+  cells.push_back(Percent(train.has_attainable_mfu(), train.attainable_mfu()));
+  cells.push_back(Number(train.has_peak_tflops(), train.peak_tflops()));
+  cells.back().detail = train.peak_source();
+  cells.push_back(Percent(train.has_gpu_use(), train.gpu_use()));
+  cells.push_back(
+      Number(train.tokens_per_sec_p50() > 0, train.tokens_per_sec_p50()));
+  cells.push_back(Count(train.memory_peak_bytes()));
+  cells.back().text = BytesText(static_cast<double>(train.memory_peak_bytes()));
+  cells.push_back(Count(train.skipped_files()));
+  return cells;
+}
+
+Figure PartsFigure(const std::vector<const Row*>& rows) {
+  BarChart chart;
+  chart.title = "Parts of a training step";
+  chart.axis_title = "ms per step";
+  // A part that takes no time to speak of is in the table.
+  const auto is_shown = [](const Row& row, const StepPart& part) {
+    return part.seconds >= 0.005 * row.train().step_time_mean();
+  };
+  std::set<std::string> shown;
+  for (const Row* row : rows) {
+    for (const StepPart& part : PartsOf(row->train().budget())) {
+      if (!is_shown(*row, part) || !shown.insert(part.name).second) continue;
+      chart.series.push_back(part.name);
+    }
+  }
+  for (const Row* row : rows) {
+    BarGroup group;
+    group.name = TrainingName(*row);
+    group.bars.resize(chart.series.size());
+    for (const StepPart& part : PartsOf(row->train().budget())) {
+      if (!is_shown(*row, part)) continue;
+      Bar bar;
+      bar.estimate = Estimate{1e3 * part.seconds, absl::nullopt};
+      bar.text = SignificantText(1e3 * part.seconds);
+      bar.hover =
+          absl::StrCat(group.name, "\n", part.name, ": ", bar.text, " ms");
+      const auto place =
+          std::find(chart.series.begin(), chart.series.end(), part.name);
+      group.bars[place - chart.series.begin()] = std::move(bar);
+    }
+    chart.groups.push_back(std::move(group));
+  }
+  Figure figure;
+  figure.id = "training-step-parts";
+  figure.caption = "Where the time of a step goes; parts of 0.5% or more.";
+  figure.draw = [chart](ScaleType, double width) {
+    BarChart sized = chart;
+    sized.width = width;
+    return DrawBarChart(sized);
+  };
+  return figure;
+}
+
+}  // namespace
+
+absl::optional<Section> StepsSection(const std::vector<ReportCell>& cells) {
+  // With more bars than this, the table is easier to read.
+  constexpr size_t kMostTrainings = 12;
+  std::vector<const Row*> rows;
+  for (const ReportCell& cell : cells) {
+    if (cell.example.has_train() && cell.status == "ok") {
+      rows.push_back(&cell.example);
+    }
+  }
+  if (rows.empty()) return absl::nullopt;
+  std::vector<std::string> header = {"training", "step ms"};
+  for (const StepPart& part : PartsOf(rows[0]->train().budget())) {
+    header.push_back(part.name);
+  }
+  for (const char* name : {"MFU", "attainable MFU", "peak TFLOPS", "GPU use",
+                           "tokens/s", "peak memory", "skipped files"}) {
+    header.push_back(name);
+  }
+  DocumentTable table = NumbersTable(std::move(header));
+  for (const Row* row : rows) table.rows.push_back(StepOf(*row));
+  table.DropEmptyColumns();
+  Section section;
+  section.id = "steps";
+  section.title = "Inside the training steps";
+  section.blocks.emplace_back(Paragraph{
+      "One run of each: mean milliseconds per step and by part, which add up, "
+      "with shares of the step. MFU is the share of the peak that the model's "
+      "operations use; the attainable one is what the roofline allows."});
+  section.blocks.emplace_back(std::move(table));
+  if (rows.size() <= kMostTrainings) {
+    section.blocks.emplace_back(PartsFigure(rows));
+  }
+  return section;
+}
+
+}  // namespace feedrate

@@ -1,0 +1,23 @@
+// Sections of a report on where time goes inside loaders and training steps.
+#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_INSIDE_SECTIONS_H_
+#define FEEDRATE_LIB_ANALYSIS_REPORT_INSIDE_SECTIONS_H_
+
+#include <vector>
+
+#include "absl/types/optional.h"
+#include "lib/analysis/report/report_data.h"
+#include "lib/draw/document.h"
+
+namespace feedrate {
+
+// For each loader, the parts of an epoch, its stages, its use of GPU and store,
+// and its bottleneck. None if no cell is of a loader.
+absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells);
+
+// The parts of training steps, MFU and GPU use. None if no cell is of a
+// training.
+absl::optional<Section> StepsSection(const std::vector<ReportCell>& cells);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_INSIDE_SECTIONS_H_
