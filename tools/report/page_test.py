@@ -284,7 +284,7 @@ def history(folder):
     """Rows of 30 revisions, the last ten of them 20% slower."""
     first = next(
         json.loads(line)
-        for line in open(ROWS)
+        for line in pathlib.Path(ROWS).read_text().splitlines()
         if '"record":"row"' in line.replace(" ", "")
     )
     path = folder / "history.jsonl"

@@ -14,10 +14,23 @@ import subprocess
 import tempfile
 import unittest
 
-PROGRAMS = (
-    "aggregate check_coverage collect_env compare_baseline duel eval flops "
-    "micro mixture pipeline plan report stage_dataset train video"
-).split()
+PROGRAMS = [
+    "aggregate",
+    "check_coverage",
+    "collect_env",
+    "compare_baseline",
+    "duel",
+    "eval",
+    "flops",
+    "micro",
+    "mixture",
+    "pipeline",
+    "plan",
+    "report",
+    "stage_dataset",
+    "train",
+    "video",
+]
 
 # Flags that every program has, but for those named.
 EVERY = {
@@ -28,8 +41,7 @@ EVERY = {
     },
 }
 
-# Flags whose value has the same form and default wherever there is one. The
-# exceptions have another default because they have no config to leave it to.
+# Flags that have the same default wherever there is one.
 SAME_DEFAULT = ["on_error", "output", "configs", "any_work", "relative_to"]
 
 # Flags whose values differ in form, and why.
@@ -40,16 +52,42 @@ OTHER_FORM = {
 }
 
 # The words of --format, each with one meaning.
-FORMATS = set(
-    "table text markdown csv latex json jsonl html svg junit sarif github"
-    .split()
-)
+FORMATS = {
+    "table",
+    "text",
+    "markdown",
+    "csv",
+    "latex",
+    "json",
+    "jsonl",
+    "html",
+    "svg",
+    "junit",
+    "sarif",
+    "github",
+}
 
 # Words for something that another flag says already.
-OTHER_SPELLINGS = (
-    "out out_file output_file json markdown jsonl csv text num_jobs job_file "
-    "runs n_runs error_policy skip_errors ignore_errors input file rows"
-).split()
+OTHER_SPELLINGS = [
+    "out",
+    "out_file",
+    "output_file",
+    "json",
+    "markdown",
+    "jsonl",
+    "csv",
+    "text",
+    "num_jobs",
+    "job_file",
+    "runs",
+    "n_runs",
+    "error_policy",
+    "skip_errors",
+    "ignore_errors",
+    "input",
+    "file",
+    "rows",
+]
 
 ROWS = "lib/analysis/testing/rows.jsonl"
 RUNNER = ["--config=configs/demo.textproto", "--libraries=opencv"]
@@ -219,7 +257,9 @@ class HabitsTest(unittest.TestCase):
             )
             os.close(writer)
             self.assertEqual(
-                (result.returncode, result.stderr), (-signal.SIGPIPE, ""), program
+                (result.returncode, result.stderr),
+                (-signal.SIGPIPE, ""),
+                program,
             )
 
     def test_folders_of_rows_hold_plain_files_only(self):

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -252,11 +251,13 @@ Figure PartsFigure(const std::vector<const Row*>& rows) {
   const auto is_shown = [](const Row& row, const StepPart& part) {
     return part.seconds >= 0.005 * row.train().step_time_mean();
   };
-  std::set<std::string> shown;
-  for (const Row* row : rows) {
-    for (const StepPart& part : PartsOf(row->train().budget())) {
-      if (!is_shown(*row, part) || !shown.insert(part.name).second) continue;
-      chart.series.push_back(part.name);
+  const size_t parts = PartsOf(rows[0]->train().budget()).size();
+  for (size_t i = 0; i < parts; ++i) {
+    const bool any = std::any_of(rows.begin(), rows.end(), [&](const Row* row) {
+      return is_shown(*row, PartsOf(row->train().budget())[i]);
+    });
+    if (any) {
+      chart.series.push_back(PartsOf(rows[0]->train().budget())[i].name);
     }
   }
   for (const Row* row : rows) {
