@@ -90,7 +90,9 @@ OTHER_SPELLINGS = [
 ]
 
 ROWS = "lib/analysis/testing/rows.jsonl"
-RUNNER = ["--config=configs/demo.textproto", "--libraries=opencv"]
+RUNNERS = {
+    "pipeline": ["--config=configs/demo_pipeline.textproto", "--num_items=4"]
+}
 
 
 def path_of(program):
@@ -244,7 +246,7 @@ class HabitsTest(unittest.TestCase):
             )
 
     def test_a_reader_that_is_gone_ends_every_program_alike(self):
-        cases = {**self.WRITERS, "micro": RUNNER, "pipeline": RUNNER}
+        cases = {**self.WRITERS, **RUNNERS}
         cases.update({p: ["--help"] for p in PROGRAMS if p not in cases})
         for program, flags in cases.items():
             reader, writer = os.pipe()
@@ -254,6 +256,7 @@ class HabitsTest(unittest.TestCase):
                 stdout=writer,
                 stderr=subprocess.PIPE,
                 text=True,
+                env={**os.environ, "HOME": self.folder.name},
             )
             os.close(writer)
             self.assertEqual(
