@@ -28,9 +28,8 @@
 
 DEFINE_bool(check, false,
             "list what makes timings unreliable here, with a remedy for each");
-DEFINE_string(
-    format, "",
-    "NAME: output format of --check, by default table {table|jsonl}");
+DEFINE_string(format, "",
+              "NAME: output format of --check, by default table {table|jsonl}");
 DEFINE_string(ignore, "",
               "NAMES: checks to leave out, separated by commas, such as "
               "governor,turbo");
