@@ -90,6 +90,7 @@ std::vector<DocumentCell> TimesOf(const Row& row) {
       Milliseconds(row.p99_s()),
       items > 0 ? Milliseconds(loader.cpu_s() / items) : NotMeasured(),
       Percent(loader.has_worker_efficiency(), loader.worker_efficiency()),
+      Percent(loader.has_cpu_idle(), loader.cpu_idle()),
       Percent(loader.has_sync_overhead(), loader.sync_overhead()),
       Percent(loader.has_consumer_utilisation(), loader.consumer_utilisation()),
       Percent(loader.gpu().has_busy(), loader.gpu().busy()),
@@ -135,9 +136,9 @@ std::vector<DocumentCell> StagesOf(const Row& row) {
 absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells) {
   DocumentTable times = NumbersTable(
       {"loader", "start ms", "first batch ms", "end ms", "batch p50 ms",
-       "batch p99 ms", "CPU ms per item", "worker efficiency", "sync overhead",
-       "accelerator busy", "GPU busy", "NVDEC busy", "JPEG engines busy",
-       "skipped items"});
+       "batch p99 ms", "CPU ms per item", "worker efficiency", "CPU idle",
+       "waits for GPU", "accelerator busy", "GPU busy", "NVDEC busy",
+       "JPEG engines busy", "skipped items"});
   DocumentTable stages = NumbersTable(
       {"loader", "read", "decode", "augment", "collate", "copy", "what binds"});
   stages.align.back() = Align::kLeft;

@@ -3,7 +3,7 @@
 # a program behind it behaves as it does alone. dev/checks/bundle_test.sh has the bundle.
 set -euo pipefail
 # shellcheck source=dev/common.sh
-source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 # shellcheck source=tools/testing/checks.sh
 source "$REPO_ROOT/tools/testing/checks.sh"
 cd "$REPO_ROOT"
