@@ -22,6 +22,9 @@ inline constexpr int64_t kMinRunsForInterval = 3;
 // five runs even the smallest and largest enclose the median in only 93.75% of
 // all experiments.
 inline constexpr int64_t kManyRuns = 6;
+// The largest coefficient of variation that is not called unstable, as in the
+// public benchmark.
+inline constexpr double kUnstableCv = 0.15;
 
 // A 95% interval of the median of the distribution that positive `values` come
 // from. Absent for fewer than three values, or when a value is not above 0.

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
+#include "lib/stats/summary.h"
 
 namespace feedrate {
 
@@ -30,7 +31,7 @@ struct AggregateOptions {
   // work.
   bool any_work = false;
   // A group with a larger ratio of standard deviation to mean is `unstable`.
-  double unstable_cv = 0.15;
+  double unstable_cv = kUnstableCv;
   // Returns the text for early-stopped rows of a scenario and unit. Null means
   // `slow`.
   std::function<std::string(const std::string& scenario,

@@ -52,10 +52,6 @@ absl::StatusOr<ReportInput> ReadReportInput(
     const std::vector<std::string>& paths,
     const std::function<void(const std::string&)>& complain);
 
-// A cell whose runs spread more than this is called unstable, as in the public
-// benchmark.
-inline constexpr double kUnstableCv = 0.15;
-
 // The runs of one job on one machine, shown as one cell of a table.
 struct ReportCell {
   // One of its rows. Its identity and settings are those of all rows.
