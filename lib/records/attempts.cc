@@ -34,12 +34,18 @@ int AttemptRank(const Row& row) {
       std::vector<std::string>(row.warnings().begin(), row.warnings().end()));
 }
 
-std::vector<std::string> DisturbancesOf(const Row& row) {
+std::vector<std::string> DisturbancesAmong(
+    absl::Span<const std::string> warnings) {
   std::vector<std::string> found;
-  for (const std::string& warning : row.warnings()) {
+  for (const std::string& warning : warnings) {
     if (WeightOf(warning) > 1) found.push_back(warning);
   }
   return found;
+}
+
+std::vector<std::string> DisturbancesOf(const Row& row) {
+  return DisturbancesAmong(
+      std::vector<std::string>(row.warnings().begin(), row.warnings().end()));
 }
 
 }  // namespace feedrate

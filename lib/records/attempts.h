@@ -24,6 +24,8 @@ int AttemptRank(const Row& row);
 // The row's warnings that make its timing unfit for a verdict: `contended`,
 // `throttled`, `noisy`.
 std::vector<std::string> DisturbancesOf(const Row& row);
+std::vector<std::string> DisturbancesAmong(
+    absl::Span<const std::string> warnings);
 
 }  // namespace feedrate
 

@@ -125,13 +125,12 @@ std::vector<Standing> Standings(absl::Span<const Contestant> contestants) {
     Standing& standing = standings[i];
     const double median = contestants[i].summary.median;
     int faster = 0;
-    int rivals = 0;
     double nearest = 0;
     for (size_t j = 0; j < contestants.size(); ++j) {
       if (j == i || !CanCompete(contestants[j])) continue;
       const Separation found = Separate(contestants[i], contestants[j]);
       if (found.evidence == Evidence::kOtherWork) continue;
-      ++rivals;
+      ++standing.rivals;
       if (found.evidence == Evidence::kSeparate) {
         faster += contestants[j].summary.median > median;
         continue;
@@ -145,7 +144,7 @@ std::vector<Standing> Standings(absl::Span<const Contestant> contestants) {
       standing.evidence = found.evidence;
       standing.runs_needed = found.runs_needed;
     }
-    if (rivals == 0) continue;
+    if (standing.rivals == 0) continue;
     if (HasEvidence(contestants[i])) standing.rank = 1 + faster;
     standing.wins = !standing.tied && faster == 0;
   }

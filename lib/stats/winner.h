@@ -79,6 +79,8 @@ struct Standing {
   bool tied = false;
   // Separate from, and faster than, every other candidate of the same work.
   bool wins = false;
+  // Number of other candidates of the same work.
+  int rivals = 0;
   // Runs that should separate it from its nearest rival; see Separation.
   int64_t runs_needed = 0;
   // The rival, and why they are not separate. -1 if there is none.

@@ -20,7 +20,11 @@
 #include "lib/records/record_io.h"
 
 DEFINE_string(by, "scenario,mode,scope,library,transform,device",
-              "FIELDS: row fields that define a group");
+              "FIELDS: row fields that define a group; the default also splits "
+              "groups by any other setting in which their rows differ");
+DEFINE_string(metric, "throughput",
+              "FIELD: number to compute statistics of, at any depth, such as "
+              "rss_peak_bytes or loader.gpu.busy");
 DEFINE_string(
     where, "",
     "EXPRESSION: which rows to use, such as status==\"ok\" && device==\"cpu\"");
@@ -41,13 +45,16 @@ DEFINE_bool(
 DEFINE_bool(runs_needed, false,
             "instead of the table, print the jobs to run again to separate "
             "groups that are too close to call");
+DEFINE_bool(rerun_noisy, false,
+            "instead of the table, print the jobs that measure noisy, "
+            "contended and throttled runs again");
 DEFINE_string(
     import, "",
     "NAME: also read .json result files of this benchmark {albumentations}");
 DEFINE_string(output, "-", "FILE: where to write; - means standard output");
-DEFINE_string(
-    color, "auto",
-    "WHEN: show the best value in bold and color {auto|always|never}");
+DEFINE_string(color, "auto",
+              "WHEN: show values that the data prove fastest in bold and color "
+              "{auto|always|never}");
 DEFINE_int32(threads, 0,
              "N: number of reader threads; 0 means one per processor");
 DEFINE_string(configs, "",
@@ -65,16 +72,19 @@ ToolInfo Info() {
   info.description =
       "Reads rows (JSON lines) from files, folders or standard input (-), and\n"
       "prints the median, 95% interval, spread and rank of each group. Rows\n"
-      "that agree in the fields of --by form a group. Only the last attempt\n"
-      "at a run counts. Failed and unsupported rows are listed with their\n"
-      "reason and never averaged. Rows of different machines, batch sizes,\n"
-      "versions or data are never mixed.";
+      "that agree in the fields of --by form a group. Only the cleanest\n"
+      "attempt at a run counts. Failed and unsupported rows are listed with\n"
+      "their reason and never averaged. Different work, machines, versions or\n"
+      "data are never mixed unless --mix allows it. A rank or speed-up is\n"
+      "shown only if the runs prove it; otherwise the row is tied.";
   info.examples = {
       "micro --config=configs/demo.textproto | aggregate",
       "aggregate --by=library,transform --pivot=library results/",
       "aggregate --by=transform,library --relative_to=opencv "
       "--where='device==\"cpu\"' --format=latex rows.jsonl",
+      "aggregate --metric=rss_peak_bytes --by=library,transform rows.jsonl",
       "aggregate --runs_needed rows.jsonl | micro --jobs=- >> rows.jsonl",
+      "aggregate --rerun_noisy rows.jsonl | micro --jobs=- >> rows.jsonl",
   };
   info.reads_files = true;
   info.flag_files = {"tools/aggregate/main.cc"};
@@ -95,6 +105,8 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
   AggregateRun run;
   run.paths = arguments;
   run.options.by = List(FLAGS_by);
+  run.options.split = gflags::GetCommandLineFlagInfoOrDie("by").is_default;
+  run.options.metric = FLAGS_metric;
   run.options.where = FLAGS_where;
   run.options.mix = List(FLAGS_mix);
   run.options.relative_to = FLAGS_relative_to;
@@ -106,6 +118,7 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
   run.color = WantsColor();
   run.import = FLAGS_import;
   run.runs_needed = FLAGS_runs_needed;
+  run.rerun_noisy = FLAGS_rerun_noisy;
   run.configs_folder = FLAGS_configs;
   run.warn = [](const std::string& text) {
     std::cerr << "aggregate: " << PrintableText(text) << "\n";

@@ -39,7 +39,9 @@ DEFINE_string(format, "table",
 DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_string(fix, "",
               "WHAT: instead of the report, print the jobs that would fill the "
-              "gaps {jobs}");
+              "gaps, or those with noisy runs {jobs|noisy}");
+DEFINE_string(program, "",
+              "NAME: with --fix, print only the jobs that this program runs");
 DEFINE_int32(
     limit, 10,
     "N: maximum number of findings of each kind in the table; 0 means all");
@@ -60,8 +62,8 @@ ToolInfo Info() {
       "Compares the rows in files, folders or standard input (-) with the\n"
       "jobs that a coverage profile or a plan requires. Writes a table or\n"
       "one coverage record to standard output. With --fix=jobs, writes the\n"
-      "jobs that are still to run instead, and the summary goes to standard\n"
-      "error.\n"
+      "jobs that are still to run instead, and with --fix=noisy those whose\n"
+      "runs were disturbed; the summary goes to standard error.\n"
       "Exit 0: complete, possibly with warnings; 3: not complete; 5: no rows\n"
       "at all.";
   info.examples = {
@@ -78,7 +80,12 @@ ToolInfo Info() {
 absl::Status CheckFlags() {
   RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
   if (!FLAGS_fix.empty())
-    RETURN_IF_ERROR(CheckChoice("--fix", FLAGS_fix, {"jobs"}));
+    RETURN_IF_ERROR(CheckChoice("--fix", FLAGS_fix, {"jobs", "noisy"}));
+  if (!FLAGS_program.empty() && FLAGS_fix.empty()) {
+    return absl::InvalidArgumentError(
+        "--program: chooses among the jobs of --fix; add --fix=jobs or "
+        "--fix=noisy");
+  }
   if (!FLAGS_fix.empty() && FLAGS_format != "table") {
     return absl::InvalidArgumentError(
         "--fix: prints jobs in place of the record; leave out --format");
@@ -108,6 +115,8 @@ CoverageOptions OptionsFromFlags(const std::vector<std::string>& paths) {
   options.num_runs = FLAGS_num_runs;
   options.machine_profile = FLAGS_machine_profile;
   options.configs_folder = FLAGS_configs;
+  options.fix_noisy = FLAGS_fix == "noisy";
+  options.program = FLAGS_program;
   options.paths = paths;
   options.warn = Warn;
   return options;

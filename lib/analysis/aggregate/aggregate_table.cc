@@ -2,37 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
-#include "lib/analysis/aggregate/aggregate.h"
+#include "lib/analysis/aggregate/aggregate_records.h"
+#include "lib/analysis/aggregate/compare_groups.h"
 #include "lib/analysis/rows/fields.h"
+#include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
-#include "lib/records/json.h"
 #include "lib/records/summary.pb.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
 
 GridCell Left(std::string text) { return {std::move(text), false, false}; }
 GridCell Right(std::string text) { return {std::move(text), false, true}; }
-
-std::string Full(double value) {
-  std::string text;
-  AppendJsonDouble(value, &text);
-  return text;
-}
 
 // Two decimals, or two significant digits for small values.
 std::string RatioNumber(double value) {
@@ -48,59 +46,70 @@ std::string RatioRange(double low, double high) {
   return absl::StrCat(" [", RatioNumber(low), ", ", RatioNumber(high), "]");
 }
 
-bool IsBest(const Aggregate& aggregate, double best_median) {
-  if (!aggregate.has_median()) return false;
-  return aggregate.has_rank() ? aggregate.rank() == 1
-                              : aggregate.median() == best_median;
+// What people see of an aggregate's numbers: divided by `scale`, in `unit`.
+struct Shown {
+  double scale = 1;
+  std::string unit;
+};
+
+Shown ShownUnit(const AggregateResult& result) {
+  for (const Aggregate& aggregate : result.aggregates) {
+    if (!aggregate.has_median() || aggregate.unit().empty()) continue;
+    if (aggregate.metric().empty()) return {1, aggregate.unit() + "/s"};
+    if (aggregate.unit() == "bytes") return {1e6, "MB"};
+    return {1, aggregate.unit()};
+  }
+  return {};
 }
 
-// The best median of each block that has more than one group.
-std::map<std::string, double> BestMedians(
-    const std::vector<Aggregate>& aggregates) {
-  std::map<std::string, std::pair<int, double>> found;
-  for (const Aggregate& aggregate : aggregates) {
-    if (aggregate.by().count("library") == 0) continue;
-    auto& [count, best] = found[BlockOf(aggregate)];
-    ++count;
-    if (aggregate.has_median()) best = std::max(best, aggregate.median());
-  }
-  std::map<std::string, double> best;
-  for (const auto& [block, entry] : found) {
-    if (entry.first > 1) best[block] = entry.second;
-  }
-  return best;
+std::string MetricOf(const AggregateResult& result) {
+  return result.aggregates.empty() || result.aggregates[0].metric().empty()
+             ? "throughput"
+             : result.aggregates[0].metric();
+}
+
+std::string InUnit(const Shown& shown) {
+  return shown.unit.empty() ? "" : absl::StrCat(" in ", shown.unit);
 }
 
 // The text in the column of the median.
-std::string Headline(const Aggregate& aggregate) {
-  if (aggregate.has_median()) return ShortNumber(aggregate.median());
+std::string Headline(const Aggregate& aggregate, const Shown& shown) {
+  if (aggregate.has_median()) {
+    return ShortNumber(aggregate.median() / shown.scale);
+  }
   if (aggregate.status() == "early_stopped") return aggregate.slow_marker();
-  return aggregate.status();
+  return aggregate.status() == "ok" ? "no value" : aggregate.status();
 }
 
-std::string IntervalText(const Aggregate& aggregate) {
+std::string IntervalText(const Aggregate& aggregate, const Shown& shown) {
   if (!aggregate.has_interval()) return "";
-  return absl::StrCat("[", ShortNumber(aggregate.interval().low()), ", ",
-                      ShortNumber(aggregate.interval().high()), "]");
+  return absl::StrCat(
+      "[", ShortNumber(aggregate.interval().low() / shown.scale), ", ",
+      ShortNumber(aggregate.interval().high() / shown.scale), "]");
 }
 
+// A ratio only if the data separate the two; otherwise its interval.
 std::string SpeedUpText(const SpeedUp& speed_up) {
   if (!speed_up.has_ratio()) return "";
-  std::string text = Ratio(speed_up.ratio());
-  if (speed_up.has_low()) {
-    absl::StrAppend(&text, RatioRange(speed_up.low(), speed_up.high()));
-  }
-  return text;
+  const std::string range =
+      speed_up.has_low() ? RatioRange(speed_up.low(), speed_up.high()) : "";
+  const bool is_reference = speed_up.evidence().empty();
+  return absl::StrCat(is_reference || speed_up.evidence() == "separate"
+                          ? Ratio(speed_up.ratio())
+                          : "tied",
+                      range);
 }
 
-std::string EndedText(const Aggregate& aggregate) {
-  std::vector<std::string> parts;
-  for (const EndedRuns& ended : aggregate.ended()) {
-    parts.push_back(absl::StrCat(ended.runs(), " ", ended.status(),
-                                 ended.reason().empty() ? "" : ": ",
-                                 ended.reason()));
-  }
-  return absl::StrJoin(parts, "; ");
+std::string TieText(const Aggregate& aggregate) {
+  static const auto* const kEvidence =
+      new std::map<std::string, Evidence>{{"tied", Evidence::kTied},
+                                          {"few_runs", Evidence::kFewRuns},
+                                          {"disturbed", Evidence::kDisturbed}};
+  const auto found = kEvidence->find(aggregate.evidence());
+  if (found == kEvidence->end()) return "";
+  return absl::StrReplaceAll(
+      EvidenceText(found->second, aggregate.runs_needed()),
+      {{"tied;", absl::StrCat("tied with ", aggregate.rival(), ";")}});
 }
 
 std::string NotesOf(const Aggregate& aggregate) {
@@ -114,15 +123,37 @@ std::string NotesOf(const Aggregate& aggregate) {
     notes.push_back(absl::StrCat(
         aggregate.retries(), aggregate.retries() == 1 ? " retry" : " retries"));
   }
-  if (!aggregate.speed_up().reason().empty() && aggregate.has_median()) {
+  for (const EarlierAttempt& earlier : aggregate.earlier_attempts()) {
+    notes.push_back(absl::StrCat(
+        "attempt ", earlier.attempt(), " counts, not ", earlier.last(),
+        ", which was less clean",
+        earlier.runs() == 1 ? ""
+                            : absl::StrCat(" (", earlier.runs(), " runs)")));
+  }
+  const std::string tie = TieText(aggregate);
+  if (!tie.empty()) notes.push_back(tie);
+  const bool has_reason = !aggregate.speed_up().reason().empty();
+  if (has_reason && aggregate.has_median()) {
     notes.push_back(absl::StrCat("no ratio: ", aggregate.speed_up().reason()));
+  } else if (aggregate.has_median() && aggregate.metric().empty() &&
+             aggregate.rank_of() == 0 &&
+             WorkOfLabel(aggregate.equivalence()) == Work::kOther) {
+    notes.push_back(
+        absl::StrCat("not ranked: output is ", aggregate.equivalence()));
   }
   return absl::StrJoin(notes, "; ");
 }
 
 std::string RankText(const Aggregate& aggregate) {
-  if (!aggregate.has_rank()) return "";
-  return absl::StrCat(aggregate.rank(), aggregate.tied() ? "=" : "");
+  if (aggregate.rank_of() == 0) return "";
+  if (!aggregate.has_rank()) return "tied";
+  return absl::StrCat(aggregate.rank(), " of ", aggregate.rank_of(),
+                      aggregate.tied() ? " tied" : "");
+}
+
+std::string NoiseText(const Aggregate& aggregate) {
+  if (aggregate.disturbed() == 0) return "";
+  return absl::StrCat(aggregate.disturbed(), " of ", aggregate.runs());
 }
 
 void AddMeans(const AggregateResult& result, Grid* grid) {
@@ -135,15 +166,17 @@ void AddMeans(const AggregateResult& result, Grid* grid) {
         shared.empty() ? ""
                        : absl::StrCat(" (", absl::StrJoin(shared, " "), ")"),
         ": ");
+    const std::string rows =
+        absl::StrCat(mean.rows(), mean.rows() == 1 ? " row" : " rows");
     if (mean.rows() == 0) {
       absl::StrAppend(&note, "no row to compare");
+    } else if (!mean.has_low()) {
+      absl::StrAppend(&note, "no mean of ", rows, "; three show its interval");
     } else {
-      absl::StrAppend(&note, "geometric mean ", Ratio(mean.ratio()));
-      if (mean.has_low()) {
-        absl::StrAppend(&note, RatioRange(mean.low(), mean.high()));
-      }
-      absl::StrAppend(&note, " over ", mean.rows(),
-                      mean.rows() == 1 ? " row" : " rows");
+      const bool is_separate = mean.low() > 1 || mean.high() < 1;
+      absl::StrAppend(&note, "geometric mean ",
+                      is_separate ? Ratio(mean.ratio()) : "tied",
+                      RatioRange(mean.low(), mean.high()), " over ", rows);
     }
     if (mean.left_out() > 0) {
       absl::StrAppend(&note, ", ", mean.left_out(), " left out");
@@ -152,19 +185,149 @@ void AddMeans(const AggregateResult& result, Grid* grid) {
   }
 }
 
-bool HasUnit(const AggregateResult& result) {
-  return std::any_of(
-      result.aggregates.begin(), result.aggregates.end(),
-      [](const Aggregate& aggregate) { return !aggregate.unit().empty(); });
+// What the runs of `null` say about the harness.
+void AddHarness(const AggregateResult& result, Grid* grid) {
+  // The unit's costs in microseconds, and the number of runs.
+  std::map<std::string, std::pair<std::vector<double>, int64_t>> by_unit;
+  for (const Aggregate& aggregate : result.harness) {
+    if (!(aggregate.median() > 0) || !aggregate.metric().empty()) continue;
+    auto& [costs, runs] = by_unit[aggregate.unit()];
+    costs.push_back(1e6 / aggregate.median());
+    runs += aggregate.runs();
+  }
+  for (const auto& [unit, entry] : by_unit) {
+    const auto [low, high] =
+        std::minmax_element(entry.first.begin(), entry.first.end());
+    const std::string least = ShortNumber(*low);
+    const std::string most = ShortNumber(*high);
+    grid->notes.push_back(
+        absl::StrCat("harness cost (null rows): ", least,
+                     least == most ? "" : absl::StrCat(" to ", most),
+                     " µs per ", unit.empty() ? "item" : unit, ", ",
+                     entry.second, entry.second == 1 ? " run" : " runs"));
+  }
+}
+
+// Whether the numbers of some group have a property.
+template <typename Has>
+bool Any(const AggregateResult& result, const Has& has) {
+  return std::any_of(result.aggregates.begin(), result.aggregates.end(), has);
+}
+
+const std::string& TextOf(const Aggregate& aggregate,
+                          const std::string& field) {
+  static const auto* const kNone = new std::string("-");
+  const auto by = aggregate.by().find(field);
+  if (by != aggregate.by().end()) return by->second;
+  const auto held = aggregate.held().find(field);
+  return held == aggregate.held().end() ? *kNone : held->second;
+}
+
+bool IsConstant(const AggregateResult& result, const std::string& field) {
+  return !Any(result, [&](const Aggregate& aggregate) {
+    return TextOf(aggregate, field) != TextOf(result.aggregates[0], field);
+  });
+}
+
+// The fields that get a column: those of `by` that differ, and other fields
+// that keep groups from being ranked together although they differ in nothing
+// else. Never none.
+std::vector<std::string> Columns(const AggregateResult& result,
+                                 const std::vector<std::string>& by) {
+  std::vector<std::string> columns;
+  if (result.aggregates.empty()) return by;
+  for (const std::string& field : by) {
+    if (!IsConstant(result, field)) columns.push_back(field);
+  }
+  std::set<std::string> held;
+  for (const Aggregate& aggregate : result.aggregates) {
+    for (const auto& entry : aggregate.held()) held.insert(entry.first);
+  }
+  held.erase("library_version");
+  // Says nothing that dataset.id does not say to people.
+  if (held.count("dataset.id") > 0 && !IsConstant(result, "dataset.id")) {
+    held.erase("dataset.sha256");
+  }
+  for (const std::string& field : held) {
+    if (!IsConstant(result, field)) columns.push_back(field);
+  }
+  if (columns.empty() && !by.empty()) {
+    const auto library = std::find(by.begin(), by.end(), "library");
+    columns.push_back(library == by.end() ? by[0] : *library);
+  }
+  return columns;
+}
+
+// What all groups share, such as `scenario image-rgb, device cpu`.
+std::string Shared(const AggregateResult& result,
+                   const std::vector<std::string>& by,
+                   const std::vector<std::string>& columns) {
+  std::vector<std::string> fields = by;
+  fields.push_back("machine_profile");
+  std::vector<std::string> shared;
+  for (const std::string& field : fields) {
+    if (result.aggregates.empty() || !IsConstant(result, field) ||
+        std::find(columns.begin(), columns.end(), field) != columns.end() ||
+        std::find(shared.begin(), shared.end(), field) != shared.end()) {
+      continue;
+    }
+    const std::string& text = TextOf(result.aggregates[0], field);
+    if (text == "-") continue;
+    shared.push_back(absl::StrCat(
+        field == "machine_profile" ? "machine" : field, " ", text));
+  }
+  return absl::StrJoin(shared, ", ");
+}
+
+// The lines above a table: what the numbers are, what all rows share, and what
+// was pooled.
+void AddCaption(const AggregateResult& result,
+                const std::vector<std::string>& by,
+                const std::vector<std::string>& columns, std::string what,
+                absl::string_view ranks, Grid* grid) {
+  if (Any(result, [](const Aggregate& a) { return a.rank_of() > 0; })) {
+    std::vector<std::string> same;
+    for (const std::string& field : columns) {
+      if (field != "library") same.push_back(field);
+    }
+    absl::StrAppend(
+        &what, "; ", ranks,
+        same.empty() ? ""
+                     : absl::StrCat(" of the same ", absl::StrJoin(same, ", ")),
+        Any(result,
+            [](const Aggregate& a) {
+              return a.rank_of() > 0 && a.equivalence().empty();
+            })
+            ? ", outputs were not compared"
+            : "");
+  }
+  grid->caption.push_back(std::move(what));
+  const std::string shared = Shared(result, by, columns);
+  if (!shared.empty()) grid->caption.push_back(shared);
+  std::map<std::string, int64_t> pooled;
+  for (const Aggregate& aggregate : result.aggregates) {
+    for (const auto& [field, values] : aggregate.pooled()) {
+      pooled[field] = std::max(pooled[field], values);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [field, values] : pooled) {
+    parts.push_back(
+        absl::StrCat(field, " (up to ", values, " values per group)"));
+  }
+  if (!parts.empty()) {
+    grid->caption.push_back(
+        absl::StrCat("Pooled on request, different work in one number: ",
+                     absl::StrJoin(parts, ", ")));
+  }
 }
 
 bool IsNumberColumn(const AggregateResult& result, const std::string& field) {
   return !result.aggregates.empty() &&
-         std::all_of(result.aggregates.begin(), result.aggregates.end(),
-                     [&](const Aggregate& aggregate) {
-                       return NumberOrText(aggregate.by().at(field)).kind ==
-                              Value::Kind::kNumber;
-                     });
+         !Any(result, [&](const Aggregate& aggregate) {
+           return NumberOrText(TextOf(aggregate, field)).kind !=
+                  Value::Kind::kNumber;
+         });
 }
 
 }  // namespace
@@ -179,54 +342,144 @@ std::string ShortNumber(double value) {
   return absl::StrFormat("%.3g", value);
 }
 
+std::vector<AggregateResult> SplitByUnit(const AggregateResult& result) {
+  std::map<std::string, AggregateResult> parts;
+  for (const Aggregate& aggregate : result.aggregates) {
+    if (aggregate.has_median()) parts[aggregate.unit()];
+  }
+  if (parts.size() < 2) return {result};
+  for (const Aggregate& aggregate : result.aggregates) {
+    const auto known = parts.find(aggregate.unit());
+    (known == parts.end() ? parts.begin() : known)
+        ->second.aggregates.push_back(aggregate);
+  }
+  std::vector<AggregateResult> split;
+  for (auto& part : parts) split.push_back(std::move(part.second));
+  split.back().means = result.means;
+  split.back().harness = result.harness;
+  return split;
+}
+
 Grid PlainGrid(const AggregateResult& result,
                const std::vector<std::string>& by) {
   Grid grid;
-  const bool ranked = std::any_of(
-      result.aggregates.begin(), result.aggregates.end(),
-      [](const Aggregate& aggregate) { return aggregate.has_rank(); });
-  const bool compared = std::any_of(
-      result.aggregates.begin(), result.aggregates.end(),
-      [](const Aggregate& aggregate) { return aggregate.has_speed_up(); });
+  const bool ranked =
+      Any(result, [](const Aggregate& a) { return a.rank_of() > 0; });
+  const bool compared =
+      Any(result, [](const Aggregate& a) { return a.has_speed_up(); });
+  const bool noisy =
+      Any(result, [](const Aggregate& a) { return a.disturbed() > 0; });
+  const Shown shown = ShownUnit(result);
+  const std::vector<std::string> columns = Columns(result, by);
   std::vector<bool> numbers;
-  for (const std::string& field : by) {
+  for (const std::string& field : columns) {
     numbers.push_back(IsNumberColumn(result, field));
     grid.header.push_back({field, false, numbers.back()});
   }
+  grid.key_columns = columns.size();
   grid.header.push_back(Right("n"));
-  grid.header.push_back(Right("median"));
-  if (HasUnit(result)) grid.header.push_back(Left("unit"));
+  grid.header.push_back(Right(shown.unit.empty()
+                                  ? "median"
+                                  : absl::StrCat("median (", shown.unit, ")")));
   grid.header.push_back(Left("95% interval"));
   grid.header.push_back(Right("cv"));
-  if (ranked) grid.header.push_back(Right("rank"));
+  if (noisy) grid.header.push_back(Right("disturbed"));
+  if (ranked) grid.header.push_back(Left("rank"));
   if (compared) grid.header.push_back(Left("speed-up"));
-  grid.header.push_back(Left("notes"));
-  const std::map<std::string, double> best = BestMedians(result.aggregates);
+  grid.header.push_back(Left(kNotesColumn));
   for (const Aggregate& aggregate : result.aggregates) {
     std::vector<GridCell>& row = grid.rows.emplace_back();
-    for (size_t i = 0; i < by.size(); ++i) {
-      row.push_back({aggregate.by().at(by[i]), false, numbers[i]});
+    for (size_t i = 0; i < columns.size(); ++i) {
+      row.push_back({TextOf(aggregate, columns[i]), false, numbers[i]});
     }
     row.push_back(Right(absl::StrCat(aggregate.runs())));
-    GridCell headline = Right(Headline(aggregate));
-    const auto block = best.find(BlockOf(aggregate));
-    headline.best = block != best.end() && IsBest(aggregate, block->second);
+    GridCell headline = Right(Headline(aggregate, shown));
+    headline.best = aggregate.fastest();
     row.push_back(std::move(headline));
-    if (HasUnit(result)) {
-      row.push_back(Left(aggregate.has_median() && !aggregate.unit().empty()
-                             ? absl::StrCat(aggregate.unit(), "/s")
-                             : ""));
-    }
-    row.push_back(Left(IntervalText(aggregate)));
+    row.push_back(Left(IntervalText(aggregate, shown)));
     row.push_back(
         Right(aggregate.runs() > 1 ? PercentText(aggregate.cv()) : ""));
-    if (ranked) row.push_back(Right(RankText(aggregate)));
+    if (noisy) row.push_back(Right(NoiseText(aggregate)));
+    if (ranked) row.push_back(Left(RankText(aggregate)));
     if (compared) row.push_back(Left(SpeedUpText(aggregate.speed_up())));
     row.push_back(Left(NotesOf(aggregate)));
   }
+  AddCaption(result, by, columns,
+             absl::StrCat("Median ", MetricOf(result), InUnit(shown)),
+             "ranks compare libraries", &grid);
   AddMeans(result, &grid);
+  AddHarness(result, &grid);
   return grid;
 }
+
+namespace {
+
+// The cell of a pivot: a median or, if `compared`, a ratio.
+GridCell PivotCell(const Aggregate& aggregate, bool compared,
+                   const Shown& shown) {
+  if (!compared || !aggregate.has_median()) {
+    return Right(Headline(aggregate, shown));
+  }
+  return Right(aggregate.speed_up().has_ratio()
+                   ? SpeedUpText(aggregate.speed_up())
+                   : "no ratio");
+}
+
+// FailedPrecondition if the cells of a row differ in a field that must not be
+// mixed.
+absl::Status CheckRow(const std::map<std::string, const Aggregate*>& cells,
+                      const std::string& pivot) {
+  const Aggregate& first = *cells.begin()->second;
+  for (const auto& [column, aggregate] : cells) {
+    if (!aggregate->has_median() || !first.has_median()) continue;
+    for (const auto& [name, text] : first.held()) {
+      if (name == "library_version" && pivot == "library") continue;
+      if (name == pivot) continue;
+      const auto other = aggregate->held().find(name);
+      const std::string its =
+          other == aggregate->held().end() ? "-" : other->second;
+      if (its == text) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the row of ", first.by().at(pivot), " and ", column, " would set ",
+          name, " \"", text, "\" beside \"", its,
+          "\"; tell them apart with --by, choose one with --where, or allow "
+          "it with --mix=",
+          name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Sentences about marks and about cells without a number.
+void AddPivotNotes(const AggregateResult& result, const std::string& pivot,
+                   Grid* grid) {
+  if (Any(result, [](const Aggregate& aggregate) {
+        const auto& flags = aggregate.flags();
+        return std::find(flags.begin(), flags.end(), "unstable") != flags.end();
+      })) {
+    grid->notes.push_back("~ unstable");
+  }
+  if (Any(result, [](const Aggregate& a) { return a.disturbed() > 0; })) {
+    grid->notes.push_back("* has noisy, contended or throttled runs");
+  }
+  std::map<std::string, int> reasons;
+  for (const Aggregate& aggregate : result.aggregates) {
+    for (const EndedRuns& ended : aggregate.ended()) {
+      ++reasons[absl::StrCat(aggregate.by().at(pivot), ": ", ended.status(),
+                             ended.reason().empty() ? "" : ": ",
+                             ended.reason())];
+    }
+    if (!aggregate.speed_up().reason().empty() && aggregate.has_median()) {
+      ++reasons[absl::StrCat("no ratio: ", aggregate.speed_up().reason())];
+    }
+  }
+  for (const auto& [reason, count] : reasons) {
+    grid->notes.push_back(absl::StrCat(
+        reason, count > 1 ? absl::StrCat(" (", count, " cells)") : ""));
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
                                const std::vector<std::string>& by,
@@ -260,38 +513,33 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
             [](const std::string& a, const std::string& b) {
               return ValueLess(NumberOrText(a), NumberOrText(b));
             });
-  std::vector<bool> numbers;
+  // Constant fields are in the caption.
+  std::vector<std::string> shown_fields;
   for (const std::string& field : others) {
+    if (!IsConstant(result, field)) shown_fields.push_back(field);
+  }
+  if (shown_fields.empty() && !others.empty()) {
+    shown_fields.push_back(others[0]);
+  }
+  std::vector<bool> numbers;
+  for (const std::string& field : shown_fields) {
     numbers.push_back(IsNumberColumn(result, field));
     grid.header.push_back({field, false, numbers.back()});
   }
+  grid.key_columns = shown_fields.size();
   for (const std::string& column : columns) {
     grid.header.push_back(Right(column));
   }
-  const std::map<std::string, double> best = BestMedians(result.aggregates);
+  const Shown shown = ShownUnit(result);
+  const bool compared =
+      Any(result, [](const Aggregate& a) { return a.has_speed_up(); });
   for (const std::string& key : keys) {
     std::vector<GridCell>& row = grid.rows.emplace_back();
     const std::map<std::string, const Aggregate*>& found = cells[key];
-    const Aggregate& first = *found.begin()->second;
-    for (size_t i = 0; i < others.size(); ++i) {
-      row.push_back({first.by().at(others[i]), false, numbers[i]});
-    }
-    for (const auto& [column, aggregate] : found) {
-      if (!aggregate->has_median() || !first.has_median()) continue;
-      for (const auto& [name, text] : first.held()) {
-        if (name == "library_version" && pivot == "library") continue;
-        if (name == pivot) continue;
-        const auto other = aggregate->held().find(name);
-        const std::string its =
-            other == aggregate->held().end() ? "-" : other->second;
-        if (its == text) continue;
-        return absl::FailedPreconditionError(absl::StrCat(
-            "the row of ", first.by().at(pivot), " and ", column, " would set ",
-            name, " \"", text, "\" beside \"", its,
-            "\"; tell them apart with --by, choose one with --where, or allow "
-            "it with --mix=",
-            name));
-      }
+    RETURN_IF_ERROR(CheckRow(found, pivot));
+    for (size_t i = 0; i < shown_fields.size(); ++i) {
+      row.push_back(
+          {found.begin()->second->by().at(shown_fields[i]), false, numbers[i]});
     }
     for (const std::string& column : columns) {
       const auto cell = found.find(column);
@@ -300,201 +548,32 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
         continue;
       }
       const Aggregate& aggregate = *cell->second;
-      GridCell shown = Right(aggregate.speed_up().has_ratio()
-                                 ? SpeedUpText(aggregate.speed_up())
-                                 : Headline(aggregate));
-      const auto block = best.find(BlockOf(aggregate));
-      shown.best = block != best.end() && IsBest(aggregate, block->second);
+      GridCell text = PivotCell(aggregate, compared, shown);
+      text.best = aggregate.fastest();
       for (const std::string& flag : aggregate.flags()) {
-        if (flag == "unstable") shown.text += "~";
+        if (flag == "unstable") text.text += "~";
       }
-      row.push_back(std::move(shown));
+      if (aggregate.disturbed() > 0) text.text += "*";
+      row.push_back(std::move(text));
     }
   }
-  for (const Aggregate& aggregate : result.aggregates) {
-    const auto& flags = aggregate.flags();
-    if (std::find(flags.begin(), flags.end(), "unstable") != flags.end()) {
-      grid.notes.push_back("~ unstable");
-      break;
-    }
+  std::string what;
+  if (compared) {
+    what = absl::StrCat("Speed-up over ",
+                        result.aggregates[0].speed_up().relative_to(),
+                        " (ratio of median throughputs) by ", pivot);
+  } else {
+    what =
+        absl::StrCat("Median ", MetricOf(result), InUnit(shown), " by ", pivot);
   }
-  std::map<std::string, int> reasons;
-  for (const Aggregate& aggregate : result.aggregates) {
-    for (const EndedRuns& ended : aggregate.ended()) {
-      ++reasons[absl::StrCat(aggregate.by().at(pivot), ": ", ended.status(),
-                             ended.reason().empty() ? "" : ": ",
-                             ended.reason())];
-    }
-  }
-  for (const auto& [reason, count] : reasons) {
-    grid.notes.push_back(absl::StrCat(
-        reason, count > 1 ? absl::StrCat(" (", count, " cells)") : ""));
-  }
+  std::vector<std::string> all = shown_fields;
+  all.push_back(pivot);
+  AddCaption(result, by, all, std::move(what),
+             "bold: the runs prove it the fastest of the libraries", &grid);
+  AddPivotNotes(result, pivot, &grid);
   AddMeans(result, &grid);
+  AddHarness(result, &grid);
   return grid;
-}
-
-Grid FullGrid(const AggregateResult& result,
-              const std::vector<std::string>& by) {
-  Grid grid;
-  for (const std::string& field : by) grid.header.push_back(Left(field));
-  for (const char* name :
-       {"status", "runs",      "median",      "mean",    "sd",    "cv",
-        "min",    "max",       "low",         "high",    "p50_s", "p90_s",
-        "p99_s",  "unit",      "equivalence", "rank",    "tied",  "relative_to",
-        "ratio",  "ratio_low", "ratio_high",  "retries", "flags", "ended"}) {
-    grid.header.push_back(Left(name));
-  }
-  for (const Aggregate& a : result.aggregates) {
-    std::vector<GridCell>& row = grid.rows.emplace_back();
-    const auto add = [&](std::string text) {
-      row.push_back(Left(std::move(text)));
-    };
-    const auto number = [&](bool has, double value) {
-      add(has ? Full(value) : "");
-    };
-    for (const std::string& field : by) add(a.by().at(field));
-    add(a.status());
-    add(absl::StrCat(a.runs()));
-    number(a.has_median(), a.median());
-    number(a.has_mean(), a.mean());
-    number(a.has_sd(), a.sd());
-    number(a.has_cv(), a.cv());
-    number(a.has_min(), a.min());
-    number(a.has_max(), a.max());
-    number(a.has_interval(), a.interval().low());
-    number(a.has_interval(), a.interval().high());
-    number(a.has_p50_s(), a.p50_s());
-    number(a.has_p90_s(), a.p90_s());
-    number(a.has_p99_s(), a.p99_s());
-    add(a.unit());
-    add(a.equivalence());
-    add(a.has_rank() ? absl::StrCat(a.rank()) : "");
-    add(a.has_rank() ? (a.tied() ? "true" : "false") : "");
-    add(a.speed_up().relative_to());
-    number(a.speed_up().has_ratio(), a.speed_up().ratio());
-    number(a.speed_up().has_low(), a.speed_up().low());
-    number(a.speed_up().has_high(), a.speed_up().high());
-    add(absl::StrCat(a.retries()));
-    add(absl::StrJoin(a.flags(), " "));
-    add(EndedText(a));
-  }
-  return grid;
-}
-
-namespace {
-
-Table ToTable(const Grid& grid) {
-  std::vector<std::string> header;
-  std::vector<Align> align;
-  for (const GridCell& cell : grid.header) {
-    header.push_back(cell.text);
-    align.push_back(cell.right_aligned ? Align::kRight : Align::kLeft);
-  }
-  Table table(std::move(header), std::move(align));
-  for (const std::vector<GridCell>& row : grid.rows) {
-    std::vector<std::string> cells;
-    std::vector<bool> best;
-    for (const GridCell& cell : row) {
-      cells.push_back(cell.text);
-      best.push_back(cell.best);
-    }
-    table.AddRow(std::move(cells), std::move(best));
-  }
-  return table;
-}
-
-template <typename Render>
-std::string Joined(const std::vector<GridCell>& cells,
-                   absl::string_view separator, const Render& render) {
-  std::vector<std::string> texts;
-  for (const GridCell& cell : cells) texts.push_back(render(cell));
-  return absl::StrJoin(texts, separator);
-}
-
-std::string LatexCell(const GridCell& cell) {
-  const std::string text = LatexText(cell.text);
-  return cell.best ? absl::StrCat("\\textbf{", text, "}") : text;
-}
-
-// Appends a record as a JSON array element, without its newline.
-void AppendElement(const google::protobuf::Message& record, bool first,
-                   std::string* out) {
-  if (!first) out->append(",\n");
-  AppendRecord(record, out);
-  out->pop_back();
-}
-
-}  // namespace
-
-std::string RenderTable(const Grid& grid, bool color) {
-  std::string text = ToTable(grid).ToText(color);
-  for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, PrintableText(note), "\n");
-  }
-  return text;
-}
-
-std::string RenderMarkdown(const Grid& grid) {
-  std::string text = ToTable(grid).ToMarkdown();
-  for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, "\n", MarkdownText(note), "\n");
-  }
-  return text;
-}
-
-std::string RenderCsv(const Grid& grid) {
-  const auto render = [](const GridCell& cell) { return CsvField(cell.text); };
-  std::string text = Joined(grid.header, ",", render) + "\n";
-  for (const std::vector<GridCell>& row : grid.rows) {
-    absl::StrAppend(&text, Joined(row, ",", render), "\n");
-  }
-  return text;
-}
-
-std::string RenderLatex(const Grid& grid) {
-  std::string text = "% \\usepackage{booktabs}\n";
-  for (const std::string& note : grid.notes) {
-    absl::StrAppend(&text, "% ", PrintableText(note), "\n");
-  }
-  text += "\\begin{tabular}{";
-  for (const GridCell& cell : grid.header) {
-    text += cell.right_aligned ? 'r' : 'l';
-  }
-  absl::StrAppend(&text, "}\n\\toprule\n",
-                  Joined(grid.header, " & ", LatexCell), " \\\\\n\\midrule\n");
-  for (const std::vector<GridCell>& row : grid.rows) {
-    // An empty group: `[` or `*` after the end of a row would belong to it.
-    absl::StrAppend(
-        &text,
-        absl::StartsWith(row[0].text, "[") || absl::StartsWith(row[0].text, "*")
-            ? "{}"
-            : "",
-        Joined(row, " & ", LatexCell), " \\\\\n");
-  }
-  text += "\\bottomrule\n\\end{tabular}\n";
-  return text;
-}
-
-std::string RenderJsonl(const AggregateResult& result) {
-  std::string text;
-  for (const Aggregate& aggregate : result.aggregates) {
-    AppendRecord(aggregate, &text);
-  }
-  for (const MeanSpeedUp& mean : result.means) AppendRecord(mean, &text);
-  return text;
-}
-
-std::string RenderJson(const AggregateResult& result) {
-  std::string text = "{\"aggregates\":[\n";
-  for (const Aggregate& aggregate : result.aggregates) {
-    AppendElement(aggregate, &aggregate == result.aggregates.data(), &text);
-  }
-  text += "],\n\"mean_speed_ups\":[\n";
-  for (const MeanSpeedUp& mean : result.means) {
-    AppendElement(mean, &mean == result.means.data(), &text);
-  }
-  return text + "]}\n";
 }
 
 }  // namespace feedrate

@@ -1,4 +1,4 @@
-// Tables of aggregates, as text, Markdown, CSV, LaTeX or JSON.
+// Tables of aggregates for people.
 #ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_TABLE_H_
 #define FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_TABLE_H_
 
@@ -6,56 +6,31 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "lib/analysis/aggregate/aggregate.h"
+#include "lib/analysis/aggregate/compare_groups.h"
+#include "lib/analysis/aggregate/grid.h"
 
 namespace feedrate {
 
-struct GridCell {
-  std::string text;
-  // It is the fastest, or its interval overlaps that of the fastest.
-  bool best = false;
-  bool right_aligned = false;
-};
+// One result per unit, so that each table has one. Means and harness are in the
+// last.
+std::vector<AggregateResult> SplitByUnit(const AggregateResult& result);
 
-// The content of a table, independent of the output format.
-struct Grid {
-  std::vector<GridCell> header;
-  std::vector<std::vector<GridCell>> rows;
-  // Sentences shown below the table.
-  std::vector<std::string> notes;
-};
-
-// One row per group: the fields of --by and the statistics.
+// One row per group: fields that differ, and the statistics. The constant ones
+// are in the caption. REQUIRES: one unit.
 Grid PlainGrid(const AggregateResult& result,
                const std::vector<std::string>& by);
 
 // One row per combination of the other fields, and one column per value of
-// `pivot`. Cells are medians, or ratios if there are speed-ups. InvalidArgument
-// if `pivot` is not in `by`; FailedPrecondition if the cells of a row would
-// differ in a field that must not be mixed.
+// `pivot`. Cells are medians or, if there are speed-ups, ratios: one unit,
+// which the caption names. REQUIRES: one unit. InvalidArgument if `pivot` is
+// not in `by`; FailedPrecondition if the cells of a row would differ in a field
+// that must not be mixed.
 absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
                                const std::vector<std::string>& by,
                                const std::string& pivot);
 
-// Every number with all its digits, for programs.
-Grid FullGrid(const AggregateResult& result,
-              const std::vector<std::string>& by);
-
 // A throughput for people, with about four digits.
 std::string ShortNumber(double value);
-
-// For a terminal. With `color`, the best cells are bold and green.
-std::string RenderTable(const Grid& grid, bool color);
-// The best cells are bold.
-std::string RenderMarkdown(const Grid& grid);
-// RFC 4180 with a header line and without notes.
-std::string RenderCsv(const Grid& grid);
-// A `tabular` with booktabs rules. Notes become comments above it.
-std::string RenderLatex(const Grid& grid);
-// All records as one JSON document, or one record per line.
-std::string RenderJson(const AggregateResult& result);
-std::string RenderJsonl(const AggregateResult& result);
 
 }  // namespace feedrate
 

@@ -16,7 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/analysis/aggregate/aggregate_table.h"
+#include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/aggregate/row_groups.h"
 #include "lib/analysis/testing/rows.h"
 #include "lib/records/json.h"
@@ -98,7 +98,7 @@ TEST(AggregateTest, RunsBecomeStatistics) {
   EXPECT_EQ(a.interval().method(), "log_t");
   EXPECT_THAT(a.flags(), ElementsAre("few_runs"));
   EXPECT_EQ(a.held().at("machine_profile"), "m1");
-  EXPECT_EQ(a.rank(), 1);
+  EXPECT_FALSE(a.has_rank()) << "alone";
 }
 
 TEST(AggregateTest, OneOrTwoRunsHaveNoInterval) {
@@ -110,64 +110,41 @@ TEST(AggregateTest, OneOrTwoRunsHaveNoInterval) {
   EXPECT_THAT(result->aggregates[0].flags(), ElementsAre("unstable"));
 }
 
-TEST(AggregateTest, RanksTieWhereIntervalsOverlap) {
+TEST(AggregateTest, AnyNumberAtAnyDepthHasStatistics) {
   std::vector<Row> rows;
-  for (int run = 0; run < 5; ++run) {
-    rows.push_back(OkRow("fast", "Blur", run, 1000 + run));
-    rows.push_back(OkRow("near", "Blur", run, 1001 + run));
-    rows.push_back(OkRow("slow", "Blur", run, 500 + run));
-    rows.push_back(OkRow("once", "Flip", run, 500 + run));
+  for (int run = 0; run < 4; ++run) {
+    rows.push_back(OkRow("a", "Blur", run, 1000));
+    if (run == 3) continue;
+    rows.back().mutable_gpu_memory()->set_peak_allocated_bytes(100 + run);
+    rows.back().mutable_loader()->mutable_gpu()->set_busy(0.25 * run);
   }
   AggregateOptions options = ByLibrary();
-  options.relative_to = "slow";
-  const auto result = Aggregated(options, rows);
-  ASSERT_TRUE(result.ok());
-  const std::vector<Aggregate>& a = result->aggregates;
-  ASSERT_EQ(a.size(), 4u);
-  EXPECT_EQ(a[0].rank(), 1);
-  EXPECT_TRUE(a[0].tied());
-  EXPECT_EQ(a[1].rank(), 1);
-  EXPECT_EQ(a[2].by().at("library"), "once");
-  EXPECT_EQ(a[2].rank(), 1);
-  EXPECT_FALSE(a[2].tied());
-  EXPECT_EQ(a[2].speed_up().reason(), "no row of slow");
-  EXPECT_EQ(a[3].rank(), 3);
-  EXPECT_NEAR(a[0].speed_up().ratio(), 1002.0 / 502, 1e-12);
-  EXPECT_LT(a[0].speed_up().low(), a[0].speed_up().ratio());
-  EXPECT_GT(a[0].speed_up().high(), a[0].speed_up().ratio());
-  EXPECT_EQ(a[3].speed_up().ratio(), 1);
-  ASSERT_EQ(result->means.size(), 3u);
-  EXPECT_EQ(result->means[0].library(), "fast");
-  EXPECT_EQ(result->means[0].rows(), 1);
-  EXPECT_EQ(result->means[2].rows(), 0);
-  EXPECT_EQ(result->means[2].left_out(), 1);
-}
-
-TEST(AggregateTest, RatiosOnlyBetweenTheSameWork) {
-  Row other = OkRow("b", "Blur", 0, 300);
-  other.mutable_equivalence()->set_label("different");
-  Row unchecked = OkRow("c", "Blur", 0, 300);
-  unchecked.clear_equivalence();
-  Row equivalent = OkRow("d", "Blur", 0, 300);
-  equivalent.mutable_equivalence()->set_label("equivalent");
-  // Rows of another machine are never compared.
-  Row elsewhere = OkRow("e", "Blur", 0, 300);
-  elsewhere.set_machine_profile("m2");
-  AggregateOptions options = ByLibrary();
-  options.relative_to = "a";
-  const std::vector<Row> rows = {OkRow("a", "Blur", 0, 100), other, unchecked,
-                                 equivalent, elsewhere};
+  options.metric = "gpu_memory.peak_allocated_bytes";
   auto result = Aggregated(options, rows);
-  ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->aggregates[1].speed_up().reason(), "b is different");
-  EXPECT_EQ(result->aggregates[2].speed_up().reason(), "c is not checked");
-  EXPECT_EQ(result->aggregates[3].speed_up().ratio(), 3);
-  EXPECT_EQ(result->aggregates[4].speed_up().reason(), "no row of a");
-  options.any_work = true;
-  result = Aggregated(options, rows);
-  ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->aggregates[1].speed_up().ratio(), 3);
-  EXPECT_FALSE(result->aggregates[4].speed_up().has_ratio());
+  ASSERT_TRUE(result.ok()) << result.status();
+  const Aggregate& memory = result->aggregates[0];
+  EXPECT_EQ(memory.median(), 101);
+  EXPECT_EQ(memory.runs(), 3);
+  EXPECT_EQ(memory.unit(), "bytes");
+  ASSERT_EQ(memory.ended_size(), 1);
+  EXPECT_EQ(memory.ended(0).reason(), "no gpu_memory.peak_allocated_bytes");
+  // The same from a file, with a group at the same depth.
+  const std::string file = WriteFile("deep.jsonl", Text(rows));
+  options.metric = "loader.gpu.busy";
+  options.by = {"loader.gpu.busy"};
+  result = RunFiles(options, {file}, nullptr);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->aggregates.size(), 4u);
+  EXPECT_EQ(result->aggregates[1].by().at("loader.gpu.busy"), "0");
+  EXPECT_EQ(result->aggregates[2].median(), 0.25);
+  EXPECT_EQ(result->aggregates[2].unit(), "of 1");
+  options.metric = "loader.gpu_use";
+  EXPECT_THAT(
+      std::string(RowAggregator::Create(options).status().message()),
+      HasSubstr("--metric: unknown field \"loader.gpu_use\"; did you "));
+  options.metric = "library";
+  EXPECT_THAT(std::string(RowAggregator::Create(options).status().message()),
+              HasSubstr("is no number"));
 }
 
 TEST(AggregateTest, LatenciesArePooled) {
@@ -203,6 +180,26 @@ TEST(AggregateTest, OptionsAreChecked) {
 }
 
 // Which rows count, and which may be in one group.
+
+TEST(AggregateChoiceTest, TheCleanestAttemptCountsAndIsNamed) {
+  std::vector<Row> rows = {OkRow("a", "Blur", 0, 100),
+                           OkRow("a", "Blur", 0, 50),
+                           OkRow("a", "Blur", 0, 70)};
+  rows[1].set_attempt(1);
+  rows[1].add_warnings("noisy");
+  rows[2].set_attempt(2);
+  rows[2].add_warnings("contended");
+  const auto result = Aggregated(ByLibrary(), rows);
+  ASSERT_TRUE(result.ok());
+  const Aggregate& a = result->aggregates[0];
+  EXPECT_EQ(a.median(), 100);
+  EXPECT_EQ(a.disturbed(), 0);
+  EXPECT_EQ(a.retries(), 2);
+  ASSERT_EQ(a.earlier_attempts_size(), 1);
+  EXPECT_EQ(a.earlier_attempts(0).attempt(), 0);
+  EXPECT_EQ(a.earlier_attempts(0).last(), 2);
+  EXPECT_EQ(a.earlier_attempts(0).runs(), 1);
+}
 
 TEST(AggregateChoiceTest, TheLastAttemptCountsAndTheOthersAreCounted) {
   Row failed = OkRow("a", "Blur", 0, 0);
@@ -342,6 +339,12 @@ TEST(AggregateChoiceTest, RefusesToMix) {
       {"dataset.sha256",
        [](Row* row) { row->mutable_dataset()->set_sha256("ab"); }},
       {"pair.side", [](Row* row) { row->mutable_pair()->set_side("b"); }},
+      {"workers", [](Row* row) { row->set_workers(2); }},
+      {"thread_policy", [](Row* row) { row->set_thread_policy("all"); }},
+      {"scope", [](Row* row) { row->set_scope("other"); }},
+      {"device", [](Row* row) { row->set_device("cuda"); }},
+      {"settings",
+       [](Row* row) { (*row->mutable_settings())["prefetch"] = "2"; }},
   };
   for (const auto& [field, change] : cases) {
     Row other = OkRow("a", "Blur", 1, 50);
@@ -360,12 +363,39 @@ TEST(AggregateChoiceTest, RefusesToMix) {
     auto mixed = Aggregated(options, rows);
     ASSERT_TRUE(mixed.ok()) << mixed.status();
     EXPECT_EQ(mixed->aggregates[0].runs(), 2) << field;
+    EXPECT_EQ(mixed->aggregates[0].pooled().at(field), 2) << field;
     options.mix = {};
     options.by.push_back(field);
     mixed = Aggregated(options, rows);
     ASSERT_TRUE(mixed.ok()) << mixed.status();
     EXPECT_EQ(mixed->aggregates.size(), 2u) << field;
   }
+}
+
+TEST(AggregateChoiceTest, TransformsAreNotPooledUnasked) {
+  std::vector<Row> rows;
+  for (int run = 0; run < 3; ++run) {
+    for (const char* library : {"a", "b"}) {
+      const double factor = library[0] == 'a' ? 1 : 9;
+      rows.push_back(OkRow(library, "Blur", run, 100 * factor));
+      rows.push_back(OkRow(library, "Flip", run, 101 * factor));
+    }
+  }
+  AggregateOptions options = ByLibrary();
+  options.by = {"library"};
+  EXPECT_THAT(std::string(Aggregated(options, rows).status().message()),
+              HasSubstr("would mix transform \"Blur\" and \"Flip\""));
+  options.mix = {"transform"};
+  const auto pooled = Aggregated(options, rows);
+  ASSERT_TRUE(pooled.ok());
+  EXPECT_FALSE(pooled->aggregates[1].fastest()) << "pooled work has no winner";
+  options.mix = {};
+  options.split = true;
+  const auto split = Aggregated(options, rows);
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_THAT(split->by, ElementsAre("library", "transform"));
+  EXPECT_EQ(split->aggregates.size(), 4u);
+  EXPECT_TRUE(split->aggregates[3].fastest());
 }
 
 TEST(AggregateChoiceTest, OtherLabelsAreNoMix) {
@@ -409,15 +439,17 @@ std::vector<Row> RandomRows(int count, uint64_t seed) {
 }
 
 TEST(AggregateFilesTest, FastAndThoroughReadersAgree) {
-  const std::vector<Row> rows = RandomRows(3000, 1);
+  const std::vector<Row> rows = RandomRows(1000, 1);
   AggregateOptions options = ByLibrary();
+  options.split = true;
   options.relative_to = "kornia";
   for (const char* where :
        {"", "status == \"ok\"", "\"noisy\" in warnings",
         "settings.prefetch == 4 || equivalence.label == \"exact\"",
         "throughput > 100", "run_index < 20"}) {
-    for (const char* by : {"library", "run_index", "settings.prefetch",
-                           "equivalence.label", "labels", "attempt"}) {
+    for (const char* by :
+         {"library", "run_index", "settings.prefetch", "settings",
+          "equivalence.label", "labels", "attempt", "loader.gpu.busy"}) {
       options.where = where;
       options.by = {"library", "transform"};
       if (std::string(by) != "library") options.by.push_back(by);
@@ -437,7 +469,7 @@ TEST(AggregateFilesTest, FastAndThoroughReadersAgree) {
         ASSERT_TRUE(fast.ok()) << fast.status();
         EXPECT_EQ(fast->broken_lines, 0);
         ASSERT_EQ(RenderJsonl(*fast), RenderJsonl(*slow)) << where << " " << by;
-        EXPECT_EQ(fast->rows, 3000);
+        EXPECT_EQ(fast->rows, 1000);
         EXPECT_EQ(fast->used, slow->used);
         EXPECT_EQ(fast->duplicates, slow->duplicates);
       }
@@ -507,6 +539,7 @@ TEST(AggregateFilesTest, AnyOrderAndAnyFilesGiveTheSameTable) {
   std::vector<Row> rows = RandomRows(20000, 2);
   std::mt19937_64 random(3);
   AggregateOptions options = ByLibrary();
+  options.split = true;
   options.relative_to = "kornia";
   std::string expected;
   for (const int threads : {1, 2, 3}) {

@@ -20,6 +20,7 @@
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/row_log.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/attempts.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {
@@ -127,11 +128,14 @@ std::vector<Candidate> Candidates(const std::vector<RowLog*>& logs,
 //
 // Uses 2.5 bytes per row to find the few runs that may have several rows, and
 // sorts only those. Searches with `threads` threads, but calls `replaced` from
-// one.
+// one. Calls `earlier` for each row that counts although it is not of the last
+// attempt.
 void ForEachReplacedRow(
     const std::vector<RowLog*>& logs, size_t threads,
     const std::function<void(size_t log, LoggedRow* row, bool is_duplicate)>&
-        replaced) {
+        replaced,
+    const std::function<void(size_t log, const LoggedRow& row, int last)>&
+        earlier) {
   std::vector<Candidate> candidates = Candidates(logs, threads);
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) {
@@ -147,14 +151,25 @@ void ForEachReplacedRow(
       const Candidate& candidate = candidates[last];
       const RawGroup& group =
           logs[candidate.log]->groups()[candidate.row->group];
-      attempts.push_back({candidate.row->order, candidate.row->throughput,
-                          group.version, group.content, last});
+      attempts.push_back({group.rank, candidate.row->order,
+                          candidate.row->value, group.version, group.content,
+                          last});
     }
     if (attempts.size() > 1) {
       ForEachReplaced(
           absl::MakeSpan(attempts), [&](size_t id, bool is_duplicate) {
             replaced(candidates[id].log, candidates[id].row, is_duplicate);
           });
+      const Attempt& used = attempts[0];
+      int last_attempt = 0;
+      for (const Attempt& attempt : attempts) {
+        if (attempt.version != used.version && attempt.version != 0) continue;
+        last_attempt = std::max(last_attempt, AttemptNumber(attempt.order));
+      }
+      if (last_attempt > AttemptNumber(used.order)) {
+        earlier(candidates[used.id].log, *candidates[used.id].row,
+                last_attempt);
+      }
     }
     first = last;
   }
@@ -177,11 +192,12 @@ bool IsEmpty(const Value& value) {
          (value.kind == Value::Kind::kText && value.text.empty());
 }
 
-std::string Describe(const Query& query, const RowGroup& group) {
+std::string Describe(const Query& query, const std::vector<size_t>& by,
+                     const RowGroup& group) {
   std::vector<std::string> parts;
   for (size_t i = 0; i < group.by.size(); ++i) {
     parts.push_back(
-        absl::StrCat(query.fields[i].name, "=", ValueText(group.by[i])));
+        absl::StrCat(query.fields[by[i]].name, "=", ValueText(group.by[i])));
   }
   return parts.empty() ? "the only group" : absl::StrJoin(parts, " ");
 }
@@ -191,9 +207,12 @@ class Grouper {
   Grouper(const Query& query, Logs logs, int threads)
       : query_(query),
         logs_(std::move(logs)),
-        threads_(static_cast<size_t>(std::max(1, threads))) {}
+        threads_(static_cast<size_t>(std::max(1, threads))) {
+    for (size_t i = 0; i < query.by_count; ++i) result_.by.push_back(i);
+  }
 
-  absl::StatusOr<RowGroups> Group() {
+  absl::StatusOr<RowGroups> Group(bool split) {
+    if (split) Split();
     Assign();
     CountRows();
     RETURN_IF_ERROR(Describe());
@@ -203,6 +222,40 @@ class Grouper {
   }
 
  private:
+  bool IsHarness(const RawGroup& raw) const {
+    return raw.values[query_.library].text == "null";
+  }
+
+  std::string KeyOf(const RawGroup& raw) const {
+    std::string key = IsHarness(raw) ? "null" : "";
+    for (const size_t field : result_.by) {
+      AppendKey(ValueText(raw.values[field]), &key);
+    }
+    return key;
+  }
+
+  // Adds the fields of the work to `by` in which `ok` rows of a group differ.
+  void Split() {
+    std::vector<bool> differs(query_.fields.size());
+    absl::flat_hash_map<std::string, const RawGroup*> first;
+    for (const std::unique_ptr<RowLog>& log : logs_) {
+      for (const RawGroup& raw : log->groups()) {
+        if (!raw.used || !raw.is_ok || IsHarness(raw)) continue;
+        const RawGroup& known = *first.emplace(KeyOf(raw), &raw).first->second;
+        for (const size_t field : query_.held) {
+          if (ValueText(raw.values[field]) != ValueText(known.values[field])) {
+            differs[field] = true;
+          }
+        }
+      }
+    }
+    for (const size_t field : query_.held) {
+      if (differs[field] && IsWorkField(query_.fields[field].name)) {
+        result_.by.push_back(field);
+      }
+    }
+  }
+
   // Assigns each raw group to its group.
   void Assign() {
     absl::flat_hash_map<std::string, uint32_t> known;
@@ -212,18 +265,15 @@ class Grouper {
       for (size_t i = 0; i < targets.size(); ++i) {
         const RawGroup& raw = log->groups()[i];
         if (!raw.used) continue;
-        std::string key;
-        for (size_t j = 0; j < query_.by_count; ++j) {
-          AppendKey(ValueText(raw.values[j]), &key);
-        }
         const auto [place, is_new] = known.emplace(
-            std::move(key), static_cast<uint32_t>(result_.groups.size()));
+            KeyOf(raw), static_cast<uint32_t>(result_.groups.size()));
         targets[i].group = place->second;
         if (!is_new) continue;
         RowGroup& group = result_.groups.emplace_back();
-        group.by.assign(
-            raw.values.begin(),
-            raw.values.begin() + static_cast<ptrdiff_t>(query_.by_count));
+        group.is_harness = IsHarness(raw);
+        for (const size_t field : result_.by) {
+          group.by.push_back(raw.values[field]);
+        }
         group.held.resize(query_.held.size());
       }
     }
@@ -239,7 +289,8 @@ class Grouper {
       }
     }
     ForEachReplacedRow(
-        logs, threads_, [&](size_t log, LoggedRow* row, bool is_duplicate) {
+        logs, threads_,
+        [&](size_t log, LoggedRow* row, bool is_duplicate) {
           Target& target = targets_[log][row->group];
           --target.rows;
           if (target.group != kGone) {
@@ -247,6 +298,12 @@ class Grouper {
             ++(is_duplicate ? result_.duplicates : target.retries);
           }
           row->group = kGone;
+        },
+        [&](size_t log, const LoggedRow& row, int last) {
+          const Target& target = targets_[log][row.group];
+          if (target.group == kGone) return;
+          ++result_.groups[target.group]
+                .earlier_attempts[{AttemptNumber(row.order), last}];
         });
   }
 
@@ -269,21 +326,38 @@ class Grouper {
   absl::Status DescribeOne(const RawGroup& raw, const Target& target,
                            RowGroup* group) {
     const auto text = [&](size_t field) { return raw.values[field].text; };
-    RETURN_IF_ERROR(Hold(raw, group));
+    if (!group->is_harness) RETURN_IF_ERROR(Hold(raw, group));
     group->scenario = std::max(group->scenario, text(query_.scenario));
-    if (!raw.is_ok) {
-      group->ended[{text(query_.status), text(query_.reason)}] += target.rows;
+    if (!HasNumbers(raw)) {
+      group->ended[{text(query_.status),
+                    raw.is_ok ? absl::StrCat("no ", query_.metric.name)
+                              : text(query_.reason)}] += target.rows;
       if (group->unit.empty()) group->unit = text(query_.unit);
       return absl::OkStatus();
     }
     const std::string unit = text(query_.unit);
-    if (group->summary.n > 0 && group->unit != unit) {
+    if (group->summary.n > 0 && group->unit != unit && query_.is_throughput &&
+        !group->is_harness) {
       return Mixed("unit", group->unit, unit, *group, /*can_mix=*/false);
     }
     group->unit = unit;
     group->summary.n += target.rows;
     group->equivalence.insert(text(query_.equivalence));
+    for (const size_t field : query_.mixed) {
+      group->pooled[query_.fields[field].name].insert(
+          ValueText(raw.values[field]));
+    }
+    const std::vector<std::string> found =
+        DisturbancesAmong(raw.values[query_.warnings].list);
+    if (!found.empty()) group->disturbed += target.rows;
+    for (const std::string& warning : found) {
+      group->disturbances[warning] += target.rows;
+    }
     return absl::OkStatus();
+  }
+
+  static bool HasNumbers(const RawGroup& raw) {
+    return raw.is_ok && raw.has_value;
   }
 
   // A failed run may have stopped before it knew its library's version, so an
@@ -310,8 +384,8 @@ class Grouper {
                      bool can_mix) const {
     const auto [first, second] = std::minmax(one, other);
     return absl::FailedPreconditionError(absl::StrCat(
-        feedrate::Describe(query_, group), " would mix ", field, " \"", first,
-        "\" and \"", second,
+        feedrate::Describe(query_, result_.by, group), " would mix ", field,
+        " \"", first, "\" and \"", second,
         "\"; tell them apart with --by, choose one with "
         "--where",
         can_mix ? absl::StrCat(", or allow it with --mix=", field) : ""));
@@ -348,7 +422,9 @@ class Grouper {
       counts.resize(groups);
       for (size_t raw = 0; raw < targets_[log].size(); ++raw) {
         const Target& target = targets_[log][raw];
-        if (target.group == kGone || !logs_[log]->groups()[raw].is_ok) continue;
+        if (target.group == kGone || !HasNumbers(logs_[log]->groups()[raw])) {
+          continue;
+        }
         counts[target.group] += static_cast<size_t>(target.rows);
       }
     }
@@ -370,14 +446,14 @@ class Grouper {
     // The group of each raw group, or kGone if its numbers do not count.
     std::vector<uint32_t> group_of(targets_[log].size(), kGone);
     for (size_t raw = 0; raw < group_of.size(); ++raw) {
-      if (!logs_[log]->groups()[raw].is_ok) continue;
+      if (!HasNumbers(logs_[log]->groups()[raw])) continue;
       group_of[raw] = targets_[log][raw].group;
     }
     for (RowLog::Piece& piece : logs_[log]->pieces()) {
       for (size_t i = 0; i < piece.size; ++i) {
         const LoggedRow& row = piece.rows[i];
         if (row.group == kGone || group_of[row.group] == kGone) continue;
-        values[(*places)[group_of[row.group]]++] = row.throughput;
+        values[(*places)[group_of[row.group]]++] = row.value;
       }
       piece.rows = BigArray<LoggedRow>();
     }
@@ -427,9 +503,9 @@ class Grouper {
 
 }  // namespace
 
-absl::StatusOr<RowGroups> GroupRows(const Query& query, Logs logs,
-                                    int threads) {
-  return Grouper(query, std::move(logs), threads).Group();
+absl::StatusOr<RowGroups> GroupRows(const Query& query, Logs logs, int threads,
+                                    bool split) {
+  return Grouper(query, std::move(logs), threads).Group(split);
 }
 
 }  // namespace feedrate

@@ -41,27 +41,41 @@ void ForEachInParallel(size_t threads, size_t count, const Work& work) {
   for (std::thread& helper : helpers) helper.join();
 }
 
-// The rows that agree in the fields of --by. Only the last attempt at each run
-// counts.
+// The rows that agree in the fields of --by. Only the cleanest attempt at each
+// run counts.
 struct RowGroup {
-  // Values of the --by fields, in their order.
+  // Values of RowGroups::by, in their order.
   std::vector<Value> by;
   // For each held field of the query, the value that all rows share.
   std::vector<Value> held;
   std::string scenario;
   std::string unit;
-  // Of the `ok` rows. n is 0 if there are none.
+  // Of the `ok` rows with a value. n is 0 if there are none.
   Summary summary;
+  // Runs of `library` null, which measure the harness. They are grouped apart,
+  // and need not agree in the held fields.
+  bool is_harness = false;
   // Number of runs that are not `ok`, by status and reason.
   std::map<std::pair<std::string, std::string>, int64_t> ended;
   std::set<std::string> equivalence;
   int64_t retries = 0;
+  // Number of runs in `summary` that were noisy, contended or throttled, and
+  // the number of those with each of these warnings.
+  int64_t disturbed = 0;
+  std::map<std::string, int64_t> disturbances;
+  // Number of runs whose last attempt was less clean than the one that counts,
+  // by the attempt that counts and the last.
+  std::map<std::pair<int, int>, int64_t> earlier_attempts;
+  // The values of each field of --mix that the group pools.
+  std::map<std::string, std::set<std::string>> pooled;
   // Raw timings of all `ok` rows, and the number of rows that have them.
   SampleQuantiles samples;
   int64_t rows_with_samples = 0;
 };
 
 struct RowGroups {
+  // Indexes into Query::fields: those of --by, then those added by `split`.
+  std::vector<size_t> by;
   // Sorted by `by`.
   std::vector<RowGroup> groups;
   int64_t rows = 0;
@@ -71,12 +85,13 @@ struct RowGroups {
   int64_t duplicates = 0;
 };
 
-// FailedPrecondition if the rows of a group differ in a held field. Frees the
-// logs as it goes, so that memory does not double. Computes with `threads`
-// threads.
+// FailedPrecondition if the rows of a group differ in a held field. With
+// `split`, a field of the work in which rows of a group differ is added to `by`
+// instead. Frees the logs as it goes, so that memory does not double. Computes
+// with `threads` threads.
 absl::StatusOr<RowGroups> GroupRows(const Query& query,
                                     std::vector<std::unique_ptr<RowLog>> logs,
-                                    int threads);
+                                    int threads, bool split);
 
 }  // namespace feedrate
 

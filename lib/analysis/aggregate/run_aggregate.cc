@@ -1,7 +1,6 @@
 #include "lib/analysis/aggregate/run_aggregate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,10 +15,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/aggregate/aggregate.h"
+#include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/aggregate/aggregate_table.h"
+#include "lib/analysis/aggregate/grid.h"
 #include "lib/analysis/aggregate/import_albumentations.h"
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
@@ -30,13 +32,14 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/records/attempts.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
-#include "lib/stats/summary.h"
+#include "lib/stats/winner.h"
 
 namespace feedrate {
 namespace {
@@ -131,8 +134,7 @@ absl::Status SortAggregates(const std::vector<std::string>& keys,
   return absl::OkStatus();
 }
 
-std::string SlowMarkers::For(const std::string& scenario,
-                             const std::string& unit) {
+const Catalogue* Policies::Load() {
   if (!tried_) {
     tried_ = true;
     const absl::StatusOr<std::string> folder =
@@ -142,76 +144,48 @@ std::string SlowMarkers::For(const std::string& scenario,
       if (loaded.ok()) catalogue_.emplace(*std::move(loaded));
     }
   }
-  if (!catalogue_.has_value()) return "slow";
-  const Scenario* found = catalogue_->FindScenario(scenario);
+  return catalogue_.has_value() ? &*catalogue_ : nullptr;
+}
+
+std::string Policies::SlowMarker(const std::string& scenario,
+                                 const std::string& unit) {
+  const Catalogue* catalogue = Load();
+  if (catalogue == nullptr) return "slow";
+  const Scenario* found = catalogue->FindScenario(scenario);
   const MediaPolicy* media =
-      catalogue_->FindMedia(found == nullptr ? unit : found->media());
+      catalogue->FindMedia(found == nullptr ? unit : found->media());
   return media == nullptr ? "slow" : media->slow_marker();
+}
+
+std::string Policies::ProgramFor(const std::string& scenario,
+                                 const std::string& mode) {
+  const Catalogue* catalogue = Load();
+  const Scenario* found =
+      catalogue == nullptr ? nullptr : catalogue->FindScenario(scenario);
+  const auto* policy =
+      found == nullptr ? nullptr : catalogue->FindMode(mode, found->media());
+  return policy == nullptr ? mode : policy->tool();
 }
 
 namespace {
 
-// For normal data, the standard error of the median is sqrt(pi / 2) that of the
-// mean.
-constexpr double kMedianOverMean = 1.2533;
-
-// Standard deviation of the logarithms of runs.
-double LogDeviationOf(const Aggregate& aggregate) {
-  // One or two runs do not show it: assumes the largest that is not `unstable`.
-  const double cv = aggregate.runs() < kMinRunsForInterval
-                        ? AggregateOptions().unstable_cv
-                        : aggregate.cv();
-  return std::sqrt(std::log1p(cv * cv));
-}
-
-// Half the average width of an interval of `n` runs, in logarithms.
-double HalfWidth(const Aggregate& aggregate, int64_t n) {
-  const double t = StudentTQuantile(0.975, static_cast<double>(n - 1));
-  return t * LogDeviationOf(aggregate) / std::sqrt(static_cast<double>(n)) *
-         (n < kManyRuns ? 1 : kMedianOverMean);
-}
-
-// Whether `n` runs each should separate the two. A group that already has more
-// runs keeps them.
-bool Separates(int64_t n, const Aggregate& faster, const Aggregate& slower) {
-  return HalfWidth(faster, std::max(n, faster.runs())) +
-             HalfWidth(slower, std::max(n, slower.runs())) <
-         std::log(faster.median() / slower.median());
-}
-
-bool IsClose(const Aggregate& faster, const Aggregate& slower) {
-  if (faster.has_interval() && slower.has_interval()) {
-    return faster.interval().low() <= slower.interval().high();
-  }
-  return !Separates(kMinRunsForInterval, faster, slower);
-}
-
-int64_t RunsFor(const Aggregate& faster, const Aggregate& slower) {
-  const int64_t now = std::min(faster.runs(), slower.runs());
-  for (const int64_t n : kRunLadder) {
-    if (n <= now) continue;
-    // The deviation is not known before three runs.
-    if (now < kMinRunsForInterval) return n;
-    if (Separates(n, faster, slower)) return n;
-  }
-  return 0;
-}
-
-std::string KeyOf(const Aggregate& aggregate, const std::vector<Field>& by) {
-  std::string key;
-  for (const Field& field : by) {
-    AppendKey(aggregate.by().at(field.name), &key);
-  }
-  return key;
+// A value of the group that is the same in all its rows; empty if unknown.
+std::string ValueOf(const Aggregate& aggregate, const std::string& field) {
+  const auto by = aggregate.by().find(field);
+  if (by != aggregate.by().end()) return by->second;
+  const auto held = aggregate.held().find(field);
+  return held == aggregate.held().end() ? "" : held->second;
 }
 
 }  // namespace
 
 std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates) {
-  std::map<std::string, std::vector<const Aggregate*>> blocks;
+  // Only groups of the same work are rivals.
+  std::map<std::pair<std::string, Work>, std::vector<const Aggregate*>> blocks;
   for (const Aggregate& aggregate : aggregates) {
-    if (aggregate.has_median() && aggregate.median() > 0) {
-      blocks[BlockOf(aggregate)].push_back(&aggregate);
+    const Work work = WorkOfLabel(aggregate.equivalence());
+    if (aggregate.median() > 0 && work != Work::kOther) {
+      blocks[{BlockOf(aggregate), work}].push_back(&aggregate);
     }
   }
   std::vector<CloseCall> calls;
@@ -221,71 +195,128 @@ std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates) {
                        return a->median() > b->median();
                      });
     for (size_t i = 1; i < block.size(); ++i) {
-      if (!IsClose(*block[i - 1], *block[i])) continue;
-      calls.push_back(
-          {block[i - 1], block[i], RunsFor(*block[i - 1], *block[i])});
+      const Separation found =
+          Separate(ContestantOf(*block[i - 1]), ContestantOf(*block[i]));
+      if (found.evidence == Evidence::kTied ||
+          found.evidence == Evidence::kFewRuns) {
+        calls.push_back({block[i - 1], block[i], found.runs_needed});
+      }
     }
   }
   return calls;
 }
 
-absl::StatusOr<JobsOfGroups> JobsOfGroups::Create(
-    const std::vector<std::string>& by, const std::string& where) {
-  JobsOfGroups jobs;
-  for (const std::string& name : by) {
-    ASSIGN_OR_RETURN(Field field, FindField(name));
-    jobs.by_.push_back(std::move(field));
-  }
+absl::StatusOr<JobsOfRows> JobsOfRows::Create(const std::string& where) {
+  JobsOfRows jobs;
   ASSIGN_OR_RETURN(jobs.filter_, Filter::Parse(where));
   return jobs;
 }
 
-void JobsOfGroups::Add(const Row& row) {
-  if (row.job_id().empty() || !filter_.Matches(row)) return;
-  std::string key;
-  for (const Field& field : by_) {
-    AppendKey(ValueText(FieldOf(row, field)), &key);
+void JobsOfRows::Add(const Row& row) {
+  if (row.job_id().empty() || row.library() == "null" ||
+      !filter_.Matches(row)) {
+    return;
   }
-  Known& known = groups_[key][row.job_id()];
-  if (known.rows++ == 0) known.job = JobOfRow(row);
+  const auto [place, is_new] = index_.emplace(row.job_id(), jobs_.size());
+  if (is_new) {
+    Known& known = jobs_.emplace_back();
+    known.example = row;
+    known.example.clear_samples_s();
+  }
+  Known& known = jobs_[place->second];
+  ++known.rows;
   known.duration_s += row.duration_s();
-  if (row.status() == "ok") known.done.insert(row.run_index());
+  const int rank = AttemptRank(row);
+  const bool is_disturbed =
+      row.status() == "ok" && !DisturbancesOf(row).empty();
+  const auto [run, is_first] =
+      known.runs.emplace(row.run_index(), KnownRun{rank, false, false});
+  if (is_first || rank <= run->second.rank) {
+    run->second = {rank, row.status() == "ok", is_disturbed};
+  }
 }
 
-std::vector<Job> JobsOfGroups::Missing(
-    const std::vector<CloseCall>& calls) const {
+namespace {
+
+// The job with these runs, and what they should take.
+Job JobWithRuns(const Row& example, double run_s,
+                const std::vector<int32_t>& runs, int of_runs) {
+  Job job = JobOfRow(example);
+  job.mutable_run_indexes()->Assign(runs.begin(), runs.end());
+  job.set_cost_s(run_s * static_cast<double>(runs.size()));
+  job.set_output(ResultFileName(job, of_runs));
+  return job;
+}
+
+}  // namespace
+
+std::vector<Job> JobsOfRows::Missing(const std::vector<CloseCall>& calls,
+                                     const std::vector<std::string>& by) const {
+  std::vector<Field> fields;
+  for (const std::string& name : by) {
+    absl::StatusOr<Field> field = FindField(name);
+    // The aggregates have these fields.
+    if (field.ok()) fields.push_back(*std::move(field));
+  }
+  std::map<std::string, std::vector<const Known*>> groups;
+  for (const Known& known : jobs_) {
+    std::string key;
+    for (const Field& field : fields) {
+      AppendKey(ValueText(FieldOf(known.example, field)), &key);
+    }
+    groups[key].push_back(&known);
+  }
   // If a group is in two calls, the larger number counts.
   std::map<std::string, int64_t> runs;
   std::vector<std::string> order;
   for (const CloseCall& call : calls) {
     if (call.runs == 0) continue;
     for (const Aggregate* aggregate : {call.faster, call.slower}) {
-      const std::string key = KeyOf(*aggregate, by_);
+      std::string key;
+      for (const Field& field : fields) {
+        AppendKey(aggregate->by().at(field.name), &key);
+      }
       if (runs.find(key) == runs.end()) order.push_back(key);
       runs[key] = std::max(runs[key], call.runs);
     }
   }
   std::vector<Job> missing;
-  std::set<std::string> written;
+  std::set<const Known*> written;
   for (const std::string& key : order) {
-    const auto group = groups_.find(key);
-    if (group == groups_.end()) continue;
-    const int64_t jobs = static_cast<int64_t>(group->second.size());
+    const int64_t jobs = static_cast<int64_t>(groups[key].size());
+    if (jobs == 0) continue;
     const int64_t each = (runs[key] + jobs - 1) / jobs;
-    for (const auto& [job_id, known] : group->second) {
-      if (!written.insert(job_id).second) continue;
-      Job job = known.job;
+    for (const Known* known : groups[key]) {
+      if (!written.insert(known).second) continue;
+      std::vector<int32_t> indexes;
       for (int32_t index = 0; index < each; ++index) {
-        if (known.done.count(index) == 0) job.add_run_indexes(index);
+        const auto run = known->runs.find(index);
+        if (run == known->runs.end() || !run->second.is_ok) {
+          indexes.push_back(index);
+        }
       }
-      if (job.run_indexes_size() == 0) continue;
-      job.set_cost_s(known.duration_s / static_cast<double>(known.rows) *
-                     job.run_indexes_size());
-      job.set_output(ResultFileName(job, static_cast<int>(each)));
-      missing.push_back(std::move(job));
+      if (indexes.empty()) continue;
+      missing.push_back(JobWithRuns(
+          known->example, known->duration_s / static_cast<double>(known->rows),
+          indexes, static_cast<int>(each)));
     }
   }
   return missing;
+}
+
+std::vector<Job> JobsOfRows::Disturbed() const {
+  std::vector<Job> disturbed;
+  for (const Known& known : jobs_) {
+    std::vector<int32_t> indexes;
+    for (const auto& [index, run] : known.runs) {
+      if (run.is_disturbed) indexes.push_back(index);
+    }
+    if (indexes.empty()) continue;
+    disturbed.push_back(JobWithRuns(
+        known.example, known.duration_s / static_cast<double>(known.rows),
+        indexes, static_cast<int>(known.runs.size())));
+  }
+  return disturbed;
 }
 
 namespace {
@@ -312,7 +343,7 @@ absl::Status CheckChoices(const AggregateRun& run) {
 
 // Reads whole rows one by one, for options that need them.
 absl::Status ReadThoroughly(const AggregateRun& run, RowAggregator* aggregator,
-                            JobsOfGroups* jobs) {
+                            JobsOfRows* jobs) {
   const auto add = [&](const Row& row) -> absl::Status {
     jobs->Add(row);
     return aggregator->Add(row);
@@ -341,12 +372,11 @@ absl::Status ReadThoroughly(const AggregateRun& run, RowAggregator* aggregator,
 }
 
 std::string JobsText(const AggregateRun& run, const AggregateResult& result,
-                     const JobsOfGroups& jobs) {
+                     const JobsOfRows& jobs) {
   const std::vector<CloseCall> calls = CloseCalls(result.aggregates);
   for (const CloseCall& call : calls) {
-    std::vector<std::string> names;
     std::string place;
-    for (const std::string& field : run.options.by) {
+    for (const std::string& field : result.by) {
       if (field == "library") continue;
       absl::StrAppend(&place, place.empty() ? "" : " ",
                       call.faster->by().at(field));
@@ -362,26 +392,102 @@ std::string JobsText(const AggregateRun& run, const AggregateResult& result,
                          : absl::StrCat(call.runs, " should separate them")));
   }
   std::string text;
-  for (const Job& job : jobs.Missing(calls)) AppendRecord(job, &text);
+  for (const Job& job : jobs.Missing(calls, result.by)) {
+    AppendRecord(job, &text);
+  }
   return text;
 }
 
+std::string RerunText(const AggregateRun& run, const JobsOfRows& jobs) {
+  std::string text;
+  for (const Job& job : jobs.Disturbed()) AppendRecord(job, &text);
+  if (text.empty()) {
+    run.warn("no run was noisy, contended or throttled; nothing to repeat");
+  }
+  return text;
+}
+
+// How many runs were disturbed, and how to measure them again; nothing if none
+// was.
+std::vector<std::string> NoiseNotes(const AggregateRun& run,
+                                    const AggregateResult& result,
+                                    Policies* policies) {
+  int64_t runs = 0;
+  int64_t disturbed = 0;
+  std::map<std::string, int64_t> causes;
+  // Programs by mode.
+  std::map<std::string, std::string> programs;
+  for (const Aggregate& aggregate : result.aggregates) {
+    runs += aggregate.runs();
+    disturbed += aggregate.disturbed();
+    for (const auto& [cause, count] : aggregate.disturbances()) {
+      causes[cause] += count;
+    }
+    if (aggregate.disturbed() == 0) continue;
+    const std::string mode = ValueOf(aggregate, "mode");
+    programs[mode] = policies->ProgramFor(ValueOf(aggregate, "scenario"), mode);
+  }
+  if (disturbed == 0) return {};
+  std::vector<std::string> parts;
+  for (const auto& [cause, count] : causes) {
+    parts.push_back(absl::StrCat(count, " ", cause));
+  }
+  std::vector<std::string> notes = {absl::StrCat(
+      "noise: ", disturbed, " of ", runs,
+      runs == 1 ? " run was disturbed (" : " runs were disturbed (",
+      absl::StrJoin(parts, ", "),
+      "); a group with more than one disturbed run in five is not ranked")};
+  for (const auto& [mode, program] : programs) {
+    std::string where = run.options.where;
+    if (programs.size() > 1) {
+      where =
+          absl::StrCat(where.empty() ? "" : absl::StrCat("(", where, ") && "),
+                       "mode==\"", mode, "\"");
+    }
+    notes.push_back(absl::StrCat(
+        "measure them again: ",
+        RerunCommand(
+            absl::StrCat("aggregate --rerun_noisy",
+                         where.empty()
+                             ? ""
+                             : absl::StrCat(" --where=", ShellWord(where))),
+            run.paths, program)));
+  }
+  return notes;
+}
+
 absl::StatusOr<std::string> Render(const AggregateRun& run,
-                                   const AggregateResult& result) {
+                                   const AggregateResult& result,
+                                   const std::vector<std::string>& notes) {
+  const bool is_for_people = run.format == "table" ||
+                             run.format == "markdown" || run.format == "latex";
+  if (!is_for_people) {
+    for (const std::string& note : notes) run.warn(note);
+  }
   if (run.format == "json") return RenderJson(result);
   if (run.format == "jsonl") return RenderJsonl(result);
-  Grid grid;
-  if (!run.pivot.empty()) {
-    ASSIGN_OR_RETURN(grid, PivotGrid(result, run.options.by, run.pivot));
-  } else if (run.format == "csv") {
-    grid = FullGrid(result, run.options.by);
-  } else {
-    grid = PlainGrid(result, run.options.by);
+  if (run.format == "csv" && run.pivot.empty()) {
+    return RenderCsv(FullGrid(result, result.by));
   }
-  if (run.format == "csv") return RenderCsv(grid);
-  if (run.format == "markdown") return RenderMarkdown(grid);
-  if (run.format == "latex") return RenderLatex(grid);
-  return RenderTable(grid, run.color);
+  std::string text;
+  const std::vector<AggregateResult> parts = SplitByUnit(result);
+  for (const AggregateResult& part : parts) {
+    Grid grid;
+    if (run.pivot.empty()) {
+      grid = PlainGrid(part, result.by);
+    } else {
+      ASSIGN_OR_RETURN(grid, PivotGrid(part, result.by, run.pivot));
+    }
+    if (&part == &parts.back()) {
+      grid.notes.insert(grid.notes.end(), notes.begin(), notes.end());
+    }
+    absl::StrAppend(&text, text.empty() ? "" : "\n",
+                    run.format == "csv"        ? RenderCsv(grid)
+                    : run.format == "markdown" ? RenderMarkdown(grid)
+                    : run.format == "latex"    ? RenderLatex(grid)
+                                               : RenderTable(grid, run.color));
+  }
+  return text;
 }
 
 void WarnOf(const AggregateRun& run, const AggregateResult& result) {
@@ -389,8 +495,8 @@ void WarnOf(const AggregateRun& run, const AggregateResult& result) {
     run.warn(absl::StrCat(
         result.duplicates,
         result.duplicates == 1 ? " row repeats" : " rows repeat",
-        " an attempt at a run that another row has; the one measured last "
-        "counts"));
+        " an attempt at a run that another row has; the cleanest, or else the "
+        "last, counts"));
   }
   if (result.broken_lines > 0) {
     run.warn(absl::StrCat(result.broken_lines,
@@ -403,17 +509,16 @@ void WarnOf(const AggregateRun& run, const AggregateResult& result) {
 
 absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   RETURN_IF_ERROR(CheckChoices(run));
-  SlowMarkers markers(run.configs_folder);
+  Policies policies(run.configs_folder);
   run.options.slow_marker = [&](const std::string& scenario,
                                 const std::string& unit) {
-    return markers.For(scenario, unit);
+    return policies.SlowMarker(scenario, unit);
   };
   run.options.complain = run.warn;
   ASSIGN_OR_RETURN(const std::unique_ptr<RowAggregator> aggregator,
                    RowAggregator::Create(run.options));
-  ASSIGN_OR_RETURN(JobsOfGroups jobs,
-                   JobsOfGroups::Create(run.options.by, run.options.where));
-  if (run.runs_needed || !run.import.empty()) {
+  ASSIGN_OR_RETURN(JobsOfRows jobs, JobsOfRows::Create(run.options.where));
+  if (run.runs_needed || run.rerun_noisy || !run.import.empty()) {
     RETURN_IF_ERROR(ReadThoroughly(run, aggregator.get(), &jobs));
   } else {
     RETURN_IF_ERROR(aggregator->ReadPaths(run.paths));
@@ -426,9 +531,11 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
                                              result.rows, " rows"));
     return AggregateAnswer{"", ExitCode::kInvalid};
   }
+  if (run.rerun_noisy) return AggregateAnswer{RerunText(run, jobs)};
   if (run.runs_needed) return AggregateAnswer{JobsText(run, result, jobs)};
-  RETURN_IF_ERROR(SortAggregates(run.sort, run.options.by, &result.aggregates));
-  ASSIGN_OR_RETURN(std::string text, Render(run, result));
+  RETURN_IF_ERROR(SortAggregates(run.sort, result.by, &result.aggregates));
+  ASSIGN_OR_RETURN(std::string text,
+                   Render(run, result, NoiseNotes(run, result, &policies)));
   return AggregateAnswer{std::move(text)};
 }
 

@@ -3,10 +3,10 @@
 #ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_RUN_AGGREGATE_H_
 #define FEEDRATE_LIB_ANALYSIS_AGGREGATE_RUN_AGGREGATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/aggregate/aggregate.h"
-#include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
@@ -32,33 +31,32 @@ absl::Status SortAggregates(const std::vector<std::string>& keys,
                             const std::vector<std::string>& by,
                             std::vector<Aggregate>* aggregates);
 
-// What tables show for a transform that was too slow to measure: the policy's
-// marker, such as `<=20 img/s`. Reads the catalogue on first use, since most
-// tables need no marker. Not thread-safe.
-class SlowMarkers {
+// What the policy says about rows. Reads the catalogue on first use, since most
+// tables need none. Not thread-safe.
+class Policies {
  public:
   // `configs_folder` is the value of --configs; empty means search for it.
-  explicit SlowMarkers(std::string configs_folder)
+  explicit Policies(std::string configs_folder)
       : configs_folder_(std::move(configs_folder)) {}
 
-  // The marker for the scenario's media, or else for the unit of its rows.
-  // `slow` if neither is known or no policy is found.
-  std::string For(const std::string& scenario, const std::string& unit);
+  // What tables show for a transform that was too slow to measure, such as
+  // `<=20 img/s`: the marker for the scenario's media, or else for the unit of
+  // its rows. `slow` if neither is known or no policy is found.
+  std::string SlowMarker(const std::string& scenario, const std::string& unit);
+
+  // The program that measures these rows; `mode` if the policy does not say.
+  std::string ProgramFor(const std::string& scenario, const std::string& mode);
 
  private:
+  const Catalogue* Load();
+
   const std::string configs_folder_;
   bool tried_ = false;
   absl::optional<Catalogue> catalogue_;
 };
 
-// Numbers of runs that the paper tops up to: 3 is the least for an interval, 5
-// gives a usable one, and 10 and 20 are for close calls.
-inline constexpr int64_t kRunLadder[] = {3, 5, 10, 20};
-
-// Two groups of a block that are neighbors by median and whose intervals
-// overlap. A group with too few runs for an interval is assumed to have the
-// largest spread that is not called unstable, 15%: with one run each, rivals
-// that differ by more than a factor of two are no close call.
+// Two groups of a block that are neighbors by median, and that the data do not
+// separate (lib/stats/winner.h).
 struct CloseCall {
   const Aggregate* faster = nullptr;
   const Aggregate* slower = nullptr;
@@ -66,36 +64,44 @@ struct CloseCall {
   int64_t runs = 0;
 };
 
-// REQUIRES: the aggregates have the field library in `by`. Assumes that the
-// interval of n runs is as wide as it is on average for the group's deviation.
+// REQUIRES: the aggregates have the field library in `by`.
 std::vector<CloseCall> CloseCalls(const std::vector<Aggregate>& aggregates);
 
-// The jobs that the rows of each group come from, and which of their runs are
-// done.
-class JobsOfGroups {
+// The jobs that rows come from, and what became of their runs. `plan
+// --existing` and every runner can read the jobs that it returns.
+class JobsOfRows {
  public:
-  static absl::StatusOr<JobsOfGroups> Create(const std::vector<std::string>& by,
-                                             const std::string& where);
+  static absl::StatusOr<JobsOfRows> Create(const std::string& where);
 
   void Add(const Row& row);
 
   // The jobs of `calls` with the run indexes that are still missing. Each job
-  // appears once, in the order of the calls. `plan --existing` and every runner
-  // can read them.
-  std::vector<Job> Missing(const std::vector<CloseCall>& calls) const;
+  // appears once, in the order of the calls. `by` are the fields of the groups.
+  std::vector<Job> Missing(const std::vector<CloseCall>& calls,
+                           const std::vector<std::string>& by) const;
+
+  // The jobs with runs whose cleanest attempt is noisy, contended or throttled,
+  // with only these runs, in the order of the rows.
+  std::vector<Job> Disturbed() const;
 
  private:
+  // The cleanest attempt at a run.
+  struct KnownRun {
+    int rank = 0;
+    bool is_ok = false;
+    bool is_disturbed = false;
+  };
   struct Known {
-    Job job;
-    std::set<int32_t> done;
+    Row example;
+    std::map<int32_t, KnownRun> runs;
     double duration_s = 0;
     int64_t rows = 0;
   };
 
-  std::vector<Field> by_;
   Filter filter_;
-  // Keyed by group, then by job id.
-  std::map<std::string, std::map<std::string, Known>> groups_;
+  std::vector<Known> jobs_;
+  // By job id.
+  std::map<std::string, size_t> index_;
 };
 
 struct AggregateRun {
@@ -111,6 +117,8 @@ struct AggregateRun {
   std::string import;
   // Prints the jobs that would separate close calls instead of the table.
   bool runs_needed = false;
+  // Prints the jobs of the disturbed runs instead of the table.
+  bool rerun_noisy = false;
   // Folder with policy and matrix. Empty means search for it.
   std::string configs_folder;
   std::function<void(const std::string&)> warn;

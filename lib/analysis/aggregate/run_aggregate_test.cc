@@ -9,8 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate.h"
-#include "lib/analysis/aggregate/aggregate_table.h"
 #include "lib/analysis/aggregate/import_albumentations.h"
+#include "lib/analysis/rows/row_files.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/row.pb.h"
@@ -23,239 +23,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
-
-Aggregate Make(const std::string& library, const std::string& batch,
-               double median) {
-  Aggregate aggregate;
-  (*aggregate.mutable_by())["library"] = library;
-  (*aggregate.mutable_by())["batch_size"] = batch;
-  (*aggregate.mutable_held())["machine_profile"] = "m";
-  aggregate.set_status("ok");
-  aggregate.set_runs(3);
-  aggregate.set_unit("image");
-  aggregate.set_median(median);
-  aggregate.set_cv(0.012);
-  aggregate.mutable_interval()->set_low(median * 0.9);
-  aggregate.mutable_interval()->set_high(median * 1.1);
-  return aggregate;
-}
-
-AggregateResult Four() {
-  AggregateResult result;
-  result.aggregates = {Make("a", "2", 100), Make("a", "10", 300),
-                       Make("b", "2", 200), Make("b", "10", 150)};
-  result.aggregates[2].set_rank(1);
-  result.aggregates[0].set_rank(2);
-  return result;
-}
-
-const std::vector<std::string>& By() {
-  static const auto* const kBy =
-      new std::vector<std::string>{"library", "batch_size"};
-  return *kBy;
-}
-
-std::vector<std::string> TextsOf(const std::vector<GridCell>& cells) {
-  std::vector<std::string> texts;
-  for (const GridCell& cell : cells) texts.push_back(cell.text);
-  return texts;
-}
-
-TEST(PlainGridTest, OneLineForEachGroup) {
-  const Grid grid = PlainGrid(Four(), By());
-  EXPECT_THAT(TextsOf(grid.header),
-              ElementsAre("library", "batch_size", "n", "median", "unit",
-                          "95% interval", "cv", "rank", "notes"));
-  ASSERT_THAT(grid.rows, SizeIs(4));
-  EXPECT_THAT(TextsOf(grid.rows[0]),
-              ElementsAre("a", "2", "3", "100.0", "image/s", "[90.00, 110.0]",
-                          "1.2%", "2", ""));
-}
-
-TEST(PlainGridTest, NumbersStandOnTheRight) {
-  const Grid grid = PlainGrid(Four(), By());
-  EXPECT_FALSE(grid.rows[0][0].right_aligned);
-  EXPECT_TRUE(grid.rows[0][1].right_aligned);
-}
-
-TEST(PlainGridTest, TheBestIsOfTheSameBlock) {
-  const Grid grid = PlainGrid(Four(), By());
-  EXPECT_FALSE(grid.rows[0][3].best);
-  // Without ranks, the largest median is the best.
-  EXPECT_TRUE(grid.rows[1][3].best);
-  EXPECT_TRUE(grid.rows[2][3].best);
-  EXPECT_FALSE(grid.rows[3][3].best);
-}
-
-TEST(PlainGridTest, NothingIsBestAlone) {
-  AggregateResult result;
-  result.aggregates = {Make("a", "2", 100)};
-  EXPECT_FALSE(PlainGrid(result, By()).rows[0][3].best);
-}
-
-TEST(PlainGridTest, WhatDidNotRunSaysWhy) {
-  AggregateResult result;
-  Aggregate& slow = result.aggregates.emplace_back();
-  (*slow.mutable_by())["library"] = "a";
-  slow.set_status("early_stopped");
-  slow.set_slow_marker("<=20 img/s");
-  Aggregate& failed = result.aggregates.emplace_back();
-  (*failed.mutable_by())["library"] = "b";
-  failed.set_status("failed");
-  failed.set_retries(2);
-  EndedRuns& ended = *failed.add_ended();
-  ended.set_status("oom");
-  ended.set_reason("8 GiB");
-  ended.set_runs(3);
-  const Grid grid = PlainGrid(result, {"library"});
-  EXPECT_EQ(grid.rows[0][2].text, "<=20 img/s");
-  EXPECT_EQ(grid.rows[1][2].text, "failed");
-  EXPECT_EQ(grid.rows[1].back().text, "3 oom: 8 GiB; 2 retries");
-}
-
-TEST(PivotGridTest, ColumnsAreValuesInTheirOrder) {
-  const auto grid = PivotGrid(Four(), By(), "batch_size");
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_THAT(TextsOf(grid->header), ElementsAre("library", "2", "10"));
-  EXPECT_THAT(TextsOf(grid->rows[0]), ElementsAre("a", "100.0", "300.0"));
-}
-
-TEST(PivotGridTest, HolesStayEmptyAndUnstableOnesAreMarked) {
-  AggregateResult result = Four();
-  result.aggregates.pop_back();
-  result.aggregates[0].add_flags("unstable");
-  const auto grid = PivotGrid(result, By(), "library");
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_THAT(TextsOf(grid->rows[0]), ElementsAre("2", "100.0~", "200.0"));
-  EXPECT_THAT(TextsOf(grid->rows[1]), ElementsAre("10", "300.0", ""));
-  EXPECT_THAT(grid->notes, ElementsAre("~ unstable"));
-}
-
-TEST(PivotGridTest, RefusesToSetMachinesSideBySide) {
-  AggregateResult result = Four();
-  (*result.aggregates[2].mutable_held())["machine_profile"] = "other";
-  const auto grid = PivotGrid(result, By(), "library");
-  EXPECT_EQ(grid.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(grid.status().message()),
-              HasSubstr("--mix=machine_profile"));
-}
-
-TEST(PivotGridTest, RefusesAFieldThatIsNotInBy) {
-  EXPECT_EQ(PivotGrid(Four(), By(), "librray").status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(FullGridTest, EveryNumberInFull) {
-  AggregateResult result;
-  result.aggregates = {Make("a", "2", 100.123456789)};
-  const Grid grid = FullGrid(result, By());
-  ASSERT_EQ(grid.rows[0].size(), grid.header.size());
-  EXPECT_THAT(TextsOf(grid.rows[0]), ::testing::Contains("100.123456789"));
-}
-
-TEST(ShortNumberTest, FourDigitsOrSo) {
-  EXPECT_EQ(ShortNumber(123456), "123456");
-  EXPECT_EQ(ShortNumber(123.456), "123.5");
-  EXPECT_EQ(ShortNumber(12.3456), "12.35");
-  EXPECT_EQ(ShortNumber(1.23456), "1.235");
-  EXPECT_EQ(ShortNumber(0.0012345), "0.00123");
-  EXPECT_EQ(ShortNumber(0), "0");
-}
-
-Grid Example() {
-  Grid grid;
-  grid.header = {{"transform", false, false}, {"median", false, true}};
-  grid.rows = {{{"A|B_1", false, false}, {"12", true, true}},
-               {{"quote \"x\", y\nz", false, false}, {"3", false, true}}};
-  grid.notes = {"a note"};
-  return grid;
-}
-
-TEST(RenderTableTest, BestIsBoldAndGreenOnlyInColor) {
-  EXPECT_THAT(RenderTable(Example(), true), HasSubstr("\x1B[1;32m12\x1B[0m"));
-  EXPECT_THAT(RenderTable(Example(), false), Not(HasSubstr("\x1B")));
-}
-
-TEST(RenderTableTest, AlignmentIgnoresColor) {
-  std::string color = RenderTable(Example(), true);
-  for (const std::string escape : {"\x1B[1;32m", "\x1B[0m"}) {
-    color.erase(color.find(escape), escape.size());
-  }
-  EXPECT_EQ(color, RenderTable(Example(), false));
-}
-
-TEST(RenderTableTest, ReasonsCannotBreakLinesOrColors) {
-  Grid grid = Example();
-  grid.rows[0][0].text = "evil\x1B[31m\a\nline";
-  grid.notes = {"::error::\u009B"};
-  EXPECT_THAT(RenderTable(grid, false), HasSubstr("evil\\x1b[31m\\x07\\nline"));
-  EXPECT_THAT(RenderTable(grid, false), HasSubstr("\n\\x3a:error::\\u009b\n"));
-}
-
-TEST(RenderMarkdownTest, EscapesBarsAndMarksTheBest) {
-  const std::string text = RenderMarkdown(Example());
-  EXPECT_THAT(text, HasSubstr("A\\|B_1"));
-  EXPECT_THAT(text, HasSubstr("**12**"));
-  EXPECT_THAT(text, HasSubstr("\na note\n"));
-  Grid grid = Example();
-  grid.notes = {"<b>\n# heading"};
-  EXPECT_THAT(RenderMarkdown(grid), HasSubstr("\n&lt;b>\\\\n# heading\n"));
-}
-
-TEST(RenderCsvTest, QuotesWhatNeedsIt) {
-  EXPECT_EQ(RenderCsv(Example()),
-            "transform,median\n"
-            "A|B_1,12\n"
-            "\"quote \"\"x\"\", y\\nz\",3\n");
-}
-
-TEST(RenderLatexTest, IsATabularWithRules) {
-  EXPECT_EQ(RenderLatex(Example()),
-            "% \\usepackage{booktabs}\n"
-            "% a note\n"
-            "\\begin{tabular}{lr}\n"
-            "\\toprule\n"
-            "transform & median \\\\\n"
-            "\\midrule\n"
-            "A|B\\_1 & \\textbf{12} \\\\\n"
-            "quote \"x\", y\\textbackslash{}nz & 3 \\\\\n"
-            "\\bottomrule\n"
-            "\\end{tabular}\n");
-}
-
-// `\\\\[x]` and `\\\\*` would be arguments of the end of the row before.
-TEST(RenderLatexTest, ARowMayStartWithABracket) {
-  Grid grid = Example();
-  grid.rows[0][0].text = "[x]";
-  grid.rows[1][0].text = "*";
-  EXPECT_THAT(RenderLatex(grid), HasSubstr("\\midrule\n{}[x] & "));
-  EXPECT_THAT(RenderLatex(grid), HasSubstr("\\\\\n{}* & "));
-}
-
-TEST(RenderJsonTest, BothFormsHoldTheSameRecords) {
-  AggregateResult result;
-  result.aggregates.resize(2);
-  (*result.aggregates[0].mutable_by())["library"] = "a";
-  result.aggregates[1].set_median(2.5);
-  result.means.emplace_back().set_library("a");
-  const std::string lines = RenderJsonl(result);
-  const std::string json = RenderJson(result);
-  size_t records = 0;
-  for (size_t start = 0; start < lines.size(); ++records) {
-    const size_t end = lines.find('\n', start);
-    EXPECT_THAT(json, HasSubstr(lines.substr(start, end - start)));
-    start = end + 1;
-  }
-  EXPECT_EQ(records, 3u);
-}
-
-TEST(RenderJsonTest, EmptyIsStillADocument) {
-  EXPECT_EQ(RenderJson({}),
-            "{\"aggregates\":[\n],\n\"mean_speed_ups\":[\n]}\n");
-  EXPECT_EQ(RenderJsonl({}), "");
-}
 
 Aggregate MakeBare(const std::string& library, const std::string& batch_size,
                    double median) {
@@ -294,22 +62,36 @@ TEST(SortAggregatesTest, OtherKeysAreMistakes) {
               HasSubstr("did you mean \"median\""));
 }
 
-TEST(SlowMarkersTest, ComesFromThePolicy) {
-  SlowMarkers markers("configs");
-  EXPECT_EQ(markers.For("image-rgb", ""), "<=20 img/s");
-  EXPECT_EQ(markers.For("video-16f", "clip"), "<=0.5 vid/s");
-  EXPECT_EQ(markers.For("unheard-of", "clip"), "<=0.5 vid/s");
-  EXPECT_EQ(markers.For("unheard-of", "token"), "slow");
+TEST(PoliciesTest, SlowMarkersAndPrograms) {
+  Policies policies("configs");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", ""), "<=20 img/s");
+  EXPECT_EQ(policies.SlowMarker("video-16f", "clip"), "<=0.5 vid/s");
+  EXPECT_EQ(policies.SlowMarker("unheard-of", "clip"), "<=0.5 vid/s");
+  EXPECT_EQ(policies.SlowMarker("unheard-of", "token"), "slow");
+  EXPECT_EQ(policies.ProgramFor("image-rgb", "micro"), "micro");
+  EXPECT_EQ(policies.ProgramFor("video-16f", "pipeline"), "video");
 }
 
-TEST(SlowMarkersTest, NoPolicyIsNoMistake) {
-  SlowMarkers markers("no/such/folder");
-  EXPECT_EQ(markers.For("image-rgb", "image"), "slow");
+TEST(PoliciesTest, NoPolicyIsNoMistake) {
+  Policies policies("no/such/folder");
+  EXPECT_EQ(policies.SlowMarker("image-rgb", "image"), "slow");
+  EXPECT_EQ(policies.ProgramFor("image-rgb", "micro"), "micro");
+}
+
+TEST(RerunCommandTest, CanBeCopiedIntoAShell) {
+  EXPECT_EQ(RerunCommand("aggregate --rerun_noisy", {"a b.jsonl"}, "micro"),
+            "$ aggregate --rerun_noisy 'a b.jsonl' | micro >> 'a b.jsonl'");
+  const std::string folder = ::testing::TempDir();
+  EXPECT_THAT(RerunCommand("aggregate", {folder}, "video"),
+              HasSubstr("again.jsonl"));
+  EXPECT_THAT(RerunCommand("aggregate", {"-"}, "video"),
+              HasSubstr("save the rows as rows.jsonl, then $ aggregate "
+                        "rows.jsonl | video >> rows.jsonl"));
 }
 
 class RunsNeededTest : public ::testing::Test {
  protected:
-  RunsNeededTest() : jobs_(*JobsOfGroups::Create(by_, "")) {}
+  RunsNeededTest() : jobs_(*JobsOfRows::Create("")) {}
 
   void Add(const std::string& library, const std::vector<double>& throughputs) {
     Row row;
@@ -320,6 +102,7 @@ class RunsNeededTest : public ::testing::Test {
     row.set_device("cpu");
     row.set_params_sha256("ab");
     row.set_status("ok");
+    row.mutable_equivalence()->set_label("exact");
     row.set_duration_s(2);
     Job job;
     job.set_scenario("image-rgb");
@@ -347,37 +130,45 @@ class RunsNeededTest : public ::testing::Test {
   }
 
   const std::vector<std::string> by_ = {"library", "transform"};
-  JobsOfGroups jobs_;
+  JobsOfRows jobs_;
   std::vector<Row> rows_;
   AggregateResult result_;
 };
 
-TEST_F(RunsNeededTest, OneRunEachFarApartIsNoCloseCall) {
+TEST_F(RunsNeededTest, OtherWorkIsNoRival) {
   Add("a", {100});
-  Add("b", {300});
+  Add("b", {100});
+  rows_[1].mutable_equivalence()->set_label("different");
   EXPECT_THAT(Calls(), IsEmpty());
 }
 
-TEST_F(RunsNeededTest, OneRunBesideASteadyRivalMayBeEnough) {
-  // Half the width of an interval of three runs at 15% is a factor of 1.45.
-  Add("a", {100, 100.1, 100.2});
-  Add("b", {150});
-  EXPECT_THAT(Calls(), IsEmpty());
-  Add("c", {140});
-  const std::vector<CloseCall> calls = Calls();
-  ASSERT_EQ(calls.size(), 2u);
-  EXPECT_EQ(calls[0].runs, 3);
-  EXPECT_EQ(calls[1].slower->by().at("library"), "a");
+TEST_F(RunsNeededTest, DisturbedRunsAreMeasuredAgain) {
+  Add("a", {100, 101, 102});
+  EXPECT_THAT(jobs_.Disturbed(), IsEmpty());
+  Row row = rows_[1];
+  row.set_run_index(7);
+  row.add_warnings("contended");
+  jobs_.Add(row);
+  ASSERT_THAT(jobs_.Disturbed(), SizeIs(1));
+  EXPECT_EQ(jobs_.Disturbed()[0].job_id(), row.job_id());
+  EXPECT_THAT(jobs_.Disturbed()[0].run_indexes(), ElementsAre(7));
+  // A clean attempt settles it, an even noisier one does not.
+  row.add_warnings("noisy");
+  jobs_.Add(row);
+  EXPECT_THAT(jobs_.Disturbed(), SizeIs(1));
+  row.clear_warnings();
+  jobs_.Add(row);
+  EXPECT_THAT(jobs_.Disturbed(), IsEmpty());
 }
 
 TEST_F(RunsNeededTest, OneRunAsksForThree) {
   Add("a", {100});
-  Add("b", {200});
+  Add("b", {900});
   const std::vector<CloseCall> calls = Calls();
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].faster->by().at("library"), "b");
   EXPECT_EQ(calls[0].runs, 3);
-  const std::vector<Job> jobs = jobs_.Missing(calls);
+  const std::vector<Job> jobs = jobs_.Missing(calls, by_);
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[0].library(), "b");
   EXPECT_THAT(jobs[0].run_indexes(), ElementsAre(1, 2));
@@ -394,22 +185,22 @@ TEST_F(RunsNeededTest, ClearCallsNeedNone) {
 }
 
 TEST_F(RunsNeededTest, CloserCallsNeedMore) {
-  // About 5% deviation and 20% apart: the t value decreases quickly with more
+  // About 5% deviation and 12% apart: the t value decreases quickly with more
   // runs.
   Add("a", {95, 100, 105});
-  Add("b", {114, 120, 126});
+  Add("b", {107, 112, 117});
   std::vector<CloseCall> calls = Calls();
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0].runs, 5);
-  EXPECT_THAT(jobs_.Missing(calls)[0].run_indexes(), ElementsAre(3, 4));
-  // 4% apart.
-  Add("c", {119, 125, 131});
+  EXPECT_THAT(jobs_.Missing(calls, by_)[0].run_indexes(), ElementsAre(3, 4));
+  // 2% apart.
+  Add("c", {108, 114, 120});
   calls = Calls();
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_EQ(calls[0].faster->by().at("library"), "c");
   EXPECT_EQ(calls[0].runs, 0);
   // b is in both calls but listed once.
-  EXPECT_EQ(jobs_.Missing(calls).size(), 2u);
+  EXPECT_EQ(jobs_.Missing(calls, by_).size(), 2u);
 }
 
 constexpr char kFile[] = R"({

@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "lib/analysis/coverage/findings.h"
 #include "lib/analysis/coverage/measured_runs.h"
 #include "lib/analysis/coverage/planned_jobs.h"
@@ -350,6 +351,17 @@ class Judge {
         HardwareProblem(job_, run, measured_, catalogue_);
     if (!hardware.empty()) Blame(CoverageCode::kWrongHardware, run, hardware);
     if (status == "ok") JudgeNumbers(run);
+    if (run.disturbances != 0) JudgeNoise(run);
+  }
+
+  void JudgeNoise(const RunState& run) {
+    const std::string& causes = measured_.Text(run.disturbances);
+    flags_.noisy = true;
+    record_.set_disturbed_runs(record_.disturbed_runs() + 1);
+    for (const absl::string_view cause : absl::StrSplit(causes, ", ")) {
+      ++(*record_.mutable_disturbances())[std::string(cause)];
+    }
+    Blame(CoverageCode::kNoisy, run, absl::StrCat("the run was ", causes));
   }
 
   // These statuses also explain runs that were not made.
@@ -383,8 +395,8 @@ class Judge {
   }
 
   void JudgeTies(const RunState& run) {
-    const Ties* ties = measured_.FindTies(index_, run);
-    if (ties == nullptr) return;
+    const absl::optional<Ties> ties = measured_.FindTies(index_, run);
+    if (!ties.has_value()) return;
     const std::string differences =
         measured_.settings().Differences(ties->settings);
     if (!differences.empty()) {

@@ -226,14 +226,17 @@ class CoverageJudgeTest : public ::testing::Test {
     CoverageFindings findings;
     record_.Clear();
     JudgeCoverage(jobs_, measured, TheCatalogue(), &findings, &record_);
-    fixes_.clear();
-    EXPECT_TRUE(findings
-                    .ForEachFix(jobs_,
-                                [&](const Job& job) {
-                                  fixes_.push_back(job);
-                                  return absl::OkStatus();
-                                })
-                    .ok());
+    for (const bool noisy : {false, true}) {
+      std::vector<Job>& jobs = noisy ? noisy_ : fixes_;
+      jobs.clear();
+      EXPECT_TRUE(findings
+                      .ForEachFix(jobs_, noisy,
+                                  [&](const Job& job) {
+                                    jobs.push_back(job);
+                                    return absl::OkStatus();
+                                  })
+                      .ok());
+    }
     findings.MoveTo(&record_);
     return record_;
   }
@@ -250,6 +253,7 @@ class CoverageJudgeTest : public ::testing::Test {
   std::vector<Row> rows_;
   Coverage record_;
   std::vector<Job> fixes_;
+  std::vector<Job> noisy_;
 };
 
 TEST_F(CoverageJudgeTest, ThreeRunsAreCompleteWithoutAWarning) {
@@ -361,6 +365,31 @@ TEST_F(CoverageJudgeTest, CopiesAreAWarning) {
   rows_.push_back(rows_[0]);
   EXPECT_THAT(Codes(), ElementsAre("repeated"));
   EXPECT_THAT(record_.findings(0).what(), HasSubstr("copies of each other"));
+}
+
+TEST_F(CoverageJudgeTest, NoisyRunsAreCountedAndCanBeMeasuredAgain) {
+  PlanBlur();
+  rows_[0].add_warnings("migrated");
+  EXPECT_THAT(Codes(), IsEmpty());
+  rows_[1].add_warnings("contended");
+  rows_[2].add_warnings("contended");
+  rows_[2].add_warnings("noisy");
+  EXPECT_THAT(Codes(), ElementsAre("noisy"));
+  EXPECT_EQ(record_.jobs_complete(), 1);
+  EXPECT_EQ(record_.disturbed_runs(), 2);
+  EXPECT_EQ(record_.disturbances().at("contended"), 2);
+  EXPECT_EQ(record_.disturbances().at("noisy"), 1);
+  EXPECT_EQ(record_.groups(0).noisy(), 1);
+  EXPECT_THAT(fixes_, IsEmpty());
+  ASSERT_EQ(noisy_.size(), 1);
+  EXPECT_THAT(noisy_[0].run_indexes(), ElementsAre(1, 2));
+  // A clean attempt settles it, whichever comes last.
+  Row again = rows_[1];
+  again.clear_warnings();
+  rows_.push_back(again);
+  EXPECT_THAT(Codes(), ElementsAre("noisy"));
+  EXPECT_EQ(record_.disturbed_runs(), 1);
+  EXPECT_EQ(record_.replaced_rows(), 1);
 }
 
 TEST_F(CoverageJudgeTest, RunsWithDifferentVersionsAreMixed) {

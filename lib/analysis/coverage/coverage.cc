@@ -2,25 +2,29 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "lib/analysis/aggregate/grid.h"
 #include "lib/analysis/coverage/checks.h"
 #include "lib/analysis/coverage/findings.h"
 #include "lib/analysis/coverage/measured_runs.h"
 #include "lib/analysis/coverage/planned_jobs.h"
+#include "lib/analysis/rows/row_files.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
-#include "lib/draw/text.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
@@ -125,6 +129,27 @@ absl::StatusOr<PlannedJobs> Plan(const CoverageOptions& options,
   return LoadCoveragePlan(plan, catalogue);
 }
 
+// The command that prints the jobs with noisy runs, without the paths.
+std::string FixCommand(const CoverageOptions& options,
+                       const std::string& program) {
+  std::string command = "check_coverage";
+  const auto add = [&](absl::string_view flag, const std::string& value) {
+    if (value.empty()) return;
+    absl::StrAppend(&command, " ", flag, "=", ShellWord(value));
+  };
+  add("--coverage", options.coverage);
+  add("--plan", options.plan);
+  add("--runs", options.num_runs > 0 ? absl::StrCat(options.num_runs) : "");
+  add("--machine_profile", options.machine_profile);
+  add("--configs", options.configs_folder);
+  if (options.require_optional_libraries) {
+    absl::StrAppend(&command, " --require_optional_libraries");
+  }
+  absl::StrAppend(&command, " --fix=noisy");
+  add("--program", program);
+  return command;
+}
+
 }  // namespace
 
 absl::StatusOr<Coverage> CheckCoverage(const CoverageOptions& options) {
@@ -153,33 +178,98 @@ absl::StatusOr<Coverage> CheckCoverage(const CoverageOptions& options) {
   record.set_verdict(measured.rows() == 0    ? "nothing"
                      : findings.has_errors() ? "incomplete"
                                              : "complete");
-  if (options.fix) RETURN_IF_ERROR(findings.ForEachFix(jobs, options.fix));
+  const auto program_of = [&](const Job& job) {
+    const Scenario* scenario = catalogue.FindScenario(job.scenario());
+    const ModePolicy* mode =
+        scenario == nullptr ? nullptr
+                            : catalogue.FindMode(job.mode(), scenario->media());
+    return mode == nullptr ? job.mode() : mode->tool();
+  };
+  if (options.fix) {
+    RETURN_IF_ERROR(findings.ForEachFix(
+        jobs, options.fix_noisy, [&](const Job& job) -> absl::Status {
+          if (!options.program.empty() && program_of(job) != options.program) {
+            return absl::OkStatus();
+          }
+          return options.fix(job);
+        }));
+  }
+  std::set<std::string> programs;
+  RETURN_IF_ERROR(findings.ForEachFix(jobs, /*noisy=*/true,
+                                      [&](const Job& job) -> absl::Status {
+                                        programs.insert(program_of(job));
+                                        return absl::OkStatus();
+                                      }));
+  for (const std::string& program : programs) {
+    record.add_rerun_commands(
+        RerunCommand(FixCommand(options, programs.size() > 1 ? program : ""),
+                     options.paths, program));
+  }
   findings.MoveTo(&record);
   return record;
 }
 
 namespace {
 
-std::string Number(int64_t number) {
-  return number == 0 ? "" : absl::StrCat(number);
-}
-
+// The parts of the plan. Columns that are the same or empty everywhere stand in
+// a line above, or not at all.
 std::string GroupTable(const Coverage& coverage) {
-  Table table(
-      {"scenario", "mode", "scope", "device", "library", "jobs", "complete",
-       "missing", "partial", "failed", "rejected", "unsupported",
-       "early stopped"},
-      {Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft, Align::kLeft,
-       Align::kRight, Align::kRight, Align::kRight, Align::kRight,
-       Align::kRight, Align::kRight, Align::kRight, Align::kRight});
-  for (const CoverageGroup& g : coverage.groups()) {
-    table.AddRow({g.scenario(), g.mode(), g.scope(), g.device(), g.library(),
-                  absl::StrCat(g.jobs()), absl::StrCat(g.complete()),
-                  Number(g.missing()), Number(g.partial()), Number(g.failed()),
-                  Number(g.rejected()), Number(g.unsupported()),
-                  Number(g.early_stopped())});
+  const std::vector<
+      std::pair<std::string, std::string (*)(const CoverageGroup&)>>
+      names = {
+          {"scenario", [](const CoverageGroup& g) { return g.scenario(); }},
+          {"mode", [](const CoverageGroup& g) { return g.mode(); }},
+          {"scope", [](const CoverageGroup& g) { return g.scope(); }},
+          {"device", [](const CoverageGroup& g) { return g.device(); }},
+          {"library", [](const CoverageGroup& g) { return g.library(); }}};
+  const std::vector<std::pair<std::string, int64_t (*)(const CoverageGroup&)>>
+      counts = {
+          {"jobs", [](const CoverageGroup& g) { return g.jobs(); }},
+          {"complete", [](const CoverageGroup& g) { return g.complete(); }},
+          {"missing", [](const CoverageGroup& g) { return g.missing(); }},
+          {"partial", [](const CoverageGroup& g) { return g.partial(); }},
+          {"failed", [](const CoverageGroup& g) { return g.failed(); }},
+          {"rejected", [](const CoverageGroup& g) { return g.rejected(); }},
+          {"unsupported",
+           [](const CoverageGroup& g) { return g.unsupported(); }},
+          {"early stopped",
+           [](const CoverageGroup& g) { return g.early_stopped(); }},
+          {"noisy", [](const CoverageGroup& g) { return g.noisy(); }}};
+  Grid grid;
+  grid.rows.resize(static_cast<size_t>(coverage.groups_size()));
+  std::vector<std::string> shared;
+  for (const auto& [name, text] : names) {
+    const bool is_constant = absl::c_all_of(
+        coverage.groups(), [&, get = text](const CoverageGroup& group) {
+          return get(group) == get(coverage.groups(0));
+        });
+    if (is_constant && name != "library" && coverage.groups_size() > 0) {
+      shared.push_back(absl::StrCat(name, " ", text(coverage.groups(0))));
+      continue;
+    }
+    grid.header.push_back({name, false, false});
+    for (size_t i = 0; i < grid.rows.size(); ++i) {
+      grid.rows[i].push_back(
+          {text(coverage.groups(static_cast<int>(i))), false, false});
+    }
   }
-  return table.ToText();
+  grid.key_columns = grid.header.size();
+  for (const auto& [name, count] : counts) {
+    const bool is_zero = absl::c_all_of(
+        coverage.groups(),
+        [get = count](const CoverageGroup& group) { return get(group) == 0; });
+    if (is_zero && name != "jobs" && name != "complete") continue;
+    grid.header.push_back({name, false, true});
+    for (size_t i = 0; i < grid.rows.size(); ++i) {
+      const int64_t number = count(coverage.groups(static_cast<int>(i)));
+      const bool is_empty = number == 0 && name != "complete";
+      grid.rows[i].push_back(
+          {is_empty ? "" : absl::StrCat(number), false, true});
+    }
+  }
+  grid.caption = {"Jobs by part of the plan"};
+  if (!shared.empty()) grid.caption.push_back(absl::StrJoin(shared, ", "));
+  return RenderTable(grid, /*color=*/false);
 }
 
 std::string FindingText(const CoverageFinding& finding) {
@@ -213,6 +303,19 @@ std::string CountText(const Coverage& coverage, const CoverageCount& count,
   return text;
 }
 
+std::string NoiseText(const Coverage& c) {
+  if (c.disturbed_runs() == 0) return "no run noisy";
+  const std::map<std::string, int64_t> sorted(c.disturbances().begin(),
+                                              c.disturbances().end());
+  std::vector<std::string> parts;
+  for (const auto& [cause, runs] : sorted) {
+    parts.push_back(absl::StrCat(runs, " ", cause));
+  }
+  return absl::StrCat(c.disturbed_runs(),
+                      c.disturbed_runs() == 1 ? " run" : " runs",
+                      " disturbed (", absl::StrJoin(parts, ", "), ")");
+}
+
 }  // namespace
 
 std::string CoverageSummary(const Coverage& c) {
@@ -228,7 +331,7 @@ std::string CoverageSummary(const Coverage& c) {
       c.runs(), " runs; ", c.rows(), c.rows() == 1 ? " row" : " rows", " in ",
       c.files(), c.files() == 1 ? " file" : " files", ", ", c.unplanned_rows(),
       " not owed; ", errors, errors == 1 ? " error" : " errors", ", ", warnings,
-      warnings == 1 ? " warning" : " warnings");
+      warnings == 1 ? " warning" : " warnings", "; ", NoiseText(c));
 }
 
 std::string CoverageText(const Coverage& coverage, int limit) {
@@ -238,6 +341,11 @@ std::string CoverageText(const Coverage& coverage, int limit) {
   for (const CoverageCount& count : coverage.counts()) {
     absl::StrAppend(&text, CountText(coverage, count, first, limit));
     first += count.findings();
+  }
+  for (const std::string& command : coverage.rerun_commands()) {
+    absl::StrAppend(&text,
+                    "\nmeasure the noisy runs again: ", PrintableText(command),
+                    "\n");
   }
   return text;
 }

@@ -31,6 +31,10 @@ struct CoverageOptions {
   // Called with each job that would fill a gap, in the order of the plan. May
   // be null.
   std::function<absl::Status(const Job&)> fix;
+  // `fix` gets the jobs with noisy runs instead.
+  bool fix_noisy = false;
+  // `fix` gets only the jobs of this program. Empty means all.
+  std::string program;
   // Called with each warning, one line each.
   std::function<void(const std::string&)> warn;
 };

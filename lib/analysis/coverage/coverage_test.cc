@@ -103,7 +103,7 @@ TEST(CoverageFindingsTest, FixesHaveOnlyTheRunsThatAreMissing) {
   findings.AddRun(CoverageCode::kZero, 1, jobs.Get(1), 1, "f:1", "0 s");
   std::vector<Job> fixes;
   ASSERT_TRUE(findings
-                  .ForEachFix(jobs,
+                  .ForEachFix(jobs, /*noisy=*/false,
                               [&](const Job& job) {
                                 fixes.push_back(job);
                                 return absl::OkStatus();
@@ -567,7 +567,20 @@ Coverage Example() {
 TEST(CoverageSummaryTest, IsOneLine) {
   EXPECT_EQ(CoverageSummary(Example()),
             "full-paper: incomplete: 2 of 5 jobs, 6 of 15 runs; 1 row in 1 "
-            "file, 4 not owed; 3 errors, 1 warning");
+            "file, 4 not owed; 3 errors, 1 warning; no run noisy");
+}
+
+TEST(CoverageSummaryTest, CountsNoiseAndSaysHowToMeasureAgain) {
+  Coverage coverage = Example();
+  coverage.set_disturbed_runs(75);
+  (*coverage.mutable_disturbances())["noisy"] = 70;
+  (*coverage.mutable_disturbances())["contended"] = 60;
+  coverage.add_rerun_commands("$ check_coverage --fix=noisy x | micro >> x");
+  EXPECT_THAT(CoverageSummary(coverage),
+              HasSubstr("; 75 runs disturbed (60 contended, 70 noisy)"));
+  EXPECT_THAT(CoverageText(coverage, 1),
+              HasSubstr("\nmeasure the noisy runs again: $ check_coverage "
+                        "--fix=noisy x | micro >> x\n"));
 }
 
 TEST(CoverageSummaryTest, SaysWhenThereAreNoRows) {

@@ -74,6 +74,8 @@ constexpr CoverageCodeInfo kInfos[kCoverageCodes] = {
      "out of the tables"},
     {"few_runs", kWarning, kNoGap,
      "top up with plan --num_runs=3 --existing=ROWS before it is published"},
+    {"noisy", kWarning, kNoGap,
+     "measure it again on a quiet machine; --fix=noisy prints the jobs"},
 };
 
 }  // namespace
@@ -96,6 +98,7 @@ void CoverageFindings::AddRun(CoverageCode code, int index, const Job& job,
                               int32_t run_index, const std::string& place,
                               const std::string& what) {
   if (InfoOf(code).is_gap) gaps_[index].insert(run_index);
+  if (code == CoverageCode::kNoisy) noisy_[index].insert(run_index);
   auto& same_code = findings_[static_cast<int>(code)];
   if (!same_code.empty() && same_code.back().job_id() == job.job_id() &&
       same_code.back().what() == what) {
@@ -144,9 +147,9 @@ void CoverageFindings::MoveTo(Coverage* record) {
 }
 
 absl::Status CoverageFindings::ForEachFix(
-    const PlannedJobs& jobs,
+    const PlannedJobs& jobs, bool noisy,
     const std::function<absl::Status(const Job&)>& emit) const {
-  for (const auto& [index, runs] : gaps_) {
+  for (const auto& [index, runs] : noisy ? noisy_ : gaps_) {
     Job job = jobs.Get(index);
     const double share =
         static_cast<double>(runs.size()) / jobs.runs(index).size();
@@ -215,6 +218,7 @@ void CoverageGroups::WriteTo(const CoverageFindings& findings,
     group.set_rejected(group.rejected() + (has_gap && !explained));
     group.set_unsupported(group.unsupported() + flags.unsupported);
     group.set_early_stopped(group.early_stopped() + flags.early_stopped);
+    group.set_noisy(group.noisy() + flags.noisy);
     complete += !has_gap;
   }
   record->set_jobs_complete(complete);

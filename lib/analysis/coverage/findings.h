@@ -49,9 +49,10 @@ enum class CoverageCode {
   kRepeated,
   kOtherSettings,
   kFewRuns,
+  kNoisy,
 };
 inline constexpr int kCoverageCodes =
-    static_cast<int>(CoverageCode::kFewRuns) + 1;
+    static_cast<int>(CoverageCode::kNoisy) + 1;
 
 struct CoverageCodeInfo {
   // The name in records and tables. Never changes.
@@ -85,17 +86,20 @@ class CoverageFindings {
   // Moves all findings into `record`, sorted by code, then in the order added.
   void MoveTo(Coverage* record);
 
-  // Calls `emit` for each job with a gap, in the order of the plan. The job has
-  // only the runs to be made, and its cost is reduced accordingly.
+  // Calls `emit` for each job with a gap (or, if `noisy`, with a noisy run), in
+  // the order of the plan. The job has only the runs to be made, and its cost
+  // is reduced accordingly.
   absl::Status ForEachFix(
-      const PlannedJobs& jobs,
+      const PlannedJobs& jobs, bool noisy,
       const std::function<absl::Status(const Job&)>& emit) const;
 
  private:
   CoverageFinding* New(CoverageCode code);
 
   std::array<std::vector<CoverageFinding>, kCoverageCodes> findings_;
+  // Runs by job.
   std::map<int, std::set<int32_t>> gaps_;
+  std::map<int, std::set<int32_t>> noisy_;
   bool has_errors_ = false;
 };
 
@@ -106,6 +110,7 @@ struct JobFlags {
   bool failed = false;
   bool unsupported = false;
   bool early_stopped = false;
+  bool noisy = false;
 };
 
 // How complete each library is in each part of the plan.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/analysis/rows/fingerprint.h"
+#include "lib/records/attempts.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
@@ -116,6 +118,10 @@ RunState MeasuredRuns::StateOf(int job, const Row& row, float item_bytes) {
   RunState state;
   state.run_index = row.run_index();
   state.attempt = row.attempt();
+  state.rank = AttemptRank(row);
+  if (row.status() == "ok") {
+    state.disturbances = texts_.Id(absl::StrJoin(DisturbancesOf(row), ", "));
+  }
   state.status = texts_.Id(row.status());
   state.reason =
       texts_.Id(absl::string_view(row.reason()).substr(0, kLongestReason));
@@ -142,6 +148,7 @@ RunState MeasuredRuns::StateOf(int job, const Row& row, float item_bytes) {
   for (const std::string& value : settings_.Get(state.settings)) {
     content.Add(value);
   }
+  content.Number(static_cast<uint64_t>(state.rank));
   state.content = content.Number(state.noop).value();
   return state;
 }
@@ -200,25 +207,47 @@ void MeasuredRuns::Keep(int job, const RunState& state) {
     runs.insert(at, state);
     return;
   }
-  if (state.attempt != at->attempt) {
-    ++replaced_rows_;
-    if (state.attempt < at->attempt) return;
-    const auto older = ties_.find(KeyOf(job, *at));
-    if (older != ties_.end()) {
-      replaced_rows_ += older->second.rows - 1;
-      ties_.erase(older);
-    }
-    *at = state;
-    return;
+  const auto seen = [](const RunState& run) {
+    return SeenRow{run.rank, run.attempt, run.settings, run.content};
+  };
+  std::vector<SeenRow>& rows = several_[KeyOf(job, state)];
+  if (rows.empty()) rows.push_back(seen(*at));
+  rows.push_back(seen(state));
+  const auto order = [](const RunState& run) {
+    return std::make_tuple(run.rank, -run.attempt, ~run.content);
+  };
+  if (order(state) < order(*at)) *at = state;
+}
+
+Ties MeasuredRuns::TiesAmong(const std::vector<SeenRow>& rows) {
+  const auto order = [](const SeenRow& row) {
+    return std::make_tuple(row.rank, -row.attempt, ~row.content);
+  };
+  const SeenRow& best = *std::min_element(
+      rows.begin(), rows.end(),
+      [&](const SeenRow& a, const SeenRow& b) { return order(a) < order(b); });
+  std::set<uint32_t> settings;
+  for (const SeenRow& row : rows) {
+    if (row.attempt == best.attempt) settings.insert(row.settings);
   }
-  Ties& ties = ties_[KeyOf(job, state)];
-  if (ties.rows == 1) ties.settings.push_back(at->settings);
-  ++ties.rows;
-  if (!absl::c_linear_search(ties.settings, state.settings)) {
-    ties.settings.push_back(state.settings);
+  Ties ties;
+  ties.settings.assign(settings.begin(), settings.end());
+  ties.rows = 0;
+  for (const SeenRow& row : rows) {
+    if (row.attempt != best.attempt) continue;
+    if (settings.size() == 1 && row.rank != best.rank) continue;
+    ++ties.rows;
+    ties.numbers_differ |= row.content != best.content;
   }
-  ties.numbers_differ |= state.content != at->content;
-  if (state.content > at->content) *at = state;
+  return ties;
+}
+
+int64_t MeasuredRuns::replaced_rows() const {
+  int64_t replaced = 0;
+  for (const auto& [key, rows] : several_) {
+    replaced += static_cast<int64_t>(rows.size()) - TiesAmong(rows).rows;
+  }
+  return replaced;
 }
 
 void MeasuredRuns::AddRun(const Run& run) {
@@ -233,9 +262,13 @@ void MeasuredRuns::AddEnv(const Env& env) {
   facts.usable_cores = std::max(facts.usable_cores, env.cpu().usable_cores());
 }
 
-const Ties* MeasuredRuns::FindTies(int job, const RunState& run) const {
-  const auto found = ties_.find(KeyOf(job, run));
-  return found == ties_.end() ? nullptr : &found->second;
+absl::optional<Ties> MeasuredRuns::FindTies(int job,
+                                            const RunState& run) const {
+  const auto found = several_.find(KeyOf(job, run));
+  if (found == several_.end()) return absl::nullopt;
+  Ties ties = TiesAmong(found->second);
+  if (ties.rows == 1) return absl::nullopt;
+  return ties;
 }
 
 std::string MeasuredRuns::Place(const RunState& run) const {

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "lib/analysis/coverage/planned_jobs.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
@@ -66,10 +67,14 @@ class RowSettings {
   absl::flat_hash_map<std::string, uint32_t> ids_;
 };
 
-// The last attempt at one run.
+// The cleanest attempt at one run; the last of equally clean ones.
 struct RunState {
   int32_t run_index = 0;
   int32_t attempt = 0;
+  // See AttemptRank in lib/records/attempts.h.
+  int32_t rank = 0;
+  // What disturbed it, such as `contended, noisy`. 0 if nothing did.
+  uint32_t disturbances = 0;
   // Numbers of texts, see MeasuredRuns::Text.
   uint32_t status = 0;
   uint32_t reason = 0;
@@ -104,7 +109,8 @@ struct MachineFacts {
   int usable_cores = 0;
 };
 
-// Several rows of the same attempt at the same run.
+// Several rows of the attempt that counts. A row of the same attempt and
+// settings that is less clean is none of them: it was measured again.
 struct Ties {
   std::vector<uint32_t> settings;  // Each once.
   // If false, the rows are copies of each other.
@@ -139,8 +145,8 @@ class MeasuredRuns {
   // The runs of a job that have rows, sorted by run index. A run on the CPU of
   // a GPU machine is kept separately from the one on a CPU machine.
   const std::vector<RunState>& runs(int job) const { return runs_[job]; }
-  // Null if there is only one row.
-  const Ties* FindTies(int job, const RunState& run) const;
+  // Absent if there is only one row.
+  absl::optional<Ties> FindTies(int job, const RunState& run) const;
   // Keyed by job and difference, see PlannedJobs::Difference.
   const std::map<std::pair<int, std::string>, StrayRows>& strays() const {
     return strays_;
@@ -158,9 +164,19 @@ class MeasuredRuns {
 
   int64_t rows() const { return rows_; }
   int64_t unplanned_rows() const { return unplanned_rows_; }
-  int64_t replaced_rows() const { return replaced_rows_; }
+  // Number of rows that a cleaner, or else a later, attempt replaced.
+  int64_t replaced_rows() const;
 
  private:
+  // What is kept of each row of a run that has several.
+  struct SeenRow {
+    int32_t rank;
+    int32_t attempt;
+    uint32_t settings;
+    uint64_t content;
+  };
+
+  static Ties TiesAmong(const std::vector<SeenRow>& rows);
   RunState StateOf(int job, const Row& row, float item_bytes);
   void AddUnplanned(const Row& row, const std::string& file, int64_t line);
   void Keep(int job, const RunState& state);
@@ -170,7 +186,7 @@ class MeasuredRuns {
   const PlannedJobs& jobs_;
   const std::string machine_profile_;
   std::vector<std::vector<RunState>> runs_;
-  absl::flat_hash_map<uint64_t, Ties> ties_;
+  absl::flat_hash_map<uint64_t, std::vector<SeenRow>> several_;
   std::map<std::pair<int, std::string>, StrayRows> strays_;
   StringPool texts_;
   RowSettings settings_;
@@ -178,7 +194,6 @@ class MeasuredRuns {
   absl::flat_hash_map<uint32_t, MachineFacts> machines_;
   int64_t rows_ = 0;
   int64_t unplanned_rows_ = 0;
-  int64_t replaced_rows_ = 0;
 };
 
 }  // namespace feedrate

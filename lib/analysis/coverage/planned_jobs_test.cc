@@ -313,7 +313,7 @@ TEST_F(MeasuredRunsTest, KeepsTheLastAttemptInAnyOrder) {
     EXPECT_EQ(measured.Text(measured.runs(0)[0].status), "ok");
     EXPECT_EQ(measured.Place(measured.runs(0)[0]), forwards ? "f:2" : "f:1");
     EXPECT_EQ(measured.replaced_rows(), 1);
-    EXPECT_EQ(measured.FindTies(0, measured.runs(0)[0]), nullptr);
+    EXPECT_FALSE(measured.FindTies(0, measured.runs(0)[0]).has_value());
   }
 }
 
@@ -321,18 +321,45 @@ TEST_F(MeasuredRunsTest, RowsOfOneAttemptAreTied) {
   MeasuredRuns measured(jobs_, "");
   measured.AddRow(row_, 0, "f", 1);
   measured.AddRow(row_, 0, "g", 1);
-  const Ties* ties = measured.FindTies(0, measured.runs(0)[0]);
-  ASSERT_NE(ties, nullptr);
+  absl::optional<Ties> ties = measured.FindTies(0, measured.runs(0)[0]);
+  ASSERT_TRUE(ties.has_value());
   EXPECT_EQ(ties->rows, 2);
   EXPECT_FALSE(ties->numbers_differ);
   row_.set_throughput(row_.throughput() + 1);
   measured.AddRow(row_, 0, "g", 2);
-  EXPECT_TRUE(ties->numbers_differ);
+  EXPECT_TRUE(measured.FindTies(0, measured.runs(0)[0])->numbers_differ);
   // A later attempt replaces all of them.
   row_.set_attempt(1);
   measured.AddRow(row_, 0, "g", 3);
-  EXPECT_EQ(measured.FindTies(0, measured.runs(0)[0]), nullptr);
+  EXPECT_FALSE(measured.FindTies(0, measured.runs(0)[0]).has_value());
   EXPECT_EQ(measured.replaced_rows(), 3);
+}
+
+TEST_F(MeasuredRunsTest, TheCleanestAttemptCountsInAnyOrder) {
+  Row noisy = row_;
+  noisy.set_attempt(1);
+  noisy.add_warnings("noisy");
+  // Measured again with the number of an attempt that is there.
+  Row again = noisy;
+  again.clear_warnings();
+  again.set_throughput(row_.throughput() + 1);
+  for (const std::vector<Row>& rows : {std::vector<Row>{row_, noisy, again},
+                                       {again, noisy, row_},
+                                       {noisy, row_, again}}) {
+    MeasuredRuns measured(jobs_, "");
+    for (const Row& row : rows) measured.AddRow(row, 0, "f", 1);
+    const RunState& run = measured.runs(0)[0];
+    EXPECT_EQ(run.throughput, again.throughput());
+    EXPECT_EQ(run.disturbances, 0u);
+    EXPECT_FALSE(measured.FindTies(0, run).has_value());
+    EXPECT_EQ(measured.replaced_rows(), 2);
+  }
+  // Rows of another machine are no second try.
+  MeasuredRuns measured(jobs_, "");
+  measured.AddRow(noisy, 0, "f", 1);
+  again.set_machine_profile("other");
+  measured.AddRow(again, 0, "f", 2);
+  EXPECT_TRUE(measured.FindTies(0, measured.runs(0)[0]).has_value());
 }
 
 TEST_F(MeasuredRunsTest, TheHostsCpuStandsBesideACpuMachine) {

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,6 +28,7 @@
 #include "lib/analysis/rows/fingerprint.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/records/attempts.h"
 #include "lib/records/json.h"
 #include "lib/records/row.pb.h"
 #include "simdjson.h"
@@ -234,10 +237,13 @@ absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
 }
 
 absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found) {
-  if (found->is_map() ||
-      found->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-    const std::string example =
-        found->is_map() ? "prefetch" : found->message_type()->field(0)->name();
+  if (found->is_map()) {
+    field.type = FieldType::kText;
+    field.categorical = true;
+    return field;
+  }
+  if (found->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    const std::string example = found->message_type()->field(0)->name();
     return absl::InvalidArgumentError(
         absl::StrCat("field \"", field.name, "\" has parts; name one, such as ",
                      field.name, ".", example));
@@ -269,7 +275,8 @@ void AddNames(const Descriptor* type, const std::string& prefix,
 }
 
 std::vector<std::string> AllNames() {
-  std::vector<std::string> names = {"cold", "exploratory", "dataset"};
+  std::vector<std::string> names = {"cold", "exploratory", "dataset",
+                                    "settings"};
   AddNames(Row::descriptor(), "", &names);
   return names;
 }
@@ -309,6 +316,33 @@ Value ListOf(const Message& message, const FieldDescriptor* field) {
 Value Has(const Value& list, const std::string& item) {
   return TruthValue(std::find(list.list.begin(), list.list.end(), item) !=
                     list.list.end());
+}
+
+// All settings as one text, sorted by name.
+Value SettingsText(const std::map<std::string, std::string>& settings) {
+  return TextValue(absl::StrJoin(settings, ", ", absl::PairFormatter("=")));
+}
+
+absl::StatusOr<Value> SettingsFromJson(absl::string_view json,
+                                       const Field& field) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  const simdjson::padded_string padded(json.data(), json.size());
+  const auto wrong_type = [&] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"", field.name, "\" is of the wrong type"));
+  };
+  if (!FindIn(Row::descriptor(), field.key)->is_map() ||
+      parser.parse(padded).get(object) != simdjson::SUCCESS) {
+    return wrong_type();
+  }
+  std::map<std::string, std::string> settings;
+  for (const simdjson::dom::key_value_pair entry : object) {
+    std::string_view text;
+    if (entry.value.get(text) != simdjson::SUCCESS) return wrong_type();
+    settings[std::string(entry.key)] = std::string(text);
+  }
+  return SettingsText(settings);
 }
 
 // The value of a missing field without presence.
@@ -351,6 +385,9 @@ absl::StatusOr<Field> FindField(absl::string_view name) {
 Value FieldOf(const Row& row, const Field& field) {
   const FieldDescriptor* outer = FindIn(Row::descriptor(), field.key);
   if (!field.item.empty()) return Has(ListOf(row, outer), field.item);
+  if (outer->is_map() && field.sub_key.empty()) {
+    return SettingsText({row.settings().begin(), row.settings().end()});
+  }
   if (outer->is_map()) {
     const auto found = row.settings().find(field.sub_key);
     return found == row.settings().end() ? Value() : TextValue(found->second);
@@ -369,6 +406,9 @@ Value FieldOf(const Row& row, const Field& field) {
 
 absl::StatusOr<Value> FieldFromJson(absl::string_view json,
                                     const Field& field) {
+  if (!json.empty() && json[0] == '{' && field.type == FieldType::kText) {
+    return SettingsFromJson(json, field);
+  }
   ASSIGN_OR_RETURN(Value value, ParseValue(json));
   const auto is = [&](Value::Kind kind) { return value.kind == kind; };
   if (is(Value::Kind::kAbsent)) return DefaultOf(field);
@@ -445,33 +485,43 @@ uint32_t AttemptOrder(int64_t attempt, absl::string_view started_at) {
   return static_cast<uint32_t>(capped) << kMinuteBits | Minutes(started_at);
 }
 
+int AttemptNumber(uint32_t order) {
+  return static_cast<int>(order >> kMinuteBits);
+}
+
 uint64_t VersionHash(absl::string_view library_version, bool is_ok) {
   if (library_version.empty() && !is_ok) return 0;
   return Fingerprint().Add(library_version).value() | 1;
 }
 
 Attempt AttemptOf(const Row& row, size_t id) {
-  return {AttemptOrder(row.attempt(), row.started_at()), row.throughput(),
+  return {AttemptRank(row),
+          AttemptOrder(row.attempt(), row.started_at()),
+          row.throughput(),
           VersionHash(row.library_version(), row.status() == "ok"),
-          Fingerprint().Add(row.ShortDebugString()).value(), id};
+          Fingerprint().Add(row.ShortDebugString()).value(),
+          id};
 }
 
 void ForEachReplaced(
     absl::Span<Attempt> attempts,
     const std::function<void(size_t id, bool is_duplicate)>& replaced) {
   const auto key = [](const Attempt& attempt) {
-    return std::make_tuple(~attempt.order, attempt.throughput, attempt.version,
-                           attempt.content);
+    return std::make_tuple(attempt.rank, ~attempt.order, attempt.throughput,
+                           attempt.version, attempt.content);
   };
   // The attempt that counts comes first.
   std::sort(
       attempts.begin(), attempts.end(),
       [&](const Attempt& a, const Attempt& b) { return key(a) < key(b); });
-  // The last attempt seen of each version, and of any version.
-  absl::flat_hash_map<uint64_t, uint32_t> seen;
+  // Rank and number of the last attempt seen of each version, and of any
+  // version.
+  const auto kind = [](const Attempt& attempt) {
+    return std::make_pair(attempt.rank, AttemptNumber(attempt.order));
+  };
+  absl::flat_hash_map<uint64_t, std::pair<int, int>> seen;
   for (size_t i = 0; i < attempts.size(); ++i) {
     const Attempt& attempt = attempts[i];
-    const uint32_t number = attempt.order >> kMinuteBits;
     // Version 0 matches every version.
     const auto same = seen.find(attempt.version);
     const auto unknown = seen.find(0);
@@ -480,11 +530,11 @@ void ForEachReplaced(
                                  : same != seen.end() || unknown != seen.end();
     const bool is_duplicate =
         attempt.version == 0
-            ? i > 0 && attempts[i - 1].order >> kMinuteBits == number
-            : (same != seen.end() && same->second == number) ||
-                  (unknown != seen.end() && unknown->second == number);
+            ? i > 0 && kind(attempts[i - 1]) == kind(attempt)
+            : (same != seen.end() && same->second == kind(attempt)) ||
+                  (unknown != seen.end() && unknown->second == kind(attempt));
     if (is_replaced) replaced(attempt.id, is_duplicate);
-    seen[attempt.version] = number;
+    seen[attempt.version] = kind(attempt);
   }
 }
 

@@ -62,6 +62,7 @@ enum class FieldType {
 //   equivalence.label, dataset.id     a field of a part of the row
 //   loader.gpu.busy                   a field of a part of a part
 //   settings.prefetch                 a setting; any name
+//   settings                          all settings, as one text
 //   labels, warnings                  lists
 //   labels.cold, warnings.noisy       whether the list has the item
 //   cold, exploratory                 short for labels.…
@@ -118,8 +119,12 @@ std::string RunIdentity(const Row& row);
 // A number that is larger for the later of two attempts: compares the attempt,
 // then the minute of `started_at` (plain text or a JSON string).
 uint32_t AttemptOrder(int64_t attempt, absl::string_view started_at);
+// The attempt of that number, at most 63.
+int AttemptNumber(uint32_t order);
 
 struct Attempt {
+  // See AttemptRank in lib/records/attempts.h.
+  int rank = 0;
   uint32_t order = 0;
   double throughput = 0;
   // Hash of the library's version. 0 means the run failed before it reported
@@ -133,10 +138,12 @@ struct Attempt {
 Attempt AttemptOf(const Row& row, size_t id);
 uint64_t VersionHash(absl::string_view library_version, bool is_ok);
 
-// Sorts attempts at one run and calls `replaced` for each that does not count.
-// The latest attempt counts; among equal attempts the one measured last; among
+// Sorts attempts at one run, the one that counts first, and calls `replaced`
+// for each that does not count. The cleanest attempt counts; among equally
+// clean ones the latest; among equal attempts the one measured last; among
 // those the slowest. `is_duplicate` is true if the replacing row is of the same
-// attempt. The result does not depend on the order of `attempts`.
+// attempt and equally clean. The result does not depend on the order of
+// `attempts`.
 void ForEachReplaced(
     absl::Span<Attempt> attempts,
     const std::function<void(size_t id, bool is_duplicate)>& replaced);

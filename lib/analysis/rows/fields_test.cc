@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/rows/filter.h"
+#include "lib/records/attempts.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {
@@ -138,13 +139,28 @@ TEST(FindFieldTest, UnknownNamesComeWithTheNearest) {
 
 TEST(FindFieldTest, WhatHasNoSingleValueIsRefused) {
   for (const char* name :
-       {"equivalence", "settings", "samples_s", "loader.gpu", "train.losses"}) {
+       {"equivalence", "samples_s", "loader.gpu", "train.losses"}) {
     EXPECT_EQ(FindField(name).status().code(),
               absl::StatusCode::kInvalidArgument)
         << name;
   }
-  EXPECT_THAT(std::string(FindField("settings").status().message()),
-              HasSubstr("settings.prefetch"));
+  EXPECT_THAT(std::string(FindField("loader.gpu").status().message()),
+              HasSubstr("name one, such as loader.gpu."));
+}
+
+TEST(FieldOfTest, AllSettingsAreOneTextWhateverTheirOrder) {
+  const Field settings = *FindField("settings");
+  Row row;
+  EXPECT_EQ(ValueText(FieldOf(row, settings)), "-");
+  EXPECT_EQ(ValueText(*FieldFromJson("{}", settings)), "-");
+  (*row.mutable_settings())["prefetch"] = "4";
+  (*row.mutable_settings())["chunk"] = "a\"b";
+  EXPECT_EQ(FieldOf(row, settings).text, "chunk=a\"b, prefetch=4");
+  EXPECT_EQ(
+      FieldFromJson(R"({"prefetch": "4", "chunk": "a\"b"})", settings)->text,
+      "chunk=a\"b, prefetch=4");
+  EXPECT_FALSE(FieldFromJson(R"({"prefetch": 4})", settings).ok());
+  EXPECT_FALSE(FieldFromJson("{}", *FindField("library")).ok());
 }
 
 TEST(FindFieldTest, KnowsWhatIsGoodToGroupBy) {
@@ -280,7 +296,8 @@ TEST(FilterTest, ErrorsNameTheColumnAndTheRemedy) {
   ExpectError("\"a\" in library", "library is no list");
   ExpectError("dataset.idd == \"a\"", "did you mean \"dataset.id\"?");
   ExpectError("samples_s == 1", "a list of numbers");
-  ExpectError("settings == 1", "settings.prefetch");
+  ExpectError("settings == 1", "settings is text");
+  ExpectError("loader.gpu == 1", "name one, such as loader.gpu.");
   ExpectError("cold ; cold", "column 6");
   ExpectError("batch_size == 1e999", "is no number");
   ExpectError(std::string(1000, '(') + "cold", "too many brackets");
@@ -409,6 +426,16 @@ TEST(ForEachReplacedTest, TheLastAttemptCounts) {
   EXPECT_TRUE(replaced.duplicates.empty());
 }
 
+TEST(ForEachReplacedTest, TheCleanestAttemptCountsAndIsNoDuplicate) {
+  std::vector<Attempt> attempts = {Make(0, "", 1, 7), Make(1, "", 2, 7),
+                                   Make(0, "", 3, 7)};
+  attempts[1].rank = 8;
+  attempts[2].rank = 2;
+  const Replaced replaced = Resolve(attempts);
+  EXPECT_THAT(replaced.retried, UnorderedElementsAre(1, 2));
+  EXPECT_TRUE(replaced.duplicates.empty());
+}
+
 TEST(ForEachReplacedTest, OfEqualAttemptsTheLaterThenTheSlower) {
   const Replaced replaced = Resolve({Make(0, "2026-11-15T02:00:00Z", 1, 7),
                                      Make(0, "2026-11-15T02:01:00Z", 3, 7),
@@ -440,6 +467,7 @@ TEST(VersionHashTest, OnlyAFailedRunHasNone) {
 TEST(AttemptOfTest, TakesWhatARowSays) {
   Row row = BaseRow();
   row.set_attempt(3);
+  EXPECT_EQ(AttemptOf(row, 5).rank, AttemptRank(row));
   const Attempt attempt = AttemptOf(row, 5);
   EXPECT_EQ(attempt.order, AttemptOrder(3, ""));
   EXPECT_EQ(attempt.throughput, 100);

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/text.h"
 
 namespace feedrate {
 namespace {
@@ -253,6 +254,21 @@ absl::StatusOr<std::vector<std::string>> ExpandPaths(
     expanded.insert(expanded.end(), found.begin(), found.end());
   }
   return expanded;
+}
+
+std::string RerunCommand(const std::string& reader,
+                         const std::vector<std::string>& paths,
+                         const std::string& runner) {
+  const bool is_stdin = paths.empty() || paths == std::vector<std::string>{"-"};
+  std::string command = reader;
+  std::string out = "rows.jsonl";
+  for (const std::string& path :
+       is_stdin ? std::vector<std::string>{out} : paths) {
+    absl::StrAppend(&command, " ", ShellWord(path));
+    out = IsFolder(path) ? JoinPath(path, "again.jsonl") : path;
+  }
+  return absl::StrCat(is_stdin ? "save the rows as rows.jsonl, then " : "",
+                      "$ ", command, " | ", runner, " >> ", ShellWord(out));
 }
 
 }  // namespace feedrate

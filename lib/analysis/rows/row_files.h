@@ -91,6 +91,12 @@ absl::StatusOr<std::vector<std::string>> ExpandPaths(
     const std::vector<std::string>& paths,
     const std::vector<std::string>& endings);
 
+// The command that prints the jobs to repeat with `reader` and measures them
+// with `runner`, appending to the last of `paths`; for people.
+std::string RerunCommand(const std::string& reader,
+                         const std::vector<std::string>& paths,
+                         const std::string& runner);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_ANALYSIS_ROWS_ROW_FILES_H_

@@ -22,6 +22,7 @@
 #include "lib/analysis/rows/text_scan.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
+#include "lib/records/attempts.h"
 #include "lib/records/json.h"
 
 namespace feedrate {
@@ -88,10 +89,7 @@ absl::Status IncludeBy(const std::vector<std::string>& by, Query* query) {
       return absl::InvalidArgumentError(
           absl::StrCat("--by: ", field.status().message()));
     }
-    if (field->IsDeep()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--by: \"", name, "\" is too deep; groups have one dot at most"));
-    }
+    query->needs_messages |= field->IsDeep();
     const size_t before = query->fields.size();
     if (Include(*field, query) < before) {
       return absl::InvalidArgumentError(
@@ -121,10 +119,10 @@ absl::Status IncludeHeld(const std::vector<std::string>& mix, Query* query) {
     mixed.insert(name);
   }
   for (const std::string& name : HeldFields()) {
-    if (mixed.contains(name)) continue;
     const size_t index = Include(name, query);
     // A field of --by cannot differ within a group.
-    if (index >= query->by_count) query->held.push_back(index);
+    if (index < query->by_count) continue;
+    (mixed.contains(name) ? query->mixed : query->held).push_back(index);
   }
   return absl::OkStatus();
 }
@@ -144,12 +142,32 @@ void AssignSlots(Query* query) {
 
 }  // namespace
 
+namespace {
+
+// What was done. Rows that differ here are different work.
+const std::vector<std::string>& WorkFields() {
+  static const auto* const kFields = new std::vector<std::string>{
+      "scenario",   "mode",    "scope",         "library",        "transform",
+      "device",     "workers", "thread_policy", "params_profile", "settings",
+      "batch_size", "cold",    "exploratory"};
+  return *kFields;
+}
+
+}  // namespace
+
 const std::vector<std::string>& HeldFields() {
-  static const auto* const kHeld = new std::vector<std::string>{
-      "machine_profile", "batch_size",      "params_profile", "cold",
-      "exploratory",     "library_version", "dataset.id",     "dataset.sha256",
-      "pair.side"};
+  static const auto* const kHeld = [] {
+    auto* held = new std::vector<std::string>(WorkFields());
+    held->insert(held->end(), {"machine_profile", "library_version",
+                               "dataset.id", "dataset.sha256", "pair.side"});
+    return held;
+  }();
   return *kHeld;
+}
+
+bool IsWorkField(absl::string_view name) {
+  return std::find(WorkFields().begin(), WorkFields().end(), name) !=
+         WorkFields().end();
 }
 
 bool Query::Uses(absl::Span<const Value> values) const {
@@ -160,8 +178,19 @@ bool Query::Uses(absl::Span<const Value> values) const {
 
 absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
                                 const std::string& where,
-                                const std::vector<std::string>& mix) {
+                                const std::vector<std::string>& mix,
+                                const std::string& metric) {
   Query query;
+  absl::StatusOr<Field> found = FindField(metric);
+  if (!found.ok() || found->type != FieldType::kNumber) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--metric: ", found.ok()
+                          ? absl::StrCat("field \"", metric,
+                                         "\" is no number; see docs/records.md")
+                          : std::string(found.status().message())));
+  }
+  query.metric = *std::move(found);
+  query.is_throughput = query.metric.key == "throughput";
   RETURN_IF_ERROR(IncludeBy(by, &query));
   RETURN_IF_ERROR(IncludeHeld(mix, &query));
   query.status = Include("status", &query);
@@ -170,6 +199,8 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
   query.scenario = Include("scenario", &query);
   query.equivalence = Include("equivalence.label", &query);
   query.library_version = Include("library_version", &query);
+  query.library = Include("library", &query);
+  query.warnings = Include("warnings", &query);
   for (const std::string& name : SameRunFields()) {
     query.same_run.push_back(Include(name, &query));
   }
@@ -183,6 +214,7 @@ absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
       query.filter_fields.push_back(Include(field, &query));
     }
   }
+  query.needs_messages |= !query.filter_by_group || !query.is_throughput;
   AssignSlots(&query);
   return query;
 }
@@ -196,9 +228,15 @@ inline uint64_t HashToken(absl::string_view token, uint64_t seed) {
 }
 
 // Marks rows that the filter dropped, in the extra token after the slots. Such
-// rows are kept, because one may be the last attempt at a run.
+// rows are kept, because one may be the attempt that counts.
 absl::string_view DroppedMark() {
   static constexpr char kMark[] = "?\0\0\0\0\0\0\0";
+  return absl::string_view(kMark, 1);
+}
+
+// Marks rows without a value of the metric, in the same place.
+absl::string_view NoValueMark() {
+  static constexpr char kMark[] = "-\0\0\0\0\0\0\0";
   return absl::string_view(kMark, 1);
 }
 
@@ -246,8 +284,8 @@ absl::Status RowLog::Add(absl::Span<const absl::string_view> tokens,
 }
 
 absl::Status RowLog::AddTo(uint32_t group, const RowNumbers& numbers) {
-  if (heads_[group].is_ok &&
-      !(numbers.throughput > 0 && std::isfinite(numbers.throughput))) {
+  if (query_->is_throughput && heads_[group].is_ok &&
+      !(numbers.value > 0 && std::isfinite(numbers.value))) {
     return absl::InvalidArgumentError(
         "field \"throughput\" is no number above 0, but the status is ok");
   }
@@ -274,7 +312,12 @@ absl::Status RowLog::Add(const Row& row) {
     start = end;
   }
   const bool dropped = !query_->filter_by_group && !query_->filter.Matches(row);
-  tokens.push_back(dropped ? DroppedMark() : absl::string_view());
+  const Value value = FieldOf(row, query_->metric);
+  const bool has_value =
+      value.kind == Value::Kind::kNumber && std::isfinite(value.number);
+  tokens.push_back(dropped                              ? DroppedMark()
+                   : has_value || query_->is_throughput ? absl::string_view()
+                                                        : NoValueMark());
   std::string names;
   AppendJsonString(row.job_id(), &names);
   const size_t job_id_size = names.size();
@@ -287,7 +330,7 @@ absl::Status RowLog::Add(const Row& row) {
   numbers.run_index = both.substr(job_id_size, names_size - job_id_size);
   numbers.started_at = row.started_at();
   numbers.attempt = row.attempt();
-  numbers.throughput = row.throughput();
+  numbers.value = value.number;
   numbers.samples_s = absl::MakeConstSpan(
       row.samples_s().data(), static_cast<size_t>(row.samples_s_size()));
   uint64_t hash = 0;
@@ -334,8 +377,11 @@ absl::StatusOr<uint32_t> RowLog::NewGroup(
     group.values.push_back(std::move(value));
   }
   group.is_ok = group.values[query_->status].text == "ok";
+  group.has_value = tokens.back() != NoValueMark();
+  group.rank = AttemptRank(group.values[query_->status].text,
+                           group.values[query_->warnings].list);
   group.used = query_->filter_by_group ? query_->Uses(group.values)
-                                       : tokens.back().empty();
+                                       : tokens.back() != DroppedMark();
   group.same_run = kOdd2;
   for (const size_t index : query_->same_run) {
     group.same_run = HashText(ValueText(group.values[index]), group.same_run);
@@ -371,7 +417,7 @@ void RowLog::Log(const RowNumbers& numbers, uint32_t group_index) {
                 : HashToken(numbers.run_index,
                             HashToken(numbers.job_id, head.same_run)) |
                       1;
-  row.throughput = numbers.throughput;
+  row.value = numbers.value;
   row.group = group_index;
   row.order = AttemptOrder(numbers.attempt, numbers.started_at);
   if (head.is_ok && head.used && !numbers.samples_s.empty()) {

@@ -75,12 +75,16 @@ struct Query {
   size_t by_count = 0;
   // Indexes into `fields` of the fields that a group must not mix.
   std::vector<size_t> held;
+  // Those that it may mix on request.
+  std::vector<size_t> mixed;
   size_t status = 0;
   size_t reason = 0;
   size_t unit = 0;
   size_t scenario = 0;
   size_t equivalence = 0;
   size_t library_version = 0;
+  size_t library = 0;
+  size_t warnings = 0;
   // Indexes into `fields` of SameRunFields.
   std::vector<size_t> same_run;
 
@@ -94,6 +98,13 @@ struct Query {
   bool filter_by_group = true;
   // For each field of the filter, its index in `fields`.
   std::vector<size_t> filter_fields;
+  // The field whose statistics are computed.
+  Field metric;
+  // Whether the metric is `throughput`, which every `ok` row has, above 0.
+  bool is_throughput = true;
+  // If true, readers must parse whole rows: the filter is evaluated for each
+  // row, or a field is not where the fast readers look.
+  bool needs_messages = false;
 
   // Whether the filter matches. REQUIRES: filter_by_group, and one value per
   // entry of `fields`.
@@ -102,18 +113,24 @@ struct Query {
 
 // The fields that a group must not mix. See docs/aggregate.md.
 const std::vector<std::string>& HeldFields();
+// Those of them that say what was done, not where, with what version or on what
+// data.
+bool IsWorkField(absl::string_view name);
 
-// InvalidArgument, naming the flag, if a field does not exist.
+// InvalidArgument, naming the flag, if a field does not exist, or if `metric`
+// is no number.
 absl::StatusOr<Query> MakeQuery(const std::vector<std::string>& by,
                                 const std::string& where,
-                                const std::vector<std::string>& mix);
+                                const std::vector<std::string>& mix,
+                                const std::string& metric = "throughput");
 
 // What statistics need of a row.
 struct LoggedRow {
   // Hash of RunIdentity: equal for attempts at one run. 0 means the row names
   // no job, so its other attempts are unknown.
   uint64_t run;
-  double throughput;
+  // The metric's value.
+  double value;
   // Index of its RawGroup.
   uint32_t group;
   // See AttemptOrder.
@@ -127,7 +144,8 @@ struct RowNumbers {
   absl::string_view run_index;
   absl::string_view started_at;
   int64_t attempt = 0;
-  double throughput = 0;
+  // The metric's value.
+  double value = 0;
   absl::Span<const double> samples_s;
 };
 
@@ -135,9 +153,13 @@ struct RowNumbers {
 struct RawGroup {
   // One per field of the query.
   std::vector<Value> values;
+  // Whether the rows are `ok`, and have a value of the metric.
   bool is_ok = false;
+  bool has_value = true;
   // Whether the filter matches.
   bool used = true;
+  // See AttemptRank in lib/records/attempts.h.
+  int rank = 0;
   // Hash of the values that distinguish runs of one job.
   uint64_t same_run = 0;
   // See VersionHash.

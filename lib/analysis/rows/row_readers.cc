@@ -37,11 +37,20 @@ absl::string_view Trimmed(std::string_view token) {
   return absl::string_view(token.data(), size);
 }
 
-// Gets the JSON of a value. False if it is an object.
+// Gets the JSON of a value.
 bool TokenOf(ondemand::value value, absl::string_view* token) {
   ondemand::json_type type;
   if (value.type().get(type) != simdjson::SUCCESS) return false;
-  if (type == ondemand::json_type::object) return false;
+  if (type == ondemand::json_type::object) {
+    ondemand::object object;
+    std::string_view raw;
+    if (value.get_object().get(object) != simdjson::SUCCESS ||
+        object.raw_json().get(raw) != simdjson::SUCCESS) {
+      return false;
+    }
+    *token = Trimmed(raw);
+    return true;
+  }
   if (type != ondemand::json_type::array) {
     *token = Trimmed(value.raw_json_token());
     return true;
@@ -99,7 +108,10 @@ struct AnyRowReader::State {
     if (step.act == Act::kSlot) {
       return TokenOf(value, &token) && row.Fill(step.index, token);
     }
-    if (step.act == Act::kPart) return ReadPart(steps->part(step.index), value);
+    if (step.act == Act::kPart) {
+      // An object can be read only once; both ways at once are rare.
+      return step.also_slot < 0 && ReadPart(steps->part(step.index), value);
+    }
     if (!row.Once(step.act)) return false;
     if (step.also_slot >= 0 &&
         (!TokenOf(value, &token) || !row.Fill(step.also_slot, token))) {
@@ -107,8 +119,7 @@ struct AnyRowReader::State {
     }
     if (step.act == Act::kSamples) return ReadSamples(value);
     if (step.act == Act::kThroughput) {
-      return value.get_double().get(row.numbers.throughput) ==
-             simdjson::SUCCESS;
+      return value.get_double().get(row.numbers.value) == simdjson::SUCCESS;
     }
     // Ids can be compared as bytes only if they have no escapes.
     return TokenOf(value, &token) &&
@@ -308,7 +319,7 @@ const char* PrintedRowReader::ReadKey(const char* at, size_t place,
 const char* PrintedRowReader::ReadValue(const Step& step, const char* at) {
   if (step.act == Act::kThroughput && step.also_slot < 0) {
     if (!row_.Once(step.act)) return nullptr;
-    return ToDouble(at, &row_.numbers.throughput);
+    return ToDouble(at, &row_.numbers.value);
   }
   const char* end = ValueEnd(at);
   if (end == nullptr || step.act == Act::kSkip) return end;
@@ -319,15 +330,16 @@ bool PrintedRowReader::TakeValue(const Step& step, const char* at,
                                  const char* end) {
   const absl::string_view token(at, static_cast<size_t>(end - at));
   if (step.act == Act::kSlot) {
-    return *at != '{' && row_.Fill(step.index, token);
+    return row_.Fill(step.index, token);
   }
   if (step.act == Act::kPart) {
+    if (step.also_slot >= 0 && !row_.Fill(step.also_slot, token)) return false;
     return TakePart(steps_->part(step.index), at, end);
   }
   if (!row_.Once(step.act)) return false;
   if (step.also_slot >= 0 && !row_.Fill(step.also_slot, token)) return false;
   if (step.act == Act::kThroughput) {
-    return ToDouble(at, &row_.numbers.throughput) == end;
+    return ToDouble(at, &row_.numbers.value) == end;
   }
   if (step.act == Act::kSamples) return TakeSamples(at, end);
   return *at != '{' && *at != '[' && row_.TakeToken(step.act, token);

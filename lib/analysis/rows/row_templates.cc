@@ -48,7 +48,9 @@ RowSteps::RowSteps(const Query& query) {
     const int index = static_cast<int>(i);
     Step& step = steps_[slot.key];
     if (!slot.sub_key.empty()) {
-      if (step.act == Act::kSkip) {
+      if (step.act != Act::kPart) {
+        // The whole object may be a slot, too.
+        step.also_slot = step.act == Act::kSlot ? step.index : -1;
         step.act = Act::kPart;
         step.index = static_cast<int>(parts_.size());
         parts_.emplace_back();

@@ -1,0 +1,45 @@
+// A table with caption and notes, and its forms: text, Markdown, CSV and LaTeX.
+#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_GRID_H_
+#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_GRID_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace feedrate {
+
+// The header of a last column that may move below the table.
+inline constexpr char kNotesColumn[] = "notes";
+
+struct GridCell {
+  std::string text;
+  // The data show that it is the fastest.
+  bool best = false;
+  bool right_aligned = false;
+};
+
+// The content of a table, independent of the output format.
+struct Grid {
+  // Lines above the table: what the numbers are, and what all rows share.
+  std::vector<std::string> caption;
+  std::vector<GridCell> header;
+  // Number of columns on the left that name the row.
+  size_t key_columns = 0;
+  std::vector<std::vector<GridCell>> rows;
+  // Sentences shown below the table.
+  std::vector<std::string> notes;
+};
+
+// For a terminal, 120 columns wide at most: notes that do not fit stand below,
+// and columns that do not fit form further tables. With `color`, the best cells
+// are bold and green.
+std::string RenderTable(const Grid& grid, bool color);
+// The best cells are bold.
+std::string RenderMarkdown(const Grid& grid);
+// RFC 4180 with a header line and without notes.
+std::string RenderCsv(const Grid& grid);
+// A `table` with caption and booktabs rules. Notes become comments above it.
+std::string RenderLatex(const Grid& grid);
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_GRID_H_
