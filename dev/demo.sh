@@ -44,9 +44,7 @@ show collect_env --print=profile
 show plan "--config=$config" --emit=table
 # `aggregate` prints the tables.
 show micro "--config=$config" --format=jsonl "--output=$work/rows.jsonl"
-show aggregate --by=transform,library,equivalence.label \
-  '--where=library!="null"' "$work/rows.jsonl"
+show aggregate --by=transform,library,equivalence.label "$work/rows.jsonl"
 show pipeline "--config=$loader_config" --format=jsonl \
   "--output=$work/loaders.jsonl"
-show aggregate --by=transform,library '--where=library!="null"' \
-  "$work/loaders.jsonl"
+show aggregate --by=transform,library "$work/loaders.jsonl"

@@ -30,17 +30,15 @@ for container in avi mp4; do
     "--output=$work/decode_$container.jsonl"
 done
 show aggregate --by=dataset.id,decode.clip_rule,library,equivalence.label \
-  '--where=library!="null"' "$work"/decode_*.jsonl
+  "$work"/decode_*.jsonl
 show video --config=configs/native/video_micro_cpu.textproto --skip_missing \
   --format=jsonl \
   --transforms=HorizontalFlip,Rotate,GaussianBlur,ColorJitter \
   --dataset=synthetic:video,n=10,seed=1 --num_items=10 \
   "--output=$work/micro.jsonl"
-show aggregate --by=transform,library,equivalence.label \
-  '--where=library!="null"' "$work/micro.jsonl"
+show aggregate --by=transform,library,equivalence.label "$work/micro.jsonl"
 show video --config=configs/native/video_pipeline_cpu.textproto --skip_missing \
   --format=jsonl \
   --dataset=synthetic:video,n=32,seed=1 --num_items=32 \
   "--output=$work/pipeline.jsonl"
-show aggregate --by=transform,library,workers '--where=library!="null"' \
-  "$work/pipeline.jsonl"
+show aggregate --by=transform,library,workers "$work/pipeline.jsonl"

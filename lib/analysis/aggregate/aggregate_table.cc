@@ -240,17 +240,23 @@ std::vector<std::string> Columns(const AggregateResult& result,
     if (!IsConstant(result, field)) columns.push_back(field);
   }
   std::set<std::string> held;
+  std::map<std::string, const Aggregate*> first;
   for (const Aggregate& aggregate : result.aggregates) {
-    for (const auto& entry : aggregate.held()) held.insert(entry.first);
+    std::string key;
+    for (const std::string& field : by) {
+      if (MayRivalsDiffer(field)) continue;
+      AppendKey(aggregate.by().at(field), &key);
+    }
+    const Aggregate& other = *first.emplace(key, &aggregate).first->second;
+    if (!aggregate.has_median() || !other.has_median()) continue;
+    for (const auto& [field, text] : aggregate.held()) {
+      if (text != TextOf(other, field)) held.insert(field);
+    }
   }
   held.erase("library_version");
   // Says nothing that dataset.id does not say to people.
-  if (held.count("dataset.id") > 0 && !IsConstant(result, "dataset.id")) {
-    held.erase("dataset.sha256");
-  }
-  for (const std::string& field : held) {
-    if (!IsConstant(result, field)) columns.push_back(field);
-  }
+  if (held.count("dataset.id") > 0) held.erase("dataset.sha256");
+  columns.insert(columns.end(), held.begin(), held.end());
   if (columns.empty() && !by.empty()) {
     const auto library = std::find(by.begin(), by.end(), "library");
     columns.push_back(library == by.end() ? by[0] : *library);
@@ -288,7 +294,7 @@ void AddCaption(const AggregateResult& result,
   if (Any(result, [](const Aggregate& a) { return a.rank_of() > 0; })) {
     std::vector<std::string> same;
     for (const std::string& field : columns) {
-      if (field != "library") same.push_back(field);
+      if (!MayRivalsDiffer(field)) same.push_back(field);
     }
     absl::StrAppend(
         &what, "; ", ranks,

@@ -377,14 +377,18 @@ Contestant ContestantOf(const Aggregate& aggregate) {
   return one;
 }
 
+bool MayRivalsDiffer(const std::string& field) {
+  return field == kLibrary || field == "library_version" ||
+         absl::StartsWith(field, "equivalence.");
+}
+
 std::string BlockOf(const Aggregate& aggregate) {
   std::map<std::string, std::string> shared(aggregate.by().begin(),
                                             aggregate.by().end());
   shared.insert(aggregate.held().begin(), aggregate.held().end());
-  shared.erase(kLibrary);
-  shared.erase("library_version");
   std::string key;
   for (const auto& [name, text] : shared) {
+    if (MayRivalsDiffer(name)) continue;
     AppendKey(name, &key);
     AppendKey(text, &key);
   }

@@ -71,9 +71,13 @@ struct AggregateResult {
 // What the comparison rule needs to know of a group.
 Contestant ContestantOf(const Aggregate& aggregate);
 
+// Whether rivals may differ in this field: the library, its version, and how its
+// output compares.
+bool MayRivalsDiffer(const std::string& field);
+
 // Identifies the block of groups that can be compared with each other: they
-// share the values of `by` and `held` except the library and its version. Equal
-// for groups of the same block.
+// share the values of `by` and `held` except those in which rivals may differ.
+// Equal for groups of the same block.
 std::string BlockOf(const Aggregate& aggregate);
 
 // Turns groups into records, with ranks and, if requested, speed-ups. Compares

@@ -151,6 +151,21 @@ TEST(CompareGroupsTest, NobodyWinsWithoutEvidence) {
   EXPECT_EQ(result->means[0].left_out(), 3);
 }
 
+TEST(CompareGroupsTest, AColumnOfLabelsDoesNotSplitTheContest) {
+  std::vector<Row> rows;
+  for (int run = 0; run < 3; ++run) {
+    rows.push_back(OkRow("a", "Blur", run, 1000 + run));
+    rows.push_back(OkRow("b", "Blur", run, 500 + run));
+    rows.back().mutable_equivalence()->set_label("equivalent");
+  }
+  AggregateOptions options = ByLibrary();
+  options.by.push_back("equivalence.label");
+  const auto result = Aggregated(options, rows);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result->aggregates[0].fastest());
+  EXPECT_EQ(result->aggregates[1].rank(), 2);
+}
+
 TEST(CompareGroupsTest, HarnessRowsAreNoLibrary) {
   std::vector<Row> rows;
   for (int run = 0; run < 3; ++run) {

@@ -418,7 +418,7 @@ class Judge {
       return Blame(CoverageCode::kZero, run,
                    "time, median, rate or number of items is 0 in an ok row");
     }
-    if (run.of_limit > policy_.limit_slack()) {
+    if (run.of_limit > policy_.limit_slack() && !measured_.WasDisturbed(run)) {
       Blame(CoverageCode::kAboveLimit, run,
             absl::StrFormat("throughput is %.3g times the row's own limit; at "
                             "most %g is believed",

@@ -454,6 +454,11 @@ TEST_F(CoverageJudgeTest, TheCopyBoundIsExplainedAndLoose) {
   EXPECT_THAT(record_.findings(0).what(),
               HasSubstr("of at least 1.1e+05 bytes are 24.2 GB/s; the run "
                         "copies 12 GB/s in a thread and may use 1"));
+  // A copy beside other load is slower than the machine.
+  rows_[1].add_warnings("contended");
+  EXPECT_THAT(Codes(), ElementsAre("noisy"));
+  EXPECT_EQ(record_.rows_without_copy_limit(), 3);
+  rows_[1].clear_warnings();
   // Without the `run` record there is no limit.
   for (Row& row : rows_) row.set_run_id("unknown");
   EXPECT_THAT(Codes(), IsEmpty());

@@ -159,6 +159,9 @@ void MeasuredRuns::AddRow(const Row& row, float item_bytes,
     return;
   }
   ++rows_;
+  if (!DisturbancesOf(row).empty()) {
+    disturbed_run_ids_.insert(texts_.Id(row.run_id()));
+  }
   const int job = jobs_.Find(row.job_id());
   if (job < 0) return AddUnplanned(row, file, line);
   RunState state = StateOf(job, row, item_bytes);
@@ -276,6 +279,7 @@ std::string MeasuredRuns::Place(const RunState& run) const {
 }
 
 double MeasuredRuns::CopyBytesPerS(const RunState& run) const {
+  if (WasDisturbed(run)) return 0;
   const auto found = copy_bytes_per_s_.find(run.run_id);
   return found == copy_bytes_per_s_.end() ? 0 : found->second;
 }

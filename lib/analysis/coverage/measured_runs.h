@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/coverage/planned_jobs.h"
@@ -156,8 +157,13 @@ class MeasuredRuns {
   const RowSettings& settings() const { return settings_; }
   // `file:line` of the run's row.
   std::string Place(const RunState& run) const;
-  // Copy speed of the run's machine. 0 if not measured, or if there is no `run`
-  // record.
+  // Whether any row of the same start of the runner was disturbed. What the
+  // runner measured there is then no bound either.
+  bool WasDisturbed(const RunState& run) const {
+    return disturbed_run_ids_.contains(run.run_id);
+  }
+  // Copy speed of the run's machine. 0 if not measured, if there is no `run`
+  // record, or if it was disturbed.
   double CopyBytesPerS(const RunState& run) const;
   // Null if no `env` record of this machine was read.
   const MachineFacts* Machine(const RunState& run) const;
@@ -191,6 +197,7 @@ class MeasuredRuns {
   StringPool texts_;
   RowSettings settings_;
   absl::flat_hash_map<uint32_t, double> copy_bytes_per_s_;
+  absl::flat_hash_set<uint32_t> disturbed_run_ids_;
   absl::flat_hash_map<uint32_t, MachineFacts> machines_;
   int64_t rows_ = 0;
   int64_t unplanned_rows_ = 0;
