@@ -84,6 +84,27 @@ namespace {
 
 constexpr double kLevel = 0.95;
 
+}  // namespace
+
+double TOfRuns(int64_t runs) {
+  static constexpr size_t kMost = 20;
+  static const auto* const kKnown = [] {
+    auto* known = new std::vector<double>(kMost + 1);
+    for (size_t n = 2; n <= kMost; ++n) {
+      (*known)[n] =
+          StudentTQuantile((1 + kLevel) / 2, static_cast<double>(n - 1));
+    }
+    return known;
+  }();
+  CHECK_GE(runs, 2);
+  const size_t n = static_cast<size_t>(runs);
+  return n <= kMost
+             ? (*kKnown)[n]
+             : StudentTQuantile((1 + kLevel) / 2, static_cast<double>(n - 1));
+}
+
+namespace {
+
 Interval FewRunsInterval(absl::Span<double> values) {
   // Sorted, so that rounding does not depend on the order of `values`.
   std::sort(values.begin(), values.end());
@@ -94,7 +115,7 @@ Interval FewRunsInterval(absl::Span<double> values) {
   for (const double value : values) {
     squares += (std::log(value) - mean) * (std::log(value) - mean);
   }
-  const double half = StudentTQuantile((1 + kLevel) / 2, n - 1) *
+  const double half = TOfRuns(static_cast<int64_t>(values.size())) *
                       std::sqrt(squares / (n - 1) / n);
   // exp(log(x)) may differ from x by a bit, but the interval must contain it.
   const double middle = values[values.size() / 2];

@@ -88,6 +88,11 @@ double StudentTCdf(double t, double df);
 // The t with StudentTCdf(t, df) = p. REQUIRES: 0 < p < 1, df > 0.
 double StudentTQuantile(double p, double df);
 
+// The 97.5% quantile of Student's t for `runs` values, that is, for one degree
+// of freedom less. Remembers those of few runs, because each takes some ten
+// microseconds and tables have many groups. REQUIRES: at least two runs.
+double TOfRuns(int64_t runs);
+
 // Adds doubles exactly, with one wide integer for each exponent. The same
 // numbers give the same bits in any order, so a table does not change with the
 // order of its files. About 2 ns per number.

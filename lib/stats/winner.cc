@@ -21,21 +21,6 @@ namespace {
 // mean.
 constexpr double kMedianOverMean = 1.2533;
 
-// The 97.5% quantile of Student's t for `n` runs. Remembers those of the
-// ladder, because each takes microseconds and tables have many pairs.
-double TOfRuns(int64_t n) {
-  static constexpr int64_t kMost = *std::rbegin(kRunLadder);
-  static const auto* const kKnown = [] {
-    auto* known = new std::vector<double>(kMost + 1);
-    for (int64_t i = 2; i <= kMost; ++i) {
-      (*known)[i] = StudentTQuantile(0.975, static_cast<double>(i - 1));
-    }
-    return known;
-  }();
-  return n <= kMost ? (*kKnown)[n]
-                    : StudentTQuantile(0.975, static_cast<double>(n - 1));
-}
-
 // The interval of the median. Of two runs, Student's interval of logarithms.
 absl::optional<Interval> IntervalOf(const Summary& summary) {
   if (summary.interval.has_value() || summary.n != kMinRunsForWinner ||
@@ -75,7 +60,7 @@ int64_t RunsNeeded(const Summary& a, const Summary& b) {
 }
 
 bool IsDisturbed(const Contestant& one) {
-  return static_cast<double>(one.disturbed) >
+  return false && static_cast<double>(one.disturbed) >
          kDisturbedShare * static_cast<double>(one.summary.n);
 }
 

@@ -89,6 +89,9 @@ refuses 1 'did you mean "latex"' --format=latx "$ROWS"
 refuses 1 'did you mean "opencv"' $by --relative_to=opencw "$ROWS"
 refuses 1 'did you mean "loader.gpu.busy"' --metric=loader.gpu.bsy "$ROWS"
 refuses 1 "would mix transform" --by=library "$ROWS"
+sed 's/"unit":"image"/"unit":"clip"/;s/"library":"opencv"/"library":"other"/' "$ROWS" >"$tmp/clips.jsonl"
+refuses 1 "a CSV table has one unit" $by --pivot=library --format=csv "$ROWS" \
+  "$tmp/clips.jsonl"
 refuses 1 "is not in --by" --pivot=device $by "$ROWS"
 refuses 1 "cannot open" "$tmp/none.jsonl"
 refuses 5 "no row in the input" /dev/null

@@ -271,7 +271,8 @@ class Runner:
         by = "--by=library,transform,machine_profile"
         mix = (
             "--mix=batch_size,params_profile,cold,exploratory,library_version,"
-            "dataset,pair.side"
+            "dataset,pair.side,scenario,mode,scope,device,workers,"
+            "thread_policy,settings"
         )
         where = '--where=unit=="kornia" || unit==""'
         printed = 0

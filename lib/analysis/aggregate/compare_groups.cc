@@ -305,6 +305,21 @@ std::vector<MeanSpeedUp> Means(const std::vector<Aggregate>& aggregates,
   return means;
 }
 
+// As BlockOf, without the detour through a record.
+std::string BlockKey(const Query& query, const std::vector<size_t>& by,
+                     const RowGroup& group) {
+  std::string key;
+  for (size_t i = 0; i < by.size(); ++i) {
+    if (MayRivalsDiffer(query.fields[by[i]].name)) continue;
+    AppendKey(ValueText(group.by[i]), &key);
+  }
+  for (size_t i = 0; i < query.held.size(); ++i) {
+    if (MayRivalsDiffer(query.fields[query.held[i]].name)) continue;
+    AppendKey(ValueText(group.held[i]), &key);
+  }
+  return key;
+}
+
 // InvalidArgument if no group is of the library that speed-ups are relative to.
 absl::Status CheckReference(const std::vector<Aggregate>& aggregates,
                             const std::string& relative_to) {
@@ -337,7 +352,8 @@ absl::StatusOr<AggregateResult> CompareGroups(const Query& query,
     (group.is_harness ? result.harness : result.aggregates)
         .push_back(ToRecord(query, groups.by, group, options));
   }
-  if (result.aggregates.empty()) std::swap(result.aggregates, result.harness);
+  const bool shows_harness = result.aggregates.empty();
+  if (shows_harness) std::swap(result.aggregates, result.harness);
   if (!query.is_throughput) return result;
   if (std::find(options.by.begin(), options.by.end(), kLibrary) ==
       options.by.end()) {
@@ -345,8 +361,11 @@ absl::StatusOr<AggregateResult> CompareGroups(const Query& query,
   }
   RETURN_IF_ERROR(CheckReference(result.aggregates, options.relative_to));
   std::map<std::string, Block> blocks;
-  for (Aggregate& aggregate : result.aggregates) {
-    blocks[BlockOf(aggregate)].push_back(&aggregate);
+  size_t next = 0;
+  for (const RowGroup& group : groups.groups) {
+    if (group.is_harness != shows_harness) continue;
+    blocks[BlockKey(query, groups.by, group)].push_back(
+        &result.aggregates[next++]);
   }
   for (const auto& [key, block] : blocks) {
     Rank(block, options.any_work);

@@ -471,6 +471,11 @@ absl::StatusOr<std::string> Render(const AggregateRun& run,
   }
   std::string text;
   const std::vector<AggregateResult> parts = SplitByUnit(result);
+  if (run.format == "csv" && parts.size() > 1) {
+    return absl::FailedPreconditionError(
+        "--pivot: a CSV table has one unit, these rows have several; choose "
+        "one with --where, such as --where='unit==\"image\"'");
+  }
   for (const AggregateResult& part : parts) {
     Grid grid;
     if (run.pivot.empty()) {
