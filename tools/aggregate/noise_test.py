@@ -103,7 +103,8 @@ class NoiseTest(harness.TestCase):
         code, out, err = run("aggregate", "--format=jsonl", file, twin)
         self.assertEqual(code, 0, err)
         groups = [json.loads(line) for line in out.splitlines()]
-        self.assertEqual({g["by"]["library"] for g in groups}, {"opencv", "twin"})
+        libraries = {g["by"]["library"] for g in groups}
+        self.assertEqual(libraries, {"opencv", "twin"})
         self.assertFalse(any(g["fastest"] for g in groups), out)
         self.assertTrue(all(g["tied"] for g in groups), out)
         code, out, err = run("aggregate", "--relative_to=twin", file, twin)
