@@ -1,6 +1,7 @@
 """A fuzz target in two lengths, from one LLVMFuzzerTestOneInput."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
+load("//third_party/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
 
 def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = [], mutations = 20000):
     """Declares the fuzzer `name` and the test `<name>_test`.
@@ -42,6 +43,8 @@ def feedrate_fuzz_test(name, srcs, deps, corpus = [], data = [], mutations = 200
         srcs = srcs,
         args = ["--mutations=%d" % mutations] +
                ["$(locations %s)" % label for label in corpus],
+        copts = precompiled_copts("prelude"),
         data = corpus + data,
-        deps = deps + ["//third_party/fuzz:replay_main"],
+        deps = deps + ["//third_party/fuzz:replay_main"] +
+               precompiled_deps("prelude"),
     )
