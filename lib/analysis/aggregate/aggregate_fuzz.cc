@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "lib/analysis/aggregate/aggregate.h"
-#include "lib/analysis/aggregate/aggregate_table.h"
+#include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/rows/row_log.h"
 
 namespace feedrate {
