@@ -1,7 +1,7 @@
 """Rules for a library with its test, and for a program."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//third_party/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
+load("//third_party/precompiled:precompiled.bzl", "joined_sources", "precompiled_copts", "precompiled_deps")
 
 def feedrate_library(
         name,
@@ -17,7 +17,7 @@ def feedrate_library(
     """A cc_library of NAME.h and NAME.cc, and a cc_test of NAME_test.cc.
 
     Each file is optional: a library may be only a header, and without
-    NAME_test.cc there is no test.
+    NAME_test.cc, or after feedrate_tests, there is no test.
 
     Args:
       name: of the library; the test is NAME_test.
@@ -32,15 +32,23 @@ def feedrate_library(
         precompiled header, which was compiled with others.
       **kwargs: anything else that cc_library takes.
     """
+    textual_hdrs = kwargs.pop("textual_hdrs", [])
+    if srcs == None:
+        srcs = native.glob([name + ".cc"], allow_empty = True)
+    elif not copts:
+        srcs, joined = joined_sources(name, srcs)
+        textual_hdrs = textual_hdrs + joined
     cc_library(
         name = name,
-        srcs = native.glob([name + ".cc"], allow_empty = True) if srcs == None else srcs,
+        srcs = srcs,
         hdrs = native.glob([name + ".h"], allow_empty = True) if hdrs == None else hdrs,
+        textual_hdrs = textual_hdrs,
         copts = copts or precompiled_copts("prelude"),
         deps = deps + ([] if copts else precompiled_deps("prelude")),
         **kwargs
     )
-    if native.glob([name + "_test.cc"], allow_empty = True):
+    if (native.existing_rule("tests") == None and
+        native.glob([name + "_test.cc"], allow_empty = True)):
         cc_test(
             name = name + "_test",
             size = test_size,
@@ -51,6 +59,33 @@ def feedrate_library(
             deps = [":" + name, "@system//:gtest_main"] + test_deps +
                    precompiled_deps("test_prelude"),
         )
+
+def feedrate_tests(deps, data = [], size = "small"):
+    """One test, `tests`, of all *_test.cc of a folder, compiled as one file.
+
+    That takes two thirds of the time. Stands before the libraries of the BUILD
+    file, which then declare no tests of their own.
+
+    Args:
+      deps: of the tests, beside gtest_main.
+      data: files that the tests read.
+      size: Bazel's size of the test, for its time limit.
+    """
+    srcs, textual_hdrs = joined_sources("tests", native.glob(["*_test.cc"]))
+    cc_library(
+        name = "tests_sources",
+        testonly = True,
+        textual_hdrs = textual_hdrs,
+    )
+    cc_test(
+        name = "tests",
+        size = size,
+        srcs = srcs,
+        copts = precompiled_copts("test_prelude"),
+        data = data,
+        deps = deps + [":tests_sources", "@system//:gtest_main"] +
+               precompiled_deps("test_prelude"),
+    )
 
 def feedrate_binary(name, deps = [], **kwargs):
     """A cc_binary for which third_party/precompiled/prelude.h is precompiled."""

@@ -53,6 +53,9 @@ class Scale {
   double end_ = 1;
 };
 
+// Width of the labels of a vertical axis.
+inline constexpr double kAxisLabels = 62;
+
 // The area of a chart inside its axes.
 struct Area {
   double left = 0;

@@ -131,7 +131,6 @@ Svg DrawBarChart(const BarChart& chart) {
 
 namespace {
 
-constexpr double kLeft = 62;
 constexpr double kHeight = 220;
 constexpr double kPanel = 64;
 // Space between the two panels, for the column labels.
@@ -233,14 +232,14 @@ void DrawWanted(Svg* svg, const StackedColumns& chart, const Area& area) {
 }  // namespace
 
 Svg DrawStackedColumns(const StackedColumns& chart) {
-  const double legend_width = chart.width - kLeft - 8;
+  const double legend_width = chart.width - kAxisLabels - 8;
   const bool has_panel = !chart.below_title.empty();
   const double aside =
       chart.wanted.empty()
           ? 0
           : 12 + std::max(kWantedWidth, TextWidth(chart.wanted_label, 10.5));
   Area area;
-  area.left = kLeft;
+  area.left = kAxisLabels;
   area.top = 16 + LegendHeight(chart.parts, legend_width);
   area.right = chart.width - 12 - aside;
   area.bottom = area.top + kHeight;
@@ -249,7 +248,7 @@ Svg DrawStackedColumns(const StackedColumns& chart) {
   panel.bottom = panel.top + kPanel;
   const double end = has_panel ? panel.bottom : area.bottom + 18;
   Svg svg(chart.width, end + 22, chart.title);
-  DrawLegend(&svg, chart.parts, chart.colors, kLeft, 6, legend_width);
+  DrawLegend(&svg, chart.parts, chart.colors, kAxisLabels, 6, legend_width);
   Scale percent(ScaleType::kLinear, 0, 100, /*from_zero=*/true);
   percent.SetRange(area.bottom, area.top);
   DrawYAxis(&svg, percent, area, chart.y_title);

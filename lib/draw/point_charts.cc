@@ -16,7 +16,6 @@
 namespace feedrate {
 namespace {
 
-constexpr double kLeft = 62;
 constexpr double kInset = 14;
 
 Scale YScaleOf(const LineChart& chart) {
@@ -99,15 +98,15 @@ Svg DrawLineChart(const LineChart& chart) {
     if (!series.name.empty()) names.push_back(series.name);
     for (const LinePoint& point : series.points) values.insert(point.x);
   }
-  const double legend_width = chart.width - kLeft - 8;
+  const double legend_width = chart.width - kAxisLabels - 8;
   const double legend = LegendHeight(names, legend_width);
   Area area;
-  area.left = kLeft;
+  area.left = kAxisLabels;
   area.top = 12 + legend;
   area.right = chart.width - 12;
   area.bottom = chart.height - kXAxisHeight;
   Svg svg(chart.width, chart.height, chart.title);
-  DrawLegend(&svg, names, chart.colors, kLeft, 6, legend_width);
+  DrawLegend(&svg, names, chart.colors, kAxisLabels, 6, legend_width);
   Scale y = YScaleOf(chart);
   y.SetRange(area.bottom, area.top);
   DrawYAxis(&svg, y, area, chart.y_title);

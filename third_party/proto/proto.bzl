@@ -4,7 +4,7 @@ It needs nothing of the Bazel that runs it, so it serves every Bazel version.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
-load("//third_party/precompiled:precompiled.bzl", "precompiled_copts", "precompiled_deps")
+load("//third_party/precompiled:precompiled.bzl", "joined_sources", "precompiled_copts", "precompiled_deps")
 
 def feedrate_proto_library(name, srcs, deps = [], visibility = None):
     """A C++ library of the messages in `srcs`.
@@ -41,10 +41,16 @@ def feedrate_proto_library(name, srcs, deps = [], visibility = None):
               " ".join([native.package_name() + "/" + src for src in srcs]),
         visibility = visibility,
     )
+    sources, joined = joined_sources(
+        name,
+        [stem + ".pb.cc" for stem in stems],
+        renamed = ["file_default_instances", "schemas"],
+    )
     cc_library(
         name = name,
-        srcs = [stem + ".pb.cc" for stem in stems],
+        srcs = sources,
         hdrs = [stem + ".pb.h" for stem in stems],
+        textual_hdrs = joined,
         # Warnings in protoc's output are not ours to fix. -O1 takes a third less
         # time to compile, and our JSON and text code uses reflection anyway.
         copts = [
