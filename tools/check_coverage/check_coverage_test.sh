@@ -99,9 +99,9 @@ test_fixes_are_jobs_that_fill_the_gaps() {
 test_profiles() {
   mkdir -p campaign/c4
   # Without rows everything that the profile owes is a gap.
-  "$TOOL" --coverage=ram-reduced --runs=1 --fix=jobs /dev/null 2>err |
+  "$TOOL" --coverage=ram-reduced --num_runs=1 --fix=jobs /dev/null 2>err |
     "$ROWS" >campaign/c4/rows.jsonl
-  expect_exit 0 --coverage=ram-reduced --runs=1 campaign
+  expect_exit 0 --coverage=ram-reduced --num_runs=1 campaign
   expect_golden ram_reduced.txt
   # The whole paper owes more, and optional libraries more still.
   expect_exit 3 --coverage=full-paper --format=jsonl campaign

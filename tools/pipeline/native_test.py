@@ -92,12 +92,16 @@ class NativeTest(harness.TestCase):
         self.assertGreater(loader["worker_efficiency"], 0)
         self.assertIn("decode", {s["name"] for s in loader["stages"]})
         names = {a["name"] for a in loader["diagnosis"]["ablations"]}
-        self.assertEqual(names, {"cached_batch", "no_augment", "no_decode"})
-        self.assertIn(
-            loader["diagnosis"]["verdict"],
-            ("reading", "decoding", "augmenting", "collating"),
+        self.assertEqual(
+            names, {"cached_batch", "full", "no_augment", "no_decode"}
         )
-        self.assertIn("twice as fast would give", run.stderr)
+        # On a loaded machine no part may cost more than the noise.
+        verdict = loader["diagnosis"]["verdict"]
+        self.assertIn(
+            verdict, ("", "reading", "decoding", "augmenting", "collating")
+        )
+        if verdict:
+            self.assertIn("twice as fast would give", run.stderr)
 
     def test_crops_of_the_recipes_own_have_limits(self):
         run = Run(

@@ -10,6 +10,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <cuda_profiler_api.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -91,8 +92,8 @@ int Main(int argc, char** argv) {
   const auto ours = MakeModel(spec, options);
   SyntheticOptions synthetic;
   synthetic.batch_size = batch_size;
-  // Many batches: a set learned by heart makes losses chaotic.
-  synthetic.samples = 16 * batch_size;
+  // No batch comes twice: a set learned by heart makes losses chaotic.
+  synthetic.samples = std::max<int64_t>(16, steps + 1) * batch_size;
   synthetic.device = device->device();
   const auto batches = MakeSyntheticBatches(spec, synthetic);
   // With a larger rate, and no warm-up, two runs that differ by rounding part.

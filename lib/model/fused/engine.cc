@@ -651,6 +651,7 @@ void FusedEngine::Step() {
 
 void FusedEngine::Tune() {
   const cudaStream_t s = Stream();
+  fused::KnownAlgorithms known;
   Block& block = blocks_[0];
   // Power, and with it the clock, depends on the values.
   for (const at::Tensor& t :
@@ -669,16 +670,16 @@ void FusedEngine::Tune() {
     p.bias = bias;
     p.before = wide_gradient_.data_ptr();
     p.out = out.data_ptr();
-    layer->forward.Tune(p, s);
+    layer->forward.Tune(p, s, &known);
     p = {};
     p.a = dy.data_ptr();
     p.b = x.data_ptr();
     p.out = weight.gradient;
-    layer->weight_gradient.Tune(p, s);
+    layer->weight_gradient.Tune(p, s, &known);
     if (!dx.defined()) return;
     p.b = weight.rounded;
     p.out = dx.data_ptr();
-    layer->input_gradient.Tune(p, s);
+    layer->input_gradient.Tune(p, s, &known);
   };
   tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
        normed_gradient_);
@@ -700,7 +701,7 @@ void FusedEngine::Tune() {
     p.a = one_hot_.data_ptr();
     p.b = branch_gradient_.data_ptr();
     p.out = Find("embedding").gradient;
-    patch_->weight_gradient.Tune(p, s);
+    patch_->weight_gradient.Tune(p, s, &known);
   } else {
     tune(patch_.get(), patches_, Find("patch"), Find("patch_bias").rounded,
          patch_out_, patch_out_, {});

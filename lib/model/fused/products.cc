@@ -1,7 +1,15 @@
 #include "lib/model/fused/products.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace feedrate {
 namespace fused {
@@ -34,6 +42,73 @@ void Set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t name,
 }
 
 }  // namespace
+
+KnownAlgorithms::KnownAlgorithms() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  int device = 0;
+  cudaDeviceProp properties;
+  if ((cache == nullptr && home == nullptr) ||
+      cudaGetDevice(&device) != cudaSuccess ||
+      cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    return;
+  }
+  std::string name = properties.name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !isalnum(c); },
+      '_');
+  const std::filesystem::path folder =
+      (cache != nullptr ? std::filesystem::path(cache)
+                        : std::filesystem::path(home) / ".cache") /
+      "feedrate" / "products";
+  path_ = folder / (name + "_" + std::to_string(cublasLtGetVersion()));
+  std::ifstream in(path_);
+  std::string line;
+  while (std::getline(in, line)) {
+    std::istringstream words(line);
+    std::string key;
+    Found found;
+    words >> key >> found.seconds;
+    for (uint64_t& word : found.algorithm.data) words >> word;
+    std::string end;
+    if (words && words >> end && end == "end") found_[key] = found;
+  }
+}
+
+KnownAlgorithms::~KnownAlgorithms() {
+  if (!changed_ || path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(
+      std::filesystem::path(path_).parent_path(), ignored);
+  // Under another name first: two trainings may end at once.
+  const std::string draft = path_ + "." + std::to_string(getpid());
+  {
+    std::ofstream out(draft);
+    for (const auto& entry : found_) {
+      out << entry.first << " " << entry.second.seconds;
+      for (const uint64_t word : entry.second.algorithm.data) {
+        out << " " << word;
+      }
+      out << " end\n";
+    }
+    if (!out.flush()) {
+      std::filesystem::remove(draft, ignored);
+      return;
+    }
+  }
+  std::filesystem::rename(draft, path_, ignored);
+}
+
+const KnownAlgorithms::Found* KnownAlgorithms::Find(
+    const std::string& key) const {
+  const auto found = found_.find(key);
+  return found == found_.end() ? nullptr : &found->second;
+}
+
+void KnownAlgorithms::Add(const std::string& key, const Found& found) {
+  found_[key] = found;
+  changed_ = true;
+}
 
 TunedProduct::TunedProduct(cublasLtHandle_t handle, const ProductShape& shape,
                            void* workspace, size_t workspace_bytes)
@@ -134,7 +209,20 @@ cublasStatus_t TunedProduct::Call(const ProductBuffers& buffers,
                         workspace_, workspace_bytes_, stream);
 }
 
-void TunedProduct::Tune(const ProductBuffers& buffers, cudaStream_t stream) {
+void TunedProduct::Tune(const ProductBuffers& buffers, cudaStream_t stream,
+                        KnownAlgorithms* known) {
+  const std::string key =
+      std::to_string(static_cast<int>(shape_.kind)) + "_" +
+      std::to_string(shape_.rows) + "_" + std::to_string(shape_.inputs) + "_" +
+      std::to_string(shape_.outputs) + (shape_.float_out ? "_f" : "_b");
+  if (const KnownAlgorithms::Found* found = known->Find(key)) {
+    // One that does not run here any more is searched again.
+    if (Call(buffers, found->algorithm, stream) == CUBLAS_STATUS_SUCCESS) {
+      best_ = found->algorithm;
+      seconds_ = found->seconds;
+      return;
+    }
+  }
   cudaEvent_t start, end;
   Check(cudaEventCreate(&start), "event");
   Check(cudaEventCreate(&end), "event");
@@ -158,6 +246,7 @@ void TunedProduct::Tune(const ProductBuffers& buffers, cudaStream_t stream) {
   }
   cudaEventDestroy(start);
   cudaEventDestroy(end);
+  known->Add(key, {best_, seconds_});
 }
 
 void TunedProduct::Run(const ProductBuffers& buffers, cudaStream_t stream) {

@@ -1,5 +1,6 @@
 // Matrix products of the fused engine by cuBLASLt, each with the algorithm that
-// was fastest on this device.
+// was fastest on this device. It is searched once per kind of device and kept
+// in a file, so that later trainings start faster and compute the same bits.
 #ifndef FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
 #define FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
 
@@ -8,6 +9,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +50,31 @@ struct ProductBuffers {
   bool accumulate = false;
 };
 
+// The algorithms that were fastest, by what they compute: a file in the user's
+// cache folder for each device and version of cuBLASLt. A file that is missing,
+// damaged or cannot be written costs only time.
+class KnownAlgorithms {
+ public:
+  struct Found {
+    cublasLtMatmulAlgo_t algorithm = {};
+    double seconds = 0;
+  };
+
+  // Of the current device.
+  KnownAlgorithms();
+  // Writes the file if anything was added.
+  ~KnownAlgorithms();
+
+  // Null if unknown.
+  const Found* Find(const std::string& key) const;
+  void Add(const std::string& key, const Found& found);
+
+ private:
+  std::string path_;
+  std::map<std::string, Found> found_;
+  bool changed_ = false;
+};
+
 // One product of a fixed shape. Errors are std::runtime_error.
 class TunedProduct {
  public:
@@ -57,9 +84,11 @@ class TunedProduct {
   TunedProduct(const TunedProduct&) = delete;
   TunedProduct& operator=(const TunedProduct&) = delete;
 
-  // Tries every algorithm that cuBLASLt proposes on these buffers, whose
-  // content it destroys, and keeps the fastest.
-  void Tune(const ProductBuffers& buffers, cudaStream_t stream);
+  // Takes the algorithm that `known` has, else tries every one that cuBLASLt
+  // proposes on these buffers, whose content it destroys, keeps the fastest and
+  // adds it to `known`.
+  void Tune(const ProductBuffers& buffers, cudaStream_t stream,
+            KnownAlgorithms* known);
   void Run(const ProductBuffers& buffers, cudaStream_t stream);
 
   double flops() const {
