@@ -5,8 +5,8 @@
 #
 #   dev/gpu_train.sh [RESULTS [FLAG OF gpu_train.py...]]   gpu_train.jsonl
 #   dev/gpu_train.sh results.jsonl --repeats=5 --libraries=feedrate,torch_eager
-#   dev/gpu_train.sh check [MODEL [BATCH [STEPS]]]   the fused engine against the
-#                                      eager one, and the time of each kernel
+#   dev/gpu_train.sh check [MODEL [BATCH [STEPS]]]   kernels against the host, the
+#                  fused engine against the eager one, and the time of each kernel
 #
 # Needs g++, nvcc's headers and a python3 with torch 2.11, and nothing else: the
 # process that trains is standard C++ and libtorch, and is compiled here without
@@ -95,6 +95,9 @@ link worker_train "${worker[@]}"
 link fused_check "${checker[@]}"
 
 if [[ "$results" == check ]]; then
+  nvcc -std=c++17 -O3 -gencode=arch=compute_90a,code=sm_90a -I. \
+    -o "$build/kernels_check" lib/model/fused/kernels_check.cu "${kernels[@]}"
+  "$build/kernels_check"
   "$build/fused_check" "$@"
   ncu --profile-from-start off --clock-control none --csv \
     --metrics gpu__time_duration.sum "$build/fused_check" "${1:-vit5_small}" \

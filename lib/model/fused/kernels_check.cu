@@ -1,5 +1,6 @@
 // Holds the kernels of the fused engine against double precision on the host,
-// for odd sizes, and times them beside the limit of the memory. Needs a GPU.
+// for odd sizes, and times them beside the limit of the memory. Needs a GPU;
+// `dev/gpu_train.sh check` builds and runs it.
 //
 //   kernels_check [BATCH [HEADS [TOKENS]]]   sizes that are timed: 256 6 201
 #include <algorithm>
