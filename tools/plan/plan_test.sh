@@ -214,7 +214,7 @@ test_output_to_a_file() {
     "$PLAN" --config="$DEMO")"
   run 1 --config="$DEMO" --libraries=nobody --output="$folder/new.jsonl"
   expect_eq "files" "$(ls -A "$folder")" jobs.jsonl
-  run 1 --config="$DEMO" --output=/no/such/folder/jobs.jsonl
+  run 1 --config="$DEMO" --output="$folder/jobs.jsonl/below/a/file"
 }
 
 test_output_to_a_folder() {

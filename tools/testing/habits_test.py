@@ -86,7 +86,6 @@ OTHER_SPELLINGS = [
     "ignore_errors",
     "input",
     "file",
-    "rows",
 ]
 
 ROWS = "lib/analysis/testing/rows.jsonl"
@@ -212,9 +211,12 @@ class HabitsTest(unittest.TestCase):
             self.assertTrue(named.stdout, named.stderr)
             piped = run(program, *flags, input=self.rows)
             self.assertEqual(piped.returncode, named.returncode, program)
+            # Only rows in a file can be measured again in place.
             self.assertEqual(
-                piped.stdout.replace("standard input", ROWS),
-                named.stdout,
+                piped.stdout.replace("standard input", ROWS).split(" again:")[
+                    0
+                ],
+                named.stdout.split(" again:")[0],
                 program,
             )
 

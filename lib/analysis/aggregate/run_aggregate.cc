@@ -244,6 +244,7 @@ Job JobWithRuns(const Row& example, double run_s,
   Job job = JobOfRow(example);
   job.mutable_run_indexes()->Assign(runs.begin(), runs.end());
   job.set_cost_s(run_s * static_cast<double>(runs.size()));
+  job.set_cost_basis("rows");
   job.set_output(ResultFileName(job, of_runs));
   return job;
 }
