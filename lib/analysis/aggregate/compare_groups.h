@@ -71,8 +71,8 @@ struct AggregateResult {
 // What the comparison rule needs to know of a group.
 Contestant ContestantOf(const Aggregate& aggregate);
 
-// Whether rivals may differ in this field: the library, its version, and how its
-// output compares.
+// Whether rivals may differ in this field: the library, its version, and how
+// its output compares.
 bool MayRivalsDiffer(const std::string& field);
 
 // Identifies the block of groups that can be compared with each other: they
