@@ -90,14 +90,15 @@ double ChanceOf(const std::string& metric, const RuleJob& job) {
 }
 
 // Whether the runs show that the value got worse: their medians, which are
-// reported, and their means, which the test is made for.
+// reported, their means, which the test is made for, and every run of one side
+// against every run of the other.
 bool IsProved(const RuleCheck& check, const Tolerance& tolerance, double chance,
               const RuleJob& job) {
   if (chance == 0) return true;
   const double sign = tolerance.better() == LOWER ? 1 : -1;
   const double medians = sign * std::log(check.current() / check.baseline());
-  const double means = sign * job.shifts.at(check.metric()).log;
-  return medians > chance && means > chance;
+  const Shift& shift = job.shifts.at(check.metric());
+  return !shift.overlaps && medians > chance && sign * shift.log > chance;
 }
 
 RuleCheck CheckMetric(const std::string& metric, const Tolerance& tolerance,

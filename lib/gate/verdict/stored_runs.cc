@@ -312,6 +312,9 @@ absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
   shift.df = static_cast<double>(before.size() + now.size() - 2);
   shift.single_runs = shift.df == 0;
   if (shift.single_runs) return shift;
+  const auto [low0, high0] = std::minmax_element(before.begin(), before.end());
+  const auto [low1, high1] = std::minmax_element(now.begin(), now.end());
+  shift.overlaps = *low1 <= *high0 && *low0 <= *high1;
   const double variance = (SquaresOf(before) + SquaresOf(now)) / shift.df;
   shift.error = std::sqrt(variance * (1.0 / before.size() + 1.0 / now.size()));
   return shift;

@@ -75,6 +75,9 @@ struct Shift {
   double df = 0;
   // Each side is one run, which may be an outlier.
   bool single_runs = false;
+  // A run of one side lies among those of the other. The test assumes one level
+  // per side; a machine that jumps between two can pass it by chance.
+  bool overlaps = false;
 
   // By chance, a shift gets worse than this with probability `level`. 0 if the
   // error is unknown.

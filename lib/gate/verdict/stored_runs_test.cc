@@ -127,6 +127,13 @@ TEST(ShiftTest, OfRunsIsStudentsTest) {
   EXPECT_FALSE(ShiftOfRuns({0, 1}, {1, 2}).has_value());
 }
 
+TEST(ShiftTest, RunsAmongThoseOfTheOtherSideOverlap) {
+  EXPECT_FALSE(ShiftOfRuns({100, 101, 99}, {90, 91, 89})->overlaps);
+  // Two levels: one slow run of the baseline.
+  EXPECT_TRUE(ShiftOfRuns({100, 101, 90}, {90, 91, 89})->overlaps);
+  EXPECT_TRUE(ShiftOfRuns({90, 91, 89}, {100, 90, 99})->overlaps);
+}
+
 TEST(ShiftTest, OfSamplesComparesTheSameItems) {
   Row stored = Attempt(0, 0, 1);
   Row now = stored;
