@@ -13,7 +13,7 @@
 namespace feedrate {
 
 // How far an attempt is from a clean measurement: 0 for `ok` and undisturbed.
-// Of several attempts at a run, the one with the smallest rank counts; among
+// A run may have several attempts: the one with the smallest rank counts; among
 // equal ranks the last. More and stronger warnings rank higher; then follow
 // runs without a timing (`early_stopped`, `unsupported`), then those that did
 // not end. At most 32.

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/aggregate/row_groups.h"
-#include "lib/analysis/testing/rows.h"
+#include "lib/analysis/aggregate/testing_aggregates.h"
 #include "lib/records/json.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
@@ -28,30 +28,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// An exact row of mode micro, on machine `m1`, with version `1.0`.
-Row OkRow(const std::string& library, const std::string& transform, int run,
-          double throughput) {
-  Row row = MakeRow(library, transform, throughput, run);
-  row.set_machine_profile("m1");
-  return row;
-}
-
-// One group per library and transform.
-AggregateOptions ByLibrary() {
-  AggregateOptions options;
-  options.by = {"library", "transform"};
-  return options;
-}
-
-// Aggregates the rows, added one by one.
-absl::StatusOr<AggregateResult> Aggregated(const AggregateOptions& options,
-                                           const std::vector<Row>& rows) {
-  auto aggregator = RowAggregator::Create(options);
-  if (!aggregator.ok()) return aggregator.status();
-  for (const Row& row : rows) EXPECT_TRUE((*aggregator)->Add(row).ok());
-  return (*aggregator)->Finish();
-}
 
 // The rows as lines of a file.
 std::string Text(const std::vector<Row>& rows) {
@@ -268,7 +244,7 @@ TEST(AggregateChoiceTest, WhatEndedOtherwiseIsKeptAndNeverAveraged) {
   rows.back().set_reason("2 GB");
   rows.push_back(OkRow("b", "Blur", 0, 3));
   rows.back().set_status("early_stopped");
-  rows.back().set_reason("0.3 s an image");
+  rows.back().set_reason("0.3 s per image");
   rows.push_back(OkRow("c", "Blur", 0, 0));
   rows.back().set_status("unsupported");
   // It never ran, so it does not know its version.

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/aggregate/aggregate.h"
-#include "lib/analysis/testing/rows.h"
+#include "lib/analysis/aggregate/testing_aggregates.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
 
@@ -19,30 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
-
-// An exact row of mode micro, on machine `m1`, with version `1.0`.
-Row OkRow(const std::string& library, const std::string& transform, int run,
-          double throughput) {
-  Row row = MakeRow(library, transform, throughput, run);
-  row.set_machine_profile("m1");
-  return row;
-}
-
-// One group per library and transform.
-AggregateOptions ByLibrary() {
-  AggregateOptions options;
-  options.by = {"library", "transform"};
-  return options;
-}
-
-// Aggregates the rows, added one by one.
-absl::StatusOr<AggregateResult> Aggregated(const AggregateOptions& options,
-                                           const std::vector<Row>& rows) {
-  auto aggregator = RowAggregator::Create(options);
-  if (!aggregator.ok()) return aggregator.status();
-  for (const Row& row : rows) EXPECT_TRUE((*aggregator)->Add(row).ok());
-  return (*aggregator)->Finish();
-}
 
 TEST(CompareGroupsTest, RanksTieWhereTheRunsDoNotSeparate) {
   std::vector<Row> rows;

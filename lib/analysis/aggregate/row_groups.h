@@ -50,7 +50,7 @@ struct RowGroup {
   std::vector<Value> held;
   std::string scenario;
   std::string unit;
-  // Of the `ok` rows with a value. n is 0 if there are none.
+  // Covers the `ok` rows that have a value; n is 0 without any.
   Summary summary;
   // Runs of `library` null, which measure the harness. They are grouped apart,
   // and need not agree in the held fields.

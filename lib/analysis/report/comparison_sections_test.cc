@@ -20,16 +20,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::vector<Row> Runs(const std::string& library, const std::string& transform,
-                      double throughput) {
-  std::vector<Row> rows;
-  for (int i = 0; i < 3; ++i) {
-    rows.push_back(
-        MakeRow(library, transform, throughput * (1 + 0.001 * i), i));
-  }
-  return rows;
-}
-
 TEST(ChangesTest, OnlyIntervalsMakeAChange) {
   const auto word = [](const std::vector<Row>& before,
                        const std::vector<Row>& now) {
@@ -37,18 +27,21 @@ TEST(ChangesTest, OnlyIntervalsMakeAChange) {
     const auto new_cells = CellsOf(now);
     return ChangesBetween(old_cells, new_cells).changes.at(0).word;
   };
-  EXPECT_EQ(word(Runs("a", "Blur", 100), Runs("a", "Blur", 200)), "faster");
-  EXPECT_EQ(word(Runs("a", "Blur", 200), Runs("a", "Blur", 100)), "slower");
-  EXPECT_EQ(word(Runs("a", "Blur", 100), Runs("a", "Blur", 100)), "tied");
+  EXPECT_EQ(word(MakeRuns("a", "Blur", 100), MakeRuns("a", "Blur", 200)),
+            "faster");
+  EXPECT_EQ(word(MakeRuns("a", "Blur", 200), MakeRuns("a", "Blur", 100)),
+            "slower");
+  EXPECT_EQ(word(MakeRuns("a", "Blur", 100), MakeRuns("a", "Blur", 100)),
+            "tied");
   EXPECT_EQ(word({MakeRow("a", "Blur", 1)}, {MakeRow("a", "Blur", 9)}),
             "cannot tell");
-  std::vector<Row> noisy = Runs("a", "Blur", 50);
+  std::vector<Row> noisy = MakeRuns("a", "Blur", 50);
   for (Row& row : noisy) row.add_warnings("noisy");
-  EXPECT_EQ(word(Runs("a", "Blur", 100), noisy), "cannot tell");
+  EXPECT_EQ(word(MakeRuns("a", "Blur", 100), noisy), "cannot tell");
 }
 
 TEST(ChangesTest, MemoryIsComparedToo) {
-  std::vector<Row> before = Runs("a", "Blur", 100);
+  std::vector<Row> before = MakeRuns("a", "Blur", 100);
   std::vector<Row> now = before;
   for (Row& row : before) row.set_rss_peak_bytes(100 << 20);
   for (Row& row : now) row.set_rss_peak_bytes(150 << 20);
@@ -63,10 +56,10 @@ TEST(ChangesTest, MemoryIsComparedToo) {
 }
 
 TEST(ChangesTest, OtherMachinesAreNotCompared) {
-  std::vector<Row> other = Runs("a", "Blur", 100);
+  std::vector<Row> other = MakeRuns("a", "Blur", 100);
   for (Row& row : other) row.set_machine_profile("other");
   const auto before = CellsOf(other);
-  const auto now = CellsOf(Runs("a", "Blur", 100));
+  const auto now = CellsOf(MakeRuns("a", "Blur", 100));
   const Changes changes = ChangesBetween(before, now);
   EXPECT_TRUE(changes.changes.empty());
   EXPECT_EQ(changes.only_now, 1);

@@ -35,16 +35,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-std::vector<Row> Runs(const std::string& library, const std::string& transform,
-                      double throughput) {
-  std::vector<Row> rows;
-  for (int i = 0; i < 3; ++i) {
-    rows.push_back(
-        MakeRow(library, transform, throughput * (1 + 0.001 * i), i));
-  }
-  return rows;
-}
-
 std::vector<Row> Together(const std::vector<std::vector<Row>>& parts) {
   std::vector<Row> rows;
   for (const auto& part : parts) {
@@ -63,7 +53,8 @@ std::vector<std::string> TitlesOf(const ReportInput& input) {
 
 TEST(ReportTest, PipelinesComeBeforeMicro) {
   ReportInput input;
-  input.rows = Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)});
+  input.rows =
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50)});
   Row pipeline = MakeRow("a", "Blur", 10);
   pipeline.set_job_id("p");
   pipeline.set_mode("pipeline");
@@ -98,7 +89,7 @@ TEST(ReportTest, LoadersSayWhereTheirTimeGoes) {
 
 TEST(ReportTest, FailuresAreListedAndNeverAveraged) {
   ReportInput input;
-  input.rows = Runs("a", "Blur", 100);
+  input.rows = MakeRuns("a", "Blur", 100);
   input.rows.push_back(MakeRow("b", "Blur", 77777));
   input.rows.back().set_status("failed");
   input.rows.back().set_reason("it broke");
@@ -109,7 +100,7 @@ TEST(ReportTest, FailuresAreListedAndNeverAveraged) {
 
 TEST(ReportTest, NothingIsMixed) {
   std::vector<Row> rows =
-      Together({Runs("a", "Blur", 100), Runs("a", "Blur", 200)});
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("a", "Blur", 200)});
   for (int i = 3; i < 6; ++i) rows[i].set_machine_profile("other");
   EXPECT_EQ(CellsOf(rows).size(), 2u);
   for (int i = 3; i < 6; ++i) {
@@ -128,12 +119,12 @@ std::string TextOf(std::vector<Row> rows, std::vector<Run> runs = {}) {
 
 TEST(ReportTest, NobodyWinsWithoutEvidence) {
   const std::string separate =
-      TextOf(Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)}));
+      TextOf(Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50)}));
   EXPECT_THAT(separate, HasSubstr("| a 1 of 1 "));
   EXPECT_THAT(separate, HasSubstr("| Blur | **100**"));
 
-  const std::string tied =
-      TextOf(Together({Runs("a", "Blur", 100), Runs("b", "Blur", 100.01)}));
+  const std::string tied = TextOf(
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 100.01)}));
   EXPECT_THAT(tied, HasSubstr("tied 1 of 1"));
   EXPECT_THAT(tied, HasSubstr("b, a: tied; "));
   EXPECT_THAT(tied, Not(HasSubstr("**100")));
@@ -145,14 +136,14 @@ TEST(ReportTest, NobodyWinsWithoutEvidence) {
   EXPECT_THAT(once, HasSubstr("nothing comparable"));
 
   std::vector<Row> rows =
-      Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)});
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50)});
   for (Row& row : rows) row.mutable_equivalence()->set_label("different");
   EXPECT_THAT(TextOf(rows), HasSubstr("different work 1 of 1"));
 }
 
 TEST(ReportTest, NoiseIsCountedAndCanBeMeasuredAgain) {
   std::vector<Row> rows =
-      Together({Runs("a", "Blur", 100), Runs("b", "Blur", 50)});
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("b", "Blur", 50)});
   EXPECT_THAT(TextOf(rows), Not(HasSubstr("noisy runs |")));
   for (int i = 0; i < 3; ++i) {
     rows[i].set_run_id("r");
@@ -175,8 +166,8 @@ TEST(ReportTest, NoiseIsCountedAndCanBeMeasuredAgain) {
 }
 
 TEST(ReportTest, TheHarnessIsAFootnote) {
-  const std::string text =
-      TextOf(Together({Runs("a", "Blur", 100), Runs("null", "Nothing", 1000)}));
+  const std::string text = TextOf(Together(
+      {MakeRuns("a", "Blur", 100), MakeRuns("null", "Nothing", 1000)}));
   EXPECT_THAT(text, HasSubstr("- libraries: **1**"));
   EXPECT_THAT(text, HasSubstr("cells measured: **1 / 1**"));
   EXPECT_THAT(text, HasSubstr("Footnote on harness cost"));
@@ -226,8 +217,8 @@ TEST(ReportTest, LoadersShowStoreAndGpu) {
 
 TEST(ReportTest, TheContentsNameEverythingOnce) {
   ReportInput input;
-  input.rows = Runs("a", "Blur", 100);
-  for (const Row& row : Runs("a", "Flip", 100)) {
+  input.rows = MakeRuns("a", "Blur", 100);
+  for (const Row& row : MakeRuns("a", "Flip", 100)) {
     input.rows.push_back(row);
     input.rows.back().set_mode("pipeline");
   }
@@ -267,8 +258,8 @@ TEST(ReportTest, SweepsNameTheAxesThatStand) {
 
 TEST(ReportTest, SpeedUpsNeedTheSameWork) {
   std::vector<Row> rows =
-      Together({Runs("a", "Blur", 100), Runs("a", "Flip", 100),
-                Runs("b", "Blur", 300), Runs("b", "Flip", 50)});
+      Together({MakeRuns("a", "Blur", 100), MakeRuns("a", "Flip", 100),
+                MakeRuns("b", "Blur", 300), MakeRuns("b", "Flip", 50)});
   for (int i = 9; i < 12; ++i) {
     rows[i].mutable_equivalence()->set_label("different");
   }

@@ -182,7 +182,7 @@ def micro_cell(campaign, run, work, fastest, share, factor):
                 status="early_stopped",
                 throughput=rounded(throughput),
                 preflight_s=1.2,
-                reason="preflight: slower than 0.05 s an image",
+                reason="preflight: slower than 0.05 s per image",
             ) | {"throughput": rounded(throughput)}
             continue
         unstable = (library, transform) == ("kornia", "Equalize")

@@ -33,6 +33,18 @@ inline Row MakeRow(const std::string& library, const std::string& transform,
   return row;
 }
 
+// Three runs of that, 0.1% apart.
+inline std::vector<Row> MakeRuns(const std::string& library,
+                                 const std::string& transform,
+                                 double throughput) {
+  std::vector<Row> rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.push_back(
+        MakeRow(library, transform, throughput * (1 + 0.001 * i), i));
+  }
+  return rows;
+}
+
 using Samples = std::vector<std::pair<std::string, int64_t>>;
 
 // Batch `index` of job "j", one second after the previous one. The first entry

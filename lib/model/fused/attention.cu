@@ -396,12 +396,12 @@ struct BackwardMemory {
   Bf16 q[kMatrix];
   Bf16 v[kMatrix];
   Bf16 dmixed[kMatrix];
-  // Of this head and of the next one.
+  // K of this head and of the next one.
   Bf16 k[2][kMatrix];
   // Gradient of the scores: keys x queries.
   Bf16 ds[kRows * kPitch];
   float log_sum[kRows];
-  // Of each row of the gradient with the row of the result.
+  // The dot product of each row of the gradient with its row of the result.
   float dot[kRows];
   // Gradients of the weights of both norms.
   float weight_sums[kBackwardWarps][2][kHead];

@@ -60,7 +60,7 @@ class KnownAlgorithms {
     double seconds = 0;
   };
 
-  // Of the current device.
+  // Reads the file of the current device.
   KnownAlgorithms();
   // Writes the file if anything was added.
   ~KnownAlgorithms();

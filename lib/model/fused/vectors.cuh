@@ -15,7 +15,7 @@ namespace feedrate {
 namespace fused {
 
 constexpr int kWarp = 32;
-// Of every root mean square.
+// Added under the root of every root mean square.
 constexpr float kEpsilon = 1e-6f;
 
 inline void Check(const char* what) {
