@@ -1,5 +1,6 @@
 #include "lib/planning/plan_session.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -26,12 +29,18 @@
 namespace feedrate {
 namespace {
 
-absl::StatusOr<std::vector<std::string>> ConfigFiles(
+// A config file, and the folder that it was found in, if one was named.
+struct ConfigFile {
+  std::string path;
+  std::string folder;
+};
+
+absl::StatusOr<std::vector<ConfigFile>> ConfigFiles(
     const std::vector<std::string>& configs) {
-  std::vector<std::string> files;
+  std::vector<ConfigFile> files;
   for (const std::string& path : configs) {
     if (!IsFolder(path)) {
-      files.push_back(path);
+      files.push_back({path, ""});
       continue;
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> inside,
@@ -40,7 +49,7 @@ absl::StatusOr<std::vector<std::string>> ConfigFiles(
       return absl::NotFoundError(
           absl::StrCat(path, ": no .textproto file in this folder"));
     }
-    files.insert(files.end(), inside.begin(), inside.end());
+    for (const std::string& file : inside) files.push_back({file, path});
   }
   if (files.empty()) {
     return absl::InvalidArgumentError(
@@ -48,6 +57,71 @@ absl::StatusOr<std::vector<std::string>> ConfigFiles(
         "configs/demo.textproto");
   }
   return files;
+}
+
+// The set of a folder's configs that is planned: `wanted`, else the one that
+// is named like the folder. `sets` has the number of configs of each set.
+// Warns of what is left out.
+absl::StatusOr<std::string> ChooseSet(const std::string& folder,
+                                      const std::map<std::string, int>& sets,
+                                      const PlanInputs& inputs) {
+  if (inputs.set == kAllSets || (inputs.set.empty() && sets.size() == 1)) {
+    return kAllSets;
+  }
+  const std::string set = inputs.set.empty()
+                              ? BaseName(absl::StripSuffix(folder, "/"))
+                              : inputs.set;
+  std::vector<std::string> others;
+  for (const auto& [name, count] : sets) {
+    if (name != set) {
+      others.push_back(absl::StrCat(
+          name.empty() ? "configs without a set" : name, " (", count, ")"));
+    }
+  }
+  if (others.size() == sets.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": no config of set \"", set,
+                     "\"; the folder has ", absl::StrJoin(others, ", "),
+                     "; choose with --set=NAME, or --set=", kAllSets));
+  }
+  if (inputs.set.empty()) {
+    inputs.warn(absl::StrCat(
+        folder, ": planning set ", set, " (", sets.at(set),
+        " configs); left out: ", absl::StrJoin(others, ", "), "; see --set"));
+  }
+  return set;
+}
+
+// Loads all of `files`, and leaves out those of other sets.
+absl::StatusOr<std::vector<LoadedConfig>> LoadConfigs(
+    const std::vector<ConfigFile>& files, const PlanInputs& inputs) {
+  std::vector<LoadedConfig> all;
+  std::map<std::string, std::map<std::string, int>> sets_of_folder;
+  for (const ConfigFile& file : files) {
+    ASSIGN_OR_RETURN(LoadedConfig loaded,
+                     LoadConfig(file.path, inputs.overrides));
+    if (!file.folder.empty()) {
+      ++sets_of_folder[file.folder][loaded.config.set()];
+    }
+    all.push_back(std::move(loaded));
+  }
+  if (sets_of_folder.empty() && !inputs.set.empty()) {
+    return absl::InvalidArgumentError(
+        "--set chooses among the configs of a folder; name one with --config");
+  }
+  std::map<std::string, std::string> set_of_folder;
+  for (const auto& [folder, sets] : sets_of_folder) {
+    ASSIGN_OR_RETURN(set_of_folder[folder], ChooseSet(folder, sets, inputs));
+  }
+  std::vector<LoadedConfig> chosen;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto set = set_of_folder.find(files[i].folder);
+    if (set == set_of_folder.end() || set->second == kAllSets ||
+        set->second == all[i].config.set()) {
+      chosen.push_back(std::move(all[i]));
+    }
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -62,18 +136,19 @@ PlanSession::PlanSession(const PlanInputs& inputs, Catalogue catalogue,
 
 absl::StatusOr<std::unique_ptr<PlanSession>> PlanSession::Start(
     const PlanInputs& inputs) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> files,
+  ASSIGN_OR_RETURN(const std::vector<ConfigFile> files,
                    ConfigFiles(inputs.configs));
   ASSIGN_OR_RETURN(const std::string folder,
-                   FindConfigsFolder(inputs.configs_folder, files[0]));
+                   FindConfigsFolder(inputs.configs_folder, files[0].path));
   ASSIGN_OR_RETURN(Catalogue catalogue, Catalogue::Load(folder));
   ASSIGN_OR_RETURN(PublishedNumbers published, PublishedNumbers::Load(folder));
   std::unique_ptr<PlanSession> session(
       new PlanSession(inputs, std::move(catalogue), std::move(published)));
   // All of them first: a mistake in the last config must not come after
   // half an hour of jobs of the first.
-  for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(LoadedConfig loaded, LoadConfig(file, inputs.overrides));
+  ASSIGN_OR_RETURN(std::vector<LoadedConfig> chosen,
+                   LoadConfigs(files, inputs));
+  for (LoadedConfig& loaded : chosen) {
     ASSIGN_OR_RETURN(RunConfig config, Resolve(loaded, session->catalogue_));
     session->configs_.push_back({std::move(loaded), std::move(config)});
     RETURN_IF_ERROR(CheckJobs(session->InputOf(session->configs_.back())));

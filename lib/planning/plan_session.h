@@ -20,10 +20,17 @@
 
 namespace feedrate {
 
+// The value of `PlanInputs::set` that stands for every config of a folder.
+constexpr char kAllSets[] = "all";
+
 // What is planned.
 struct PlanInputs {
-  // Config files; a folder stands for all .textproto files in it.
+  // Config files; a folder stands for the .textproto files in it that belong
+  // to one set.
   std::vector<std::string> configs;
+  // The set to plan of a folder, or kAllSets. Empty: the one that is named like
+  // the folder, or all configs where there is only one set.
+  std::string set;
   Overrides overrides;
   // Row files or folders whose runs are not planned again.
   std::vector<std::string> existing;

@@ -59,6 +59,9 @@ DEFINE_string(machine_profile, "", "NAME: use only rows of this machine");
 DEFINE_string(rows, "",
               "FILES: row files or folders, separated by commas; estimate from "
               "how long their runs took; rows of --existing count too");
+DEFINE_string(set, "",
+              "NAME: plan only configs of this set in a folder, or all; "
+              "default: the set that is named like the folder");
 DEFINE_string(quota, "",
               "FILE: quota for the waves; default: quotas/paper.textproto");
 DEFINE_double(task_s, 0,
@@ -275,6 +278,7 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   inputs.configs = absl::StrSplit(FLAGS_config, ',', absl::SkipEmpty());
   inputs.configs.insert(inputs.configs.end(), arguments.begin(),
                         arguments.end());
+  inputs.set = FLAGS_set;
   inputs.overrides = OverridesFromFlags();
   // Here --output is where the plan goes; the config says where rows go.
   inputs.overrides.output = absl::nullopt;

@@ -146,8 +146,29 @@ prod_g2_9ch_micro_gpu 61
 END
 }
 
-test_every_line_is_json() {
+# A folder with smoke runs beside the paper's: the paper is what its name says.
+test_sets_of_a_folder() {
+  local name
   run 0 --config=configs/paper
+  has "$err" "configs/paper: planning set paper (12 configs); left out: \
+other_vendor (1), reduced (4), smoke (5); see --set"
+  for name in configs/paper/prod_*.textproto; do cat "$name"; done |
+    grep -c '^set: "paper"' | grep -qx 12 || fail "prod_* is not the paper"
+  sort "$TEST_TMPDIR/out" >"$TEST_TMPDIR/paper"
+  run 0 configs/paper/prod_*.textproto
+  expect_eq "jobs of the paper" "$(sort "$TEST_TMPDIR/out" | md5sum)" \
+    "$(md5sum <"$TEST_TMPDIR/paper")"
+  run 0 --config=configs/paper/ --set=smoke
+  expect_eq "warnings" "$err" ""
+  expect_mistake "configs/paper: no config of set \"papre\"; the folder has \
+other_vendor (1), paper (12), reduced (4), smoke (5); choose with --set=NAME, \
+or --set=all" --config=configs/paper --set=papre
+  expect_mistake "--set chooses among the configs of a folder" \
+    --config="$DEMO" --set=paper
+}
+
+test_every_line_is_json() {
+  run 0 --config=configs/paper --set=all
   python3 -c '
 import json, sys
 jobs = [json.loads(line) for line in open(sys.argv[1])]
@@ -228,7 +249,7 @@ test_output_to_a_folder() {
   run 0 --configs=configs --config="$folder/resolved_config.textproto"
   expect_eq "jobs of the resolved config" "$(cat "$folder/jobs.jsonl")" "$out"
   expect_mistake "--emit=resolved and a folder as --output take one config" \
-    --config=configs/paper --output="$folder"
+    --config=configs/paper --set=all --output="$folder"
 }
 
 # Pipes can be read once.
@@ -327,7 +348,7 @@ test_output_that_does_not_arrive() {
 }
 
 test_a_reader_that_leaves_early() {
-  "$PLAN" --config=configs/paper 2>"$TEST_TMPDIR/err" | head -n 1 >/dev/null
+  "$PLAN" --config=configs/paper --set=paper 2>"$TEST_TMPDIR/err" | head -n 1 >/dev/null
   expect_eq "complaints to plan | head" "$(cat "$TEST_TMPDIR/err")" ""
 }
 
