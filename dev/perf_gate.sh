@@ -1,8 +1,10 @@
 #!/bin/bash
 # Train, eval, compare: leaves env.json, metrics.json and eval.json in OUT
 # (perf_gate), and judges them by the baselines in BASELINES (OUT/baselines). A
-# machine without a baseline gets these as its first. CHECKPOINT is what is
-# evaluated; BIN names a folder of programs that are built already.
+# machine without a baseline gets these as its first, by the rules of
+# `compare_baseline --update-baseline`: on branch main of a clean checkout, or
+# with MAINTAINER=REASON. CHECKPOINT is what is evaluated; BIN names a folder of
+# programs that are built already.
 #
 #   dev/perf_gate.sh [FLAG OF TRAIN...]
 set -euo pipefail
@@ -30,10 +32,14 @@ rm -f "$out/rows.jsonl"
 "$bin/tools/eval/eval" --checkpoint="$checkpoint" \
   --output="$out/eval.jsonl" --eval-json="$out/eval.json"
 profile="$("$bin/tools/collect_env/collect_env" --print=profile)"
+compare=("$bin/tools/compare_baseline/compare_baseline"
+  --current="$out/metrics.json" --eval="$out/eval.json"
+  --baselines="$baselines")
 if [[ ! -e "$baselines/$profile.metrics.json" ]]; then
-  cp "$out/metrics.json" "$baselines/$profile.metrics.json"
-  cp "$out/eval.json" "$baselines/$profile.eval.json"
+  "${compare[@]}" --update-baseline \
+    ${MAINTAINER:+"--i-am-a-maintainer=$MAINTAINER"} >/dev/null ||
+    die "$profile has no baseline, and this run may not become its first;" \
+      "MAINTAINER=REASON allows it"
   say "no baseline of $profile: these are the first"
 fi
-"$bin/tools/compare_baseline/compare_baseline" --current="$out/metrics.json" \
-  --eval="$out/eval.json" --baselines="$baselines" --format=text
+"${compare[@]}" --format=text
