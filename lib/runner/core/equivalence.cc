@@ -269,6 +269,14 @@ ImageView FrameOfItem(const Corpus& corpus, int64_t item, int frame) {
           view.width, view.channels};
 }
 
+Pixels PixelsOfItem(const Corpus& corpus, int64_t item, int frame,
+                    int channels) {
+  const ImageView image = FrameOfItem(corpus, item, frame);
+  return RepeatChannels(
+      PixelsFromBytes(image.data, image.height, image.width, image.channels),
+      channels);
+}
+
 int FramesOfOutput(const ChildOutput& output) {
   return IsClip(output) ? static_cast<int>(output.info.shape[0]) : 1;
 }

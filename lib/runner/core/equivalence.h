@@ -104,6 +104,9 @@ std::string EquivalenceCachePath();
 // Frame `frame` of an item, or the item itself when it is an image. REQUIRES:
 // uint8, HWC, and the frame exists.
 ImageView FrameOfItem(const Corpus& corpus, int64_t item, int frame);
+// The same with its channels repeated until there are `channels`.
+Pixels PixelsOfItem(const Corpus& corpus, int64_t item, int frame,
+                    int channels);
 
 // The number of frames in an output: 1 for an image.
 int FramesOfOutput(const ChildOutput& output);

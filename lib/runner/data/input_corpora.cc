@@ -183,9 +183,7 @@ absl::StatusOr<InputCorpora::Input> InputCorpora::Get(const Job& job) {
   ASSIGN_OR_RETURN(Loaded* const loaded, Load(job));
   Input input;
   ASSIGN_OR_RETURN(input.corpus, Form(form, loaded));
-  CorpusForm plain;
-  plain.channels = form.channels;
-  ASSIGN_OR_RETURN(input.plain, Form(plain, loaded));
+  input.original = &loaded->images.corpus;
   input.dataset.set_id(job.dataset());
   input.dataset.set_files(loaded->images.files);
   input.dataset.set_bytes(loaded->images.bytes);

@@ -38,8 +38,9 @@ class InputCorpora {
   struct Input {
     // The items in the form that the library gets.
     const Corpus* corpus = nullptr;
-    // The items as they were decoded: uint8, HWC, with the scenario's channels.
-    const Corpus* plain = nullptr;
+    // The items as they were decoded: uint8, HWC, with the channels of the
+    // files. Scenarios with more channels repeat them.
+    const Corpus* original = nullptr;
     Dataset dataset;
     // The files that clips come from. Null for images.
     const std::vector<ClipFile>* files = nullptr;

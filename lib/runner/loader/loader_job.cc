@@ -284,10 +284,8 @@ absl::StatusOr<std::string> ItemBytes(const LoaderInputs::Input& input,
 
 absl::StatusOr<Pixels> DecodedItem(const LoaderInputs::Input& input, int64_t i,
                                    int frame, int channels) {
-  if (input.decoded.plain != nullptr) {
-    const ImageView image = FrameOfItem(*input.decoded.plain, i, frame);
-    return PixelsFromBytes(image.data, image.height, image.width,
-                           image.channels);
+  if (input.decoded.original != nullptr) {
+    return PixelsOfItem(*input.decoded.original, i, frame, channels);
   }
   if (input.files->source == "shards") {
     return absl::UnimplementedError("items of shards are not compared");

@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lib/base/status_macros.h"
 #include "lib/machine/gpu.h"
+#include "lib/measure/measure_run.h"
 #include "lib/records/fields.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
@@ -79,6 +82,49 @@ double RunningThroughput(const EpochReply& epoch) {
       epoch.elapsed_s() - epoch.startup_s() - epoch.teardown_s();
   if (epoch.items() == 0 || running_s <= 0) return 0;
   return static_cast<double>(epoch.items()) / running_s;
+}
+
+absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
+                                            const LoaderSpec& spec,
+                                            int64_t items,
+                                            const RunEpoch& run) {
+  // A longer look at this many times the threshold would take minutes, and its
+  // answer is known.
+  constexpr double kHopeless = 4;
+  const int64_t count = std::min(policy.items, items);
+  RETURN_IF_ERROR(run(count, policy.max_s).status());
+  ASSIGN_OR_RETURN(EpochReply epoch, run(count, policy.max_s));
+  Preflight preflight;
+  preflight.elapsed_s = epoch.elapsed_s();
+  preflight.items = epoch.items();
+  // Fewer items than a batch: one worker did all of them.
+  const double running = RunningThroughput(epoch);
+  preflight.per_item_s = running > 0 ? 1 / running : 0;
+  const bool is_slow = preflight.per_item_s >= policy.slow_threshold_s;
+  const int64_t workers = std::max(1, spec.workers);
+  // Two batches from each worker, of which the first of all is left out.
+  const int64_t more = std::min(items, 2 * workers * spec.batch_size);
+  if (policy.slow_skip && is_slow && more > spec.batch_size &&
+      preflight.per_item_s < kHopeless * policy.slow_threshold_s) {
+    ASSIGN_OR_RETURN(epoch, run(more, policy.max_s));
+    const double steady_s =
+        epoch.elapsed_s() - epoch.first_batch_s() - epoch.teardown_s();
+    const int64_t steady_items = epoch.items() - spec.batch_size;
+    if (steady_items > 0 && steady_s > 0) {
+      preflight.elapsed_s += epoch.elapsed_s();
+      preflight.items = epoch.items();
+      preflight.per_item_s =
+          static_cast<double>(workers) * steady_s / steady_items;
+    }
+  }
+  preflight.stops_early =
+      policy.slow_skip && preflight.per_item_s >= policy.slow_threshold_s;
+  if (preflight.stops_early) {
+    preflight.reason = absl::StrFormat(
+        "preflight: %.3f s per item over %d items, slow from %.3f s on",
+        preflight.per_item_s, preflight.items, policy.slow_threshold_s);
+  }
+  return preflight;
 }
 
 void SetEpochs(const std::vector<EpochReply>& epochs, const LoaderSpec& spec,

@@ -2,11 +2,15 @@
 #ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_
 #define FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "lib/machine/gpu.h"
+#include "lib/measure/measure_run.h"
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
@@ -17,6 +21,19 @@ namespace feedrate {
 // Items per second while the workers ran, without their start and end. 0 when
 // nothing was delivered.
 double RunningThroughput(const EpochReply& epoch);
+
+// Runs an epoch of `count` items, or less of it after `limit_s` seconds.
+using RunEpoch =
+    std::function<absl::StatusOr<EpochReply>(int64_t count, double limit_s)>;
+
+// Runs a loader of `items` items briefly to see if it is too slow to measure.
+// What happens once does not count: the first epoch, which sets up the device,
+// builds graphs and calls everything for the first time, is not looked at, and
+// a loader that then looks slow gets a longer epoch, without its first batch. A
+// loader is slow if one of its workers needs `slow_threshold_s` per item.
+absl::StatusOr<Preflight> PreflightOfLoader(const PreflightPolicy& policy,
+                                            const LoaderSpec& spec,
+                                            int64_t items, const RunEpoch& run);
 
 // Sets what the epochs of one run say: status, timing, samples per batch, and
 // `loader`. `processors` is the number of usable ones, `step_s` the training

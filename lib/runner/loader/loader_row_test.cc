@@ -1,9 +1,12 @@
 #include "lib/runner/loader/loader_row.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -155,6 +158,74 @@ TEST(LoaderRowTest, AGpuAndItsMemory) {
 TEST(LoaderRowTest, RunningIsWithoutStartAndEnd) {
   EXPECT_EQ(RunningThroughput(SomeEpoch()), 100);
   EXPECT_EQ(RunningThroughput(EpochReply()), 0);
+}
+
+// Epochs of a loader with `workers` workers: `start_s` before the first batch
+// of each, `first_s` once, and `item_s` per item and worker.
+class LoaderOfTest {
+ public:
+  LoaderOfTest(const LoaderSpec& spec, double first_s, double start_s,
+               double item_s)
+      : spec_(spec), first_s_(first_s), start_s_(start_s), item_s_(item_s) {}
+
+  Preflight Look(bool slow_skip = true) {
+    PreflightPolicy policy;
+    policy.slow_skip = slow_skip;
+    const auto preflight = PreflightOfLoader(
+        policy, spec_, 10000,
+        [this](int64_t count, double) -> absl::StatusOr<EpochReply> {
+          counts.push_back(count);
+          const int64_t first = std::min<int64_t>(count, spec_.batch_size);
+          EpochReply epoch;
+          epoch.set_items(count);
+          epoch.set_first_batch_s(start_s_ + first * item_s_ +
+                                  (counts.size() == 1 ? first_s_ : 0));
+          epoch.set_elapsed_s(epoch.first_batch_s() +
+                              (count - first) * item_s_ / spec_.workers);
+          return epoch;
+        });
+    EXPECT_TRUE(preflight.ok()) << preflight.status();
+    return *preflight;
+  }
+
+  std::vector<int64_t> counts;
+
+ private:
+  const LoaderSpec spec_;
+  const double first_s_;
+  const double start_s_;
+  const double item_s_;
+};
+
+TEST(PreflightOfLoaderTest, WhatHappensOnceDoesNotCount) {
+  LoaderSpec spec = SpecOf(8);
+  spec.batch_size = 256;
+  // A CUDA context and a graph: 0.5 s.
+  LoaderOfTest once(spec, 0.5, 0, 0.001);
+  EXPECT_FALSE(once.Look().stops_early);
+  EXPECT_THAT(once.counts, testing::ElementsAre(10, 10));
+  // Workers of each epoch have a first call too.
+  LoaderOfTest each(spec, 0, 0.6, 0.01);
+  const Preflight preflight = each.Look();
+  EXPECT_FALSE(preflight.stops_early) << preflight.reason;
+  EXPECT_NEAR(preflight.per_item_s, 0.01, 1e-6);
+  EXPECT_THAT(each.counts, testing::ElementsAre(10, 10, 2 * 8 * 256));
+}
+
+TEST(PreflightOfLoaderTest, SlowLoadersStop) {
+  LoaderSpec spec = SpecOf(8);
+  spec.batch_size = 256;
+  LoaderOfTest slow(spec, 0, 0, 0.06);
+  const Preflight preflight = slow.Look();
+  EXPECT_TRUE(preflight.stops_early);
+  EXPECT_EQ(preflight.reason,
+            "preflight: 0.060 s per item over 4096 items, slow from 0.050 s "
+            "on");
+  EXPECT_FALSE(slow.Look(/*slow_skip=*/false).stops_early);
+  // Nobody waits for a second look at this one.
+  LoaderOfTest hopeless(spec, 0, 0, 1);
+  EXPECT_TRUE(hopeless.Look().stops_early);
+  EXPECT_THAT(hopeless.counts, testing::ElementsAre(10, 10));
 }
 
 LoaderSpec StoreSpec() {

@@ -220,35 +220,22 @@ absl::StatusOr<EpochReply> LoaderWork::Epoch(MeasuredChild* child,
 }
 
 absl::StatusOr<Preflight> LoaderWork::LookAhead() {
-  const PreflightPolicy& policy = policy_.preflight;
-  Preflight preflight;
-  const int64_t count = std::min(policy.items, input_.items);
-  ASSIGN_OR_RETURN(const EpochReply epoch,
-                   Epoch(child_.get(), count, SeedOfRun(job_, 0), policy.max_s,
-                         /*consumer_s=*/0));
-  preflight.elapsed_s = epoch.elapsed_s();
-  preflight.items = epoch.items();
-  // One worker did all items; the start of workers does not count against the
-  // transform.
-  const double running = RunningThroughput(epoch);
-  preflight.per_item_s = running > 0 ? 1 / running : 0;
-  // Nor does the distance of a store.
-  preflight.stops_early = policy.slow_skip && input_.remote == nullptr &&
-                          preflight.per_item_s >= policy.slow_threshold_s;
-  if (preflight.stops_early) {
-    preflight.reason = absl::StrFormat(
-        "preflight: %.3f s an item over %d items, slow from %.3f s on",
-        preflight.per_item_s, epoch.items(), policy.slow_threshold_s);
-  }
-  return preflight;
+  PreflightPolicy policy = policy_.preflight;
+  // The distance of a store does not count against the transform.
+  if (input_.remote != nullptr) policy.slow_skip = false;
+  return PreflightOfLoader(
+      policy, spec_, input_.items, [this](int64_t count, double limit_s) {
+        return Epoch(child_.get(), count, SeedOfRun(job_, 0), limit_s,
+                     /*consumer_s=*/0);
+      });
 }
 
 absl::StatusOr<Equivalence> LoaderWork::CheckEquivalence() {
   ComparedItems items;
   items.count = input_.items;
   // Only the first clips of files are decoded to compare with.
-  if (input_.decoded.plain != nullptr) {
-    items.count = std::min(items.count, input_.decoded.plain->size());
+  if (input_.decoded.original != nullptr) {
+    items.count = std::min(items.count, input_.decoded.original->size());
   }
   items.recipe = &spec_;
   items.sha256 = input_.dataset.sha256();

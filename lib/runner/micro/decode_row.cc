@@ -68,11 +68,11 @@ absl::StatusOr<Equivalence> CheckDecoder(const RunContext& context,
   outputs.seed = static_cast<uint64_t>(job.seed());
   const int64_t count =
       std::min<int64_t>(context.catalogue.policy().measuring().compared_items(),
-                        input.plain->size());
+                        input.original->size());
   for (int64_t i = 0; i < count; ++i) outputs.indexes.push_back(i);
   ASSIGN_OR_RETURN(const std::vector<ChildOutput> clips,
                    child->Outputs(outputs, limit));
-  return CompareClips(clips, *input.plain, *input.files, kMinPsnrDb, decode);
+  return CompareClips(clips, *input.original, *input.files, kMinPsnrDb, decode);
 }
 
 void AddDecode(const RunContext& context, const InputCorpora::Input& input,

@@ -209,7 +209,7 @@ absl::StatusOr<int64_t> TransformWork::ExpectedMemory() {
   ASSIGN_OR_RETURN(const InputCorpora::Input input,
                    context_.corpora->Get(job_));
   return ExpectedTransformMemory(context_.catalogue, job_,
-                                 input.plain->file_bytes());
+                                 input.original->file_bytes());
 }
 
 absl::StatusOr<int64_t> TransformWork::ExpectedGpuMemory() {
@@ -276,12 +276,13 @@ absl::StatusOr<Equivalence> TransformWork::CheckEquivalence() {
     return CheckDecoder(context_, job_, input_, limit, child_.get(), &decode_);
   }
   ComparedItems items;
-  items.count = input_.plain->size();
+  items.count = input_.original->size();
+  const int channels =
+      context_.catalogue.FindScenario(job_.scenario())->channels();
   items.sha256 = input_.dataset.sha256();
-  items.item = [this](int64_t i, int frame) -> absl::StatusOr<Pixels> {
-    const ImageView image = FrameOfItem(*input_.plain, i, frame);
-    return PixelsFromBytes(image.data, image.height, image.width,
-                           image.channels);
+  items.item = [this, channels](int64_t i,
+                                int frame) -> absl::StatusOr<Pixels> {
+    return PixelsOfItem(*input_.original, i, frame, channels);
   };
   return context_.equivalence->Check(job_, version_, items, limit,
                                      child_.get());
