@@ -221,8 +221,10 @@ absl::Status CheckCampaign(const Policy& policy, const std::string& file) {
   check.That(c.task_setup_s() >= 0, "campaign.task_setup_s must be at least 0");
   check.That(c.checkpoint_s() > 0, "campaign.checkpoint_s must be above 0");
   check.That(c.array_limit() >= 1, "campaign.array_limit must be at least 1");
-  check.That(c.channel_bytes() > 0 && c.bytes_per_byte() > 0,
-             "campaign.channel_bytes and bytes_per_byte must be above 0");
+  check.That(c.channel_bytes() > 0 && c.gpus_per_node() > 0 &&
+                 c.mixture_cpus() > 0 && c.mixture_datasets() > 0,
+             "campaign.channel_bytes, gpus_per_node, mixture_cpus and "
+             "mixture_datasets must be above 0");
   return check.status();
 }
 

@@ -1,5 +1,6 @@
 #include "lib/planning/plan_session.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "lib/base/files.h"
@@ -22,6 +24,7 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/jobs.h"
+#include "lib/planning/needs.h"
 #include "lib/planning/resolve.h"
 #include "lib/planning/waves.h"
 #include "lib/url/secrets.h"
@@ -122,6 +125,25 @@ absl::StatusOr<std::vector<LoadedConfig>> LoadConfigs(
     }
   }
   return chosen;
+}
+
+// What `machine` has too little of, or empty.
+std::string LackOf(const MachineType& machine, const Needs& needs) {
+  constexpr double kGib = int64_t{1} << 30;
+  const bool has_memory = !machine.has_memory_gib() ||
+                          needs.memory_bytes() <= machine.memory_gib() * kGib;
+  if (has_memory && needs.cpus <= machine.vcpus() &&
+      needs.gpus <= machine.gpus() && needs.nodes == 1) {
+    return "";
+  }
+  return absl::StrCat(
+      machine.name(), " has ", machine.vcpus(), " CPUs, ", machine.gpus(),
+      " GPUs and ",
+      machine.has_memory_gib()
+          ? absl::StrFormat("%.1f", machine.memory_gib() * kGib / 1e9)
+          : "unknown",
+      " GB, but the jobs need ", needs.ToText(),
+      "; choose a larger machine, fewer items or fewer libraries");
 }
 
 }  // namespace
@@ -236,13 +258,18 @@ absl::Status PlanSession::AddTasks(const ResolvedConfig& config,
   }
   TaskCutter cutter(config.loaded.path, config.config, *machine,
                     MaxTaskSeconds(quota.quota));
+  Needs needs;
   PlanOutput output;
   output.job = [&](const Job& job) {
+    ASSIGN_OR_RETURN(const Needs more, NeedsOf(job, catalogue_));
+    Include(more, &needs);
     const absl::Status added = cutter.Add(job);
     return added.ok() ? added
                       : places.Error("cloud.machine_type", added.message());
   };
   RETURN_IF_ERROR(Plan(config, output));
+  const std::string lacks = LackOf(*machine, needs);
+  if (!lacks.empty()) return places.Error("cloud.machine_type", lacks);
   for (WaveTask& task : cutter.Finish()) tasks->push_back(std::move(task));
   return absl::OkStatus();
 }

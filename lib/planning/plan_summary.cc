@@ -159,6 +159,9 @@ std::string PlanSummary::BasisText() const {
 
 std::string PlanSummary::ToText() const {
   std::string text = absl::StrCat(Title(), "\n", LibraryTable(), BasisText());
+  if (!needs_.cpus_basis.empty()) {
+    absl::StrAppend(&text, "The machine needs ", needs_.ToText(), ".\n");
+  }
   if (done_ > 0) {
     absl::StrAppend(&text, "\n", done_,
                     done_ == 1 ? " job has all its runs already and is"

@@ -10,6 +10,7 @@
 
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/cells.h"
+#include "lib/planning/needs.h"
 #include "lib/records/job.pb.h"
 
 namespace feedrate {
@@ -23,9 +24,11 @@ class PlanSummary {
   void AddJob(const Job& job);
   void AddExcluded(const ExcludedCell& cell);
   void AddDone(const Job& job);
+  // What one of the jobs needs of its machine.
+  void AddNeeds(const Needs& needs) { Include(needs, &needs_); }
 
-  // Title, jobs and time for each library, expected files, and every cell
-  // that is left out or unsupported, with the reason.
+  // Title, jobs and time for each library, what they need, expected files, and
+  // every cell that is left out or unsupported, with the reason.
   std::string ToText() const;
 
  private:
@@ -60,6 +63,8 @@ class PlanSummary {
   // Jobs by what their estimates rest on.
   std::map<std::string, int64_t> bases_;
   int64_t done_ = 0;
+  // Of all jobs together. Without `cpus_basis` before the first one.
+  Needs needs_;
 };
 
 // `1:02:03`, `2:03` or `14 s`: short, and sortable by eye.

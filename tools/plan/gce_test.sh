@@ -163,6 +163,10 @@ test_one_machine() {
   python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["exit_code"] == 0' \
     "$(object $task META_URI)" || fail "run_meta.json"
   [[ -s "$(object $task LOG_URI)" ]] || fail "no log"
+  # The machine that was lost counts too.
+  [[ "$(cat "$(object $task MACHINE_S_URI)")" -gt \
+    "$(cat "$TEST_TMPDIR/disk2"/*/machine_s_before)" ]] ||
+    fail "machine_s: $(cat "$(object $task MACHINE_S_URI)")"
   "$once" "$campaign/tasks/$task.jsonl" "$(object $task ROWS_URI)" >/dev/null ||
     fail "rows of one machine are wrong"
   grep -q "^compute instances delete $(setting $task INSTANCE)" \
@@ -248,6 +252,8 @@ test_campaign() {
   campaign="$TEST_TMPDIR/campaign"
   : >"$MADE_ENVS"
   emit "$campaign" gs://bucket
+  grep -q 'waves, estimated to cost [0-9]' "$TEST_TMPDIR/err" ||
+    fail "no cost before: $(cat "$TEST_TMPDIR/err")"
   [[ -e "$campaign/waves/2.tasks" ]] || fail "one wave only"
   # Nothing happens unless asked for.
   "$campaign/launch.sh" 1 >"$TEST_TMPDIR/out" 2>/dev/null || fail "dry run"
@@ -279,6 +285,8 @@ test_campaign() {
   unset GCLOUD_BOOT WAIT_S WAIT_FOR
   grep -q 'it was the last' "$TEST_TMPDIR/collect" ||
     fail "not complete after $round rounds"
+  grep -q 'machine hours, which cost [0-9]' "$TEST_TMPDIR/collect" ||
+    fail "no cost after: $(cat "$TEST_TMPDIR/collect")"
   "$once" "$campaign/jobs.jsonl" "$campaign/rows" >/dev/null ||
     fail "rows of the campaign are wrong"
   [[ -z "$(ls "$GCLOUD_STATE/machines")" ]] || fail "machines are left"
@@ -304,6 +312,25 @@ test_next_wave_waits() {
     fail "the next wave was started"
   [[ "$(wc -l <"$campaign/rerun.jsonl")" -gt 0 ]] || fail "no jobs to run again"
   expect_no_mistakes
+}
+
+# A task must not get a cache that lacks its environments.
+test_environments_by_group() {
+  campaign="$TEST_TMPDIR/groups_campaign"
+  "$plan" --config=configs/paper/prod_c4_rgb_micro_cpu.textproto \
+    configs/paper/prod_c4_video_micro_cpu.textproto --transforms=HorizontalFlip \
+    --libraries=albumentationsx --configs=configs --emit=gce \
+    --output="$campaign" --bucket=gs://bucket --project=some-project \
+    --bundle="$bundle" 2>"$TEST_TMPDIR/err" || fail "$(cat "$TEST_TMPDIR/err")"
+  local task caches=() groups=()
+  for task in "$campaign"/vm/*.env; do
+    task="$(basename "$task" .env)"
+    caches+=("$(setting "$task" ENV_CACHE_URI)")
+    groups+=("$(setting "$task" ENV_GROUPS)")
+  done
+  [[ ${#groups[@]} == 2 && "${groups[0]}" != "${groups[1]}" ]] ||
+    fail "groups: ${groups[*]}"
+  [[ "${caches[0]}" != "${caches[1]}" ]] || fail "one cache for ${groups[*]}"
 }
 
 # What a config says about its machine reaches the command.

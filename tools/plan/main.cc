@@ -33,6 +33,7 @@
 #include "lib/planning/emit/gce.h"
 #include "lib/planning/emit/simulate.h"
 #include "lib/planning/jobs.h"
+#include "lib/planning/needs.h"
 #include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/waves.h"
@@ -153,6 +154,8 @@ absl::Status WriteTables(const PlanSession& session, RecordWriter* out) {
     PlanOutput output;
     output.job = [&](const Job& job) {
       summary.AddJob(job);
+      ASSIGN_OR_RETURN(const Needs needs, NeedsOf(job, session.catalogue()));
+      summary.AddNeeds(needs);
       return absl::OkStatus();
     };
     output.excluded = [&](const ExcludedCell& cell) {

@@ -201,7 +201,7 @@ test_every_emit_of_every_config() {
 test_five_c4_at_once_not_six() {
   run 0 --emit=waves --config="$(echo configs/paper/prod_c4_*.textproto |
     tr ' ' ,)"
-  has "$out" "Wave 1: 5 x c4-standard-16"
+  has "$out" "Wave 1: 2 x c4-highmem-16, 3 x c4-standard-16"
   has "$out" "500 GB of hyperdisk: 500 used, one more c4-standard-16 needs 100"
   has "$out" "Wave 2: "
   has "$out" "2 waves, "

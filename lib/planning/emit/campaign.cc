@@ -17,7 +17,6 @@
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/hash/sha256.h"
 #include "lib/planning/plan_session.h"
@@ -27,22 +26,18 @@
 namespace feedrate {
 namespace {
 
-// What "all items" is taken for where nobody has counted yet.
-constexpr int64_t kAllItems = 50000;
-
-// More than any machine has, and far from what overflows: 65,536 workers, 1 PiB
-// of memory, and ten years for one task.
-constexpr int kMostWorkers = 1 << 16;
-constexpr double kMostMemoryBytes = 1024.0 * (int64_t{1} << 40);
+// Ten years, more than anybody waits for one task.
 constexpr double kLongestTaskSeconds = 10 * 365 * 86400.0;
 
 void Include(const Chunk& more, Chunk* chunk) {
   chunk->jobs += more.jobs;
   chunk->cost_s += more.cost_s;
-  chunk->needs.cpus = std::max(chunk->needs.cpus, more.needs.cpus);
-  chunk->needs.gpus = std::max(chunk->needs.gpus, more.needs.gpus);
-  chunk->needs.memory_bytes =
-      std::max(chunk->needs.memory_bytes, more.needs.memory_bytes);
+  Include(more.needs, &chunk->needs);
+}
+
+// Whether jobs with these needs may share a task.
+bool SameKind(const Needs& a, const Needs& b) {
+  return a.gpus == b.gpus && a.nodes == b.nodes;
 }
 
 // Cuts groups [begin, end), which all want the same kind of machine.
@@ -72,35 +67,6 @@ void CutRange(const std::vector<Chunk>& groups, size_t begin, size_t end,
 
 }  // namespace
 
-absl::StatusOr<Needs> NeedsOf(const Job& job, const Scenario& scenario,
-                              const CampaignPolicy& policy) {
-  const int workers = std::max(1, job.workers());
-  const int64_t items = job.num_items() > 0 ? job.num_items() : kAllItems;
-  const int64_t frames = std::max(1, scenario.clip_length());
-  const double item_bytes = static_cast<double>(policy.channel_bytes()) *
-                            scenario.channels() * frames;
-  // A loader that decodes holds batches, not the data set.
-  const bool in_memory = job.scope().find("decode") == std::string::npos;
-  const double held = in_memory
-                          ? static_cast<double>(items)
-                          : static_cast<double>(job.batch_size()) * workers * 2;
-  const double memory_bytes = static_cast<double>(policy.base_memory_bytes()) +
-                              held * item_bytes * policy.bytes_per_byte();
-  // Written so that a NaN is refused as well.
-  if (workers > kMostWorkers || !(memory_bytes <= kMostMemoryBytes)) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "job %s: %d workers with batch_size %d and %d items need %.3g GiB, "
-        "which no machine has; use smaller numbers",
-        job.job_id(), workers, job.batch_size(), items,
-        memory_bytes / (int64_t{1} << 30)));
-  }
-  Needs needs;
-  needs.cpus = workers + 1;
-  needs.gpus = job.hardware_class() == "cpu" ? 0 : 1;
-  needs.memory_bytes = static_cast<int64_t>(memory_bytes);
-  return needs;
-}
-
 void ChunkCutter::Add(const Job& job, const Needs& needs) {
   Chunk chunk;
   chunk.first_job = jobs_++;
@@ -109,7 +75,7 @@ void ChunkCutter::Add(const Job& job, const Needs& needs) {
   chunk.needs = needs;
   const bool together = !groups_.empty() &&
                         last_transform_ == job.transform() &&
-                        groups_.back().needs.gpus == needs.gpus;
+                        SameKind(groups_.back().needs, needs);
   last_transform_ = job.transform();
   if (together) {
     Include(chunk, &groups_.back());
@@ -123,7 +89,7 @@ std::vector<Chunk> ChunkCutter::Cut(double task_s) const {
   for (size_t begin = 0; begin < groups_.size();) {
     size_t end = begin + 1;
     while (end < groups_.size() &&
-           groups_[end].needs.gpus == groups_[begin].needs.gpus) {
+           SameKind(groups_[end].needs, groups_[begin].needs)) {
       ++end;
     }
     CutRange(groups_, begin, end, task_s, &chunks);
@@ -172,12 +138,16 @@ int StepOf(const PlanSession& session, const ResolvedConfig& config) {
                      session.catalogue().policy());
 }
 
+// What an array's tasks have in common.
+std::tuple<int, int, int> KindOf(const CampaignTask& task) {
+  return {task.wave, task.chunk.needs.gpus, task.chunk.needs.nodes};
+}
+
 // Sorts tasks by wave and kind, numbers the waves from 1, gives names.
 void NameTasks(std::vector<CampaignTask>* tasks) {
   std::stable_sort(tasks->begin(), tasks->end(),
                    [](const CampaignTask& a, const CampaignTask& b) {
-                     return std::make_tuple(a.wave, a.chunk.needs.gpus) <
-                            std::make_tuple(b.wave, b.chunk.needs.gpus);
+                     return KindOf(a) < KindOf(b);
                    });
   std::set<int> steps;
   for (const CampaignTask& task : *tasks) steps.insert(task.wave);
@@ -185,12 +155,12 @@ void NameTasks(std::vector<CampaignTask>* tasks) {
   for (const int step : steps) {
     wave_of.emplace(step, static_cast<int>(wave_of.size()) + 1);
   }
-  std::map<std::pair<int, int>, int> numbers;
+  std::map<std::pair<int, std::string>, int> numbers;
   for (CampaignTask& task : *tasks) {
     task.wave = wave_of[task.wave];
     task.name =
         absl::StrFormat("w%02d-%s-%05d", task.wave, task.hardware_class(),
-                        ++numbers[{task.wave, task.chunk.needs.gpus}]);
+                        ++numbers[{task.wave, task.hardware_class()}]);
   }
 }
 
@@ -221,9 +191,7 @@ absl::StatusOr<Campaign> ClusterCampaign(const PlanSession& session,
     PlanOutput output;
     output.job = [&](const Job& job) {
       id.Add(job);
-      ASSIGN_OR_RETURN(
-          const Needs needs,
-          NeedsOf(job, *catalogue.FindScenario(job.scenario()), policy));
+      ASSIGN_OR_RETURN(const Needs needs, NeedsOf(job, catalogue));
       cutter.Add(job, needs);
       return absl::OkStatus();
     };
@@ -263,7 +231,10 @@ absl::StatusOr<Campaign> CloudCampaign(const PlanSession& session,
   ASSIGN_OR_RETURN(
       const std::vector<Wave> waves,
       PackWaves(std::move(tasks), quota.quota, session.catalogue().policy()));
+  campaign.price = 0;
   for (const Wave& wave : waves) {
+    if (!wave.has_price()) campaign.price.reset();
+    if (campaign.price.has_value()) *campaign.price += wave.price();
     for (const WaveTask& machine : wave.tasks()) {
       CampaignTask task;
       task.wave = wave.index();

@@ -5,36 +5,24 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "lib/config/matrix.pb.h"
-#include "lib/config/policy.pb.h"
+#include "lib/planning/needs.h"
 #include "lib/planning/plan_session.h"
 #include "lib/records/job.pb.h"
 
 namespace feedrate {
-
-// What a task needs of its machine.
-struct Needs {
-  int cpus = 1;
-  int gpus = 0;
-  int64_t memory_bytes = 0;
-};
-
-// Of one job. Processors: one for what is measured or each of its workers, and
-// one for the runner. InvalidArgument when no machine has that much.
-absl::StatusOr<Needs> NeedsOf(const Job& job, const Scenario& scenario,
-                              const CampaignPolicy& policy);
 
 // A range of the jobs of one config.
 struct Chunk {
   int64_t first_job = 0;
   int64_t jobs = 0;
   double cost_s = 0;
-  // The largest of its jobs.
+  // Of all its jobs together.
   Needs needs;
 };
 
@@ -45,8 +33,8 @@ class ChunkCutter {
 
   // As many chunks as the whole cost holds `task_s`, each as near to its share
   // as the boundaries allow: between two transforms, because the libraries of a
-  // transform are compared and share a machine. Jobs that need a GPU and jobs
-  // that do not are never in one.
+  // transform are compared and share a machine. Jobs that need different
+  // numbers of GPUs or nodes are never in one.
   std::vector<Chunk> Cut(double task_s) const;
 
  private:
@@ -85,6 +73,8 @@ struct Campaign {
   std::string id;
   // Sorted by name.
   std::vector<CampaignTask> tasks;
+  // Estimated cost at the quota's prices. Absent where a machine has no price.
+  std::optional<double> price;
 };
 
 // For a cluster, whose scheduler knows what is free: chunks of about `task_s`

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,8 +13,6 @@
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/base/text.h"
-#include "lib/config/matrix.pb.h"
-#include "lib/config/policy.pb.h"
 #include "lib/planning/emit/emit.h"
 #include "lib/planning/emit/gce.h"
 #include "lib/planning/plan_session.h"
@@ -87,54 +84,6 @@ TEST(ChunksTest, KindsOfMachinesAreNeverMixed) {
   ASSERT_EQ(chunks.size(), 3u);
   EXPECT_EQ(chunks[1].needs.gpus, 1);
   EXPECT_EQ(chunks[2].needs.gpus, 0);
-}
-
-TEST(NeedsTest, ComeFromTheJob) {
-  CampaignPolicy policy;
-  policy.set_base_memory_bytes(1000);
-  policy.set_channel_bytes(10);
-  policy.set_bytes_per_byte(2);
-  Scenario scenario;
-  scenario.set_channels(3);
-  Job job = JobOf("a", 1);
-  job.set_num_items(5);
-  EXPECT_EQ(NeedsOf(job, scenario, policy)->cpus, 2);
-  EXPECT_EQ(NeedsOf(job, scenario, policy)->memory_bytes, 1000 + 5 * 3 * 20);
-  job.set_workers(8);
-  job.set_batch_size(4);
-  job.set_scope("decode_dataloader_augment");
-  EXPECT_EQ(NeedsOf(job, scenario, policy)->cpus, 9);
-  EXPECT_EQ(NeedsOf(job, scenario, policy)->memory_bytes,
-            1000 + 4 * 8 * 2 * 3 * 20);
-  job.set_hardware_class("gpu");
-  EXPECT_EQ(NeedsOf(job, scenario, policy)->gpus, 1);
-}
-
-// They became --mem=0M and a negative number of processors.
-TEST(NeedsTest, AbsurdNumbersAreRefused) {
-  CampaignPolicy policy;
-  policy.set_channel_bytes(1 << 20);
-  policy.set_bytes_per_byte(5);
-  Scenario scenario;
-  scenario.set_channels(3);
-  Job job = JobOf("a", 1);
-  job.set_job_id("abc");
-  job.set_scope("decode_dataloader_augment");
-  job.set_batch_size(1);
-  job.set_workers(std::numeric_limits<int32_t>::max());
-  EXPECT_EQ(NeedsOf(job, scenario, policy).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  job.set_workers(60000);
-  EXPECT_TRUE(NeedsOf(job, scenario, policy).ok());
-  job.set_batch_size(std::numeric_limits<int32_t>::max());
-  const absl::Status status = NeedsOf(job, scenario, policy).status();
-  EXPECT_NE(status.message().find("job abc: 60000 workers with batch_size "
-                                  "2147483647"),
-            std::string::npos)
-      << status;
-  job.clear_scope();
-  job.set_num_items(std::numeric_limits<int64_t>::max());
-  EXPECT_FALSE(NeedsOf(job, scenario, policy).ok());
 }
 
 class CampaignTest : public testing::Test {

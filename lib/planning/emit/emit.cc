@@ -255,7 +255,8 @@ bool Fits(const SlurmArray& array, const CampaignTask& task, int limit) {
   const CampaignTask& other = *array.tasks[0];
   return static_cast<int>(array.tasks.size()) < limit &&
          other.wave == task.wave &&
-         other.hardware_class() == task.hardware_class();
+         other.chunk.needs.gpus == task.chunk.needs.gpus &&
+         other.chunk.needs.nodes == task.chunk.needs.nodes;
 }
 
 }  // namespace
@@ -266,7 +267,8 @@ std::vector<SlurmArray> SlurmArrays(const Campaign& campaign, int limit) {
   for (const CampaignTask& task : campaign.tasks) {
     if (arrays.empty() || !Fits(arrays.back(), task, limit)) {
       const bool is_next_part =
-          !arrays.empty() && Fits(arrays.back(), task, limit + 1);
+          !arrays.empty() && arrays.back().tasks[0]->wave == task.wave &&
+          arrays.back().tasks[0]->hardware_class() == task.hardware_class();
       part = is_next_part ? part + 1 : 1;
       arrays.emplace_back();
       // Sorts in the order of the waves, for submit.sh.
@@ -295,12 +297,11 @@ std::string SlurmTime(double seconds) {
 
 std::string BatchScript(const SlurmArray& array, const CampaignPolicy& policy) {
   Needs needs;
+  int64_t memory_bytes = 0;
   double longest_s = 0;
   for (const CampaignTask* task : array.tasks) {
-    needs.cpus = std::max(needs.cpus, task->chunk.needs.cpus);
-    needs.gpus = std::max(needs.gpus, task->chunk.needs.gpus);
-    needs.memory_bytes =
-        std::max(needs.memory_bytes, task->chunk.needs.memory_bytes);
+    Include(task->chunk.needs, &needs);
+    memory_bytes = std::max(memory_bytes, task->chunk.needs.memory_bytes());
     longest_s = std::max(longest_s, task->chunk.cost_s);
   }
   const double time_s = policy.task_setup_s() +
@@ -310,9 +311,12 @@ std::string BatchScript(const SlurmArray& array, const CampaignPolicy& policy) {
       {{"NAME", array.name},
        {"LAST", absl::StrCat(array.tasks.size() - 1)},
        {"TASKS", absl::StrCat(array.tasks.size())},
-       {"CPUS", absl::StrCat(needs.cpus)},
-       {"MEMORY_MB",
-        absl::StrCat((needs.memory_bytes + kMegabyte - 1) / kMegabyte)},
+       {"NODES", absl::StrCat(needs.nodes)},
+       {"NODE_TASKS", absl::StrCat(needs.tasks)},
+       // Slurm counts processors per task, and memory and GPUs per node.
+       {"CPUS", absl::StrCat((needs.cpus + needs.tasks - 1) / needs.tasks)},
+       {"MEMORY_MB", absl::StrCat((memory_bytes + kMegabyte - 1) / kMegabyte)},
+       {"NEEDS", needs.ToText()},
        {"TIME", SlurmTime(time_s)},
        {"WARNING_S", absl::StrCat(policy.warning_s())},
        {"MAX_RESTARTS", absl::StrCat(policy.max_restarts())},

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -51,6 +52,7 @@ CloudPaths PathsOfRun(const CloudRun& run) {
   paths.log = paths.folder + "vm.log";
   paths.exit_code = paths.folder + "exit_code.txt";
   paths.meta = paths.folder + "run_meta.json";
+  paths.machine_s = paths.folder + "machine_s.txt";
   paths.done = paths.folder + "DONE";
   paths.failed = paths.folder + "FAILED";
   paths.bundle =
@@ -116,17 +118,17 @@ const Timeout& StepOf(const Policy& policy, const std::string& step) {
   return *fallback;
 }
 
-// Digest of all that Python environments depend on besides the machine.
+// Digest of all that the Python environments of `groups` depend on besides the
+// machine. A machine that needs other groups has another cache.
 absl::StatusOr<std::string> EnvKey(const std::string& configs,
-                                   const std::string& env_set) {
-  const std::string folder =
-      JoinPath(configs, absl::StrCat("requirements/", env_set));
+                                   const std::string& env_set,
+                                   const std::set<std::string>& groups) {
   std::string all = env_set;
-  ASSIGN_OR_RETURN(const std::vector<std::string> locks,
-                   ListFiles(folder, ".lock", /*recursive=*/false));
-  for (const std::string& lock : locks) {
+  for (const std::string& group : groups) {
+    const std::string lock = JoinPath(
+        configs, absl::StrCat("requirements/", env_set, "/", group, ".lock"));
     ASSIGN_OR_RETURN(const std::string content, ReadFile(lock));
-    absl::StrAppend(&all, "\n", BaseName(lock), "\n", content);
+    absl::StrAppend(&all, "\n", group, "\n", content);
   }
   return Sha256Hex(all);
 }
@@ -170,8 +172,9 @@ class Machines {
     run.machine_type = task.machine_type;
     run.archive = config.data().archive();
     run.bundle_sha256 = bundle_sha256_;
-    ASSIGN_OR_RETURN(run.env_key, EnvKey(session_.catalogue().configs_dir(),
-                                         config.selection().env_set()));
+    ASSIGN_OR_RETURN(run.env_key,
+                     EnvKey(session_.catalogue().configs_dir(),
+                            config.selection().env_set(), GroupsOf(task)));
     run.image_family = machine.has_image_family()
                            ? machine.image_family()
                            : policy.cloud().image_family();
@@ -193,6 +196,7 @@ class Machines {
     settings->Set("LOG_URI", paths.log);
     settings->Set("EXIT_CODE_URI", paths.exit_code);
     settings->Set("META_URI", paths.meta);
+    settings->Set("MACHINE_S_URI", paths.machine_s);
     settings->Set("DONE_URI", paths.done);
     settings->Set("FAILED_URI", paths.failed);
     settings->Set("BUNDLE_URI", paths.bundle);
@@ -207,6 +211,9 @@ class Machines {
     settings->Set("PROJECT", gce_.project);
     settings->Set("ZONE", task.zone);
     settings->Set("MACHINE_TYPE", task.machine_type);
+    settings->Set("PRICE_PER_HOUR", machine.has_price_per_hour()
+                                        ? absl::StrCat(machine.price_per_hour())
+                                        : "");
     settings->Set("IMAGE_PROJECT", machine.has_image_project()
                                        ? machine.image_project()
                                        : policy.cloud().image_project());
@@ -227,6 +234,12 @@ class Machines {
                   Seconds(limit_s + SetupOf(quota_.quota) + kLastWordsSeconds));
   }
 
+  // The environments that the jobs of `task` need.
+  std::set<std::string> GroupsOf(const CampaignTask& task) const {
+    const auto found = env_groups_.find(task.name);
+    return found == env_groups_.end() ? std::set<std::string>() : found->second;
+  }
+
   static double SetupOf(const Quota& quota) {
     return quota.has_setup_s() ? quota.setup_s() : kLastWordsSeconds;
   }
@@ -244,12 +257,8 @@ class Machines {
                                        : "");
     settings->Set("BUNDLE_SHA256", bundle_sha256_);
     settings->Set("ENV_SET", config.selection().env_set());
-    const auto groups = env_groups_.find(task.name);
-    settings->SetList("ENV_GROUPS",
-                      groups == env_groups_.end()
-                          ? std::vector<std::string>()
-                          : std::vector<std::string>(groups->second.begin(),
-                                                     groups->second.end()));
+    const std::set<std::string> groups = GroupsOf(task);
+    settings->SetList("ENV_GROUPS", {groups.begin(), groups.end()});
     settings->Set("NO_ENV_CACHE", "");
     settings->Set("REBUILD_ENV_CACHE", "");
     const Timeout& upload = StepOf(policy, "upload_small_artifact");
@@ -333,8 +342,12 @@ absl::Status EmitGce(const PlanSession& session, const CampaignOptions& options,
   RETURN_IF_ERROR(made->WriteScript("collect.sh", Template("gce_collect.sh")));
   *summary = absl::StrCat(
       folder, ": ", campaign.tasks.size(), " machines in ",
-      campaign.tasks.back().wave,
-      " waves; launch.sh 1 prints the commands of the first, launch.sh 1 --run "
+      campaign.tasks.back().wave, " waves, ",
+      campaign.price.has_value()
+          ? absl::StrFormat("estimated to cost %.2f", *campaign.price)
+          : absl::StrCat("at an unknown cost (", quota.file,
+                         " lacks a price_per_hour)"),
+      "; launch.sh 1 prints the commands of the first, launch.sh 1 --run "
       "runs them\n");
   return made->Commit();
 }

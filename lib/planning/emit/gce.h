@@ -28,6 +28,8 @@ struct CloudPaths {
   std::string log;
   std::string exit_code;
   std::string meta;
+  // Seconds that machines of this run existed.
+  std::string machine_s;
   std::string done;
   std::string failed;
   // Shared by all runs.

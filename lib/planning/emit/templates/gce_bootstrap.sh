@@ -101,8 +101,10 @@ get_environments() {
     say "the cache of environments cannot be used; making them"
     rm -rf -- "$work/envs.tar.gz" "$XDG_CACHE_HOME/feedrate/venvs"
   fi
-  if ! python3 -m venv --help >/dev/null 2>&1; then
-    apt-get install --yes -qq python3-venv || return 1
+  # Debian has the module venv without what it needs.
+  if ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+    with_tries apt-get update -qq &&
+      with_tries apt-get install --yes -qq python3-venv || return 1
   fi
   ENV_SET="$ENV_SET" "$bundle/bin/feedrate" envs "${ENV_GROUPS[@]}" || return 1
   if [[ -n "$NO_ENV_CACHE" ]]; then return 0; fi
@@ -113,13 +115,31 @@ get_environments() {
   return 0
 }
 
-# What an earlier machine has measured.
+# What an earlier machine has measured, and how long it existed.
 get_rows() {
+  local boot
+  boot="$(cat /proc/sys/kernel/random/boot_id)"
+  if [[ "$(cat "$work/boot_id" 2>/dev/null)" != "$boot" ]]; then
+    if is_there "$MACHINE_S_URI"; then
+      fetch "$MACHINE_S_URI" "$work/machine_s_before" || return 1
+    fi
+    echo "$boot" >"$work/boot_id"
+  fi
   if [[ -s "$rows" ]] || ! is_there "$ROWS_URI"; then return 0; fi
   fetch "$ROWS_URI" "$rows"
 }
 
+# Seconds of this machine so far, after those of earlier ones.
+sync_machine_s() {
+  local before uptime
+  before="$(cat "$work/machine_s_before" 2>/dev/null || echo 0)"
+  read -r uptime _ </proc/uptime
+  echo "$((before + ${uptime%.*}))" >"$work/machine_s"
+  store "$work/machine_s" "$MACHINE_S_URI"
+}
+
 sync_rows() {
+  sync_machine_s
   if [[ -s "$rows" ]]; then store "$rows" "$ROWS_URI"; fi
   store "$log" "$LOG_URI"
 }

@@ -53,11 +53,36 @@ state_of() {
   fi
 }
 
+# cost: what the machines so far have cost, at the prices of the quota file.
+cost() {
+  local env task hours=0 sum=0 unpriced=0 seconds
+  mkdir -p usage
+  for env in vm/*.env; do
+    task="$(basename "$env" .env)"
+    # shellcheck source=/dev/null
+    source "$env"
+    is_there "$MACHINE_S_URI" || continue
+    get "$MACHINE_S_URI" "usage/$task" || continue
+    seconds="$(cat "usage/$task")"
+    if [[ -z "$PRICE_PER_HOUR" ]]; then unpriced=$((unpriced + 1)); fi
+    read -r hours sum < <(awk -v h="$hours" -v s="$sum" -v t="$seconds" \
+      -v p="${PRICE_PER_HOUR:-0}" \
+      'BEGIN { printf "%.6f %.6f\n", h + t / 3600, s + p * t / 3600 }')
+  done
+  if [[ "$unpriced" -gt 0 ]]; then
+    say "$(printf '%.2f machine hours; %d machines have no price in the quota file' \
+      "$hours" "$unpriced")"
+  else
+    say "$(printf '%.2f machine hours, which cost %.2f' "$hours" "$sum")"
+  fi
+}
+
 # The first wave that is not complete.
 wave=1
 while [[ -e "waves/$wave.complete" ]]; do wave=$((wave + 1)); done
 if [[ ! -e "waves/$wave.tasks" ]]; then
   say "every wave is complete"
+  cost
   exec ./check.sh
 fi
 
@@ -93,6 +118,7 @@ next=$((wave + 1))
 if [[ ! -e "waves/$next.tasks" ]]; then
   say "wave $wave is complete, and it was the last"
   touch "waves/$wave.complete"
+  cost
   exec ./check.sh
 fi
 say "wave $wave is complete; starting wave $next"

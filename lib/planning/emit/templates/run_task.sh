@@ -172,14 +172,17 @@ wait_for() {
 
 # run_in FOLDER: the task, with its rows below FOLDER.
 run_in() {
-  local rows="$1/$task.jsonl" status=0 saver
+  local rows="$1/$task.jsonl" status=0 saver launch=()
   # One at a time: the rows of a start that was killed may still be written by
   # the program that it left behind.
   exec 9>"$1/$task.lock"
   flock -w 3600 9 || return 75
   if [[ -e "$target" ]]; then return 0; fi
   take_over "$rows" || return 75
-  "${CONTAINER[@]}" "$(program "$TOOL")" --jobs="$campaign/tasks/$task.jsonl" \
+  if [[ "${SLURM_JOB_NUM_NODES:-1}" -gt 1 ]]; then
+    launch=(srun --kill-on-bad-exit)
+  fi
+  "${launch[@]}" "${CONTAINER[@]}" "$(program "$TOOL")" --jobs="$campaign/tasks/$task.jsonl" \
     --output="$rows" --resume ${DATASET:+"--dataset=$DATASET"} \
     "${RUNNER_FLAGS[@]}" </dev/null &
   runner=$!
