@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Validates what the gate writes: JUnit, SARIF, the GitHub workflow.
+"""Validates what we write for others: JUnit, SARIF, a GitHub workflow, jobs of
+Kubernetes, whose commands are run too.
 
 Run by gate_schemas_test.sh in the environment of gate_schemas.lock. Verdicts
 of every kind, with names that try to break out of the formats, are rendered by
@@ -9,18 +10,26 @@ that one which accepts everything is found out.
 
 import importlib.resources
 import json
+import os
 import pathlib
 import pickletools
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
+import time
 
 import jsonschema
+import kubernetes_validate
 import lxml.etree
 from ruamel.yaml import YAML
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPARE = ROOT / "bazel-bin/tools/compare_baseline/compare_baseline"
+PLAN = ROOT / "bazel-bin/tools/plan/plan"
+CHECK_COVERAGE = ROOT / "bazel-bin/tools/check_coverage/check_coverage"
 NASTY = "<a href='x'>&\"]]> ::error::\n\u0001 é %0A"
 VERDICTS = ["same", "slower", "faster", "cannot_tell", "invalid"]
 
@@ -109,6 +118,107 @@ def check_json(what, schema, broken, value):
         sys.exit(f"{what} is not valid: {errors[0].message}")
 
 
+def check_kubernetes():
+    """A campaign: its jobs are valid, and the command of each index brings the
+    rows of its task, though pods are killed and started again."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name) / "campaign"
+        programs = pathlib.Path(name) / "bin"
+        programs.mkdir()
+        shutil.copy(
+            ROOT / "testdata/campaign/waiting_runner.py", programs / "micro"
+        )
+        shutil.copy(CHECK_COVERAGE, programs)
+        done = subprocess.run(
+            [
+                PLAN,
+                f"--config={ROOT}/configs/demo.textproto",
+                "--libraries=opencv",
+                "--num_runs=1",
+                "--sweep=seed=0,1,2,3,4",
+                "--task_s=24",
+                "--emit=kubernetes",
+                "--image=registry.example/feedrate:1",
+                f"--image_bin={programs}",
+                "--claim=campaigns",
+                f"--mount={folder}",
+                f"--output={folder}",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert "10 tasks" in done.stderr, done.stderr
+        (jobs,) = (folder / "jobs").glob("*.yaml")
+        job = YAML(typ="safe").load(jobs)
+        broken = YAML(typ="safe").load(jobs)
+        broken["spec"]["template"]["spec"]["containers"][0]["comand"] = ["x"]
+        try:
+            kubernetes_validate.validate(broken, "1.33", strict=True)
+            sys.exit("kubernetes-validate accepts anything")
+        except kubernetes_validate.ValidationError:
+            pass
+        kubernetes_validate.validate(job, "1.33", strict=True)
+        assert job["spec"]["completionMode"] == "Indexed"
+        run_indexes(job, folder)
+        once = subprocess.run(
+            [
+                ROOT / "testdata/campaign/exactly_once.py",
+                folder / "jobs.jsonl",
+                folder / "rows",
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert once.stdout.strip() == "40", once.stdout
+        subprocess.run(
+            [folder / "check.sh"],
+            check=True,
+            capture_output=True,
+            env={
+                **os.environ,
+                "FEEDRATE_BIN": str(programs),
+                "FEEDRATE_CONFIGS": str(ROOT / "configs"),
+            },
+        )
+
+
+def run_indexes(job, folder):
+    """Each index as a node would run it; each third one dies once before."""
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    local = folder.parent / "local"
+    local.mkdir()
+    for index in range(job["spec"]["completions"]):
+        environment = {
+            **os.environ,
+            **{e["name"]: e["value"] for e in container["env"]},
+            "TMPDIR": str(local),
+            "JOB_COMPLETION_INDEX": str(index),
+            "FEEDRATE_CONFIGS": str(ROOT / "configs"),
+        }
+        if index % 3 == 0:
+            gate = folder.parent / f"gate{index}"
+            waiting = pathlib.Path(f"{gate}.waiting")
+            pod = subprocess.Popen(
+                container["command"],
+                env={**environment, "WAIT_FOR": str(gate)},
+                start_new_session=True,
+                stderr=subprocess.DEVNULL,
+            )
+            while not waiting.exists():
+                time.sleep(0.05)
+            os.killpg(pod.pid, signal.SIGKILL)
+            pod.wait()
+            gate.touch()
+        subprocess.run(
+            container["command"],
+            env=environment,
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+
+
 def main():
     plain = verdicts(["opencv Flip"])
     nasty = verdicts(["opencv Flip", NASTY])
@@ -126,7 +236,8 @@ def main():
     ).stdout
     value = YAML(typ="safe").load(workflow)
     check_json("the workflow", workflow_schema(), {"on": 3}, value)
-    print("JUnit, SARIF and the workflow are valid")
+    check_kubernetes()
+    print("JUnit, SARIF, the workflow and jobs of Kubernetes are valid")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Holds the gate's JUnit, SARIF and GitHub workflow against their schemas.
+# Holds JUnit, SARIF, the GitHub workflow and jobs of Kubernetes that we write
+# against their schemas, and runs the commands of the jobs.
 #
 # No Bazel test, because the schemas come from packages of PyPI.
 set -euo pipefail
@@ -9,5 +10,5 @@ cd "$REPO_ROOT"
 
 env="$(dev/python_env.sh dev/locks/gate_schemas.lock)"
 dev/bazel.sh build //tools/compare_baseline //tools/duel \
-  //tools/duel/testing:row_program
+  //tools/duel/testing:row_program //tools/plan //tools/check_coverage
 exec "$env/bin/python" dev/checks/gate_schemas_check.py

@@ -47,8 +47,9 @@ DEFINE_string(config, "",
 DEFINE_string(
     emit, "jobs",
     "WHAT: job records, a readable summary, waves under a quota, the resolved "
-    "config, or a folder of scripts for a single shell, GNU make, Slurm or "
-    "Google Cloud {jobs|table|waves|resolved|shell|make|slurm|gce}");
+    "config, or a folder of scripts for a single shell, GNU make, Slurm, "
+    "Kubernetes or Google Cloud "
+    "{jobs|table|waves|resolved|shell|make|slurm|kubernetes|gce}");
 DEFINE_string(list, "",
               "WHAT: instead of planning, list the names that --libraries, "
               "--transforms or --config take {libraries|transforms|configs}");
@@ -81,6 +82,15 @@ DEFINE_string(project, "", "NAME: Google Cloud project of --emit=gce");
 DEFINE_string(
     bundle, "",
     "FILE: tarball from `make bundle` that the machines of --emit=gce run");
+DEFINE_string(image, "",
+              "NAME: container image of --emit=kubernetes that has the bundle");
+DEFINE_string(image_bin, "/opt/feedrate/bin",
+              "FOLDER: where the image has the programs of the bundle");
+DEFINE_string(claim, "",
+              "NAME: claim of --emit=kubernetes for the volume with the "
+              "campaign's folder");
+DEFINE_string(mount, "/campaign",
+              "FOLDER: where containers of --emit=kubernetes see that folder");
 DEFINE_string(simulate, "",
               "FILE: instead of emitting the campaign, simulate it under this "
               "quota: makespan, cost, utilization, lost work");
@@ -120,13 +130,14 @@ ToolInfo Info() {
 
 struct PlanOptions {
   PlanInputs inputs;
-  // `jobs`, `table`, `waves` or `resolved`; `shell`, `make`, `slurm` or `gce`.
+  // `jobs`, `table`, `waves` or `resolved`, or one of kCampaigns.
   std::string emit = "jobs";
   // Of waves: `text` or `jsonl`.
   std::string format = "text";
   // Of campaigns.
   CampaignOptions campaign;
   GceOptions gce;
+  KubernetesOptions kubernetes;
   // Says what the campaign would take under the session's quota, instead of
   // emitting it. `waves` and `gce` run wave by wave, the others as a queue.
   bool simulate = false;
@@ -134,7 +145,8 @@ struct PlanOptions {
   double failure_rate = 0;
 };
 
-const char* const kCampaigns[] = {"shell", "make", "slurm", "gce"};
+const char* const kCampaigns[] = {"shell", "make", "slurm", "kubernetes",
+                                  "gce"};
 
 // Of a simulation with failures; their median moves by little more.
 constexpr int kSimulations = 21;
@@ -269,6 +281,10 @@ absl::Status EmitCampaign(const PlanOptions& options, const std::string& folder,
   if (options.emit == "slurm") {
     return EmitSlurm(*session, options.campaign, folder, summary);
   }
+  if (options.emit == "kubernetes") {
+    return EmitKubernetes(*session, options.campaign, options.kubernetes,
+                          folder, summary);
+  }
   if (options.emit == "gce") {
     return EmitGce(*session, options.campaign, options.gce, folder, summary);
   }
@@ -301,6 +317,10 @@ PlanOptions OptionsFromFlags(const std::vector<std::string>& arguments) {
   options.simulate = !FLAGS_simulate.empty();
   if (options.simulate) inputs.quota = FLAGS_simulate;
   options.failure_rate = FLAGS_failure_rate;
+  options.kubernetes.image = FLAGS_image;
+  options.kubernetes.image_bin = FLAGS_image_bin;
+  options.kubernetes.claim = FLAGS_claim;
+  options.kubernetes.mount = FLAGS_mount;
   options.gce = {FLAGS_bucket, FLAGS_project, FLAGS_bundle};
   return options;
 }

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -295,17 +296,33 @@ std::string SlurmTime(double seconds) {
                          all / 60 % 60, all % 60);
 }
 
-std::string BatchScript(const SlurmArray& array, const CampaignPolicy& policy) {
-  Needs needs;
-  int64_t memory_bytes = 0;
-  double longest_s = 0;
-  for (const CampaignTask* task : array.tasks) {
-    Include(task->chunk.needs, &needs);
-    memory_bytes = std::max(memory_bytes, task->chunk.needs.memory_bytes());
-    longest_s = std::max(longest_s, task->chunk.cost_s);
+namespace {
+
+// What each task of an array gets: as much as the largest needs.
+struct ArrayNeeds {
+  ArrayNeeds(const SlurmArray& array, const CampaignPolicy& policy) {
+    double longest_s = 0;
+    int64_t memory_bytes = 0;
+    for (const CampaignTask* task : array.tasks) {
+      Include(task->chunk.needs, &needs);
+      memory_bytes = std::max(memory_bytes, task->chunk.needs.memory_bytes());
+      longest_s = std::max(longest_s, task->chunk.cost_s);
+    }
+    memory_mb = (memory_bytes + kMegabyte - 1) / kMegabyte;
+    time_s = policy.task_setup_s() + policy.time_margin() * longest_s +
+             policy.warning_s();
   }
-  const double time_s = policy.task_setup_s() +
-                        policy.time_margin() * longest_s + policy.warning_s();
+
+  Needs needs;
+  int64_t memory_mb = 0;
+  double time_s = 0;
+};
+
+}  // namespace
+
+std::string BatchScript(const SlurmArray& array, const CampaignPolicy& policy) {
+  const ArrayNeeds largest(array, policy);
+  const Needs& needs = largest.needs;
   return FillTemplate(
       "array.sbatch",
       {{"NAME", array.name},
@@ -315,9 +332,9 @@ std::string BatchScript(const SlurmArray& array, const CampaignPolicy& policy) {
        {"NODE_TASKS", absl::StrCat(needs.tasks)},
        // Slurm counts processors per task, and memory and GPUs per node.
        {"CPUS", absl::StrCat((needs.cpus + needs.tasks - 1) / needs.tasks)},
-       {"MEMORY_MB", absl::StrCat((memory_bytes + kMegabyte - 1) / kMegabyte)},
+       {"MEMORY_MB", absl::StrCat(largest.memory_mb)},
        {"NEEDS", needs.ToText()},
-       {"TIME", SlurmTime(time_s)},
+       {"TIME", SlurmTime(largest.time_s)},
        {"WARNING_S", absl::StrCat(policy.warning_s())},
        {"MAX_RESTARTS", absl::StrCat(policy.max_restarts())},
        {"GPU", needs.gpus > 0 ? absl::StrCat("#SBATCH --gres=gpu:", needs.gpus)
@@ -397,6 +414,88 @@ absl::Status EmitSlurm(const PlanSession& session,
                      absl::StrCat(arrays.size(),
                                   " arrays; submit them there with make submit,"
                                   " then make collect"));
+  return made->Commit();
+}
+
+namespace {
+
+absl::Status CheckKubernetes(const KubernetesOptions& kubernetes,
+                             const Campaign& campaign) {
+  if (kubernetes.image.empty() || kubernetes.claim.empty()) {
+    return absl::InvalidArgumentError(
+        "--emit=kubernetes needs --image=IMAGE, which has the bundle, and "
+        "--claim=NAME, whose volume holds the campaign's folder");
+  }
+  for (const CampaignTask& task : campaign.tasks) {
+    if (task.chunk.needs.nodes == 1) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("task ", task.name, " needs ", task.chunk.needs.ToText(),
+                     "; several nodes work together only with --emit=slurm"));
+  }
+  return absl::OkStatus();
+}
+
+// As YAML takes any text.
+std::string YamlString(absl::string_view text) {
+  return absl::StrCat("\"", absl::CEscape(text), "\"");
+}
+
+std::string KubernetesJob(const SlurmArray& array, const Campaign& campaign,
+                          const CampaignPolicy& policy,
+                          const KubernetesOptions& kubernetes) {
+  const ArrayNeeds largest(array, policy);
+  const Needs& needs = largest.needs;
+  const std::string gpus =
+      needs.gpus > 0
+          ? absl::StrCat("              nvidia.com/gpu: \"", needs.gpus, "\"\n")
+          : "";
+  std::string text = FillTemplate(
+      "kubernetes_job.yaml",
+      {{"NAME", array.name},
+       {"CAMPAIGN", campaign.id},
+       {"TASKS", absl::StrCat(array.tasks.size())},
+       {"NEEDS", needs.ToText()},
+       {"MAX_RESTARTS", absl::StrCat(policy.max_restarts())},
+       {"TIME_S", absl::StrCat(static_cast<int64_t>(largest.time_s) + 1)},
+       {"WARNING_S", absl::StrCat(policy.warning_s())},
+       {"IMAGE", YamlString(kubernetes.image)},
+       {"IMAGE_BIN", YamlString(kubernetes.image_bin)},
+       {"MOUNT", YamlString(kubernetes.mount)},
+       {"LOCAL", YamlString(kubernetes.local)},
+       {"CLAIM", YamlString(kubernetes.claim)},
+       {"CPUS", absl::StrCat(needs.cpus)},
+       {"MEMORY_MB", absl::StrCat(largest.memory_mb)}});
+  absl::StrReplaceAll({{"@GPU_REQUEST@\n", gpus}, {"@GPU_LIMIT@\n", gpus}},
+                      &text);
+  return text;
+}
+
+}  // namespace
+
+absl::Status EmitKubernetes(const PlanSession& session,
+                            const CampaignOptions& options,
+                            const KubernetesOptions& kubernetes,
+                            const std::string& folder, std::string* summary) {
+  Campaign campaign;
+  ASSIGN_OR_RETURN(const std::unique_ptr<CampaignFolder> made,
+                   StartFolder(session, options, folder, &campaign));
+  RETURN_IF_ERROR(CheckKubernetes(kubernetes, campaign));
+  const CampaignPolicy& policy = session.catalogue().policy().campaign();
+  const std::vector<SlurmArray> arrays =
+      SlurmArrays(campaign, options.array_limit > 0 ? options.array_limit
+                                                    : policy.array_limit());
+  for (const SlurmArray& array : arrays) {
+    RETURN_IF_ERROR(made->Write(absl::StrCat("arrays/", array.name, ".tasks"),
+                                TaskList(array)));
+    RETURN_IF_ERROR(
+        made->Write(absl::StrCat("jobs/", array.name, ".yaml"),
+                    KubernetesJob(array, campaign, policy, kubernetes)));
+  }
+  RETURN_IF_ERROR(made->Write("Makefile", Template("kubernetes.mk")));
+  *summary = Summary(campaign, folder,
+                     absl::StrCat(arrays.size(),
+                                  " jobs; put the folder on the volume of the "
+                                  "claim, then make submit and make collect"));
   return made->Commit();
 }
 

@@ -1,5 +1,6 @@
-// `plan --emit=shell|make|slurm`: a plan as a folder of scripts. Also what
-// every such folder needs: quoting for a shell, templates, Slurm arrays.
+// `plan --emit=shell|make|slurm|kubernetes`: a plan as a folder of scripts.
+// Also what every such folder needs: quoting for a shell, templates, Slurm
+// arrays.
 #ifndef FEEDRATE_LIB_PLANNING_EMIT_EMIT_H_
 #define FEEDRATE_LIB_PLANNING_EMIT_EMIT_H_
 
@@ -125,6 +126,26 @@ absl::Status EmitMake(const PlanSession& session,
 absl::Status EmitSlurm(const PlanSession& session,
                        const CampaignOptions& options,
                        const std::string& folder, std::string* summary);
+
+// How a Kubernetes cluster sees the campaign.
+struct KubernetesOptions {
+  // Image of the containers, with the bundle's programs in `image_bin`.
+  std::string image;
+  std::string image_bin = "/opt/feedrate/bin";
+  // Claim of the volume that holds the campaign's folder, and where containers
+  // mount the folder.
+  std::string claim;
+  std::string mount = "/campaign";
+  // Where containers have a disk of their node.
+  std::string local = "/local";
+};
+
+// An Indexed Job for each wave and kind of machine, in jobs/. InvalidArgument
+// when an option is missing, or a task needs several nodes.
+absl::Status EmitKubernetes(const PlanSession& session,
+                            const CampaignOptions& options,
+                            const KubernetesOptions& kubernetes,
+                            const std::string& folder, std::string* summary);
 
 }  // namespace feedrate
 
