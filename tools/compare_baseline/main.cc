@@ -77,6 +77,9 @@ DEFINE_string(time, "auto",
 DEFINE_string(name, "",
               "TEXT: name of the job if --calibrate runs a plain command");
 DEFINE_int64(seed, 1, "N: seed for the order within pairs in --calibrate");
+DEFINE_bool(bisect_exit_codes, false,
+            "exit as `git bisect run` expects: 0 nothing got slower, 1 "
+            "something did, 125 cannot tell, 128 stop");
 DEFINE_string(output, "-",
               "FILE: where to write the verdicts; - means standard output");
 DEFINE_int32(
@@ -102,7 +105,8 @@ ToolInfo Info() {
       "tolerances; noisy rows are cannot_tell. On a terminal the answer is\n"
       "a table, else records.\n"
       "Exit 0: nothing got slower; 2: a side crashed; 3: something got\n"
-      "slower; 4: too many jobs are undecided; 5: nothing is comparable.";
+      "slower; 4: too many jobs are undecided; 5: nothing is comparable.\n"
+      "--bisect_exit_codes exits as `git bisect run` expects.";
   info.examples = {
       "duel --a=./old --b=./new | compare_baseline --paired",
       "compare_baseline --current=rows.jsonl --baselines=baselines",
@@ -164,7 +168,7 @@ absl::StatusOr<std::vector<double>> Slowdowns() {
   return percents;
 }
 
-absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+absl::StatusOr<ExitCode> Compare() {
   RETURN_IF_ERROR(CheckFlags());
   CompareOptions options;
   options.current = FLAGS_current;
@@ -204,6 +208,35 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.calibrate_seed = FLAGS_seed;
   ASSIGN_OR_RETURN(options.calibrate_slowdowns, Slowdowns());
   return RunCalibrate(options);
+}
+
+// What `git bisect run` understands: good, bad, "this commit cannot be judged",
+// and "stop", for mistakes that would happen at every commit.
+ExitCode GitBisectExitCode(const absl::StatusOr<ExitCode>& code) {
+  constexpr auto kSkip = static_cast<ExitCode>(125);
+  constexpr auto kStop = static_cast<ExitCode>(128);
+  if (!code.ok()) return kStop;
+  switch (*code) {
+    case ExitCode::kDone:
+    case ExitCode::kInterrupted:
+      return *code;
+    case ExitCode::kCheckSaidNo:
+      return static_cast<ExitCode>(1);
+    case ExitCode::kCallersMistake:
+      return kStop;
+    default:
+      return kSkip;
+  }
+}
+
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+  const absl::StatusOr<ExitCode> code = Compare();
+  if (!FLAGS_bisect_exit_codes) return code;
+  if (!code.ok()) {
+    std::cerr << "compare_baseline: " << PrintableText(code.status().message())
+              << "\n";
+  }
+  return GitBisectExitCode(code);
 }
 
 }  // namespace

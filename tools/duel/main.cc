@@ -27,6 +27,7 @@
 #include "lib/base/unique_fd.h"
 #include "lib/draw/progress.h"
 #include "lib/environment/env_record.h"
+#include "lib/gate/duel/bisect.h"
 #include "lib/gate/duel/duel.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
@@ -79,6 +80,22 @@ DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_bool(ignore_failure, false, "ignore the exit codes of the commands");
 DEFINE_double(slow_b, 0,
               "PERCENT: slow B down with a busy loop, to test the gate");
+DEFINE_bool(bisect, false,
+            "instead of a duel, find the commit between --good and --bad that "
+            "changed the time of --command");
+DEFINE_string(good, "", "REVISION: commit before the change, for --bisect");
+DEFINE_string(bad, "", "REVISION: commit with the change, for --bisect");
+DEFINE_string(build, "",
+              "COMMAND: builds a commit in the top folder of its worktree, for "
+              "--bisect; default: nothing to build");
+DEFINE_string(command, "",
+              "COMMAND: what --bisect measures, in the same folder");
+DEFINE_string(repository, ".", "FOLDER: the git repository for --bisect");
+DEFINE_string(worktrees, "",
+              "FOLDER: keep the worktrees and builds of --bisect here for the "
+              "next search; default: a temporary folder");
+DEFINE_double(confidence, 99,
+              "PERCENT: --bisect stops when a commit is this probable");
 DEFINE_bool(quiet, false, "print no progress and no summary on standard error");
 
 namespace feedrate {
@@ -96,20 +113,43 @@ ToolInfo Info() {
       "with the wall time. After 10 pairs, only jobs that are still undecided\n"
       "continue. Progress and a summary go to standard error.\n"
       "compare_baseline --paired reads the rows and gives the verdicts.\n"
+      "--bisect finds the commit that made a command slower: it repeats\n"
+      "commits in doubt until one is --confidence probable.\n"
       "Exit 0: done, whatever the result; 2: a command did not run to\n"
-      "completion.";
+      "completion; 4: --bisect cannot tell.";
   info.examples = {
       "duel --a='./old' --b='./new' > rows.jsonl",
       "duel --a='old/micro --config=c.textproto' "
       "--b='new/micro --config=c.textproto' | compare_baseline --paired",
       "duel --a='gzip -k -c big' --b='pigz -k -c big' --cpus=0-1 > /dev/null",
+      "duel --bisect --good=v1.2 --bad=main --build='make -j8' "
+      "--command='./bench'",
   };
   info.flag_files = {"tools/duel/main.cc"};
   return info;
 }
 
+absl::Status CheckBisectFlags() {
+  if (FLAGS_good.empty() || FLAGS_bad.empty() || FLAGS_command.empty()) {
+    return absl::InvalidArgumentError(
+        "--bisect: give --good=REVISION, --bad=REVISION and "
+        "--command=COMMAND");
+  }
+  if (!FLAGS_a.empty() || !FLAGS_b.empty()) {
+    return absl::InvalidArgumentError(
+        "--a, --b: --bisect takes one --command and runs it in each commit");
+  }
+  if (!(FLAGS_confidence > 50 && FLAGS_confidence < 100)) {
+    return absl::InvalidArgumentError(
+        "--confidence: use a percentage above 50 and below 100");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckFlags() {
-  if (FLAGS_a.empty() || FLAGS_b.empty()) {
+  if (FLAGS_bisect) {
+    RETURN_IF_ERROR(CheckBisectFlags());
+  } else if (FLAGS_a.empty() || FLAGS_b.empty()) {
     return absl::InvalidArgumentError(
         "--a and --b: give both commands, such as --a='./old' --b='./new'");
   }
@@ -180,6 +220,33 @@ absl::StatusOr<DuelOptions> OptionsFromFlags() {
   return options;
 }
 
+// Finishes a search with the options of a duel.
+absl::StatusOr<ExitCode> BisectFromFlags(const DuelOptions& duel,
+                                         RecordWriter* out,
+                                         Progress* progress) {
+  BisectOptions options;
+  options.repository = FLAGS_repository;
+  options.good = FLAGS_good;
+  options.bad = FLAGS_bad;
+  options.build = FLAGS_build;
+  options.command = FLAGS_command;
+  options.worktrees = FLAGS_worktrees;
+  options.confidence = FLAGS_confidence / 100;
+  options.duel = duel;
+  ASSIGN_OR_RETURN(const BisectResult result, RunBisect(options));
+  progress->Finish();
+  const bool has_answer = !result.bisection.verdict().empty();
+  if (has_answer) RETURN_IF_ERROR(out->Write(result.bisection));
+  RETURN_IF_ERROR(out->Finish());
+  if (has_answer && !FLAGS_quiet) {
+    std::cerr << PrintableLines(BisectionText(result.bisection));
+  }
+  if (!result.failure.empty()) {
+    std::cerr << "duel: " << PrintableText(result.failure) << "\n";
+  }
+  return result.exit_code;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   RETURN_IF_ERROR(CheckFlags());
   ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
@@ -219,6 +286,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     std::cerr << "duel: " << PrintableText(text) << "\n";
   };
   options.is_stopped = [&interrupt] { return interrupt.happened(); };
+  if (FLAGS_bisect) return BisectFromFlags(options, &out, &progress);
   ASSIGN_OR_RETURN(const DuelResult result, RunDuel(options));
   RETURN_IF_ERROR(out.Finish());
   progress.Finish();

@@ -114,6 +114,9 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
     for (const int cpu : spec.cpus) CPU_SET(cpu, &set);
     sched_setaffinity(0, sizeof(set), &set);
   }
+  if (!spec.folder.empty() && chdir(spec.folder.c_str()) != 0) {
+    _exit(kCannotStart);
+  }
   if (spec.burn_percent > 0) ExecAndBurn(image, spec.burn_percent);
   Exec(image);
 }

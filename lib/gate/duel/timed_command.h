@@ -17,6 +17,8 @@ struct TimedCommand {
   // Runs the command as `shell -c command`. Empty: no shell; the command is
   // split into words at spaces outside of quotes (see SplitCommand).
   std::string shell = "/bin/sh";
+  // The folder to run it in. Empty: that of this process.
+  std::string folder;
   // Processors that the command may use. Empty: the same as this process.
   std::vector<int> cpus;
   // Kills the command after this many seconds. 0: never.
