@@ -9,6 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
@@ -136,6 +139,25 @@ double PairedJob::TypicalSeconds(bool side_b) const {
   return count == 0 ? 0 : std::exp(sum / count);
 }
 
+namespace {
+
+void AddParts(const Row& row, std::map<std::string, double>* parts_s) {
+  for (const LoaderStage& stage : row.loader().stages()) {
+    const double items = row.items() > 0 ? static_cast<double>(row.items()) : 1;
+    (*parts_s)[stage.name()] += stage.busy_s() / items;
+  }
+  if (!row.train().has_budget()) return;
+  const StepBudget& budget = row.train().budget();
+  const google::protobuf::Descriptor& fields = *StepBudget::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *fields.field(i);
+    const std::string name(absl::StripSuffix(field.name(), "_s"));
+    (*parts_s)[name] += StepBudget::GetReflection()->GetDouble(budget, &field);
+  }
+}
+
+}  // namespace
+
 void PairedRows::Add(const Row& row) {
   if (!row.has_pair() || row.library() == "null") return;
   const auto added = index_.emplace(row.job_id(), jobs_.size());
@@ -158,6 +180,7 @@ void PairedRows::Add(const Row& row) {
   RunPair& pair = job.pairs[row.pair().index()];
   pair.stage = std::max(pair.stage, row.pair().stage());
   PairSide& side = side_b ? pair.b : pair.a;
+  AddParts(row, &side.parts_s);
   side.log_sum += *log;
   side.position = row.pair().position();
   ++side.rows;

@@ -54,6 +54,9 @@ struct PairSide {
   double log_sum = 0;
   int rows = 0;
   int position = 0;
+  // Seconds by stage of the loader or part of the training step, per item or
+  // step, summed over rows.
+  std::map<std::string, double> parts_s;
   double Log() const { return log_sum / rows; }
 };
 

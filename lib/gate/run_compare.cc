@@ -33,6 +33,7 @@
 #include "lib/gate/verdict/rule_verdicts.h"
 #include "lib/gate/verdict/verdict_formats.h"
 #include "lib/gate/verdict/verdicts.h"
+#include "lib/gate/where.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
@@ -103,6 +104,8 @@ absl::StatusOr<GateInput> ParseGateInput(
           RETURN_IF_ERROR(json.Read(&run));
           input.commands[run.run_id()] = {run.command().begin(),
                                           run.command().end()};
+        } else if (record == "profile") {
+          RETURN_IF_ERROR(json.Read(&input.profiles.emplace_back()));
         } else if (record == "verdict") {
           Verdict verdict;
           RETURN_IF_ERROR(json.Read(&verdict));
@@ -168,6 +171,8 @@ absl::StatusOr<GateInput> ReadGateInput(
                         warn);
 }
 
+// The largest changes are enough for --explain; the record has all.
+constexpr int kExplainedParts = 12;
 constexpr char kTolerancesFile[] = "gate/tolerances.textproto";
 
 absl::Status WriteOutput(const std::string& path, const std::string& text) {
@@ -401,9 +406,18 @@ absl::StatusOr<std::string> Explain(const CompareOptions& options,
     for (const PairedJob& job : input.paired.jobs()) {
       if (job.job_id != verdict.job_id()) continue;
       absl::StrAppend(&text, ExplainPairs(job, input.paired, paired, verdict));
+      const std::vector<ProfilePart> parts = RowParts(job);
+      if (parts.empty()) continue;
+      absl::StrAppend(&text, "\nWhere (stages or parts, per item or step):\n",
+                      PartsText(parts, kExplainedParts));
     }
   }
-  if (!text.empty()) return text;
+  if (!text.empty()) {
+    for (const Profile& profile : input.profiles) {
+      absl::StrAppend(&text, "\n", ProfileText(profile, kExplainedParts));
+    }
+    return text;
+  }
   return absl::NotFoundError(absl::StrCat("--explain: no job is \"",
                                           options.explain, "\"; there are ",
                                           absl::StrJoin(known, ", ")));

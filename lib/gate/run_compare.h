@@ -30,6 +30,8 @@ struct GateInput {
   absl::optional<MetricsFile> metrics;
   // The text of the metrics file.
   std::string metrics_text;
+  // Where the commands of the duel spend their time.
+  std::vector<Profile> profiles;
   // Verdicts on jobs, to be printed in another format.
   std::vector<Verdict> verdicts;
 };

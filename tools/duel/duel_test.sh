@@ -84,6 +84,43 @@ tail -n 1 "$tmp/out" | grep -q '"status":"timeout"' || fail "no timeout row"
 exits 0 --a='exit 3' --b='exit 3' --ignore-failure --pairs=2
 exits 2 --a=no-such-program-anywhere --b=true --shell=none
 
+# A profile says where, in duel's summary and in compare_baseline.
+for side in a b; do
+  slow=0.05
+  if [[ $side == b ]]; then slow=0.4; fi
+  mkdir -p "$tmp/$side"
+  cat >"$tmp/$side/program.py" <<PYTHON
+import time
+
+def usual():
+    time.sleep(0.6)
+
+def slow_part():
+    time.sleep($slow)
+
+usual()
+slow_part()
+PYTHON
+done
+exits 0 --a="python3 $tmp/a/program.py" --b="python3 $tmp/b/program.py" \
+  --pairs=3 --profile=3 --seed=1
+whole_lines profile
+[[ $(count '"record":"profile"') -eq 1 ]] || fail "no profile"
+[[ $(count '"record":"row"') -eq 6 ]] || fail "profiled pairs are among the rows"
+grep -A 3 'Where (python, 3 pairs' "$tmp/err" | tail -n 1 |
+  grep -q 'slow_part (program.py)' || fail "no ranking: $(cat "$tmp/err")"
+"$COMPARE" --explain='*' <"$tmp/out" >"$tmp/explained"
+grep -A 3 'Where (python' "$tmp/explained" | grep -q 'slow_part' ||
+  fail "--explain does not say where: $(cat "$tmp/explained")"
+# Without perf the duel is done all the same.
+mkdir -p "$tmp/bin"
+ln -sf "$(command -v sh)" "$(command -v true)" "$tmp/bin"
+PATH="$tmp/bin" exits 0 --a=true --b=true --pairs=2 --profile=1
+grep -q 'perf is missing; install it' "$tmp/err" || fail "no remedy for perf"
+[[ $(count '"record":"row"') -eq 4 ]] || fail "no duel without perf"
+exits 1 --a=true --b=true --profile=-1
+exits 1 --a=true --b=true --profiler=pref
+
 # Ctrl-C: 130, and what is there is whole.
 "$DUEL" --a='sleep 0.05' --b='sleep 0.05' --pairs=2000 >"$tmp/out" \
   2>"$tmp/err" &

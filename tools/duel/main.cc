@@ -29,6 +29,7 @@
 #include "lib/environment/env_record.h"
 #include "lib/gate/duel/bisect.h"
 #include "lib/gate/duel/duel.h"
+#include "lib/gate/duel/profile.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
@@ -80,6 +81,12 @@ DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_bool(ignore_failure, false, "ignore the exit codes of the commands");
 DEFINE_double(slow_b, 0,
               "PERCENT: slow B down with a busy loop, to test the gate");
+DEFINE_int32(profile, 0,
+             "N: afterwards, profile both commands in N more pairs, and rank "
+             "functions by their share of the change; 0 means none");
+DEFINE_string(profiler, "auto",
+              "NAME: what --profile uses; auto takes python for Python "
+              "commands, else perf {auto|perf|python}");
 DEFINE_bool(bisect, false,
             "instead of a duel, find the commit between --good and --bad that "
             "changed the time of --command");
@@ -157,6 +164,11 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(
       CheckChoice("--statistic", FLAGS_statistic, RunStatisticNames()));
   RETURN_IF_ERROR(CheckChoice("--rerun", FLAGS_rerun, {"suspects", "all"}));
+  RETURN_IF_ERROR(
+      CheckChoice("--profiler", FLAGS_profiler, {"auto", "perf", "python"}));
+  if (FLAGS_profile < 0) {
+    return absl::InvalidArgumentError("--profile: use at least 0 pairs");
+  }
   if (FLAGS_pairs < 0) {
     return absl::InvalidArgumentError("--pairs: use at least 1, or 0");
   }
@@ -247,6 +259,27 @@ absl::StatusOr<ExitCode> BisectFromFlags(const DuelOptions& duel,
   return result.exit_code;
 }
 
+// Profiles both commands and writes the record. A profiler that does not work
+// is told of and costs nothing else.
+absl::StatusOr<ExitCode> ProfileFromFlags(const DuelOptions& options,
+                                          RecordWriter* out,
+                                          std::string* text) {
+  const Profiler profiler = FLAGS_profiler == "perf"     ? Profiler::kPerf
+                            : FLAGS_profiler == "python" ? Profiler::kPython
+                                                         : Profiler::kAuto;
+  const absl::StatusOr<Profile> profile =
+      RunProfile(options, profiler, FLAGS_profile);
+  if (absl::IsCancelled(profile.status())) return ExitCode::kInterrupted;
+  if (absl::IsFailedPrecondition(profile.status())) {
+    options.warn(std::string(profile.status().message()));
+    return ExitCode::kDone;
+  }
+  RETURN_IF_ERROR(profile.status());
+  *text = ProfileText(*profile, 12);
+  RETURN_IF_ERROR(out->Write(*profile));
+  return ExitCode::kDone;
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   RETURN_IF_ERROR(CheckFlags());
   ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
@@ -287,11 +320,16 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   };
   options.is_stopped = [&interrupt] { return interrupt.happened(); };
   if (FLAGS_bisect) return BisectFromFlags(options, &out, &progress);
-  ASSIGN_OR_RETURN(const DuelResult result, RunDuel(options));
+  ASSIGN_OR_RETURN(DuelResult result, RunDuel(options));
+  std::string profile;
+  if (FLAGS_profile > 0 && result.exit_code == ExitCode::kDone) {
+    ASSIGN_OR_RETURN(result.exit_code,
+                     ProfileFromFlags(options, &out, &profile));
+  }
   RETURN_IF_ERROR(out.Finish());
   progress.Finish();
   if (!FLAGS_quiet && result.exit_code == ExitCode::kDone) {
-    std::cerr << PrintableLines(DuelSummary(options, result));
+    std::cerr << PrintableLines(DuelSummary(options, result) + profile);
   }
   if (!result.failure.empty()) {
     std::cerr << "duel: " << PrintableText(result.failure) << "\n";

@@ -1,0 +1,37 @@
+// Profiles both sides of a duel in extra pairs.
+#ifndef FEEDRATE_LIB_GATE_DUEL_PROFILE_H_
+#define FEEDRATE_LIB_GATE_DUEL_PROFILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "lib/gate/duel/duel.h"
+#include "lib/gate/where.h"
+#include "lib/records/verdict.pb.h"
+
+namespace feedrate {
+
+enum class Profiler {
+  // The Python sampler if A spends at least a fifth of its time in Python,
+  // otherwise perf.
+  kAuto,
+  // Samples of CPU time with stacks, by `perf record`.
+  kPerf,
+  // Samples of the main thread of Python programs.
+  kPython,
+};
+
+// Runs `pairs` pairs of the duel's commands under a profiler, in random order
+// within each pair. FailedPrecondition, with the reason and a remedy, if the
+// profiler is missing or not allowed, or if a side fails; Cancelled if the duel
+// is stopped.
+absl::StatusOr<Profile> RunProfile(const DuelOptions& options,
+                                   Profiler profiler, int pairs);
+
+// Parses the output of `perf script -F period,ip,sym,dso`, with cpu-clock as
+// the event: periods are nanoseconds.
+FoldedStacks ParsePerfScript(const std::string& text);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_DUEL_PROFILE_H_
