@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -99,11 +100,70 @@ std::string Prose(const std::string& text) {
   return out;
 }
 
+// The line of a cell, and its numbers for the script.
+std::string LineHtml(const DocumentCell& cell) {
+  constexpr double kWidth = 132;
+  constexpr double kHeight = 26;
+  constexpr double kMargin = 3;
+  constexpr double kLeastSpan = 0.1;
+  double low = cell.line[0].y;
+  double high = low;
+  for (const DocumentCell::Point& point : cell.line) {
+    low = std::min(low, point.y);
+    high = std::max(high, point.y);
+  }
+  // Noise of a few percent should look like noise.
+  const double missing = std::max(0.0, kLeastSpan * high - (high - low)) / 2;
+  low -= missing;
+  high += missing;
+  const double first = cell.line.front().x;
+  const double span = std::max(1.0, cell.line.back().x - first);
+  const auto x = [&](double at) {
+    return kMargin + (kWidth - 2 * kMargin) * (at - first) / span;
+  };
+  Svg svg(kWidth, kHeight, cell.text);
+  for (const int mark : cell.marks) {
+    svg.Line(x(mark - 0.5), 0, x(mark - 0.5), kHeight, "axis");
+  }
+  PathData path;
+  for (size_t i = 0; i < cell.line.size(); ++i) {
+    const double share =
+        high > low ? (cell.line[i].y - low) / (high - low) : 0.5;
+    const double y = kHeight - kMargin - (kHeight - 2 * kMargin) * share;
+    if (i == 0) {
+      path.MoveTo(x(cell.line[i].x), y);
+    } else {
+      path.LineTo(x(cell.line[i].x), y);
+    }
+  }
+  svg.Path(path.text(), "line k0");
+  return svg.ToInline();
+}
+
+std::string LineAttributes(const DocumentCell& cell) {
+  if (cell.line.empty()) return "";
+  std::string xs;
+  std::string ys;
+  for (const DocumentCell::Point& point : cell.line) {
+    absl::StrAppend(&xs, xs.empty() ? "" : " ", point.x);
+    absl::StrAppend(&ys, ys.empty() ? "" : " ", point.y);
+  }
+  return absl::StrCat(" data-x=\"", xs, "\" data-y=\"", ys, "\" data-marks=\"",
+                      absl::StrJoin(cell.marks, " "), "\"");
+}
+
+std::string LinkedProse(const DocumentCell& cell) {
+  if (cell.link.empty()) return Prose(cell.text);
+  return absl::StrCat("<a href=\"", XmlText(cell.link), "\">", Prose(cell.text),
+                      "</a>");
+}
+
 std::string CellHtml(const DocumentCell& cell, Align align, bool is_name) {
   std::string classes;
   if (align == Align::kRight) classes += "n";
   if (cell.is_best) classes += " best";
   if (cell.is_muted) classes += " muted";
+  if (!cell.line.empty()) classes += " spark";
   // A column of sentences must not shrink to one word per line.
   if (cell.text.size() > kSentence) classes += " long";
   std::string out = is_name ? "<th scope=\"row\"" : "<td";
@@ -114,7 +174,8 @@ std::string CellHtml(const DocumentCell& cell, Align align, bool is_name) {
   if (!cell.hover.empty()) {
     absl::StrAppend(&out, " title=\"", XmlText(cell.hover), "\"");
   }
-  absl::StrAppend(&out, ">", Prose(cell.text));
+  absl::StrAppend(&out, LineAttributes(cell), ">",
+                  cell.line.empty() ? LinkedProse(cell) : LineHtml(cell));
   if (!cell.detail.empty()) {
     absl::StrAppend(&out, " <small>", XmlText(cell.detail), "</small>");
   }
@@ -144,6 +205,7 @@ class HtmlWriter {
                     table.header.size() >= kWideTable ? " wide" : "", "\"",
                     table.rows.size() >= kRowsToFilter ? " data-filter" : "",
                     ">");
+    if (!table.point_names.empty()) PointNames(table);
     // Not a <caption>, which would scroll away with a wide table.
     if (!table.caption.empty()) {
       absl::StrAppend(&out_, "<p class=\"caption\">", Prose(table.caption),
@@ -192,6 +254,22 @@ class HtmlWriter {
   }
 
  private:
+  void PointNames(const DocumentTable& table) const {
+    absl::StrAppend(&out_, "<ul class=\"points\" hidden data-link=\"",
+                    XmlText(table.point_link), "\">");
+    for (size_t i = 0; i < table.point_names.size(); ++i) {
+      const bool has_detail =
+          i < table.point_details.size() && !table.point_details[i].empty();
+      absl::StrAppend(&out_, "<li",
+                      has_detail
+                          ? absl::StrCat(" data-detail=\"",
+                                         XmlText(table.point_details[i]), "\"")
+                          : "",
+                      ">", XmlText(table.point_names[i]), "</li>");
+    }
+    out_ += "</ul>\n";
+  }
+
   void Drawings(const Figure& figure, ScaleType scale,
                 const std::string& name) const {
     for (const bool wide : {true, false}) {
@@ -333,6 +411,9 @@ class MarkdownWriter {
  private:
   static std::string CellText(const DocumentCell& cell) {
     std::string text = MarkdownProse(cell.text, /*in_cell=*/true);
+    if (absl::StartsWith(cell.link, "http")) {
+      text = absl::StrCat("[", text, "](<", cell.link, ">)");
+    }
     if (cell.is_best) text = absl::StrCat("**", text, "**");
     if (!cell.detail.empty()) {
       absl::StrAppend(&text, " ", MarkdownText(cell.detail));

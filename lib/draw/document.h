@@ -46,6 +46,20 @@ struct DocumentCell {
   std::string detail;
   // Shown when the pointer is over the cell.
   std::string hover;
+  // Where the text leads. Empty: nowhere. REQUIRES: it starts with http://,
+  // https:// or #.
+  std::string link;
+  // A small line instead of the text, such as the history of a time; the text
+  // is for readers without pictures. The page draws the line of a chosen row
+  // large.
+  struct Point {
+    // An index into `point_names` of the table.
+    int x = 0;
+    double y = 0;
+  };
+  std::vector<Point> line;
+  // Values of x at which the line changes its level.
+  std::vector<int> marks;
   // The best cell of its row.
   bool is_best = false;
   // Not a result, such as unsupported or failed.
@@ -60,6 +74,12 @@ struct DocumentTable {
   std::vector<std::string> header;
   std::vector<Align> align;
   std::vector<std::vector<DocumentCell>> rows;
+  // For cells with a line, in seconds: the names of the values of x, such as
+  // commits, details such as dates (may be empty), and where a point leads,
+  // with its name in place of `{commit}` (may be empty).
+  std::vector<std::string> point_names;
+  std::vector<std::string> point_details;
+  std::string point_link;
 
   // Removes columns, other than the first, in which no cell has anything: all
   // are empty, not measured or the number 0.

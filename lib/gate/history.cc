@@ -97,12 +97,15 @@ std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
       const auto key = std::make_pair(row.job_id(), row.machine_profile());
       const auto added = index.emplace(key, series.size());
       if (added.second) {
-        series.push_back(
-            {row.job_id(), JobLabel(row), row.machine_profile(), {}, {}, {}});
+        series.emplace_back();
+        series.back().job_id = row.job_id();
+        series.back().label = JobLabel(row);
+        series.back().machine_profile = row.machine_profile();
       }
       HistorySeries& one = series[added.first->second];
       one.revisions.push_back(entry.revision);
       one.logs.push_back(TrimmedMean(absl::MakeSpan(job.second)));
+      one.started_at.push_back(entry.started_at);
     }
   }
   return series;
@@ -111,15 +114,18 @@ std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
 // Consecutive entries of the same revision are one point.
 void JoinRevisions(HistorySeries* series) {
   std::vector<std::string> revisions;
+  std::vector<std::string> started_at;
   std::vector<std::vector<double>> logs;
   for (size_t i = 0; i < series->logs.size(); ++i) {
     if (revisions.empty() || revisions.back() != series->revisions[i]) {
       revisions.push_back(series->revisions[i]);
+      started_at.push_back(series->started_at[i]);
       logs.emplace_back();
     }
     logs.back().push_back(series->logs[i]);
   }
   series->revisions = std::move(revisions);
+  series->started_at = std::move(started_at);
   series->logs.clear();
   for (auto& group : logs) {
     series->logs.push_back(TrimmedMean(absl::MakeSpan(group)));

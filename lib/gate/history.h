@@ -45,6 +45,8 @@ struct HistorySeries {
   // One per point, and the logarithm of the time there.
   std::vector<std::string> revisions;
   std::vector<double> logs;
+  // Start of the earliest row of each point. Empty texts: unknown.
+  std::vector<std::string> started_at;
   std::vector<Step> steps;
 };
 

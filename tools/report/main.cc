@@ -2,6 +2,8 @@
 // checks targets and claims.
 //
 //   bazel run //tools/report -- $PWD/rows.jsonl --output=$PWD/report.html
+#include <unistd.h>
+
 #include <iostream>
 #include <string>
 #include <vector>
@@ -31,6 +33,9 @@ DEFINE_string(baseline, "",
 DEFINE_string(history, "",
               "FILES: rows of many revisions, or folders with them, to plot "
               "with their change points; separated by commas");
+DEFINE_string(commit_url, "",
+              "URL: where a revision of --history can be looked at, with "
+              "{commit} in place of its hash");
 DEFINE_string(targets, "",
               "FILE: targets that the rows should reach, such as "
               "configs/gate/targets.textproto; exit 3 if one is missed");
@@ -64,8 +69,10 @@ ToolInfo Info() {
       "report rows.jsonl --format=markdown --baseline=old.jsonl > report.md",
       "report rows.jsonl --targets=configs/gate/targets.textproto",
       "report rows.jsonl --check-claims=paper.md",
+      "report --history=nightly --output=history.html "
+      "--commit-url=https://github.com/me/project/commit/{commit}",
   };
-  info.reads_files = true;
+  info.takes_arguments = true;
   info.flag_files = {"tools/report/main.cc"};
   return info;
 }
@@ -74,6 +81,14 @@ absl::StatusOr<ExitCode> RunFromFlags(
     const std::vector<std::string>& arguments) {
   ReportRequest request;
   request.paths = arguments;
+  // A history needs no rows.
+  if (arguments.empty() && FLAGS_history.empty()) {
+    if (isatty(STDIN_FILENO) == 1) {
+      return absl::InvalidArgumentError(
+          "no file is given; name files or folders, or pipe records in");
+    }
+    request.paths = {"-"};
+  }
   request.output = FLAGS_output;
   RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"html", "markdown"}));
   request.markdown = FLAGS_format == "markdown";
@@ -81,6 +96,7 @@ absl::StatusOr<ExitCode> RunFromFlags(
   request.svg_font = FLAGS_svg_font;
   request.baseline = FLAGS_baseline;
   request.history = FLAGS_history;
+  request.commit_url = FLAGS_commit_url;
   request.targets = FLAGS_targets;
   request.claims = FLAGS_check_claims;
   request.relative_to = FLAGS_relative_to;

@@ -100,6 +100,58 @@ PROBE = """
 })()
 """
 
+# The same of a page with a history and a profile, used like a person would.
+HISTORY_PROBE = """
+(() => {
+  const all = (s) => Array.from(document.querySelectorAll(s));
+  const visible = (e) => e.getClientRects().length > 0;
+  const wide = all("body *").filter((e) =>
+    visible(e) && !e.closest(".scroll") && !e.closest("pre") &&
+    e.id !== "tip" && e.getBoundingClientRect().right > innerWidth + 1);
+  const svg = document.querySelector(".explorer svg");
+  const says = document.querySelector(".explorer p");
+  const title = document.querySelector(".explorer strong");
+  const dots = () => svg.querySelectorAll("circle").length;
+  const point = (type, share) => {
+    const box = svg.getBoundingClientRect();
+    svg.dispatchEvent(new PointerEvent(type, {
+      clientX: box.left + share * box.width, clientY: box.top + 50,
+      bubbles: true, pointerType: "touch"}));
+  };
+  const first = title.textContent;
+  const marks = svg.querySelectorAll(".ref").length;
+  const before = dots();
+  point("pointermove", 0.99);
+  const told = says.textContent;
+  const link = says.querySelector("a").href;
+  point("pointerdown", 0.5);
+  point("pointerup", 0.99);
+  const zoomed = dots();
+  document.querySelector(".explorer button").click();
+  const after = dots();
+  const rows = all("tr").filter((e) => e.querySelector(".spark"));
+  rows[rows.length - 1].click();
+  const second = title.textContent;
+  const field = document.querySelector(".explorer")
+    .closest(".table").querySelector(".filter");
+  field.value = "job11";
+  field.dispatchEvent(new Event("input"));
+  const shown = rows.filter(visible).length;
+  field.value = "";
+  field.dispatchEvent(new Event("input"));
+  return {
+    overflow: document.documentElement.scrollWidth - innerWidth,
+    wide: wide.map((e) => e.tagName + "." + e.className).slice(0, 5),
+    first, second, before, zoomed, after, marks, told, link, shown,
+    sparks: rows.length,
+    links: all("#history td a").map((e) => e.href),
+    flames: all("#flame-graph .cell").filter(visible).length,
+    flame_text: all("#flame-graph text").filter(visible)
+      .map((e) => e.textContent),
+  };
+})()
+"""
+
 
 class Browser:
     def __init__(self, chromium, profile):
@@ -257,7 +309,8 @@ def check(browser, page, width, theme, failures):
     expect(found["filtered"], "the filter does not filter")
     expect(found["drawn"] != found["logarithmic"], "no logarithmic scale")
     expect(found["theme_changes"], "light and dark do not switch")
-    expect(found["changes"] == 1, f"{found['changes']} changes in the history")
+    # In the large plot and in the figure.
+    expect(found["changes"] == 2, f"{found['changes']} changes in the history")
     expect(found["tips"] > 100, f"only {found['tips']} tips")
     expect(not found["cut"], f"labels are cut: {found['cut']}")
     expect(not found["outside"], f"labels stick out: {found['outside']}")
@@ -267,6 +320,44 @@ def check(browser, page, width, theme, failures):
     expect(not found["twice"], f"twice in the contents: {found['twice']}")
     expect(found["unmeasured"] > 0, "no cell says that it was not measured")
     expect(found["bare"] == 0, f"{found['bare']} cells are only a dash")
+
+
+def check_history(browser, page, width, theme, failures):
+    name = f"history {width}-{theme}"
+    browser.open(f"file://{page}?theme={theme}", width, scripts=True)
+    answer = browser.call(
+        "Runtime.evaluate", expression=HISTORY_PROBE, returnByValue=True
+    )
+    if "exceptionDetails" in answer:
+        failures.append(f"{name}: {answer['exceptionDetails']}")
+        return
+    folder = os.environ.get("FEEDRATE_SCREENSHOTS")
+    if folder:
+        browser.screenshot(
+            pathlib.Path(folder) / f"history-{width}-{theme}.png"
+        )
+    found = answer["result"]["value"]
+
+    def expect(truth, what):
+        if not truth:
+            failures.append(f"{name}: {what}")
+
+    expect(not browser.complaints(), f"console: {browser.complaints()}")
+    expect(found["overflow"] <= 0, f"overflows by {found['overflow']} px")
+    expect(not found["wide"], f"too wide: {found['wide']}")
+    expect(found["sparks"] == 12, f"{found['sparks']} lines")
+    expect("job3" in found["first"], f"the first is {found['first']}")
+    expect(found["marks"] == 1, f"{found['marks']} changes in the plot")
+    expect(found["before"] == 60, f"{found['before']} points")
+    expect(10 < found["zoomed"] < 40, f"zoomed to {found['zoomed']} points")
+    expect(found["after"] == 60, "cannot zoom out")
+    expect(found["second"] != found["first"], "rows cannot be chosen")
+    expect(found["told"].startswith(f"{59:040x}"[:10]), f"says {found['told']}")
+    expect(found["link"] == f"https://example.org/c/{59:040x}", found["link"])
+    expect(found["shown"] == 1, f"{found['shown']} rows after filtering")
+    expect(f"https://example.org/c/{40:040x}" in found["links"], "no links")
+    expect(found["flames"] == 4, f"{found['flames']} frames")
+    expect("slow_function" in found["flame_text"], found["flame_text"])
 
 
 def check_without_scripts(browser, page, failures):
@@ -300,6 +391,51 @@ def history(folder):
     return path
 
 
+def long_history(folder):
+    """Twelve jobs over 60 commits; job3 is 8% slower from the 40th on."""
+    first = next(
+        json.loads(line)
+        for line in pathlib.Path(ROWS).read_text().splitlines()
+        if '"record":"row"' in line.replace(" ", "")
+    )
+    path = folder / "long_history.jsonl"
+    with open(path, "w") as out:
+        for i in range(60):
+            revision = f"{i:040x}"
+            env = {"schema": 1, "record": "env", "git": {"revision": revision}}
+            out.write(json.dumps(env, separators=(",", ":")) + "\n")
+            for job in range(12):
+                noise = 0.01 * ((i * 7919 + job * 104729) % 101 / 101 - 0.5)
+                step = 1.08 if job == 3 and i >= 40 else 1
+                time_s = 0.002 * (1 + job) * step * (1 + noise)
+                row = {**first, "elapsed_s": time_s, "items": 1}
+                row.update(job_id=f"{job:016x}", transform=f"job{job}")
+                row.update(status="ok", throughput=1 / time_s, samples_s=[])
+                row.update(
+                    started_at=f"2026-01-01T{i // 60:02}:{i % 60:02}:00Z"
+                )
+                out.write(json.dumps(row, separators=(",", ":")) + "\n")
+    return path
+
+
+def profile(folder):
+    """A profile with four frames, one of which got slower."""
+    frames = [
+        {"parent": -1, "name": "all", "a_s": 0.1, "b_s": 0.13},
+        {"parent": 0, "name": "main", "a_s": 0.1, "b_s": 0.13},
+        {"parent": 1, "name": "slow_function", "a_s": 0.05, "b_s": 0.09},
+        {"parent": 1, "name": "faster", "a_s": 0.05, "b_s": 0.04},
+    ]
+    part = {"name": "slow_function", "a_s": 0.05, "b_s": 0.09}
+    part.update(change_s=0.04, low_s=0.038, high_s=0.042, share_percent=133)
+    part.update(share_low_percent=120, share_high_percent=150)
+    record = {"schema": 1, "record": "profile", "profiler": "perf"}
+    record.update(pairs=10, a_s=0.1, b_s=0.13, parts=[part], frames=frames)
+    path = folder / "profile.jsonl"
+    path.write_text(json.dumps(record, separators=(",", ":")) + "\n")
+    return path
+
+
 def main():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if not chromium:
@@ -321,23 +457,37 @@ def main():
     if made.returncode != 3:
         print(f"FAIL: report exits {made.returncode}")
         return 1
+    timeline = folder / "history.html"
+    made = subprocess.run(
+        [
+            TOOL,
+            str(profile(folder)),
+            f"--history={long_history(folder)}",
+            "--commit-url=https://example.org/c/{commit}",
+            f"--output={timeline}",
+        ]
+    )
+    if made.returncode != 0:
+        print(f"FAIL: report --history exits {made.returncode}")
+        return 1
     failures = []
-    profile = tempfile.mkdtemp(prefix="chromium")
-    browser = Browser(chromium, profile)
+    user_data = tempfile.mkdtemp(prefix="chromium")
+    browser = Browser(chromium, user_data)
     try:
         browser.attach()
         for width in (390, 1300):
             for theme in ("light", "dark"):
                 check(browser, page, width, theme, failures)
+                check_history(browser, timeline, width, theme, failures)
         check_without_scripts(browser, page, failures)
     finally:
         browser.process.kill()
         browser.process.wait()
-        shutil.rmtree(profile, ignore_errors=True)
+        shutil.rmtree(user_data, ignore_errors=True)
     for failure in failures:
         print("FAIL:", failure)
     if not failures:
-        print("ok: 4 views and one without scripts")
+        print("ok: 8 views and one without scripts")
     return 1 if failures else 0
 
 

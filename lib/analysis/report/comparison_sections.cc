@@ -19,10 +19,8 @@
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
 #include "lib/draw/text.h"
-#include "lib/gate/history.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
-#include "lib/stats/change_points.h"
 #include "lib/stats/winner.h"
 
 namespace feedrate {
@@ -404,119 +402,6 @@ absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts) {
   }
   if (auto commands = CommandsOf(verdicts)) {
     section.blocks.emplace_back(*std::move(commands));
-  }
-  return section;
-}
-
-namespace {
-
-// With more plots than this, the table is easier to read.
-constexpr size_t kMostPlots = 24;
-
-std::string StepText(const HistorySeries& series, const Step& step) {
-  return absl::StrFormat("%+.1f%% after %s, at the latest in %s",
-                         100 * std::expm1(step.shift),
-                         ShortRevision(series.revisions[step.before]),
-                         ShortRevision(series.revisions[step.index]));
-}
-
-Figure PlotOf(const HistorySeries& series, const std::string& id) {
-  LineChart chart;
-  chart.title = absl::StrCat("History of ", series.label);
-  chart.x_title = "revision";
-  chart.y_title = "time, % of the first";
-  chart.from_zero = false;
-  // The caption has its name.
-  LineSeries line;
-  for (size_t i = 0; i < series.logs.size(); ++i) {
-    const double percent = 100 * std::exp(series.logs[i] - series.logs[0]);
-    const std::string revision = ShortRevision(series.revisions[i]);
-    chart.x_names.push_back(revision);
-    line.points.push_back(
-        {static_cast<double>(i), Estimate{percent, absl::nullopt},
-         absl::StrCat(revision, "\n", SignificantText(percent),
-                      "% of the first")});
-  }
-  chart.series = {std::move(line)};
-  std::vector<std::string> changes;
-  for (const Step& step : series.steps) {
-    chart.marks.push_back(static_cast<double>(step.index) - 0.5);
-    changes.push_back(StepText(series, step));
-  }
-  Figure figure;
-  figure.id = id;
-  figure.caption = absl::StrCat(
-      series.label, " on `", series.machine_profile, "`: ",
-      changes.empty()
-          ? "no lasting change"
-          : absl::StrCat("time changed by ", absl::StrJoin(changes, "; by ")),
-      ".");
-  figure.draw = [chart](ScaleType, double width) {
-    LineChart sized = chart;
-    sized.width = std::min(width, 620.0);
-    sized.height = 220;
-    return DrawLineChart(sized);
-  };
-  return figure;
-}
-
-DocumentTable StepsTable(const std::vector<HistorySeries>& all) {
-  DocumentTable table;
-  table.caption = "Lasting changes of time; above 0 is slower.";
-  table.header = {"job", "machine", "change", "after", "at the latest in",
-                  "p",   "now"};
-  table.align = {Align::kLeft, Align::kLeft,  Align::kRight, Align::kLeft,
-                 Align::kLeft, Align::kRight, Align::kLeft};
-  for (const HistorySeries& series : all) {
-    for (const Step& step : series.steps) {
-      const double percent = 100 * std::expm1(step.shift);
-      DocumentCell change(Signed(percent));
-      change.value = percent;
-      DocumentCell p(SignificantText(step.p_value));
-      p.value = step.p_value;
-      table.rows.push_back(
-          {series.label, series.machine_profile, change,
-           ShortRevision(series.revisions[step.before]),
-           ShortRevision(series.revisions[step.index]), p,
-           step.gone_at == 0
-               ? "still there"
-               : absl::StrCat("gone in ",
-                              ShortRevision(series.revisions[step.gone_at]))});
-    }
-  }
-  return table;
-}
-
-}  // namespace
-
-absl::optional<Section> HistorySection(std::vector<HistorySeries> all) {
-  all.erase(
-      std::remove_if(all.begin(), all.end(),
-                     [](const auto& series) { return series.logs.size() < 2; }),
-      all.end());
-  if (all.empty()) return absl::nullopt;
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.steps.size() > b.steps.size();
-  });
-  Section section;
-  section.id = "history";
-  section.title = "History";
-  DocumentTable steps = StepsTable(all);
-  section.blocks.emplace_back(Paragraph{absl::StrCat(
-      steps.rows.size(), steps.rows.size() == 1 ? " change" : " changes",
-      " in ", all.size(), all.size() == 1 ? " job" : " jobs",
-      ", found as `compare_baseline --history` finds them. Dashed lines mark "
-      "them in the plots.")});
-  if (!steps.rows.empty()) section.blocks.emplace_back(std::move(steps));
-  std::set<std::string> ids;
-  for (size_t i = 0; i < all.size() && i < kMostPlots; ++i) {
-    section.blocks.emplace_back(
-        PlotOf(all[i],
-               NewId(IdFrom(absl::StrCat("history ", all[i].label)), 0, &ids)));
-  }
-  if (all.size() > kMostPlots) {
-    section.blocks.emplace_back(Paragraph{
-        absl::StrCat(all.size() - kMostPlots, " further jobs have no plot.")});
   }
   return section;
 }

@@ -1,5 +1,5 @@
-// Sections of a report that compare: changes since earlier rows, verdicts of
-// the gate, and history.
+// Sections of a report that compare: changes since earlier rows, and verdicts
+// of the gate.
 #ifndef FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_
 #define FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_
 
@@ -10,7 +10,6 @@
 #include "lib/analysis/report/report_data.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"
-#include "lib/gate/history.h"
 #include "lib/records/verdict.pb.h"
 
 namespace feedrate {
@@ -48,10 +47,6 @@ Section ChangesSection(const Changes& changes);
 // reasons, then the rules that failed and the commands to reproduce it. None if
 // there is no verdict.
 absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts);
-
-// One plot per job with its lasting changes, those with changes first. None if
-// no series has two points.
-absl::optional<Section> HistorySection(std::vector<HistorySeries> all);
 
 }  // namespace feedrate
 

@@ -18,10 +18,12 @@
 #include "lib/analysis/report/claims_and_targets.h"
 #include "lib/analysis/report/comparison_sections.h"
 #include "lib/analysis/report/detail_sections.h"
+#include "lib/analysis/report/history_section.h"
 #include "lib/analysis/report/inside_sections.h"
 #include "lib/analysis/report/overview_sections.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
+#include "lib/analysis/report/where_section.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -96,8 +98,10 @@ Document BuildReport(const ReportInput& input, const ReportOptions& options) {
   Document document;
   document.title = options.title;
   document.subtitle = SubtitleOf(input);
-  document.sections.push_back(
-      SummarySection(input, cells, settings, options.speed_ups));
+  if (!input.rows.empty() || options.history.empty()) {
+    document.sections.push_back(
+        SummarySection(input, cells, settings, options.speed_ups));
+  }
   if (options.targets != nullptr) {
     document.sections.push_back(TargetsSection(*options.targets));
   }
@@ -106,7 +110,8 @@ Document BuildReport(const ReportInput& input, const ReportOptions& options) {
     document.sections.push_back(ChangesSection(ChangesBetween(before, cells)));
   }
   Add(VerdictsSection(input.verdicts), &document);
-  Add(HistorySection(options.history), &document);
+  Add(WhereSection(input), &document);
+  Add(HistorySection(options.history, options.commit_url), &document);
   AddSettings(settings, options.speed_ups, &document);
   Add(LoaderSection(cells), &document);
   Add(StepsSection(cells), &document);
@@ -217,16 +222,26 @@ bool OwnsOutput(const ReportRequest& request) {
 
 absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
                                     std::ostream& out) {
+  RETURN_IF_ERROR(CheckCommitUrl(request.commit_url));
   ASSIGN_OR_RETURN(const ReportInput input,
                    ReadReportInput(request.paths, request.warn));
-  if (input.rows.empty() && input.verdicts.empty() && input.batches.empty()) {
+  ReportOptions options;
+  options.commit_url = request.commit_url;
+  if (!request.history.empty()) {
+    ASSIGN_OR_RETURN(
+        const std::vector<HistoryEntry> entries,
+        ReadHistory(absl::StrSplit(request.history, ',', absl::SkipEmpty()),
+                    request.warn));
+    options.history = HistoryOf(entries, HistoryOptions());
+  }
+  if (input.rows.empty() && input.verdicts.empty() && input.batches.empty() &&
+      input.profiles.empty() && options.history.empty()) {
     request.warn(
         "the files have neither rows nor verdicts nor batches; a runner, "
         "compare_baseline and mixture write them");
     return ExitCode::kInvalid;
   }
   ExitCode code = ExitCode::kDone;
-  ReportOptions options;
   options.title = request.title;
   options.speed_ups = {request.relative_to, request.any_work};
 
@@ -244,13 +259,6 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
           "nothing is comparable: the baseline has no job of these rows on "
           "the same machine profile");
     }
-  }
-  if (!request.history.empty()) {
-    ASSIGN_OR_RETURN(
-        const std::vector<HistoryEntry> entries,
-        ReadHistory(absl::StrSplit(request.history, ',', absl::SkipEmpty()),
-                    request.warn));
-    options.history = HistoryOf(entries, HistoryOptions());
   }
   TargetsReport targets;
   if (!request.targets.empty()) {

@@ -24,17 +24,21 @@ struct ReportOptions {
   const ReportInput* baseline = nullptr;
   // Jobs over time. May be empty.
   std::vector<HistorySeries> history;
+  // Where a revision can be looked at; see CheckCommitUrl. May be empty.
+  std::string commit_url;
   // Targets with their outcomes. May be null.
   const TargetsReport* targets = nullptr;
 };
 
-// Builds the sections: summary, targets, changes, verdicts, history, pipelines,
+// Builds the sections: summary, targets, changes, verdicts, where time changed,
+// history, pipelines,
 // micro, loaders, training steps, memory, noise, environment, cells that were
 // not measured, how to repeat the runs. Omits sections without content.
 Document BuildReport(const ReportInput& input, const ReportOptions& options);
 
 struct ReportRequest {
-  // Files, folders, or `-` for standard input. At least one.
+  // Files, folders, or `-` for standard input. At least one unless there is a
+  // history.
   std::vector<std::string> paths;
   // File to write the page to; `-` means `out`. Empty means `out`, but no page
   // if only figures, targets or claims are requested.
@@ -48,6 +52,8 @@ struct ReportRequest {
   std::string claims;
   std::string baseline;
   std::string history;
+  // Links revisions of the history. Empty means none.
+  std::string commit_url;
   std::string relative_to;
   bool any_work = false;
   std::string title;

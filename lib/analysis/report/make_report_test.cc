@@ -459,13 +459,55 @@ TEST_F(MakeReportTest, HistoryIsPlottedWithItsChanges) {
   request_.svg_folder = Path("history");
   request_.markdown = true;
   EXPECT_EQ(Make(), ExitCode::kDone);
-  EXPECT_THAT(out_.str(), HasSubstr("1 change in 2 jobs"));
+  EXPECT_THAT(out_.str(), HasSubstr("speed-ups that are still there: **1**"));
   EXPECT_THAT(out_.str(), HasSubstr("by -50.0% after revision11, at the "
                                     "latest in revision12"));
   EXPECT_THAT(*ReadFile(Path("history/history-a-blur.svg")),
               HasSubstr("class=\"ref\""));
   EXPECT_THAT(*ReadFile(Path("history/history-b-blur.svg")),
               Not(HasSubstr("class=\"ref\"")));
+}
+
+TEST_F(MakeReportTest, AHistoryAloneIsAReport) {
+  std::string text;
+  for (int i = 0; i < 3; ++i) {
+    Env env;
+    env.mutable_git()->set_revision(absl::StrCat("revision", i));
+    AppendRecord(env, &text);
+    AppendRecord(MakeRow("a", "Blur", 100), &text);
+  }
+  request_.history = Written("history.jsonl", text);
+  request_.paths = {};
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("id=\"history\""));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("id=\"summary\"")));
+  request_.commit_url = "ftp://{commit}";
+  EXPECT_FALSE(MakeReport(request_, out_).ok());
+}
+
+TEST_F(MakeReportTest, AProfileShowsWhereTimeChanged) {
+  Profile profile;
+  profile.set_profiler("perf");
+  profile.set_pairs(5);
+  ProfilePart* part = profile.add_parts();
+  part->set_name("slow<script>");
+  part->set_change_s(0.01);
+  part->set_share_percent(97);
+  for (const char* name : {"all", "slow<script>"}) {
+    ProfileFrame* frame = profile.add_frames();
+    frame->set_parent(profile.frames_size() - 2);
+    frame->set_name(name);
+    frame->set_a_s(0.1);
+    frame->set_b_s(0.11);
+  }
+  std::string text;
+  AppendRecord(profile, &text);
+  request_.paths = {Written("profile.jsonl", text)};
+  EXPECT_EQ(Make(), ExitCode::kDone);
+  EXPECT_THAT(out_.str(), HasSubstr("id=\"where\""));
+  EXPECT_THAT(out_.str(), HasSubstr("id=\"flame-graph\""));
+  EXPECT_THAT(out_.str(), HasSubstr("slow&lt;script&gt;"));
+  EXPECT_THAT(out_.str(), HasSubstr("97%"));
 }
 
 TEST_F(MakeReportTest, VerdictsAloneAreAReport) {

@@ -60,6 +60,8 @@ class Collector {
       Verdict verdict;
       RETURN_IF_ERROR(json.Read(&verdict));
       input_.verdicts.push_back(std::move(verdict));
+    } else if (record == "profile") {
+      RETURN_IF_ERROR(json.Read(&input_.profiles.emplace_back()));
     } else if (record == "batch") {
       Batch batch;
       RETURN_IF_ERROR(json.Read(&batch));

@@ -36,6 +36,8 @@ struct ReportInput {
   std::vector<Run> runs;
   // All verdicts, in the order read.
   std::vector<Verdict> verdicts;
+  // All profiles of duels, in the order read.
+  std::vector<Profile> profiles;
   // All batches of mixtures, in the order read.
   std::vector<Batch> batches;
   // Number of attempts that a cleaner or later one replaced.
