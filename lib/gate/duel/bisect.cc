@@ -350,10 +350,9 @@ class Bisector {
     const Location location = LocationOf(pairs, kConfidence);
     const auto percent = [](double log) { return 100 * std::expm1(log); };
     effect->set_percent(percent(location.estimate));
-    effect->set_low_percent(percent(location.interval ? location.interval->low
-                                                      : location.estimate));
-    effect->set_high_percent(percent(location.interval ? location.interval->high
-                                                       : location.estimate));
+    if (!location.interval) return;
+    effect->set_low_percent(percent(location.interval->low));
+    effect->set_high_percent(percent(location.interval->high));
     effect->set_confidence(kConfidence);
   }
 
@@ -430,6 +429,9 @@ class Bisector {
 };
 
 std::string EffectText(const Effect& effect) {
+  if (effect.confidence() == 0) {
+    return absl::StrFormat("%+.2f%%", effect.percent());
+  }
   return absl::StrFormat("%+.2f%% (99%% sure of %+.2f%% to %+.2f%%)",
                          effect.percent(), effect.low_percent(),
                          effect.high_percent());
@@ -467,8 +469,8 @@ std::string BisectionText(const Bisection& bisection) {
         ShortRevision(found->commit()), all.percent() > 0 ? "slower" : "faster",
         100 * bisection.probability(), found->subject());
     const Effect& own = found->effect();
-    if (found->has_effect() && (own.high_percent() < all.low_percent() ||
-                                own.low_percent() > all.high_percent())) {
+    if (own.confidence() > 0 && (own.high_percent() < all.low_percent() ||
+                                 own.low_percent() > all.high_percent())) {
       absl::StrAppendFormat(
           &text,
           "It explains %+.2f%% of %+.2f%%: another commit changed the time "
