@@ -68,7 +68,11 @@ Svg DrawFlameGraph(const FlameGraph& graph) {
       children[parent].push_back(i);
     }
   }
-  const auto weight = [&](size_t i) { return frames[i].a + frames[i].b; };
+  // Records may hold anything.
+  const auto weight = [&](size_t i) {
+    const double both = frames[i].a + frames[i].b;
+    return std::isfinite(both) && both > 0 ? both : 0;
+  };
   // Places callers before what they call, so the order of `order` is top down.
   std::vector<Placed> places(n);
   std::vector<size_t> order;

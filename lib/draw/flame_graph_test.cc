@@ -45,6 +45,8 @@ TEST(FlameGraphTest, AnythingCanBeDrawn) {
   for (int i = 0; i < 500; ++i) {
     graph.frames.push_back({i == 0 ? 0 : i + 2, "again", 1, 1});
   }
+  graph.frames.push_back({0, "lost", 1e308, 1e308});
+  graph.frames.push_back({0, "lost", -1, 0.5});
   const Svg svg = DrawFlameGraph(graph);
   EXPECT_TRUE(CheckXml(svg.ToFile()).ok());
   EXPECT_LT(svg.height(), 2000);

@@ -21,6 +21,8 @@ constexpr int kResamples = 2000;
 // Parts and branches below this share of the time are left out.
 constexpr double kSmallShare = 0.001;
 constexpr size_t kMostParts = 100;
+// Rows may hold anything; sums of larger numbers would overflow.
+constexpr double kMostSeconds = 1e9;
 
 // How often each pair occurs in each resample.
 std::vector<std::vector<double>> Resamples(size_t pairs) {
@@ -199,6 +201,7 @@ std::vector<ProfilePart> RowParts(const PairedJob& job) {
     for (const bool side_b : {false, true}) {
       const PairSide& side = side_b ? pair.second.b : pair.second.a;
       for (const auto& part : side.parts_s) {
+        if (!(part.second >= 0 && part.second <= kMostSeconds)) continue;
         (side_b ? one.b : one.a)[part.first] = part.second / side.rows;
       }
     }

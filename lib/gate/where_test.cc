@@ -1,5 +1,6 @@
 #include "lib/gate/where.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -102,7 +103,11 @@ TEST(RowPartsTest, StagesOfALoaderPerItem) {
   PairedRows rows(RunStatistic::kTotal);
   for (int i = 0; i < 6; ++i) {
     rows.Add(PairedRow(i, false, 0.5));
-    rows.Add(PairedRow(i, true, 0.6));
+    Row b = PairedRow(i, true, 0.6);
+    LoaderStage* broken = b.mutable_loader()->add_stages();
+    broken->set_name("broken");
+    broken->set_busy_s(i % 2 == 0 ? 1e308 : -INFINITY);
+    rows.Add(b);
   }
   const std::vector<ProfilePart> parts = RowParts(rows.jobs()[0]);
   ASSERT_EQ(parts.size(), 2);
