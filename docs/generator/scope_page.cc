@@ -135,7 +135,10 @@ std::string RunsAndTiming(const Policy& policy) {
       " times the timed part of the planned runs.\n- A runner waits for a "
       "quiet machine for up to ",
       m.quiet_share(),
-      " times the time that it has run.\n- A loader row takes at least ",
+      " times the time that it has run, and takes samples again next to which "
+      "a probe of the core took ",
+      m.slow_core() * 100,
+      "% longer than the fastest.\n- A loader row takes at least ",
       t.min_time_s(), " s and ", Count(t.min_batches(), "batch"),
       "; whole epochs repeat until both are reached.\n- The public benchmark "
       "times micro rows in 1 process after 1 untimed pass, values of at least "

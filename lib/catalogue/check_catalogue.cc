@@ -288,6 +288,7 @@ absl::Status CheckMeasuring(const Policy& policy, const std::string& file) {
              "measuring.repeat_budget must be at least 0");
   check.That(measuring.quiet_share() >= 0 && measuring.stable_within() >= 0,
              "measuring: quiet_share and stable_within must be at least 0");
+  check.That(measuring.slow_core() > 0, "measuring: slow_core must be above 0");
   check.That(measuring.compared_items() >= 1,
              "measuring.compared_items must be at least 1");
   const GpuMeasuringPolicy& gpu = measuring.gpu();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,11 +148,113 @@ namespace {
 
 // Items differ in size, so the first ones predict the others poorly.
 constexpr double kHangFactor = 10;
+// A repetition takes about this long at most: what disturbs a core comes and
+// goes within milliseconds to seconds.
+constexpr double kRepetitionSeconds = 0.02;
+
+// Replaces samples of `timing` that lie next to slow probes. `pass` is the
+// request that gave them.
+class SlowSamples {
+ public:
+  SlowSamples(const std::string& worker, const TimeRequest& pass,
+              Subject* subject, SpeedWatch* speed, TimeReply* timing)
+      : worker_(worker),
+        pass_(pass),
+        subject_(subject),
+        speed_(speed),
+        timing_(timing),
+        around_(ProbesAround(*timing)) {
+    speed_->Note(worker_, *timing_);
+  }
+
+  absl::Status Repeat() {
+    absl::Status status;
+    const auto step = [this, &status] { status = RepeatSome(); };
+    while (FindSlow() && speed_->quiet()->Spend(step)) {
+      RETURN_IF_ERROR(status);
+      if (in_vain_) speed_->quiet()->Pause();
+    }
+    return absl::OkStatus();
+  }
+
+  std::optional<CoreSpeed> Speed() const {
+    if (around_.empty()) return std::nullopt;
+    CoreSpeed speed;
+    std::vector<double> probes = around_;
+    speed.set_probe_s(Summarize(absl::MakeSpan(probes)).median);
+    speed.set_slow_above_s(speed_->SlowAbove(worker_));
+    double slow_s = 0;
+    for (size_t i = 0; i < around_.size(); ++i) {
+      if (IsSlow(i)) slow_s += timing_->samples_s(i);
+    }
+    const double elapsed_s = ElapsedOf(*timing_);
+    speed.set_slow_share(elapsed_s > 0 ? slow_s / elapsed_s : 0);
+    speed.set_repeated_samples(repeated_);
+    return speed;
+  }
+
+ private:
+  bool IsSlow(size_t i) const {
+    return around_[i] > speed_->SlowAbove(worker_);
+  }
+
+  // Sets `begin_` and `end_` to the next slow samples that are worth a request.
+  bool FindSlow() {
+    const size_t count = around_.size();
+    begin_ = 0;
+    while (begin_ < count && !IsSlow(begin_)) ++begin_;
+    double predicted_s = 0;
+    end_ = begin_;
+    while (end_ < count && IsSlow(end_) && predicted_s < kRepetitionSeconds) {
+      predicted_s += timing_->samples_s(end_++);
+    }
+    return begin_ < count;
+  }
+
+  absl::Status RepeatSome() {
+    // The sample before them warms the caches.
+    const size_t first = begin_ == 0 ? 0 : begin_ - 1;
+    TimeRequest request = pass_;
+    request.first = pass_.first + static_cast<int64_t>(first) * pass_.chunk;
+    request.count =
+        std::min<int64_t>((end_ - first) * pass_.chunk,
+                          timing_->items() - request.first + pass_.first);
+    // Other draws of random parameters than those of the pass's first items.
+    request.seed = pass_.seed + ++requests_;
+    ASSIGN_OR_RETURN(const TimeReply again, subject_->Time(request));
+    speed_->Note(worker_, again);
+    const std::vector<double> around = ProbesAround(again);
+    in_vain_ = true;
+    for (size_t i = begin_; i < end_ && i - first < around.size(); ++i) {
+      if (around[i - first] > speed_->SlowAbove(worker_)) continue;
+      timing_->set_samples_s(i, again.samples_s(i - first));
+      around_[i] = around[i - first];
+      ++repeated_;
+      in_vain_ = false;
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string worker_;
+  const TimeRequest pass_;
+  Subject* const subject_;
+  SpeedWatch* const speed_;
+  TimeReply* const timing_;
+  // The slower probe next to each sample.
+  std::vector<double> around_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  uint64_t requests_ = 0;
+  int64_t repeated_ = 0;
+  // Whether the last repetition replaced nothing.
+  bool in_vain_ = false;
+};
 
 }  // namespace
 
 absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
-                                     Subject* subject, NoiseWatch* noise) {
+                                     Subject* subject, NoiseWatch* noise,
+                                     SpeedWatch* speed) {
   const ChunkChoice choice =
       ChooseChunk(request.chunk, request.per_call_s, subject->clock_pair_s(),
                   request.num_items);
@@ -170,13 +273,23 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   time.hang_s += kHangFactor * request.per_call_s * choice.count;
   const NoiseCounters before = subject->Count();
   ASSIGN_OR_RETURN(TimeReply timing, subject->Time(time));
-  const NoiseCounters after = subject->Count();
+  NoiseCounters after = subject->Count();
   RunResult result;
   result.chunk = choice.chunk;
+  result.energy = EnergyBetween(before.energy, after.energy);
+  double slow_share = 0;
+  if (speed != nullptr) {
+    SlowSamples samples(request.worker, time, subject, speed, &timing);
+    RETURN_IF_ERROR(samples.Repeat());
+    result.core_speed = samples.Speed();
+    if (result.core_speed.has_value()) {
+      slow_share = result.core_speed->slow_share();
+      if (result.core_speed->repeated_samples() > 0) after = subject->Count();
+    }
+  }
   result.elapsed_s = ElapsedOf(timing);
   result.timing = std::move(timing);
-  result.noise = noise->Judge(before, after, result.elapsed_s);
-  result.energy = EnergyBetween(before.energy, after.energy);
+  result.noise = noise->Judge(before, after, result.elapsed_s, slow_share);
   return result;
 }
 

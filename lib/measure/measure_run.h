@@ -4,12 +4,14 @@
 #define FEEDRATE_LIB_MEASURE_MEASURE_RUN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "lib/machine/energy.h"
 #include "lib/measure/subject.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 
@@ -124,6 +126,8 @@ struct RunRequest {
   double hang_s = 60;
   // On a GPU: fill the L2 cache with other data before each sample.
   bool cold = false;
+  // Whose probes are compared with each other.
+  std::string worker;
 };
 
 struct RunResult {
@@ -131,14 +135,19 @@ struct RunResult {
   int64_t chunk = 1;
   double elapsed_s = 0;
   FoundNoise noise;
-  // Over the timed pass.
+  // Over the timed pass, without repeated samples.
   EnergyUse energy;
+  // Absent if the worker took no probes, or without a SpeedWatch.
+  std::optional<CoreSpeed> core_speed;
 };
 
 // Runs one timed pass over the items. It counts as hanging after
 // `request.hang_s` plus ten times the duration predicted by the warm-up.
+// Samples next to a slow probe are taken again until none is left, or until the
+// budget of `speed`, which may be null, is spent.
 absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
-                                     Subject* subject, NoiseWatch* noise);
+                                     Subject* subject, NoiseWatch* noise,
+                                     SpeedWatch* speed);
 
 // Whether half the width of the 95% interval of the median is more than
 // `within` times the median. False if `within` is 0, and for values that have

@@ -272,7 +272,7 @@ TEST(MeasureRunTest, TimesEachItemOnce) {
   request.num_items = 4;
   request.per_call_s = 0.001;
   request.seed = 9;
-  const auto result = MeasureRun(request, &subject, &noise);
+  const auto result = MeasureRun(request, &subject, &noise, nullptr);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->timing.items(), 4);
   EXPECT_THAT(result->timing.samples_s(),
@@ -288,7 +288,7 @@ TEST(MeasureRunTest, ShortCallsComeInChunks) {
   RunRequest request;
   request.num_items = 20;
   request.per_call_s = 1.08e-6;
-  const auto result = MeasureRun(request, &subject, &noise);
+  const auto result = MeasureRun(request, &subject, &noise, nullptr);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->chunk, 8);
   EXPECT_EQ(result->timing.samples_s_size(), 3);
@@ -302,7 +302,7 @@ TEST(MeasureRunTest, WarmsTheCachesAgainFirst) {
   request.num_items = 100;
   request.per_call_s = 0.001;
   request.rewarm_items = 10;
-  const auto result = MeasureRun(request, &subject, &noise);
+  const auto result = MeasureRun(request, &subject, &noise, nullptr);
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(subject.requests.size(), 2);
   EXPECT_EQ(subject.requests[0].count, 10);
@@ -318,7 +318,7 @@ TEST(MeasureRunTest, NoiseBetweenTheCountsIsNamed) {
   RunRequest request;
   request.num_items = 100;
   request.per_call_s = 0.01;
-  const auto result = MeasureRun(request, &subject, &noise);
+  const auto result = MeasureRun(request, &subject, &noise, nullptr);
   ASSERT_TRUE(result.ok());
   EXPECT_THAT(result->noise.warnings, ElementsAre("contended", "noisy"));
 }
@@ -331,7 +331,8 @@ TEST(MeasureRunTest, AHangIsJudgedByWhatWasPredicted) {
   request.num_items = 1000;
   request.per_call_s = 0.02;
   request.hang_s = 30;
-  EXPECT_EQ(MeasureRun(request, &subject, &noise).status(), subject.error);
+  EXPECT_EQ(MeasureRun(request, &subject, &noise, nullptr).status(),
+            subject.error);
   EXPECT_DOUBLE_EQ(subject.requests[0].hang_s, 230);
 }
 
@@ -524,6 +525,142 @@ TEST_F(QuietWaitTest, NoBudgetAndCtrlCMeanNoLook) {
   interrupted_ = true;
   EXPECT_EQ(wait.Wait(), 0);
   EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(QuietWaitTest, StepsSpendTheSameBudget) {
+  QuietWait wait(Options());
+  int steps = 0;
+  const auto step = [&] {
+    now_s_ += 0.5;
+    ++steps;
+  };
+  EXPECT_TRUE(wait.Spend(step));
+  EXPECT_TRUE(wait.Spend(step));
+  EXPECT_NEAR(wait.waited_s(), 1, 1e-9);
+  EXPECT_EQ(wait.Wait(), 0);
+  budget_s_ = 0.9;
+  EXPECT_FALSE(wait.Spend(step));
+  budget_s_ = 9;
+  interrupted_ = true;
+  EXPECT_FALSE(wait.Spend(step));
+  EXPECT_EQ(steps, 2);
+}
+
+TEST(ProbesAroundTest, TheSlowerOfTheTwoNeighborsCounts) {
+  TimeReply timing;
+  for (int i = 0; i < 4; ++i) timing.add_samples_s(1);
+  EXPECT_THAT(ProbesAround(timing), IsEmpty());
+  timing.add_probes_s(5);
+  timing.add_probes_at(1);
+  EXPECT_THAT(ProbesAround(timing), ElementsAre(5, 5, 5, 5));
+  timing.add_probes_s(7);
+  timing.add_probes_at(3);
+  EXPECT_THAT(ProbesAround(timing), ElementsAre(5, 7, 7, 7));
+  timing.add_probes_s(6);
+  timing.add_probes_at(4);
+  EXPECT_THAT(ProbesAround(timing), ElementsAre(5, 7, 7, 7));
+}
+
+// A core that is at half of its speed from call `slow_from_` to `slow_until_`,
+// probed around each call. A call takes 1 ms at full speed.
+class SlowCoreTest : public QuietWaitTest, public Subject {
+ protected:
+  SlowCoreTest() { budget_s_ = 1; }
+
+  absl::StatusOr<TimeReply> Time(const TimeRequest& request) override {
+    requests_.push_back(request);
+    TimeReply timing;
+    timing.set_items(request.count);
+    for (int64_t done = 0; done < request.count; done += request.chunk) {
+      AddProbe(&timing);
+      const double sample_s = IsSlow() ? 0.002 : 0.001;
+      ++calls_;
+      now_s_ += sample_s;
+      timing.add_samples_s(sample_s);
+    }
+    AddProbe(&timing);
+    return timing;
+  }
+  NoiseCounters Count() override { return NoiseCounters(); }
+  double clock_pair_s() const override { return 0; }
+
+  RunResult Measure(int64_t num_items) {
+    RunRequest request;
+    request.num_items = num_items;
+    request.per_call_s = 0.001;
+    request.seed = 40;
+    request.worker = "opencv";
+    QuietWait wait(Options());
+    SpeedWatch speed(0.15, &wait);
+    NoiseWatch noise{NoisePolicy(), true};
+    const auto result = MeasureRun(request, this, &noise, &speed);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return *result;
+  }
+
+  bool IsSlow() const { return calls_ >= slow_from_ && calls_ < slow_until_; }
+  void AddProbe(TimeReply* timing) {
+    timing->add_probes_at(timing->samples_s_size());
+    timing->add_probes_s(IsSlow() ? 20e-6 : 10e-6);
+  }
+
+  int64_t calls_ = 0;
+  int64_t slow_from_ = 0;
+  int64_t slow_until_ = 0;
+  std::vector<TimeRequest> requests_;
+};
+
+TEST_F(SlowCoreTest, SamplesOfASlowCoreAreTakenAgain) {
+  slow_from_ = 4;
+  slow_until_ = 6;
+  const RunResult result = Measure(10);
+  for (const double sample_s : result.timing.samples_s()) {
+    EXPECT_DOUBLE_EQ(sample_s, 0.001);
+  }
+  EXPECT_DOUBLE_EQ(result.elapsed_s, 0.01);
+  ASSERT_EQ(requests_.size(), 2);
+  // Samples 3 to 5 lie next to a slow probe; sample 2 warms the caches.
+  EXPECT_EQ(requests_[1].first, 2);
+  EXPECT_EQ(requests_[1].count, 4);
+  EXPECT_NE(requests_[1].seed, 40);
+  ASSERT_TRUE(result.core_speed.has_value());
+  EXPECT_EQ(result.core_speed->repeated_samples(), 3);
+  EXPECT_EQ(result.core_speed->slow_share(), 0);
+  EXPECT_DOUBLE_EQ(result.core_speed->probe_s(), 10e-6);
+  EXPECT_DOUBLE_EQ(result.core_speed->slow_above_s(), 11.5e-6);
+  EXPECT_THAT(result.noise.warnings, IsEmpty());
+}
+
+TEST_F(SlowCoreTest, ALongPassIsRepeatedInParts) {
+  slow_from_ = 20;
+  slow_until_ = 100;
+  const RunResult result = Measure(100);
+  EXPECT_NEAR(result.elapsed_s, 0.1, 1e-9);
+  // 81 samples of 2 ms, about ten in each repetition.
+  EXPECT_GE(requests_.size(), 1 + 8);
+  for (size_t i = 1; i < requests_.size(); ++i) {
+    EXPECT_LE(requests_[i].count, 12);
+  }
+}
+
+TEST_F(SlowCoreTest, WhenTheBudgetIsSpentTheRowSaysSo) {
+  slow_from_ = 5;
+  slow_until_ = 1000000;
+  const RunResult result = Measure(10);
+  EXPECT_DOUBLE_EQ(result.elapsed_s, 0.015);
+  EXPECT_THAT(result.noise.warnings, ElementsAre("contended"));
+  EXPECT_THAT(result.noise.causes, ElementsAre("slow_core"));
+  // Samples 4 to 9: 1 ms and five times 2 ms.
+  EXPECT_DOUBLE_EQ(result.core_speed->slow_share(), 11.0 / 15);
+  EXPECT_EQ(result.core_speed->repeated_samples(), 0);
+}
+
+TEST_F(SlowCoreTest, WithoutABudgetNothingIsRepeated) {
+  budget_s_ = 0;
+  slow_from_ = 5;
+  slow_until_ = 7;
+  Measure(10);
+  EXPECT_EQ(requests_.size(), 1);
 }
 
 TEST(MedianIsWideTest, NeedsAnInterval) {

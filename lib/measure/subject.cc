@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -33,7 +34,8 @@ double Rise(const std::optional<Number>& before,
 }  // namespace
 
 FoundNoise NoiseWatch::Judge(const NoiseCounters& before,
-                             const NoiseCounters& after, double elapsed_s) {
+                             const NoiseCounters& after, double elapsed_s,
+                             double slow_share) {
   FoundNoise found;
   if (elapsed_s <= 0) return found;
   std::vector<std::string>& warnings = found.warnings;
@@ -56,7 +58,10 @@ FoundNoise NoiseWatch::Judge(const NoiseCounters& before,
   const double lost = std::max(waited, stolen);
   const bool faulted =
       Rise(before.process.major_faults, after.process.major_faults) > 0;
-  if (lost >= policy_.contended_share || others >= policy_.others_share) {
+  const bool slow_core =
+      slow_share > 0 && slow_share >= policy_.contended_share;
+  if (lost >= policy_.contended_share || others >= policy_.others_share ||
+      slow_core) {
     warnings.push_back("contended");
   }
   const double moves =
@@ -79,6 +84,7 @@ FoundNoise NoiseWatch::Judge(const NoiseCounters& before,
     found.causes.push_back("throttling");
   }
   if (stolen >= policy_.contended_share) found.causes.push_back("steal");
+  if (slow_core) found.causes.push_back("slow_core");
   if (faulted) found.causes.push_back("paging");
   if (waited >= policy_.contended_share || others >= policy_.others_share) {
     found.causes.push_back("load");
@@ -111,16 +117,59 @@ std::vector<std::string> LookForNoise(double steal_share) {
   return causes;
 }
 
+bool QuietWait::MaySpend(double seconds) const {
+  return !(options_.interrupted != nullptr && options_.interrupted()) &&
+         waited_s_ + seconds <= options_.budget_s();
+}
+
+bool QuietWait::Spend(const std::function<void()>& step) {
+  const double start_s = options_.now_s();
+  if (options_.budget_s() <= 0 || !MaySpend(0)) return false;
+  step();
+  waited_s_ += options_.now_s() - start_s;
+  return true;
+}
+
+void QuietWait::Pause() {
+  if (options_.pause != nullptr) Spend(options_.pause);
+}
+
 double QuietWait::Wait() {
   const double start_s = options_.now_s();
   const double waited_before_s = waited_s_;
-  while (!quiet_ &&
-         !(options_.interrupted != nullptr && options_.interrupted()) &&
-         waited_s_ + absl::ToDoubleSeconds(kLook) <= options_.budget_s()) {
+  while (!quiet_ && MaySpend(absl::ToDoubleSeconds(kLook))) {
     quiet_ = options_.look().empty();
     waited_s_ = waited_before_s + options_.now_s() - start_s;
   }
   return waited_s_ - waited_before_s;
+}
+
+void SpeedWatch::Note(const std::string& worker, const TimeReply& timing) {
+  for (const double probe_s : timing.probes_s()) {
+    if (probe_s <= 0) continue;
+    double& fastest_s = fastest_s_.emplace(worker, probe_s).first->second;
+    fastest_s = std::min(fastest_s, probe_s);
+  }
+}
+
+double SpeedWatch::SlowAbove(const std::string& worker) const {
+  const auto known = fastest_s_.find(worker);
+  return known == fastest_s_.end() ? std::numeric_limits<double>::infinity()
+                                   : (1 + slow_core_) * known->second;
+}
+
+std::vector<double> ProbesAround(const TimeReply& timing) {
+  std::vector<double> around;
+  const int probes = timing.probes_s_size();
+  if (probes == 0) return around;
+  // The first probe after sample i.
+  int next = 0;
+  for (int i = 0; i < timing.samples_s_size(); ++i) {
+    while (next < probes && timing.probes_at(next) <= i) ++next;
+    around.push_back(std::max(timing.probes_s(std::max(next - 1, 0)),
+                              timing.probes_s(std::min(next, probes - 1))));
+  }
+  return around;
 }
 
 }  // namespace feedrate

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -89,7 +90,7 @@ struct FoundNoise {
   // Of Row.warnings, sorted.
   std::vector<std::string> warnings;
   // What `contended`, `noisy` and `throttled` come from: `load`, `paging`,
-  // `steal`, `throttling`; sorted.
+  // `slow_core`, `steal`, `throttling`; sorted.
   std::vector<std::string> causes;
 };
 
@@ -101,9 +102,10 @@ class NoiseWatch {
   NoiseWatch(const NoisePolicy& policy, bool single_thread)
       : policy_(policy), single_thread_(single_thread) {}
 
-  // Judges a run whose calls took `elapsed_s` between the two readings.
+  // Judges a run whose calls took `elapsed_s` between the two readings, of
+  // which the core was slow for `slow_share`.
   FoundNoise Judge(const NoiseCounters& before, const NoiseCounters& after,
-                   double elapsed_s);
+                   double elapsed_s, double slow_share = 0);
 
  private:
   const NoisePolicy policy_;
@@ -131,6 +133,8 @@ class QuietWait {
     std::function<double()> now_s;
     // Ends a wait early. May be null.
     std::function<bool()> interrupted;
+    // Sleeps for some milliseconds. May be null.
+    std::function<void()> pause;
   };
   explicit QuietWait(Options options) : options_(std::move(options)) {}
 
@@ -138,16 +142,48 @@ class QuietWait {
   void Doubt() { quiet_ = false; }
   // Returns the seconds that it took.
   double Wait();
+  // Does `step` at the expense of the budget. Returns false, and does not do
+  // it, if the budget is spent or the run shall end.
+  bool Spend(const std::function<void()>& step);
+  // Spends a pause.
+  void Pause();
   // Whether a look found the machine quiet, and nobody doubts it since.
   bool quiet() const { return quiet_; }
-  // Seconds of all waits.
+  // Seconds of all waits and steps.
   double waited_s() const { return waited_s_; }
 
  private:
+  bool MaySpend(double seconds) const;
+
   const Options options_;
   bool quiet_ = false;
   double waited_s_ = 0;
 };
+
+// Knows how fast the core can be, from the probes that workers take between
+// samples. What runs on the other thread of a core, often in another virtual
+// machine, halves its speed, and no counter shows it. Not thread-safe.
+class SpeedWatch {
+ public:
+  // A probe that takes this share longer than the fastest is slow. `quiet` pays
+  // for repeating samples and outlives this.
+  SpeedWatch(double slow_core, QuietWait* quiet)
+      : slow_core_(slow_core), quiet_(quiet) {}
+
+  // Remembers the fastest probe of `worker`: workers may have different loops.
+  void Note(const std::string& worker, const TimeReply& timing);
+  // Slower probes are slow. Infinite if nothing is known about the worker.
+  double SlowAbove(const std::string& worker) const;
+  QuietWait* quiet() const { return quiet_; }
+
+ private:
+  const double slow_core_;
+  QuietWait* const quiet_;
+  std::map<std::string, double> fastest_s_;
+};
+
+// For each sample the slower of the two probes around it. Empty without probes.
+std::vector<double> ProbesAround(const TimeReply& timing);
 
 }  // namespace feedrate
 

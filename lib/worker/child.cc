@@ -79,6 +79,15 @@ absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
                      reply->items(), " items when asked for ", command.count,
                      " in chunks of ", command.chunk));
   }
+  const auto& at = reply->probes_at();
+  if (at.size() != reply->probes_s_size() ||
+      !std::is_sorted(at.begin(), at.end()) ||
+      (!at.empty() && *at.rbegin() > reply->samples_s_size())) {
+    return absl::DataLossError(
+        absl::StrCat("answered with ", reply->probes_s_size(),
+                     " probes that do not lie between its ",
+                     reply->samples_s_size(), " timings"));
+  }
   return reply;
 }
 
@@ -325,7 +334,7 @@ absl::StatusOr<TimeReply> MeasuredChild::Time(const TimeCommand& command,
   const size_t samples = command.count / chunk + 1;
   ASSIGN_OR_RETURN(const std::string line,
                    Exchange(TimeLine(command), limit,
-                            kMaxReplyBytes + samples * kBytesPerSample));
+                            kMaxReplyBytes + samples * 2 * kBytesPerSample));
   return Judge(CheckTimeReply(command, ParseTimeReply(line)));
 }
 

@@ -152,6 +152,7 @@ TEST_F(ChildTest, TheLimitIsMeasuredByTheMonotonicClock) {
 TEST_F(ChildTest, GarbageAndFloodsAreDataLoss) {
   EXPECT_EQ(Time(Spawn("garbage").get()).code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(Time(Spawn("flood").get()).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Time(Spawn("probes").get()).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST_F(ChildTest, AClosedPipeIsDataLoss) {

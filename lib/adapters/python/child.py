@@ -130,14 +130,21 @@ class Child:
             return self._time_on_device(command)
         inputs = [self._input(first + i) for i in range(count)]
         self._seed(command.get("seed", 0))
+        probes = []
         samples, items = timing.time_calls(
             self._operation.call,
             inputs,
             chunk,
             command.get("limit_s", 0),
             self._operation.fresh,
+            probes,
         )
-        return {"samples_s": samples, "items": items}
+        return {
+            "samples_s": samples,
+            "items": items,
+            "probes_s": [seconds for _, seconds in probes],
+            "probes_at": [at for at, _ in probes],
+        }
 
     def _time_on_device(self, command):
         self._seed(command.get("seed", 0))

@@ -9,29 +9,52 @@ objects wait as would have started it.
 
 import array
 import gc
+import itertools
 import os
 import statistics
 import time
 
 _COLLECT_ABOVE = 700  # Python's own default for the youngest generation.
+_PROBE_EVERY_NS = 4_000_000
 
 
-def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None):
+def probe_ns():
+    """The time of a loop that always does the same; see ProbeNs in
+    lib/adapters/worker/timing_loop.h. The interpreter keeps a core as busy."""
+    clock = time.perf_counter_ns
+    times = []
+    for _ in range(2):
+        begin = clock()
+        for _ in itertools.repeat(None, 1000):
+            pass
+        times.append(clock() - begin)
+    return min(times)
+
+
+def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None, probes=None):
     """Returns (seconds of each chunk of calls, number of calls made).
 
     An output lives until the clock has been read, then it is dropped. Stops
     after the chunk with which the whole has taken more than limit_s (0: never).
-    fresh(input), if given, makes the input of each call, untimed.
+    fresh(input), if given, makes the input of each call, untimed. `probes`, a
+    list, gets (number of samples before it, seconds) of probes of the core's
+    speed: before the first sample, after the last, and between samples.
     """
     call = _slowed(call)
+
+    def probe(done):
+        if probes is not None:
+            probes.append((done, probe_ns() / 1e9))
+
     samples = array.array("q", bytes(8 * -(-len(inputs) // chunk)))
     collecting = gc.isenabled()
     gc.disable()
+    probe(0)
     try:
         if chunk == 1:
             # Lazily, so that a copy is made just before its call.
             items = map(fresh, inputs) if fresh else inputs
-            done = _time_each(call, items, samples, limit_s)
+            done = _time_each(call, items, samples, limit_s, probe)
         else:
             chunks = [
                 inputs[first : first + chunk]
@@ -39,7 +62,8 @@ def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None):
             ]
             if fresh:
                 chunks = (list(map(fresh, items)) for items in chunks)
-            done = _time_chunks(call, chunks, samples, limit_s)
+            done = _time_chunks(call, chunks, samples, limit_s, probe)
+        probe(done)
     finally:
         if collecting:
             gc.enable()
@@ -83,11 +107,12 @@ def clock_pair_s(pairs=2000):
     return statistics.median(samples) / 1e9
 
 
-def _time_each(call, inputs, samples, limit_s):
+def _time_each(call, inputs, samples, limit_s, probe):
     clock = time.perf_counter_ns
     waiting = gc.get_count
     stop_at = clock() + int(limit_s * 1e9) if limit_s > 0 else float("inf")
     done = 0
+    probe_at = clock() + _PROBE_EVERY_NS
     for item in inputs:
         begin = clock()
         output = call(item)
@@ -99,13 +124,17 @@ def _time_each(call, inputs, samples, limit_s):
             break
         if waiting()[0] > _COLLECT_ABOVE:
             gc.collect(0)
+        if end > probe_at:
+            probe(done)
+            probe_at = end + _PROBE_EVERY_NS
     return done
 
 
-def _time_chunks(call, chunks, samples, limit_s):
+def _time_chunks(call, chunks, samples, limit_s, probe):
     clock = time.perf_counter_ns
     stop_at = clock() + int(limit_s * 1e9) if limit_s > 0 else float("inf")
     done = 0
+    probe_at = clock() + _PROBE_EVERY_NS
     for items in chunks:
         output = None
         begin = clock()
@@ -118,6 +147,9 @@ def _time_chunks(call, chunks, samples, limit_s):
         if end > stop_at:
             break
         gc.collect(0)
+        if end > probe_at:
+            probe(done)
+            probe_at = end + _PROBE_EVERY_NS
     return done
 
 

@@ -26,6 +26,17 @@ class TimingTest(unittest.TestCase):
         self.assertEqual(len(samples), 3)
         self.assertGreater(min(samples), 0)
 
+    def test_probes_lie_between_samples(self):
+        probes = []
+        with unittest.mock.patch.object(timing, "_PROBE_EVERY_NS", -1):
+            samples, _ = timing.time_calls(
+                lambda _: None, [1] * 6, chunk=2, probes=probes
+            )
+        self.assertEqual(len(samples), 3)
+        # Before all, after each sample, and after all.
+        self.assertEqual([at for at, _ in probes], [0, 1, 2, 3, 3])
+        self.assertTrue(all(seconds > 0 for _, seconds in probes))
+
     def test_takes_longer_when_a_gate_is_tried(self):
         def call(_):
             time.sleep(0.002)

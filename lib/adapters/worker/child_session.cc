@@ -249,14 +249,16 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   }
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
-  const Timings timings = slowdown > 0
-                              ? TimeCalls(plan, SlowClock(slowdown), run)
-                              : TimeCalls(plan, MonotonicNs, run);
+  const Timings timings =
+      slowdown > 0 ? TimeCalls(plan, SlowClock(slowdown), run, ProbeNs)
+                   : TimeCalls(plan, MonotonicNs, run, ProbeNs);
   TimeReply reply;
   reply.set_items(timings.items);
   reply.mutable_samples_s()->Reserve(
       static_cast<int>(timings.samples_ns.size()));
   for (int64_t ns : timings.samples_ns) reply.add_samples_s(ns / 1e9);
+  for (int64_t ns : timings.probes_ns) reply.add_probes_s(ns / 1e9);
+  for (int64_t at : timings.probes_at) reply.add_probes_at(at);
   return ReplyLine(reply);
 }
 

@@ -32,6 +32,8 @@ struct TimingPlan {
   int64_t chunk = 1;
   // No further chunk starts once this much time has passed.
   int64_t limit_ns = std::numeric_limits<int64_t>::max();
+  // The time between two probes is at least this.
+  int64_t probe_every_ns = 4000000;
 };
 
 struct Timings {
@@ -39,19 +41,31 @@ struct Timings {
   std::vector<int64_t> samples_ns;
   // Number of calls made.
   int64_t items = 0;
+  // What `probe` returned, and the number of samples before each.
+  std::vector<int64_t> probes_ns;
+  std::vector<int64_t> probes_at;
 };
 
-// Calls run(item) by plan. `now` is MonotonicNs, or a test's clock. Exceptions
-// from `run` pass through. REQUIRES: first >= 0; count, num_items, chunk > 0.
-template <typename Run, typename Clock>
-Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run) {
+// Calls run(item) by plan. `now` is MonotonicNs, or a test's clock. `probe` is
+// ProbeNs; it is called before the first sample, after the last, and between
+// samples, never inside one. Exceptions from `run` pass through. REQUIRES:
+// first >= 0; count, num_items, chunk > 0.
+template <typename Run, typename Clock, typename Probe>
+Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run,
+                  Probe&& probe) {
   Timings timings;
   // Writes every sample once, so that no page fault falls between the reads.
   timings.samples_ns.assign((plan.count - 1) / plan.chunk + 1, 0);
   int64_t* sample = timings.samples_ns.data();
   int64_t item = plan.first % plan.num_items;
+  const auto take_probe = [&] {
+    timings.probes_at.push_back(sample - timings.samples_ns.data());
+    timings.probes_ns.push_back(probe());
+  };
+  take_probe();
   const int64_t start = now();
   int64_t end = start;
+  int64_t probed = start;
   for (int64_t left = plan.count; left > 0;) {
     const int64_t calls = std::min(plan.chunk, left);
     const int64_t begin = now();
@@ -64,9 +78,39 @@ Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run) {
     left -= calls;
     timings.items += calls;
     if (end - start > plan.limit_ns) break;
+    if (left > 0 && end - probed >= plan.probe_every_ns) {
+      take_probe();
+      probed = end;
+    }
   }
+  take_probe();
   timings.samples_ns.resize(sample - timings.samples_ns.data());
   return timings;
+}
+
+// The time of a loop that always does the same, about 10 microseconds. It keeps
+// all integer units of a core busy, so it takes up to twice as long while
+// something runs on the core's other thread, also in another virtual machine,
+// and longer at a lower clock. The smaller of two times, so that an interrupt
+// does not count.
+inline int64_t ProbeNs() {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int i = 0; i < 2; ++i) {
+    const int64_t begin = MonotonicNs();
+    uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+    for (uint64_t step = 0; step < 20000; ++step) {
+      a += step;
+      b ^= step;
+      c += 7;
+      d ^= c;
+      e += 3;
+      f ^= step;
+      // Keeps the compiler from combining steps.
+      asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    }
+    least = std::min(least, MonotonicNs() - begin);
+  }
+  return least;
 }
 
 // Cost of a pair of reads on this machine: the smallest average of some

@@ -213,12 +213,17 @@ class FakeTime {
         [this, call_ns](int64_t item) {
           items_.push_back(item);
           now_ += call_ns;
+        },
+        [this] {
+          now_ += 1000;
+          return ++probes_;
         });
   }
   const std::vector<int64_t>& items() const { return items_; }
 
  private:
   int64_t now_ = 1000;
+  int64_t probes_ = 0;
   std::vector<int64_t> items_;
 };
 
@@ -271,9 +276,23 @@ TEST(TimingLoopTest, ExceptionsPassThrough) {
   TimingPlan plan;
   plan.count = 1;
   plan.num_items = 1;
-  EXPECT_THROW(TimeCalls(plan, MonotonicNs,
-                         [](int64_t) { throw std::runtime_error("x"); }),
+  EXPECT_THROW(TimeCalls(
+                   plan, MonotonicNs,
+                   [](int64_t) { throw std::runtime_error("x"); }, ProbeNs),
                std::runtime_error);
+}
+
+TEST(TimingLoopTest, ProbesLieBetweenSamples) {
+  FakeTime time;
+  TimingPlan plan;
+  plan.count = 5;
+  plan.num_items = 5;
+  plan.probe_every_ns = 20;
+  const Timings timings = time.Time(plan, 10);
+  EXPECT_THAT(timings.samples_ns, ElementsAre(11, 11, 11, 11, 11));
+  // Before all, after at least 20 ns, and after all.
+  EXPECT_THAT(timings.probes_at, ElementsAre(0, 2, 3, 4, 5));
+  EXPECT_THAT(timings.probes_ns, ElementsAre(1, 2, 3, 4, 5));
 }
 
 TEST(TimingLoopTest, APairOfReadsTakesSomeTime) {

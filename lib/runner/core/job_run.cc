@@ -216,7 +216,8 @@ absl::Status JobRun::Measure(int run_index) {
   double elapsed_s = 0;
   while (true) {
     Row measured;
-    const double waited_s = mode_->UsesServers() ? context_.quiet->Wait() : 0;
+    const double waited_before_s = context_.quiet->waited_s();
+    if (mode_->UsesServers()) context_.quiet->Wait();
     const absl::Status status = MeasureOnce(run_index, &measured);
     if (EndsTheRun(status)) return status;
     if (!status.ok()) {
@@ -227,7 +228,8 @@ absl::Status JobRun::Measure(int run_index) {
     Row row = NewRow(run_index);
     row.MergeFrom(measured);
     if (row.has_noise()) {
-      row.mutable_noise()->set_waited_s(waited_s);
+      row.mutable_noise()->set_waited_s(context_.quiet->waited_s() -
+                                        waited_before_s);
       row.mutable_noise()->set_began_quiet(context_.quiet->quiet());
       context_.quiet->Doubt();
     }

@@ -26,10 +26,13 @@
 namespace feedrate {
 
 ChildSubject::ChildSubject(MeasuredChild* child, double clock_pair_s,
-                           EnergyMeter* energy)
+                           EnergyMeter* energy, SpeedWatch* speed,
+                           const std::string& worker)
     : child_(child),
       clock_pair_s_(clock_pair_s),
       energy_(energy),
+      speed_(speed),
+      worker_(worker),
       cycles_(static_cast<pid_t>(child->pid())) {}
 
 absl::StatusOr<TimeReply> ChildSubject::Time(const TimeRequest& request) {
@@ -40,7 +43,10 @@ absl::StatusOr<TimeReply> ChildSubject::Time(const TimeRequest& request) {
   command.limit_s = request.limit_s;
   command.seed = request.seed;
   command.cold = request.cold;
-  return child_->Time(command, absl::Seconds(request.hang_s));
+  ASSIGN_OR_RETURN(TimeReply reply,
+                   child_->Time(command, absl::Seconds(request.hang_s)));
+  if (speed_ != nullptr) speed_->Note(worker_, reply);
+  return reply;
 }
 
 NoiseCounters ChildSubject::Count() {

@@ -28,8 +28,10 @@ namespace feedrate {
 
 class ChildSubject : public Subject {
  public:
-  // `child` and `energy`, which may be null, outlive this.
-  ChildSubject(MeasuredChild* child, double clock_pair_s, EnergyMeter* energy);
+  // `child`, `energy` and `speed` outlive this; the last two may be null.
+  // `speed` learns from all probes of `worker`.
+  ChildSubject(MeasuredChild* child, double clock_pair_s, EnergyMeter* energy,
+               SpeedWatch* speed = nullptr, const std::string& worker = "");
 
   absl::StatusOr<TimeReply> Time(const TimeRequest& request) override;
   NoiseCounters Count() override;
@@ -39,6 +41,8 @@ class ChildSubject : public Subject {
   MeasuredChild* const child_;
   const double clock_pair_s_;
   EnergyMeter* const energy_;
+  SpeedWatch* const speed_;
+  const std::string worker_;
   const Root root_;
   const CycleCounter cycles_;
 };

@@ -131,6 +131,9 @@ void SetTiming(const RunResult& result, Row* row) {
   row->clear_warnings();
   SetNoise(result.noise, row);
   SetEnergy(result.energy, row);
+  if (result.core_speed.has_value()) {
+    *row->mutable_core_speed() = *result.core_speed;
+  }
 }
 
 namespace {

@@ -318,20 +318,31 @@ class Session {
         NoisePolicyOf(catalogue_->policy().measuring()),
         /*single_thread=*/null_job_.thread_policy() == "micro-single");
     quiet_ = MakeQuietWait();
+    SpeedWatch speed(catalogue_->policy().measuring().slow_core(),
+                     quiet_.get());
     EngineSpeeds engines;
     EnergyMeter cpu_energy(Root(), nullptr);
     EnergyMeter gpu_energy(Root(), OpenGpuEnergy());
     EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
-    const RunContext context = {
-        *catalogue_,     options_.limits,
-        identity_,       options_.modes,
-        servers_.get(),  corpora_.get(),
-        done_.get(),     output_.get(),
-        &noise,          quiet_.get(),
-        &account_,       options_.equivalence ? &equivalence : nullptr,
-        &engines,        &cpu_energy,
-        &gpu_energy,     options_.clips,
-        interrupt_.fd(), warn_};
+    const RunContext context = {*catalogue_,
+                                options_.limits,
+                                identity_,
+                                options_.modes,
+                                servers_.get(),
+                                corpora_.get(),
+                                done_.get(),
+                                output_.get(),
+                                &noise,
+                                quiet_.get(),
+                                &speed,
+                                &account_,
+                                options_.equivalence ? &equivalence : nullptr,
+                                &engines,
+                                &cpu_energy,
+                                &gpu_energy,
+                                options_.clips,
+                                interrupt_.fd(),
+                                warn_};
     stable_within_ = StableWithin(context);
     if (options_.verify) return Verify(context);
     if (options_.on_jobs) options_.on_jobs(list_.jobs);
@@ -409,6 +420,7 @@ class Session {
     };
     wait.now_s = [this] { return account_.Total(); };
     wait.interrupted = [this] { return interrupt_.happened(); };
+    wait.pause = [] { absl::SleepFor(absl::Milliseconds(2)); };
     return std::make_unique<QuietWait>(std::move(wait));
   }
 

@@ -25,6 +25,7 @@ class Job;
 class JobMode;
 class NoiseWatch;
 class QuietWait;
+class SpeedWatch;
 class RowOutput;
 class ServerPool;
 struct ClipTools;
@@ -114,6 +115,7 @@ struct RunContext {
   RowOutput* const output;
   NoiseWatch* const noise;
   QuietWait* const quiet;
+  SpeedWatch* const speed;
   TimeAccount* const account;
   // Null when outputs are not compared.
   EquivalenceCheck* const equivalence;

@@ -244,7 +244,8 @@ absl::Status TransformWork::Prepare() {
   context_.engines->Note(input_.fd, kSessions, reply.engine_items_per_s());
   per_sample_loop_ = reply.per_sample_loop();
   subject_ = std::make_unique<ChildSubject>(child_.get(), reply.clock_pair_s(),
-                                            EnergyOf(context_, job_));
+                                            EnergyOf(context_, job_),
+                                            context_.speed, job_.library());
   return absl::OkStatus();
 }
 
@@ -305,11 +306,12 @@ absl::Status TransformWork::Measure(int run_index, Row* row) {
   request.rewarm_items = policy_.warm_up.subset_items;
   request.hang_s = policy_.warm_up.hang_s;
   request.cold = OnGpu(job_) && policy_.gpu.cold;
+  request.worker = job_.library();
   RunResult result;
   {
     const TimeAccount::Entry entry(context_.account, Spending::kTimed);
-    ASSIGN_OR_RETURN(result,
-                     MeasureRun(request, subject_.get(), context_.noise));
+    ASSIGN_OR_RETURN(result, MeasureRun(request, subject_.get(), context_.noise,
+                                        context_.speed));
   }
   SetTiming(result, row);
   AddMeasured(result.timing, row);

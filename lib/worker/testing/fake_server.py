@@ -47,6 +47,11 @@ def speak_and_answer_late(_):
     time.sleep(0.1)
 
 
+def probe_after_the_end(replies):
+    reply = {"samples_s": [1] * 10, "items": 10, "probes_s": [1]}
+    os.write(replies, json.dumps({**reply, "probes_at": [11]}).encode() + b"\n")
+
+
 FAULTS = {
     "segfault": lambda _: ctypes.string_at(0),
     "exit": lambda _: os._exit(3),
@@ -56,6 +61,7 @@ FAULTS = {
     "close": close_pipes,
     "allocate": take_memory,
     "orphan": keep_pipe_open_in_another,
+    "probes": probe_after_the_end,
     "slow": speak_and_answer_late,
 }
 
