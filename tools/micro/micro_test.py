@@ -207,6 +207,26 @@ class MicroTest(harness.TestCase):
             libraries = {first["library"], second["library"]}
             self.assertEqual(libraries, {"faulty", "null"})
 
+    def test_runs_of_a_job_are_far_apart(self):
+        """Else they would all see the same state of the machine."""
+        jobs = [job("ok", (0, 1, 2)), job("noop", (0, 1)), job("busy", (1, 2))]
+        run = micro(jobs)
+        rows = [r for r in run.rows if r["attempt"] == 0]
+        self.assertEqual(
+            [(r["run_index"], r["transform"]) for r in rows],
+            [(0, "ok"), (0, "noop")]
+            + [(1, "ok"), (1, "noop"), (1, "busy")]
+            + [(2, "ok"), (2, "busy")],
+        )
+        for row in rows:
+            speed = row["core_speed"]
+            self.assertGreater(speed["probe_s"], 0)
+            self.assertGreater(speed["slow_above_s"], 0)
+            # There was no time to take samples again.
+            self.assertEqual(speed["repeated_samples"], 0)
+            if speed["slow_share"] > 0.02:
+                self.assertIn("slow_core", row["noise"]["causes"])
+
     def test_a_missing_worker_says_what_to_build(self):
         run = micro([job("ok", library="null")], "--config=")
         self.assertEqual(run.code, 0, run.stderr)

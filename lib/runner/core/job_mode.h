@@ -104,6 +104,9 @@ class JobMode {
   virtual std::string JobTitle(const Job& job) const {
     return job.transform() + " " + job.library();
   }
+  // Whether all such jobs take turns, so that the runs of a job are far apart.
+  // Otherwise only those do that differ in their library alone.
+  virtual bool SpreadsRuns(const Job& /*job*/) const { return false; }
   // Finds mistakes in the job's settings before anything starts.
   virtual absl::Status Check(const Catalogue& /*catalogue*/,
                              const Job& /*job*/) {

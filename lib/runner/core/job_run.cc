@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
@@ -43,6 +44,8 @@ namespace {
 constexpr char kNoisy[] = "noisy";
 // Share of the available memory that is left to the rest of the machine.
 constexpr double kSpareMemory = 0.1;
+// Each has some open files.
+constexpr size_t kMostProcesses = 64;
 
 bool EndsTheRun(const absl::Status& status) {
   return status.code() == absl::StatusCode::kCancelled;
@@ -282,47 +285,56 @@ uint64_t NextRandom(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
-std::vector<int> AllPending(const std::vector<std::unique_ptr<JobRun>>& runs) {
-  std::set<int> indexes;
-  for (const auto& run : runs) {
-    indexes.insert(run->pending().begin(), run->pending().end());
+// The jobs of a group.
+using Runs = std::vector<std::unique_ptr<JobRun>>;
+
+// The smallest index of a pending run. Absent if none is pending.
+std::optional<int> NextRun(const std::vector<Runs>& groups) {
+  std::optional<int> next;
+  for (const Runs& runs : groups) {
+    for (const auto& run : runs) {
+      for (const int index : run->pending()) {
+        next = std::min(next.value_or(index), index);
+      }
+    }
   }
-  return {indexes.begin(), indexes.end()};
+  return next;
 }
 
-bool IsPending(const JobRun& run, int run_index) {
-  return std::find(run.pending().begin(), run.pending().end(), run_index) !=
-         run.pending().end();
-}
-
-absl::Status RunTogether(const std::vector<std::unique_ptr<JobRun>>& runs,
+absl::Status RunTogether(const std::vector<Runs>& groups,
                          const std::function<void(const Job&)>& begins) {
-  for (const std::unique_ptr<JobRun>& run : runs) {
-    begins(run->job());
-    RETURN_IF_ERROR(run->Begin());
+  for (const Runs& runs : groups) {
+    for (const std::unique_ptr<JobRun>& run : runs) {
+      begins(run->job());
+      RETURN_IF_ERROR(run->Begin());
+    }
   }
   // A run may make another one pending.
-  for (std::vector<int> indexes = AllPending(runs); !indexes.empty();
-       indexes = AllPending(runs)) {
-    const int run_index = indexes[0];
-    const uint64_t seed = runs[0]->job().seed() * 7919 + run_index;
-    for (const int at : ShuffledOrder(runs.size(), seed)) {
-      if (!IsPending(*runs[at], run_index)) continue;
-      RETURN_IF_ERROR(runs[at]->Measure(run_index));
-      // Frees its memory for the others.
-      if (runs[at]->pending().empty()) runs[at]->End();
+  for (std::optional<int> index = NextRun(groups); index.has_value();
+       index = NextRun(groups)) {
+    for (const Runs& runs : groups) {
+      if (runs.empty()) continue;
+      const uint64_t seed = runs[0]->job().seed() * 7919 + *index;
+      for (const int at : ShuffledOrder(runs.size(), seed)) {
+        JobRun& run = *runs[at];
+        if (!Contains(run.pending(), *index)) continue;
+        begins(run.job());
+        RETURN_IF_ERROR(run.Measure(*index));
+        // Frees its memory for the others.
+        if (run.pending().empty()) run.End();
+      }
     }
   }
   return absl::OkStatus();
 }
 
 // Runs the jobs one after the other, each alone.
-absl::Status RunInTurns(std::vector<std::unique_ptr<JobRun>> runs,
+absl::Status RunInTurns(Runs runs,
                         const std::function<void(const Job&)>& begins) {
   for (std::unique_ptr<JobRun>& run : runs) {
     run->AddLabel("memory_limited");
-    std::vector<std::unique_ptr<JobRun>> alone;
-    alone.push_back(std::move(run));
+    std::vector<Runs> alone(1);
+    alone[0].push_back(std::move(run));
     RETURN_IF_ERROR(RunTogether(alone, begins));
   }
   return absl::OkStatus();
@@ -352,29 +364,45 @@ std::vector<int> ShuffledOrder(int count, uint64_t seed) {
   return order;
 }
 
-absl::Status RunGroup(const RunContext& context,
-                      const std::vector<const Job*>& jobs,
-                      const std::function<void(const Job&)>& begins) {
-  std::vector<std::unique_ptr<JobRun>> runs;
+absl::Status RunGroups(const RunContext& context,
+                       absl::Span<const std::vector<const Job*>> jobs,
+                       const std::function<void(const Job&)>& begins) {
+  std::vector<Runs> groups(jobs.size());
+  Runs unsupported;
   std::vector<int64_t> memory;
   std::vector<int64_t> gpu_memory;
-  for (const Job* job : jobs) {
-    auto run = std::make_unique<JobRun>(&context, *job);
-    if (run->pending().empty()) continue;
-    if (job->has_unsupported_reason()) {
-      RETURN_IF_ERROR(run->Answer("unsupported", job->unsupported_reason()));
-      continue;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    for (const Job* job : jobs[i]) {
+      auto run = std::make_unique<JobRun>(&context, *job);
+      if (run->pending().empty()) continue;
+      if (job->has_unsupported_reason()) {
+        unsupported.push_back(std::move(run));
+        continue;
+      }
+      ASSIGN_OR_RETURN(memory.emplace_back(), run->ExpectedMemory());
+      ASSIGN_OR_RETURN(gpu_memory.emplace_back(), run->ExpectedGpuMemory());
+      groups[i].push_back(std::move(run));
     }
-    ASSIGN_OR_RETURN(memory.emplace_back(), run->ExpectedMemory());
-    ASSIGN_OR_RETURN(gpu_memory.emplace_back(), run->ExpectedGpuMemory());
-    runs.push_back(std::move(run));
   }
   const std::optional<int64_t> available = ReadAvailableMemory(Root());
   const int64_t gpu_available = context.identity.gpu_memory_bytes;
+  // What processes need is known roughly, so many of them get less of it.
+  const int64_t share = jobs.size() > 1 ? 2 : 1;
   const bool fit =
-      (!available.has_value() || FitInMemory(memory, *available)) &&
+      (!available.has_value() || FitInMemory(memory, *available / share)) &&
       (gpu_available == 0 || FitInMemory(gpu_memory, gpu_available));
-  return fit ? RunTogether(runs, begins) : RunInTurns(std::move(runs), begins);
+  if (jobs.size() > 1 && (!fit || memory.size() > kMostProcesses)) {
+    const size_t half = jobs.size() / 2;
+    groups.clear();
+    RETURN_IF_ERROR(RunGroups(context, jobs.first(half), begins));
+    return RunGroups(context, jobs.subspan(half), begins);
+  }
+  for (const std::unique_ptr<JobRun>& run : unsupported) {
+    RETURN_IF_ERROR(
+        run->Answer("unsupported", run->job().unsupported_reason()));
+  }
+  return fit ? RunTogether(groups, begins)
+             : RunInTurns(std::move(groups[0]), begins);
 }
 
 namespace {

@@ -299,14 +299,28 @@ class Session {
     return true;
   }
 
-  // Jobs that take turns.
-  std::vector<std::vector<int>> Groups() const {
-    if (uses_servers_) return GroupJobs(list_.jobs);
+  // Groups of jobs that take turns, in blocks whose groups take turns too.
+  std::vector<std::vector<std::vector<const Job*>>> Blocks() const {
     std::vector<std::vector<int>> groups;
-    for (size_t i = 0; i < list_.jobs.size(); ++i) {
-      groups.push_back({static_cast<int>(i)});
+    if (uses_servers_) {
+      groups = GroupJobs(list_.jobs);
+    } else {
+      for (size_t i = 0; i < list_.jobs.size(); ++i) {
+        groups.push_back({static_cast<int>(i)});
+      }
     }
-    return groups;
+    std::vector<std::vector<std::vector<const Job*>>> blocks;
+    bool spread = false;
+    for (const std::vector<int>& group : groups) {
+      std::vector<const Job*> jobs;
+      for (const int at : group) jobs.push_back(&list_.jobs[at]);
+      const bool spreads =
+          FindMode(options_.modes, *jobs[0])->SpreadsRuns(*jobs[0]);
+      if (!spread || !spreads) blocks.emplace_back();
+      spread = spreads;
+      blocks.back().push_back(std::move(jobs));
+    }
+    return blocks;
   }
 
   absl::Status RunGroups() {
@@ -347,24 +361,30 @@ class Session {
     if (options_.verify) return Verify(context);
     if (options_.on_jobs) options_.on_jobs(list_.jobs);
     if (MeasuresNull()) RETURN_IF_ERROR(RunNull(context));
-    int64_t jobs_done = 0;
+    // A job has one step to begin and one for each run.
+    int64_t steps = 0, steps_of_done = 0, all_steps = 0;
+    for (const Job& job : list_.jobs) all_steps += 1 + job.run_indexes_size();
+    const int64_t num_jobs = list_.jobs.size();
     const auto begins = [&](const Job& job) {
       const JobMode& mode = *FindMode(options_.modes, job);
-      progress_.Show(mode.JobsTitle(), jobs_done, list_.jobs.size(),
-                     mode.JobTitle(job));
+      progress_.Show(mode.JobsTitle(),
+                     std::min(steps++, all_steps) * num_jobs / all_steps,
+                     num_jobs, mode.JobTitle(job));
     };
-    for (const std::vector<int>& group : Groups()) {
-      std::vector<const Job*> jobs;
-      for (const int at : group) jobs.push_back(&list_.jobs[at]);
-      RETURN_IF_ERROR(RunGroup(context, jobs, begins));
-      JobMode& mode = *FindMode(options_.modes, *jobs.back());
-      std::optional<Job> next = mode.NextJob(context, *jobs.back());
-      while (next.has_value()) {
-        RETURN_IF_ERROR(RunGroup(context, {&*next}, begins));
-        next = mode.NextJob(context, *next);
+    for (const std::vector<std::vector<const Job*>>& groups : Blocks()) {
+      RETURN_IF_ERROR(feedrate::RunGroups(context, groups, begins));
+      for (const std::vector<const Job*>& jobs : groups) {
+        JobMode& mode = *FindMode(options_.modes, *jobs.back());
+        std::optional<Job> next = mode.NextJob(context, *jobs.back());
+        while (next.has_value()) {
+          RETURN_IF_ERROR(feedrate::RunGroups(context, {{&*next}}, begins));
+          next = mode.NextJob(context, *next);
+        }
+        for (const Job* job : jobs)
+          steps_of_done += 1 + job->run_indexes_size();
       }
       if (interrupt_.happened()) return absl::CancelledError("interrupted");
-      jobs_done += static_cast<int64_t>(group.size());
+      steps = steps_of_done;
     }
     progress_.Finish();
     return absl::OkStatus();

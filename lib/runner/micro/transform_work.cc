@@ -372,6 +372,10 @@ class TransformMode : public JobMode {
   bool Covers(const Job& job) const override {
     return job.mode() == "micro" || IsDecodeJob(job);
   }
+  // A process that waits holds memory of a GPU, but no processor.
+  bool SpreadsRuns(const Job& job) const override {
+    return job.device() == "cpu";
+  }
   absl::Status LoadInput(const RunInputs& inputs, const Job& job) override {
     return inputs.corpora->Get(job).status();
   }
