@@ -1,6 +1,7 @@
 #include "lib/gate/verdict/compare_stored.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -25,6 +26,8 @@ constexpr double kSuiteLevel = 0.01;
 // memory that they used.
 constexpr size_t kFewestJobs = 10;
 constexpr size_t kBusyJobs = 4;
+// The speed of the core, as a metric.
+constexpr char kProbe[] = "core_speed.probe_s";
 
 Verdict Invalid(const std::string& job_id, const std::string& label,
                 const std::string& profile, const std::string& code,
@@ -190,6 +193,13 @@ RuleJob MakeRuleJob(const JobPair& pair,
       const absl::optional<Shift> samples =
           ShiftOfSamples(baseline[0], current[0]);
       if (samples) shift = samples;
+    }
+    const auto probe = job.current.find(kProbe);
+    const auto stored_probe = job.baseline.find(kProbe);
+    if (shift && probe != job.current.end() &&
+        stored_probe != job.baseline.end() && stored_probe->second > 0) {
+      shift->slower_core =
+          std::max(0.0, std::log(probe->second / stored_probe->second));
     }
     if (shift) job.shifts[metric.first] = *shift;
   }
@@ -366,9 +376,10 @@ absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
   std::vector<Verdict> verdicts;
   for (const auto& part : by_profile) {
     const std::string& profile = part.first;
-    const RunsByJob current = CleanestAttempts(part.second);
-    ASSIGN_OR_RETURN(const absl::optional<RunsByJob> baseline,
+    RunsByJob current = CleanestAttempts(part.second);
+    ASSIGN_OR_RETURN(absl::optional<RunsByJob> baseline,
                      store.ReadRows(profile));
+    if (baseline) MarkSlowCores(&current, &*baseline);
     if (!baseline) {
       ASSIGN_OR_RETURN(const std::string reason,
                        NoBaselineText(profile, "rows", store));

@@ -1,5 +1,6 @@
 #include "lib/gate/verdict/rule_verdicts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -82,11 +83,13 @@ RuleCheck CheckChange(const Tolerance& tolerance, double baseline,
   return check;
 }
 
-// How much of a change may be chance, given the runs; 0 if unknown. As a
-// logarithm.
+// How much of a change may be chance, given the runs, or comes from the clock
+// of the core; 0 if unknown. As a logarithm.
 double ChanceOf(const std::string& metric, const RuleJob& job) {
   const auto shift = job.shifts.find(metric);
-  return shift == job.shifts.end() ? 0 : shift->second.Limit(job.level);
+  return shift == job.shifts.end()
+             ? 0
+             : shift->second.Limit(job.level) + shift->second.slower_core;
 }
 
 // Whether the runs show that the value got worse: their medians, which are
@@ -98,7 +101,11 @@ bool IsProved(const RuleCheck& check, const Tolerance& tolerance, double chance,
   const double sign = tolerance.better() == LOWER ? 1 : -1;
   const double medians = sign * std::log(check.current() / check.baseline());
   const Shift& shift = job.shifts.at(check.metric());
-  return !shift.overlaps && medians > chance && sign * shift.log > chance;
+  // Beyond the clock, the change must still be larger than what is allowed.
+  const double allowed =
+      sign * std::log1p(sign * check.allowed() / 100) + shift.slower_core;
+  return !shift.overlaps && medians > std::max(chance, allowed) &&
+         sign * shift.log > chance;
 }
 
 RuleCheck CheckMetric(const std::string& metric, const Tolerance& tolerance,

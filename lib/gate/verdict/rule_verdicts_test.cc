@@ -1,5 +1,6 @@
 #include "lib/gate/verdict/rule_verdicts.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -245,6 +246,25 @@ TEST(JudgeRulesTest, EveryBreachIsNamed) {
   EXPECT_EQ(absl::StrJoin(verdict.codes(), ","),
             "perplexity,tokens_per_sec_p50");
   EXPECT_EQ(verdict.checks_size(), 3);
+}
+
+// What the clock of the core explains is not held against a job.
+TEST(JudgeRulesTest, ASlowerCoreIsNoSlowdown) {
+  RuleJob job;
+  job.level = 0.01;
+  job.baseline = {{"throughput", 100}};
+  job.current = {{"throughput", 93}};
+  Shift& shift = job.shifts["throughput"];
+  shift.log = std::log(0.93);
+  shift.error = 0.001;
+  shift.df = 8;
+  EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "slower");
+  // 3% are left, and 5% are allowed.
+  shift.slower_core = 0.04;
+  EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "cannot_tell");
+  job.current = {{"throughput", 88}};
+  shift.log = std::log(0.88);
+  EXPECT_EQ(JudgeRules(job, Defaults()).verdict(), "slower");
 }
 
 TEST(JudgeRulesTest, LeavingANumberOutDoesNotPass) {

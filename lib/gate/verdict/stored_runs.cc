@@ -155,6 +155,36 @@ RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
   return by_job;
 }
 
+void MarkSlowCores(RunsByJob* current, RunsByJob* baseline) {
+  // Workers of other libraries and versions may take other probes.
+  std::map<std::pair<std::string, std::string>, double> slow_above_s;
+  const auto each_run = [&](const auto& use) {
+    for (RunsByJob* side : {current, baseline}) {
+      for (auto& job : *side) {
+        for (Row& row : job.second.runs) {
+          if (row.has_core_speed()) {
+            use({row.library(), row.library_version()}, &row);
+          }
+        }
+      }
+    }
+  };
+  using Worker = std::pair<std::string, std::string>;
+  each_run([&](const Worker& worker, const Row* row) {
+    const double above_s = row->core_speed().slow_above_s();
+    double& least = slow_above_s.emplace(worker, above_s).first->second;
+    least = std::min(least, above_s);
+  });
+  each_run([&](const Worker& worker, Row* row) {
+    const auto& warnings = row->warnings();
+    if (row->core_speed().probe_s() <= slow_above_s[worker] ||
+        std::count(warnings.begin(), warnings.end(), "contended") > 0) {
+      return;
+    }
+    row->add_warnings("contended");
+  });
+}
+
 namespace {
 
 // The values of `of` in the `ok` rows, without "".

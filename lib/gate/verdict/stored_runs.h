@@ -42,6 +42,11 @@ using RunsByJob = std::map<std::string, JobRuns>;
 // Rows of other data or of another version of the library are other runs.
 RunsByJob CleanestAttempts(const std::vector<Row>& rows);
 
+// Makes runs `contended` whose core was slower than either side shows that it
+// can be. A runner knows only what it has seen: if the core was slow from the
+// start, it marks nothing.
+void MarkSlowCores(RunsByJob* current, RunsByJob* baseline);
+
 // What keeps `current` from being compared with `baseline`. With `any_version`,
 // another version of the library does not.
 struct Mismatch {
@@ -78,6 +83,9 @@ struct Shift {
   // A run of one side lies among those of the other. The test assumes one level
   // per side; a machine that jumps between two can pass it by chance.
   bool overlaps = false;
+  // By how much slower the core itself was for the current runs, as a
+  // logarithm; 0 if it was not, or if that is unknown. See CoreSpeed.
+  double slower_core = 0;
 
   // By chance, a shift gets worse than this with probability `level`. 0 if the
   // error is unknown.

@@ -48,6 +48,32 @@ TEST(CleanestAttemptsTest, TheCleanestCountsAndTheLastOfEquals) {
   EXPECT_EQ(job.Clean().size(), 3);
 }
 
+// A core that is slow from start to end marks no run of its own.
+TEST(MarkSlowCoresTest, OneSideShowsWhatTheOtherDidNotKnow) {
+  const auto with_probe = [](Row row, double probe_s, double slow_above_s) {
+    row.mutable_core_speed()->set_probe_s(probe_s);
+    row.mutable_core_speed()->set_slow_above_s(slow_above_s);
+    return row;
+  };
+  RunsByJob current = CleanestAttempts(
+      {with_probe(Attempt(0, 0, 1), 20e-6, 22e-6),
+       with_probe(Attempt(1, 0, 1, {"contended"}), 30e-6, 22e-6),
+       with_probe(Attempt(2, 0, 2), 11e-6, 22e-6), Attempt(3, 0, 1)});
+  RunsByJob baseline =
+      CleanestAttempts({with_probe(Attempt(0, 0, 2), 10e-6, 11.5e-6)});
+  RunsByJob other = baseline;
+  other.at("j").runs[0].set_library_version("2");
+  MarkSlowCores(&current, &other);
+  EXPECT_EQ(current.at("j").Clean().size(), 3);
+  MarkSlowCores(&current, &baseline);
+  const std::vector<Row>& runs = current.at("j").runs;
+  EXPECT_THAT(runs[0].warnings(), ElementsAre("contended"));
+  EXPECT_THAT(runs[1].warnings(), ElementsAre("contended"));
+  EXPECT_THAT(runs[2].warnings(), IsEmpty());
+  EXPECT_THAT(runs[3].warnings(), IsEmpty());
+  EXPECT_EQ(baseline.at("j").Clean().size(), 1);
+}
+
 TEST(FindMismatchTest, NamesWhatDiffers) {
   const std::vector<Row> old_rows = {Attempt(0, 0, 1)};
   std::vector<Row> rows = {Attempt(0, 0, 1)};
