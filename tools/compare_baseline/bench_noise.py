@@ -13,7 +13,8 @@ if more than 1 in 100 unchanged suites has a job called slower, or if less than
 
 A suite in which the runner itself marked more than --most_disturbed of the
 runs was not quiet, whatever was intended; it counts as loaded. With --keep,
-rows are kept in a folder and not measured again.
+rows are kept in a folder and not measured again, so a bench that was stopped
+goes on where it was. Prints a line per suite on standard error.
 
 --simulate draws the times of the runs instead of measuring them, so it takes
 seconds: each job has its own noise, between 0.5% and 2% per run, and its own
@@ -122,7 +123,7 @@ def measure(path, args, slowdown=0, loaded=False):
     unfinished.unlink(missing_ok=True)
     config = path.parent / "suite.textproto"
     config.write_text(CONFIG)
-    items = [str(10 + i) for i in range(args.jobs // 10)]
+    items = [str(args.items + i) for i in range(args.jobs // 10)]
     command = [
         args.micro,
         f"--config={config}",
@@ -130,6 +131,8 @@ def measure(path, args, slowdown=0, loaded=False):
         f"--sweep=num_items={','.join(items)}",
         f"--output={unfinished}",
     ]
+    if args.quiet_wait is not None:
+        command.append(f"--quiet_wait={args.quiet_wait:g}")
     done = subprocess.run(
         command, env=environment, capture_output=True, check=False
     )
@@ -205,13 +208,25 @@ def run(folder, args):
     """{(loaded, slowdown): list of verdict lists}."""
     baselines = store_baseline(folder, args)
     suites = collections.defaultdict(list)
-    for name, loaded, slowdown in repeats_of(args):
+    repeats = repeats_of(args)
+    for i, (name, loaded, slowdown) in enumerate(repeats):
         path = folder / f"{name}.jsonl"
         busy = loaded and not args.simulate and not path.exists()
+        start = time.perf_counter()
         with Load() if busy else contextlib.nullcontext():
             measure(path, args, slowdown, loaded)
-        loaded |= disturbed_share(path) > args.most_disturbed
-        suites[loaded, slowdown].append(judge(path, baselines, args))
+        seconds = time.perf_counter() - start
+        share = disturbed_share(path)
+        verdicts = judge(path, baselines, args)
+        suites[loaded or share > args.most_disturbed, slowdown].append(verdicts)
+        if not args.simulate:
+            counts = collections.Counter(v["verdict"] for v in verdicts)
+            print(
+                f"{i + 1}/{len(repeats)} {name}: {seconds:.1f} s,"
+                f" {share:.0%} disturbed, {dict(counts)}",
+                file=sys.stderr,
+                flush=True,
+            )
     return suites
 
 
@@ -258,9 +273,13 @@ def main():
     parser.add_argument("--slow", type=int, default=50)
     parser.add_argument("--slowdown", type=float, default=10)
     parser.add_argument("--jobs", type=int, default=50, help="tens")
+    parser.add_argument(
+        "--items", type=int, default=50, help="per run, or more"
+    )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most_disturbed", type=float, default=0.1)
+    parser.add_argument("--quiet_wait", type=float)
     parser.add_argument("--simulate", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--micro", default=ROOT / "bazel-bin/tools/micro/micro")
