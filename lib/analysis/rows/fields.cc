@@ -224,8 +224,13 @@ absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
   }
   const FieldDescriptor* inner = outer;
   for (const absl::string_view name : absl::StrSplit(rest, '.')) {
-    inner = inner->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
-                    !inner->is_repeated()
+    if (inner->is_repeated()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "field \"", field.name, "\" is inside the list ", inner->name(),
+          ", of which a row has several; name one "
+          "that is not in a list"));
+    }
+    inner = inner->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
                 ? FindIn(inner->message_type(), name)
                 : nullptr;
     if (inner == nullptr) return Unknown(field.name);

@@ -146,6 +146,8 @@ TEST(FindFieldTest, WhatHasNoSingleValueIsRefused) {
   }
   EXPECT_THAT(std::string(FindField("loader.gpu").status().message()),
               HasSubstr("name one, such as loader.gpu."));
+  EXPECT_THAT(std::string(FindField("loader.stages.busy_s").status().message()),
+              HasSubstr("\"loader.stages.busy_s\" is inside the list stages"));
 }
 
 TEST(FieldOfTest, AllSettingsAreOneTextWhateverTheirOrder) {
