@@ -84,6 +84,10 @@ DEFINE_string(metrics, "",
               "FILE: write metrics of the last training for compare_baseline");
 DEFINE_bool(budget, true,
             "Print the step budget and what limits the step at the end");
+DEFINE_string(format, "",
+              "NAME: what goes to standard output: a table at the end or "
+              "records; default: table on a terminal, else jsonl "
+              "{table|jsonl}");
 DEFINE_bool(resume, false, "Continue with the rows in --output");
 DEFINE_int32(retries, 0, "N: extra attempts for trainings that fail");
 DEFINE_string(fail_on, "",
@@ -174,6 +178,10 @@ TrainSource SourceFromFlags() {
 
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   TrainRunOptions options;
+  if (!FLAGS_format.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"table", "jsonl"}));
+  }
+  options.run.format = FLAGS_format;
   options.source = SourceFromFlags();
   options.run.configs_folder = FLAGS_configs;
   options.run.resume = FLAGS_resume;

@@ -47,6 +47,13 @@ run 0 --profile=trace
 run 0 --num-runs=2 --sweep='batch_size=8,16'
 [[ "$(rows)" == 4 ]] || fail "$(rows) rows of a sweep"
 
+# A table instead of records, as in the other runners.
+run 0 --format=table --sweep='batch_size=8,16'
+[[ "$(rows)" == 0 ]] || fail "records in a table: $out"
+[[ "$out" == *samples/s* ]] || fail "no table: $out"
+run 1 --format=xml
+[[ "$err" == *"--format"*"table"*"jsonl"* ]] || fail "format: $err"
+
 # The peak of a device is measured once per run and shared.
 run 0 --sweep='batch_size=8,16;precision=fp32,bf16'
 [[ "$(grep -o '"peak_tflops":[0-9.]*' <<<"$out" | sort -u)" == \
