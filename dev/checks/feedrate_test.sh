@@ -56,4 +56,11 @@ if command -v zsh >/dev/null; then
 else
   say "no zsh here, so its completion script was not read"
 fi
+if command -v fish >/dev/null; then
+  expect_eq "a list in fish" "$(PATH="$PWD:$PATH" fish -c \
+    'source (feedrate --completion=fish | psub); complete -C "feedrate micro --libraries=pillow,openc"' |
+    cut -f 1)" "--libraries=pillow,opencv"
+else
+  say "no fish here, so its completion was not tried"
+fi
 finish

@@ -187,10 +187,13 @@ std::string Quoted(absl::string_view text) {
 }
 
 // The command that lists the values of a flag which takes names of the
-// catalogue, separated by commas. Empty for other flags.
+// catalogue, separated by commas. Empty for other flags. Through sh, because
+// fish complains about an unknown command whatever is redirected.
 std::string ListCommand(const ShownFlag& flag) {
   if (flag.name != "libraries" && flag.name != "transforms") return "";
-  return absl::StrCat("plan --list=", flag.name, " 2>/dev/null");
+  const std::string list = absl::StrCat("plan --list=", flag.name);
+  return absl::StrCat("sh -c \"", list, " || feedrate ", list,
+                      "\" 2>/dev/null");
 }
 
 // bash splits words at `=`, unless the user removed it from COMP_WORDBREAKS:
@@ -291,7 +294,9 @@ std::string Fish(const ToolInfo& info, const std::vector<ShownFlag>& flags) {
       absl::StrAppend(&script, " -f -a ",
                       Quoted(absl::StrJoin(flag.choices, " ")));
     } else if (!ListCommand(flag).empty()) {
-      absl::StrAppend(&script, " -f -a '(", ListCommand(flag), ")'");
+      absl::StrAppend(&script, " -f -a '(__fish_complete_list , \"",
+                      absl::StrReplaceAll(ListCommand(flag), {{"\"", "\\\""}}),
+                      "\")'");
     }
     // fish has no '\'' : its single quotes take a backslash instead.
     absl::StrAppend(
