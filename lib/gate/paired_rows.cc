@@ -158,6 +158,19 @@ void AddParts(const Row& row, std::map<std::string, double>* parts_s) {
 
 }  // namespace
 
+std::vector<MetricPair> PairedJob::MetricPairs(size_t metric) const {
+  std::vector<MetricPair> values;
+  for (const auto& pair : pairs) {
+    if (!pair.second.IsWhole()) continue;
+    const auto& a = pair.second.a.metrics[metric];
+    const auto& b = pair.second.b.metrics[metric];
+    if (a.second == 0 || b.second == 0) continue;
+    values.push_back({a.first / a.second, b.first / b.second,
+                      pair.second.a.position < pair.second.b.position});
+  }
+  return values;
+}
+
 void PairedRows::Add(const Row& row) {
   if (!row.has_pair() || row.library() == "null") return;
   const auto added = index_.emplace(row.job_id(), jobs_.size());
@@ -184,6 +197,13 @@ void PairedRows::Add(const Row& row) {
   side.log_sum += *log;
   side.position = row.pair().position();
   ++side.rows;
+  side.metrics.resize(choice_.metrics.size());
+  for (size_t i = 0; i < choice_.metrics.size(); ++i) {
+    const absl::optional<double> value = MetricOf(row, choice_.metrics[i]);
+    if (!value) continue;
+    side.metrics[i].first += *value;
+    ++side.metrics[i].second;
+  }
 }
 
 }  // namespace feedrate

@@ -5,10 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
+#include "lib/gate/gate_metrics.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 
@@ -57,7 +59,16 @@ struct PairSide {
   // Seconds by stage of the loader or part of the training step, per item or
   // step, summed over rows.
   std::map<std::string, double> parts_s;
+  // Sum and number of the values of each metric, in the order of the choice.
+  std::vector<std::pair<double, int>> metrics;
   double Log() const { return log_sum / rows; }
+};
+
+// A metric of both sides of a pair.
+struct MetricPair {
+  double a = 0;
+  double b = 0;
+  bool a_first = false;
 };
 
 struct RunPair {
@@ -90,11 +101,16 @@ struct PairedJob {
   // Geometric mean of one side's times over complete pairs. 0 if there are
   // none.
   double TypicalSeconds(bool side_b) const;
+  // Values of the metric with this index in the choice, for pairs in which both
+  // sides have it, in order.
+  std::vector<MetricPair> MetricPairs(size_t metric) const;
 };
 
 class PairedRows {
  public:
-  explicit PairedRows(RunStatistic statistic) : statistic_(statistic) {}
+  explicit PairedRows(RunStatistic statistic,
+                      MetricChoice choice = DefaultMetricChoice())
+      : statistic_(statistic), choice_(std::move(choice)) {}
 
   // Ignores rows without `pair`, and rows of the library `null`, which measure
   // the harness itself.
@@ -104,9 +120,11 @@ class PairedRows {
   // In the order of their first rows.
   const std::vector<PairedJob>& jobs() const { return jobs_; }
   const absl::optional<Duel>& duel() const { return duel_; }
+  const MetricChoice& choice() const { return choice_; }
 
  private:
   RunStatistic statistic_;
+  MetricChoice choice_;
   std::vector<PairedJob> jobs_;
   std::map<std::string, size_t> index_;
   absl::optional<Duel> duel_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
@@ -74,9 +75,10 @@ bool IsMetrics(absl::string_view text) {
 
 absl::StatusOr<GateInput> ParseGateInput(
     const std::string& text, const std::string& name, RunStatistic statistic,
-    const std::function<void(const std::string&)>& warn) {
+    const std::function<void(const std::string&)>& warn,
+    const MetricChoice& metrics) {
   GateInput input;
-  input.paired = PairedRows(statistic);
+  input.paired = PairedRows(statistic, metrics);
   if (IsMetrics(text)) {
     ASSIGN_OR_RETURN(input.metrics, ParseMetrics(text, name));
     input.metrics_text = text;
@@ -163,12 +165,11 @@ absl::StatusOr<std::string> ReadAll(const std::string& path) {
   return path == "-" ? ReadStandardInput() : ReadFile(path);
 }
 
-absl::StatusOr<GateInput> ReadGateInput(
-    const std::string& path, RunStatistic statistic,
-    const std::function<void(const std::string&)>& warn) {
-  ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
-  return ParseGateInput(text, path == "-" ? "standard input" : path, statistic,
-                        warn);
+absl::StatusOr<GateInput> ReadGateInput(const CompareOptions& options) {
+  ASSIGN_OR_RETURN(const std::string text, ReadAll(options.current));
+  return ParseGateInput(
+      text, options.current == "-" ? "standard input" : options.current,
+      options.statistic, options.warn, options.metrics);
 }
 
 // The largest changes are enough for --explain; the record has all.
@@ -387,6 +388,25 @@ void SayNotRun(const CompareOptions& options, const std::vector<Verdict>& jobs,
       reason, options.require_all ? "" : "; --require-all makes that exit 4"));
 }
 
+// Metrics that were asked for and that no pair has. The default ones may be
+// absent.
+void SayAbsentMetrics(const CompareOptions& options, const PairedRows& rows) {
+  const MetricChoice usual = DefaultMetricChoice();
+  for (size_t i = 0; i < options.metrics.metrics.size(); ++i) {
+    const GateMetric& metric = options.metrics.metrics[i];
+    const bool is_there = std::any_of(
+        rows.jobs().begin(), rows.jobs().end(),
+        [i](const PairedJob& job) { return !job.MetricPairs(i).empty(); });
+    const bool is_usual = std::any_of(
+        usual.metrics.begin(), usual.metrics.end(),
+        [&metric](const GateMetric& one) { return one.name == metric.name; });
+    if (is_there || (is_usual && options.metrics.has_time)) continue;
+    options.warn(absl::StrCat("--metrics: ", metric.name,
+                              " is not judged, because no pair has it (",
+                              metric.source, ")"));
+  }
+}
+
 absl::StatusOr<std::string> Explain(const CompareOptions& options,
                                     const GateInput& input,
                                     const PairedOptions& paired,
@@ -436,8 +456,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   const bool only_eval = options.current == "-" && !options.eval.empty();
   GateInput input;
   if (!only_eval) {
-    ASSIGN_OR_RETURN(
-        input, ReadGateInput(options.current, options.statistic, options.warn));
+    ASSIGN_OR_RETURN(input, ReadGateInput(options));
   }
   std::vector<Verdict> jobs;
   PairedOptions paired;
@@ -447,6 +466,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
     jobs = input.verdicts;
   } else {
     if (input.paired_rows > 0) {
+      SayAbsentMetrics(options, input.paired);
       ASSIGN_OR_RETURN(paired, LoadPairedOptions(options, input.paired));
       jobs = JudgePairs(input.paired, paired);
     }
@@ -572,6 +592,7 @@ absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
                 : options.calibrate_timing == "wall" ? DuelTiming::kWall
                                                      : DuelTiming::kAuto;
   duel.statistic = options.statistic;
+  duel.metrics = options.metrics;
   duel.cpus = ReadAffinity(Root("/"));
   duel.machine_profile = env.machine_profile();
   duel.env_id = env.env_id();

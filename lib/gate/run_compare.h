@@ -12,6 +12,7 @@
 #include "absl/types/optional.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/gate/baselines.h"
+#include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
@@ -41,7 +42,8 @@ struct GateInput {
 // it is neither.
 absl::StatusOr<GateInput> ParseGateInput(
     const std::string& text, const std::string& name, RunStatistic statistic,
-    const std::function<void(const std::string&)>& warn);
+    const std::function<void(const std::string&)>& warn,
+    const MetricChoice& metrics = DefaultMetricChoice());
 
 // The flags of the same names; see compare_baseline --help.
 struct CompareOptions {
@@ -52,6 +54,7 @@ struct CompareOptions {
   double interest_percent = 2;
   double max_cannot_tell_percent = 5;
   RunStatistic statistic = RunStatistic::kTypical;
+  MetricChoice metrics = DefaultMetricChoice();
   std::string tolerances;
   bool with_tails = false;
   bool any_version = false;

@@ -233,27 +233,56 @@ std::optional<int64_t> TreeReadBytes(const Root& root, pid_t pid) {
   return total;
 }
 
-CycleCounter::CycleCounter(pid_t pid) {
+namespace {
+
+// Counting in the kernel needs privileges, and what is measured runs mostly in
+// user space.
+perf_event_attr UserCounter(uint64_t event) {
   perf_event_attr attributes = {};
   attributes.size = sizeof(attributes);
   attributes.type = PERF_TYPE_HARDWARE;
-  attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  attributes.config = event;
   attributes.inherit = 1;
-  // Counting kernel cycles needs privileges, and transforms run mostly in user
-  // space.
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
-  counter_.Reset(static_cast<int>(syscall(SYS_perf_event_open, &attributes, pid,
-                                          -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  return attributes;
+}
+
+UniqueFd OpenCounter(perf_event_attr* attributes, pid_t pid) {
+  return UniqueFd(static_cast<int>(syscall(SYS_perf_event_open, attributes, pid,
+                                           -1, -1, PERF_FLAG_FD_CLOEXEC)));
+}
+
+std::optional<int64_t> ReadCounter(const UniqueFd& counter) {
+  int64_t count = 0;
+  if (!counter.valid() ||
+      read(counter.get(), &count, sizeof(count)) != sizeof(count)) {
+    return std::nullopt;
+  }
+  return count;
+}
+
+}  // namespace
+
+CycleCounter::CycleCounter(pid_t pid) {
+  perf_event_attr attributes = UserCounter(PERF_COUNT_HW_CPU_CYCLES);
+  counter_ = OpenCounter(&attributes, pid);
 }
 
 std::optional<int64_t> CycleCounter::Read() const {
-  int64_t cycles = 0;
-  if (!counter_.valid() ||
-      read(counter_.get(), &cycles, sizeof(cycles)) != sizeof(cycles)) {
-    return std::nullopt;
-  }
-  return cycles;
+  return ReadCounter(counter_);
+}
+
+InstructionCounter::InstructionCounter() {
+  perf_event_attr attributes = UserCounter(PERF_COUNT_HW_INSTRUCTIONS);
+  // This process does not count itself, because it executes no program.
+  attributes.disabled = 1;
+  attributes.enable_on_exec = 1;
+  counter_ = OpenCounter(&attributes, 0);
+}
+
+std::optional<int64_t> InstructionCounter::Read() const {
+  return ReadCounter(counter_);
 }
 
 }  // namespace feedrate

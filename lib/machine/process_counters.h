@@ -73,6 +73,18 @@ class CycleCounter {
   UniqueFd counter_;
 };
 
+// Counts the user-space instructions of processes that this one starts from
+// construction on, from the moment they execute a program, once they have
+// ended. Where there are no such counters, Read always returns nullopt.
+class InstructionCounter {
+ public:
+  InstructionCounter();
+  std::optional<int64_t> Read() const;
+
+ private:
+  UniqueFd counter_;
+};
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_MACHINE_PROCESS_COUNTERS_H_

@@ -290,6 +290,9 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
   result.elapsed_s = ElapsedOf(timing);
   result.timing = std::move(timing);
   result.noise = noise->Judge(before, after, result.elapsed_s, slow_share);
+  if (before.process.cpu_s && after.process.cpu_s) {
+    result.cpu_s = *after.process.cpu_s - *before.process.cpu_s;
+  }
   return result;
 }
 

@@ -139,6 +139,8 @@ struct RunResult {
   EnergyUse energy;
   // Absent if the worker took no probes, or without a SpeedWatch.
   std::optional<CoreSpeed> core_speed;
+  // CPU seconds of the measured process. Absent if unknown.
+  std::optional<double> cpu_s;
 };
 
 // Runs one timed pass over the items. It counts as hanging after

@@ -314,12 +314,15 @@ TEST(MeasureRunTest, NoiseBetweenTheCountsIsNamed) {
   subject.counts.resize(2);
   subject.counts[0].process.run_delay_s = 0;
   subject.counts[1].process.run_delay_s = 0.5;
+  subject.counts[0].process.cpu_s = 2;
+  subject.counts[1].process.cpu_s = 2.75;
   NoiseWatch noise{NoisePolicy(), true};
   RunRequest request;
   request.num_items = 100;
   request.per_call_s = 0.01;
   const auto result = MeasureRun(request, &subject, &noise, nullptr);
   ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->cpu_s, 0.75);
   EXPECT_THAT(result->noise.warnings, ElementsAre("contended", "noisy"));
 }
 

@@ -240,12 +240,16 @@ double SmallestSignFlipPValue(int n) {
 }
 
 std::vector<double> LimitedScores(absl::Span<const double> values) {
+  // Pairs without a difference say nothing about its size.
+  std::vector<double> sizes;
+  for (const double value : values) {
+    if (value != 0) sizes.push_back(std::abs(value));
+  }
   std::vector<double> scores(values.begin(), values.end());
-  if (scores.empty()) return scores;
-  for (double& score : scores) score = std::abs(score);
-  const double limit = kScoreLimit * SelectQuantile(absl::MakeSpan(scores), .5);
-  for (size_t i = 0; i < values.size(); ++i) {
-    scores[i] = std::max(-limit, std::min(limit, values[i]));
+  if (sizes.empty()) return scores;
+  const double limit = kScoreLimit * SelectQuantile(absl::MakeSpan(sizes), .5);
+  for (double& score : scores) {
+    score = std::max(-limit, std::min(limit, score));
   }
   return scores;
 }

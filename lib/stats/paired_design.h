@@ -123,10 +123,10 @@ double SignFlipPValue(absl::Span<const double> values, double enough = 1);
 // The smallest p-value that `n` pairs can give.
 double SmallestSignFlipPValue(int n);
 
-// Returns `values` with each limited to 1.25 times the median of their absolute
-// values. The result is an odd function of each value and the limit does not
-// depend on signs, so the sign-flip test stays exact; but one outlier can no
-// longer hide what all other pairs show.
+// Returns `values` with each limited to 1.25 times the median of the absolute
+// values that are not 0. The result is an odd function of each value and the
+// limit does not depend on signs, so the sign-flip test stays exact; but one
+// outlier can no longer hide what all other pairs show.
 std::vector<double> LimitedScores(absl::Span<const double> values);
 
 // The location of paired differences: the Hodges-Lehmann estimate and its

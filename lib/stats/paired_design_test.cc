@@ -104,6 +104,9 @@ TEST(LimitedScoresTest, CutsOnlyWhatIsFarOut) {
   EXPECT_DOUBLE_EQ(scores[2], 1.2);
   EXPECT_DOUBLE_EQ(scores[4], -1.25);
   EXPECT_TRUE(LimitedScores({}).empty());
+  // Ties do not decide how much is far out.
+  EXPECT_EQ(LimitedScores({0, 0, 0, 1, -1, 50}),
+            std::vector<double>({0, 0, 0, 1, -1, 1.25}));
 }
 
 TEST(SignedRankTest, EstimateIsTheMedianOfMeans) {

@@ -19,8 +19,11 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/tool_main.h"
+#include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/run_compare.h"
+
+using feedrate::kDefaultGateMetrics;
 
 DEFINE_string(
     current, "-",
@@ -34,6 +37,10 @@ DEFINE_bool(paired, false,
             "judge paired rows of a duel; the default if the rows are paired");
 DEFINE_double(interest, 2,
               "PERCENT: smallest change of interest, for paired rows");
+DEFINE_string(metrics, kDefaultGateMetrics,
+              "LIST: what to judge of paired rows, such as time,memory:10,cpu: "
+              "names with the smallest change of interest in percent and "
+              "`higher` or `lower` for what is better");
 DEFINE_double(
     max_cannot_tell, 5,
     "PERCENT: share of jobs that may be undecided before the exit code is 4");
@@ -178,6 +185,7 @@ absl::StatusOr<ExitCode> Compare() {
   options.interest_percent = FLAGS_interest;
   options.max_cannot_tell_percent = FLAGS_max_cannot_tell;
   options.statistic = *ParseRunStatistic(FLAGS_statistic);
+  ASSIGN_OR_RETURN(options.metrics, ParseMetricChoice(FLAGS_metrics));
   options.tolerances = FLAGS_tolerances;
   options.with_tails = FLAGS_tails;
   const bool is_terminal = FLAGS_output == "-" && isatty(STDOUT_FILENO) != 0;

@@ -42,6 +42,28 @@ grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
 "$COMPARE" --paired --format=text <"$tmp/out" >"$tmp/verdict"
 [[ $? -eq 3 ]] || fail "eight times as slow is not exit 3"
 
+# Metrics: what a plain command used is in its rows, and more memory is found
+# although the time of these commands says nothing. Large, so that nothing hides it.
+exits 0 --a="head -c 1 /dev/zero | tail -c 1" --b="head -c 30000000 /dev/zero | tail -c 30000000" \
+  --pairs=24 --seed=1
+for field in cpu_s page_faults read_bytes written_bytes; do
+  [[ $(count "\"usage\":{[^}]*\"$field\":") -eq 48 ]] || fail "no $field in rows"
+done
+grep -q 'memory worse: ' "$tmp/err" || fail "memory is not in the summary: $(cat "$tmp/err")"
+cp "$tmp/out" "$tmp/memory"
+"$COMPARE" --paired --format=text --metrics=memory,bytes_read <"$tmp/memory" >"$tmp/verdict"
+[[ $? -eq 3 ]] || fail "more memory is not exit 3: $(cat "$tmp/verdict")"
+grep -q '^  memory  *worse' "$tmp/verdict" || fail "no line for memory: $(cat "$tmp/verdict")"
+grep -q '^  bytes_read  *worse' "$tmp/verdict" || fail "no line for bytes_read"
+"$COMPARE" --paired --metrics=memory:100:higher <"$tmp/memory" >"$tmp/verdict"
+[[ $? -eq 0 ]] || fail "more of what should be higher is not exit 0: $(cat "$tmp/verdict")"
+"$COMPARE" --paired --metrics=time,gpu_memory <"$tmp/memory" >/dev/null 2>"$tmp/err"
+grep -q 'gpu_memory is not judged, because no pair has it (gpu_memory.peak' "$tmp/err" ||
+  fail "an absent metric is not named: $(cat "$tmp/err")"
+"$COMPARE" --paired --metrics=memry <"$tmp/memory" >/dev/null 2>"$tmp/err"
+[[ $? -eq 1 ]] || fail "an unknown metric is not exit 1"
+grep -q 'did you mean "memory"' "$tmp/err" || fail "no suggestion: $(cat "$tmp/err")"
+
 # The same seed gives the same order, another one another.
 exits 0 --a=true --b=true --pairs=12 --seed=7 --quiet
 grep -o '"side":"."' "$tmp/out" >"$tmp/one"

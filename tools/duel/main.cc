@@ -30,11 +30,14 @@
 #include "lib/gate/duel/bisect.h"
 #include "lib/gate/duel/duel.h"
 #include "lib/gate/duel/profile.h"
+#include "lib/gate/gate_metrics.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/records/record_io.h"
 #include "lib/stats/paired_design.h"
+
+using feedrate::kDefaultGateMetrics;
 
 DEFINE_string(a, "", "COMMAND: the baseline");
 DEFINE_string(b, "", "COMMAND: the candidate");
@@ -59,6 +62,10 @@ DEFINE_string(time, "auto",
 DEFINE_string(
     statistic, "typical",
     "WHAT: statistic of a run's samples that decides {typical|total|p90}");
+DEFINE_string(metrics, kDefaultGateMetrics,
+              "LIST: what to judge, such as time,memory:10,cpu: names with the "
+              "smallest change of interest in percent and `higher` or `lower` "
+              "for what is better; undecided metrics get more pairs");
 DEFINE_string(cpus, "",
               "LIST: pin both commands to these processors, such as 2-3; "
               "default: the processors that duel itself may use");
@@ -209,6 +216,7 @@ absl::StatusOr<DuelOptions> OptionsFromFlags() {
                    : FLAGS_time == "wall" ? DuelTiming::kWall
                                           : DuelTiming::kAuto;
   options.statistic = *ParseRunStatistic(FLAGS_statistic);
+  ASSIGN_OR_RETURN(options.metrics, ParseMetricChoice(FLAGS_metrics));
   options.shell = FLAGS_shell == "none" ? "" : FLAGS_shell;
   options.timeout_s = FLAGS_timeout;
   options.warmup = FLAGS_warmup;

@@ -25,8 +25,11 @@
 #include "lib/base/status_macros.h"
 #include "lib/draw/text.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/xoshiro.h"
+#include "lib/machine/energy.h"
+#include "lib/machine/root.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
 
@@ -56,7 +59,7 @@ class Dueller {
  public:
   explicit Dueller(const DuelOptions& options)
       : options_(options), random_(options.seed) {
-    result_.rows = PairedRows(options.statistic);
+    result_.rows = PairedRows(options.statistic, options.metrics);
     name_ = options.name.empty() ? options.a : options.name;
     prints_rows_ = options.timing == DuelTiming::kRows;
     reruns_all_ = options.rerun_all;
@@ -148,6 +151,7 @@ class Dueller {
     PairedOptions judging;
     judging.interest_percent = options_.interest_percent;
     const PairedDesign design = DesignOf(result_.rows, judging);
+    const PairedDesign metric_design = MetricDesignOf(result_.rows, design);
     std::set<std::string> suspects;
     for (const PairedJob& job : result_.rows.jobs()) {
       const std::vector<double> differences = job.Differences();
@@ -155,8 +159,7 @@ class Dueller {
       if (!job.a_problems.empty() || !job.b_problems.empty()) continue;
       // Jobs that already have a verdict have fewer pairs than the look.
       if (look > 0 && undecided_.count(job.job_id) == 0) continue;
-      if (LookAt(differences, design, look).verdict ==
-          PairedVerdict::kCannotTell) {
+      if (IsUndecided(job, options_.metrics, design, metric_design, look)) {
         suspects.insert(job.job_id);
       }
     }
@@ -236,6 +239,7 @@ class Dueller {
       spec.burn_percent = 1e-9;
     }
     spec.is_stopped = options_.is_stopped;
+    spec.energy = &energy_;
     const absl::Time started = absl::Now();
     ASSIGN_OR_RETURN(last_run_, RunTimedCommand(spec));
     ++result_.runs;
@@ -332,6 +336,7 @@ class Dueller {
 
   const DuelOptions& options_;
   Xoshiro256 random_;
+  EnergyMeter energy_{Root("/"), nullptr};
   DuelResult result_;
   std::string name_;
   bool prints_rows_ = false;
@@ -421,6 +426,8 @@ Row WallRow(const std::string& name, const TimedCommandResult& result) {
   row.add_samples_s(result.wall_s);
   row.set_p50_s(result.wall_s);
   row.set_rss_peak_bytes(result.rss_peak_bytes);
+  *row.mutable_usage() = result.usage;
+  if (result.energy_j) row.mutable_energy()->set_cpu_j(*result.energy_j);
   return row;
 }
 
@@ -458,11 +465,16 @@ std::string SideText(const char* side, const std::string& command,
 std::string Comparison(const Verdict& verdict) {
   const std::string& word = verdict.verdict();
   if (!verdict.has_effect()) return absl::StrCat(word, ": ", verdict.reason());
+  const bool is_about_time =
+      std::count(verdict.codes().begin(), verdict.codes().end(), kCodeTime) > 0;
   const Effect& effect = verdict.effect();
   const std::string range = absl::StrFormat(
       "99%% sure of %+.2f%% to %+.2f%%, %d pairs", effect.low_percent(),
       effect.high_percent(), verdict.pairs());
   if (word == "slower" || word == "faster") {
+    if (!is_about_time) {
+      return absl::StrFormat("time %+.2f%% (%s)", effect.percent(), range);
+    }
     return absl::StrFormat("B is %.2f%% %s than A (%s)",
                            std::abs(effect.percent()), word, range);
   }
@@ -511,9 +523,14 @@ std::string DuelSummary(const DuelOptions& options, const DuelResult& result) {
   if (result.verdicts.empty()) return "";
   if (result.verdicts.size() > 1) return ManyJobs(result);
   const PairedJob& job = result.rows.jobs()[0];
-  return absl::StrCat(SideText("A", options.a, job, false),
-                      SideText("B", options.b, job, true),
-                      Comparison(result.verdicts[0]), "\n");
+  std::string text = absl::StrCat(SideText("A", options.a, job, false),
+                                  SideText("B", options.b, job, true),
+                                  Comparison(result.verdicts[0]), "\n");
+  for (const MetricChange& change : result.verdicts[0].metrics()) {
+    if (!HasMoved(change)) continue;
+    absl::StrAppend(&text, MetricChangeText(change), "\n");
+  }
+  return text;
 }
 
 }  // namespace feedrate

@@ -12,6 +12,7 @@
 #include "google/protobuf/message.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/gate/duel/timed_command.h"
+#include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
@@ -60,6 +61,8 @@ struct DuelOptions {
   std::string env_id;
 
   RunStatistic statistic = RunStatistic::kTypical;
+  // A job goes on while one of these is undecided.
+  MetricChoice metrics = DefaultMetricChoice();
   // Called with each record as soon as it exists.
   std::function<absl::Status(const google::protobuf::Message&)> write;
   // Called before each run with a description of it, for people.

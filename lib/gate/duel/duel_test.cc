@@ -42,6 +42,21 @@ TEST(TimedCommandTest, GivesOutputTimeAndMemory) {
   EXPECT_GT(result.rss_peak_bytes, 100000);
 }
 
+TEST(TimedCommandTest, CountsWhatTheCommandAndItsChildrenUse) {
+  const TimedCommandResult little = RunIt("true");
+  const TimedCommandResult much =
+      RunIt("sh -c 'head -c 3000000 /dev/zero | cat | wc -c >/dev/null'");
+  EXPECT_GE(much.usage.read_bytes(), 9000000);
+  EXPECT_GE(much.usage.written_bytes(), 6000000);
+  EXPECT_LT(little.usage.read_bytes(), 1000000);
+  EXPECT_GT(much.usage.cpu_s(), 0);
+  EXPECT_GT(much.usage.page_faults(), little.usage.page_faults());
+  // Where there are hardware counters.
+  if (much.usage.has_instructions()) {
+    EXPECT_GT(much.usage.instructions(), little.usage.instructions());
+  }
+}
+
 TEST(TimedCommandTest, LargeOutputArrivesWhole) {
   EXPECT_EQ(RunIt("head -c 3000000 /dev/zero").output.size(), 3000000);
 }

@@ -15,11 +15,14 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
+#include "lib/machine/process_counters.h"
+#include "lib/machine/root.h"
 
 namespace feedrate {
 namespace {
@@ -177,6 +180,24 @@ int SignalOf(int wait_status) {
   return code > 128 && code < 128 + 32 ? code - 128 : 0;
 }
 
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// Sets the bytes that an ended process and those it waited for read and wrote.
+void SetTransfers(pid_t pid, Usage* usage) {
+  const std::string text =
+      Root("/").ReadText(absl::StrCat("/proc/", pid, "/io"));
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, ": ");
+    int64_t bytes = 0;
+    if (words.size() != 2 || !absl::SimpleAtoi(words[1], &bytes)) continue;
+    if (words[0] == "rchar") usage->set_read_bytes(bytes);
+    if (words[0] == "wchar") usage->set_written_bytes(bytes);
+  }
+}
+
 // Reads what was still in a pipe when the process ended.
 void Drain(int fd, std::string* text) {
   if (fd < 0) return;
@@ -258,6 +279,9 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
     return SystemError("make a pipe");
   }
   if (pipe2(error, O_CLOEXEC) != 0) return SystemError("make a pipe");
+  const InstructionCounter instructions;
+  const EnergyUse energy =
+      spec.energy != nullptr ? spec.energy->Read() : EnergyUse();
   const Clock::time_point start = Clock::now();
   const pid_t pid = fork();
   if (pid == 0) BeTheChild(spec, image, out[1], error[1]);
@@ -274,11 +298,22 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
   TimedCommandResult result;
   Attend(spec, pid, pid_fd, out[0], error[0], start, &result);
   result.wall_s = Since(start);
+  if (spec.energy != nullptr) {
+    const EnergyUse used = EnergyBetween(energy, spec.energy->Read());
+    if (used.cpu_j) result.energy_j = *used.cpu_j;
+  }
+  // The kernel forgets this file when it is waited for.
+  SetTransfers(pid, &result.usage);
   rusage usage = {};
   while (wait4(pid, &result.wait_status, 0, &usage) < 0 && errno == EINTR) {
     continue;
   }
   result.rss_peak_bytes = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  result.usage.set_cpu_s(SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime));
+  result.usage.set_page_faults(usage.ru_minflt + usage.ru_majflt);
+  if (const auto count = instructions.Read(); count.has_value()) {
+    result.usage.set_instructions(*count);
+  }
   // Processes that it left behind would disturb the next run.
   kill(-pid, SIGKILL);
   Drain(out[0], &result.output);

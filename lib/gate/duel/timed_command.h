@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "lib/machine/energy.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 
@@ -35,6 +38,8 @@ struct TimedCommand {
   // still there after `grace_s`.
   std::function<bool()> is_stopped;
   double grace_s = 10;
+  // Measures the energy of the run. May be null.
+  EnergyMeter* energy = nullptr;
 };
 
 struct TimedCommandResult {
@@ -46,7 +51,12 @@ struct TimedCommandResult {
   int wait_status = 0;
   bool timed_out = false;
   bool stopped = false;
+  // Peak resident memory of its largest process.
   int64_t rss_peak_bytes = 0;
+  // Of all its processes that were waited for.
+  Usage usage;
+  // Joules of the processors, including what others used. Absent if unknown.
+  absl::optional<double> energy_j;
 
   bool ok() const { return wait_status == 0 && !timed_out && !stopped; }
   // `failed` (exit code), `crashed` (signal), `timeout`, or `ok`.

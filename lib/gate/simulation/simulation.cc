@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "lib/gate/paired_rows.h"
+#include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/xoshiro.h"
 #include "lib/stats/paired_design.h"
 #include "lib/stats/quantiles.h"
@@ -33,6 +35,7 @@ class NoisyJob {
   // Runs the next pair in random order. Returns the logarithm of B's typical
   // time over A's, computed as from the samples of a real run.
   double NextPair();
+  bool a_was_first() const { return a_was_first_; }
 
  private:
   // Logarithm of one run's typical time.
@@ -46,6 +49,7 @@ class NoisyJob {
   // Standard deviation of the factor that a pair of this job shares.
   const double shared_deviation_;
   double mood_ = 0;
+  bool a_was_first_ = false;
   std::vector<double> logs_;
 };
 
@@ -112,6 +116,7 @@ double NoisyJob::RunLog(int position, double shared) {
 double NoisyJob::NextPair() {
   const double shared = shared_deviation_ * random_->Normal();
   const bool b_first = random_->Coin();
+  a_was_first_ = !b_first;
   const double first = RunLog(0, shared);
   const double second = RunLog(1, shared);
   return slowdown_log_ + (b_first ? first - second : second - first);
@@ -180,6 +185,16 @@ void Add(const SimulationResult& part, SimulationResult* all) {
   all->floor_percent_sum += part.floor_percent_sum;
 }
 
+void Add(const MetricSimulationResult& part, MetricSimulationResult* all) {
+  Add(part.time, &all->time);
+  for (int m = 0; m < kMetricKinds; ++m) {
+    all->worse[m] += part.worse[m];
+    all->better[m] += part.better[m];
+  }
+  all->suites_worse += part.suites_worse;
+  all->suites_changed += part.suites_changed;
+}
+
 }  // namespace
 
 std::string NoiseFamilyName(NoiseFamily family) {
@@ -200,15 +215,18 @@ std::string NoiseFamilyName(NoiseFamily family) {
   return "two speeds";
 }
 
-SimulationResult Simulate(const SimulatedSuites& suites) {
-  SimulationResult all;
+namespace {
+
+// Calls `run(i, &own)` for each suite, in several threads, and adds up the
+// results.
+template <typename Result, typename Run>
+Result RunSuites(const SimulatedSuites& suites, const Run& run) {
+  Result all;
   std::mutex mutex;
   std::atomic<int64_t> next{0};
   const auto work = [&] {
-    SimulationResult own;
-    for (int64_t i = next++; i < suites.suites; i = next++) {
-      Add(RunSuite(suites, i), &own);
-    }
+    Result own;
+    for (int64_t i = next++; i < suites.suites; i = next++) Add(run(i), &own);
     const std::lock_guard<std::mutex> lock(mutex);
     Add(own, &all);
   };
@@ -217,6 +235,144 @@ SimulationResult Simulate(const SimulatedSuites& suites) {
   work();
   for (std::thread& thread : threads) thread.join();
   return all;
+}
+
+}  // namespace
+
+SimulationResult Simulate(const SimulatedSuites& suites) {
+  return RunSuites<SimulationResult>(
+      suites, [&suites](int64_t i) { return RunSuite(suites, i); });
+}
+
+namespace {
+
+// One metric of a job. B's values are exp(`log`) times A's.
+class NoisyMetric {
+ public:
+  NoisyMetric(MetricKind kind, double log, Xoshiro256* random)
+      : kind_(kind), log_(log), random_(random) {
+    const double u = random->Uniform();
+    const double third = random->Uniform();
+    switch (kind) {
+      case MetricKind::kMemory:
+        level_ = 400 * std::pow(250.0, u);
+        cv_ = 0.02 * third;
+        break;
+      case MetricKind::kCpu:
+        level_ = third < 1.0 / 3 ? 100 : 1e9;
+        cv_ = 0.01;
+        break;
+      case MetricKind::kAllocations:
+        level_ = 1000;
+        varies_ = third < 1.0 / 3;
+        break;
+      case MetricKind::kPageFaults:
+        level_ = 300 * std::pow(100.0, u);
+        cv_ = 1 / std::sqrt(level_);
+        break;
+    }
+  }
+
+  MetricPair NextPair(bool a_first) {
+    const double shared = cv_ * std::sqrt(0.5) * random_->Normal();
+    MetricPair pair;
+    pair.a_first = a_first;
+    pair.a = Value(shared, 0, a_first);
+    pair.b = Value(shared, log_, !a_first);
+    return pair;
+  }
+
+ private:
+  double Value(double shared, double log, bool is_first) {
+    log += shared + cv_ * std::sqrt(0.5) * random_->Normal();
+    if (varies_ && random_->Coin()) log += 0.03;
+    if (kind_ == MetricKind::kPageFaults && !is_first) log += 0.02;
+    return std::round(level_ * std::exp(log));
+  }
+
+  const MetricKind kind_;
+  const double log_;
+  Xoshiro256* const random_;
+  double level_ = 1;
+  double cv_ = 0;
+  bool varies_ = false;
+};
+
+// Runs one job until time and all metrics are decided, as `duel` does.
+void RunJobWithMetrics(NoisyJob* job, std::vector<NoisyMetric>* metrics,
+                       const PairedDesign& design,
+                       const PairedDesign& metric_design,
+                       MetricSimulationResult* result) {
+  std::vector<double> differences;
+  std::vector<std::vector<MetricPair>> pairs(metrics->size());
+  std::vector<PairedVerdict> verdicts(metrics->size());
+  PairedLook look;
+  for (int i = 0; i < static_cast<int>(design.looks.size()); ++i) {
+    while (static_cast<int>(differences.size()) < design.looks[i]) {
+      differences.push_back(job->NextPair());
+      for (size_t m = 0; m < metrics->size(); ++m) {
+        pairs[m].push_back((*metrics)[m].NextPair(job->a_was_first()));
+      }
+    }
+    look = LookAt(differences, design, i);
+    bool is_open = look.verdict == PairedVerdict::kCannotTell;
+    for (size_t m = 0; m < metrics->size(); ++m) {
+      verdicts[m] =
+          LookAtMetric(pairs[m], 1e-12, metric_design, i).look.verdict;
+      is_open |= verdicts[m] == PairedVerdict::kCannotTell;
+    }
+    if (!is_open) break;
+  }
+  Count(look, &result->time);
+  result->time.pairs += static_cast<int64_t>(differences.size());
+  for (size_t m = 0; m < metrics->size(); ++m) {
+    result->worse[m] += verdicts[m] == PairedVerdict::kSlower;
+    result->better[m] += verdicts[m] == PairedVerdict::kFaster;
+  }
+}
+
+MetricSimulationResult RunSuiteWithMetrics(const SimulatedSuites& suites,
+                                           const SimulatedMetrics& simulated,
+                                           int64_t number) {
+  Xoshiro256 random(suites.seed * 0x9e3779b97f4a7c15 + number);
+  const JointLevels levels = LevelsFor(suites.rows, simulated.metrics, true);
+  const std::vector<int> looks = DefaultLooks(suites.max_pairs);
+  const PairedDesign design{looks, levels.time, suites.interest_percent};
+  const PairedDesign metric_design{looks, levels.metric,
+                                   simulated.interest_percent};
+  const double slowdown = std::log1p(suites.slowdown_percent / 100);
+  MetricSimulationResult result;
+  for (int64_t row = 0; row < suites.rows; ++row) {
+    NoisyJob job(suites.noise, slowdown, &random);
+    std::vector<NoisyMetric> metrics;
+    for (int m = 0; m < simulated.metrics; ++m) {
+      const auto kind = static_cast<MetricKind>(m);
+      metrics.emplace_back(kind,
+                           kind == MetricKind::kMemory
+                               ? std::log1p(simulated.memory_percent / 100)
+                               : 0,
+                           &random);
+    }
+    RunJobWithMetrics(&job, &metrics, design, metric_design, &result);
+  }
+  int64_t worse = result.time.slower;
+  int64_t better = result.time.faster;
+  for (int m = 0; m < kMetricKinds; ++m) {
+    worse += result.worse[m];
+    better += result.better[m];
+  }
+  result.suites_worse = worse > 0 ? 1 : 0;
+  result.suites_changed = worse + better > 0 ? 1 : 0;
+  return result;
+}
+
+}  // namespace
+
+MetricSimulationResult SimulateMetrics(const SimulatedSuites& suites,
+                                       const SimulatedMetrics& metrics) {
+  return RunSuites<MetricSimulationResult>(suites, [&](int64_t i) {
+    return RunSuiteWithMetrics(suites, metrics, i);
+  });
 }
 
 }  // namespace feedrate

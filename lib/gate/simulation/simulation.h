@@ -71,6 +71,48 @@ struct SimulationResult {
 // The result depends only on the seed, not on the number of threads.
 SimulationResult Simulate(const SimulatedSuites& suites);
 
+// Metrics besides time, with ties, discrete values and values that never vary.
+enum class MetricKind {
+  // Pages of 4 KiB: 400 to 100,000 of them, with a coefficient of variation of
+  // 0 to 2%, half of which the two runs of a pair share. Small processes have
+  // many ties.
+  kMemory,
+  // CPU seconds with a coefficient of variation of 1%; a third of the jobs
+  // count in ticks of 1% of the total.
+  kCpu,
+  // A constant in two of three jobs, otherwise one of two values that are 3%
+  // apart, with equal chance in each run: the worst case for the rule about
+  // constants.
+  kAllocations,
+  // 300 to 30,000, with the square root of that as standard deviation, and 2%
+  // more in the second run of a pair.
+  kPageFaults,
+};
+inline constexpr int kMetricKinds = 4;
+
+struct SimulatedMetrics {
+  // The first so many kinds.
+  int metrics = 2;
+  // How much more memory B needs, in percent, in every job.
+  double memory_percent = 0;
+  double interest_percent = 5;
+};
+
+struct MetricSimulationResult {
+  SimulationResult time;
+  // Jobs of which the metric is worse, or better, by kind.
+  int64_t worse[kMetricKinds] = {};
+  int64_t better[kMetricKinds] = {};
+  // Suites with any alarm about time or a metric: a `slower` or `worse`, or
+  // also a `faster` or `better`.
+  int64_t suites_worse = 0;
+  int64_t suites_changed = 0;
+};
+
+// The same for time together with other metrics.
+MetricSimulationResult SimulateMetrics(const SimulatedSuites& suites,
+                                       const SimulatedMetrics& metrics);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_

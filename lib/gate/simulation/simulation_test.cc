@@ -73,6 +73,33 @@ TEST(SimulationTest, SlowdownsAreNeverCalledFaster) {
   }
 }
 
+TEST(MetricSimulationTest, CleanSuitesAreQuietAboutAllMetrics) {
+  for (const NoiseFamily family : kNoiseFamilies) {
+    SimulatedSuites s;
+    s.noise.family = family;
+    s.suites = 4;
+    SimulatedMetrics metrics;
+    metrics.metrics = kMetricKinds;
+    const MetricSimulationResult r = SimulateMetrics(s, metrics);
+    EXPECT_EQ(r.time.rows, 2000);
+    // 0.04 are expected at most.
+    EXPECT_LE(r.suites_changed, 1) << NoiseFamilyName(family);
+  }
+}
+
+TEST(MetricSimulationTest, FindsTimeAndMemory) {
+  SimulatedSuites s;
+  s.suites = 2;
+  s.slowdown_percent = 3;
+  SimulatedMetrics metrics;
+  metrics.memory_percent = 10;
+  const MetricSimulationResult r = SimulateMetrics(s, metrics);
+  EXPECT_GE(r.time.slower, 0.985 * r.time.rows);
+  EXPECT_GE(r.worse[0], 0.985 * r.time.rows);
+  EXPECT_EQ(r.better[0], 0);
+  EXPECT_EQ(r.worse[1] + r.better[1], 0);
+}
+
 TEST(SimulationTest, TheSameForAnyNumberOfThreads) {
   SimulatedSuites s;
   s.suites = 4;

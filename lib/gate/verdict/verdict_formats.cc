@@ -11,6 +11,8 @@
 #include "lib/base/text.h"
 #include "lib/base/tool/tool_info.h"
 #include "lib/draw/text.h"
+#include "lib/gate/gate_metrics.h"
+#include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/records/json.h"
 #include "lib/stats/paired_design.h"
 
@@ -35,10 +37,14 @@ std::string ChangeText(const Verdict& verdict) {
              : "";
 }
 
+std::string RangeText(const Effect& effect) {
+  if (effect.confidence() == 0) return "";
+  return absl::StrFormat("%+.2f%% … %+.2f%%", effect.low_percent(),
+                         effect.high_percent());
+}
+
 std::string IntervalText(const Verdict& verdict) {
-  if (!verdict.has_effect() || verdict.effect().confidence() == 0) return "";
-  return absl::StrFormat("%+.2f%% … %+.2f%%", verdict.effect().low_percent(),
-                         verdict.effect().high_percent());
+  return verdict.has_effect() ? RangeText(verdict.effect()) : "";
 }
 
 std::string SureText(const Verdict& verdict) {
@@ -59,8 +65,8 @@ std::string FloorText(const Verdict& verdict) {
 
 Table PairedTable(const std::vector<Verdict>& jobs) {
   Table table(
-      {"job", "verdict", "change of time", "99% interval", "p", "sees", "pairs",
-       "", "why"},
+      {"job", "verdict", "change", "99% interval", "p", "sees", "pairs", "",
+       "why"},
       {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft, Align::kRight,
        Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   for (const Verdict& job : jobs) {
@@ -68,8 +74,37 @@ Table PairedTable(const std::vector<Verdict>& jobs) {
                   IntervalText(job), SureText(job), FloorText(job),
                   absl::StrCat(job.pairs()), PairsLine(job),
                   absl::StrJoin(job.codes(), ", ")});
+    for (const MetricChange& change : job.metrics()) {
+      if (!HasMoved(change)) continue;
+      table.AddRow(
+          {absl::StrCat("  ", change.metric()), change.verdict(),
+           absl::StrFormat("%+.2f%%", change.effect().percent()),
+           RangeText(change.effect()),
+           absl::StrFormat("%.1g", change.p_value()),
+           change.has_floor_percent()
+               ? absl::StrFormat("%.1f%%", change.floor_percent())
+               : "",
+           absl::StrCat(change.pairs()), "",
+           absl::StrCat(MetricText(change.effect().a(), change.unit()), " -> ",
+                        MetricText(change.effect().b(), change.unit()))});
+    }
   }
   return table;
+}
+
+// Metrics that moved, one text for each.
+std::vector<std::string> MovedMetrics(const Verdict& job) {
+  std::vector<std::string> texts;
+  for (const MetricChange& change : job.metrics()) {
+    if (HasMoved(change)) texts.push_back(MetricChangeText(change));
+  }
+  return texts;
+}
+
+// Nothing to see: the same, no warning, and no metric moved.
+bool IsPlain(const Verdict& job) {
+  return job.verdict() == "same" && job.codes().empty() &&
+         MovedMetrics(job).empty();
 }
 
 std::string NumberText(bool is_there, double number) {
@@ -148,8 +183,7 @@ std::vector<Verdict> Only(const std::vector<Verdict>& jobs, bool same) {
   std::vector<Verdict> kept;
   for (const Verdict& job : jobs) {
     // Warnings are shown even though nothing got slower.
-    const bool is_plain = job.verdict() == "same" && job.codes().empty();
-    if (is_plain == same) kept.push_back(job);
+    if (IsPlain(job) == same) kept.push_back(job);
   }
   return kept;
 }
@@ -164,7 +198,7 @@ std::string Details(const std::vector<Verdict>& jobs,
         job.mode() == "rules") {
       job.clear_command();
     }
-    if (job.verdict() == "same" && job.codes().empty()) continue;
+    if (IsPlain(job)) continue;
     if (markdown) {
       absl::StrAppend(&text, "- **", MarkdownText(job.job()), "** ",
                       MarkdownText(Words(job.verdict())), ": ",
@@ -336,9 +370,9 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
   const PairedDesign design = DesignOf(rows, options);
   absl::StrAppendFormat(
       &text,
-      "Level: the smaller of 2e-5 and 0.01 / %d jobs, %.2g for this job in "
+      "Level: the smaller of 2e-5 and %s0.01 / %d jobs, %.2g for this job in "
       "either direction and over all looks.\n",
-      JudgedJobs(rows), design.level);
+      JudgedMetrics(rows) > 0 ? "96% of " : "", JudgedJobs(rows), design.level);
   const auto floor = options.floor_percent.find(job.job_id);
   if (floor != options.floor_percent.end()) {
     absl::StrAppendFormat(&text,
@@ -361,6 +395,12 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
     text +=
         LookText({differences.begin(), differences.begin() + count}, design, i);
     if (is_last) break;
+  }
+  for (const MetricChange& change : verdict.metrics()) {
+    absl::StrAppendFormat(
+        &text, "%s; level %.2g, of interest from %g%%, %s is better.\n",
+        PrintableText(MetricChangeText(change)), change.level(),
+        change.interest_percent(), change.better());
   }
   absl::StrAppend(&text, "\nVerdict: ", PrintableText(verdict.verdict()), ": ",
                   PrintableText(verdict.reason()), "\n");
@@ -401,7 +441,9 @@ const char* CommandOf(const Verdict& verdict) {
   if (verdict.verdict() == "slower" || verdict.verdict() == "invalid") {
     return "error";
   }
-  return verdict.verdict() == "faster" ? "notice" : "warning";
+  const bool is_good = verdict.verdict() == "faster" ||
+                       (verdict.verdict() == "same" && verdict.codes().empty());
+  return is_good ? "notice" : "warning";
 }
 
 // `text` is escaped already.
@@ -417,8 +459,11 @@ std::string VerdictGithub(const std::vector<Verdict>& jobs,
                           const Verdict& suite) {
   std::string text;
   for (const Verdict& job : WorstFirst(jobs)) {
-    if (job.verdict() == "same" && job.codes().empty()) continue;
+    if (IsPlain(job)) continue;
     std::string body = GithubMessage(job.reason());
+    for (const std::string& moved : MovedMetrics(job)) {
+      absl::StrAppend(&body, "%0A", GithubMessage(moved));
+    }
     if (!job.command().empty()) {
       absl::StrAppend(&body, "%0Aagain: ", GithubMessage(job.command()));
     }
@@ -444,17 +489,23 @@ constexpr Rule kRules[] = {
     {"slower", "The candidate is slower, or a metric is past its tolerance."},
     {"cannot_tell", "The measurement cannot tell."},
     {"invalid", "A side did not run, or there is nothing to compare with."},
-    {"faster", "The candidate is faster."},
+    {"faster", "The candidate is faster, or a metric got better."},
     {"warning", "A metric is past a tolerance that only warns."},
 };
 
+// A job whose time is the same and whose metrics only got better.
+bool IsOnlyBetter(const Verdict& job) {
+  return job.verdict() == "same" && job.codes().empty();
+}
+
 std::string RuleOf(const Verdict& job) {
+  if (IsOnlyBetter(job)) return "faster";
   return job.verdict() == "same" ? "warning" : job.verdict();
 }
 
 const char* LevelOf(const Verdict& job) {
   if (job.verdict() == "slower" || job.verdict() == "invalid") return "error";
-  return job.verdict() == "faster" ? "note" : "warning";
+  return job.verdict() == "faster" || IsOnlyBetter(job) ? "note" : "warning";
 }
 
 std::string Quoted(const std::string& text) {
@@ -464,8 +515,11 @@ std::string Quoted(const std::string& text) {
 }
 
 std::string ResultOf(const Verdict& job) {
-  const std::string text =
+  std::string text =
       absl::StrCat(job.job(), ": ", job.verdict(), ": ", job.reason());
+  for (const std::string& moved : MovedMetrics(job)) {
+    absl::StrAppend(&text, "\n", moved);
+  }
   std::string out = absl::StrCat(
       "{\"ruleId\":", Quoted(RuleOf(job)), ",\"level\":\"", LevelOf(job),
       "\",\"message\":{\"text\":", Quoted(text),
@@ -500,7 +554,7 @@ std::string VerdictSarif(const std::vector<Verdict>& jobs,
   }
   std::vector<std::string> results;
   for (const Verdict& job : jobs) {
-    if (job.verdict() == "same" && job.codes().empty()) continue;
+    if (IsPlain(job)) continue;
     results.push_back(ResultOf(job));
   }
   return absl::StrCat(
@@ -534,6 +588,11 @@ std::string TestCase(const Verdict& job) {
   if (job.verdict() == "cannot_tell") {
     inner = absl::StrCat("      <skipped message=\"", XmlText(job.reason()),
                          "\"/>\n");
+  }
+  const std::vector<std::string> moved = MovedMetrics(job);
+  if (!moved.empty()) {
+    absl::StrAppend(&inner, "      <system-out>",
+                    XmlText(absl::StrJoin(moved, "\n")), "</system-out>\n");
   }
   return inner.empty() ? absl::StrCat(text, "/>\n")
                        : absl::StrCat(text, ">\n", inner, "    </testcase>\n");

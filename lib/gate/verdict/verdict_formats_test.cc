@@ -69,6 +69,41 @@ TEST(VerdictTableTest, MarkdownFoldsWhatIsTheSame) {
   EXPECT_EQ(VerdictMarkdown(good, SuiteVerdict(good, {})).find("### ✅"), 0);
 }
 
+TEST(VerdictTableTest, EachFormatHasALinePerMetricThatMoved) {
+  std::vector<Verdict> jobs = {Job("a", "same", 0), Job("b", "same", 0)};
+  MetricChange* change = jobs[0].add_metrics();
+  change->set_metric("memory");
+  change->set_verdict("worse");
+  change->set_reason("+10.00% in 20 pairs");
+  change->set_unit("B");
+  change->mutable_effect()->set_percent(10);
+  change->mutable_effect()->set_a(1e7);
+  change->mutable_effect()->set_b(1.1e7);
+  *jobs[0].add_metrics() = *change;
+  jobs[0].mutable_metrics(1)->set_metric("cpu");
+  jobs[0].mutable_metrics(1)->set_verdict("same");
+  const Verdict suite = SuiteVerdict(jobs, {});
+  const std::string line =
+      "memory worse: +10.00% in 20 pairs: 10.00 MB -> 11.00 MB";
+  for (const std::string& text :
+       {VerdictText(jobs, suite, 0), VerdictMarkdown(jobs, suite)}) {
+    EXPECT_NE(text.find("memory"), std::string::npos) << text;
+    EXPECT_NE(text.find("10.00 MB -> 11.00 MB"), std::string::npos) << text;
+    EXPECT_EQ(text.find("cpu"), std::string::npos) << text;
+  }
+  // The job is not among those that are the same.
+  EXPECT_NE(VerdictMarkdown(jobs, suite).find("1 job is the same"),
+            std::string::npos);
+  EXPECT_NE(VerdictGithub(jobs, suite).find("%0Amemory worse: +10.00%25 in"),
+            std::string::npos);
+  EXPECT_NE(VerdictSarif(jobs, suite).find("\\n" + line), std::string::npos);
+  EXPECT_NE(VerdictJunit(jobs, suite, "now")
+                .find("<system-out>memory worse: +10.00% in 20 pairs: 10.00 "
+                      "MB -&gt; 11.00 MB</system-out>"),
+            std::string::npos)
+      << VerdictJunit(jobs, suite, "now");
+}
+
 TEST(VerdictTableTest, Counts) {
   EXPECT_EQ(CountsText(VerdictCounts()), "no jobs");
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/text.h"
+#include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/stats/paired_design.h"
 
 namespace feedrate {
@@ -196,6 +197,53 @@ void JudgeTimes(const PairedJob& job, const PairedDesign& design,
   if (is_calibrated) ApplyCalibratedFloor(floor->second, verdict);
 }
 
+// Judges the metrics besides time. One that got worse makes the job `slower`.
+// If time is not judged, the metrics alone decide.
+void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
+                  const PairedDesign& design, Verdict* verdict) {
+  const MetricChoice& choice = rows.choice();
+  const int last = static_cast<int>(design.looks.size()) - 1;
+  const int number = std::min(job.LastStage(), last);
+  std::set<std::string> worse;
+  std::vector<std::string> texts;
+  bool is_better = false;
+  bool is_open = false;
+  for (size_t i = 0; i < choice.metrics.size(); ++i) {
+    const std::vector<MetricPair> pairs = job.MetricPairs(i);
+    if (pairs.empty()) continue;
+    MetricChange* change = verdict->add_metrics();
+    *change = JudgeMetric(pairs, choice.metrics[i], design, number);
+    if (change->verdict() == "worse") worse.insert(change->metric());
+    is_better |= change->verdict() == "better";
+    is_open |= change->verdict() == "cannot_tell";
+    if (HasMoved(*change)) {
+      texts.push_back(absl::StrCat(change->metric(), " ", change->verdict()));
+    }
+  }
+  if (!choice.has_time) {
+    verdict->clear_codes();
+    verdict->set_verdict(is_open     ? "cannot_tell"
+                         : is_better ? "faster"
+                                     : "same");
+    if (is_open) verdict->add_codes(kCodeNoisy);
+    verdict->set_reason("time is not judged");
+    if (verdict->metrics().empty()) {
+      verdict->set_verdict("cannot_tell");
+      verdict->add_codes(kCodeMissing);
+      verdict->set_reason("no pair has any of the metrics");
+    }
+  }
+  if (!texts.empty()) {
+    absl::StrAppend(verdict->mutable_reason(), "; ",
+                    absl::StrJoin(texts, "; "));
+  }
+  if (worse.empty()) return;
+  if (verdict->verdict() == "slower") worse.insert(kCodeTime);
+  verdict->set_verdict("slower");
+  verdict->clear_codes();
+  for (const std::string& metric : worse) verdict->add_codes(metric);
+}
+
 std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
   std::string command = absl::StrCat("duel --a=", ShellWord(duel.a()),
                                      " --b=", ShellWord(duel.b()));
@@ -217,7 +265,9 @@ int64_t JudgedJobs(const PairedRows& rows) {
 
 PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options) {
   PairedDesign design;
-  design.level = LevelFor(JudgedJobs(rows));
+  design.level =
+      LevelsFor(JudgedJobs(rows), JudgedMetrics(rows), rows.choice().has_time)
+          .time;
   design.interest_percent = options.interest_percent;
   if (rows.duel() && rows.duel()->stages_size() > 0) {
     design.looks.assign(rows.duel()->stages().begin(),
@@ -243,9 +293,36 @@ PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options) {
   return design;
 }
 
+PairedDesign MetricDesignOf(const PairedRows& rows, PairedDesign design) {
+  design.level =
+      LevelsFor(JudgedJobs(rows), JudgedMetrics(rows), rows.choice().has_time)
+          .metric;
+  return design;
+}
+
+bool IsUndecided(const PairedJob& job, const MetricChoice& choice,
+                 const PairedDesign& design, PairedDesign metric_design,
+                 int look) {
+  if (choice.has_time && LookAt(job.Differences(), design, look).verdict ==
+                             PairedVerdict::kCannotTell) {
+    return true;
+  }
+  for (size_t i = 0; i < choice.metrics.size(); ++i) {
+    const std::vector<MetricPair> pairs = job.MetricPairs(i);
+    if (pairs.empty()) continue;
+    metric_design.interest_percent = choice.metrics[i].interest_percent;
+    if (LookAtMetric(pairs, choice.metrics[i].least, metric_design, look)
+            .look.verdict == PairedVerdict::kCannotTell) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Verdict> JudgePairs(const PairedRows& rows,
                                 const PairedOptions& options) {
   const PairedDesign design = DesignOf(rows, options);
+  const PairedDesign metric_design = MetricDesignOf(rows, design);
   std::vector<Verdict> verdicts;
   for (const PairedJob& job : rows.jobs()) {
     Verdict verdict;
@@ -258,6 +335,7 @@ std::vector<Verdict> JudgePairs(const PairedRows& rows,
     if (rows.duel()) verdict.set_command(RepeatCommand(*rows.duel(), job));
     if (!JudgeProblems(job, &verdict) && !JudgeComparable(job, &verdict)) {
       JudgeTimes(job, design, options, &verdict);
+      JudgeMetrics(job, rows, metric_design, &verdict);
     }
     verdicts.push_back(std::move(verdict));
   }

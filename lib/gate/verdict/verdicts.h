@@ -53,11 +53,20 @@ struct PairedOptions {
 };
 
 // The design that a duel followed, from its own record or, without one, from
-// the stages of its rows. The level depends on the number of jobs.
+// the stages of its rows. The level depends on the number of jobs and metrics.
 PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options);
 
 // Number of jobs that share the level: those with a complete pair, at least 1.
 int64_t JudgedJobs(const PairedRows& rows);
+
+// The same for each metric besides time.
+PairedDesign MetricDesignOf(const PairedRows& rows, PairedDesign design);
+
+// Whether the time of a job, or one of its metrics, is undecided after the
+// look, so that more pairs are needed. REQUIRES: the job has a complete pair.
+bool IsUndecided(const PairedJob& job, const MetricChoice& choice,
+                 const PairedDesign& design, PairedDesign metric_design,
+                 int look);
 
 // One verdict per job, in the order of the jobs.
 std::vector<Verdict> JudgePairs(const PairedRows& rows,

@@ -134,6 +134,7 @@ void SetTiming(const RunResult& result, Row* row) {
   if (result.core_speed.has_value()) {
     *row->mutable_core_speed() = *result.core_speed;
   }
+  if (result.cpu_s) row->mutable_usage()->set_cpu_s(*result.cpu_s);
 }
 
 namespace {

@@ -79,7 +79,9 @@ TEST(RowBuilderTest, TimingsKeepTheirOrderAndGetQuantiles) {
   result.elapsed_s = 0.6;
   result.noise = {{"noisy"}, {"load"}};
   Row row;
+  result.cpu_s = 0.25;
   SetTiming(result, &row);
+  EXPECT_EQ(row.usage().cpu_s(), 0.25);
   EXPECT_EQ(row.status(), "ok");
   EXPECT_THAT(row.samples_s(), ElementsAre(0.3, 0.1, 0.2));
   EXPECT_DOUBLE_EQ(row.throughput(), 5);
