@@ -30,6 +30,7 @@
 #include "lib/gate/duel/calibrate.h"
 #include "lib/gate/history.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/gate/verdict/across_machines.h"
 #include "lib/gate/verdict/compare_stored.h"
 #include "lib/gate/verdict/rule_verdicts.h"
 #include "lib/gate/verdict/verdict_formats.h"
@@ -101,6 +102,8 @@ absl::StatusOr<GateInput> ParseGateInput(
           Duel duel;
           RETURN_IF_ERROR(json.Read(&duel));
           input.paired.Add(duel);
+        } else if (record == "reference_speeds") {
+          RETURN_IF_ERROR(json.Read(&input.references.emplace_back()));
         } else if (record == "run") {
           Run run;
           RETURN_IF_ERROR(json.Read(&run));
@@ -249,8 +252,38 @@ absl::StatusOr<MetricsFile> ReadEvalFile(const std::string& path) {
   return ParseMetrics(text, path);
 }
 
+// Judges rows of machines without a baseline by those of other machines. Leaves
+// the other rows in `own`. `note` gets what cannot be told.
+absl::StatusOr<std::vector<Verdict>> JudgeAcross(const GateInput& input,
+                                                 const BaselineStore& store,
+                                                 const RuleOptions& rules,
+                                                 std::vector<Row>* own,
+                                                 std::string* note) {
+  std::map<std::string, std::vector<Row>> by_profile;
+  for (const Row& row : input.rows) {
+    if (row.library() != "null")
+      by_profile[row.machine_profile()].push_back(row);
+  }
+  std::vector<Verdict> verdicts;
+  for (const auto& part : by_profile) {
+    if (IsFile(store.PathOf(part.first, "rows.jsonl"))) {
+      own->insert(own->end(), part.second.begin(), part.second.end());
+      continue;
+    }
+    ASSIGN_OR_RETURN(
+        const AcrossMachines across,
+        CompareAcrossMachines(part.second, input.references, store, rules));
+    verdicts.insert(verdicts.end(), across.verdicts.begin(),
+                    across.verdicts.end());
+    absl::StrAppend(note, note->empty() || across.note.empty() ? "" : "; ",
+                    across.note);
+  }
+  return verdicts;
+}
+
 absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
-                                                  const GateInput& input) {
+                                                  const GateInput& input,
+                                                  std::string* note) {
   if (options.baselines.empty()) {
     return absl::InvalidArgumentError(
         "--baselines: rows that are not paired need a folder of baselines; for "
@@ -277,13 +310,20 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                      CompareMetrics(*eval, "eval", store, rules));
     jobs.push_back(std::move(verdict));
   }
-  ASSIGN_OR_RETURN(std::vector<Verdict> rows,
-                   CompareRows(input.rows, store, rules));
+  std::vector<Row> own = input.rows;
+  if (options.across_machines) {
+    own.clear();
+    ASSIGN_OR_RETURN(const std::vector<Verdict> across,
+                     JudgeAcross(input, store, rules, &own, note));
+    jobs.insert(jobs.end(), across.begin(), across.end());
+  }
+  ASSIGN_OR_RETURN(std::vector<Verdict> rows, CompareRows(own, store, rules));
   for (Verdict& verdict : rows) jobs.push_back(std::move(verdict));
   for (Verdict& verdict : jobs) {
     verdict.set_command(
         absl::StrCat("compare_baseline --current=", ShellWord(options.current),
                      " --baselines=", ShellWord(options.baselines),
+                     options.across_machines ? " --across_machines" : "",
                      " --explain=", ShellWord(verdict.job())));
   }
   return jobs;
@@ -459,6 +499,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
     ASSIGN_OR_RETURN(input, ReadGateInput(options));
   }
   std::vector<Verdict> jobs;
+  std::string note;
   PairedOptions paired;
   const bool has_rules = input.metrics || !options.eval.empty() ||
                          (!input.rows.empty() && !options.paired);
@@ -472,13 +513,14 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
     }
     if (has_rules) {
       ASSIGN_OR_RETURN(const std::vector<Verdict> others,
-                       JudgeByRules(options, input));
+                       JudgeByRules(options, input, &note));
       jobs.insert(jobs.end(), others.begin(), others.end());
     }
   }
   SuiteOptions limits;
   limits.max_cannot_tell_percent = options.max_cannot_tell_percent;
   Verdict suite = SuiteVerdict(jobs, limits);
+  if (!note.empty()) absl::StrAppend(suite.mutable_reason(), "; ", note);
   if (options.paired && jobs.empty() && !input.rows.empty()) {
     suite.set_reason(absl::StrCat(
         "--paired: none of the ", input.rows.size(),
@@ -542,6 +584,10 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
         }
         AppendRecord(row, &texts[row.machine_profile()]);
       }
+    }
+    for (const ReferenceSpeeds& reference : input.references) {
+      const auto text = texts.find(reference.machine_profile());
+      if (text != texts.end()) AppendRecord(reference, &text->second);
     }
     for (auto& text : texts) {
       baselines.push_back({text.first, "rows.jsonl", std::move(text.second)});

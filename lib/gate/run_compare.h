@@ -14,6 +14,7 @@
 #include "lib/gate/baselines.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/records/env.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 
@@ -26,6 +27,8 @@ struct GateInput {
   int64_t paired_rows = 0;
   // Rows without `pair`.
   std::vector<Row> rows;
+  // Reference speeds of the machines.
+  std::vector<ReferenceSpeeds> references;
   // Command lines of the runners, by run_id.
   std::map<std::string, std::vector<std::string>> commands;
   absl::optional<MetricsFile> metrics;
@@ -59,6 +62,7 @@ struct CompareOptions {
   bool with_tails = false;
   bool any_version = false;
   bool require_all = false;
+  bool across_machines = false;
   // One of VerdictFormats. `jsonl` means records, every other one text.
   std::string format = "jsonl";
   std::string explain;

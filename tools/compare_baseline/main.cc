@@ -56,6 +56,9 @@ DEFINE_string(format, "",
 DEFINE_bool(any_version, false,
             "also compare rows with the baseline of another version of the "
             "library");
+DEFINE_bool(across_machines, false,
+            "compare rows of a machine without a baseline with those of other "
+            "machines, scaled by reference speeds (collect_env --reference)");
 DEFINE_bool(require_all, false,
             "exit 4 if a job of the baseline is not among the rows");
 DEFINE_string(explain, "",
@@ -194,6 +197,7 @@ absl::StatusOr<ExitCode> Compare() {
                                          : "jsonl";
   options.any_version = FLAGS_any_version;
   options.require_all = FLAGS_require_all;
+  options.across_machines = FLAGS_across_machines;
   options.explain = FLAGS_explain;
   options.maintainer_reason = FLAGS_i_am_a_maintainer;
   options.output = FLAGS_output;

@@ -166,7 +166,11 @@ def main():
             for _ in range(args.load)
         ]
         for what, command in commands.items():
-            for percent, duels in ((0, args.aa), (3, args.slow), (5, args.slow)):
+            for percent, duels in (
+                (0, args.aa),
+                (3, args.slow),
+                (5, args.slow),
+            ):
                 if duels > 0:
                     good &= measure(what, command, percent, duels, args)
         for process in load:

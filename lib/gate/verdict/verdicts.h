@@ -34,6 +34,7 @@ inline constexpr char kCodeOom[] = "oom";
 // code.
 inline constexpr char kCodeMissing[] = "missing";
 inline constexpr char kCodeNoBaseline[] = "no_baseline";
+inline constexpr char kCodeNoReference[] = "no_reference";
 inline constexpr char kCodeNotRun[] = "not_run";
 inline constexpr char kCodeNoRule[] = "no_rule";
 inline constexpr char kCodeSpread[] = "spread";
