@@ -16,10 +16,15 @@
 namespace feedrate {
 namespace {
 
-// The share of the level for all looks but the last. They stop a clear
-// regression early; most of the level is kept for the last look, which has the
-// most pairs.
-constexpr double kEarlyShare = 0.2;
+// The parts of the level for the first look that can prove a change, and for
+// all looks between it and the last together. They stop a clear regression
+// early; most of the level is kept for the last look, which has the most pairs.
+constexpr double kFirstShare = 0.2;
+constexpr double kMiddleShare = 0.05;
+// Each look has a quarter more pairs than the one before, and the last at least
+// this many more.
+constexpr double kLookGrowth = 1.25;
+constexpr int kLastStep = 3;
 
 // Median absolute deviation from the estimate, scaled to the standard deviation
 // of normal data.
@@ -53,38 +58,60 @@ double LevelFor(int64_t jobs) {
   return std::min(2e-5, 0.01 / static_cast<double>(std::max<int64_t>(1, jobs)));
 }
 
-std::vector<int> DefaultLooks(int max_pairs) {
-  if (max_pairs <= kFirstPairs) return {max_pairs};
-  if (max_pairs < kFirstPairs + 4) return {kFirstPairs, max_pairs};
-  return {kFirstPairs, (kFirstPairs + max_pairs) / 2, max_pairs};
+int LeastPairs(double share) {
+  int pairs = 2;
+  while (SmallestSignFlipPValue(pairs) > share && pairs < 1000) ++pairs;
+  return pairs;
+}
+
+std::vector<int> DefaultLooks(int max_pairs, double level) {
+  // A look right before the first one that can prove a change is a waste.
+  const int proving = LeastPairs(kFirstShare * level / 2);
+  std::vector<int> looks;
+  int pairs = std::min(kFirstPairs, proving);
+  while (pairs <= max_pairs - kLastStep) {
+    looks.push_back(pairs);
+    const int next = static_cast<int>(pairs * kLookGrowth);
+    pairs = pairs < proving && next >= proving - 1 ? proving
+                                                   : std::max(pairs + 1, next);
+  }
+  looks.push_back(max_pairs);
+  return looks;
 }
 
 std::vector<int> LooksFor(double spread, double level, double interest_percent,
                           int max_pairs) {
   const double interest = std::log1p(interest_percent / 100);
   for (int pairs = kFirstPairs; pairs < max_pairs; ++pairs) {
-    const PairedDesign design{DefaultLooks(pairs), level, interest_percent};
+    const PairedDesign design{DefaultLooks(pairs, level), level,
+                              interest_percent};
     const int last = static_cast<int>(design.looks.size()) - 1;
     if (FloorOf(spread, pairs, ShareOfLook(design, last)) <= interest) {
       return design.looks;
     }
   }
-  return DefaultLooks(max_pairs);
+  return DefaultLooks(max_pairs, level);
 }
 
 double ShareOfLook(const PairedDesign& design, int look) {
   const int last = static_cast<int>(design.looks.size()) - 1;
   CHECK(look >= 0 && look <= last);
-  // Looks before the last that could reach an equal part of the early share.
+  const double side = design.level / 2;
+  const auto can = [&design](int i, double share) {
+    return SmallestSignFlipPValue(design.looks[i]) <= share;
+  };
+  int first = 0;
+  while (first < last && !can(first, kFirstShare * side)) ++first;
+  if (look < first) return 0;
+  if (first == last) return side;
+  if (look == first) return kFirstShare * side;
+  // The middle looks that can use an equal part get equal parts.
   int able = 0;
-  const double early = kEarlyShare * design.level / 2;
-  for (int i = 0; i < last; ++i) {
-    if (SmallestSignFlipPValue(design.looks[i]) <= early / last) ++able;
-  }
-  const double spent = able == 0 ? 0 : early;
-  if (look == last) return design.level / 2 - spent;
-  if (SmallestSignFlipPValue(design.looks[look]) > early / last) return 0;
-  return early / able;
+  const double least = kMiddleShare * side / std::max(1, last - first - 1);
+  for (int i = first + 1; i < last; ++i) able += can(i, least);
+  const double spent = kFirstShare + (able > 0 ? kMiddleShare : 0);
+  if (look == last) return (1 - spent) * side;
+  return can(look, least) ? kMiddleShare * side / able : 0;
 }
 
 double FloorOf(double spread, int pairs, double share) {
@@ -102,11 +129,12 @@ PairedLook LookAt(absl::Span<const double> differences,
   const double share = ShareOfLook(design, look);
   const double interest = std::log1p(design.interest_percent / 100);
   PairedLook result;
-  const Location location = LocationOf(differences, kConfidence);
+  const int last = static_cast<int>(design.looks.size()) - 1;
+  const Location location = LocationOf(
+      differences, look < last ? kEarlyConfidence : kConfidence);
   result.estimate = location.estimate;
   result.interval = location.interval;
   result.spread = RobustSpread(differences, location.estimate);
-  const int last = static_cast<int>(design.looks.size()) - 1;
   const int pairs = std::max<int>(design.looks[last], differences.size());
   result.floor = FloorOf(result.spread, pairs, ShareOfLook(design, last));
 

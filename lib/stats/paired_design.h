@@ -19,16 +19,18 @@
 
 namespace feedrate {
 
-// Pairs before the first look.
-inline constexpr int kFirstPairs = 10;
+// Pairs before the first look. With fewer, the interval by ranks does not exist
+// at this confidence.
+inline constexpr int kFirstPairs = 8;
 // Default largest number of pairs.
 inline constexpr int kMaxPairs = 30;
 // Default smallest change of interest, in percent.
 inline constexpr double kInterestPercent = 2;
 // Confidence of the interval that is printed and that a `same` needs. A real
 // change of exactly the size of interest is then called `same` in one of 200
-// looks.
+// looks. The looks before the last are stricter, because there are several.
 inline constexpr double kConfidence = 0.99;
+inline constexpr double kEarlyConfidence = 0.992;
 // The chance of detection that FloorOf and LooksFor aim for.
 inline constexpr double kPower = 0.95;
 
@@ -44,8 +46,13 @@ struct PairedDesign {
   double interest_percent = kInterestPercent;
 };
 
-// Looks after 10 pairs, after `max_pairs`, and half way between.
-std::vector<int> DefaultLooks(int max_pairs);
+// Looks after 8 pairs (fewer if those can prove a change), then after a quarter
+// more each time, at the first number that can prove a change at this level,
+// and after `max_pairs`: 8, 10, 12, 15, 19, 23, 30.
+std::vector<int> DefaultLooks(int max_pairs, double level = LevelFor(1));
+
+// Fewest pairs that can prove a change at `share`.
+int LeastPairs(double share);
 
 // The looks of a design with the fewest pairs, at most `max_pairs`, that
 // detects a change of `interest_percent` with chance kPower when the

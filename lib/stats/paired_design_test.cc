@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 
 namespace feedrate {
@@ -170,9 +171,13 @@ TEST(PairedDesignTest, LevelKeepsTheSuitesPromise) {
 }
 
 TEST(PairedDesignTest, DefaultLooks) {
-  EXPECT_EQ(DefaultLooks(30), (std::vector<int>{10, 20, 30}));
-  EXPECT_EQ(DefaultLooks(12), (std::vector<int>{10, 12}));
+  EXPECT_EQ(DefaultLooks(30), (std::vector<int>{8, 10, 12, 15, 19, 23, 30}));
+  EXPECT_EQ(DefaultLooks(12), (std::vector<int>{8, 12}));
   EXPECT_EQ(DefaultLooks(5), (std::vector<int>{5}));
+  // A stricter level needs more pairs to prove anything, a laxer one fewer.
+  EXPECT_EQ(DefaultLooks(30, 2e-6),
+            (std::vector<int>{8, 10, 12, 15, 18, 23, 30}));
+  EXPECT_EQ(DefaultLooks(20, 0.1), (std::vector<int>{7, 8, 10, 12, 15, 20}));
 }
 
 TEST(PairedDesignTest, SharesNeverExceedTheLevel) {
@@ -191,26 +196,54 @@ TEST(PairedDesignTest, SharesNeverExceedTheLevel) {
   }
 }
 
-TEST(PairedDesignTest, TenPairsCannotProveAnything) {
-  EXPECT_EQ(ShareOfLook(Default(), 0), 0);
-  EXPECT_EQ(LookAt(std::vector<double>(10, 0.5), Default(), 0).verdict,
+TEST(PairedDesignTest, FewPairsCannotProveAnything) {
+  for (int look = 0; look < 4; ++look) {
+    EXPECT_EQ(ShareOfLook(Default(), look), 0);
+  }
+  EXPECT_EQ(LookAt(std::vector<double>(15, 0.5), Default(), 3).verdict,
             PairedVerdict::kCannotTell);
+  // The first look that can prove a change does.
+  EXPECT_EQ(LeastPairs(ShareOfLook(Default(), 4)), 19);
+  EXPECT_EQ(LookAt(std::vector<double>(19, 0.5), Default(), 4).verdict,
+            PairedVerdict::kSlower);
+}
+
+// Wherever it stops, a test of pure noise is wrong as rarely as promised.
+TEST(PairedDesignTest, AllLooksTogetherKeepTheLevel) {
+  const PairedDesign design{DefaultLooks(20, 0.1), 0.1, 2};
+  std::mt19937 random(6);
+  std::cauchy_distribution<double> cauchy;
+  int alarms = 0;
+  constexpr int kTrials = 3000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> values;
+    for (int i = 0; i < 20; ++i) values.push_back(cauchy(random));
+    for (size_t look = 0; look < design.looks.size(); ++look) {
+      const PairedLook seen = LookAt(
+          absl::MakeSpan(values).subspan(0, design.looks[look]), design, look);
+      if (seen.p_value > 2 * ShareOfLook(design, look)) continue;
+      ++alarms;
+      break;
+    }
+  }
+  EXPECT_LE(alarms, 0.1 * kTrials + 3 * std::sqrt(0.1 * kTrials));
+  EXPECT_GE(alarms, 0.05 * kTrials);
 }
 
 TEST(PairedDesignTest, Verdicts) {
   const PairedDesign design = Default();
-  EXPECT_EQ(LookAt(Noise(20, 0.05, 0.01, 1), design, 1).verdict,
+  EXPECT_EQ(LookAt(Noise(19, 0.05, 0.01, 1), design, 4).verdict,
             PairedVerdict::kSlower);
-  EXPECT_EQ(LookAt(Noise(20, -0.05, 0.01, 1), design, 1).verdict,
+  EXPECT_EQ(LookAt(Noise(19, -0.05, 0.01, 1), design, 4).verdict,
             PairedVerdict::kFaster);
-  EXPECT_EQ(LookAt(Noise(10, 0, 0.005, 1), design, 0).verdict,
+  EXPECT_EQ(LookAt(Noise(8, 0, 0.005, 1), design, 0).verdict,
             PairedVerdict::kSame);
-  EXPECT_EQ(LookAt(Noise(30, 0, 0.2, 1), design, 2).verdict,
+  EXPECT_EQ(LookAt(Noise(30, 0, 0.2, 1), design, 6).verdict,
             PairedVerdict::kCannotTell);
 }
 
 TEST(PairedDesignTest, AProvedButSmallChangeIsTheSame) {
-  const PairedLook look = LookAt(Noise(30, 0.005, 0.001, 1), Default(), 2);
+  const PairedLook look = LookAt(Noise(30, 0.005, 0.001, 1), Default(), 6);
   EXPECT_EQ(look.verdict, PairedVerdict::kSame);
   EXPECT_TRUE(look.is_small_change);
 }
@@ -218,12 +251,12 @@ TEST(PairedDesignTest, AProvedButSmallChangeIsTheSame) {
 TEST(PairedDesignTest, OneWildPairHidesNothing) {
   std::vector<double> values = Noise(30, 0.05, 0.01, 1);
   values[7] = -2;
-  EXPECT_EQ(LookAt(values, Default(), 2).verdict, PairedVerdict::kSlower);
+  EXPECT_EQ(LookAt(values, Default(), 6).verdict, PairedVerdict::kSlower);
 }
 
 TEST(PairedDesignTest, PValueIsTwoSided) {
   const std::vector<double> values(30, 0.05);
-  EXPECT_DOUBLE_EQ(LookAt(values, Default(), 2, true).p_value,
+  EXPECT_DOUBLE_EQ(LookAt(values, Default(), 6, true).p_value,
                    std::ldexp(1, -29));
 }
 

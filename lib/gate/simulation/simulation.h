@@ -49,6 +49,8 @@ struct SimulatedSuites {
   double slowdown_percent = 0;
   double interest_percent = 2;
   int max_pairs = 30;
+  // If false, there is one look, after `max_pairs`.
+  bool stops_early = true;
   uint64_t seed = 1;
   int threads = 1;
 };

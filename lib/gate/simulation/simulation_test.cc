@@ -100,6 +100,22 @@ TEST(MetricSimulationTest, FindsTimeAndMemory) {
   EXPECT_EQ(r.worse[1] + r.better[1], 0);
 }
 
+// Stopping early costs less and decides as much.
+TEST(SimulationTest, StoppingEarlySavesPairs) {
+  SimulatedSuites s;
+  s.suites = 1;
+  for (const double slowdown : {0.0, 5.0}) {
+    s.slowdown_percent = slowdown;
+    s.stops_early = false;
+    const SimulationResult fixed = Simulate(s);
+    s.stops_early = true;
+    const SimulationResult early = Simulate(s);
+    EXPECT_EQ(fixed.pairs, 30 * fixed.rows);
+    EXPECT_LE(early.pairs, (slowdown == 0 ? 12.5 : 19.5) * early.rows);
+    EXPECT_LE(early.cannot_tell, 0.01 * early.rows);
+  }
+}
+
 TEST(SimulationTest, TheSameForAnyNumberOfThreads) {
   SimulatedSuites s;
   s.suites = 4;

@@ -85,13 +85,6 @@ std::string RangeText(const Effect& effect) {
                          effect.low_percent(), effect.high_percent());
 }
 
-// Fewest pairs that can prove a change at `share`.
-int LeastPairs(double share) {
-  int pairs = 2;
-  while (SmallestSignFlipPValue(pairs) > share && pairs < 1000) ++pairs;
-  return pairs;
-}
-
 void SayCannotTell(const PairedDesign& design, int pairs, double share,
                    Verdict* verdict) {
   const double last =
