@@ -173,11 +173,17 @@ std::vector<MetricPair> PairedJob::MetricPairs(size_t metric) const {
 
 void PairedRows::Add(const Row& row) {
   if (!row.has_pair() || row.library() == "null") return;
-  const auto added = index_.emplace(row.job_id(), jobs_.size());
+  const std::string& contest = row.pair().contest();
+  const auto added =
+      index_.emplace(std::make_pair(contest, row.job_id()), jobs_.size());
   if (added.second) {
     jobs_.emplace_back();
     jobs_.back().job_id = row.job_id();
+    jobs_.back().contest = contest;
     jobs_.back().label = JobLabel(row);
+    if (!contest.empty()) {
+      absl::StrAppend(&jobs_.back().label, " [", contest, "]");
+    }
     jobs_.back().machine_profile = row.machine_profile();
     jobs_.back().row = row;
   }
@@ -204,6 +210,24 @@ void PairedRows::Add(const Row& row) {
     side.metrics[i].first += *value;
     ++side.metrics[i].second;
   }
+}
+
+void PairedRows::Add(const Control& control) {
+  if (!(control.seconds() > 0)) return;
+  const Pair& where = control.pair();
+  auto known = std::find_if(
+      controls_.begin(), controls_.end(), [&](const PairedJob& job) {
+        return job.label == control.name() && job.contest == where.contest();
+      });
+  if (known == controls_.end()) {
+    known = controls_.emplace(controls_.end());
+    known->label = control.name();
+    known->contest = where.contest();
+  }
+  RunPair& pair = known->pairs[where.index()];
+  PairSide& side = where.side() == "b" ? pair.b : pair.a;
+  side.log_sum += std::log(control.seconds());
+  ++side.rows;
 }
 
 }  // namespace feedrate

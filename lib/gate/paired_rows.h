@@ -81,6 +81,8 @@ struct RunPair {
 // All rows of a duel about one job.
 struct PairedJob {
   std::string job_id;
+  // Name of the contest. Empty if the duel has one.
+  std::string contest;
   std::string label;
   std::string machine_profile;
   // By pair number.
@@ -116,17 +118,22 @@ class PairedRows {
   // the harness itself.
   void Add(const Row& row);
   void Add(const Duel& duel) { duel_ = duel; }
+  void Add(const Control& control);
 
   // In the order of their first rows.
   const std::vector<PairedJob>& jobs() const { return jobs_; }
   const absl::optional<Duel>& duel() const { return duel_; }
   const MetricChoice& choice() const { return choice_; }
+  // The controls, by name and contest. The label is the name.
+  const std::vector<PairedJob>& controls() const { return controls_; }
 
  private:
   RunStatistic statistic_;
   MetricChoice choice_;
   std::vector<PairedJob> jobs_;
-  std::map<std::string, size_t> index_;
+  // By contest and job.
+  std::map<std::pair<std::string, std::string>, size_t> index_;
+  std::vector<PairedJob> controls_;
   absl::optional<Duel> duel_;
 };
 

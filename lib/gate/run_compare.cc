@@ -104,6 +104,10 @@ absl::StatusOr<GateInput> ParseGateInput(
           input.paired.Add(duel);
         } else if (record == "reference_speeds") {
           RETURN_IF_ERROR(json.Read(&input.references.emplace_back()));
+        } else if (record == "control") {
+          Control control;
+          RETURN_IF_ERROR(json.Read(&control));
+          input.paired.Add(control);
         } else if (record == "run") {
           Run run;
           RETURN_IF_ERROR(json.Read(&run));
@@ -464,7 +468,9 @@ absl::StatusOr<std::string> Explain(const CompareOptions& options,
       continue;
     }
     for (const PairedJob& job : input.paired.jobs()) {
-      if (job.job_id != verdict.job_id()) continue;
+      if (job.job_id != verdict.job_id() || job.label != verdict.job()) {
+        continue;
+      }
       absl::StrAppend(&text, ExplainPairs(job, input.paired, paired, verdict));
       const std::vector<ProfilePart> parts = RowParts(job);
       if (parts.empty()) continue;
@@ -506,7 +512,8 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   if (!input.verdicts.empty()) {
     jobs = input.verdicts;
   } else {
-    if (input.paired_rows > 0) {
+    // A duel of identical programs has no rows.
+    if (input.paired_rows > 0 || input.paired.duel()) {
       SayAbsentMetrics(options, input.paired);
       ASSIGN_OR_RETURN(paired, LoadPairedOptions(options, input.paired));
       jobs = JudgePairs(input.paired, paired);

@@ -315,6 +315,8 @@ TEST(AggregateChoiceTest, RefusesToMix) {
       {"dataset.sha256",
        [](Row* row) { row->mutable_dataset()->set_sha256("ab"); }},
       {"pair.side", [](Row* row) { row->mutable_pair()->set_side("b"); }},
+      {"pair.contest",
+       [](Row* row) { row->mutable_pair()->set_contest("n=2"); }},
       {"workers", [](Row* row) { row->set_workers(2); }},
       {"thread_policy", [](Row* row) { row->set_thread_policy("all"); }},
       {"scope", [](Row* row) { row->set_scope("other"); }},

@@ -156,7 +156,8 @@ CellKey KeyOf(const Row& row) {
                  row.batch_size(), row.workers(), row.library(), row.job_id(),
                  row.machine_profile(), row.library_version(),
                  row.dataset().sha256(), HasLabel(row, "exploratory"),
-                 HasLabel(row, "cold"), row.pair().side());
+                 HasLabel(row, "cold"),
+                 absl::StrCat(row.pair().side(), row.pair().contest()));
 }
 
 int RankOf(const std::string& status) {
@@ -437,6 +438,9 @@ std::string ColumnOf(const ReportCell& cell,
     absl::StrAppend(&name, " ", row.library_version());
   }
   if (row.has_pair()) absl::StrAppend(&name, " (", row.pair().side(), ")");
+  if (row.pair().has_contest()) {
+    absl::StrAppend(&name, " [", row.pair().contest(), "]");
+  }
   return name;
 }
 

@@ -158,8 +158,9 @@ const std::vector<std::string>& WorkFields() {
 const std::vector<std::string>& HeldFields() {
   static const auto* const kHeld = [] {
     auto* held = new std::vector<std::string>(WorkFields());
-    held->insert(held->end(), {"machine_profile", "library_version",
-                               "dataset.id", "dataset.sha256", "pair.side"});
+    held->insert(held->end(),
+                 {"machine_profile", "library_version", "dataset.id",
+                  "dataset.sha256", "pair.side", "pair.contest"});
     return held;
   }();
   return *kHeld;

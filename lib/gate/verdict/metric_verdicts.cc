@@ -60,13 +60,16 @@ double GeometricMean(const std::vector<double>& logs) {
 
 }  // namespace
 
-JointLevels LevelsFor(int64_t jobs, int64_t metrics, bool has_time) {
-  const double of_job = 0.01 / static_cast<double>(std::max<int64_t>(1, jobs));
+JointLevels LevelsFor(int64_t jobs, int64_t metrics, bool has_time,
+                      absl::optional<double> error) {
+  const double of_job =
+      error.value_or(0.01) / static_cast<double>(std::max<int64_t>(1, jobs));
+  const double most = error.has_value() ? 1 : LevelFor(1);
   JointLevels levels;
-  levels.time = std::min(LevelFor(1), of_job * (metrics > 0 ? kTimeShare : 1));
+  levels.time = std::min(most, of_job * (metrics > 0 ? kTimeShare : 1));
   const double rest = has_time ? of_job - levels.time : of_job;
   levels.metric = std::min(
-      LevelFor(1), rest / static_cast<double>(std::max<int64_t>(1, metrics)));
+      most, rest / static_cast<double>(std::max<int64_t>(1, metrics)));
   return levels;
 }
 

@@ -368,11 +368,16 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
       PrintableText(job.machine_profile), "\n\n", PairsText(job), "\n");
   const std::vector<double> differences = job.Differences();
   const PairedDesign design = DesignOf(rows, options);
+  const bool is_chosen = rows.duel() && rows.duel()->has_error_percent();
   absl::StrAppendFormat(
       &text,
-      "Level: the smaller of 2e-5 and %s0.01 / %d jobs, %.2g for this job in "
-      "either direction and over all looks.\n",
-      JudgedMetrics(rows) > 0 ? "96% of " : "", JudgedJobs(rows), design.level);
+      "Level: %s%s / %d jobs, %.2g for this job in either direction and over "
+      "all looks.
+",
+      JudgedMetrics(rows) > 0 ? "96% of " : "",
+      is_chosen ? absl::StrFormat("%g%%", rows.duel()->error_percent())
+                : "the smaller of 2e-5 and 0.01",
+      JudgedJobs(rows), design.level);
   const auto floor = options.floor_percent.find(job.job_id);
   if (floor != options.floor_percent.end()) {
     absl::StrAppendFormat(&text,

@@ -238,8 +238,15 @@ void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
 }
 
 std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
-  std::string command = absl::StrCat("duel --a=", ShellWord(duel.a()),
-                                     " --b=", ShellWord(duel.b()));
+  std::string a = duel.a();
+  std::string b = duel.b();
+  for (const Contest& contest : duel.contests()) {
+    if (contest.name() != job.contest) continue;
+    a = contest.a();
+    b = contest.b();
+  }
+  std::string command =
+      absl::StrCat("duel --a=", ShellWord(a), " --b=", ShellWord(b));
   if (job.row.mode() != "command") {
     absl::StrAppend(&command, " --only=", ShellWord(job.job_id));
   }
@@ -256,11 +263,22 @@ int64_t JudgedJobs(const PairedRows& rows) {
   return std::max<int64_t>(1, judged);
 }
 
+namespace {
+
+JointLevels LevelsOf(const PairedRows& rows) {
+  const bool is_chosen = rows.duel() && rows.duel()->has_error_percent();
+  return LevelsFor(JudgedJobs(rows), JudgedMetrics(rows),
+                   rows.choice().has_time,
+                   is_chosen
+                       ? absl::make_optional(rows.duel()->error_percent() / 100)
+                       : absl::nullopt);
+}
+
+}  // namespace
+
 PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options) {
   PairedDesign design;
-  design.level =
-      LevelsFor(JudgedJobs(rows), JudgedMetrics(rows), rows.choice().has_time)
-          .time;
+  design.level = LevelsOf(rows).time;
   design.interest_percent = options.interest_percent;
   if (rows.duel() && rows.duel()->stages_size() > 0) {
     design.looks.assign(rows.duel()->stages().begin(),
@@ -287,9 +305,7 @@ PairedDesign DesignOf(const PairedRows& rows, const PairedOptions& options) {
 }
 
 PairedDesign MetricDesignOf(const PairedRows& rows, PairedDesign design) {
-  design.level =
-      LevelsFor(JudgedJobs(rows), JudgedMetrics(rows), rows.choice().has_time)
-          .metric;
+  design.level = LevelsOf(rows).metric;
   return design;
 }
 
@@ -312,6 +328,79 @@ bool IsUndecided(const PairedJob& job, const MetricChoice& choice,
   return false;
 }
 
+namespace {
+
+// Chance that a control of an undisturbed duel moves, over all controls.
+constexpr double kControlLevel = 0.005;
+
+// Untouched code can become faster or slower because it moved.
+void SayLayout(const PairedRows& rows, Verdict* verdict) {
+  const bool is_change =
+      verdict->verdict() == "slower" || verdict->verdict() == "faster";
+  if (!is_change || (rows.duel() && rows.duel()->relinked())) return;
+  verdict->set_reason(absl::StrCat(verdict->reason(), kLayoutNotExcluded));
+}
+
+void AddIdentical(const Duel& duel, std::vector<Verdict>* verdicts) {
+  for (const Contest& contest : duel.contests()) {
+    if (!contest.identical()) continue;
+    Verdict verdict;
+    verdict.set_scope("job");
+    verdict.set_job(contest.name().empty()
+                        ? contest.a()
+                        : absl::StrCat(contest.a(), " [", contest.name(), "]"));
+    verdict.set_mode("paired");
+    verdict.set_metric("time");
+    verdict.set_machine_profile(duel.machine_profile());
+    verdict.set_verdict("same");
+    verdict.add_codes(kCodeIdentical);
+    verdict.set_reason(
+        "both programs have the same bytes, apart from build ids; not run");
+    verdicts->push_back(std::move(verdict));
+  }
+}
+
+void DistrustVerdict(const std::string& moved, Verdict* verdict) {
+  const bool is_identical =
+      verdict->codes_size() == 1 && verdict->codes(0) == kCodeIdentical;
+  if (verdict->verdict() == "invalid" || is_identical) return;
+  verdict->set_reason(absl::StrCat(moved, "; otherwise ", verdict->verdict(),
+                                   ": ", verdict->reason()));
+  verdict->set_verdict("cannot_tell");
+  verdict->clear_codes();
+  verdict->add_codes(kCodeControlMoved);
+}
+
+}  // namespace
+
+std::string MovedControl(const PairedRows& rows, double interest_percent) {
+  const double level =
+      kControlLevel / std::max<size_t>(1, rows.controls().size());
+  for (const PairedJob& control : rows.controls()) {
+    std::vector<double> differences = control.Differences();
+    if (differences.empty()) continue;
+    const double estimate = LocationOf(differences, kConfidence).estimate;
+    if (std::abs(estimate) < std::log1p(interest_percent / 100) / 2) continue;
+    if (estimate < 0) {
+      for (double& difference : differences) difference = -difference;
+    }
+    const double p = 2 * SignFlipPValue(LimitedScores(differences));
+    if (p > level) continue;
+    const std::string change =
+        absl::StrFormat("%.1f%% %s", std::abs(Percent(estimate)),
+                        estimate > 0 ? "longer" : "less");
+    const std::string evidence =
+        absl::StrFormat("(%d pairs, p = %.1g)", differences.size(), p);
+    return control.label == "A/A"
+               ? absl::StrCat("control: A in the place of B took ", change,
+                              " than A ", evidence)
+               : absl::StrCat("control: the ", control.label, " workload took ",
+                              change, " after B than after A ", evidence,
+                              ", so B leaves the machine in another state");
+  }
+  return "";
+}
+
 std::vector<Verdict> JudgePairs(const PairedRows& rows,
                                 const PairedOptions& options) {
   const PairedDesign design = DesignOf(rows, options);
@@ -328,9 +417,15 @@ std::vector<Verdict> JudgePairs(const PairedRows& rows,
     if (rows.duel()) verdict.set_command(RepeatCommand(*rows.duel(), job));
     if (!JudgeProblems(job, &verdict) && !JudgeComparable(job, &verdict)) {
       JudgeTimes(job, design, options, &verdict);
+      SayLayout(rows, &verdict);
       JudgeMetrics(job, rows, metric_design, &verdict);
     }
     verdicts.push_back(std::move(verdict));
+  }
+  if (rows.duel()) AddIdentical(*rows.duel(), &verdicts);
+  const std::string moved = MovedControl(rows, options.interest_percent);
+  if (!moved.empty()) {
+    for (Verdict& verdict : verdicts) DistrustVerdict(moved, &verdict);
   }
   return verdicts;
 }
@@ -415,11 +510,19 @@ Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
   } else if (counts.cannot_tell() > 0 &&
              (judged == 1 || 100.0 * counts.cannot_tell() >
                                  options.max_cannot_tell_percent * judged)) {
-    codes.insert(kCodeTooManyCannotTell);
-    Decide(ExitCode::kCannotTell, "cannot_tell",
-           absl::StrCat(counts.cannot_tell(), " of ", judged,
-                        judged == 1 ? " job" : " jobs", " cannot be told"),
-           &suite);
+    const auto moved =
+        std::find_if(jobs.begin(), jobs.end(), [](const Verdict& job) {
+          return job.codes_size() == 1 && job.codes(0) == kCodeControlMoved;
+        });
+    codes.insert(moved == jobs.end() ? kCodeTooManyCannotTell
+                                     : kCodeControlMoved);
+    Decide(
+        ExitCode::kCannotTell, "cannot_tell",
+        moved == jobs.end()
+            ? absl::StrCat(counts.cannot_tell(), " of ", judged,
+                           judged == 1 ? " job" : " jobs", " cannot be told")
+            : moved->reason().substr(0, moved->reason().find("; otherwise ")),
+        &suite);
   } else {
     Decide(ExitCode::kDone, counts.faster() > 0 ? "faster" : "same",
            counts.faster() > 0

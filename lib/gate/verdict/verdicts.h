@@ -25,6 +25,8 @@ inline constexpr char kCodeMixedProfiles[] = "mixed_profiles";
 inline constexpr char kCodeEarlyStopped[] = "early_stopped";
 inline constexpr char kCodeUnsupported[] = "unsupported";
 inline constexpr char kCodeNoTime[] = "no_time";
+inline constexpr char kCodeIdentical[] = "identical";
+inline constexpr char kCodeControlMoved[] = "control_moved";
 // Row statuses of a side that did not run to completion.
 inline constexpr char kCodeCrashed[] = "crashed";
 inline constexpr char kCodeFailed[] = "failed";
@@ -44,6 +46,10 @@ inline constexpr char kCodeOtherJob[] = "other_job";
 // Codes of the suite.
 inline constexpr char kCodeTooManyCannotTell[] = "too_many_cannot_tell";
 inline constexpr char kCodeNothingComparable[] = "nothing_comparable";
+
+// At the end of the reason of a change without --relink.
+inline constexpr char kLayoutNotExcluded[] =
+    "; layout effects are not excluded";
 
 struct PairedOptions {
   // Smallest change of interest, in percent.
@@ -69,7 +75,13 @@ bool IsUndecided(const PairedJob& job, const MetricChoice& choice,
                  const PairedDesign& design, PairedDesign metric_design,
                  int look);
 
-// One verdict per job, in the order of the jobs.
+// The first control of the duel that took longer on one side than on the other,
+// in words. Empty if none did. By chance that happens in less than one of 200
+// duels.
+std::string MovedControl(const PairedRows& rows, double interest_percent);
+
+// One verdict per job, in the order of the jobs. All are `cannot_tell` if a
+// control moved.
 std::vector<Verdict> JudgePairs(const PairedRows& rows,
                                 const PairedOptions& options);
 
