@@ -11,11 +11,15 @@
 #include <iostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "gflags/gflags.h"
 #include "lib/base/files.h"
@@ -29,6 +33,8 @@
 #include "lib/environment/env_record.h"
 #include "lib/gate/duel/bisect.h"
 #include "lib/gate/duel/duel.h"
+#include "lib/gate/duel/duel_sides.h"
+#include "lib/gate/duel/duel_summary.h"
 #include "lib/gate/duel/profile.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/machine/cpu.h"
@@ -40,9 +46,51 @@
 using feedrate::kDefaultGateMetrics;
 
 DEFINE_string(a, "", "COMMAND: the baseline");
-DEFINE_string(b, "", "COMMAND: the candidate");
+DEFINE_string(b, "",
+              "COMMAND: the candidate; repeat it to run several, each against "
+              "A; commands without a flag are the baseline, if --a is not "
+              "given, and then candidates");
+DEFINE_string(parameter, "",
+              "NAME=VALUE,VALUE: run all commands with {NAME} replaced by each "
+              "value; repeat it for all combinations");
+DEFINE_string(setup, "", "COMMAND: run this once before the first run");
+DEFINE_string(prepare, "",
+              "COMMAND: run this before each timed run; {side} is a or b");
+DEFINE_string(
+    cleanup, "",
+    "COMMAND: run this once after the last run, also after a failure");
+DEFINE_double(error_level, 0,
+              "PERCENT: chance of calling an unchanged suite slower or faster; "
+              "less takes more pairs, and duel prints how many; 0 means 1 for "
+              "a suite of up to 500 jobs");
+DEFINE_bool(skip_identical, false,
+            "do not run programs that have the same bytes, apart from build "
+            "ids; they are the same");
+DEFINE_bool(controls, true,
+            "run short reference workloads after each run, and in every second "
+            "pair A in the place of B; if these differ between the sides, no "
+            "verdict is given");
+DEFINE_bool(vary_environment, true,
+            "change the size of the environment, and with it addresses on the "
+            "stack, from pair to pair");
+DEFINE_string(relink, "",
+              "COMMAND: link the programs anew before each pair, with {seed} "
+              "for the layout, so that intervals include effects of layout; "
+              "with {side} (a or b) it runs once per side");
+DEFINE_int32(relink_every, 0,
+             "N: runs of each side per layout, which count as one pair; 0 "
+             "means 1, and 3 with --floor");
+DEFINE_bool(floor, false,
+            "measure how much layout alone moves A: runs A against A, linked "
+            "anew by --relink for each side");
+DEFINE_string(export, "",
+              "FILE: write a table of the results there, in the format of "
+              "--format");
+DEFINE_string(format, "",
+              "FORMAT: format of --export; default: by the ending of its name "
+              "{csv|markdown|json}");
 DEFINE_int32(pairs, 0,
-             "N: run exactly this many pairs; 0 means 10, and more if those do "
+             "N: run exactly this many pairs; 0 means 8, and more if those do "
              "not decide");
 DEFINE_int32(max_pairs, 30, "N: maximum number of pairs if --pairs is 0");
 DEFINE_double(interest, 2, "PERCENT: smallest change of interest");
@@ -52,7 +100,8 @@ DEFINE_double(noise, 0,
               "interest 95 times in 100; 0 uses --max_pairs");
 DEFINE_int32(
     jobs_expected, 1,
-    "N: number of jobs that the commands print; used only with --noise");
+    "N: number of jobs that the commands print; used only with --noise and to "
+    "tell what the error level costs");
 DEFINE_int64(
     seed, 0,
     "N: seed for the order within pairs; 0 means a new seed each time");
@@ -121,10 +170,12 @@ ToolInfo Info() {
   info.summary =
       "run two commands alternately on one machine and compare their speed";
   info.usage = "--a=COMMAND --b=COMMAND [flags]";
+  info.takes_arguments = true;
   info.description =
       "Runs both commands in pairs, in random order within each pair, and\n"
       "writes paired rows: the rows that the commands print, or else one row\n"
-      "with the wall time. After 10 pairs, only jobs that are still undecided\n"
+      "with the wall time. From 8 pairs on, only jobs that are still "
+      "undecided\n"
       "continue. Progress and a summary go to standard error.\n"
       "compare_baseline --paired reads the rows and gives the verdicts.\n"
       "--bisect finds the commit that made a command slower: it repeats\n"
@@ -138,6 +189,9 @@ ToolInfo Info() {
       "duel --a='gzip -k -c big' --b='pigz -k -c big' --cpus=0-1 > /dev/null",
       "duel --bisect --good=v1.2 --bad=main --build='make -j8' "
       "--command='./bench'",
+      "duel 'sort f{n}' './mine f{n}' './other f{n}' --parameter=n=1,2,4 "
+      "--setup='./make_files' --cleanup='rm f1 f2 f4' --export=sort.md",
+      "duel --a=old/prog --b=new/prog --relink='./link.sh {side} {seed}'",
   };
   info.flag_files = {"tools/duel/main.cc"};
   return info;
@@ -160,12 +214,74 @@ absl::Status CheckBisectFlags() {
   return absl::OkStatus();
 }
 
+// The format of --export, from --format or the ending of the file's name.
+std::string ExportFormat() {
+  if (!FLAGS_format.empty()) return FLAGS_format;
+  const size_t dot = FLAGS_export.rfind('.');
+  const std::string ending =
+      dot == std::string::npos ? "" : FLAGS_export.substr(dot + 1);
+  return ending == "md" ? "markdown" : ending;
+}
+
+// Between the values of a flag that is given several times.
+constexpr char kNextValue = '\x1f';
+
+// gflags keeps only the last value of a flag. Joins those of --b and
+// --parameter.
+std::vector<std::string> JoinRepeated(int argc, char** argv) {
+  std::vector<std::string> args(argv, argv + argc);
+  for (const std::string flag : {"--b", "--parameter"}) {
+    size_t first = 0;
+    for (size_t i = 1; i < args.size() && args[i] != "--"; ++i) {
+      if (args[i] == flag && i + 1 < args.size()) {
+        args[i] = absl::StrCat(flag, "=", args[i + 1]);
+        args.erase(args.begin() + i + 1);
+      }
+      if (!absl::StartsWith(args[i], flag + "=")) continue;
+      if (first == 0) {
+        first = i;
+        continue;
+      }
+      args[first] += kNextValue + args[i].substr(flag.size() + 1);
+      args.erase(args.begin() + i--);
+    }
+  }
+  return args;
+}
+
 absl::Status CheckFlags() {
   if (FLAGS_bisect) {
     RETURN_IF_ERROR(CheckBisectFlags());
+  } else if (FLAGS_floor) {
+    if (FLAGS_relink.empty() || FLAGS_a.empty()) {
+      return absl::InvalidArgumentError(
+          "--floor: also give --a and --relink='COMMAND with {seed}'");
+    }
+    if (!FLAGS_b.empty()) {
+      return absl::InvalidArgumentError(
+          "--floor: runs A against itself; leave out --b");
+    }
   } else if (FLAGS_a.empty() || FLAGS_b.empty()) {
     return absl::InvalidArgumentError(
         "--a and --b: give both commands, such as --a='./old' --b='./new'");
+  }
+  if (!FLAGS_relink.empty() && !absl::StrContains(FLAGS_relink, "{seed}")) {
+    return absl::InvalidArgumentError(
+        "--relink: without {seed} each layout would be the same");
+  }
+  if (FLAGS_relink_every < 0) {
+    return absl::InvalidArgumentError("--relink_every: use at least 1, or 0");
+  }
+  if (!(FLAGS_error_level >= 0 && FLAGS_error_level <= 20)) {
+    return absl::InvalidArgumentError(
+        "--error_level: use a percentage above 0, at most 20");
+  }
+  if (FLAGS_jobs_expected < 1) {
+    return absl::InvalidArgumentError("--jobs_expected: use at least 1");
+  }
+  if (!FLAGS_export.empty()) {
+    RETURN_IF_ERROR(
+        CheckChoice("--format", ExportFormat(), {"csv", "markdown", "json"}));
   }
   RETURN_IF_ERROR(CheckChoice("--time", FLAGS_time, {"auto", "rows", "wall"}));
   RETURN_IF_ERROR(
@@ -196,20 +312,62 @@ absl::Status CheckFlags() {
   return absl::OkStatus();
 }
 
-std::vector<int> LooksFromFlags() {
-  if (FLAGS_pairs > 0) return {FLAGS_pairs};
-  if (FLAGS_noise > 0) {
-    return LooksFor(FLAGS_noise / 100, LevelFor(FLAGS_jobs_expected),
-                    FLAGS_interest, FLAGS_max_pairs);
+// Plain commands have one job per contest.
+int64_t ExpectedJobs(const DuelOptions& options) {
+  int64_t jobs = FLAGS_jobs_expected * (1 + options.more_b.size());
+  for (const auto& parameter : options.parameters) {
+    jobs *= parameter.second.size();
   }
-  return DefaultLooks(FLAGS_max_pairs);
+  return jobs;
+}
+
+std::vector<int> LooksFromFlags(int64_t jobs) {
+  if (FLAGS_pairs > 0) return {FLAGS_pairs};
+  if (FLAGS_floor) return {10};
+  const double level = FLAGS_error_level > 0
+                           ? FLAGS_error_level / 100 / static_cast<double>(jobs)
+                           : LevelFor(jobs);
+  if (FLAGS_noise > 0) {
+    return LooksFor(FLAGS_noise / 100, level, FLAGS_interest, FLAGS_max_pairs);
+  }
+  return DefaultLooks(FLAGS_max_pairs, level);
 }
 
 absl::StatusOr<DuelOptions> OptionsFromFlags() {
   DuelOptions options;
   options.a = FLAGS_a;
-  options.b = FLAGS_b;
-  options.looks = LooksFromFlags();
+  std::vector<std::string> candidates = absl::StrSplit(FLAGS_b, kNextValue);
+  options.b = candidates[0];
+  options.more_b.assign(candidates.begin() + 1, candidates.end());
+  std::sort(candidates.begin(), candidates.end());
+  const auto twice = std::adjacent_find(candidates.begin(), candidates.end());
+  if (twice != candidates.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--b: \"", *twice, "\" is given twice"));
+  }
+  for (const absl::string_view text :
+       absl::StrSplit(FLAGS_parameter, kNextValue, absl::SkipEmpty())) {
+    ASSIGN_OR_RETURN(auto parameter, ParseParameter(std::string(text)));
+    if (!absl::StrContains(absl::StrCat(FLAGS_a, FLAGS_b, FLAGS_setup),
+                           absl::StrCat("{", parameter.first, "}"))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--parameter: no command has {", parameter.first, "}"));
+    }
+    options.parameters.push_back(std::move(parameter));
+  }
+  options.looks = LooksFromFlags(ExpectedJobs(options));
+  options.setup = FLAGS_setup;
+  options.prepare = FLAGS_prepare;
+  options.cleanup = FLAGS_cleanup;
+  options.error_percent = FLAGS_error_level;
+  options.skip_identical = FLAGS_skip_identical;
+  options.controls = FLAGS_controls && !FLAGS_floor;
+  options.vary_environment = FLAGS_vary_environment;
+  options.relink = FLAGS_relink;
+  options.floor = FLAGS_floor;
+  options.runs_per_layout = FLAGS_relink_every > 0 ? FLAGS_relink_every
+                            : FLAGS_floor          ? 3
+                                                   : 1;
   options.interest_percent = FLAGS_interest;
   options.seed = FLAGS_seed != 0 ? FLAGS_seed : std::random_device()();
   options.timing = FLAGS_time == "rows"   ? DuelTiming::kRows
@@ -288,7 +446,14 @@ absl::StatusOr<ExitCode> ProfileFromFlags(const DuelOptions& options,
   return ExitCode::kDone;
 }
 
-absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
+absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
+  for (const std::string& arg : args) {
+    if (FLAGS_a.empty()) {
+      FLAGS_a = arg;
+    } else {
+      FLAGS_b = FLAGS_b.empty() ? arg : absl::StrCat(FLAGS_b, "\x1f", arg);
+    }
+  }
   RETURN_IF_ERROR(CheckFlags());
   ASSIGN_OR_RETURN(DuelOptions options, OptionsFromFlags());
   const Interrupt interrupt;
@@ -315,6 +480,9 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
   int64_t runs = 0;
   if (!FLAGS_quiet) {
+    if (!FLAGS_floor) {
+      std::cerr << "duel: " << DuelCost(options, ExpectedJobs(options));
+    }
     options.progress = [&](const std::string& what) {
       // Undecided jobs get more pairs than the first look has.
       progress.Show("duel", runs,
@@ -339,6 +507,10 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   if (!FLAGS_quiet && result.exit_code == ExitCode::kDone) {
     std::cerr << PrintableLines(DuelSummary(options, result) + profile);
   }
+  if (!FLAGS_export.empty()) {
+    RETURN_IF_ERROR(
+        WriteFileAtomically(FLAGS_export, DuelExport(result, ExportFormat())));
+  }
   if (!result.failure.empty()) {
     std::cerr << "duel: " << PrintableText(result.failure) << "\n";
   }
@@ -349,6 +521,9 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
-  return feedrate::ToolMain(argc, argv, feedrate::Info(),
-                            feedrate::RunFromFlags);
+  std::vector<std::string> args = feedrate::JoinRepeated(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& arg : args) pointers.push_back(&arg[0]);
+  return feedrate::ToolMain(static_cast<int>(pointers.size()), pointers.data(),
+                            feedrate::Info(), feedrate::RunFromFlags);
 }

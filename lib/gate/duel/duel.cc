@@ -23,7 +23,9 @@
 #include "lib/base/files.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
-#include "lib/draw/text.h"
+#include "lib/gate/duel/duel_sides.h"
+#include "lib/gate/duel/program_identity.h"
+#include "lib/gate/duel/reference_work.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
@@ -36,50 +38,37 @@
 namespace feedrate {
 namespace {
 
-// A file with a unique name that is removed with this object.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    const char* folder = std::getenv("TMPDIR");
-    path_ =
-        absl::StrCat(folder != nullptr ? folder : "/tmp", "/duel_jobs_XXXXXX");
-    const int fd = mkstemp(&path_[0]);
-    if (fd >= 0) close(fd);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
+// Runs of A in B's place: every second pair has one.
+constexpr int kPairsPerControl = 2;
+// The environment grows by up to this many bytes, a page.
+constexpr int kMaxPadding = 4096;
 
- private:
-  std::string path_;
-};
+std::vector<std::string> CandidatesOf(const DuelOptions& options) {
+  std::vector<std::string> candidates = {options.floor ? options.a : options.b};
+  candidates.insert(candidates.end(), options.more_b.begin(),
+                    options.more_b.end());
+  return candidates;
+}
 
 class Dueller {
  public:
   explicit Dueller(const DuelOptions& options)
-      : options_(options), random_(options.seed) {
+      : options_(options),
+        random_(options.seed),
+        layout_random_(options.seed ^ 0x5eed),
+        rounds_(
+            RoundsOf(options.a, CandidatesOf(options), options.parameters)) {
     result_.rows = PairedRows(options.statistic, options.metrics);
-    name_ = options.name.empty() ? options.a : options.name;
     prints_rows_ = options.timing == DuelTiming::kRows;
     reruns_all_ = options.rerun_all;
+    if (options.controls) reference_.emplace(options.cpus);
   }
 
   absl::StatusOr<DuelResult> Run() {
     RETURN_IF_ERROR(WriteHead());
-    RETURN_IF_ERROR(Prepare());
-    const int looks = static_cast<int>(options_.looks.size());
-    for (int look = 0; look < looks && !ended_; ++look) {
-      if (look > 0) {
-        undecided_ = Suspects(look - 1);
-        if (undecided_.empty()) break;
-        RETURN_IF_ERROR(WriteJobs());
-      }
-      for (int pair = look == 0 ? 0 : options_.looks[look - 1];
-           pair < options_.looks[look] && !ended_; ++pair) {
-        RETURN_IF_ERROR(RunPair(look, pair));
-      }
-    }
+    const absl::Status status = RunLooks();
+    RunOnce("--cleanup", options_.cleanup);
+    RETURN_IF_ERROR(status);
     PairedOptions judging;
     judging.interest_percent = options_.interest_percent;
     result_.verdicts = JudgePairs(result_.rows, judging);
@@ -87,17 +76,98 @@ class Dueller {
   }
 
  private:
+  // Who runs: the baseline (0), a candidate (from 1 on), or the baseline once
+  // more as a control.
+  static constexpr int kControl = -1;
+
+  absl::Status RunLooks() {
+    if (rounds_.empty()) return absl::OkStatus();
+    RunOnce("--setup", options_.setup);
+    RETURN_IF_ERROR(Prepare());
+    const int looks = static_cast<int>(options_.looks.size());
+    for (int look = 0; look < looks && !ended_; ++look) {
+      if (look > 0) {
+        undecided_ = Suspects(look - 1);
+        if (undecided_.empty()) break;
+      }
+      for (int pair = look == 0 ? 0 : options_.looks[look - 1];
+           pair < options_.looks[look] && !ended_; ++pair) {
+        for (const DuelRound& round : rounds_) {
+          if (!ended_) RETURN_IF_ERROR(RunRound(round, look, pair));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status WriteHead() {
     Duel duel;
     duel.set_a(options_.a);
-    duel.set_b(options_.b);
+    duel.set_b(options_.floor ? options_.a : options_.b);
     duel.set_seed(static_cast<int64_t>(options_.seed));
     for (const int look : options_.looks) duel.add_stages(look);
     duel.set_interest_percent(options_.interest_percent);
     duel.set_pinned_to(absl::StrJoin(options_.cpus, ","));
     duel.set_machine_profile(options_.machine_profile);
+    if (options_.error_percent > 0) {
+      duel.set_error_percent(options_.error_percent);
+    }
+    if (!options_.relink.empty()) duel.set_relinked(true);
+    bool has_identical = false;
+    for (DuelRound& round : rounds_) {
+      for (Contest& contest : round.contests) {
+        if (options_.skip_identical &&
+            AreSamePrograms(contest.a(), contest.b())) {
+          contest.set_identical(true);
+          has_identical = true;
+        }
+        *duel.add_contests() = contest;
+      }
+      round.contests.erase(
+          std::remove_if(round.contests.begin(), round.contests.end(),
+                         [](const Contest& c) { return c.identical(); }),
+          round.contests.end());
+    }
+    rounds_.erase(
+        std::remove_if(rounds_.begin(), rounds_.end(),
+                       [](const DuelRound& r) { return r.contests.empty(); }),
+        rounds_.end());
+    if (duel.contests_size() == 1 && !has_identical) duel.clear_contests();
     result_.rows.Add(duel);
     return options_.write(duel);
+  }
+
+  // Runs a command of the user that is not timed, once for each combination of
+  // parameters in it. Ends the duel if it fails.
+  void RunOnce(const std::string& flag, const std::string& command) {
+    std::set<std::string> done;
+    for (const DuelRound& round : rounds_) {
+      const std::string filled = Filled(command, round.values);
+      if (filled.empty() || !done.insert(filled).second) continue;
+      // What --setup made is cleaned up after Ctrl-C and after failures too.
+      if (ended_ && flag != "--cleanup") return;
+      RunHelper(flag, filled);
+    }
+  }
+
+  void RunHelper(const std::string& flag, const std::string& command) {
+    TimedCommand spec;
+    spec.command = command;
+    spec.shell = options_.shell.empty() ? "/bin/sh" : options_.shell;
+    spec.capture_output = false;
+    if (flag != "--cleanup") spec.is_stopped = options_.is_stopped;
+    const absl::StatusOr<TimedCommandResult> run = RunTimedCommand(spec);
+    if (run.ok() && run->ok()) return;
+    ended_ = true;
+    const bool is_stopped = run.ok() && run->stopped;
+    if (result_.exit_code != ExitCode::kDone) return;
+    result_.exit_code =
+        is_stopped ? ExitCode::kInterrupted : ExitCode::kRunFailed;
+    if (is_stopped) return;
+    result_.failure = absl::StrCat(
+        flag, ": ",
+        run.ok() ? run->Reason() : std::string(run.status().message()), ": ",
+        command);
   }
 
   // Finds out what the commands print, warms them up and, if only some jobs are
@@ -105,9 +175,10 @@ class Dueller {
   absl::Status Prepare() {
     const bool probes =
         options_.timing == DuelTiming::kAuto || !options_.only.empty();
+    for (const DuelRound& round : rounds_) Relink(round);
     if (probes && !ended_) {
-      RETURN_IF_ERROR(RunSide(false, "looking at what A prints"));
-      if (ended_) return WriteFailure(false, -1, 0, 0);
+      RETURN_IF_ERROR(RunSide(rounds_[0], 0, "looking at what A prints"));
+      if (ended_) return WriteFailure(rounds_[0], 0, -1, 0, 0);
       if (options_.timing != DuelTiming::kWall) prints_rows_ = !rows_.empty();
       if (options_.timing == DuelTiming::kRows && rows_.empty()) {
         return absl::InvalidArgumentError(absl::StrCat(
@@ -117,10 +188,15 @@ class Dueller {
     if (!options_.only.empty()) RETURN_IF_ERROR(ChooseJobs());
     if (prints_rows_) return absl::OkStatus();
     for (int i = 0; i < options_.warmup; ++i) {
-      for (const bool side_b : {false, true}) {
-        if (ended_ || (probes && i == 0 && !side_b)) continue;
-        RETURN_IF_ERROR(RunSide(side_b, "warming up"));
-        if (ended_) return WriteFailure(side_b, -1, 0, 0);
+      for (const DuelRound& round : rounds_) {
+        const int sides = static_cast<int>(round.contests.size()) + 1;
+        for (int who = 0; who < sides; ++who) {
+          const bool is_probed =
+              probes && i == 0 && who == 0 && &round == &rounds_[0];
+          if (ended_ || is_probed) continue;
+          RETURN_IF_ERROR(RunSide(round, who, "warming up"));
+          if (ended_) return WriteFailure(round, who, -1, 0, 0);
+        }
       }
     }
     return absl::OkStatus();
@@ -135,7 +211,11 @@ class Dueller {
     for (const Row& row : rows_) {
       words.push_back(JobLabel(row));
       if (!IsWantedJob(options_.only, row.job_id(), words.back())) continue;
-      undecided_.insert(row.job_id());
+      for (const DuelRound& round : rounds_) {
+        for (const Contest& contest : round.contests) {
+          undecided_.insert({contest.name(), row.job_id()});
+        }
+      }
       first_rows_[row.job_id()].push_back(row);
     }
     if (undecided_.empty()) {
@@ -143,38 +223,58 @@ class Dueller {
                                               options_.only, "\"; there are ",
                                               absl::StrJoin(words, ", ")));
     }
-    return WriteJobs();
+    return absl::OkStatus();
   }
 
-  // Jobs without a verdict after the look.
-  std::set<std::string> Suspects(int look) {
+  // Contests and jobs without a verdict after the look.
+  std::set<std::pair<std::string, std::string>> Suspects(int look) {
     PairedOptions judging;
     judging.interest_percent = options_.interest_percent;
     const PairedDesign design = DesignOf(result_.rows, judging);
     const PairedDesign metric_design = MetricDesignOf(result_.rows, design);
-    std::set<std::string> suspects;
+    std::set<std::pair<std::string, std::string>> suspects;
     for (const PairedJob& job : result_.rows.jobs()) {
       const std::vector<double> differences = job.Differences();
       if (differences.empty()) continue;
       if (!job.a_problems.empty() || !job.b_problems.empty()) continue;
       // Jobs that already have a verdict have fewer pairs than the look.
-      if (look > 0 && undecided_.count(job.job_id) == 0) continue;
+      const std::pair<std::string, std::string> key{job.contest, job.job_id};
+      if (look > 0 && undecided_.count(key) == 0) continue;
       if (IsUndecided(job, options_.metrics, design, metric_design, look)) {
-        suspects.insert(job.job_id);
+        suspects.insert(key);
       }
     }
     return suspects;
   }
 
-  absl::Status WriteJobs() {
+  bool IsUndecided(const Contest& contest, const std::string& job_id) const {
+    return undecided_.empty() || undecided_.count({contest.name(), job_id}) > 0;
+  }
+
+  bool GoesOn(const Contest& contest) const {
+    const auto next = undecided_.lower_bound({contest.name(), ""});
+    return undecided_.empty() ||
+           (next != undecided_.end() && next->first == contest.name());
+  }
+
+  // Tells the commands of a round which jobs to run, if not all of theirs.
+  absl::Status WriteJobs(const DuelRound& round) {
     uses_jobs_file_ = false;
-    if (!prints_rows_ || reruns_all_) return absl::OkStatus();
+    if (!prints_rows_ || reruns_all_ || undecided_.empty()) {
+      return absl::OkStatus();
+    }
+    std::set<std::string> wanted;
+    for (const Contest& contest : round.contests) {
+      for (const auto& job : undecided_) {
+        if (job.first == contest.name()) wanted.insert(job.second);
+      }
+    }
     if (options_.only.empty() &&
-        undecided_.size() == result_.rows.jobs().size()) {
+        wanted.size() == jobs_of_[round.point].size()) {
       return absl::OkStatus();
     }
     std::string text;
-    for (const std::string& id : undecided_) {
+    for (const std::string& id : wanted) {
       Job job = JobOfRow(first_rows_[id][0]);
       for (const Row& row : first_rows_[id]) {
         job.add_run_indexes(row.run_index());
@@ -185,26 +285,163 @@ class Dueller {
     return WriteFileAtomically(jobs_file_.path(), text);
   }
 
-  absl::Status RunPair(int look, int pair) {
-    const bool b_first = random_.Coin();
-    for (int position = 0; position < 2 && !ended_; ++position) {
-      const bool side_b = (position == 0) == b_first;
-      RETURN_IF_ERROR(RunSide(
-          side_b,
-          absl::StrFormat("stage %d of %d, pair %d of %d, %s%s", look + 1,
-                          options_.looks.size(), pair + 1, options_.looks[look],
-                          side_b ? "B" : "A", SuspectsText(look))));
-      for (Row& row : rows_) {
-        RETURN_IF_ERROR(WriteRow(side_b, pair, position, look, &row));
+  // The baseline and all candidates that go on, in random order.
+  std::vector<int> Order(const DuelRound& round, int pair) {
+    std::vector<int> order = {0};
+    for (size_t i = 0; i < round.contests.size(); ++i) {
+      if (GoesOn(round.contests[i])) order.push_back(static_cast<int>(i) + 1);
+    }
+    if (order.size() == 1) return {};
+    if (options_.controls && pair % kPairsPerControl == 0) {
+      order.push_back(kControl);
+    }
+    if (order.size() == 2) {
+      if (random_.Coin()) std::swap(order[0], order[1]);
+      return order;
+    }
+    for (size_t i = order.size() - 1; i > 0; --i) {
+      std::swap(order[i], order[random_.Below(i + 1)]);
+    }
+    return order;
+  }
+
+  absl::Status RunRound(const DuelRound& round, int look, int pair) {
+    if (!std::any_of(round.contests.begin(), round.contests.end(),
+                     [this](const Contest& c) { return GoesOn(c); })) {
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(WriteJobs(round));
+    padding_ = options_.vary_environment
+                   ? static_cast<int>(layout_random_.Below(kMaxPadding))
+                   : -1;
+    if (options_.floor) {
+      const std::vector<int> order = Order(round, 1);
+      for (const int who : order) {
+        Relink(round);
+        for (int run = 0; run < options_.runs_per_layout && !ended_; ++run) {
+          RETURN_IF_ERROR(RunTurn(round, who, order, look, pair));
+        }
       }
-      if (ended_) {
-        RETURN_IF_ERROR(WriteFailure(side_b, pair, position, look));
-      } else if (rows_.empty()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(side_b ? "--b" : "--a", ": printed no rows in pair ",
-                         pair, "; use --time=wall to time the command"));
+      return absl::OkStatus();
+    }
+    Relink(round);
+    for (int run = 0; run < options_.runs_per_layout; ++run) {
+      const std::vector<int> order = Order(round, pair);
+      for (const int who : order) {
+        if (!ended_) RETURN_IF_ERROR(RunTurn(round, who, order, look, pair));
       }
     }
+    return WriteControls();
+  }
+
+  // Gives the programs of a round another layout.
+  void Relink(const DuelRound& round) {
+    if (options_.relink.empty()) return;
+    const bool has_sides = absl::StrContains(options_.relink, "{side}");
+    for (const char* side : {"a", "b"}) {
+      if (ended_ || (side[0] == 'b' && (!has_sides || options_.floor))) return;
+      auto values = round.values;
+      values.emplace_back("{seed}",
+                          absl::StrCat(layout_random_.Below(1 << 30)));
+      values.emplace_back("{side}", side);
+      RunHelper("--relink", Filled(options_.relink, values));
+    }
+  }
+
+  absl::Status RunTurn(const DuelRound& round, int who,
+                       const std::vector<int>& order, int look, int pair) {
+    if (!options_.prepare.empty()) {
+      auto values = round.values;
+      values.emplace_back("{side}", who > 0 ? "b" : "a");
+      RunHelper("--prepare", Filled(options_.prepare, values));
+      if (ended_) return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(RunSide(
+        round, who,
+        absl::StrFormat("stage %d of %d, pair %d of %d, %s%s", look + 1,
+                        options_.looks.size(), pair + 1, options_.looks[look],
+                        SideName(who), SuspectsText(look))));
+    const auto place = [&order](int player) {
+      return std::find(order.begin(), order.end(), player) - order.begin();
+    };
+    if (who == kControl) {
+      if (ended_) return WriteFailure(round, 0, pair, 0, look);
+      AddControl("A/A", "", true, pair, RunSeconds());
+      return absl::OkStatus();
+    }
+    const bool has_control = place(kControl) < static_cast<int>(order.size());
+    if (who == 0 && has_control && !ended_) {
+      AddControl("A/A", "", false, pair, RunSeconds());
+    }
+    RememberRows(round);
+    std::vector<ReferenceWork::Result> references;
+    if (reference_ && !ended_) references = reference_->Run();
+    for (int other = 1; other <= static_cast<int>(round.contests.size());
+         ++other) {
+      const Contest& contest = round.contests[other - 1];
+      if ((who > 0 && who != other) || !GoesOn(contest)) continue;
+      const int position = place(who) > place(who > 0 ? 0 : other) ? 1 : 0;
+      for (const Row& row : rows_) {
+        if (!IsUndecided(contest, row.job_id())) continue;
+        Row copy = row;
+        RETURN_IF_ERROR(Write(contest, who > 0, pair, position, look, &copy));
+      }
+      for (const ReferenceWork::Result& reference : references) {
+        AddControl(reference.name, contest.name(), who > 0, pair,
+                   reference.seconds);
+      }
+      if (ended_) return WriteFailure(round, who, pair, position, look);
+    }
+    if (rows_.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(who > 0 ? "--b" : "--a", ": printed no rows in pair ",
+                       pair, "; use --time=wall to time the command"));
+    }
+    if (options_.floor) {
+      result_.layout_logs[pair * 2 + (who > 0 ? 1 : 0)].push_back(
+          std::log(RunSeconds()));
+    }
+    return absl::OkStatus();
+  }
+
+  std::string SideName(int who) const {
+    if (who == kControl) return "A as a control";
+    if (who == 0) return "A";
+    return options_.more_b.empty() ? "B" : absl::StrCat("B", who);
+  }
+
+  // Time of the last run: the geometric mean over its jobs.
+  double RunSeconds() const {
+    double sum = 0;
+    int count = 0;
+    for (const Row& row : rows_) {
+      const absl::optional<double> log = RunLog(row, options_.statistic);
+      if (!log || row.library() == "null") continue;
+      sum += *log;
+      ++count;
+    }
+    return count == 0 ? 0 : std::exp(sum / count);
+  }
+
+  void AddControl(const std::string& name, const std::string& contest,
+                  bool side_b, int pair, double seconds) {
+    Control control;
+    control.set_name(name);
+    control.mutable_pair()->set_index(pair);
+    control.mutable_pair()->set_side(side_b ? "b" : "a");
+    if (!contest.empty()) control.mutable_pair()->set_contest(contest);
+    control.set_seconds(seconds);
+    result_.rows.Add(control);
+    controls_.push_back(std::move(control));
+  }
+
+  // Controls follow the rows of their round. The row of a failure is the last.
+  absl::Status WriteControls() {
+    if (ended_) return absl::OkStatus();
+    for (const Control& control : controls_) {
+      RETURN_IF_ERROR(options_.write(control));
+    }
+    controls_.clear();
     return absl::OkStatus();
   }
 
@@ -216,17 +453,24 @@ class Dueller {
 
   // Runs a side once. Afterwards `rows_` holds its rows, and `ended_` tells
   // whether the duel is over.
-  absl::Status RunSide(bool side_b, const std::string& what) {
+  absl::Status RunSide(const DuelRound& round, int who,
+                       const std::string& what) {
     if (options_.progress) options_.progress(what);
+    const bool side_b = who > 0;
     TimedCommand spec;
-    spec.command = CommandWithJobs(side_b ? options_.b : options_.a,
-                                   uses_jobs_file_ ? jobs_file_.path() : "");
+    spec.command =
+        CommandWithJobs(side_b ? round.contests[who - 1].b() : round.a,
+                        uses_jobs_file_ ? jobs_file_.path() : "");
     spec.shell = options_.shell;
     spec.cpus = options_.cpus;
     spec.timeout_s = options_.timeout_s;
     const bool may_print_rows =
         options_.timing == DuelTiming::kAuto && result_.runs == 0;
     spec.capture_output = prints_rows_ || may_print_rows;
+    if (padding_ >= 0) {
+      spec.variables.push_back(
+          absl::StrCat("FEEDRATE_PADDING=", std::string(padding_, 'x')));
+    }
     if (side_b && options_.slow_b_percent > 0) {
       if (prints_rows_) {
         spec.variables.push_back(
@@ -245,7 +489,7 @@ class Dueller {
     ++result_.runs;
     started_at_ =
         absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", started, absl::UTCTimeZone());
-    ReadRows(side_b);
+    ReadRows(round, side_b);
     if (uses_jobs_file_ && !jobs_file_works_) {
       if (RefusesJobs()) {
         reruns_all_ = true;
@@ -255,7 +499,7 @@ class Dueller {
               absl::StrCat(side_b ? "B" : "A", " does not take --jobs=FILE (",
                            last_run_.Reason(), "); all of its jobs run again"));
         }
-        return RunSide(side_b, what);
+        return RunSide(round, who, what);
       }
       jobs_file_works_ = true;
     }
@@ -273,7 +517,7 @@ class Dueller {
             WEXITSTATUS(last_run_.wait_status) == 2);
   }
 
-  void ReadRows(bool side_b) {
+  void ReadRows(const DuelRound& round, bool side_b) {
     rows_.clear();
     int broken = 0;
     if (prints_rows_ || result_.runs == 1) {
@@ -286,32 +530,39 @@ class Dueller {
     if (!prints_rows_ && rows_.empty() && last_run_.Status() != "timeout" &&
         (last_run_.ok() || options_.ignore_failure)) {
       if (result_.runs > 1 || options_.timing == DuelTiming::kWall) {
-        rows_.push_back(WallRow(name_, last_run_));
+        rows_.push_back(WallRow(NameOf(round), last_run_));
       }
     }
   }
 
-  absl::Status WriteRow(bool side_b, int pair, int position, int look,
-                        Row* row) {
-    if (!undecided_.empty() && undecided_.count(row->job_id()) == 0) {
-      return absl::OkStatus();
-    }
-    // Rows of the first run with this job, to request the same again.
-    const std::pair<int, bool> run{pair, side_b};
-    if (options_.only.empty() &&
-        first_runs_.emplace(row->job_id(), run).first->second == run) {
-      first_rows_[row->job_id()].push_back(*row);
-    }
-    return Write(side_b, pair, position, look, row);
+  std::string NameOf(const DuelRound& round) const {
+    return options_.name.empty() ? round.a : options_.name;
   }
 
-  absl::Status Write(bool side_b, int pair, int position, int look, Row* row) {
+  // Keeps the rows of each job's first run, to request the same again.
+  void RememberRows(const DuelRound& round) {
+    for (const Row& row : rows_) {
+      jobs_of_[round.point].insert(row.job_id());
+      if (options_.only.empty() &&
+          first_runs_.emplace(row.job_id(), result_.runs).first->second ==
+              result_.runs) {
+        first_rows_[row.job_id()].push_back(row);
+      }
+    }
+  }
+
+  absl::Status Write(const Contest& contest, bool side_b, int pair,
+                     int position, int look, Row* row) {
     // One per row that a side has of a job, so that all run indexes differ.
-    row->set_run_index(counts_[{row->job_id(), side_b}]++);
+    row->set_run_index(
+        counts_[{absl::StrCat(contest.name(), "\n", row->job_id()), side_b}]++);
     row->mutable_pair()->set_index(std::max(0, pair));
     row->mutable_pair()->set_side(side_b ? "b" : "a");
     row->mutable_pair()->set_position(position);
     row->mutable_pair()->set_stage(look);
+    if (!contest.name().empty()) {
+      row->mutable_pair()->set_contest(contest.name());
+    }
     if (row->started_at().empty()) row->set_started_at(started_at_);
     if (row->machine_profile().empty()) {
       row->set_machine_profile(options_.machine_profile);
@@ -322,23 +573,30 @@ class Dueller {
   }
 
   // Records why the duel ended, and sets the exit code.
-  absl::Status WriteFailure(bool side_b, int pair, int position, int look) {
+  absl::Status WriteFailure(const DuelRound& round, int who, int pair,
+                            int position, int look) {
     if (last_run_.stopped) {
       result_.exit_code = ExitCode::kInterrupted;
       return absl::OkStatus();
     }
     result_.exit_code = ExitCode::kRunFailed;
-    result_.failure = absl::StrCat(side_b ? "B" : "A", " ", last_run_.Status(),
-                                   ": ", last_run_.Reason());
-    Row row = FailureRow(name_, last_run_);
-    return Write(side_b, pair, position, look, &row);
+    result_.failure = absl::StrCat(SideName(who), " ", last_run_.Status(), ": ",
+                                   last_run_.Reason());
+    Row row = FailureRow(NameOf(round), last_run_);
+    return Write(round.contests[who > 0 ? who - 1 : 0], who > 0, pair, position,
+                 look, &row);
   }
 
   const DuelOptions& options_;
   Xoshiro256 random_;
   EnergyMeter energy_{Root("/"), nullptr};
+  // Draws layouts, so that these do not change the order of runs.
+  Xoshiro256 layout_random_;
+  std::vector<DuelRound> rounds_;
   DuelResult result_;
-  std::string name_;
+  absl::optional<ReferenceWork> reference_;
+  // Bytes that the environment has more in this pair. Below 0: unchanged.
+  int padding_ = -1;
   bool prints_rows_ = false;
   bool uses_jobs_file_ = false;
   // True once a command has run with a jobs file; it is not probed again.
@@ -346,12 +604,16 @@ class Dueller {
   bool reruns_all_ = false;
   bool ended_ = false;
   TemporaryFile jobs_file_;
-  // Jobs that go on. Empty (all jobs) in the first stage.
-  std::set<std::string> undecided_;
-  // Rows of each job's first run, and which run that was (pair, side is B).
+  // Contests and jobs that go on. Empty (all) in the first stage.
+  std::set<std::pair<std::string, std::string>> undecided_;
+  // Jobs of each round, by point.
+  std::map<std::string, std::set<std::string>> jobs_of_;
+  // Rows of each job's first run, and the number of that run.
   std::map<std::string, std::vector<Row>> first_rows_;
-  std::map<std::string, std::pair<int, bool>> first_runs_;
+  std::map<std::string, int64_t> first_runs_;
   std::map<std::pair<std::string, bool>, int> counts_;
+  // Controls of this round.
+  std::vector<Control> controls_;
   // Results of the last run.
   TimedCommandResult last_run_;
   std::vector<Row> rows_;
@@ -362,175 +624,6 @@ class Dueller {
 
 absl::StatusOr<DuelResult> RunDuel(const DuelOptions& options) {
   return Dueller(options).Run();
-}
-
-namespace {
-
-constexpr char kJobsPlace[] = "{jobs}";
-
-Row IdentityRow(const std::string& name) {
-  Job job;
-  job.set_mode("command");
-  (*job.mutable_settings())["name"] = name;
-  Row row;
-  row.set_job_id(JobId(job));
-  row.set_mode(job.mode());
-  *row.mutable_settings() = job.settings();
-  row.set_unit("sample");
-  row.set_timed_unit("item");
-  return row;
-}
-
-}  // namespace
-
-std::vector<Row> RowsIn(const std::string& output, int* broken) {
-  std::vector<Row> rows;
-  JsonReader reader;
-  for (const absl::string_view line : absl::StrSplit(output, '\n')) {
-    if (!absl::StartsWith(line, "{") ||
-        !absl::StrContains(line, "\"record\"")) {
-      continue;
-    }
-    const absl::StatusOr<std::string> record = reader.Open(line);
-    Row row;
-    if (!record.ok()) {
-      ++*broken;
-    } else if (*record == "row") {
-      if (reader.Read(&row).ok() && !row.job_id().empty()) {
-        rows.push_back(std::move(row));
-      } else {
-        ++*broken;
-      }
-    }
-  }
-  return rows;
-}
-
-std::string CommandWithJobs(const std::string& command,
-                            const std::string& jobs_file) {
-  const std::string flag =
-      jobs_file.empty() ? "" : absl::StrCat("--jobs=", jobs_file);
-  if (absl::StrContains(command, kJobsPlace)) {
-    return absl::StrReplaceAll(command, {{kJobsPlace, flag}});
-  }
-  return flag.empty() ? command : absl::StrCat(command, " ", flag);
-}
-
-Row WallRow(const std::string& name, const TimedCommandResult& result) {
-  Row row = IdentityRow(name);
-  row.set_status("ok");
-  row.set_items(1);
-  row.set_elapsed_s(result.wall_s);
-  row.set_duration_s(result.wall_s);
-  row.set_throughput(1 / result.wall_s);
-  row.add_samples_s(result.wall_s);
-  row.set_p50_s(result.wall_s);
-  row.set_rss_peak_bytes(result.rss_peak_bytes);
-  *row.mutable_usage() = result.usage;
-  if (result.energy_j) row.mutable_energy()->set_cpu_j(*result.energy_j);
-  return row;
-}
-
-Row FailureRow(const std::string& name, const TimedCommandResult& result) {
-  Row row = IdentityRow(name);
-  row.set_status(result.Status());
-  row.set_reason(result.Reason());
-  row.set_duration_s(result.wall_s);
-  return row;
-}
-
-namespace {
-
-std::string SideText(const char* side, const std::string& command,
-                     const PairedJob& job, bool side_b) {
-  std::vector<double> seconds;
-  for (const auto& pair : job.pairs) {
-    const PairSide& half = side_b ? pair.second.b : pair.second.a;
-    if (half.rows > 0) seconds.push_back(std::exp(half.Log()));
-  }
-  if (seconds.empty()) return "";
-  double mean = 0;
-  for (const double s : seconds) mean += s / seconds.size();
-  double squares = 0;
-  for (const double s : seconds) squares += (s - mean) * (s - mean);
-  const double n = seconds.size();
-  const double sd = n > 1 ? std::sqrt(squares / (n - 1)) : 0;
-  const auto range = std::minmax_element(seconds.begin(), seconds.end());
-  return absl::StrFormat("%s: %s\n  mean ± σ  %s ± %s   range %s … %s   %s\n",
-                         side, command, SecondsText(mean), SecondsText(sd),
-                         SecondsText(*range.first), SecondsText(*range.second),
-                         Sparkline(seconds));
-}
-
-std::string Comparison(const Verdict& verdict) {
-  const std::string& word = verdict.verdict();
-  if (!verdict.has_effect()) return absl::StrCat(word, ": ", verdict.reason());
-  const bool is_about_time =
-      std::count(verdict.codes().begin(), verdict.codes().end(), kCodeTime) > 0;
-  const Effect& effect = verdict.effect();
-  const std::string range = absl::StrFormat(
-      "99%% sure of %+.2f%% to %+.2f%%, %d pairs", effect.low_percent(),
-      effect.high_percent(), verdict.pairs());
-  if (word == "slower" || word == "faster") {
-    if (!is_about_time) {
-      return absl::StrFormat("time %+.2f%% (%s)", effect.percent(), range);
-    }
-    return absl::StrFormat("B is %.2f%% %s than A (%s)",
-                           std::abs(effect.percent()), word, range);
-  }
-  if (word == "same") {
-    return absl::StrFormat("B is as fast as A, within %g%% (%s)",
-                           verdict.interest_percent(), range);
-  }
-  std::string text =
-      absl::StrFormat("cannot tell: %+.2f%% (%s)", effect.percent(), range);
-  if (verdict.has_floor_percent()) {
-    absl::StrAppendFormat(&text, "; less than %.1f%% cannot be seen here",
-                          verdict.floor_percent());
-  }
-  return text;
-}
-
-std::string ManyJobs(const DuelResult& result) {
-  Table table({"job", "verdict", "change", "99% interval", "pairs", ""},
-              {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft,
-               Align::kRight, Align::kLeft});
-  int same = 0;
-  for (const Verdict& verdict : result.verdicts) {
-    if (verdict.verdict() == "same") {
-      ++same;
-      continue;
-    }
-    const Effect& effect = verdict.effect();
-    const std::vector<double> changes(verdict.pair_percent().begin(),
-                                      verdict.pair_percent().end());
-    const bool has = verdict.has_effect();
-    table.AddRow(
-        {verdict.job(), verdict.verdict(),
-         has ? absl::StrFormat("%+.2f%%", effect.percent()) : "",
-         has ? absl::StrFormat("%+.2f%% … %+.2f%%", effect.low_percent(),
-                               effect.high_percent())
-             : verdict.reason(),
-         absl::StrCat(verdict.pairs()), Sparkline(changes)});
-  }
-  return absl::StrCat(table.empty() ? "" : table.ToText(), same, " of ",
-                      result.verdicts.size(), " jobs are the same\n");
-}
-
-}  // namespace
-
-std::string DuelSummary(const DuelOptions& options, const DuelResult& result) {
-  if (result.verdicts.empty()) return "";
-  if (result.verdicts.size() > 1) return ManyJobs(result);
-  const PairedJob& job = result.rows.jobs()[0];
-  std::string text = absl::StrCat(SideText("A", options.a, job, false),
-                                  SideText("B", options.b, job, true),
-                                  Comparison(result.verdicts[0]), "\n");
-  for (const MetricChange& change : result.verdicts[0].metrics()) {
-    if (!HasMoved(change)) continue;
-    absl::StrAppend(&text, MetricChangeText(change), "\n");
-  }
-  return text;
 }
 
 }  // namespace feedrate

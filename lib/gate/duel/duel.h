@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/tool/exit_code.h"
-#include "lib/gate/duel/timed_command.h"
+#include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"
@@ -34,6 +35,34 @@ struct DuelOptions {
   // The baseline and the candidate.
   std::string a;
   std::string b;
+  // More candidates, each against the baseline.
+  std::vector<std::string> more_b;
+  // Values of parameters: all combinations run, with `{name}` in the commands
+  // replaced by the value.
+  DuelParameters parameters;
+  // Commands that are not timed: once before everything, once after (also when
+  // the duel fails), and before each run of a pair. `{name}` is replaced in
+  // them too, and `{side}` in the last by a or b.
+  std::string setup;
+  std::string cleanup;
+  std::string prepare;
+  // Chance in percent of calling an unchanged suite changed. 0: the default.
+  double error_percent = 0;
+  // Does not run contests of programs with the same bytes (AreSamePrograms).
+  bool skip_identical = false;
+  // Adds controls: reference workloads after each run, and in every second
+  // pair A once more in B's place.
+  bool controls = false;
+  // Gives both sides of a pair the same environment size, which differs from
+  // pair to pair.
+  bool vary_environment = true;
+  // Command that links the programs anew, with `{seed}` for the layout, before
+  // each pair. With `{side}` it runs once per side, with different seeds.
+  std::string relink;
+  // Number of runs of each side per layout. They count as one pair.
+  int runs_per_layout = 1;
+  // Runs A against itself, linked anew for each side.
+  bool floor = false;
   // Number of pairs at each look. A single number means no early end.
   std::vector<int> looks = DefaultLooks(kMaxPairs);
   double interest_percent = kInterestPercent;
@@ -81,33 +110,17 @@ struct DuelResult {
   // The reason for exit code 2.
   std::string failure;
   int64_t runs = 0;
+  // Of a duel with `floor`: logarithms of the times of each layout's runs, by
+  // twice the pair plus the side.
+  std::map<int, std::vector<double>> layout_logs;
 };
 
 // Runs pairs in random order, look by look. After each look only jobs without a
-// verdict go on. Writes a `duel` record, then each row with its `pair`. A
+// verdict go on. Several candidates run in one random order with the baseline,
+// whose run counts for each of them: the sign of a difference is then still
+// decided by coin. Writes a `duel` record, then each row with its `pair`. A
 // command that fails gets a row of its own and ends the duel.
 absl::StatusOr<DuelResult> RunDuel(const DuelOptions& options);
-
-// The rows in a command's output. Ignores lines that are not records, because a
-// plain command may print anything. `broken` counts lines that look like
-// records but are not.
-std::vector<Row> RowsIn(const std::string& output, int* broken);
-
-// `command` restricted to the jobs in `jobs_file`: replaces `{jobs}` by
-// `--jobs=FILE`, or appends that if there is no `{jobs}`. Without a file,
-// removes `{jobs}`.
-std::string CommandWithJobs(const std::string& command,
-                            const std::string& jobs_file);
-
-// The row of a plain command's run, with its wall time as the only sample.
-Row WallRow(const std::string& name, const TimedCommandResult& result);
-
-// The row of a command that did not run to completion.
-Row FailureRow(const std::string& name, const TimedCommandResult& result);
-
-// A summary for people. One job: both times with spread and range, then how
-// they compare. Several jobs: those that are not the same, and counts.
-std::string DuelSummary(const DuelOptions& options, const DuelResult& result);
 
 }  // namespace feedrate
 

@@ -5,15 +5,22 @@
 #include <unistd.h>
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "lib/base/clock_jump.h"
+#include "lib/base/files.h"
 #include "lib/gate/duel/calibrate.h"
+#include "lib/gate/duel/duel_summary.h"
+#include "lib/gate/duel/program_identity.h"
 #include "lib/gate/duel/timed_command.h"
+#include "lib/gate/verdict/verdicts.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 
@@ -323,6 +330,249 @@ TEST_F(DuelTest, OneJobAlone) {
   for (const Row& row : rows_) EXPECT_EQ(row.job_id(), "two");
   options.only = "three";
   EXPECT_EQ(Duel(options).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(DuelRoundsTest, CombinesParametersAndCandidates) {
+  const std::vector<DuelRound> rounds =
+      RoundsOf("a {n}", {"b {n} {m}", "c"}, {{"n", {"1", "2"}}, {"m", {"x"}}});
+  ASSERT_EQ(rounds.size(), 2);
+  EXPECT_EQ(rounds[1].point, "n=2, m=x");
+  EXPECT_EQ(rounds[1].a, "a 2");
+  ASSERT_EQ(rounds[1].contests.size(), 2);
+  EXPECT_EQ(rounds[1].contests[0].b(), "b 2 x");
+  EXPECT_EQ(rounds[1].contests[0].name(), "n=2, m=x, b 2 x");
+  // One contest needs no name.
+  EXPECT_EQ(RoundsOf("a", {"b"}, {})[0].contests[0].name(), "");
+  EXPECT_EQ(ParseParameter("n=1,2")->second.size(), 2);
+  for (const char* text : {"n", "n=", "=1", "seed=1"}) {
+    EXPECT_FALSE(ParseParameter(text).ok()) << text;
+  }
+}
+
+TEST_F(DuelTest, SeveralCandidatesShareTheRunsOfTheBaseline) {
+  DuelOptions options = Plain(RowPrinter("1"), RowPrinter("1 "), 0);
+  options.more_b = {RowPrinter("1.1")};
+  options.looks = {8, 19, 30};
+  const auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  // 8 rounds of three commands, and 11 of those that go on.
+  EXPECT_EQ(result->runs, 1 + 8 * 3 + 11 * 2);
+  ASSERT_EQ(result->verdicts.size(), 4);
+  std::map<std::string, std::string> verdicts;
+  for (const Verdict& verdict : result->verdicts) {
+    verdicts[verdict.job()] = verdict.verdict();
+  }
+  EXPECT_EQ(verdicts["two [" + RowPrinter("1 ") + "]"], "same");
+  EXPECT_EQ(verdicts["two [" + RowPrinter("1.1") + "]"], "slower");
+  // Four jobs share the error level.
+  options.error_percent = 4;
+  options.looks = {8};
+  EXPECT_DOUBLE_EQ(Duel(options)->verdicts[0].level(), 0.01);
+  // Positions say who ran first in each pair of a contest.
+  std::map<std::pair<std::string, int>, std::set<int>> positions;
+  for (const Row& row : rows_) {
+    positions[{row.pair().contest() + row.job_id(), row.pair().index()}].insert(
+        row.pair().position());
+  }
+  for (const auto& pair : positions) EXPECT_EQ(pair.second.size(), 2);
+}
+
+TEST_F(DuelTest, ParametersAreJobsOfTheirOwn) {
+  DuelOptions options = Plain("true {n}", "true {n} {n}", 2);
+  options.parameters = {{"n", {"4", "5"}}};
+  const auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->verdicts.size(), 2);
+  EXPECT_EQ(result->verdicts[1].job(), "true 5 [n=5]");
+  EXPECT_NE(result->verdicts[1].command().find("--b='true 5 5'"),
+            std::string::npos)
+      << result->verdicts[1].command();
+  EXPECT_EQ(rows_.size(), 8);
+}
+
+std::string Slurp(const std::string& path) {
+  return RunIt(absl::StrCat("cat ", path, "; rm -f ", path)).output;
+}
+
+TEST_F(DuelTest, SetupPrepareAndCleanupRunInOrder) {
+  const std::string log = absl::StrCat(testing::TempDir(), "/steps");
+  const auto say = [&log](const std::string& what) {
+    return absl::StrCat("printf ", what, " >>", log);
+  };
+  DuelOptions options = Plain(say("A"), say("B"), 2);
+  options.warmup = 0;
+  options.timing = DuelTiming::kWall;
+  options.setup = say("s");
+  options.prepare = say("{side}");
+  options.cleanup = say("c");
+  ASSERT_TRUE(Duel(options).ok());
+  const std::string steps = Slurp(log);
+  EXPECT_EQ(steps.size(), 10) << steps;
+  EXPECT_EQ(steps.front(), 's');
+  EXPECT_EQ(steps.back(), 'c');
+  for (size_t i = 1; i + 1 < steps.size(); i += 2) {
+    EXPECT_EQ(steps[i] == 'a', steps[i + 1] == 'A') << steps;
+  }
+  // Cleans up after a failure too, and says what failed.
+  options.prepare = "exit 3";
+  const auto failed = Duel(options);
+  ASSERT_TRUE(failed.ok());
+  EXPECT_EQ(failed->exit_code, ExitCode::kRunFailed);
+  EXPECT_EQ(failed->failure, "--prepare: exit code 3: exit 3");
+  EXPECT_EQ(Slurp(log), "sc");
+}
+
+TEST_F(DuelTest, TheEnvironmentVariesFromPairToPair) {
+  const std::string log = absl::StrCat(testing::TempDir(), "/sizes");
+  DuelOptions options =
+      Plain(absl::StrCat("echo ${#FEEDRATE_PADDING} >>", log), "", 8);
+  options.b = options.a;
+  options.warmup = 0;
+  options.timing = DuelTiming::kWall;
+  ASSERT_TRUE(Duel(options).ok());
+  const std::vector<std::string> sizes =
+      absl::StrSplit(Slurp(log), '\n', absl::SkipEmpty());
+  ASSERT_EQ(sizes.size(), 16);
+  std::set<std::string> different;
+  for (size_t i = 0; i < sizes.size(); i += 2) {
+    EXPECT_EQ(sizes[i], sizes[i + 1]);
+    different.insert(sizes[i]);
+  }
+  EXPECT_GE(different.size(), 6);
+}
+
+TEST_F(DuelTest, RelinksBeforeEachPair) {
+  const std::string log = absl::StrCat(testing::TempDir(), "/links");
+  DuelOptions options = Plain("true", "true ", 2);
+  options.timing = DuelTiming::kWall;
+  options.warmup = 0;
+  options.runs_per_layout = 3;
+  options.relink = absl::StrCat("echo {side} {seed} >>", log);
+  const auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  // Before the first run and before each pair, for each side.
+  const std::vector<std::string> links =
+      absl::StrSplit(Slurp(log), '\n', absl::SkipEmpty());
+  EXPECT_EQ(links.size(), 6);
+  EXPECT_EQ(std::set<std::string>(links.begin(), links.end()).size(), 6);
+  // Runs of one layout are one pair.
+  EXPECT_EQ(rows_.size(), 12);
+  EXPECT_EQ(result->verdicts[0].pairs(), 2);
+}
+
+TEST_F(DuelTest, ControlsRunBetweenThePairs) {
+  DuelOptions options = Plain("true", "true ", 4);
+  options.controls = true;
+  const auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(rows_.size(), 8);
+  // The memory of the workloads is not that of the commands.
+  EXPECT_LT(rows_[0].rss_peak_bytes(), 16 << 20);
+  std::map<std::string, size_t> pairs;
+  for (const PairedJob& control : result->rows.controls()) {
+    pairs[control.label] = control.Differences().size();
+  }
+  EXPECT_EQ(pairs["A/A"], 2);
+  EXPECT_EQ(records_["Control"], 2 * 2 + 3 * 8);
+  EXPECT_EQ(pairs["cpu"], 4);
+  EXPECT_EQ(pairs["memory"], 4);
+  EXPECT_EQ(pairs["disk"], 4);
+}
+
+// What B leaves behind slows the machine down for a while.
+TEST_F(DuelTest, AControlThatMovesLeavesNoVerdict) {
+  DuelOptions options = Plain(RowPrinter("1"), RowPrinter("1.1"), 19);
+  options.controls = true;
+  auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->verdicts[1].verdict(), "slower");
+  for (int pair = 0; pair < 19; ++pair) {
+    for (const char* side : {"a", "b"}) {
+      Control control;
+      control.set_name("leftover");
+      control.mutable_pair()->set_index(pair);
+      control.mutable_pair()->set_side(side);
+      control.set_seconds(side[0] == 'b' ? 1.05 : 1);
+      result->rows.Add(control);
+    }
+  }
+  const std::vector<Verdict> verdicts = JudgePairs(result->rows, {});
+  for (const Verdict& verdict : verdicts) {
+    EXPECT_EQ(verdict.verdict(), "cannot_tell");
+    EXPECT_EQ(verdict.codes(0), kCodeControlMoved);
+  }
+  const Verdict suite = SuiteVerdict(verdicts, {});
+  EXPECT_EQ(suite.verdict(), "cannot_tell");
+  EXPECT_EQ(suite.reason().find("control: the leftover workload took 5.0% "
+                                "longer after B than after A"),
+            0)
+      << suite.reason();
+}
+
+TEST_F(DuelTest, IdenticalProgramsDoNotRun) {
+  const std::string folder = testing::TempDir();
+  const std::string a = absl::StrCat(folder, "/same_a");
+  const std::string b = absl::StrCat(folder, "/same_b");
+  const absl::StatusOr<std::string> program = ReadFile("/bin/true");
+  ASSERT_TRUE(program.ok());
+  const std::string code = WithoutBuildIds(*program);
+  ASSERT_EQ(code.size(), program->size());
+  size_t id = 0;
+  while (id < code.size() && code[id] == (*program)[id]) ++id;
+  ASSERT_LT(id, code.size()) << "/bin/true has no build id";
+  std::string other_id = *program;
+  other_id[id] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(a, *program).ok());
+  ASSERT_TRUE(WriteFileAtomically(b, other_id).ok());
+  ASSERT_TRUE(RunIt(absl::StrCat("chmod +x ", a, " ", b)).ok());
+  EXPECT_TRUE(AreSamePrograms(a + " --x=1", b + " --x=1"));
+  EXPECT_FALSE(AreSamePrograms(a + " 1", b + " 2"));
+  EXPECT_FALSE(AreSamePrograms(a + "; true", b + "; true"));
+  DuelOptions options = Plain(a, b, 3);
+  options.skip_identical = true;
+  const auto result = Duel(options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->runs, 0);
+  ASSERT_EQ(result->verdicts.size(), 1);
+  EXPECT_EQ(result->verdicts[0].verdict(), "same");
+  EXPECT_EQ(result->verdicts[0].codes(0), kCodeIdentical);
+  // One other byte of code, and they run.
+  other_id[program->size() - 1] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(b, other_id).ok());
+  EXPECT_FALSE(AreSamePrograms(a, b));
+  EXPECT_EQ(WithoutBuildIds("#!/bin/sh"), "");
+}
+
+TEST(DuelSummaryTest, CostFollowsTheErrorLevel) {
+  DuelOptions options;
+  options.looks = DefaultLooks(30);
+  EXPECT_EQ(
+      DuelCost(options, 1)
+          .find("level 2e-05 per job: 8 to 30 pairs per job; a change takes at "
+                "least 19, and one of 2% is found 95 times in 100 if pairs "
+                "scatter by at most 1."),
+      0)
+      << DuelCost(options, 1);
+  options.error_percent = 5;
+  options.looks = DefaultLooks(30, 0.05);
+  EXPECT_NE(DuelCost(options, 1).find("at least 8,"), std::string::npos)
+      << DuelCost(options, 1);
+  options.error_percent = 0;
+  options.looks = {10};
+  EXPECT_NE(DuelCost(options, 1).find("too few to prove a change"),
+            std::string::npos);
+}
+
+TEST_F(DuelTest, ExportsATable) {
+  const auto result = Duel(Plain("true", "true ", 2));
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(DuelExport(*result, "csv").substr(0, 20), "job,verdict,a_s,b_s,");
+  EXPECT_NE(DuelExport(*result, "csv").find("\ntrue,cannot_tell,"),
+            std::string::npos);
+  EXPECT_NE(DuelExport(*result, "markdown").find("| true | cannot"),
+            std::string::npos)
+      << DuelExport(*result, "markdown");
+  EXPECT_EQ(DuelExport(*result, "json").substr(0, 12), "[\n{\"schema\":");
 }
 
 TEST_F(DuelTest, ASideThatDiesIsARowAndTheEnd) {

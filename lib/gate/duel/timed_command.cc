@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -107,6 +108,9 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
   for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) {
     signal(number, SIG_DFL);
   }
+  // Addresses differ from run to run, even if the caller turned that off.
+  const int persona = personality(0xffffffff);
+  if (persona >= 0) personality(persona & ~ADDR_NO_RANDOMIZE);
   const int null = open("/dev/null", O_RDWR);
   dup2(null, 0);
   dup2(out_fd >= 0 ? out_fd : null, 1);

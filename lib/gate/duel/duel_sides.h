@@ -1,0 +1,79 @@
+// The commands of a duel: which run against each other, and the rows that they
+// print or get.
+#ifndef FEEDRATE_LIB_GATE_DUEL_DUEL_SIDES_H_
+#define FEEDRATE_LIB_GATE_DUEL_DUEL_SIDES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lib/gate/duel/timed_command.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
+
+namespace feedrate {
+
+// A file with a unique name that is removed with this object.
+class TemporaryFile {
+ public:
+  TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The commands that run in one round: the baseline and its candidates, with one
+// combination of parameters.
+struct DuelRound {
+  // Such as `n=4, m=x`. Empty without parameters.
+  std::string point;
+  std::string a;
+  std::vector<Contest> contests;
+  // Values of the parameters by `{name}`.
+  std::vector<std::pair<std::string, std::string>> values;
+};
+
+// Names of parameters and the values of each.
+using DuelParameters =
+    std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+// One round per combination of parameters. `{name}` in the commands is replaced
+// by the parameter's value.
+std::vector<DuelRound> RoundsOf(const std::string& a,
+                                const std::vector<std::string>& candidates,
+                                const DuelParameters& parameters);
+
+// `command` with each `{name}` replaced by its value.
+std::string Filled(
+    const std::string& command,
+    const std::vector<std::pair<std::string, std::string>>& values);
+
+// Parses `n=1,2,4`. InvalidArgument, with the flag, if it is something else.
+absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseParameter(
+    const std::string& text);
+
+// The rows in a command's output. Ignores lines that are not records, because a
+// plain command may print anything. `broken` counts lines that look like
+// records but are not.
+std::vector<Row> RowsIn(const std::string& output, int* broken);
+
+// `command` restricted to the jobs in `jobs_file`: replaces `{jobs}` by
+// `--jobs=FILE`, or appends that if there is no `{jobs}`. Without a file,
+// removes `{jobs}`.
+std::string CommandWithJobs(const std::string& command,
+                            const std::string& jobs_file);
+
+// The row of a plain command's run, with its wall time as the only sample.
+Row WallRow(const std::string& name, const TimedCommandResult& result);
+
+// The row of a command that did not run to completion.
+Row FailureRow(const std::string& name, const TimedCommandResult& result);
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_GATE_DUEL_DUEL_SIDES_H_
