@@ -1,11 +1,7 @@
 #include "lib/gate/duel/duel.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,9 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
@@ -366,12 +359,12 @@ class Dueller {
     };
     if (who == kControl) {
       if (ended_) return WriteFailure(round, 0, pair, 0, look);
-      AddControl("A/A", "", true, pair, RunSeconds());
+      AddControl("A/A", "", true, pair, RunSeconds(rows_, options_.statistic));
       return absl::OkStatus();
     }
     const bool has_control = place(kControl) < static_cast<int>(order.size());
     if (who == 0 && has_control && !ended_) {
-      AddControl("A/A", "", false, pair, RunSeconds());
+      AddControl("A/A", "", false, pair, RunSeconds(rows_, options_.statistic));
     }
     RememberRows(round);
     std::vector<ReferenceWork::Result> references;
@@ -399,7 +392,7 @@ class Dueller {
     }
     if (options_.floor) {
       result_.layout_logs[pair * 2 + (who > 0 ? 1 : 0)].push_back(
-          std::log(RunSeconds()));
+          std::log(RunSeconds(rows_, options_.statistic)));
     }
     return absl::OkStatus();
   }
@@ -408,19 +401,6 @@ class Dueller {
     if (who == kControl) return "A as a control";
     if (who == 0) return "A";
     return options_.more_b.empty() ? "B" : absl::StrCat("B", who);
-  }
-
-  // Time of the last run: the geometric mean over its jobs.
-  double RunSeconds() const {
-    double sum = 0;
-    int count = 0;
-    for (const Row& row : rows_) {
-      const absl::optional<double> log = RunLog(row, options_.statistic);
-      if (!log || row.library() == "null") continue;
-      sum += *log;
-      ++count;
-    }
-    return count == 0 ? 0 : std::exp(sum / count);
   }
 
   void AddControl(const std::string& name, const std::string& contest,
@@ -491,7 +471,7 @@ class Dueller {
         absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", started, absl::UTCTimeZone());
     ReadRows(round, side_b);
     if (uses_jobs_file_ && !jobs_file_works_) {
-      if (RefusesJobs()) {
+      if (rows_.empty() && IsRefusal(last_run_)) {
         reruns_all_ = true;
         uses_jobs_file_ = false;
         if (options_.warn) {
@@ -507,14 +487,6 @@ class Dueller {
         options_.ignore_failure && last_run_.Status() == "failed";
     ended_ = !last_run_.ok() && !only_failed;
     return absl::OkStatus();
-  }
-
-  // Exit code 1 is a usage error in all programs of this project, and most
-  // others return it for unknown flags.
-  bool RefusesJobs() const {
-    return rows_.empty() && last_run_.Status() == "failed" &&
-           (WEXITSTATUS(last_run_.wait_status) == 1 ||
-            WEXITSTATUS(last_run_.wait_status) == 2);
   }
 
   void ReadRows(const DuelRound& round, bool side_b) {

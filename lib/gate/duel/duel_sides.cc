@@ -1,7 +1,9 @@
 #include "lib/gate/duel/duel_sides.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
@@ -133,6 +136,23 @@ std::string CommandWithJobs(const std::string& command,
     return absl::StrReplaceAll(command, {{kJobsPlace, flag}});
   }
   return flag.empty() ? command : absl::StrCat(command, " ", flag);
+}
+
+bool IsRefusal(const TimedCommandResult& result) {
+  return result.Status() == "failed" && (WEXITSTATUS(result.wait_status) == 1 ||
+                                         WEXITSTATUS(result.wait_status) == 2);
+}
+
+double RunSeconds(const std::vector<Row>& rows, RunStatistic statistic) {
+  double sum = 0;
+  int count = 0;
+  for (const Row& row : rows) {
+    const absl::optional<double> log = RunLog(row, statistic);
+    if (!log || row.library() == "null") continue;
+    sum += *log;
+    ++count;
+  }
+  return count == 0 ? 0 : std::exp(sum / count);
 }
 
 Row WallRow(const std::string& name, const TimedCommandResult& result) {

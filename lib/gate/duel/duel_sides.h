@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/gate/duel/timed_command.h"
+#include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 
@@ -67,6 +68,14 @@ std::vector<Row> RowsIn(const std::string& output, int* broken);
 // removes `{jobs}`.
 std::string CommandWithJobs(const std::string& command,
                             const std::string& jobs_file);
+
+// Whether the command may have refused a flag: exit code 1, a usage error in
+// all programs of this project and in most others, or 2.
+bool IsRefusal(const TimedCommandResult& result);
+
+// Time of a run that printed `rows`: the geometric mean over its jobs. 0 if
+// there is none.
+double RunSeconds(const std::vector<Row>& rows, RunStatistic statistic);
 
 // The row of a plain command's run, with its wall time as the only sample.
 Row WallRow(const std::string& name, const TimedCommandResult& result);

@@ -10,8 +10,9 @@ namespace feedrate {
 
 // Work bound by the processor (integer arithmetic), by memory (a copy of 8 MiB)
 // and by the disk (256 KiB written through to a temporary file). Each takes a
-// few milliseconds. Child processes do not get the memory, so it does not count
-// as theirs.
+// few milliseconds and runs twice, because the first pass depends on what the
+// run before left in the caches. Child processes do not get the memory, so it
+// does not count as theirs.
 class ReferenceWork {
  public:
   // Runs on `cpus`. Empty: wherever this thread may run.
@@ -24,7 +25,8 @@ class ReferenceWork {
     std::string name;
     double seconds = 0;
   };
-  // Runs each once. Leaves out the disk if the file cannot be written.
+  // Times the second pass of each. Leaves out the disk if the file cannot be
+  // written.
   std::vector<Result> Run();
 
  private:

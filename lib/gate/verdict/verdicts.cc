@@ -360,12 +360,19 @@ void AddIdentical(const Duel& duel, std::vector<Verdict>* verdicts) {
   }
 }
 
-void DistrustVerdict(const std::string& moved, Verdict* verdict) {
+// What a run leaves behind cannot bias a verdict by more than it moved the
+// control.
+void DistrustVerdict(const MovedControl& moved, Verdict* verdict) {
+  const std::string& word = verdict->verdict();
   const bool is_identical =
       verdict->codes_size() == 1 && verdict->codes(0) == kCodeIdentical;
-  if (verdict->verdict() == "invalid" || is_identical) return;
-  verdict->set_reason(absl::StrCat(moved, "; otherwise ", verdict->verdict(),
-                                   ": ", verdict->reason()));
+  const bool is_larger =
+      (word == "slower" || word == "faster") &&
+      std::abs(std::log1p(verdict->effect().percent() / 100)) >
+          std::log1p(moved.percent / 100);
+  if (word == "invalid" || is_identical || is_larger) return;
+  verdict->set_reason(
+      absl::StrCat(moved.text, "; otherwise ", word, ": ", verdict->reason()));
   verdict->set_verdict("cannot_tell");
   verdict->clear_codes();
   verdict->add_codes(kCodeControlMoved);
@@ -373,32 +380,37 @@ void DistrustVerdict(const std::string& moved, Verdict* verdict) {
 
 }  // namespace
 
-std::string MovedControl(const PairedRows& rows, double interest_percent) {
+MovedControl FindMovedControl(const PairedRows& rows, double interest_percent) {
+  MovedControl moved;
   const double level =
       kControlLevel / std::max<size_t>(1, rows.controls().size());
   for (const PairedJob& control : rows.controls()) {
     std::vector<double> differences = control.Differences();
     if (differences.empty()) continue;
     const double estimate = LocationOf(differences, kConfidence).estimate;
-    if (std::abs(estimate) < std::log1p(interest_percent / 100) / 2) continue;
+    const double percent = Percent(std::abs(estimate));
+    if (percent < interest_percent / 2 || percent <= moved.percent) continue;
     if (estimate < 0) {
       for (double& difference : differences) difference = -difference;
     }
     const double p = 2 * SignFlipPValue(LimitedScores(differences));
     if (p > level) continue;
+    moved.percent = percent;
     const std::string change =
         absl::StrFormat("%.1f%% %s", std::abs(Percent(estimate)),
                         estimate > 0 ? "longer" : "less");
     const std::string evidence =
         absl::StrFormat("(%d pairs, p = %.1g)", differences.size(), p);
-    return control.label == "A/A"
-               ? absl::StrCat("control: A in the place of B took ", change,
-                              " than A ", evidence)
-               : absl::StrCat("control: the ", control.label, " workload took ",
-                              change, " after B than after A ", evidence,
-                              ", so B leaves the machine in another state");
+    moved.text =
+        control.label == "A/A"
+            ? absl::StrCat("control: A in the place of B took ", change,
+                           " than A ", evidence)
+            : absl::StrCat("control: the ", control.label, " workload took ",
+                           change, " after B than after A ", evidence,
+                           ", so B leaves the machine in another "
+                           "state");
   }
-  return "";
+  return moved;
 }
 
 std::vector<Verdict> JudgePairs(const PairedRows& rows,
@@ -423,8 +435,8 @@ std::vector<Verdict> JudgePairs(const PairedRows& rows,
     verdicts.push_back(std::move(verdict));
   }
   if (rows.duel()) AddIdentical(*rows.duel(), &verdicts);
-  const std::string moved = MovedControl(rows, options.interest_percent);
-  if (!moved.empty()) {
+  const MovedControl moved = FindMovedControl(rows, options.interest_percent);
+  if (!moved.text.empty()) {
     for (Verdict& verdict : verdicts) DistrustVerdict(moved, &verdict);
   }
   return verdicts;

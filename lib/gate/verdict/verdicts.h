@@ -75,13 +75,18 @@ bool IsUndecided(const PairedJob& job, const MetricChoice& choice,
                  const PairedDesign& design, PairedDesign metric_design,
                  int look);
 
-// The first control of the duel that took longer on one side than on the other,
-// in words. Empty if none did. By chance that happens in less than one of 200
-// duels.
-std::string MovedControl(const PairedRows& rows, double interest_percent);
+// The control that differs most between the sides of a duel.
+struct MovedControl {
+  // In words. Empty if none differs by more than chance, which makes about one
+  // in 200 duels differ.
+  std::string text;
+  // By how much, in percent, in either direction.
+  double percent = 0;
+};
+MovedControl FindMovedControl(const PairedRows& rows, double interest_percent);
 
-// One verdict per job, in the order of the jobs. All are `cannot_tell` if a
-// control moved.
+// One verdict per job, in the order of the jobs. If a control moved, only
+// changes larger than its own are not `cannot_tell`.
 std::vector<Verdict> JudgePairs(const PairedRows& rows,
                                 const PairedOptions& options);
 
