@@ -68,8 +68,8 @@ DEFINE_bool(skip_identical, false,
             "ids; they are the same");
 DEFINE_bool(controls, true,
             "run short reference workloads after each run, and in every second "
-            "pair A in the place of B; if these differ between the sides, no "
-            "verdict is given");
+            "pair A in the place of B; if these differ between the sides, only "
+            "larger changes get a verdict");
 DEFINE_bool(vary_environment, true,
             "change the size of the environment, and with it addresses on the "
             "stack, from pair to pair");
