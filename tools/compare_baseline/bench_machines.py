@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how often a comparison with the baseline of another machine is wrong.
+"""Measures how often a comparison with another machine's baseline is wrong.
 
     bazel build //tools/collect_env //tools/compare_baseline
     tools/compare_baseline/bench_machines.py
@@ -8,8 +8,8 @@ This machine plays several: without other work, next to busy processes, next to
 a process that copies memory, and pinned to one processor. On each, a program of
 24 small jobs (integers, floats, branches, copies, random reads of 8 KiB to
 32 MiB) and `collect_env --reference` run --samples times. Then each sample is
-compared with a sample of each other machine, once as it is and once with a tenth
-of the jobs doing --slow percent more work. Prints the table of
+compared with a sample of each other machine, once as it is and once with a
+tenth of the jobs doing --slow percent more work. Prints the table of
 docs/compare_baseline.md and exits with 3 if more than 1 of 100 unchanged suites
 has a job that is called slower.
 """
@@ -32,7 +32,7 @@ import bench_common  # noqa: E402
 
 COLLECT = ROOT / "bazel-bin/tools/collect_env/collect_env"
 COMPARE = ROOT / "bazel-bin/tools/compare_baseline/compare_baseline"
-# jobs SLOW_PERCENT: prints "JOB RUN THROUGHPUT"; every tenth job does more work.
+# jobs SLOW_PERCENT: prints "JOB RUN THROUGHPUT". Each tenth job does more.
 JOBS = r"""
 #include <chrono>
 #include <cmath>
@@ -61,18 +61,35 @@ void Work(int kind, Data& d, long rounds) {
   double sum = 0;
   uint32_t at = 0;
   switch (kind) {
-    case 0: for (long i = 0; i < rounds; ++i) { s ^= s << 13; s ^= s >> 7; s ^= s << 17; } break;
-    case 1: for (long i = 0; i < rounds; ++i) sum += 1 / (1 + sum); break;
-    case 2: for (long i = 0; i < rounds; ++i) at = d.next[at]; break;
-    case 3: for (long i = 0; i < rounds; ++i) sum += d.x[(i * 16) % n]; break;
-    case 4: for (long i = 0; i < rounds / 64; ++i) {
-      const size_t k = (i * 64) % (n - 64);
-      for (int j = 0; j < 64; ++j) d.y[k + j] = d.y[k + j] * 0.5f + d.x[k + j];
-    } break;
-    case 5: for (long i = 0; i < rounds; ++i) {
-      s = s * 6364136223846793005u + 1;
-      if ((s >> 60) > 7) sum += 1; else s ^= d.next[s % n];
-    } break;
+    case 0:
+      for (long i = 0; i < rounds; ++i) {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+      }
+      break;
+    case 1:
+      for (long i = 0; i < rounds; ++i) sum += 1 / (1 + sum);
+      break;
+    case 2:
+      for (long i = 0; i < rounds; ++i) at = d.next[at];
+      break;
+    case 3:
+      for (long i = 0; i < rounds; ++i) sum += d.x[(i * 16) % n];
+      break;
+    case 4:
+      for (long i = 0; i < rounds / 64; ++i) {
+        float* y = &d.y[(i * 64) % (n - 64)];
+        const float* x = &d.x[(i * 64) % (n - 64)];
+        for (int j = 0; j < 64; ++j) y[j] = y[j] * 0.5f + x[j];
+      }
+      break;
+    case 5:
+      for (long i = 0; i < rounds; ++i) {
+        s = s * 6364136223846793005u + 1;
+        if ((s >> 60) > 7) sum += 1; else s ^= d.next[s % n];
+      }
+      break;
   }
   sink = sum + s + at;
 }
@@ -240,16 +257,18 @@ def main():
                     counts["found", kind] += slowed and found
                     counts["unjust", kind] += found and not slowed
     print(
-        "| machines with a baseline | suites | with a false alarm | jobs same | "
-        f"cannot tell | smallest detectable change | of jobs with {args.slow:g}% "
-        "more work, found | others called slower then |\n|---|---|---|---|---|---|---|---|"
+        "| machines with a baseline | suites | with a false alarm | jobs same "
+        "| cannot tell | smallest detectable change | of jobs with "
+        f"{args.slow:g}% more work, found | others called slower then |\n"
+        "|---|---|---|---|---|---|---|---|"
     )
     for kind in sorted(floors):
         print(
             f"| {kind} | {counts['suites', kind]} | {counts['wrong', kind]} | "
             f"{counts['same', kind]} | {counts['cannot_tell', kind]} | "
-            f"{statistics.median(floors[kind]):.0f}% | {counts['found', kind]} of "
-            f"{counts['slowed', kind]} | {counts['unjust', kind]} |"
+            f"{statistics.median(floors[kind]):.0f}% | "
+            f"{counts['found', kind]} of {counts['slowed', kind]} | "
+            f"{counts['unjust', kind]} |"
         )
     wrong = sum(counts["wrong", kind] for kind in floors)
     suites = sum(counts["suites", kind] for kind in floors)

@@ -250,6 +250,20 @@ class DuelTest : public testing::Test {
   std::vector<Row> rows_;
 };
 
+TEST_F(DuelTest, GoesOnWhileAMetricIsUndecided) {
+  const std::string little = "head -c 20000000 /dev/zero | tail -c 20000000";
+  DuelOptions options = Plain(little, little, 10);
+  options.looks = {10, 22};
+  options.timing = DuelTiming::kWall;
+  options.metrics = *ParseMetricChoice("memory");
+  EXPECT_EQ(Duel(options)->rows.jobs()[0].pairs.size(), 10);
+  options.b = "head -c 26000000 /dev/zero | tail -c 26000000";
+  const absl::StatusOr<DuelResult> result = Duel(options);
+  EXPECT_EQ(result->rows.jobs()[0].pairs.size(), 22);
+  EXPECT_EQ(result->verdicts[0].verdict(), "slower");
+  EXPECT_EQ(result->verdicts[0].codes(0), "memory");
+}
+
 TEST_F(DuelTest, PlainCommandsAreOneSampleARun) {
   const auto result = Duel(Plain("true", "true", 3));
   ASSERT_TRUE(result.ok()) << result.status();
