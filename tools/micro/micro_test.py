@@ -214,8 +214,8 @@ class MicroTest(harness.TestCase):
         rows = [r for r in run.rows if r["attempt"] == 0]
         self.assertEqual(
             [(r["run_index"], r["transform"]) for r in rows],
-            [(0, "ok"), (0, "noop")]
-            + [(1, "ok"), (1, "noop"), (1, "busy")]
+            [(0, "ok"), (0, "noop"), (1, "busy")]
+            + [(1, "ok"), (1, "noop")]
             + [(2, "ok"), (2, "busy")],
         )
         for row in rows:

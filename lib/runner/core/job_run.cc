@@ -289,7 +289,7 @@ uint64_t NextRandom(uint64_t* state) {
 using Runs = std::vector<std::unique_ptr<JobRun>>;
 
 // The smallest index of a pending run. Absent if none is pending.
-std::optional<int> NextRun(const std::vector<Runs>& groups) {
+std::optional<int> NextRun(absl::Span<const Runs> groups) {
   std::optional<int> next;
   for (const Runs& runs : groups) {
     for (const auto& run : runs) {
@@ -301,28 +301,40 @@ std::optional<int> NextRun(const std::vector<Runs>& groups) {
   return next;
 }
 
-absl::Status RunTogether(const std::vector<Runs>& groups,
+// Measures the runs with this index.
+absl::Status MeasureEach(const Runs& runs, int index,
+                         const std::function<void(const Job&)>& begins) {
+  if (runs.empty()) return absl::OkStatus();
+  const uint64_t seed = runs[0]->job().seed() * 7919 + index;
+  for (const int at : ShuffledOrder(runs.size(), seed)) {
+    JobRun& run = *runs[at];
+    if (!Contains(run.pending(), index)) continue;
+    begins(run.job());
+    RETURN_IF_ERROR(run.Measure(index));
+    // Frees its memory for the others.
+    if (run.pending().empty()) run.End();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunTogether(absl::Span<const Runs> groups,
                          const std::function<void(const Job&)>& begins) {
   for (const Runs& runs : groups) {
     for (const std::unique_ptr<JobRun>& run : runs) {
       begins(run->job());
       RETURN_IF_ERROR(run->Begin());
     }
+    // At once, so that rows come before all jobs have begun.
+    const std::optional<int> index = NextRun(absl::MakeSpan(&runs, 1));
+    if (index.has_value()) {
+      RETURN_IF_ERROR(MeasureEach(runs, *index, begins));
+    }
   }
   // A run may make another one pending.
   for (std::optional<int> index = NextRun(groups); index.has_value();
        index = NextRun(groups)) {
     for (const Runs& runs : groups) {
-      if (runs.empty()) continue;
-      const uint64_t seed = runs[0]->job().seed() * 7919 + *index;
-      for (const int at : ShuffledOrder(runs.size(), seed)) {
-        JobRun& run = *runs[at];
-        if (!Contains(run.pending(), *index)) continue;
-        begins(run.job());
-        RETURN_IF_ERROR(run.Measure(*index));
-        // Frees its memory for the others.
-        if (run.pending().empty()) run.End();
-      }
+      RETURN_IF_ERROR(MeasureEach(runs, *index, begins));
     }
   }
   return absl::OkStatus();

@@ -107,15 +107,15 @@ std::vector<std::vector<int>> GroupJobs(const std::vector<Job>& jobs);
 // 0 … count-1 in an order that depends only on `seed`.
 std::vector<int> ShuffledOrder(int count, uint64_t seed);
 
-// Starts and prepares all jobs of the groups, then measures one run index of
-// each in turn, in an order shuffled by the jobs' seed within a group, while
-// the others wait on their pipes. A temporary disturbance of the machine so
-// affects all libraries alike, and the runs of a job are as far apart as
-// possible, so that their scatter shows how the speed of the machine wanders. A
-// process that dies loses only its own row. When memory is too small for this,
-// the groups run one after the other, then the jobs of a group, which get the
-// label `memory_limited`. Calls `begins` for each job that begins and for each
-// run. Fails only as JobRun does.
+// Starts and prepares the jobs of each group and measures their first runs.
+// Then measures the next run index of each job in turn, in an order shuffled by
+// the jobs' seed within a group, while the others wait on their pipes. A
+// temporary disturbance of the machine so affects all libraries alike, and the
+// runs of a job are as far apart as possible, so that their scatter shows how
+// the speed of the machine wanders. A process that dies loses only its own row.
+// When memory is too small for this, the groups run one after the other, then
+// the jobs of a group, which get the label `memory_limited`. Calls `begins` for
+// each job that begins and for each run. Fails only as JobRun does.
 absl::Status RunGroups(const RunContext& context,
                        absl::Span<const std::vector<const Job*>> jobs,
                        const std::function<void(const Job&)>& begins);
