@@ -3,25 +3,20 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "docs/generator/markdown.h"
 #include "lib/base/status_macros.h"
-#include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/draw/text.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
-#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -1,22 +1,15 @@
 #include "docs/generator/pages.h"
 
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "docs/generator/equivalence_page.h"
 #include "docs/generator/markdown.h"
 #include "docs/generator/scope_page.h"
 #include "docs/generator/transforms_page.h"
-#include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"

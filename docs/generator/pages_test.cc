@@ -3,15 +3,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "docs/generator/equivalence_page.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"

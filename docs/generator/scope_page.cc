@@ -1,17 +1,14 @@
 #include "docs/generator/scope_page.h"
 
 #include <map>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "docs/generator/markdown.h"
 #include "lib/base/status_macros.h"
-#include "lib/catalogue/catalogue.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
 #include "lib/config/transforms.pb.h"

@@ -1,12 +1,8 @@
 #include "lib/base/allowed_sizes.h"
 
-#include <cstdint>
-
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 
 namespace feedrate {
 

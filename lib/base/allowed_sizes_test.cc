@@ -1,6 +1,5 @@
 #include "lib/base/allowed_sizes.h"
 
-#include <cstdint>
 #include <limits>
 
 #include "gtest/gtest.h"

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "absl/time/time.h"
-
 namespace feedrate {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
-#include <string>
 #include <thread>
 
 #include "gmock/gmock.h"

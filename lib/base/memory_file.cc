@@ -7,14 +7,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <string>
 #include <thread>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {

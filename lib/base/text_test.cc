@@ -1,8 +1,5 @@
 #include "lib/base/text.h"
 
-#include <string>
-
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

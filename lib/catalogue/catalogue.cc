@@ -1,31 +1,20 @@
 #include "lib/catalogue/catalogue.h"
 
 #include <algorithm>
-#include <memory>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/memory/memory.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/check_catalogue.h"
 #include "lib/catalogue/inherit_transforms.h"
-#include "lib/config/matrix.pb.h"
 #include "lib/config/places.h"
-#include "lib/config/policy.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/config/transforms.pb.h"
 
 namespace feedrate {
 namespace {

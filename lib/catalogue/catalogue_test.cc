@@ -1,16 +1,11 @@
 #include "lib/catalogue/catalogue.h"
 
 #include <cstdlib>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/config/matrix.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/config/transforms.pb.h"
 
 namespace feedrate {
 namespace {

@@ -1,23 +1,16 @@
 #include "lib/catalogue/check_catalogue.h"
 
 #include <algorithm>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/config/matrix.pb.h"
-#include "lib/config/policy.pb.h"
-#include "lib/config/transforms.pb.h"
 
 namespace feedrate {
 

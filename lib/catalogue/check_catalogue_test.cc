@@ -1,13 +1,8 @@
 #include "lib/catalogue/check_catalogue.h"
 
-#include <string>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/matrix.pb.h"
-#include "lib/config/policy.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/config/transforms.pb.h"
 
 namespace feedrate {
 namespace {

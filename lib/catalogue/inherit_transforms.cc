@@ -1,15 +1,11 @@
 #include "lib/catalogue/inherit_transforms.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/transforms.pb.h"
 
 namespace feedrate {
 namespace {

@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <string>
-#include <tuple>
 #include <utility>
 
-#include "absl/memory/memory.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 

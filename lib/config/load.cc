@@ -2,25 +2,16 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/tool/override_flags.h"
-#include "lib/config/places.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 
 namespace feedrate {

@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/tool/override_flags.h"
 
 namespace feedrate {
 namespace {

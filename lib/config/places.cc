@@ -5,20 +5,12 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "google/protobuf/message.h"
-#include "google/protobuf/text_format.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 

@@ -1,10 +1,7 @@
 #include "lib/config/places.h"
 
-#include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,11 +1,8 @@
 #include "lib/config/text_proto.h"
 
-#include <string>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/config/matrix.pb.h"
-#include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 
 namespace feedrate {

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "lib/draw/svg.h"
 #include "lib/draw/text.h"
 
 namespace feedrate {

@@ -1,12 +1,9 @@
 #include "lib/draw/charts.h"
 
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/draw/axes.h"
 #include "lib/draw/testing/output_checks.h"
 
 namespace feedrate {

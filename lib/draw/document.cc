@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,11 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/variant.h"
 #include "lib/base/text.h"
-#include "lib/draw/axes.h"
-#include "lib/draw/svg.h"
-#include "lib/draw/text.h"
 
 namespace feedrate {
 

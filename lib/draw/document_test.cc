@@ -1,7 +1,5 @@
 #include "lib/draw/document.h"
 
-#include <string>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/draw/testing/output_checks.h"

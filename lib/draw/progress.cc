@@ -1,12 +1,8 @@
 #include "lib/draw/progress.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 

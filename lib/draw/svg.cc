@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/draw/true_type.h"

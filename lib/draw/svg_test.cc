@@ -1,10 +1,6 @@
 #include "lib/draw/svg.h"
 
-#include <cstdint>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"

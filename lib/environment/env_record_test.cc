@@ -6,10 +6,8 @@
 #include <functional>
 #include <iterator>
 #include <random>
-#include <string>
 
 #include "absl/strings/ascii.h"
-#include "absl/time/time.h"
 #include "lib/machine/testing/fake_root.h"
 #include "lib/records/json.h"
 

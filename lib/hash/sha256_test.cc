@@ -1,7 +1,6 @@
 #include "lib/hash/sha256.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"

@@ -1,7 +1,6 @@
 #include "lib/hash/store_hashes.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "lib/hash/sha256.h"

@@ -1,12 +1,8 @@
 #include "lib/loader/batch.h"
 
-#include <atomic>
-#include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/loader/recipe.h"

@@ -1,10 +1,6 @@
 #include "lib/loader/epoch_report.h"
 
-#include <utility>
-#include <vector>
-
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

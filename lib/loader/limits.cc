@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/files.h"
 #include "lib/media/image.h"
 #include "lib/media/jpeg/region.h"

@@ -3,11 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
 #include "lib/media/jpeg/test_files.h"
 

@@ -1,20 +1,12 @@
 #include "lib/loader/loader.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <exception>
-#include <memory>
-#include <optional>
-#include <string>
-#include <thread>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/source/source.h"
-#include "lib/media/corpus.h"
 #include "lib/media/image.h"
 #include "opencv2/core/utility.hpp"
 

@@ -3,20 +3,13 @@
 #include "lib/loader/loader.h"
 
 #include <chrono>
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
-#include "lib/loader/epoch_report.h"
-#include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"

@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <map>
 #include <set>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -15,10 +14,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "lib/base/text.h"
-#include "lib/machine/root.h"
 
 namespace feedrate {
 namespace {

@@ -5,8 +5,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "lib/machine/testing/fake_root.h"
 

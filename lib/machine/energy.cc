@@ -1,9 +1,5 @@
 #include "lib/machine/energy.h"
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 

@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <string>
-
-#include "lib/machine/gpu.h"
 #include "lib/machine/testing/fake_root.h"
 
 namespace feedrate {

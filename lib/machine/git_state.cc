@@ -13,14 +13,11 @@
 #include <cstring>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "lib/base/clock_jump.h"
 #include "lib/base/stopwatch.h"
 #include "lib/machine/testing/fake_root.h"

@@ -4,14 +4,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <chrono>
-#include <memory>
-#include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace feedrate {
 namespace {

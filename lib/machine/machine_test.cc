@@ -7,8 +7,6 @@
 
 #include <filesystem>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"

@@ -2,24 +2,18 @@
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "lib/machine/root.h"
 
 namespace feedrate {
 namespace {

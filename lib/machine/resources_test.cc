@@ -3,10 +3,6 @@
 #include <gmock/gmock.h>
 #include <sys/vfs.h>
 
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/machine/testing/fake_root.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"

@@ -1,12 +1,8 @@
 #include "lib/machine/timing_checks.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -16,8 +12,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "lib/machine/cpu.h"
-#include "lib/machine/resources.h"
 
 namespace feedrate {
 namespace {

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "absl/strings/str_format.h"
 #include "lib/machine/testing/fake_root.h"
 

@@ -1,14 +1,12 @@
 #include "lib/media/convert_corpus.h"
 
 #include <array>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
-#include "lib/media/corpus.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {

@@ -10,14 +10,10 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/memory_file.h"

@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/media/convert_corpus.h"
 #include "lib/media/parallel.h"

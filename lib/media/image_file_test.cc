@@ -1,18 +1,13 @@
 #include "lib/media/image_file.h"
 
 #include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/hash/sha256.h"
-#include "lib/media/image.h"
 #include "lib/media/synthetic.h"
 
 namespace feedrate {

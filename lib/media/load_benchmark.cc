@@ -23,7 +23,6 @@
 #include <jpeglib.h>
 // clang-format on
 
-#include "absl/status/status.h"
 #include "lib/base/files.h"
 #include "lib/media/load_images.h"
 #include "lib/media/parallel.h"

@@ -10,9 +10,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -22,7 +20,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/hash/sha256.h"
-#include "lib/media/corpus.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"

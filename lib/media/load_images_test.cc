@@ -6,8 +6,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "lib/base/files.h"
 #include "lib/media/image_file.h"

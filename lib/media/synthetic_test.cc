@@ -6,12 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/hash/sha256.h"
-#include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"
 

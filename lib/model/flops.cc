@@ -1,7 +1,6 @@
 #include "lib/model/flops.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace feedrate {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -10,7 +9,6 @@
 #include "lib/base/text.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/text.h"
-#include "lib/model/flops.h"
 
 namespace feedrate {
 namespace {

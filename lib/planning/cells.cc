@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
-#include "lib/catalogue/catalogue.h"
 #include "lib/hash/sha256.h"
 
 namespace feedrate {

@@ -1,13 +1,10 @@
 #include "lib/planning/cells.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/places.h"
 #include "lib/planning/testing.h"
 
 namespace feedrate {

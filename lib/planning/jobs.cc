@@ -2,35 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/catalogue/catalogue.h"
-#include "lib/catalogue/published_numbers.h"
-#include "lib/config/places.h"
-#include "lib/config/policy.pb.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/planning/cells.h"
 #include "lib/planning/variants.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/record_io.h"
-#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -1,11 +1,7 @@
 #include "lib/planning/jobs.h"
 
-#include <cstdint>
-#include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,16 +9,11 @@
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/base/tool/override_flags.h"
-#include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
-#include "lib/config/policy.pb.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/resolve.h"
 #include "lib/planning/testing.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

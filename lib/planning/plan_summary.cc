@@ -1,18 +1,12 @@
 #include "lib/planning/plan_summary.h"
 
 #include <cmath>
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/draw/text.h"
-#include "lib/planning/cells.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -1,14 +1,11 @@
 #include "lib/planning/plan_summary.h"
 
 #include <limits>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

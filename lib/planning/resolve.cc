@@ -1,26 +1,21 @@
 #include "lib/planning/resolve.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/check_catalogue.h"
-#include "lib/config/load.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/places.h"
 #include "lib/config/policy.pb.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/planning/variants.h"
 

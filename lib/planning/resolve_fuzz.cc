@@ -2,9 +2,6 @@
 // line, or a config that resolves to itself and jobs that can be planned.
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"

@@ -6,7 +6,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/tool/override_flags.h"
-#include "lib/config/load.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/testing.h"
 

@@ -1,22 +1,15 @@
 #include "lib/planning/testing.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
-#include "lib/config/load.h"
 #include "lib/config/text_proto.h"
-#include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
 
 namespace feedrate {

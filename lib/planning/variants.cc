@@ -1,24 +1,17 @@
 #include "lib/planning/variants.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "glog/logging.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/places.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/records/json.h"
 
 namespace feedrate {

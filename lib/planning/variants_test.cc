@@ -1,17 +1,11 @@
 #include "lib/planning/variants.h"
 
-#include <map>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"

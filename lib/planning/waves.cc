@@ -1,29 +1,16 @@
 #include "lib/planning/waves.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/places.h"
-#include "lib/config/policy.pb.h"
-#include "lib/config/quota.pb.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/draw/text.h"
 #include "lib/planning/plan_summary.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 

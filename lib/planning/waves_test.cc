@@ -1,21 +1,14 @@
 #include "lib/planning/waves.h"
 
-#include <cstdint>
-#include <map>
 #include <random>
 #include <set>
-#include <string>
-#include <tuple>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/quota.pb.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/testing.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -1,7 +1,6 @@
 #include "lib/records/fields.h"
 
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
 
 namespace feedrate {
 namespace {

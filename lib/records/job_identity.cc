@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/hash/sha256.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

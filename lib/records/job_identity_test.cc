@@ -1,14 +1,11 @@
 #include "lib/records/job_identity.h"
 
 #include <set>
-#include <string>
 
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "gtest/gtest.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

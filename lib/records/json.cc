@@ -5,20 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/map_field.h"
-#include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/records/worker.pb.h"

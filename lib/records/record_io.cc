@@ -4,18 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
-#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {

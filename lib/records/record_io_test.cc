@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +18,6 @@
 #include "lib/base/files.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
-#include "lib/records/json.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {

@@ -4,9 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <vector>
-
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/types/optional.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/transforms.pb.h"
 #include "lib/reference/geometry.h"
-#include "lib/reference/pixels.h"
 #include "lib/reference/random_transforms.h"
 #include "lib/reference/reference.h"
 

@@ -1,15 +1,10 @@
 #include "lib/reference/compare.h"
 
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/transforms.pb.h"
 #include "lib/reference/geometry.h"
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

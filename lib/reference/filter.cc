@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include "lib/reference/color.h"
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 

@@ -3,12 +3,10 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/reference/color.h"
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

@@ -1,13 +1,9 @@
 #include "lib/reference/geometry.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#include <vector>
-
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

@@ -2,11 +2,9 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

@@ -4,16 +4,11 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/transforms.pb.h"
-#include "lib/reference/pixels.h"
 #include "lib/reference/reference.h"
 
 namespace feedrate {

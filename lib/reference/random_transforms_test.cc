@@ -2,15 +2,10 @@
 
 #include <cmath>
 #include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/config/transforms.pb.h"
 #include "lib/reference/geometry.h"
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

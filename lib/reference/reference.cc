@@ -3,24 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/transforms.pb.h"
 #include "lib/reference/color.h"
 #include "lib/reference/filter.h"
 #include "lib/reference/geometry.h"
-#include "lib/reference/pixels.h"
 
 namespace feedrate {
 namespace {

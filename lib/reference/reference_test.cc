@@ -1,15 +1,10 @@
 #include "lib/reference/reference.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/config/transforms.pb.h"
-#include "lib/reference/pixels.h"
 #include "lib/reference/random_transforms.h"
 
 namespace feedrate {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "lib/hash/sha256.h"
-#include "lib/staging/source.h"
 
 namespace feedrate::tar {
 

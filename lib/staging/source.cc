@@ -13,16 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "lib/hash/sha256.h"
 #include "lib/staging/subprocess.h"
 #include "lib/tar/extract/placer.h"
 #include "lib/tar/extract/writer_pool.h"
-#include "lib/tar/header.h"
-#include "lib/tar/status.h"
 #include "lib/url/secrets.h"
 
 namespace feedrate::tar {

@@ -13,7 +13,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <utility>
 
@@ -21,7 +20,6 @@
 #include "lib/staging/destination.h"
 #include "lib/staging/source.h"
 #include "lib/tar/extract/unpack.h"
-#include "lib/tar/status.h"
 #include "lib/url/secrets.h"
 
 namespace feedrate::tar {

@@ -5,7 +5,6 @@
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "gtest/gtest.h"
 #include "lib/stats/slow_split.h"

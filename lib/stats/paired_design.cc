@@ -7,11 +7,9 @@
 #include <map>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "glog/logging.h"
 #include "lib/stats/quantiles.h"
-#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <random>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"

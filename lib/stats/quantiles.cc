@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "glog/logging.h"
 
 namespace feedrate {

@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <vector>
 
-#include "absl/types/optional.h"
-#include "absl/types/span.h"
 #include "glog/logging.h"
 #include "lib/stats/quantiles.h"
 

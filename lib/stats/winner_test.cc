@@ -1,14 +1,8 @@
 #include "lib/stats/winner.h"
 
-#include <cmath>
-#include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "gtest/gtest.h"
-#include "lib/stats/summary.h"
 
 namespace feedrate {
 namespace {

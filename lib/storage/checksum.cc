@@ -1,8 +1,6 @@
 #include "lib/storage/checksum.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -11,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "isa-l/crc.h"
 #include "lib/hash/sha256.h"

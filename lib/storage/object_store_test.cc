@@ -1,10 +1,7 @@
 #include "lib/storage/object_store.h"
 
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <string>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"

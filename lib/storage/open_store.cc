@@ -10,7 +10,6 @@
 #include "absl/time/clock.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/cache/cache_dir.h"
-#include "lib/storage/object_store.h"
 #include "lib/storage/remote/aws_settings.h"
 #include "lib/storage/remote/dialect.h"
 #include "lib/storage/remote/gcs_dialect.h"

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -19,10 +16,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
-#include "lib/storage/object_store.h"
 #include "lib/tar/builder.h"
 #include "lib/tar/header.h"
 #include "lib/tar/reader.h"

@@ -2,16 +2,11 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/base/files.h"
 #include "lib/storage/checksum.h"
-#include "lib/storage/object_store.h"
 
 namespace feedrate {
 namespace {

@@ -1,11 +1,5 @@
 #include "lib/storage/tfrecord.h"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/storage/testing/example.pb.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <string_view>
 
 namespace feedrate::tar {
 namespace {

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <string>
 #include <vector>
 
 #include "lib/tar/builder.h"
-#include "lib/tar/header.h"
-#include "lib/tar/status.h"
 #include "lib/tar/test_archives.h"
 
 namespace feedrate::tar {

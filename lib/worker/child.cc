@@ -9,29 +9,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
-#include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/memory_guard.h"
-#include "lib/worker/message.h"
-#include "lib/worker/process.h"
-#include "lib/worker/server.h"
 
 namespace feedrate {
 namespace {

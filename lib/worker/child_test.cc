@@ -4,21 +4,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/clock_jump.h"
 #include "lib/base/stopwatch.h"
-#include "lib/base/unique_fd.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/server.h"
 
 namespace feedrate {
 namespace {

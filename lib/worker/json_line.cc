@@ -1,22 +1,13 @@
 #include "lib/worker/json_line.h"
 
-#include <cstdint>
 #include <limits>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/json.h"
-#include "simdjson.h"
 
 namespace feedrate {
 void JsonLine::Name(absl::string_view name) {

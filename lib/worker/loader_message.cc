@@ -1,17 +1,9 @@
 #include "lib/worker/loader_message.h"
 
-#include <map>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/unique_fd.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/json_line.h"
 

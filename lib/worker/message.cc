@@ -1,19 +1,11 @@
 #include "lib/worker/message.h"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/json.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/json_line.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

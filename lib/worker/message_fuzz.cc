@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "glog/logging.h"
 #include "lib/records/worker.pb.h"

@@ -3,21 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/unique_fd.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

@@ -10,20 +10,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
-#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {

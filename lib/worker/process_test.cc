@@ -5,12 +5,9 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <memory>
-#include <string>
 
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/unique_fd.h"
 #include "lib/machine/root.h"
 #include "lib/worker/memory_guard.h"
 

@@ -11,22 +11,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
-#include "lib/base/unique_fd.h"
-#include "lib/worker/message.h"
-#include "lib/worker/process.h"
 
 namespace feedrate {
 namespace {

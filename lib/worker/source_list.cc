@@ -1,16 +1,11 @@
 #include "lib/worker/source_list.h"
 
-#include <string>
-#include <vector>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/memory_file.h"
 #include "lib/base/status_macros.h"
-#include "lib/base/unique_fd.h"
 #include "lib/worker/json_line.h"
 
 namespace feedrate {

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"
 #include "lib/analysis/coverage/coverage.h"
 #include "lib/base/files.h"

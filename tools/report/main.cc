@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gflags/gflags.h"
 #include "lib/analysis/report/make_report.h"

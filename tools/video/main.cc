@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/exit_code.h"

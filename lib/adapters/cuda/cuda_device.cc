@@ -1,17 +1,9 @@
 #include "lib/adapters/cuda/cuda_device.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <string>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/base/status_macros.h"
 
 namespace feedrate {
 namespace {

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/cuda/kernels/blur_math.h"
-#include "lib/adapters/cuda/kernels/warp_math.h"
-#include "lib/adapters/worker/params.h"
 
 namespace feedrate {
 namespace {

@@ -4,17 +4,13 @@
 #include "lib/adapters/cuda/fused_op.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/cuda/kernels/host_kernels.h"
-#include "lib/adapters/cuda/kernels/warp_math.h"
 #include "lib/adapters/cuda/testing/run_on_host.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/catalogue/catalogue.h"

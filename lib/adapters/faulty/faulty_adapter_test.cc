@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

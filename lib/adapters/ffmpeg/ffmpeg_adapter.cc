@@ -5,22 +5,17 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/opencv/op.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/status_macros.h"
-#include "lib/media/corpus.h"
 #include "lib/media/video/clip_reader.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"

@@ -5,12 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/child_session.h"
 #include "lib/base/files.h"
 #include "lib/base/unique_fd.h"

@@ -1,13 +1,8 @@
 #include "lib/adapters/null/null_adapter.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "lib/adapters/worker/timing.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 

@@ -1,7 +1,5 @@
 #include "lib/adapters/null/null_adapter.h"
 
-#include <memory>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"

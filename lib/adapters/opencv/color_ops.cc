@@ -1,7 +1,6 @@
 // OpenCV operations on colors, channels and single values.
 #include <cmath>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "lib/adapters/opencv/op.h"

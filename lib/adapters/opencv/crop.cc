@@ -1,13 +1,9 @@
 #include "lib/adapters/opencv/crop.h"
 
 #include <algorithm>
-#include <memory>
-#include <utility>
 #include <vector>
 
-#include "lib/adapters/opencv/op.h"
 #include "lib/adapters/worker/params.h"
-#include "opencv2/core.hpp"
 #include "opencv2/imgproc.hpp"
 
 namespace feedrate {

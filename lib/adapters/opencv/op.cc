@@ -1,15 +1,10 @@
 #include "lib/adapters/opencv/op.h"
 
 #include <cmath>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "opencv2/core.hpp"
 #include "opencv2/imgproc.hpp"
 
 namespace feedrate {

@@ -1,14 +1,11 @@
 // The effect of each operation, on small images.
 #include "lib/adapters/opencv/op.h"
 
-#include <cmath>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "opencv2/core.hpp"
 
 namespace feedrate {
 namespace {

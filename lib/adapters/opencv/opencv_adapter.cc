@@ -1,13 +1,10 @@
 #include "lib/adapters/opencv/opencv_adapter.h"
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/opencv/op.h"
 #include "lib/adapters/worker/params.h"

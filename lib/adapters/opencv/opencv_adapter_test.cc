@@ -6,20 +6,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/media/corpus.h"
 #include "opencv2/core.hpp"
 
 namespace feedrate {

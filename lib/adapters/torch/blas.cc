@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <string>
-
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>

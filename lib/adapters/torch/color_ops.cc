@@ -29,7 +29,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "lib/adapters/torch/op.h"

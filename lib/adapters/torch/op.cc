@@ -7,9 +7,6 @@
 #include <ATen/ops/tensor.h>
 
 #include <cmath>
-#include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -16,16 +16,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/torch/op.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 

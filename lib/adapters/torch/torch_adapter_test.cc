@@ -7,11 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -22,7 +19,6 @@
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/files.h"
 #include "lib/media/convert_corpus.h"
-#include "lib/media/corpus.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/message.h"
 

@@ -1,11 +1,6 @@
 #include "lib/adapters/worker/adapter.h"
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 namespace feedrate {

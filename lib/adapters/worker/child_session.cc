@@ -5,27 +5,19 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <memory>
-#include <string>
 #include <typeinfo>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/gpu.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

@@ -3,19 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <memory>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

@@ -9,10 +9,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

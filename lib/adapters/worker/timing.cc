@@ -5,20 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/injected_slowdown.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

@@ -1,21 +1,13 @@
 #include "lib/adapters/worker/timing.h"
 
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/timing_loop.h"
 #include "lib/records/worker.pb.h"
 
 namespace feedrate {

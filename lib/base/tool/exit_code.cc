@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "absl/status/status.h"
-
 namespace feedrate {
 
 ExitCode ExitCodeOf(const absl::Status& status) {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/injected_slowdown.h"
 

@@ -1,11 +1,6 @@
 #include "lib/base/tool/override_flags.h"
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
 #include "gflags/gflags.h"
 
 DEFINE_int64(num_items, 0, "N: images or clips per pass");

@@ -1,19 +1,14 @@
 #include "lib/base/tool/tool_info.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "gflags/gflags.h"
 #include "lib/base/text.h"
 
 namespace feedrate {

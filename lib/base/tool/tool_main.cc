@@ -8,11 +8,8 @@
 #include <cstring>
 #include <iostream>
 #include <streambuf>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,8 +21,6 @@
 #include "glog/logging.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/exit_code.h"
-#include "lib/base/tool/tool_info.h"
 
 namespace feedrate {
 namespace {

@@ -9,18 +9,13 @@
 
 #include <cerrno>
 #include <iostream>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gflags/gflags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/base/tool/exit_code.h"
 #include "lib/base/tool/override_flags.h"
-#include "lib/base/tool/tool_info.h"
 #include "lib/base/tool/writer_main.h"
 
 DEFINE_int32(test_runs, 1, "N: how often");

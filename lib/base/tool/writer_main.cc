@@ -1,10 +1,7 @@
 #include "lib/base/tool/writer_main.h"
 
-#include <functional>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gflags/gflags.h"

@@ -1,9 +1,6 @@
 #include "lib/draw/testing/fonts.h"
 
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace feedrate {
 

@@ -3,17 +3,13 @@
 #include <cctype>
 #include <cstdlib>
 #include <set>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "gtest/gtest.h"
 #include "lib/base/files.h"
 
 namespace feedrate {

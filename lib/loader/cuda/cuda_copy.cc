@@ -1,9 +1,6 @@
 #include "lib/loader/cuda/cuda_copy.h"
 
-#include <memory>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 #if defined(FEEDRATE_CUDA)
 #include <cuda_runtime_api.h>

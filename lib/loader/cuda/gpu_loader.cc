@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/cuda/cuda_device.h"
@@ -26,11 +23,8 @@
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/source/source.h"
-#include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -8,10 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
@@ -22,14 +20,10 @@
 #include "lib/loader/cuda/chunk_maker.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/gpu_recipe.h"
-#include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/loader/worker/native_adapter.h"
-#include "lib/records/worker.pb.h"
-#include "lib/worker/loader_message.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {

@@ -1,20 +1,11 @@
 #include "lib/loader/cuda/gpu_recipe.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/kernels/batch.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/source.h"

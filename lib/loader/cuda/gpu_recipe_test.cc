@@ -6,20 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/cuda/fused_op.h"
-#include "lib/adapters/cuda/kernels/batch.h"
 #include "lib/adapters/cuda/kernels/host_kernels.h"
-#include "lib/adapters/worker/adapter.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
-#include "lib/loader/batch.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/cuda/testing/recipe_batches.h"
 #include "lib/loader/source/source.h"
@@ -27,7 +20,6 @@
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/source_list.h"
 
 namespace feedrate {
 namespace {

@@ -1,21 +1,11 @@
 #include "lib/loader/cuda/gpu_work.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "lib/base/status_macros.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

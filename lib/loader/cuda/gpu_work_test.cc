@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/loader/batch.h"
 #include "lib/media/synthetic.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

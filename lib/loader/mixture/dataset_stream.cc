@@ -3,29 +3,18 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/mixture/episode.h"
 #include "lib/loader/source/source.h"
 #include "lib/media/image.h"
-#include "lib/media/jpeg/region.h"
 #include "lib/media/parallel.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 

@@ -7,28 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <numeric>
 #include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 #include "lib/loader/source/source.h"
 #include "lib/storage/checksum.h"
-#include "lib/storage/tfrecord.h"
 
 namespace feedrate {
 namespace {

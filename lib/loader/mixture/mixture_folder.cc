@@ -1,35 +1,27 @@
 #include "lib/loader/mixture/mixture_folder.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/media/image.h"
 #include "lib/media/image_file.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 #include "lib/media/synthetic_random.h"
 #include "lib/storage/tfrecord.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -1,21 +1,13 @@
 #include "lib/loader/mixture/mixture_loader.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/episode.h"
 #include "lib/media/parallel.h"
 

@@ -1,25 +1,16 @@
 #include "lib/loader/mixture/mixture_loader.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/loader/mixture/dataset_stream.h"
 #include "lib/loader/mixture/testing.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image_file.h"
 #include "lib/storage/tfrecord.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -1,11 +1,7 @@
 #include "lib/loader/mixture/testing.h"
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/status_macros.h"

@@ -3,19 +3,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "lib/adapters/cuda/cuda_device.h"
-#include "lib/adapters/worker/adapter.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/nvdec/nvdec_loader.h"
 #include "lib/media/video/nvdec/nvdec_reader.h"
 
 namespace feedrate {

@@ -3,29 +3,19 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/cuda/cuda_device.h"
 #include "lib/adapters/cuda/kernels/batch.h"
 #include "lib/adapters/cuda/kernels/recipe.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/cuda/gpu_recipe.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/media/video/nvdec/nvdec_reader.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdint>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <random>
 #include <string>
@@ -21,7 +20,6 @@
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/loader/source/source.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/storage/cache/cache_dir.h"
 #include "lib/storage/cache/cached_store.h"

@@ -1,10 +1,8 @@
 #include "lib/loader/sample/item_decoder.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/image_file.h"
 

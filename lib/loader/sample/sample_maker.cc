@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/opencv/op.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/timing_loop.h"
 #include "lib/base/status_macros.h"

@@ -4,16 +4,13 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/loader/sample/fused_planes.h"
-#include "lib/loader/sample/item_decoder.h"
 #include "lib/loader/testing/test_files.h"
 #include "lib/media/image.h"
 #include "lib/media/image_file.h"

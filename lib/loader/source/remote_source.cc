@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -15,10 +12,7 @@
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
-#include "lib/loader/source/source.h"
 #include "lib/storage/checksum.h"
-#include "lib/storage/object_store.h"
-#include "lib/storage/open_store.h"
 #include "lib/storage/shards.h"
 
 namespace feedrate {

@@ -7,10 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <ostream>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -22,11 +17,9 @@
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/cuda/gpu_work.h"
 #include "lib/loader/epoch_report.h"
-#include "lib/loader/loader.h"
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/remote_source.h"
-#include "lib/loader/source/source.h"
 #include "lib/media/parallel.h"
 #include "lib/records/fields.h"
 #include "lib/records/worker.pb.h"

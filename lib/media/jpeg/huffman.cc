@@ -1,7 +1,6 @@
 #include "lib/media/jpeg/huffman.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace feedrate {

@@ -3,7 +3,6 @@
 #include <jerror.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <new>
 #include <utility>

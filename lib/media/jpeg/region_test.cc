@@ -4,18 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <iostream>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "lib/media/image.h"
 #include "lib/media/image_file.h"
-#include "lib/media/jpeg/huffman.h"
 #include "lib/media/jpeg/libjpeg.h"
 #include "lib/media/jpeg/test_files.h"
 #include "lib/media/synthetic.h"

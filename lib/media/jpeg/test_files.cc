@@ -1,7 +1,6 @@
 #include "lib/media/jpeg/test_files.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>

@@ -1,18 +1,11 @@
 #include "lib/media/video/clip_reader.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/media/video/clip_walk.h"
 #include "lib/media/video/demux.h"

@@ -1,15 +1,9 @@
 #include "lib/media/video/clips.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/media/image.h"
 #include "lib/media/synthetic_random.h"
 
 namespace feedrate {

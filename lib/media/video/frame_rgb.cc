@@ -1,13 +1,9 @@
 #include "lib/media/video/frame_rgb.h"
 
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "lib/media/video/demux.h"
-#include "lib/media/video/yuv.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>

@@ -10,10 +10,8 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,7 +24,6 @@
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 #include "lib/media/video/clip_reader.h"
-#include "lib/media/video/clips.h"
 #include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
 #include "lib/media/video/synthetic_video.h"

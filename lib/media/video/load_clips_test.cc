@@ -8,14 +8,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "lib/base/files.h"
 #include "lib/media/corpus.h"
 #include "lib/media/image.h"
-#include "lib/media/video/clips.h"
 #include "lib/media/video/synthetic_video.h"
 
 namespace feedrate {

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <stdexcept>
 #include <tuple>
-#include <utility>
 
 #include "lib/model/torch/parts.h"
 

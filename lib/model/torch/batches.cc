@@ -15,8 +15,6 @@
 #include <random>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace feedrate {
 namespace {

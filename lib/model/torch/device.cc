@@ -13,7 +13,6 @@
 #include <chrono>
 #include <fstream>
 #include <stdexcept>
-#include <string>
 
 namespace feedrate {
 namespace {

@@ -13,10 +13,6 @@
 #include <ATen/ops/sin.h>
 #include <gtest/gtest.h>
 
-#include <vector>
-
-#include "lib/model/flops.h"
-#include "lib/model/torch/parts.h"
 #include "lib/model/torch/profiler.h"
 
 namespace feedrate {

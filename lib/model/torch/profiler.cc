@@ -1,16 +1,13 @@
 #include "lib/model/torch/profiler.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/record_function.h>
 #include <sys/stat.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <set>
-#include <vector>
 
 namespace feedrate {
 namespace {

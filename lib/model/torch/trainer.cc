@@ -21,7 +21,6 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <stdexcept>
-#include <utility>
 
 #include "lib/model/torch/profiler.h"
 

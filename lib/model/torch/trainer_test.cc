@@ -14,7 +14,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/profiler.h"
 
 namespace feedrate {

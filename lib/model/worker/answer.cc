@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <new>
-#include <string>
 
 namespace feedrate {
 namespace {

@@ -1,7 +1,6 @@
 // worker_eval: evaluates a language model; started by `eval`.
 //
 //   worker_eval checkpoint=m.ckpt shard=shard.txt
-#include <cstdlib>
 #include <string>
 #include <vector>
 

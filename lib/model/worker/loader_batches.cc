@@ -12,16 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -37,8 +33,6 @@
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/source/source.h"
-#include "lib/model/torch/batches.h"
-#include "lib/model/worker/image_files.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/process.h"
 #include "lib/worker/source_list.h"

@@ -1,22 +1,15 @@
 #include "lib/planning/emit/campaign.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/base/text.h"
 #include "lib/planning/emit/emit.h"
 #include "lib/planning/emit/gce.h"
-#include "lib/planning/plan_session.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

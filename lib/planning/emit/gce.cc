@@ -4,10 +4,8 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -20,8 +18,6 @@
 #include "lib/config/run_config.pb.h"
 #include "lib/hash/sha256.h"
 #include "lib/planning/emit/campaign.h"
-#include "lib/planning/emit/emit.h"
-#include "lib/planning/plan_session.h"
 #include "lib/planning/waves.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/json.h"

@@ -2,27 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <queue>
 #include <random>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/status_macros.h"
-#include "lib/config/quota.pb.h"
 #include "lib/config/run_config.pb.h"
-#include "lib/planning/emit/campaign.h"
-#include "lib/planning/plan_session.h"
 #include "lib/planning/plan_summary.h"
 #include "lib/planning/waves.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

@@ -1,13 +1,8 @@
 #include "lib/planning/emit/simulate.h"
 
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "gtest/gtest.h"
-#include "lib/config/quota.pb.h"
-#include "lib/planning/emit/campaign.h"
-#include "lib/records/job.pb.h"
 
 namespace feedrate {
 namespace {

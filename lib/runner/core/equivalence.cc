@@ -4,17 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/tool/tool_info.h"
@@ -22,18 +17,10 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/text_proto.h"
 #include "lib/hash/sha256.h"
-#include "lib/media/corpus.h"
-#include "lib/media/image.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/row.pb.h"
-#include "lib/reference/compare.h"
 #include "lib/reference/geometry.h"
-#include "lib/reference/pixels.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/data/cache_folder.h"
-#include "lib/worker/child.h"
-#include "lib/worker/loader_message.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

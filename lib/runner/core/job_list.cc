@@ -1,32 +1,19 @@
 #include "lib/runner/core/job_list.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
 #include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/override_flags.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/catalogue/published_numbers.h"
 #include "lib/config/load.h"
-#include "lib/config/run_config.pb.h"
 #include "lib/config/text_proto.h"
-#include "lib/planning/jobs.h"
 #include "lib/planning/resolve.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 

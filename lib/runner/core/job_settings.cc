@@ -1,25 +1,18 @@
 #include "lib/runner/core/job_settings.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/policy.pb.h"
 #include "lib/hash/sha256.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/message.h"
 
 namespace feedrate {
 namespace {

@@ -2,25 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "lib/base/status_macros.h"
-#include "lib/machine/process_counters.h"
 #include "lib/machine/resources.h"
-#include "lib/machine/root.h"
-#include "lib/measure/subject.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
-#include "lib/records/worker.pb.h"
-#include "lib/worker/child.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

@@ -8,40 +8,25 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <random>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/unique_fd.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/environment/env_record.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/measure/measure_run.h"
 #include "lib/measure/subject.h"
-#include "lib/records/env.pb.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
-#include "lib/records/loader.pb.h"
-#include "lib/records/record_io.h"
-#include "lib/records/row.pb.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

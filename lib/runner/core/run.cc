@@ -9,22 +9,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <iostream>
-#include <memory>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/policy.pb.h"
@@ -35,21 +28,14 @@
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
 #include "lib/measure/subject.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
-#include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 #include "lib/runner/core/equivalence.h"
-#include "lib/runner/core/job_list.h"
-#include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_run.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/rows.h"
-#include "lib/runner/core/run_context.h"
 #include "lib/runner/core/run_tally.h"
 #include "lib/runner/core/workers.h"
-#include "lib/runner/data/input_corpora.h"
-#include "lib/runner/data/remote_data.h"
 
 namespace feedrate {
 namespace {

@@ -1,9 +1,5 @@
 #include "lib/runner/core/run_context.h"
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "absl/strings/str_format.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/records/job.pb.h"

@@ -1,10 +1,8 @@
 #include "lib/runner/core/run_flags.h"
 
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -12,7 +10,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/base/tool/override_flags.h"
-#include "lib/runner/core/run.h"
 
 DEFINE_string(config, "", "FILE: run config to take the jobs from");
 DEFINE_string(jobs, "-",

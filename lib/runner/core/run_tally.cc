@@ -1,11 +1,6 @@
 #include "lib/runner/core/run_tally.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,7 +9,6 @@
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/measure/measure_run.h"
-#include "lib/records/row.pb.h"
 #include "lib/stats/summary.h"
 
 namespace feedrate {

@@ -1,10 +1,7 @@
 #include "lib/runner/core/run_tally.h"
 
-#include <string>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/records/row.pb.h"
 
 namespace feedrate {
 namespace {

@@ -6,13 +6,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
@@ -23,12 +19,8 @@
 #include "lib/measure/measure_run.h"
 #include "lib/measure/subject.h"
 #include "lib/records/env.pb.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
-#include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_run.h"
 #include "lib/runner/core/rows.h"
-#include "lib/runner/core/run_context.h"
 
 namespace feedrate {
 namespace {

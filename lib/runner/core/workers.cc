@@ -5,21 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <set>
-#include <string>
 #include <system_error>
-#include <tuple>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
@@ -29,8 +22,6 @@
 #include "lib/records/job.pb.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/data/cache_folder.h"
-#include "lib/worker/message.h"
-#include "lib/worker/server.h"
 
 namespace feedrate {
 namespace {

@@ -1,10 +1,8 @@
 #include "lib/runner/data/cache_folder.h"
 
 #include <cstdlib>
-#include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"

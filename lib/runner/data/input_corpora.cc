@@ -1,22 +1,10 @@
 #include "lib/runner/data/input_corpora.h"
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/media/convert_corpus.h"
-#include "lib/media/corpus.h"
-#include "lib/media/load_images.h"
 #include "lib/media/synthetic.h"
-#include "lib/media/video/clips.h"
-#include "lib/records/job.pb.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"

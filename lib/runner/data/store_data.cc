@@ -2,11 +2,9 @@
 
 #include <unistd.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <map>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -23,7 +21,6 @@
 #include "lib/loader/source/source.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/storage/cache/cached_store.h"
-#include "lib/storage/object_store.h"
 #include "lib/storage/open_store.h"
 #include "lib/storage/shards.h"
 

@@ -6,12 +6,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -22,7 +19,6 @@
 #include "lib/runner/data/file_sets.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/storage/http/tiny_server.h"
-#include "lib/storage/object_store.h"
 #include "lib/storage/shards.h"
 #include "lib/tar/builder.h"
 

@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/files.h"
@@ -21,16 +14,11 @@
 #include "lib/machine/resources.h"
 #include "lib/media/image_file.h"
 #include "lib/media/synthetic.h"
-#include "lib/records/job.pb.h"
 #include "lib/reference/compare.h"
-#include "lib/reference/pixels.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/data/cache_folder.h"
 #include "lib/runner/data/file_sets.h"
-#include "lib/runner/data/input_corpora.h"
-#include "lib/runner/data/remote_data.h"
-#include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
 
 namespace feedrate {

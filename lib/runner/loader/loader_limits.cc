@@ -2,20 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "lib/adapters/worker/params.h"
 #include "lib/base/status_macros.h"
 #include "lib/loader/limits.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
 #include "lib/runner/core/rows.h"
-#include "lib/runner/loader/loader_job.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -1,18 +1,10 @@
 #include "lib/runner/loader/loader_limits.h"
 
-#include <optional>
-#include <string>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/worker.pb.h"
-#include "lib/runner/loader/loader_job.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -14,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "lib/draw/text.h"
 #include "lib/records/loader.pb.h"
-#include "lib/records/row.pb.h"
 #include "lib/runner/loader/loader_row.h"
 
 namespace feedrate {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,7 +27,6 @@
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/core/equivalence.h"
-#include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"

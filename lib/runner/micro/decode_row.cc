@@ -2,31 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
 #include "lib/base/status_macros.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/media/image.h"
-#include "lib/media/video/clips.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
 #include "lib/reference/compare.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/rows.h"
-#include "lib/runner/core/run_context.h"
-#include "lib/runner/data/input_corpora.h"
-#include "lib/worker/child.h"
 #include "lib/worker/message.h"
 
 namespace feedrate {

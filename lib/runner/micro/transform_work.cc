@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,13 +17,9 @@
 #include "lib/measure/subject.h"
 #include "lib/media/corpus.h"
 #include "lib/records/fields.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/reference/pixels.h"
 #include "lib/runner/core/equivalence.h"
-#include "lib/runner/core/job_mode.h"
-#include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
 #include "lib/runner/core/run_context.h"

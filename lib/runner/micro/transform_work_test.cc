@@ -1,6 +1,5 @@
 #include "lib/runner/micro/transform_work.h"
 
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +12,6 @@
 #include "lib/measure/subject.h"
 #include "lib/media/corpus.h"
 #include "lib/media/video/clips.h"
-#include "lib/records/job.pb.h"
-#include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
 #include "lib/runner/data/input_corpora.h"
 #include "lib/runner/micro/decode_row.h"

@@ -4,16 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <map>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -26,9 +20,7 @@
 #include "lib/hash/sha256.h"
 #include "lib/loader/mixture/mixture_folder.h"
 #include "lib/machine/resources.h"
-#include "lib/records/job.pb.h"
 #include "lib/runner/data/cache_folder.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

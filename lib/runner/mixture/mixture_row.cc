@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -18,13 +14,9 @@
 #include "absl/types/span.h"
 #include "lib/planning/variants.h"
 #include "lib/records/fields.h"
-#include "lib/records/loader.pb.h"
-#include "lib/records/row.pb.h"
-#include "lib/records/worker.pb.h"
 #include "lib/runner/core/rows.h"
 #include "lib/stats/quantiles.h"
 #include "lib/stats/summary.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

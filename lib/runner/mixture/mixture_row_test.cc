@@ -1,21 +1,11 @@
 #include "lib/runner/mixture/mixture_row.h"
 
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "lib/config/run_config.pb.h"
 #include "lib/planning/variants.h"
 #include "lib/records/job.pb.h"
-#include "lib/records/loader.pb.h"
-#include "lib/records/row.pb.h"
-#include "lib/records/worker.pb.h"
-#include "lib/runner/mixture/mixture_inputs.h"
-#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,13 +21,11 @@
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
-#include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
 #include "lib/runner/core/run_context.h"
 #include "lib/runner/core/workers.h"
-#include "lib/runner/mixture/mixture_inputs.h"
 #include "lib/runner/mixture/mixture_row.h"
 #include "lib/worker/child.h"
 #include "lib/worker/message.h"

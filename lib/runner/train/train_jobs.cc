@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -18,7 +16,6 @@
 #include "lib/config/load.h"
 #include "lib/machine/machine.h"
 #include "lib/records/job_identity.h"
-#include "lib/runner/core/job_list.h"
 
 namespace feedrate {
 namespace {

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "lib/catalogue/catalogue.h"
-#include "lib/model/flops.h"
 #include "lib/runner/train/train_row.h"
 
 namespace feedrate {

@@ -6,11 +6,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <map>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "lib/base/clock_jump.h"
 #include "lib/base/stopwatch.h"
 #include "lib/runner/train/multi_node.h"

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "lib/model/flops.h"
 #include "lib/records/json.h"
-#include "lib/runner/train/train_processes.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -23,7 +22,6 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
-#include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/machine/gpu.h"
@@ -31,12 +29,10 @@
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
-#include "lib/runner/core/run.h"
 #include "lib/runner/core/run_context.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/remote_data.h"
 #include "lib/runner/train/multi_node.h"
-#include "lib/runner/train/train_jobs.h"
 #include "lib/runner/train/train_processes.h"
 #include "lib/runner/train/train_row.h"
 #include "lib/runner/train/train_tables.h"

@@ -4,14 +4,10 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/draw/text.h"
-#include "lib/records/row.pb.h"
-#include "lib/records/train.pb.h"
 
 namespace feedrate {
 namespace {

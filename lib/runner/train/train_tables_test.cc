@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace feedrate {
 namespace {

@@ -10,18 +10,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
-#include "lib/storage/cache/cache_dir.h"
-#include "lib/storage/object_store.h"
 
 namespace feedrate {
 namespace {

@@ -1,6 +1,5 @@
 #include "lib/storage/remote/aws_settings.h"
 
-#include <map>
 #include <utility>
 
 #include "absl/status/status.h"

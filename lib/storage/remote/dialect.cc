@@ -1,11 +1,8 @@
 #include "lib/storage/remote/dialect.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"

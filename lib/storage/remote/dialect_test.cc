@@ -2,8 +2,6 @@
 
 #include <fstream>
 #include <map>
-#include <memory>
-#include <string>
 
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"

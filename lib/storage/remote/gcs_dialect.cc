@@ -13,7 +13,6 @@
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
-#include "lib/storage/remote/dialect.h"
 #include "simdjson.h"
 
 namespace feedrate {

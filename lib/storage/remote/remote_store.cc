@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -21,8 +19,6 @@
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/client.h"
 #include "lib/storage/http/message.h"
-#include "lib/storage/object_store.h"
-#include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
 

@@ -1,9 +1,6 @@
 #include "lib/storage/remote/remote_store.h"
 
 #include <atomic>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/storage/http/tiny_server.h"
-#include "lib/storage/object_store.h"
 #include "lib/storage/remote/s3_dialect.h"
 
 namespace feedrate {

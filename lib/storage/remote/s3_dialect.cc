@@ -2,11 +2,9 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -15,9 +13,6 @@
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
-#include "lib/storage/http/url.h"
-#include "lib/storage/remote/aws_settings.h"
-#include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
 namespace {

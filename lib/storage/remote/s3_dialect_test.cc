@@ -6,10 +6,8 @@
 #include <vector>
 
 #include "absl/time/civil_time.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lib/storage/remote/aws_settings.h"
 
 namespace feedrate {
 namespace {

@@ -9,7 +9,6 @@
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/http/url.h"
-#include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
 namespace {

@@ -10,8 +10,6 @@
 #include <functional>
 #include <utility>
 
-#include "lib/tar/status.h"
-
 namespace feedrate::tar {
 namespace {
 

@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "lib/tar/status.h"
-
 namespace feedrate::tar {
 namespace {
 

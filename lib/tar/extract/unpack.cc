@@ -8,10 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/tar/extract/placer.h"
-#include "lib/tar/extract/writer_pool.h"
 #include "lib/tar/reader.h"
-#include "lib/tar/status.h"
 
 namespace feedrate::tar {
 namespace {

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -18,7 +17,6 @@
 #include "lib/tar/builder.h"
 #include "lib/tar/extract/safe_path.h"
 #include "lib/tar/extract/unpack_testing.h"
-#include "lib/tar/extract/writer_pool.h"
 #include "lib/tar/test_archives.h"
 
 namespace feedrate::tar {

@@ -11,8 +11,6 @@
 #include <sstream>
 #include <thread>
 
-#include "lib/tar/extract/unpack.h"
-
 namespace feedrate::tar {
 namespace {
 

@@ -8,11 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <utility>
-
-#include "lib/tar/status.h"
 
 namespace feedrate::tar {
 

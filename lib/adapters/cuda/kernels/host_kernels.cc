@@ -2,10 +2,8 @@
 
 #include <array>
 #include <cmath>
-#include <cstdint>
 
 #include "lib/adapters/cuda/kernels/blur_math.h"
-#include "lib/adapters/cuda/kernels/warp_math.h"
 
 namespace feedrate::fused {
 namespace {

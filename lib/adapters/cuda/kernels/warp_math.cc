@@ -1,8 +1,6 @@
 #include "lib/adapters/cuda/kernels/warp_math.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace feedrate::fused {

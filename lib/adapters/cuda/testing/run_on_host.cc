@@ -1,8 +1,6 @@
 #include "lib/adapters/cuda/testing/run_on_host.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <string>
 
 #include "lib/adapters/worker/params.h"
 

@@ -1,9 +1,7 @@
 #include "lib/adapters/worker/testing/small_corpus.h"
 
 #include <cmath>
-#include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace feedrate {
 namespace {

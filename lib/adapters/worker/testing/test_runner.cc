@@ -2,19 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "gtest/gtest.h"
-#include "lib/adapters/worker/server.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {

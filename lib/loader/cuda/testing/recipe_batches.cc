@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"

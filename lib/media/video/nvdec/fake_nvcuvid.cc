@@ -1,15 +1,8 @@
 #include "lib/media/video/nvdec/fake_nvcuvid.h"
 
-#include <cstdint>
 #include <cstring>
 #include <deque>
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
 #include <utility>
-
-#include "lib/media/video/demux.h"
 
 namespace feedrate {
 namespace {

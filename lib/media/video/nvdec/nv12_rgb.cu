@@ -1,7 +1,5 @@
-#include <cstdint>
 
 #include "lib/media/video/nvdec/nv12_rgb.h"
-#include "lib/media/video/yuv.h"
 
 namespace feedrate {
 namespace {

@@ -3,18 +3,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"
-#include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
 #include "lib/media/video/nvdec/nvdec_engine.h"
 

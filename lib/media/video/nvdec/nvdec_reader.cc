@@ -1,14 +1,5 @@
 #include "lib/media/video/nvdec/nvdec_reader.h"
 
-#include <cuda_runtime_api.h>
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "lib/base/status_macros.h"

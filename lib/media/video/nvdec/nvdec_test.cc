@@ -3,18 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lib/media/video/clip_reader.h"
-#include "lib/media/video/clip_walk.h"
 #include "lib/media/video/clips.h"
-#include "lib/media/video/demux.h"
 #include "lib/media/video/frame_rgb.h"
 #include "lib/media/video/nvdec/fake_nvcuvid.h"
 #include "lib/media/video/nvdec/nvdec_engine.h"
