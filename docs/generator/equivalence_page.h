@@ -1,6 +1,5 @@
 // The page that says which libraries do the same work.
-#ifndef FEEDRATE_DOCS_GENERATOR_EQUIVALENCE_PAGE_H_
-#define FEEDRATE_DOCS_GENERATOR_EQUIVALENCE_PAGE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -23,5 +22,3 @@ absl::StatusOr<std::string> EquivalencePage(
     const Catalogue& catalogue, const std::vector<Verification>& verifications);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_DOCS_GENERATOR_EQUIVALENCE_PAGE_H_

@@ -1,6 +1,5 @@
 // Small pieces of Markdown.
-#ifndef FEEDRATE_DOCS_GENERATOR_MARKDOWN_H_
-#define FEEDRATE_DOCS_GENERATOR_MARKDOWN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -43,5 +42,3 @@ inline std::string Count(int64_t n, absl::string_view noun) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_DOCS_GENERATOR_MARKDOWN_H_

@@ -1,6 +1,5 @@
 // All generated pages under docs/, and reference pages from compiled schemas.
-#ifndef FEEDRATE_DOCS_GENERATOR_PAGES_H_
-#define FEEDRATE_DOCS_GENERATOR_PAGES_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -50,5 +49,3 @@ absl::Status WritePages(const std::vector<Page>& pages,
                         const std::string& root);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_DOCS_GENERATOR_PAGES_H_

@@ -1,6 +1,5 @@
 // The page that says what is measured, what is not, and why.
-#ifndef FEEDRATE_DOCS_GENERATOR_SCOPE_PAGE_H_
-#define FEEDRATE_DOCS_GENERATOR_SCOPE_PAGE_H_
+#pragma once
 
 #include <string>
 
@@ -12,5 +11,3 @@ namespace feedrate {
 absl::StatusOr<std::string> ScopePage(const Catalogue& catalogue);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_DOCS_GENERATOR_SCOPE_PAGE_H_

@@ -1,6 +1,5 @@
 // The page of one transform set.
-#ifndef FEEDRATE_DOCS_GENERATOR_TRANSFORMS_PAGE_H_
-#define FEEDRATE_DOCS_GENERATOR_TRANSFORMS_PAGE_H_
+#pragma once
 
 #include <string>
 
@@ -17,5 +16,3 @@ absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
                                            const Scenario& scenario);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_DOCS_GENERATOR_TRANSFORMS_PAGE_H_

@@ -1,7 +1,6 @@
 // The sizes that are believed when others say them: a store's listing, a
 // header, an index. Whatever is larger is refused before memory is allocated.
-#ifndef FEEDRATE_LIB_BASE_ALLOWED_SIZES_H_
-#define FEEDRATE_LIB_BASE_ALLOWED_SIZES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -40,5 +39,3 @@ class DatasetSize {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_ALLOWED_SIZES_H_

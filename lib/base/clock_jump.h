@@ -1,7 +1,6 @@
 // Lets a test set the wall clock of its own process, as an administrator or NTP
 // sets that of a machine.
-#ifndef FEEDRATE_LIB_BASE_CLOCK_JUMP_H_
-#define FEEDRATE_LIB_BASE_CLOCK_JUMP_H_
+#pragma once
 
 #include "absl/time/time.h"
 
@@ -18,5 +17,3 @@ class ClockJump {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_CLOCK_JUMP_H_

@@ -1,7 +1,6 @@
 // Files, folders and paths: whole files read at once, new files that appear
 // only when complete.
-#ifndef FEEDRATE_LIB_BASE_FILES_H_
-#define FEEDRATE_LIB_BASE_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -92,5 +91,3 @@ absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view content);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_FILES_H_

@@ -1,6 +1,5 @@
 // Macros to compile one function for both the host and a GPU.
-#ifndef FEEDRATE_LIB_BASE_HOST_DEVICE_H_
-#define FEEDRATE_LIB_BASE_HOST_DEVICE_H_
+#pragma once
 
 // Kernels are thin loops around functions marked with this, so that index
 // arithmetic can be tested on machines without a GPU.
@@ -13,5 +12,3 @@
 #define FEEDRATE_HD inline
 #define FEEDRATE_UNROLL
 #endif
-
-#endif  // FEEDRATE_LIB_BASE_HOST_DEVICE_H_

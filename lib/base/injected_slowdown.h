@@ -6,8 +6,7 @@
 //
 //   static const InjectedSlowdown slowdown;
 //   const double start = Now(); Work(); slowdown.Burn(Now() - start);
-#ifndef FEEDRATE_LIB_BASE_INJECTED_SLOWDOWN_H_
-#define FEEDRATE_LIB_BASE_INJECTED_SLOWDOWN_H_
+#pragma once
 
 namespace feedrate {
 
@@ -31,5 +30,3 @@ class InjectedSlowdown {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_INJECTED_SLOWDOWN_H_

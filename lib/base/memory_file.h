@@ -1,6 +1,5 @@
 // Memory files (memfd_create), which carry data to another process.
-#ifndef FEEDRATE_LIB_BASE_MEMORY_FILE_H_
-#define FEEDRATE_LIB_BASE_MEMORY_FILE_H_
+#pragma once
 
 #include <string>
 
@@ -29,5 +28,3 @@ absl::StatusOr<UniqueFd> WriteMemoryFile(absl::string_view text,
 absl::StatusOr<std::string> ReadMemoryFile(int fd, absl::string_view what);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_MEMORY_FILE_H_

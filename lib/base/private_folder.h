@@ -5,8 +5,7 @@
 // its group nor others can write it, and it is no symbolic link. Who may write
 // the folder above it can still replace it: put private folders below folders
 // of your own, or below one with the sticky bit, such as /tmp.
-#ifndef FEEDRATE_LIB_BASE_PRIVATE_FOLDER_H_
-#define FEEDRATE_LIB_BASE_PRIVATE_FOLDER_H_
+#pragma once
 
 #include <sys/stat.h>
 
@@ -32,5 +31,3 @@ absl::Status CheckPrivateFolder(const std::string& folder);
 absl::Status MakePrivateFolder(const std::string& folder);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_PRIVATE_FOLDER_H_

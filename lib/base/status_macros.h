@@ -1,7 +1,6 @@
 // RETURN_IF_ERROR and ASSIGN_OR_RETURN, which this Abseil release does not
 // have.
-#ifndef FEEDRATE_LIB_BASE_STATUS_MACROS_H_
-#define FEEDRATE_LIB_BASE_STATUS_MACROS_H_
+#pragma once
 
 #include <utility>
 
@@ -28,5 +27,3 @@
 
 #define FEEDRATE_CONCAT_(a, b) FEEDRATE_CONCAT_INNER_(a, b)
 #define FEEDRATE_CONCAT_INNER_(a, b) a##b
-
-#endif  // FEEDRATE_LIB_BASE_STATUS_MACROS_H_

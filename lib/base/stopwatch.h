@@ -1,6 +1,5 @@
 // Measures how long something takes, for durations and time limits.
-#ifndef FEEDRATE_LIB_BASE_STOPWATCH_H_
-#define FEEDRATE_LIB_BASE_STOPWATCH_H_
+#pragma once
 
 #include <chrono>
 
@@ -23,5 +22,3 @@ class Stopwatch {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_STOPWATCH_H_

@@ -1,8 +1,7 @@
 // Text that people type or read: suggestions for mistyped names, UTF-8,
 // escaping for each kind of output, sizes, data set ids, and URLs without
 // credentials.
-#ifndef FEEDRATE_LIB_BASE_TEXT_H_
-#define FEEDRATE_LIB_BASE_TEXT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -130,5 +129,3 @@ absl::StatusOr<int64_t> SizeOfFlag(absl::string_view flag,
                                    absl::string_view text, int64_t least);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_TEXT_H_

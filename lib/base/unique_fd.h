@@ -1,6 +1,5 @@
 // A file descriptor that is closed by its owner.
-#ifndef FEEDRATE_LIB_BASE_UNIQUE_FD_H_
-#define FEEDRATE_LIB_BASE_UNIQUE_FD_H_
+#pragma once
 
 #include <unistd.h>
 
@@ -33,5 +32,3 @@ class UniqueFd {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_UNIQUE_FD_H_

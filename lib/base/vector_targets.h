@@ -1,7 +1,6 @@
 // The processors that vector code is compiled for. Include it before Highway's
 // own headers, once per file, outside HWY_BEFORE_NAMESPACE.
-#ifndef FEEDRATE_LIB_BASE_VECTOR_TARGETS_H_
-#define FEEDRATE_LIB_BASE_VECTOR_TARGETS_H_
+#pragma once
 
 // Instruction sets that we have never tested. (The names are Highway's; they
 // are not evaluated before Highway defines them.)
@@ -14,5 +13,3 @@
 #if defined(__x86_64__)
 #define HWY_BASELINE_TARGETS HWY_SSSE3
 #endif
-
-#endif  // FEEDRATE_LIB_BASE_VECTOR_TARGETS_H_

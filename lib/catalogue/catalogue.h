@@ -1,7 +1,6 @@
 // The facts that planning rests on: support matrix, policy, transform sets, and
 // questions about transforms and how libraries implement them.
-#ifndef FEEDRATE_LIB_CATALOGUE_CATALOGUE_H_
-#define FEEDRATE_LIB_CATALOGUE_CATALOGUE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -128,5 +127,3 @@ class Catalogue {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CATALOGUE_CATALOGUE_H_

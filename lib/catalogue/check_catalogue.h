@@ -1,7 +1,6 @@
 // Whether matrix, policy and transform sets make sense, and the words that they
 // share.
-#ifndef FEEDRATE_LIB_CATALOGUE_CHECK_CATALOGUE_H_
-#define FEEDRATE_LIB_CATALOGUE_CHECK_CATALOGUE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -94,5 +93,3 @@ absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
                              const Matrix& matrix, const std::string& file);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CATALOGUE_CHECK_CATALOGUE_H_

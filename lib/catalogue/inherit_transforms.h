@@ -1,7 +1,6 @@
 // What transform sets leave unsaid: profiles that ask for the same, and what a
 // set takes from its base.
-#ifndef FEEDRATE_LIB_CATALOGUE_INHERIT_TRANSFORMS_H_
-#define FEEDRATE_LIB_CATALOGUE_INHERIT_TRANSFORMS_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -31,5 +30,3 @@ absl::Status InheritFrom(const TransformSet& base, const FieldError& error,
                          TransformSet* set);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CATALOGUE_INHERIT_TRANSFORMS_H_

@@ -1,6 +1,5 @@
 // Throughput that the public benchmark has published.
-#ifndef FEEDRATE_LIB_CATALOGUE_PUBLISHED_NUMBERS_H_
-#define FEEDRATE_LIB_CATALOGUE_PUBLISHED_NUMBERS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -55,5 +54,3 @@ class PublishedNumbers {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CATALOGUE_PUBLISHED_NUMBERS_H_

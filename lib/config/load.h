@@ -1,7 +1,6 @@
 // Run configs from their files with the caller's overrides, and sweeps as they
 // are typed.
-#ifndef FEEDRATE_LIB_CONFIG_LOAD_H_
-#define FEEDRATE_LIB_CONFIG_LOAD_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -43,5 +42,3 @@ absl::StatusOr<std::string> FindConfigsFolder(const std::string& flag,
                                               const std::string& config_path);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CONFIG_LOAD_H_

@@ -1,7 +1,6 @@
 // Where the fields of a config stand, and checks of fields whose errors name
 // the place.
-#ifndef FEEDRATE_LIB_CONFIG_PLACES_H_
-#define FEEDRATE_LIB_CONFIG_PLACES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -120,5 +119,3 @@ class FieldChecker {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CONFIG_PLACES_H_

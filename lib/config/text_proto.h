@@ -1,6 +1,5 @@
 // Protobuf text as people write it, with errors that name the place.
-#ifndef FEEDRATE_LIB_CONFIG_TEXT_PROTO_H_
-#define FEEDRATE_LIB_CONFIG_TEXT_PROTO_H_
+#pragma once
 
 #include <string>
 
@@ -39,5 +38,3 @@ absl::Status ReadTextProto(const std::string& path,
 std::string PrintTextProto(const google::protobuf::Message& message);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_CONFIG_TEXT_PROTO_H_

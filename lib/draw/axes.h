@@ -1,6 +1,5 @@
 // Scales, axes, grids and legends that all charts share.
-#ifndef FEEDRATE_LIB_DRAW_AXES_H_
-#define FEEDRATE_LIB_DRAW_AXES_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -117,5 +116,3 @@ std::string StrokeClass(int series);
 void DrawWhisker(Svg* svg, double x1, double x2, double y, double cap);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_AXES_H_

@@ -1,6 +1,5 @@
 // Charts as SVG.
-#ifndef FEEDRATE_LIB_DRAW_CHARTS_H_
-#define FEEDRATE_LIB_DRAW_CHARTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -221,5 +220,3 @@ struct StripPlot {
 Svg DrawStripPlot(const StripPlot& plot);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_CHARTS_H_

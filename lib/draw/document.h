@@ -1,7 +1,6 @@
 // A report as sections of text, tables and figures, and its form as HTML and
 // Markdown.
-#ifndef FEEDRATE_LIB_DRAW_DOCUMENT_H_
-#define FEEDRATE_LIB_DRAW_DOCUMENT_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -147,5 +146,3 @@ std::string ToMarkdown(const Document& document,
                        const std::string& figures_folder);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_DOCUMENT_H_

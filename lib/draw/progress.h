@@ -1,6 +1,5 @@
 // Progress bars for long runs.
-#ifndef FEEDRATE_LIB_DRAW_PROGRESS_H_
-#define FEEDRATE_LIB_DRAW_PROGRESS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -52,5 +51,3 @@ class Progress {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_PROGRESS_H_

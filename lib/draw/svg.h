@@ -1,7 +1,6 @@
 // SVG drawings, inline in a page or as files, with their colors and text
 // widths.
-#ifndef FEEDRATE_LIB_DRAW_SVG_H_
-#define FEEDRATE_LIB_DRAW_SVG_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -128,5 +127,3 @@ double TextWidth(absl::string_view text, double size);
 std::string TextToFit(absl::string_view text, double size, double width);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_SVG_H_

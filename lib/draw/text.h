@@ -1,6 +1,5 @@
 // Text output for people: numbers, tables, sparklines.
-#ifndef FEEDRATE_LIB_DRAW_TEXT_H_
-#define FEEDRATE_LIB_DRAW_TEXT_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -96,5 +95,3 @@ std::string MarkdownTable(const std::vector<std::string>& header,
 std::string Sparkline(absl::Span<const double> values, int most = 30);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_TEXT_H_

@@ -1,6 +1,5 @@
 // TrueType fonts, for drawing text as outlines.
-#ifndef FEEDRATE_LIB_DRAW_TRUE_TYPE_H_
-#define FEEDRATE_LIB_DRAW_TRUE_TYPE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -84,5 +83,3 @@ class TrueTypeFont {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_TRUE_TYPE_H_

@@ -1,7 +1,6 @@
 // A machine as the `env` record that programs write, with its id and short
 // name.
-#ifndef FEEDRATE_LIB_ENVIRONMENT_ENV_RECORD_H_
-#define FEEDRATE_LIB_ENVIRONMENT_ENV_RECORD_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -71,5 +70,3 @@ ReferenceSpeeds ReferenceRecord(const Env& env,
 EnvCheck EnvCheckRecord(const Check& check);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ENVIRONMENT_ENV_RECORD_H_

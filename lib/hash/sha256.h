@@ -3,8 +3,7 @@
 // Uses the processor's SHA instructions where it has them (x86 SHA extensions,
 // ARMv8 SHA-2), detected at run time, and portable code elsewhere; the digest
 // is the same. Depends only on libc, so that static programs can link it.
-#ifndef FEEDRATE_LIB_HASH_SHA256_H_
-#define FEEDRATE_LIB_HASH_SHA256_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -71,5 +70,3 @@ void Sha256BlocksPortable(uint32_t state[8], const uint8_t* data,
 Sha256BlocksFn Sha256BlocksHardware();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_HASH_SHA256_H_

@@ -1,8 +1,7 @@
 // Hashes that object stores require: MD5 (RFC 1321) checksums, which detect
 // transfer errors but not tampering, and HMAC-SHA-256 (RFC 2104) for signed
 // requests.
-#ifndef FEEDRATE_LIB_HASH_STORE_HASHES_H_
-#define FEEDRATE_LIB_HASH_STORE_HASHES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -36,5 +35,3 @@ class Md5 {
 std::string HmacSha256(const std::string& key, const std::string& message);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_HASH_STORE_HASHES_H_

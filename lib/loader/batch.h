@@ -1,6 +1,5 @@
 // Batches: their layout, mixing, buffers and memory.
-#ifndef FEEDRATE_LIB_LOADER_BATCH_H_
-#define FEEDRATE_LIB_LOADER_BATCH_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -243,5 +242,3 @@ class HostCopy : public DeviceCopy {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_BATCH_H_

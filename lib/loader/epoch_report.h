@@ -1,6 +1,5 @@
 // Faults and times of an epoch, for the reply to the runner.
-#ifndef FEEDRATE_LIB_LOADER_EPOCH_REPORT_H_
-#define FEEDRATE_LIB_LOADER_EPOCH_REPORT_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -68,5 +67,3 @@ void ReportFaults(const FaultList& faults, EpochReply* reply);
 void ReportStages(const std::vector<StageReport>& stages, EpochReply* reply);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_EPOCH_REPORT_H_

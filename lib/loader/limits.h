@@ -1,7 +1,6 @@
 // Upper limits of this machine, to compare a loader's results with. Measured in
 // the same run, on the same cores.
-#ifndef FEEDRATE_LIB_LOADER_LIMITS_H_
-#define FEEDRATE_LIB_LOADER_LIMITS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -41,5 +40,3 @@ double BatchCopyLimit(int64_t item_bytes, int batch_size,
                       const LimitOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_LIMITS_H_

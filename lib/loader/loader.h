@@ -4,8 +4,7 @@
 // in the batch; batches are delivered in order. The same seed gives the same
 // batches for any number of workers. See docs/loader.md for how it works, and
 // example.cc for a program of ten lines.
-#ifndef FEEDRATE_LIB_LOADER_LOADER_H_
-#define FEEDRATE_LIB_LOADER_LOADER_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -226,5 +225,3 @@ class Epoch {
 absl::StatusOr<std::unique_ptr<Source>> MemorySource(const Corpus& corpus);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_LOADER_H_

@@ -1,6 +1,5 @@
 // What is done to every item and batch, as data.
-#ifndef FEEDRATE_LIB_LOADER_RECIPE_H_
-#define FEEDRATE_LIB_LOADER_RECIPE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -70,5 +69,3 @@ inline bool IsMixOp(const std::string& native_op) {
 absl::StatusOr<MixOptions> MixOptionsOf(const TransformSpec& spec);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_RECIPE_H_

@@ -1,6 +1,5 @@
 // Worker threads, and the queue between them and their consumer.
-#ifndef FEEDRATE_LIB_LOADER_WORKER_TEAM_H_
-#define FEEDRATE_LIB_LOADER_WORKER_TEAM_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstddef>
@@ -142,5 +141,3 @@ class BoundedQueue {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_WORKER_TEAM_H_

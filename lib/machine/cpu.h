@@ -1,6 +1,5 @@
 // The processors of a machine, and whether they are virtual.
-#ifndef FEEDRATE_LIB_MACHINE_CPU_H_
-#define FEEDRATE_LIB_MACHINE_CPU_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -68,5 +67,3 @@ std::vector<int> ReadAffinity(const Root& root);
 std::string ReadHypervisor(const Root& root);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_CPU_H_

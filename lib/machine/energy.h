@@ -1,6 +1,5 @@
 // Energy that processors and a GPU use.
-#ifndef FEEDRATE_LIB_MACHINE_ENERGY_H_
-#define FEEDRATE_LIB_MACHINE_ENERGY_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -49,5 +48,3 @@ class EnergyMeter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_ENERGY_H_

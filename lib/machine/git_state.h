@@ -1,7 +1,6 @@
 // The git checkout that a program runs in, and running a command for its
 // output.
-#ifndef FEEDRATE_LIB_MACHINE_GIT_STATE_H_
-#define FEEDRATE_LIB_MACHINE_GIT_STATE_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -43,5 +42,3 @@ GitState ParseGitStatus(absl::string_view output);
 std::string ReadRevisionFiles(const std::string& top);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_GIT_STATE_H_

@@ -1,7 +1,6 @@
 // The NVIDIA GPUs of a machine: what they are, how fast they run and how busy
 // they are.
-#ifndef FEEDRATE_LIB_MACHINE_GPU_H_
-#define FEEDRATE_LIB_MACHINE_GPU_H_
+#pragma once
 
 #include <chrono>
 #include <condition_variable>
@@ -199,5 +198,3 @@ class GpuWatch {
 std::optional<unsigned> FirstVisibleGpu(const char* visible_devices);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_GPU_H_

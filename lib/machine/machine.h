@@ -1,6 +1,5 @@
 // Everything that lib/machine knows about a machine, in one call.
-#ifndef FEEDRATE_LIB_MACHINE_MACHINE_H_
-#define FEEDRATE_LIB_MACHINE_MACHINE_H_
+#pragma once
 
 #include <cstdlib>
 #include <functional>
@@ -109,5 +108,3 @@ MachineSource MachineBelow(const std::string& folder);
 MachineInfo ReadMachine(const MachineSource& source);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_MACHINE_H_

@@ -1,8 +1,7 @@
 // The part of the binary interface of NVIDIA's management library (NVML) that
 // feedrate calls. Declared here because the library is loaded at run time, so
 // that its header is not needed to build.
-#ifndef FEEDRATE_LIB_MACHINE_NVML_ABI_H_
-#define FEEDRATE_LIB_MACHINE_NVML_ABI_H_
+#pragma once
 
 extern "C" {
 
@@ -64,5 +63,3 @@ using NvmlDeviceResetGpuLockedClocksFn = NvmlReturn (*)(NvmlDevice device);
 using NvmlDeviceGetEnforcedPowerLimitFn = NvmlReturn (*)(NvmlDevice device,
                                                          unsigned* limit);
 }
-
-#endif  // FEEDRATE_LIB_MACHINE_NVML_ABI_H_

@@ -1,6 +1,5 @@
 // The kernel's counters for a process, its descendants, and all processors.
-#ifndef FEEDRATE_LIB_MACHINE_PROCESS_COUNTERS_H_
-#define FEEDRATE_LIB_MACHINE_PROCESS_COUNTERS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -86,5 +85,3 @@ class InstructionCounter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_PROCESS_COUNTERS_H_

@@ -1,6 +1,5 @@
 // Memory, the page cache, and the limits that control groups set.
-#ifndef FEEDRATE_LIB_MACHINE_RESOURCES_H_
-#define FEEDRATE_LIB_MACHINE_RESOURCES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -74,5 +73,3 @@ absl::Status DropPages(const std::vector<std::string>& files);
 absl::Status ReadPages(const std::vector<std::string>& files);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_RESOURCES_H_

@@ -1,6 +1,5 @@
 // Reads the small text files in which a kernel describes the machine.
-#ifndef FEEDRATE_LIB_MACHINE_ROOT_H_
-#define FEEDRATE_LIB_MACHINE_ROOT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -62,5 +61,3 @@ class Root {
 std::vector<int> ParseCpuList(absl::string_view text);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_ROOT_H_

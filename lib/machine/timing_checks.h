@@ -1,6 +1,5 @@
 // Checks for everything on this machine that makes timings unreliable.
-#ifndef FEEDRATE_LIB_MACHINE_TIMING_CHECKS_H_
-#define FEEDRATE_LIB_MACHINE_TIMING_CHECKS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -127,5 +126,3 @@ std::vector<Check> CheckTiming(const Root& root, absl::Duration sample,
                                const Sleeper& sleep);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_TIMING_CHECKS_H_

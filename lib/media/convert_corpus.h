@@ -1,7 +1,6 @@
 // Converts decoded inputs to another form: floats, channels first, more
 // channels.
-#ifndef FEEDRATE_LIB_MEDIA_CONVERT_CORPUS_H_
-#define FEEDRATE_LIB_MEDIA_CONVERT_CORPUS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -46,5 +45,3 @@ constexpr uint16_t HalfOf255th(uint8_t value) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_CONVERT_CORPUS_H_

@@ -1,7 +1,6 @@
 // A corpus: decoded inputs in shared memory, made once, then mapped by every
 // worker without a copy.
-#ifndef FEEDRATE_LIB_MEDIA_CORPUS_H_
-#define FEEDRATE_LIB_MEDIA_CORPUS_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -228,5 +227,3 @@ absl::Status CheckFitsMemory(absl::string_view what,
                              int64_t available);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_CORPUS_H_

@@ -1,7 +1,6 @@
 // Decoded images with 8 bits per channel: rows from top to bottom, the channels
 // of a pixel side by side (HWC), without gaps.
-#ifndef FEEDRATE_LIB_MEDIA_IMAGE_H_
-#define FEEDRATE_LIB_MEDIA_IMAGE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -73,5 +72,3 @@ struct ImageInfo {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_IMAGE_H_

@@ -1,7 +1,6 @@
 // Encoded images: JPEG (libjpeg-turbo) and PNG (libpng), told apart by their
 // first bytes, and numpy arrays.
-#ifndef FEEDRATE_LIB_MEDIA_IMAGE_FILE_H_
-#define FEEDRATE_LIB_MEDIA_IMAGE_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -87,5 +86,3 @@ absl::StatusOr<std::string> EncodeJpeg(const ImageView& image,
                                        const JpegOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_IMAGE_FILE_H_

@@ -1,6 +1,5 @@
 // A data set of images, decoded once into shared memory.
-#ifndef FEEDRATE_LIB_MEDIA_LOAD_IMAGES_H_
-#define FEEDRATE_LIB_MEDIA_LOAD_IMAGES_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -58,5 +57,3 @@ struct LoadedImages {
 absl::StatusOr<LoadedImages> LoadImages(const LoadRequest& request);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_LOAD_IMAGES_H_

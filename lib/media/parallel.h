@@ -1,6 +1,5 @@
 // Runs the same work for many items on several threads.
-#ifndef FEEDRATE_LIB_MEDIA_PARALLEL_H_
-#define FEEDRATE_LIB_MEDIA_PARALLEL_H_
+#pragma once
 
 #include <sched.h>
 
@@ -41,5 +40,3 @@ void ParallelFor(int64_t count, int threads, const Work& work) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_PARALLEL_H_

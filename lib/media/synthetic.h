@@ -6,8 +6,7 @@
 // that falls with frequency, smooth and rough surfaces with edges between them,
 // sensor noise. Pixels are computed in integers only, and encoded with
 // libjpeg's exact transform.
-#ifndef FEEDRATE_LIB_MEDIA_SYNTHETIC_H_
-#define FEEDRATE_LIB_MEDIA_SYNTHETIC_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -41,5 +40,3 @@ std::string SyntheticJpeg(uint64_t seed, int64_t index);
 std::string SyntheticName(int64_t index);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_SYNTHETIC_H_

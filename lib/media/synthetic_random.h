@@ -1,6 +1,5 @@
 // Random numbers that are the same on every machine. For synthetic data only.
-#ifndef FEEDRATE_LIB_MEDIA_SYNTHETIC_RANDOM_H_
-#define FEEDRATE_LIB_MEDIA_SYNTHETIC_RANDOM_H_
+#pragma once
 
 #include <cstdint>
 
@@ -41,5 +40,3 @@ inline uint32_t PixelHash(uint32_t key, uint32_t position) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_SYNTHETIC_RANDOM_H_

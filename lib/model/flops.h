@@ -7,8 +7,7 @@
 // as is usual in the field; elementwise work is listed separately because it
 // moves bytes. The backward pass of a product is two products of the same size;
 // an input that needs no gradient saves one of them.
-#ifndef FEEDRATE_LIB_MODEL_FLOPS_H_
-#define FEEDRATE_LIB_MODEL_FLOPS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -139,5 +138,3 @@ Roofline RooflineOf(const ModelSpec& spec, const RooflineInput& input);
 double PeakOfGpu(const std::string& gpu, const std::string& precision);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_FLOPS_H_

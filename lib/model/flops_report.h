@@ -1,7 +1,6 @@
 // Operation counts of models and sequence mixers as records, a table and a
 // figure.
-#ifndef FEEDRATE_LIB_MODEL_FLOPS_REPORT_H_
-#define FEEDRATE_LIB_MODEL_FLOPS_REPORT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -67,5 +66,3 @@ absl::StatusOr<std::vector<FlopsPart>> CountMixer(const std::string& mixer,
                                                   const MixerShape& shape);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_FLOPS_REPORT_H_

@@ -1,6 +1,5 @@
 // Which transforms of which libraries make jobs, and which do not, and why.
-#ifndef FEEDRATE_LIB_PLANNING_CELLS_H_
-#define FEEDRATE_LIB_PLANNING_CELLS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -60,5 +59,3 @@ absl::StatusOr<CellTable> BuildCells(const RunConfig& resolved,
                                      const std::string& params_profile);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_CELLS_H_

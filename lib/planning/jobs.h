@@ -1,6 +1,5 @@
 // A resolved config as jobs: what each costs and which of its runs are done.
-#ifndef FEEDRATE_LIB_PLANNING_JOBS_H_
-#define FEEDRATE_LIB_PLANNING_JOBS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -167,5 +166,3 @@ absl::Status CheckJobs(const PlanInput& input);
 absl::Status ForEachJob(const PlanInput& input, const PlanOutput& output);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_JOBS_H_

@@ -1,6 +1,5 @@
 // Everything that planning a list of configs needs, read once.
-#ifndef FEEDRATE_LIB_PLANNING_PLAN_SESSION_H_
-#define FEEDRATE_LIB_PLANNING_PLAN_SESSION_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -97,5 +96,3 @@ class PlanSession {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_PLAN_SESSION_H_

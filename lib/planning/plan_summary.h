@@ -1,6 +1,5 @@
 // A plan in figures: what `plan --emit=table` shows.
-#ifndef FEEDRATE_LIB_PLANNING_PLAN_SUMMARY_H_
-#define FEEDRATE_LIB_PLANNING_PLAN_SUMMARY_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -71,5 +70,3 @@ class PlanSummary {
 std::string DurationText(double seconds);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_PLAN_SUMMARY_H_

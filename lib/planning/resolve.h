@@ -1,6 +1,5 @@
 // From what people typed to a config that says everything.
-#ifndef FEEDRATE_LIB_PLANNING_RESOLVE_H_
-#define FEEDRATE_LIB_PLANNING_RESOLVE_H_
+#pragma once
 
 #include "absl/status/statusor.h"
 #include "lib/catalogue/catalogue.h"
@@ -20,5 +19,3 @@ absl::StatusOr<RunConfig> Resolve(const LoadedConfig& loaded,
                                   const Catalogue& catalogue);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_RESOLVE_H_

@@ -1,6 +1,5 @@
 // Planning with the checked-in matrix, policy and numbers, for tests.
-#ifndef FEEDRATE_LIB_PLANNING_TESTING_H_
-#define FEEDRATE_LIB_PLANNING_TESTING_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -56,5 +55,3 @@ Planned PlanText(const std::string& text,
 Planned PlanFile(const std::string& path, const Overrides& overrides = {});
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_TESTING_H_

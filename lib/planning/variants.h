@@ -1,7 +1,6 @@
 // The fields of a config that a sweep can vary, the settings of mixture jobs,
 // and the points of a sweep.
-#ifndef FEEDRATE_LIB_PLANNING_VARIANTS_H_
-#define FEEDRATE_LIB_PLANNING_VARIANTS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -72,5 +71,3 @@ class Variants {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_VARIANTS_H_

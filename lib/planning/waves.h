@@ -1,6 +1,5 @@
 // Jobs as tasks of machines, and tasks packed into waves under a quota.
-#ifndef FEEDRATE_LIB_PLANNING_WAVES_H_
-#define FEEDRATE_LIB_PLANNING_WAVES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -102,5 +101,3 @@ double SetupSeconds(const Quota& quota);
 double MaxTaskSeconds(const Quota& quota);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_WAVES_H_

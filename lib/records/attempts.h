@@ -1,7 +1,6 @@
 // Which attempt at a run counts: the cleanest one. Everything that reads rows
 // uses this rule.
-#ifndef FEEDRATE_LIB_RECORDS_ATTEMPTS_H_
-#define FEEDRATE_LIB_RECORDS_ATTEMPTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -28,5 +27,3 @@ std::vector<std::string> DisturbancesAmong(
     absl::Span<const std::string> warnings);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RECORDS_ATTEMPTS_H_

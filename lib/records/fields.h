@@ -1,7 +1,6 @@
 // Adds messages field by field, so that a counter in worker.proto reaches its
 // row without code of its own.
-#ifndef FEEDRATE_LIB_RECORDS_FIELDS_H_
-#define FEEDRATE_LIB_RECORDS_FIELDS_H_
+#pragma once
 
 #include "google/protobuf/message.h"
 
@@ -16,5 +15,3 @@ void AddSameFields(const google::protobuf::Message& from,
                    google::protobuf::Message* to, int factor = 1);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RECORDS_FIELDS_H_

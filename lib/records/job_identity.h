@@ -1,7 +1,6 @@
 // The identity of a job: its id, the fields that it shares with its rows, and
 // the names of its result files.
-#ifndef FEEDRATE_LIB_RECORDS_JOB_IDENTITY_H_
-#define FEEDRATE_LIB_RECORDS_JOB_IDENTITY_H_
+#pragma once
 
 #include <string>
 
@@ -42,5 +41,3 @@ inline constexpr char kBatchTimesName[] = "batch_times.jsonl";
 inline constexpr char kJobsName[] = "jobs.jsonl";
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RECORDS_JOB_IDENTITY_H_

@@ -4,8 +4,7 @@
 // Differs from protobuf's own printer on purpose: field names stay as in the
 // schema, 64-bit integers are numbers, zero values are printed, doubles take
 // their shortest exact form, and it is about ten times as fast.
-#ifndef FEEDRATE_LIB_RECORDS_JSON_H_
-#define FEEDRATE_LIB_RECORDS_JSON_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -77,5 +76,3 @@ class JsonReader {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RECORDS_JSON_H_

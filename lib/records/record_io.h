@@ -1,6 +1,5 @@
 // Reads and writes streams of records, one per line, in files and pipes.
-#ifndef FEEDRATE_LIB_RECORDS_RECORD_IO_H_
-#define FEEDRATE_LIB_RECORDS_RECORD_IO_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -119,5 +118,3 @@ class RecordWriter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RECORDS_RECORD_IO_H_

@@ -1,6 +1,5 @@
 // Transforms of colors, of single values, and of the light on an image.
-#ifndef FEEDRATE_LIB_REFERENCE_COLOR_H_
-#define FEEDRATE_LIB_REFERENCE_COLOR_H_
+#pragma once
 
 #include <vector>
 
@@ -78,5 +77,3 @@ Pixels LightFromPoint(const Pixels& image, double gain, double x, double y,
                       double sigma);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_COLOR_H_

@@ -1,6 +1,5 @@
 // Compares outputs with the reference: do two libraries do the same work?
-#ifndef FEEDRATE_LIB_REFERENCE_COMPARE_H_
-#define FEEDRATE_LIB_REFERENCE_COMPARE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -127,5 +126,3 @@ LibraryOutput UndoNormalisation(const LibraryOutput& output,
                                 const std::vector<double>& std);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_COMPARE_H_

@@ -1,7 +1,6 @@
 // Transforms in which each value depends on its neighborhood: filters,
 // tile-wise histogram equalization, JPEG.
-#ifndef FEEDRATE_LIB_REFERENCE_FILTER_H_
-#define FEEDRATE_LIB_REFERENCE_FILTER_H_
+#pragma once
 
 #include <vector>
 
@@ -66,5 +65,3 @@ Pixels EqualizeTiles(const Pixels& image, double clip_limit, int tiles);
 Pixels JpegRoundTrip(const Pixels& image, int quality);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_FILTER_H_

@@ -1,6 +1,5 @@
 // Transforms that move pixels.
-#ifndef FEEDRATE_LIB_REFERENCE_GEOMETRY_H_
-#define FEEDRATE_LIB_REFERENCE_GEOMETRY_H_
+#pragma once
 
 #include <array>
 #include <vector>
@@ -78,5 +77,3 @@ Pixels Fisheye(const Pixels& image, double strength);
 Pixels Shifted(const Pixels& image, Point shift);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_GEOMETRY_H_

@@ -1,6 +1,5 @@
 // Images of doubles, for computing references.
-#ifndef FEEDRATE_LIB_REFERENCE_PIXELS_H_
-#define FEEDRATE_LIB_REFERENCE_PIXELS_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -64,5 +63,3 @@ Pixels MapValues(const Pixels& image, Function function) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_PIXELS_H_

@@ -1,7 +1,6 @@
 // Checks of transforms that are random by nature: instead of comparing with one
 // draw, checks whether the output is a possible draw.
-#ifndef FEEDRATE_LIB_REFERENCE_RANDOM_TRANSFORMS_H_
-#define FEEDRATE_LIB_REFERENCE_RANDOM_TRANSFORMS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -89,5 +88,3 @@ std::string NotSaltAndPepper(const Pixels& input, const Pixels& output,
                              const SaltAndPepper& parts);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_RANDOM_TRANSFORMS_H_

@@ -3,8 +3,7 @@
 // The catalogue names an operation and its parameters for each transform. This
 // computes the pixels directly from the definition, in double precision, slow
 // and readable, without any library under test.
-#ifndef FEEDRATE_LIB_REFERENCE_REFERENCE_H_
-#define FEEDRATE_LIB_REFERENCE_REFERENCE_H_
+#pragma once
 
 #include <map>
 #include <set>
@@ -67,5 +66,3 @@ class Arguments {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_REFERENCE_H_

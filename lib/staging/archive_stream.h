@@ -1,6 +1,5 @@
 // The bytes of an archive, whatever it comes from and however it is compressed.
-#ifndef FEEDRATE_LIB_STAGING_ARCHIVE_STREAM_H_
-#define FEEDRATE_LIB_STAGING_ARCHIVE_STREAM_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -61,5 +60,3 @@ class ArchiveStream {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_STAGING_ARCHIVE_STREAM_H_

@@ -1,7 +1,6 @@
 // The folder that a data set is staged into: its lock, its journal of what is
 // written, and the sentinel that says that everything is there.
-#ifndef FEEDRATE_LIB_STAGING_DESTINATION_H_
-#define FEEDRATE_LIB_STAGING_DESTINATION_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -140,5 +139,3 @@ Status WriteSentinel(int folder_fd, const Sentinel& sentinel);
 Status RemoveSentinel(int folder_fd);
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_STAGING_DESTINATION_H_

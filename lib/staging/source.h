@@ -1,7 +1,6 @@
 // Where a data set comes from: a file, a folder, stdin, or a URL that a client
 // program (curl, gcloud, gsutil, aws) fetches.
-#ifndef FEEDRATE_LIB_STAGING_SOURCE_H_
-#define FEEDRATE_LIB_STAGING_SOURCE_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -119,5 +118,3 @@ class Source {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_STAGING_SOURCE_H_

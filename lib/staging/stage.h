@@ -1,6 +1,5 @@
 // Puts a data set on local disk: once, completely, and safely.
-#ifndef FEEDRATE_LIB_STAGING_STAGE_H_
-#define FEEDRATE_LIB_STAGING_STAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -62,5 +61,3 @@ std::string ProgressLine(const std::string& name, uint64_t done,
                          std::optional<uint64_t> total, double seconds);
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_STAGING_STAGE_H_

@@ -1,6 +1,5 @@
 // Runs other programs, with an argument vector and never through a shell.
-#ifndef FEEDRATE_LIB_STAGING_SUBPROCESS_H_
-#define FEEDRATE_LIB_STAGING_SUBPROCESS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -57,5 +56,3 @@ Status RunProgram(const std::vector<std::string>& argv, std::string* output);
 void KillAllSubprocesses();
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_STAGING_SUBPROCESS_H_

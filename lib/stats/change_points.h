@@ -1,6 +1,5 @@
 // Finds lasting steps in a history of measurements.
-#ifndef FEEDRATE_LIB_STATS_CHANGE_POINTS_H_
-#define FEEDRATE_LIB_STATS_CHANGE_POINTS_H_
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -62,5 +61,3 @@ std::vector<size_t> SplitByLevel(absl::Span<const double> values,
                                  const LevelCost& cost);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_CHANGE_POINTS_H_

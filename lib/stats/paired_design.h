@@ -6,8 +6,7 @@
 // for any noise (see SignFlipPValue). Each look gets a share of the level and
 // the shares add up to it, so the guarantee holds however the looks depend on
 // each other.
-#ifndef FEEDRATE_LIB_STATS_PAIRED_DESIGN_H_
-#define FEEDRATE_LIB_STATS_PAIRED_DESIGN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -159,5 +158,3 @@ Location LocationOf(absl::Span<const double> values, double confidence);
 int64_t MeansOutside(int n, double confidence);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_PAIRED_DESIGN_H_

@@ -1,6 +1,5 @@
 // Quantiles and trimmed means of samples.
-#ifndef FEEDRATE_LIB_STATS_QUANTILES_H_
-#define FEEDRATE_LIB_STATS_QUANTILES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -62,5 +61,3 @@ class SampleQuantiles {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_QUANTILES_H_

@@ -1,6 +1,5 @@
 // Checks SplitByLevel against its definition, for tests.
-#ifndef FEEDRATE_LIB_STATS_SLOW_SPLIT_H_
-#define FEEDRATE_LIB_STATS_SLOW_SPLIT_H_
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -67,5 +66,3 @@ inline double SlowSplitCost(absl::Span<const double> values,
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_SLOW_SPLIT_H_

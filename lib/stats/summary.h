@@ -1,6 +1,5 @@
 // Summaries of repeated measurements: mean, median, and 95% intervals.
-#ifndef FEEDRATE_LIB_STATS_SUMMARY_H_
-#define FEEDRATE_LIB_STATS_SUMMARY_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -113,5 +112,3 @@ class ExactSum {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_SUMMARY_H_

@@ -1,7 +1,6 @@
 // Decides whether measurements separate two candidates, and who is ahead. Every
 // program that shows a winner, a rank or a speed-up asks these functions.
-#ifndef FEEDRATE_LIB_STATS_WINNER_H_
-#define FEEDRATE_LIB_STATS_WINNER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -97,5 +96,3 @@ std::vector<Standing> Standings(absl::Span<const Contestant> contestants);
 std::string EvidenceText(Evidence evidence, int64_t runs_needed);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_WINNER_H_

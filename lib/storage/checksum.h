@@ -1,7 +1,6 @@
 // Checksums: CRC-32C, which TFRecord files and cloud storage use, and checksums
 // of whole objects, as "md5:HEX", "crc32c:HEX" or "sha256:HEX".
-#ifndef FEEDRATE_LIB_STORAGE_CHECKSUM_H_
-#define FEEDRATE_LIB_STORAGE_CHECKSUM_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -51,5 +50,3 @@ bool IsOpaqueEtag(const HttpHeaders& headers);
 absl::string_view WithoutQuotes(absl::string_view etag);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_CHECKSUM_H_

@@ -2,8 +2,7 @@
 //
 // A store has one URL and the objects below it. All stores are read the same
 // way: any number of ranges at once, each into memory of the caller.
-#ifndef FEEDRATE_LIB_STORAGE_OBJECT_STORE_H_
-#define FEEDRATE_LIB_STORAGE_OBJECT_STORE_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstddef>
@@ -169,5 +168,3 @@ absl::StatusOr<std::unique_ptr<ObjectStore>> OpenFileStore(
     const std::string& folder);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_OBJECT_STORE_H_

@@ -1,6 +1,5 @@
 // Opens the store for a URL, with or without a cache.
-#ifndef FEEDRATE_LIB_STORAGE_OPEN_STORE_H_
-#define FEEDRATE_LIB_STORAGE_OPEN_STORE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -32,5 +31,3 @@ struct OpenedStore {
 absl::StatusOr<OpenedStore> OpenCachedStore(const StoreSpec& spec);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_OPEN_STORE_H_

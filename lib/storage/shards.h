@@ -7,8 +7,7 @@
 //   OFFSET<TAB>BYTES<TAB>CRC32C<TAB>MEMBER           one line per member, in
 //   order crc32c<TAB>CRC32C                                for all preceding
 //   lines
-#ifndef FEEDRATE_LIB_STORAGE_SHARDS_H_
-#define FEEDRATE_LIB_STORAGE_SHARDS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -121,5 +120,3 @@ absl::StatusOr<ShardTotals> MakeShards(
     const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_SHARDS_H_

@@ -10,8 +10,7 @@
 // copying: a frame of an episode stays where it is in the file until it is
 // decoded. Only valid wire format is accepted, and each list is parsed when it
 // is requested.
-#ifndef FEEDRATE_LIB_STORAGE_TFRECORD_H_
-#define FEEDRATE_LIB_STORAGE_TFRECORD_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -155,5 +154,3 @@ class ExampleBuilder {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_TFRECORD_H_

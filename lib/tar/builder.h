@@ -1,7 +1,6 @@
 // Writes tar archives: shards of data sets, and valid and broken archives for
 // tests.
-#ifndef FEEDRATE_LIB_TAR_BUILDER_H_
-#define FEEDRATE_LIB_TAR_BUILDER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -60,5 +59,3 @@ void SetChecksum(Header* header);
 std::string PaxRecord(std::string_view key, std::string_view value);
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_BUILDER_H_

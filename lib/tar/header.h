@@ -1,7 +1,6 @@
 // Headers of tar archives: numbers, the 512-byte header block, and the extended
 // headers of pax and GNU.
-#ifndef FEEDRATE_LIB_TAR_HEADER_H_
-#define FEEDRATE_LIB_TAR_HEADER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -151,5 +150,3 @@ class Extensions {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_HEADER_H_

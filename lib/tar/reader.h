@@ -1,6 +1,5 @@
 // Reads tar archives: ustar, pax, GNU and v7, as a stream of untrusted bytes.
-#ifndef FEEDRATE_LIB_TAR_READER_H_
-#define FEEDRATE_LIB_TAR_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -121,5 +120,3 @@ class Reader {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_READER_H_

@@ -1,8 +1,7 @@
 // Errors: why an archive was refused, and the status of an operation.
 //
 // lib/tar depends on nothing, so it cannot use absl::Status.
-#ifndef FEEDRATE_LIB_TAR_STATUS_H_
-#define FEEDRATE_LIB_TAR_STATUS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -81,5 +80,3 @@ Status SystemFailure(std::string_view doing, std::string_view path, int error);
       return status_;                                                    \
     }                                                                    \
   } while (false)
-
-#endif  // FEEDRATE_LIB_TAR_STATUS_H_

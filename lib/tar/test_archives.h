@@ -1,7 +1,6 @@
 // Test archives that a reader of untrusted bytes must handle: one list for the
 // reader's test, the extractor's test and the fuzzer's seed inputs.
-#ifndef FEEDRATE_LIB_TAR_TEST_ARCHIVES_H_
-#define FEEDRATE_LIB_TAR_TEST_ARCHIVES_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -52,5 +51,3 @@ struct Transcript {
 Transcript ReadInPieces(std::string_view bytes, size_t piece, bool skip);
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_TEST_ARCHIVES_H_

@@ -1,6 +1,5 @@
 // Secrets in URLs: users, passwords, signatures and tokens.
-#ifndef FEEDRATE_LIB_URL_SECRETS_H_
-#define FEEDRATE_LIB_URL_SECRETS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -33,5 +32,3 @@ std::string ObjectUrl(std::string_view url);
 std::string HideUrl(std::string_view text, std::string_view url);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_URL_SECRETS_H_

@@ -1,6 +1,5 @@
 // One measured process: a library, a transform, a corpus.
-#ifndef FEEDRATE_LIB_WORKER_CHILD_H_
-#define FEEDRATE_LIB_WORKER_CHILD_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -99,5 +98,3 @@ class MeasuredChild {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_CHILD_H_

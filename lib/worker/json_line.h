@@ -1,6 +1,5 @@
 // Writes and reads JSON objects, one per line.
-#ifndef FEEDRATE_LIB_WORKER_JSON_LINE_H_
-#define FEEDRATE_LIB_WORKER_JSON_LINE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -103,5 +102,3 @@ class JsonObject : public JsonFields {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_JSON_LINE_H_

@@ -1,8 +1,7 @@
 // Messages for jobs that measure loaders and mixtures of data sets: the part of
 // message.h that has epochs instead of calls. docs/adapters.md describes the
 // protocol.
-#ifndef FEEDRATE_LIB_WORKER_LOADER_MESSAGE_H_
-#define FEEDRATE_LIB_WORKER_LOADER_MESSAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -155,5 +154,3 @@ absl::Status ReadMixtureSpec(const JsonFields& json, MixtureSpec* spec);
 absl::Status ReadEpoch(const JsonFields& json, EpochCommand* command);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_LOADER_MESSAGE_H_

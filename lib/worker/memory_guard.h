@@ -1,6 +1,5 @@
 // Keeps a measured process from using up the machine's memory.
-#ifndef FEEDRATE_LIB_WORKER_MEMORY_GUARD_H_
-#define FEEDRATE_LIB_WORKER_MEMORY_GUARD_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -44,5 +43,3 @@ std::unique_ptr<MemoryGuard> GuardMemoryByCgroup(const Root& root, pid_t pid,
                                                  int64_t limit_bytes);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_MEMORY_GUARD_H_

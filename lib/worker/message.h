@@ -7,8 +7,7 @@
 // parse are DataLoss; the message quotes their beginning. An answer of the form
 // {"error":"…"} is Unknown with that text, or ResourceExhausted if the text
 // says that memory ran out.
-#ifndef FEEDRATE_LIB_WORKER_MESSAGE_H_
-#define FEEDRATE_LIB_WORKER_MESSAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -164,5 +163,3 @@ std::string ErrorLine(absl::string_view error,
                       absl::string_view traceback = "");
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_MESSAGE_H_

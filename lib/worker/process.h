@@ -1,7 +1,6 @@
 // Child processes: starting one, reading its lines and the end of its standard
 // error, and describing how it ended.
-#ifndef FEEDRATE_LIB_WORKER_PROCESS_H_
-#define FEEDRATE_LIB_WORKER_PROCESS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -87,5 +86,3 @@ class LastWords {
 std::string ExitText(int wait_status);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_PROCESS_H_

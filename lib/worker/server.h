@@ -1,7 +1,6 @@
 // The server process, which has loaded a library and forks a child for each
 // job.
-#ifndef FEEDRATE_LIB_WORKER_SERVER_H_
-#define FEEDRATE_LIB_WORKER_SERVER_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -81,5 +80,3 @@ class LibraryServer {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_SERVER_H_

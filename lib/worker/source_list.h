@@ -1,8 +1,7 @@
 // The list of files that a loader or a decoder reads, as a memory file of JSON
 // lines: {"path":"/data/a.jpg","bytes":4711}, with "frames":[0,11] for a video,
 // with "offset":512 and more for part of an object in a store.
-#ifndef FEEDRATE_LIB_WORKER_SOURCE_LIST_H_
-#define FEEDRATE_LIB_WORKER_SOURCE_LIST_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -41,5 +40,3 @@ absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files);
 absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_WORKER_SOURCE_LIST_H_

@@ -1,6 +1,5 @@
 // The smallest use of a GPU, to try third_party/cuda with.
-#ifndef FEEDRATE_THIRD_PARTY_CUDA_SMOKE_H_
-#define FEEDRATE_THIRD_PARTY_CUDA_SMOKE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -12,5 +11,3 @@ namespace feedrate {
 std::string DoubleOnGpu(std::vector<float>* values);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_THIRD_PARTY_CUDA_SMOKE_H_

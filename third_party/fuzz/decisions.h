@@ -1,8 +1,7 @@
 // Turns the bytes of a fuzzer into decisions, for fuzzers that build an input
 // with a known meaning instead of reading the bytes themselves. When the bytes
 // are used up, every decision is 0, so choices that end something come first.
-#ifndef FEEDRATE_THIRD_PARTY_FUZZ_DECISIONS_H_
-#define FEEDRATE_THIRD_PARTY_FUZZ_DECISIONS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -46,5 +45,3 @@ class Decisions {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_THIRD_PARTY_FUZZ_DECISIONS_H_

@@ -1,6 +1,5 @@
 // The results of the timing checks as text for people.
-#ifndef FEEDRATE_TOOLS_COLLECT_ENV_CHECK_REPORT_H_
-#define FEEDRATE_TOOLS_COLLECT_ENV_CHECK_REPORT_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -25,5 +24,3 @@ absl::Status IgnoreChecks(const std::vector<std::string>& names,
 ExitCode CheckExitCode(const std::vector<Check>& checks);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_TOOLS_COLLECT_ENV_CHECK_REPORT_H_

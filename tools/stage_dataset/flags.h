@@ -1,8 +1,7 @@
 // The command line of stage_dataset, its help text and its shell completion.
 //
 // Has its own parser, because this program links nothing but libc.
-#ifndef FEEDRATE_TOOLS_STAGE_DATASET_FLAGS_H_
-#define FEEDRATE_TOOLS_STAGE_DATASET_FLAGS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -83,5 +82,3 @@ attributes. make_dataset_tar.sh makes archives without them.
 tar::Status CompletionScript(const std::string& shell, std::string* script);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_TOOLS_STAGE_DATASET_FLAGS_H_

@@ -1,6 +1,5 @@
 // For tests: runs the real stage_dataset, and an HTTP server to stage from.
-#ifndef FEEDRATE_TOOLS_STAGE_DATASET_TOOL_TESTING_H_
-#define FEEDRATE_TOOLS_STAGE_DATASET_TOOL_TESTING_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -97,5 +96,3 @@ class HttpServer {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_TOOLS_STAGE_DATASET_TOOL_TESTING_H_

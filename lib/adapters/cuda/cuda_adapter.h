@@ -1,6 +1,5 @@
 // The library `cuda`: our kernels, on images in device memory.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_ADAPTER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -24,5 +23,3 @@ class CudaAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_ADAPTER_H_

@@ -1,6 +1,5 @@
 // A CUDA device: errors, memory, streams, and a probe for timing.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_DEVICE_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_DEVICE_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -205,5 +204,3 @@ class CudaProbe : public DeviceProbe {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_CUDA_DEVICE_H_

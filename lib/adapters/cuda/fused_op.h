@@ -1,7 +1,6 @@
 // Entries of configs/transforms/ for the library `cuda`: which kernel to
 // launch, and which parameters to draw for each image. Needs no GPU.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_OP_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_OP_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -97,5 +96,3 @@ class CallPacker {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_FUSED_OP_H_

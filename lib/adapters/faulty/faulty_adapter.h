@@ -32,8 +32,7 @@
 // `call` is the `time` command) and `at=N` or `at=uniform(A,B)` (before which
 // call of that kind, counted from 0 over the child's life, or drawn by the
 // job's seed).
-#ifndef FEEDRATE_LIB_ADAPTERS_FAULTY_FAULTY_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_FAULTY_FAULTY_ADAPTER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -54,5 +53,3 @@ class FaultyAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_FAULTY_FAULTY_ADAPTER_H_

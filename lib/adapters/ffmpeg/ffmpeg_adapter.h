@@ -1,6 +1,5 @@
 // FFmpeg called from C++: a decoder and a loader of clips.
-#ifndef FEEDRATE_LIB_ADAPTERS_FFMPEG_FFMPEG_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_FFMPEG_FFMPEG_ADAPTER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -34,5 +33,3 @@ class FfmpegAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_FFMPEG_FFMPEG_ADAPTER_H_

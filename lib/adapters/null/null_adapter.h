@@ -1,6 +1,5 @@
 // A library that does nothing: its rows show what the harness itself costs.
-#ifndef FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -43,5 +42,3 @@ class NullAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_NULL_NULL_ADAPTER_H_

@@ -1,7 +1,6 @@
 // Crops that are known from the size of the image alone, so that a caller can
 // ask before decoding and need not decode the rest.
-#ifndef FEEDRATE_LIB_ADAPTERS_OPENCV_CROP_H_
-#define FEEDRATE_LIB_ADAPTERS_OPENCV_CROP_H_
+#pragma once
 
 #include <memory>
 
@@ -42,5 +41,3 @@ std::unique_ptr<CropPlan> MakeCropPlan(absl::string_view native_op,
                                        Params* params);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_OPENCV_CROP_H_

@@ -2,8 +2,7 @@
 //
 // Operations are found by the entry's `native_op`. Which parameters are present
 // decides the rest, never the transform's name.
-#ifndef FEEDRATE_LIB_ADAPTERS_OPENCV_OP_H_
-#define FEEDRATE_LIB_ADAPTERS_OPENCV_OP_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -95,5 +94,3 @@ cv::Size ReadSize(Params* params);
 cv::Size ReadKernelSize(Params* params);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_OPENCV_OP_H_

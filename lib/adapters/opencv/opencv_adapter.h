@@ -1,6 +1,5 @@
 // OpenCV called from C++: core and imgproc, as the distribution builds them.
-#ifndef FEEDRATE_LIB_ADAPTERS_OPENCV_OPENCV_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_OPENCV_OPENCV_ADAPTER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -26,5 +25,3 @@ class OpenCvAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_OPENCV_OPENCV_ADAPTER_H_

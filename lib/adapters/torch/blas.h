@@ -1,7 +1,6 @@
 // The BLAS in torch's wheels: which one torch calls, and how to keep the one
 // for arm64 from hanging.
-#ifndef FEEDRATE_LIB_ADAPTERS_TORCH_BLAS_H_
-#define FEEDRATE_LIB_ADAPTERS_TORCH_BLAS_H_
+#pragma once
 
 #include <string>
 
@@ -25,5 +24,3 @@ std::string BlasOfTorch();
 std::string ForeignBlas();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_TORCH_BLAS_H_

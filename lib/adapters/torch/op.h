@@ -3,8 +3,7 @@
 // Each family of operations is one file with a table of TorchOpEntry. An entry
 // is found by the `native_op` of configs/transforms/; the parameters decide the
 // rest, never the name of the transform.
-#ifndef FEEDRATE_LIB_ADAPTERS_TORCH_OP_H_
-#define FEEDRATE_LIB_ADAPTERS_TORCH_OP_H_
+#pragma once
 
 // Never ATen/ATen.h: with one header per operator a file compiles in half the
 // time.
@@ -137,5 +136,3 @@ at::Tensor PerImage(const std::vector<double>& values, const at::Tensor& in);
 at::Tensor OrderOfEach(int64_t size, const at::Tensor& in);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_TORCH_OP_H_

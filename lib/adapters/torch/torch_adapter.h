@@ -1,6 +1,5 @@
 // ATen, torch's tensor library, called from C++.
-#ifndef FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -38,5 +37,3 @@ class TorchAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_TORCH_TORCH_ADAPTER_H_

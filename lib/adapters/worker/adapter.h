@@ -2,8 +2,7 @@
 //
 // A worker program is one Adapter and one line of main (server.h). The server
 // side of the protocol, timing and outputs are the same for all.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_ADAPTER_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_ADAPTER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -187,5 +186,3 @@ class LoaderAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_ADAPTER_H_

@@ -1,6 +1,5 @@
 // The answers of a child to each command: the protocol without the pipes.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -89,5 +88,3 @@ class ChildSession {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_CHILD_SESSION_H_

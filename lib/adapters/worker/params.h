@@ -1,6 +1,5 @@
 // Parameters of a transform, as configs/transforms/ writes them.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_PARAMS_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_PARAMS_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -172,5 +171,3 @@ DrawnWindow DrawResizedWindow(const WindowShape& shape, int height, int width,
                               Random* random);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_PARAMS_H_

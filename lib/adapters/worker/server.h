@@ -5,8 +5,7 @@
 //     return feedrate::WorkerMain(argc, argv,
 //                                 std::make_unique<feedrate::NullAdapter>());
 //   }
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_SERVER_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_SERVER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -76,5 +75,3 @@ class LineReader {
 absl::Status WriteLine(int fd, absl::string_view text);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_SERVER_H_

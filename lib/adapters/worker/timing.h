@@ -5,8 +5,7 @@
 // enqueued as fast as the library can, so a sample holds the device's work, or
 // the time that the host takes to start it where that is longer. The marks,
 // reading the device's clock and flushing its caches are outside.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -89,5 +88,3 @@ absl::StatusOr<EpochReply> TimeEpoch(const EpochCommand& command,
                                      const StartEpoch& start);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_H_

@@ -4,8 +4,7 @@
 // system call), one indirect call, a store and two comparisons. A sample
 // contains about half of that: the end of the first read and the start of the
 // second. Where that matters, time calls in chunks.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_
+#pragma once
 
 #include <time.h>
 
@@ -129,5 +128,3 @@ inline double ClockPairSeconds() {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_TIMING_LOOP_H_

@@ -1,6 +1,5 @@
 // Exit codes, and a clean end after Ctrl-C or SIGTERM.
-#ifndef FEEDRATE_LIB_BASE_TOOL_EXIT_CODE_H_
-#define FEEDRATE_LIB_BASE_TOOL_EXIT_CODE_H_
+#pragma once
 
 #include "absl/status/status.h"
 
@@ -49,5 +48,3 @@ class Interrupt {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_TOOL_EXIT_CODE_H_

@@ -1,7 +1,6 @@
 // Flags that override fields of a run config, the same in `plan` and in every
 // runner.
-#ifndef FEEDRATE_LIB_BASE_TOOL_OVERRIDE_FLAGS_H_
-#define FEEDRATE_LIB_BASE_TOOL_OVERRIDE_FLAGS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -44,5 +43,3 @@ inline constexpr char kOverrideFlagsFile[] = "lib/base/tool/override_flags.cc";
 Overrides OverridesFromFlags();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_TOOL_OVERRIDE_FLAGS_H_

@@ -1,7 +1,6 @@
 // The description of a program, from which --help and shell completions are
 // generated.
-#ifndef FEEDRATE_LIB_BASE_TOOL_TOOL_INFO_H_
-#define FEEDRATE_LIB_BASE_TOOL_TOOL_INFO_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -70,5 +69,3 @@ absl::StatusOr<std::string> CompletionScript(const ToolInfo& info,
                                              absl::string_view shell);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_TOOL_TOOL_INFO_H_

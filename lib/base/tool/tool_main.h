@@ -1,6 +1,5 @@
 // The main function shared by all programs: flags, help, errors, exit code.
-#ifndef FEEDRATE_LIB_BASE_TOOL_TOOL_MAIN_H_
-#define FEEDRATE_LIB_BASE_TOOL_TOOL_MAIN_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -40,5 +39,3 @@ using ToolBody =
 int ToolMain(int argc, char** argv, const ToolInfo& info, const ToolBody& body);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_TOOL_TOOL_MAIN_H_

@@ -1,7 +1,6 @@
 // The main function of small programs that write a synthetic data set into a
 // folder.
-#ifndef FEEDRATE_LIB_BASE_TOOL_WRITER_MAIN_H_
-#define FEEDRATE_LIB_BASE_TOOL_WRITER_MAIN_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -31,5 +30,3 @@ int WriterMain(int argc, char** argv, const WriterInfo& info,
                const std::function<absl::Status(const std::string&)>& write);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_BASE_TOOL_WRITER_MAIN_H_

@@ -1,6 +1,5 @@
 // Small TrueType fonts for tests.
-#ifndef FEEDRATE_LIB_DRAW_TESTING_FONTS_H_
-#define FEEDRATE_LIB_DRAW_TESTING_FONTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -21,5 +20,3 @@ std::string TriangleGlyph();
 std::string FontOf(const std::vector<std::string>& glyphs);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_TESTING_FONTS_H_

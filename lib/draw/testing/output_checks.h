@@ -1,6 +1,5 @@
 // Checks of output for tests: golden files and well-formed XML.
-#ifndef FEEDRATE_LIB_DRAW_TESTING_OUTPUT_CHECKS_H_
-#define FEEDRATE_LIB_DRAW_TESTING_OUTPUT_CHECKS_H_
+#pragma once
 
 #include <string>
 
@@ -22,5 +21,3 @@ namespace feedrate {
 absl::Status CheckXml(absl::string_view xml);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_TESTING_OUTPUT_CHECKS_H_

@@ -1,7 +1,6 @@
 // Makes a few samples at a time: from files to their place in a batch on the
 // device. Includes the nvJPEG decoder.
-#ifndef FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_
-#define FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -229,5 +228,3 @@ class ChunkMaker {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_CUDA_CHUNK_MAKER_H_

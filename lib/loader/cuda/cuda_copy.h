@@ -1,6 +1,5 @@
 // Pinned memory and a copy stream, for the loader that decodes on the CPU.
-#ifndef FEEDRATE_LIB_LOADER_CUDA_CUDA_COPY_H_
-#define FEEDRATE_LIB_LOADER_CUDA_CUDA_COPY_H_
+#pragma once
 
 #include <memory>
 
@@ -25,5 +24,3 @@ absl::StatusOr<std::unique_ptr<DeviceCopy>> CudaCopy();
 absl::StatusOr<double> CopyBytesPerSecond();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_CUDA_CUDA_COPY_H_

@@ -1,8 +1,7 @@
 // The loader of the library `cuda`: files to batches on the device. CPU threads
 // decode the part of a file that its crop needs, the device's engines decode
 // whole files, and one kernel launch does the rest.
-#ifndef FEEDRATE_LIB_LOADER_CUDA_GPU_LOADER_H_
-#define FEEDRATE_LIB_LOADER_CUDA_GPU_LOADER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -43,5 +42,3 @@ class CudaLoaderAdapter : public CudaAdapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_CUDA_GPU_LOADER_H_

@@ -1,7 +1,6 @@
 // Turns pipeline recipes into the parameters of one kernel launch: the window,
 // what is done to it, and how it is mixed. Needs no GPU.
-#ifndef FEEDRATE_LIB_LOADER_CUDA_GPU_RECIPE_H_
-#define FEEDRATE_LIB_LOADER_CUDA_GPU_RECIPE_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -110,5 +109,3 @@ class DecodeCost {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_CUDA_GPU_RECIPE_H_

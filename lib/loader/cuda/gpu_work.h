@@ -1,7 +1,6 @@
 // Distribution of the work of the GPU loader: pieces of batches, settings, and
 // which JPEG files the engines take. Needs no GPU.
-#ifndef FEEDRATE_LIB_LOADER_CUDA_GPU_WORK_H_
-#define FEEDRATE_LIB_LOADER_CUDA_GPU_WORK_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -176,5 +175,3 @@ inline std::unique_ptr<PreparedLoader> MakeLimitsLoader(MeasureLimits measure) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_CUDA_GPU_WORK_H_

@@ -1,7 +1,6 @@
 // The endless stream of samples of each data set, and how a mixture draws from
 // the streams.
-#ifndef FEEDRATE_LIB_LOADER_MIXTURE_DATASET_STREAM_H_
-#define FEEDRATE_LIB_LOADER_MIXTURE_DATASET_STREAM_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -193,5 +192,3 @@ absl::StatusOr<double> MixtureDecodeLimit(
     const MixtureLimitOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_MIXTURE_DATASET_STREAM_H_

@@ -1,7 +1,6 @@
 // Episodes of a data set: the order in which they are read, and their frames
 // and metadata.
-#ifndef FEEDRATE_LIB_LOADER_MIXTURE_EPISODE_H_
-#define FEEDRATE_LIB_LOADER_MIXTURE_EPISODE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -233,5 +232,3 @@ class Episode {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_MIXTURE_EPISODE_H_

@@ -1,7 +1,6 @@
 // A mixture on disk: one folder of TFRecord shards per data set, and
 // mixture.textproto with their weights. Also writes synthetic mixtures.
-#ifndef FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_FOLDER_H_
-#define FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_FOLDER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -117,5 +116,3 @@ absl::Status WriteSyntheticEpisodes(
     const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_FOLDER_H_

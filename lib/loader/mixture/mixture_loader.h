@@ -9,8 +9,7 @@
 //   }
 //
 // docs/mixture.md explains the draws and the options.
-#ifndef FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_LOADER_H_
-#define FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_LOADER_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -192,5 +191,3 @@ class MixtureLoader {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_MIXTURE_MIXTURE_LOADER_H_

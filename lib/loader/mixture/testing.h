@@ -1,6 +1,5 @@
 // Small mixtures for tests.
-#ifndef FEEDRATE_LIB_LOADER_MIXTURE_TESTING_H_
-#define FEEDRATE_LIB_LOADER_MIXTURE_TESTING_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -48,5 +47,3 @@ absl::StatusOr<TestRun> RunMixture(const std::vector<MixtureSource>& sources,
 MixtureOptions TestOptions(int64_t count);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_MIXTURE_TESTING_H_

@@ -1,6 +1,5 @@
 // The library `nvdec`: reads clips with the video decoder of a GPU.
-#ifndef FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_
-#define FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -51,5 +50,3 @@ class NvdecAdapter : public Adapter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_NVDEC_NVDEC_ADAPTER_H_

@@ -1,7 +1,6 @@
 // Videos to batches of clips on the device: NVDEC decodes, and one kernel
 // launch per clip does the rest.
-#ifndef FEEDRATE_LIB_LOADER_NVDEC_NVDEC_LOADER_H_
-#define FEEDRATE_LIB_LOADER_NVDEC_NVDEC_LOADER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -77,5 +76,3 @@ absl::StatusOr<double> EngineRate(const std::vector<SourceFile>& files,
                                   int threads);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_NVDEC_NVDEC_LOADER_H_

@@ -1,6 +1,5 @@
 // Read-ahead stage: reads the bytes of items before workers ask for them.
-#ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_H_
-#define FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -75,5 +74,3 @@ absl::StatusOr<std::unique_ptr<ReadAhead>> StartReadAhead(
 bool IsMostlyCached(const Source& source, const ItemOrder& order);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_H_

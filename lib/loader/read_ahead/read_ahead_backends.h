@@ -1,6 +1,5 @@
 // The ways to read ahead, and the buffers they share. Only for read_ahead.cc.
-#ifndef FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_BACKENDS_H_
-#define FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_BACKENDS_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -84,5 +83,3 @@ std::unique_ptr<ReadAhead> StartRemoteReads(const ReadAheadOptions& options,
                                             const ItemOrder& order);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_READ_AHEAD_READ_AHEAD_BACKENDS_H_

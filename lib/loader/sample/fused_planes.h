@@ -3,8 +3,7 @@
 //
 // Vectorized with Highway, which selects the instruction set at run time. Three
 // and nine channels are fastest; one, two and four are nearly as fast.
-#ifndef FEEDRATE_LIB_LOADER_SAMPLE_FUSED_PLANES_H_
-#define FEEDRATE_LIB_LOADER_SAMPLE_FUSED_PLANES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -28,5 +27,3 @@ void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
                     const float* offset, float* out);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_SAMPLE_FUSED_PLANES_H_

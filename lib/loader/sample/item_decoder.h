@@ -1,6 +1,5 @@
 // Decode stage: decodes the part of an encoded item that a crop needs.
-#ifndef FEEDRATE_LIB_LOADER_SAMPLE_ITEM_DECODER_H_
-#define FEEDRATE_LIB_LOADER_SAMPLE_ITEM_DECODER_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -57,5 +56,3 @@ class ItemDecoder {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_SAMPLE_ITEM_DECODER_H_

@@ -1,7 +1,6 @@
 // Makes one sample on one thread: decodes, augments, and writes it to its place
 // in the batch, while the data is in the CPU cache.
-#ifndef FEEDRATE_LIB_LOADER_SAMPLE_SAMPLE_MAKER_H_
-#define FEEDRATE_LIB_LOADER_SAMPLE_SAMPLE_MAKER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -103,5 +102,3 @@ class SampleMaker {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_SAMPLE_SAMPLE_MAKER_H_

@@ -1,6 +1,5 @@
 // Items in an object store: whole objects, or parts of them.
-#ifndef FEEDRATE_LIB_LOADER_SOURCE_REMOTE_SOURCE_H_
-#define FEEDRATE_LIB_LOADER_SOURCE_REMOTE_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -117,5 +116,3 @@ const ObjectInfo* FindObject(const std::vector<ObjectInfo>& objects,
                              const std::string& name);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_SOURCE_REMOTE_SOURCE_H_

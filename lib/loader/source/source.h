@@ -1,6 +1,5 @@
 // Items of a loader: where their bytes are, and in which order they are read.
-#ifndef FEEDRATE_LIB_LOADER_SOURCE_SOURCE_H_
-#define FEEDRATE_LIB_LOADER_SOURCE_SOURCE_H_
+#pragma once
 
 #include <sys/mman.h>
 
@@ -198,5 +197,3 @@ absl::StatusOr<std::unique_ptr<Source>> ShardSource(
     const std::vector<std::string>& shards);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_SOURCE_SOURCE_H_

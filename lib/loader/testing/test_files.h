@@ -1,6 +1,5 @@
 // Small files for loader tests.
-#ifndef FEEDRATE_LIB_LOADER_TESTING_TEST_FILES_H_
-#define FEEDRATE_LIB_LOADER_TESTING_TEST_FILES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -27,5 +26,3 @@ std::string WriteTestFile(const std::string& folder, const std::string& name,
 std::string TestFolder(int count, const std::vector<int>& broken = {});
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_TESTING_TEST_FILES_H_

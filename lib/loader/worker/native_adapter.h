@@ -1,6 +1,5 @@
 // feedrate's own loader as a library to measure.
-#ifndef FEEDRATE_LIB_LOADER_WORKER_NATIVE_ADAPTER_H_
-#define FEEDRATE_LIB_LOADER_WORKER_NATIVE_ADAPTER_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -67,5 +66,3 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareNativeMixture(
     const TransformSpec& spec, const std::vector<MixtureSource>& sources);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_WORKER_NATIVE_ADAPTER_H_

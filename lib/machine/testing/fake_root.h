@@ -1,6 +1,5 @@
 // A folder of made-up /proc and /sys files for tests.
-#ifndef FEEDRATE_LIB_MACHINE_TESTING_FAKE_ROOT_H_
-#define FEEDRATE_LIB_MACHINE_TESTING_FAKE_ROOT_H_
+#pragma once
 
 #include <string>
 
@@ -38,5 +37,3 @@ class FakeRoot {
 Root RecordedMachine(absl::string_view name);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_TESTING_FAKE_ROOT_H_

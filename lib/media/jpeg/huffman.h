@@ -2,8 +2,7 @@
 // encode. Tables give the meaning of the next bits in one lookup and, for
 // blocks that are skipped, the length of several codes in one lookup. For
 // lib/media/jpeg only.
-#ifndef FEEDRATE_LIB_MEDIA_JPEG_HUFFMAN_H_
-#define FEEDRATE_LIB_MEDIA_JPEG_HUFFMAN_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -313,5 +312,3 @@ inline int JpegBitReader::SkipBlock(JpegBlockCodes* codes) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_JPEG_HUFFMAN_H_

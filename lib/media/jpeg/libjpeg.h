@@ -1,6 +1,5 @@
 // libjpeg's errors and memory. For the decoders of lib/media only.
-#ifndef FEEDRATE_LIB_MEDIA_JPEG_LIBJPEG_H_
-#define FEEDRATE_LIB_MEDIA_JPEG_LIBJPEG_H_
+#pragma once
 
 #include <csetjmp>
 #include <cstddef>
@@ -86,5 +85,3 @@ class JpegArena {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_JPEG_LIBJPEG_H_

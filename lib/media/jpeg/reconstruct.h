@@ -1,8 +1,7 @@
 // From coefficients to RGB, bit for bit as libjpeg does it, in vectors: the
 // accurate inverse transform (islow), smooth ("fancy") interpolation of colors,
 // and YCbCr to RGB. For lib/media/jpeg only.
-#ifndef FEEDRATE_LIB_MEDIA_JPEG_RECONSTRUCT_H_
-#define FEEDRATE_LIB_MEDIA_JPEG_RECONSTRUCT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -59,5 +58,3 @@ struct JpegRows {
 JpegRows ChooseJpegRows();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_JPEG_RECONSTRUCT_H_

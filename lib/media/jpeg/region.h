@@ -4,8 +4,7 @@
 //
 // The pixels equal those of DecodeJpeg (lib/media/image_file.h), byte for byte,
 // at every edge of the region.
-#ifndef FEEDRATE_LIB_MEDIA_JPEG_REGION_H_
-#define FEEDRATE_LIB_MEDIA_JPEG_REGION_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -184,5 +183,3 @@ class JpegRegionDecoder {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_JPEG_REGION_H_

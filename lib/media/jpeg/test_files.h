@@ -1,7 +1,6 @@
 // For tests of decoders: JPEG files of every kind, and their pixels by
 // libjpeg-turbo.
-#ifndef FEEDRATE_LIB_MEDIA_JPEG_TEST_FILES_H_
-#define FEEDRATE_LIB_MEDIA_JPEG_TEST_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -65,5 +64,3 @@ enum class DamageResult {
 DamageResult DecodeDamaged(const DamagedJpeg& jpeg);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_JPEG_TEST_FILES_H_

@@ -1,7 +1,6 @@
 // Decodes clips of video files: exactly the requested frames, skipping others
 // where possible.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_CLIP_READER_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_CLIP_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -60,5 +59,3 @@ class ClipReader {
 std::string ClipReaderVersion();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_CLIP_READER_H_

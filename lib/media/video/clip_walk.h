@@ -1,7 +1,6 @@
 // Finds and decodes the frames of a clip, by any decoder and to any
 // destination. For lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_CLIP_WALK_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_CLIP_WALK_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -138,5 +137,3 @@ class AvDecoder : public FrameDecoder {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_CLIP_WALK_H_

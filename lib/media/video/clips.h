@@ -1,8 +1,7 @@
 // Data sets of clips: which frames make a clip, requests and results of
 // loading, and the frame numbers in synthetic videos. Independent of FFmpeg, so
 // that a runner can handle clips which its program loads.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_CLIPS_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_CLIPS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -101,5 +100,3 @@ std::optional<bool> PatternAt(int64_t number, int width, int x, int y);
 std::optional<int64_t> ReadPattern(const ImageView& frame);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_CLIPS_H_

@@ -1,7 +1,6 @@
 // FFmpeg's objects with owners, and the packets of a video file. For
 // lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_DEMUX_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_DEMUX_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -169,5 +168,3 @@ class PacketFilter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_DEMUX_H_

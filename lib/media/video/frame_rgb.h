@@ -1,6 +1,5 @@
 // Converts decoded frames to RGB. For lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_FRAME_RGB_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_FRAME_RGB_H_
+#pragma once
 
 #include <cstdint>
 
@@ -35,5 +34,3 @@ YuvWeights WeightsOf(const AVFrame& frame);
 void ConvertYuv420(const AVFrame& frame, uint8_t* rgb);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_FRAME_RGB_H_

@@ -1,7 +1,6 @@
 // Loads a data set of videos, one clip per video, and measures how fast FFmpeg
 // itself decodes them.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_LOAD_CLIPS_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_LOAD_CLIPS_H_
+#pragma once
 
 #include <vector>
 
@@ -28,5 +27,3 @@ absl::StatusOr<double> DecodeLimit(const std::vector<ClipFile>& files,
                                    int threads);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_LOAD_CLIPS_H_

@@ -2,8 +2,7 @@
 // without a data set. Like those of UCF101: 320x240, 25 frames per second,
 // about seven seconds; a moving scene with sensor noise. Every frame carries
 // its number (clips.h). The same bytes wherever the same FFmpeg runs.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_SYNTHETIC_VIDEO_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_SYNTHETIC_VIDEO_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -73,5 +72,3 @@ absl::Status WriteSyntheticVideos(const SyntheticVideoSpec& spec, int64_t count,
                                   const std::string& folder);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_SYNTHETIC_VIDEO_H_

@@ -1,7 +1,6 @@
 // Converts luma and chroma to RGB, in integers: bit for bit the same on the
 // host and on a GPU.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_YUV_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_YUV_H_
+#pragma once
 
 #include <cstdint>
 
@@ -87,5 +86,3 @@ FEEDRATE_HD int Nv12Quad(const Nv12Frame& frame, int x, int y, uint8_t* rgb) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_YUV_H_

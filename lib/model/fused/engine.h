@@ -6,8 +6,7 @@
 // in cuDNN, everything else in the kernels of kernels.h. The residual stream
 // and the sums stay fp32. After the last attention of a ViT only class tokens
 // are computed: nothing depends on the others.
-#ifndef FEEDRATE_LIB_MODEL_FUSED_ENGINE_H_
-#define FEEDRATE_LIB_MODEL_FUSED_ENGINE_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -118,5 +117,3 @@ class FusedEngine : public StepEngine, public Optimizer {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_FUSED_ENGINE_H_

@@ -5,8 +5,7 @@
 // over rows go through per-block partial sums and a second, ordered pass, so
 // that two runs agree to the bit. Widths are 128, 256, 384, 512 or 768; the
 // width of a head is 64. All pointers are device memory, 16-byte aligned.
-#ifndef FEEDRATE_LIB_MODEL_FUSED_KERNELS_H_
-#define FEEDRATE_LIB_MODEL_FUSED_KERNELS_H_
+#pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -180,5 +179,3 @@ void Norm(const float* in, int64_t count, float* out, float* partial,
 
 }  // namespace fused
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_FUSED_KERNELS_H_

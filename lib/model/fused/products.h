@@ -1,8 +1,7 @@
 // Matrix products of the fused engine by cuBLASLt, each with the algorithm that
 // was fastest on this device. It is searched once per kind of device and kept
 // in a file, so that later trainings start faster and compute the same bits.
-#ifndef FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
-#define FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_
+#pragma once
 
 #include <cublasLt.h>
 #include <cuda_bf16.h>
@@ -117,5 +116,3 @@ class TunedProduct {
 
 }  // namespace fused
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_FUSED_PRODUCTS_H_

@@ -1,6 +1,5 @@
 // Batches for training steps: synthetic, from a text file, and mixed.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_BATCHES_H_
-#define FEEDRATE_LIB_MODEL_TORCH_BATCHES_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -93,5 +92,3 @@ TrainBatch MixBatch(const MixingOptions& options, int64_t index,
                     const TrainBatch& batch);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_BATCHES_H_

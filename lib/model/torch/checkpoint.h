@@ -7,8 +7,7 @@
 //   meta model byte_lm_tiny
 //   tensor blocks.0.qkv f32 384,128
 //   data
-#ifndef FEEDRATE_LIB_MODEL_TORCH_CHECKPOINT_H_
-#define FEEDRATE_LIB_MODEL_TORCH_CHECKPOINT_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -43,5 +42,3 @@ Checkpoint LoadCheckpoint(const std::string& path);
 void CopyTensors(const NamedTensors& from, const NamedTensors& to);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_CHECKPOINT_H_

@@ -1,7 +1,6 @@
 // The training device: what differs between a CPU and a GPU, its clock, and its
 // measured rates.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_DEVICE_H_
-#define FEEDRATE_LIB_MODEL_TORCH_DEVICE_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -144,5 +143,3 @@ class GpuUse {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_DEVICE_H_

@@ -1,6 +1,5 @@
 // Training with several processes.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_DISTRIBUTED_H_
-#define FEEDRATE_LIB_MODEL_TORCH_DISTRIBUTED_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -69,5 +68,3 @@ class GradientSync {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_DISTRIBUTED_H_

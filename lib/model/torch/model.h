@@ -1,8 +1,7 @@
 // ViT-5 and the byte-level language model on libtorch.
 //
 // Errors are libtorch's exceptions. Callers catch them once, in main.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_MODEL_H_
-#define FEEDRATE_LIB_MODEL_TORCH_MODEL_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -59,5 +58,3 @@ std::unique_ptr<Model> MakeModel(const ModelSpec& spec,
                                  const ModelOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_MODEL_H_

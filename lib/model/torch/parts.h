@@ -1,7 +1,6 @@
 // The operations that models are built from, behind one interface: a fused
 // kernel replaces a part here, and nothing else changes.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_PARTS_H_
-#define FEEDRATE_LIB_MODEL_TORCH_PARTS_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -93,5 +92,3 @@ using TensorFunction = std::function<at::Tensor(const at::Tensor&)>;
 at::Tensor Recompute(const TensorFunction& function, const at::Tensor& x);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_PARTS_H_

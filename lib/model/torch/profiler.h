@@ -1,7 +1,6 @@
 // Profiles of training steps: traces by libtorch's Kineto, and counts of matrix
 // products.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_PROFILER_H_
-#define FEEDRATE_LIB_MODEL_TORCH_PROFILER_H_
+#pragma once
 
 #include <ATen/record_function.h>
 
@@ -109,5 +108,3 @@ class OpCounter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_PROFILER_H_

@@ -1,6 +1,5 @@
 // Training steps, with the phases of each step timed, and the optimizers.
-#ifndef FEEDRATE_LIB_MODEL_TORCH_TRAINER_H_
-#define FEEDRATE_LIB_MODEL_TORCH_TRAINER_H_
+#pragma once
 
 #include <ATen/core/Tensor.h>
 
@@ -147,5 +146,3 @@ class Trainer {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_TORCH_TRAINER_H_

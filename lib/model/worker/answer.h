@@ -1,7 +1,6 @@
 // How the measured processes of lib/model answer: JSON lines on descriptor 3 if
 // a runner listens there, else on standard output.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_ANSWER_H_
-#define FEEDRATE_LIB_MODEL_WORKER_ANSWER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -54,5 +53,3 @@ class JsonText {
 std::string JsonArray(const std::vector<std::string>& values);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_ANSWER_H_

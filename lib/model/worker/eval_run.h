@@ -1,6 +1,5 @@
 // Evaluates a language model: its loss on a text, and its answers to prompts.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_EVAL_RUN_H_
-#define FEEDRATE_LIB_MODEL_WORKER_EVAL_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -38,5 +37,3 @@ void RunEval(const EvalSpec& spec,
              const std::function<void(const std::string&)>& tell);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_EVAL_RUN_H_

@@ -1,7 +1,6 @@
 // The image files of a folder that a training reads, and how fast they can be
 // read.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_IMAGE_FILES_H_
-#define FEEDRATE_LIB_MODEL_WORKER_IMAGE_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -47,5 +46,3 @@ std::string PrepareStorage(const std::string& folder,
                            double* resident);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_IMAGE_FILES_H_

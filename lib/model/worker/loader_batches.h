@@ -1,7 +1,6 @@
 // Training batches from disk: by the loader of lib/loader, by another library's
 // loader in a process of its own, or by the mixture loader.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_LOADER_BATCHES_H_
-#define FEEDRATE_LIB_MODEL_WORKER_LOADER_BATCHES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -81,5 +80,3 @@ struct MixtureFeed {
 MixtureFeed MakeMixtureBatches(const MixtureBatchOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_LOADER_BATCHES_H_

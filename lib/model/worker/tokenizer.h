@@ -1,7 +1,6 @@
 // Converts text to the token numbers of a language model. Standard library
 // only.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_TOKENIZER_H_
-#define FEEDRATE_LIB_MODEL_WORKER_TOKENIZER_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -39,5 +38,3 @@ class Tokenizer {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_TOKENIZER_H_

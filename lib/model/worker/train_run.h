@@ -1,6 +1,5 @@
 // A complete training run: set up, warm up, measure, report.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_TRAIN_RUN_H_
-#define FEEDRATE_LIB_MODEL_WORKER_TRAIN_RUN_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -17,5 +16,3 @@ using Tell = std::function<void(const std::string& json)>;
 void RunTraining(const TrainSpec& spec, const Tell& tell);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_TRAIN_RUN_H_

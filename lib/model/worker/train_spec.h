@@ -1,6 +1,5 @@
 // The command line of worker_train.
-#ifndef FEEDRATE_LIB_MODEL_WORKER_TRAIN_SPEC_H_
-#define FEEDRATE_LIB_MODEL_WORKER_TRAIN_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -91,5 +90,3 @@ struct TrainSpec {
 TrainSpec ParseTrainSpec(const std::vector<std::string>& words);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_WORKER_TRAIN_SPEC_H_

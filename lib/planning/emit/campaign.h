@@ -1,7 +1,6 @@
 // A plan as a campaign: tasks of about equal cost that machines take one by
 // one.
-#ifndef FEEDRATE_LIB_PLANNING_EMIT_CAMPAIGN_H_
-#define FEEDRATE_LIB_PLANNING_EMIT_CAMPAIGN_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -93,5 +92,3 @@ absl::Status ForEachCampaignJob(
     const std::function<absl::Status(const CampaignTask&, const Job&)>& write);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_EMIT_CAMPAIGN_H_

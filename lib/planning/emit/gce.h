@@ -1,7 +1,6 @@
 // `plan --emit=gce`: a plan as machines of Google's cloud, and the names of
 // everything that a campaign puts there.
-#ifndef FEEDRATE_LIB_PLANNING_EMIT_GCE_H_
-#define FEEDRATE_LIB_PLANNING_EMIT_GCE_H_
+#pragma once
 
 #include <string>
 
@@ -73,5 +72,3 @@ absl::Status EmitGce(const PlanSession& session, const CampaignOptions& options,
                      std::string* summary);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_EMIT_GCE_H_

@@ -1,6 +1,5 @@
 // What a campaign would take, with machines that fail.
-#ifndef FEEDRATE_LIB_PLANNING_EMIT_SIMULATE_H_
-#define FEEDRATE_LIB_PLANNING_EMIT_SIMULATE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -65,5 +64,3 @@ absl::StatusOr<std::string> SimulateText(const PlanSession& session,
                                          int repetitions);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_EMIT_SIMULATE_H_

@@ -1,7 +1,6 @@
 // Compares the outputs of a library with the reference of the transform, and
 // remembers the results.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_EQUIVALENCE_H_
-#define FEEDRATE_LIB_RUNNER_CORE_EQUIVALENCE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -114,5 +113,3 @@ int FramesOfOutput(const ChildOutput& output);
 OutputView FrameOfOutput(const ChildOutput& output, int frame);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_EQUIVALENCE_H_

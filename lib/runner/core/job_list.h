@@ -1,7 +1,6 @@
 // The jobs of a run, read from a pipe or file or planned from a config, and the
 // runs of them that are already done.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_JOB_LIST_H_
-#define FEEDRATE_LIB_RUNNER_CORE_JOB_LIST_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -96,5 +95,3 @@ class DoneRuns {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_JOB_LIST_H_

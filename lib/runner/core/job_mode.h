@@ -2,8 +2,7 @@
 //
 // The run loop knows only these interfaces, so that a program links the modes
 // that it measures and nothing else.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_JOB_MODE_H_
-#define FEEDRATE_LIB_RUNNER_CORE_JOB_MODE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -135,5 +134,3 @@ class JobMode {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_JOB_MODE_H_

@@ -1,7 +1,6 @@
 // Runs jobs: one job from its process to its rows, groups of jobs that take
 // turns, and `--verify`.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_JOB_RUN_H_
-#define FEEDRATE_LIB_RUNNER_CORE_JOB_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -137,5 +136,3 @@ std::string VerificationTable(const std::vector<Verification>& verifications);
 bool FitInMemory(const std::vector<int64_t>& needed, int64_t available_bytes);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_JOB_RUN_H_

@@ -1,7 +1,6 @@
 // What a job's fields and settings mean: its kind, its policy, its GPU
 // settings, and the command for its worker.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_JOB_SETTINGS_H_
-#define FEEDRATE_LIB_RUNNER_CORE_JOB_SETTINGS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -86,5 +85,3 @@ std::vector<std::string> ItemEndings(const Catalogue& catalogue,
 Job NullJob(const Job& job);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_JOB_SETTINGS_H_

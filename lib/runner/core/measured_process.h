@@ -1,7 +1,6 @@
 // What rows say about a measured process beside its own timings: counters,
 // memory, page cache.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_MEASURED_PROCESS_H_
-#define FEEDRATE_LIB_RUNNER_CORE_MEASURED_PROCESS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -95,5 +94,3 @@ absl::Status LookAtPages(const std::vector<std::string>& paths, bool cold,
 void SetCache(const Cache& cache, bool cold, Row* row);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_MEASURED_PROCESS_H_

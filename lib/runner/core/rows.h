@@ -1,6 +1,5 @@
 // Builds rows, and writes rows and the records before them.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_ROWS_H_
-#define FEEDRATE_LIB_RUNNER_CORE_ROWS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -154,5 +153,3 @@ RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
                     absl::Time now);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_ROWS_H_

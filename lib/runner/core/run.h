@@ -1,6 +1,5 @@
 // The run loop of all programs that measure jobs, without their flags.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_RUN_H_
-#define FEEDRATE_LIB_RUNNER_CORE_RUN_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -80,5 +79,3 @@ absl::StatusOr<ExitCode> RunAndSummarize(
     const std::function<std::string(const std::vector<Row>&)>& summary);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_RUN_H_

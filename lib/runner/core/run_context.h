@@ -1,6 +1,5 @@
 // What the jobs of one run share.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_RUN_CONTEXT_H_
-#define FEEDRATE_LIB_RUNNER_CORE_RUN_CONTEXT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -144,5 +143,3 @@ JobMode* FindMode(const std::vector<std::shared_ptr<JobMode>>& modes,
                   const Job& job);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_RUN_CONTEXT_H_

@@ -1,7 +1,6 @@
 // The flags that `micro`, `pipeline`, `video` and `mixture` share, besides
 // those that override a config.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_RUN_FLAGS_H_
-#define FEEDRATE_LIB_RUNNER_CORE_RUN_FLAGS_H_
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ inline constexpr char kRunFlagsFile[] = "lib/runner/core/run_flags.cc";
 absl::StatusOr<RunOptions> RunOptionsFromFlags(const std::string& tool);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_RUN_FLAGS_H_

@@ -1,7 +1,6 @@
 // What a run tells people at its end: how many rows, what disturbed them, and a
 // table of the jobs.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_RUN_TALLY_H_
-#define FEEDRATE_LIB_RUNNER_CORE_RUN_TALLY_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -62,5 +61,3 @@ class RunTally {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_RUN_TALLY_H_

@@ -1,7 +1,6 @@
 // The worker processes of a run: which program serves a library, where it is,
 // and the pool of running ones.
-#ifndef FEEDRATE_LIB_RUNNER_CORE_WORKERS_H_
-#define FEEDRATE_LIB_RUNNER_CORE_WORKERS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -138,5 +137,3 @@ absl::Status WaitForLibraries(const std::vector<Job>& jobs, const Warn& warn,
                               Progress* progress, ServerPool* servers);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_CORE_WORKERS_H_

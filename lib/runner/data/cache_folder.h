@@ -1,6 +1,5 @@
 // The folder for files that can be recreated.
-#ifndef FEEDRATE_LIB_RUNNER_DATA_CACHE_FOLDER_H_
-#define FEEDRATE_LIB_RUNNER_DATA_CACHE_FOLDER_H_
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ namespace feedrate {
 absl::StatusOr<std::string> CacheFolder();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_DATA_CACHE_FOLDER_H_

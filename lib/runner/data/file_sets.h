@@ -1,6 +1,5 @@
 // Lists or writes the files that loaders read.
-#ifndef FEEDRATE_LIB_RUNNER_DATA_FILE_SETS_H_
-#define FEEDRATE_LIB_RUNNER_DATA_FILE_SETS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -30,5 +29,3 @@ absl::StatusOr<FileSet> WriteShards(const FileSet& set,
                                     const FileProgress& progress);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_DATA_FILE_SETS_H_

@@ -1,7 +1,6 @@
 // The images or clips of a run, decoded once and converted to each form that a
 // library wants.
-#ifndef FEEDRATE_LIB_RUNNER_DATA_INPUT_CORPORA_H_
-#define FEEDRATE_LIB_RUNNER_DATA_INPUT_CORPORA_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -96,5 +95,3 @@ absl::StatusOr<ClipRule> ClipRuleOf(const Job& job);
 absl::StatusOr<CorpusForm> FormOf(const Catalogue& catalogue, const Job& job);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_DATA_INPUT_CORPORA_H_

@@ -2,8 +2,7 @@
 //
 // This is an interface, so that only programs that read from stores link the
 // code for it, which is in lib/runner/data/store_data.h.
-#ifndef FEEDRATE_LIB_RUNNER_DATA_REMOTE_DATA_H_
-#define FEEDRATE_LIB_RUNNER_DATA_REMOTE_DATA_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -61,5 +60,3 @@ using OpenRemoteData =
         const std::function<void(const std::string&)>& say)>;
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_DATA_REMOTE_DATA_H_

@@ -1,7 +1,6 @@
 // Reads data sets from object stores, copies them to this machine, and packs
 // them into shards; with the flags for it.
-#ifndef FEEDRATE_LIB_RUNNER_DATA_STORE_DATA_H_
-#define FEEDRATE_LIB_RUNNER_DATA_STORE_DATA_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -37,5 +36,3 @@ absl::StatusOr<std::string> PackDataset(const StoreSpec& store,
                                         int64_t shard_bytes);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_DATA_STORE_DATA_H_

@@ -1,7 +1,6 @@
 // The run of `eval`, without its flags: asks a model questions, scores its
 // answers, and compares them with what is expected.
-#ifndef FEEDRATE_LIB_RUNNER_EVAL_EVAL_RUN_H_
-#define FEEDRATE_LIB_RUNNER_EVAL_EVAL_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -81,5 +80,3 @@ absl::StatusOr<std::vector<std::string>> CompareWithExpectation(
 std::string EvalJson(const Eval& eval, const std::string& machine_profile);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_EVAL_EVAL_RUN_H_

@@ -1,6 +1,5 @@
 // What a loader job says and reads.
-#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_
-#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -112,5 +111,3 @@ absl::StatusOr<std::string> HashOfFirst(const LoaderInputs::Input& input,
                                         int64_t count);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_JOB_H_

@@ -1,6 +1,5 @@
 // Upper limits for the loaders of a run.
-#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_LIMITS_H_
-#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_LIMITS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -87,5 +86,3 @@ std::optional<Limit> LimitOfPeer(const LoaderSpec& spec, double file_bytes,
                                  double copy_bytes_per_s);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_LIMITS_H_

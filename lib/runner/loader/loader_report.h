@@ -1,6 +1,5 @@
 // Text for the user about rows of loaders.
-#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_REPORT_H_
-#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_REPORT_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -27,5 +26,3 @@ std::string FaultsText(const Row& row);
 std::string SweepSummary(const std::vector<Row>& rows);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_REPORT_H_

@@ -1,6 +1,5 @@
 // The parts of a row that only loaders have: epochs, GPU, store, diagnosis.
-#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_
-#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -87,5 +86,3 @@ LoaderDiagnosis Diagnose(const LoaderSpec& spec,
 bool IsNoise(const LoaderAblation& ablation);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_ROW_H_

@@ -1,6 +1,5 @@
 // Measures loaders, from the source of the data to batches.
-#ifndef FEEDRATE_LIB_RUNNER_LOADER_LOADER_WORK_H_
-#define FEEDRATE_LIB_RUNNER_LOADER_LOADER_WORK_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -30,5 +29,3 @@ struct LoaderOptions {
 std::shared_ptr<JobMode> MakeLoaderMode(const LoaderOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_LOADER_LOADER_WORK_H_

@@ -1,6 +1,5 @@
 // Rows of video decoders: comparison with FFmpeg's frames, and limits.
-#ifndef FEEDRATE_LIB_RUNNER_MICRO_DECODE_ROW_H_
-#define FEEDRATE_LIB_RUNNER_MICRO_DECODE_ROW_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -59,5 +58,3 @@ Equivalence CompareClips(const std::vector<ChildOutput>& outputs,
                          Decode* decode);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_MICRO_DECODE_ROW_H_

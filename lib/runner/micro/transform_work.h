@@ -1,6 +1,5 @@
 // Measures one transform at a time on decoded items.
-#ifndef FEEDRATE_LIB_RUNNER_MICRO_TRANSFORM_WORK_H_
-#define FEEDRATE_LIB_RUNNER_MICRO_TRANSFORM_WORK_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -66,5 +65,3 @@ struct GpuRowInput {
 void SetGpu(const GpuRowInput& input, const TimeReply& timing, Row* row);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_MICRO_TRANSFORM_WORK_H_

@@ -1,6 +1,5 @@
 // What mixture jobs ask for, and the data sets that they read.
-#ifndef FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_INPUTS_H_
-#define FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_INPUTS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -89,5 +88,3 @@ struct MixtureOptions {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_INPUTS_H_

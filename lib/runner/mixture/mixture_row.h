@@ -1,7 +1,6 @@
 // Rows, batch records and summaries of mixtures, from the replies of their
 // worker.
-#ifndef FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_ROW_H_
-#define FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_ROW_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -47,5 +46,3 @@ std::string MixtureSummary(const std::vector<Row>& rows,
                            const std::vector<std::string>& job_ids);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_ROW_H_

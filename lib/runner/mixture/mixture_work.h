@@ -1,6 +1,5 @@
 // Measures weighted mixtures of data sets.
-#ifndef FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_WORK_H_
-#define FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_WORK_H_
+#pragma once
 
 #include <memory>
 
@@ -13,5 +12,3 @@ namespace feedrate {
 std::shared_ptr<JobMode> MakeMixtureMode(const MixtureOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_MIXTURE_MIXTURE_WORK_H_

@@ -1,7 +1,6 @@
 // `train` on several nodes of a Slurm cluster: rank 0 decides which trainings
 // run, and the other ranks start their part of each.
-#ifndef FEEDRATE_LIB_RUNNER_TRAIN_MULTI_NODE_H_
-#define FEEDRATE_LIB_RUNNER_TRAIN_MULTI_NODE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -89,5 +88,3 @@ class RankFollower {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_TRAIN_MULTI_NODE_H_

@@ -1,7 +1,6 @@
 // Jobs of mode `train`: from flags, from a config, from a file, and what their
 // settings mean.
-#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_JOBS_H_
-#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_JOBS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -129,5 +128,3 @@ absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
                                         const absl::optional<SlurmStep>& step);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_JOBS_H_

@@ -1,6 +1,5 @@
 // The processes of one training: their programs, their run, and their results.
-#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_PROCESSES_H_
-#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_PROCESSES_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -106,5 +105,3 @@ absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
                                         const std::string& name);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_PROCESSES_H_

@@ -1,6 +1,5 @@
 // Rows of trainings, and metrics from them.
-#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_
-#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -42,5 +41,3 @@ std::string MetricsJson(const Row& row);
 void CompareWithEarlier(const std::vector<Row>& before, Row* row);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_ROW_H_

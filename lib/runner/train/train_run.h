@@ -1,7 +1,6 @@
 // Runs `train`: its mode of jobs for the run loop, and the ranks that rank 0 of
 // a Slurm step commands.
-#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
-#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -57,5 +56,3 @@ struct TrainRunOptions {
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_RUN_H_

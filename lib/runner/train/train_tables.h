@@ -1,7 +1,6 @@
 // What `train` prints for people: where the time of a step goes, and what
 // limits it.
-#ifndef FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_TABLES_H_
-#define FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_TABLES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -28,5 +27,3 @@ std::string KernelTable(const Train& train);
 std::string Conclusion(const Row& row);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_RUNNER_TRAIN_TRAIN_TABLES_H_

@@ -20,8 +20,7 @@
 // at
 //    a time. `bytes` is recounted each time, so it may be wrong after a kill,
 //    but not for long.
-#ifndef FEEDRATE_LIB_STORAGE_CACHE_CACHE_DIR_H_
-#define FEEDRATE_LIB_STORAGE_CACHE_CACHE_DIR_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -222,5 +221,3 @@ class CacheDir {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_CACHE_CACHE_DIR_H_

@@ -1,6 +1,5 @@
 // A store whose objects are cached on the local disk.
-#ifndef FEEDRATE_LIB_STORAGE_CACHE_CACHED_STORE_H_
-#define FEEDRATE_LIB_STORAGE_CACHE_CACHED_STORE_H_
+#pragma once
 
 #include <condition_variable>
 #include <cstdint>
@@ -129,5 +128,3 @@ absl::StatusOr<LocalSet> CacheAsFiles(
     const std::function<void(int64_t done, int64_t total)>& progress);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_CACHE_CACHED_STORE_H_

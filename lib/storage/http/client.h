@@ -1,6 +1,5 @@
 // An HTTP client: many requests at once from one thread, with retries.
-#ifndef FEEDRATE_LIB_STORAGE_HTTP_CLIENT_H_
-#define FEEDRATE_LIB_STORAGE_HTTP_CLIENT_H_
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -128,5 +127,3 @@ class HttpClient {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_HTTP_CLIENT_H_

@@ -1,6 +1,5 @@
 // HTTP requests, responses, and exchanges of the two.
-#ifndef FEEDRATE_LIB_STORAGE_HTTP_MESSAGE_H_
-#define FEEDRATE_LIB_STORAGE_HTTP_MESSAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -90,5 +89,3 @@ class HttpExchange {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_HTTP_MESSAGE_H_

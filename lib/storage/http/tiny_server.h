@@ -1,6 +1,5 @@
 // A minimal web server for tests that need to control every byte.
-#ifndef FEEDRATE_LIB_STORAGE_HTTP_TINY_SERVER_H_
-#define FEEDRATE_LIB_STORAGE_HTTP_TINY_SERVER_H_
+#pragma once
 
 #include <atomic>
 #include <functional>
@@ -51,5 +50,3 @@ class TinyServer {
 TinyAnswer TinyOk(const std::string& body);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_HTTP_TINY_SERVER_H_

@@ -1,6 +1,5 @@
 // URLs: parsing, encoding, and hiding the secrets in them.
-#ifndef FEEDRATE_LIB_STORAGE_HTTP_URL_H_
-#define FEEDRATE_LIB_STORAGE_HTTP_URL_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -67,5 +66,3 @@ class Secrets {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_HTTP_URL_H_

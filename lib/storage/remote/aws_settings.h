@@ -1,7 +1,6 @@
 // Credentials, region and endpoint for S3, from the same places as AWS's own
 // tools, and signatures of requests.
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_AWS_SETTINGS_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_AWS_SETTINGS_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -71,5 +70,3 @@ std::string SigV4Authorization(const SigV4Request& request,
                                const SigV4Key& key);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_AWS_SETTINGS_H_

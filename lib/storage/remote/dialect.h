@@ -1,7 +1,6 @@
 // The protocol of one kind of server (S3, GCS, any web server), and what the
 // protocols share: object names, bucket paths and HTTP errors.
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_DIALECT_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_DIALECT_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -156,5 +155,3 @@ class Dialect {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_DIALECT_H_

@@ -1,6 +1,5 @@
 // The JSON API of Google Cloud Storage (GCS).
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_GCS_DIALECT_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_GCS_DIALECT_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -56,5 +55,3 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
     std::function<absl::Time()> now);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_GCS_DIALECT_H_

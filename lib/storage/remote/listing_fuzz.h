@@ -1,7 +1,6 @@
 // Pages of a listing that are right or wrong in a known way, for the fuzzers of
 // the two dialects.
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_LISTING_FUZZ_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_LISTING_FUZZ_H_
+#pragma once
 
 #include <cstdint>
 #include <cstdlib>
@@ -100,5 +99,3 @@ inline void CheckFuzzedPage(const FuzzedPage& page,
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_LISTING_FUZZ_H_

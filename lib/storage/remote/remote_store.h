@@ -1,6 +1,5 @@
 // An object store behind a network.
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_REMOTE_STORE_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_REMOTE_STORE_H_
+#pragma once
 
 #include <condition_variable>
 #include <deque>
@@ -41,5 +40,3 @@ std::unique_ptr<ObjectStore> NewRemoteStore(std::unique_ptr<Dialect> dialect,
                                             const StoreOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_REMOTE_STORE_H_

@@ -1,6 +1,5 @@
 // S3, and servers that speak its protocol.
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_S3_DIALECT_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_S3_DIALECT_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -53,5 +52,3 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewS3Dialect(
     std::function<absl::Time()> now);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_S3_DIALECT_H_

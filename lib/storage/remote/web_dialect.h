@@ -1,6 +1,5 @@
 // Any web server that supports range requests.
-#ifndef FEEDRATE_LIB_STORAGE_REMOTE_WEB_DIALECT_H_
-#define FEEDRATE_LIB_STORAGE_REMOTE_WEB_DIALECT_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -17,5 +16,3 @@ namespace feedrate {
 absl::StatusOr<std::unique_ptr<Dialect>> NewWebDialect(const std::string& url);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STORAGE_REMOTE_WEB_DIALECT_H_

@@ -1,7 +1,6 @@
 // Puts entries into the destination. Creates folders and links; hands files to
 // the writer threads.
-#ifndef FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_
-#define FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -121,5 +120,3 @@ class Placer {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_EXTRACT_PLACER_H_

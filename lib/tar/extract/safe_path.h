@@ -1,7 +1,6 @@
 // Safe paths: checks names and links of entries, and opens folders so that
 // nothing outside of the destination is ever touched.
-#ifndef FEEDRATE_LIB_TAR_EXTRACT_SAFE_PATH_H_
-#define FEEDRATE_LIB_TAR_EXTRACT_SAFE_PATH_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -124,5 +123,3 @@ class FolderCache {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_EXTRACT_SAFE_PATH_H_

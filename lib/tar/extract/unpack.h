@@ -1,6 +1,5 @@
 // Unpacks an archive into a folder.
-#ifndef FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_
-#define FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -100,5 +99,3 @@ Status Unpack(Input* input, const std::string& name, int root_fd,
               const UnpackOptions& options, UnpackResult* result);
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_EXTRACT_UNPACK_H_

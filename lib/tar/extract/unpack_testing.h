@@ -1,6 +1,5 @@
 // Unpacks archives into temporary folders, for tests.
-#ifndef FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_
-#define FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -41,5 +40,3 @@ Status UnpackInto(const Sandbox& sandbox, const std::string& archive,
                   UnpackResult* result);
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_EXTRACT_UNPACK_TESTING_H_

@@ -1,7 +1,6 @@
 // Threads that write files, with their buffers, and the prefix of the archive
 // that is completely written.
-#ifndef FEEDRATE_LIB_TAR_EXTRACT_WRITER_POOL_H_
-#define FEEDRATE_LIB_TAR_EXTRACT_WRITER_POOL_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -244,5 +243,3 @@ class WriterPool {
 };
 
 }  // namespace feedrate::tar
-
-#endif  // FEEDRATE_LIB_TAR_EXTRACT_WRITER_POOL_H_

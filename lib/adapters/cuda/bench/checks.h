@@ -1,6 +1,5 @@
 // Compares every kernel with the host, on images of different and odd sizes.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_CHECKS_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_CHECKS_H_
+#pragma once
 
 namespace feedrate::fused {
 
@@ -9,5 +8,3 @@ namespace feedrate::fused {
 int RunChecks(unsigned seed);
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_CHECKS_H_

@@ -1,6 +1,5 @@
 // Random batches and parameters on the host and the device, and device timing.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_SAMPLES_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_SAMPLES_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -116,5 +115,3 @@ Window RandomWindow(ImageSize size, std::mt19937* random);
 Window RandomCrop(ImageSize size, ImageSize crop, std::mt19937* random);
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_SAMPLES_H_

@@ -1,6 +1,5 @@
 // Images per second of each kernel, compared with the limit of a copy.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_TIMINGS_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_TIMINGS_H_
+#pragma once
 
 #include <string>
 
@@ -12,5 +11,3 @@ namespace feedrate::fused {
 void RunTimings(int batch, int samples, const std::string& filter = "");
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_BENCH_TIMINGS_H_

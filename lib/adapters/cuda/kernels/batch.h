@@ -1,8 +1,7 @@
 // Layout of image batches in device memory, and the recipe that a launch
 // applies to each image. Needs no CUDA, so that drawing parameters can be
 // tested without it.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BATCH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BATCH_H_
+#pragma once
 
 #include <cstdint>
 
@@ -119,5 +118,3 @@ struct RecipeBatch {
 };
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BATCH_H_

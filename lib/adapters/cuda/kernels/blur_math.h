@@ -1,6 +1,5 @@
 // Gaussian weights, and how a block of threads blurs a tile.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BLUR_MATH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BLUR_MATH_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -128,5 +127,3 @@ struct BlurColumn {
 };
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_BLUR_MATH_H_

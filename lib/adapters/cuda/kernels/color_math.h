@@ -1,7 +1,6 @@
 // Color of one pixel: brightness, contrast, saturation and hue (values 0..1),
 // and operations on bytes.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_COLOR_MATH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_COLOR_MATH_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -169,5 +168,3 @@ FEEDRATE_HD uint8_t EqualizedValue(uint32_t below, uint32_t step) {
 }
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_COLOR_MATH_H_

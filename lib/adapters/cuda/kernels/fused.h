@@ -1,8 +1,7 @@
 // Kernels for batches in device memory: one launch each, with parameters for
 // each image in a device buffer. They enqueue work on `stream` and return the
 // result of the launch.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_FUSED_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_FUSED_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -79,5 +78,3 @@ cudaError_t EqualizeBytes(const ByteImage* in, int count, const ByteImage* out,
                           cudaStream_t stream);
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_FUSED_H_

@@ -1,8 +1,7 @@
 // The kernels' computations, pixel by pixel on the host, with the same
 // arithmetic: for comparison with the reference where there is no GPU, and with
 // the kernels where there is one.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_HOST_KERNELS_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_HOST_KERNELS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -62,5 +61,3 @@ std::vector<float> HostRecipe(const std::vector<HostImage>& images,
                               const RecipeBatch& batch);
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_HOST_KERNELS_H_

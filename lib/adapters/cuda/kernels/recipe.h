@@ -1,6 +1,5 @@
 // Turns images of bytes into a training batch with one launch.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -20,5 +19,3 @@ cudaError_t RunPlainRecipe(const RecipeBatch& batch, cudaStream_t stream);
 cudaError_t RunStagedRecipe(const RecipeBatch& batch, cudaStream_t stream);
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_H_

@@ -1,7 +1,6 @@
 // Where a pixel of a warped or resized image is read, and what lies beyond the
 // border.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_WARP_MATH_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_WARP_MATH_H_
+#pragma once
 
 #include <cmath>
 
@@ -205,5 +204,3 @@ struct Corners {
 Projection SolvePerspective(const Corners& to, int height, int width);
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_WARP_MATH_H_

@@ -1,7 +1,6 @@
 // Runs an entry of configs/transforms/ with the kernels' arithmetic, without a
 // GPU.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -28,5 +27,3 @@ TransformSpec CudaSpecOf(const Transform& transform,
                          const Implementation& entry);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_TESTING_RUN_ON_HOST_H_

@@ -1,6 +1,5 @@
 // A corpus of a few small images, for tests.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_SMALL_CORPUS_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_SMALL_CORPUS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -17,5 +16,3 @@ Corpus SmallCorpus(const std::vector<ItemSize>& sizes);
 Corpus SmallCorpus(int channels);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_SMALL_CORPUS_H_

@@ -1,6 +1,5 @@
 // A runner for tests: a server in its own process, children, and their pipes.
-#ifndef FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_TEST_RUNNER_H_
-#define FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_TEST_RUNNER_H_
+#pragma once
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -96,5 +95,3 @@ inline bool SendWithFds(int socket, const std::string& text,
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ADAPTERS_WORKER_TESTING_TEST_RUNNER_H_

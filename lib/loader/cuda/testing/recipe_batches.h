@@ -1,7 +1,6 @@
 // Recipes of the transform sets, and the batches that the CPU loader makes from
 // them, for tests of GPU loaders.
-#ifndef FEEDRATE_LIB_LOADER_CUDA_TESTING_RECIPE_BATCHES_H_
-#define FEEDRATE_LIB_LOADER_CUDA_TESTING_RECIPE_BATCHES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -36,5 +35,3 @@ struct Levels {
 Levels DifferenceOf(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_LOADER_CUDA_TESTING_RECIPE_BATCHES_H_

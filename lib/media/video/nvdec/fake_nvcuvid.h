@@ -1,8 +1,7 @@
 // NVDEC's library for tests without a GPU: FFmpeg decodes on the CPU, and
 // frames are NV12 in host memory. It calls back in the same way and at the same
 // times as the real one is known to do.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_FAKE_NVCUVID_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_FAKE_NVCUVID_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -70,5 +69,3 @@ class FakeNvcuvid {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_FAKE_NVCUVID_H_

@@ -1,7 +1,6 @@
 // Converts NV12 frames, as NVDEC returns them (luma, and interleaved chroma of
 // half the size), to RGB in device memory.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NV12_RGB_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NV12_RGB_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -16,5 +15,3 @@ cudaError_t Nv12ToRgb(const Nv12Frame& frame, uint8_t* rgb,
                       cudaStream_t stream);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NV12_RGB_H_

@@ -1,6 +1,5 @@
 // NVDEC as a decoder of packets. For lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -101,5 +100,3 @@ class NvdecSession : public FrameDecoder {
 absl::StatusOr<const Nvcuvid*> LoadNvcuvid();
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_H_

@@ -1,6 +1,5 @@
 // What an engine has done so far.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_COUNTS_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_COUNTS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -16,5 +15,3 @@ struct NvdecCounts {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_COUNTS_H_

@@ -2,8 +2,7 @@
 // library's header declares its own versions of types that CUDA's headers
 // declare too, so include this only in sources that include none of those. For
 // lib/media/video only.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_ENGINE_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_ENGINE_H_
+#pragma once
 
 // The order matters: the second uses what the first declares.
 // clang-format off
@@ -105,5 +104,3 @@ class NvdecEngine {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_ENGINE_H_

@@ -1,7 +1,6 @@
 // Decodes clips of video files on the device by NVDEC; clip_walk.h decides
 // which packets. lib/media/video/clip_reader.h is the same on the CPU.
-#ifndef FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_READER_H_
-#define FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_READER_H_
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -51,5 +50,3 @@ class NvdecReader {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEDIA_VIDEO_NVDEC_NVDEC_READER_H_
