@@ -13,11 +13,11 @@ count=0
 
 # Writes each case of a table as a file of its own.
 split_cases() { # table folder
-  local line name form file="" line_break
+  local line name form base file="" line_break
   mkdir -p "$2"
   while IFS= read -r line; do
     if [[ "$line" == "=== "* ]]; then
-      read -r _ name form <<<"$line"
+      read -r _ name form base <<<"$line"
       file="$2/$name"
       [[ ! -e "$file" ]] || fail "$1: $name is there twice"
       : >"$file"
@@ -25,6 +25,10 @@ split_cases() { # table folder
     elif [[ "$form" == escaped ]]; then
       printf '%b' "$line_break$line" >>"$file"
       line_break='\n'
+    elif [[ "$form" == from && "$line" == "# expect: "* ]]; then
+      printf '%s\n' "$line" | cat - "$2/$base" >"$file"
+    elif [[ "$form" == from && "$line" == s/* ]]; then
+      sed -i "$line" "$file"
     else
       printf '%s\n' "$line" >>"$file"
     fi
@@ -83,6 +87,7 @@ chmod -R u+w "$folder"
 for file in "$TEST_TMPDIR"/bad_catalogues/*; do
   name="$(basename "$file")"
   case "$name" in
+    base_*) continue ;;
     matrix_*) target=matrix.textproto ;;
     policy_*) target=policy.textproto ;;
     rgb_*) target=transforms/rgb.textproto ;;
