@@ -536,9 +536,13 @@ std::string ReadUntrusted(const object& json, Message* message) {
       if (planned.may_be_absent || field->has_presence()) continue;
       return field->name();
     }
-    std::string wrong = field->is_repeated()
-                            ? ReadUntrustedItems(value, field, message)
-                            : ReadUntrustedValue(value, field, message);
+    std::string wrong;
+    if (field->is_map()) {
+      if (!ReadMap(value, field, message).ok()) wrong = field->name();
+    } else {
+      wrong = field->is_repeated() ? ReadUntrustedItems(value, field, message)
+                                   : ReadUntrustedValue(value, field, message);
+    }
     if (!wrong.empty()) return wrong;
   }
   return "";

@@ -359,7 +359,7 @@ class TrainTest(unittest.TestCase):
         images = self.images()
         (images / "text.jpg").write_text("no image")
         first = sorted(images.iterdir())[0]
-        (images / "cut.jpg").write_bytes(first.read_bytes()[:20000])
+        (images / "größe.jpg").write_bytes(first.read_bytes()[:20000])
         out, errors = run(
             "train",
             *QUICK,
@@ -378,7 +378,7 @@ class TrainTest(unittest.TestCase):
             sorted(
                 pathlib.Path(f["path"]).name for f in row["train"]["skipped"]
             ),
-            ["cut.jpg", "text.jpg"],
+            ["größe.jpg", "text.jpg"],
         )
         self.assertIn("skipped_files", row["labels"])
         self.assertIn("2 files were skipped", errors)

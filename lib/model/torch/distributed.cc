@@ -131,9 +131,7 @@ struct GradientSync::State {
     const std::lock_guard<std::mutex> lock(mutex);
     if (!sending) return;
     Bucket& bucket = buckets[index];
-    if (++bucket.ready < bucket.parameters) return;
-    Send(&bucket);
-    if (++sent < buckets.size()) ++sent_early;
+    if (++bucket.ready >= bucket.parameters) Send(&bucket);
   }
 
   void Send(Bucket* bucket) {
@@ -145,8 +143,6 @@ struct GradientSync::State {
   std::vector<Bucket> buckets;
   std::mutex mutex;
   bool sending = false;
-  size_t sent = 0;
-  int64_t sent_early = 0;
 };
 
 namespace {
@@ -216,7 +212,6 @@ GradientSync::~GradientSync() = default;
 void GradientSync::Prepare(bool send) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->sending = send;
-  state_->sent = 0;
   for (State::Bucket& bucket : state_->buckets) {
     bucket.ready = 0;
     bucket.work.reset();
@@ -246,8 +241,5 @@ void GradientSync::Average(const at::Tensor& tensor) {
   state_->group->allreduce(one)->wait();
   one[0].div_(state_->group->getSize());
 }
-
-int64_t GradientSync::buckets() const { return state_->buckets.size(); }
-int64_t GradientSync::sent_early() const { return state_->sent_early; }
 
 }  // namespace feedrate

@@ -57,11 +57,6 @@ class GradientSync {
   // Averages a tensor over the processes.
   void Average(const at::Tensor& tensor);
 
-  int64_t buckets() const;
-  // Number of buckets sent before the end of the backward pass, since the
-  // start.
-  int64_t sent_early() const;
-
  private:
   struct State;
   std::shared_ptr<State> state_;

@@ -349,7 +349,6 @@ std::unique_ptr<at::ObserverContext> OnCall(const at::RecordFunction& call) {
   State& state = TheState();
   const std::lock_guard<std::mutex> lock(state.mutex);
   state.count.flops += found.flops;
-  state.count.flops_by_op[name] += found.flops;
   ++state.count.products_by_type[TypeName(found.operand.scalar_type())];
   return nullptr;
 }

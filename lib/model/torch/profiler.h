@@ -85,8 +85,6 @@ struct OpCount {
   // Multiplications and additions of all matrix products. The backward pass of
   // attention counts as two forward passes, whatever it recomputes.
   int64_t flops = 0;
-  // The same by operation, such as `mm` and `addmm`.
-  std::map<std::string, int64_t> flops_by_op;
   // Number of products by data type, such as `bf16`.
   std::map<std::string, int64_t> products_by_type;
 };

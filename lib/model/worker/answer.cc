@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
-#include <cstdio>
 #include <new>
+#include <string>
+
+#include "lib/records/json.h"
 
 namespace feedrate {
 namespace {
@@ -31,17 +32,19 @@ void AnswerError(const std::string& what, bool out_of_memory) {
   const bool oom = out_of_memory ||
                    what.find("not enough memory") != std::string::npos ||
                    what.find("out of memory") != std::string::npos;
-  Answer(JsonText()
-             .Text("event", "error")
-             .Text("kind", oom ? "oom" : "failed")
-             .Text("error", FirstLine(what))
-             .Object());
+  TrainReply reply;
+  reply.set_event("error");
+  reply.set_kind(oom ? "oom" : "failed");
+  reply.set_error(FirstLine(what));
+  Answer(reply);
 }
 
 }  // namespace
 
-void Answer(const std::string& json) {
-  const std::string line = json + "\n";
+void Answer(const TrainReply& reply) {
+  std::string line;
+  AppendJson(reply, &line);
+  line.push_back('\n');
   const int fd = AnswerFd();
   size_t written = 0;
   while (written < line.size()) {
@@ -66,48 +69,6 @@ int AnswerMain(const std::function<void()>& body) {
     AnswerError(e.what(), false);
   }
   return 1;
-}
-
-std::string JsonString(const std::string& text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\') {
-      json += c;
-    } else {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\u%04x", byte);
-      json += escaped;
-    }
-  }
-  return json + "\"";
-}
-
-std::string JsonNumber(double value) {
-  if (!std::isfinite(value)) return "0";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  return text;
-}
-
-std::string JsonArray(const std::vector<std::string>& values) {
-  std::string json = "[";
-  for (const std::string& value : values) {
-    json += (json.size() > 1 ? "," : "") + value;
-  }
-  return json + "]";
-}
-
-JsonText& JsonText::Numbers(const std::string& name,
-                            const std::vector<double>& values) {
-  std::vector<std::string> texts;
-  for (const double value : values) texts.push_back(JsonNumber(value));
-  return Raw(name, JsonArray(texts));
-}
-
-JsonText& JsonText::Raw(const std::string& name, const std::string& json) {
-  text_ += (text_.empty() ? "" : ",") + JsonString(name) + ":" + json;
-  return *this;
 }
 
 }  // namespace feedrate

@@ -20,7 +20,6 @@
 #include "lib/adapters/torch/blas.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/model.h"
-#include "lib/model/worker/answer.h"
 #include "lib/model/worker/tokenizer.h"
 
 namespace feedrate {
@@ -248,7 +247,7 @@ EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
 }
 
 void RunEval(const EvalSpec& spec,
-             const std::function<void(const std::string&)>& tell) {
+             const std::function<void(const TrainReply&)>& tell) {
   const std::string foreign = ForeignBlas();
   if (!foreign.empty()) throw std::runtime_error(foreign);
   at::set_num_threads(1);
@@ -259,20 +258,18 @@ void RunEval(const EvalSpec& spec,
   const LoadedModel model = Load(spec.checkpoint, tokenizer);
   Loss loss;
   if (!spec.shard.empty()) loss = LossOf(model, tokenizer, spec);
-  std::vector<std::string> answers;
+  TrainReply reply;
+  reply.set_event("answers");
+  reply.set_model(model.name);
+  reply.set_parameters(model.parameters);
+  reply.set_loss_sum(loss.sum);
+  reply.set_bytes(loss.bytes);
   if (!spec.prompts.empty()) {
     for (const std::string& prompt : ReadPrompts(spec.prompts)) {
-      answers.push_back(JsonString(AnswerTo(model, tokenizer, spec, prompt)));
+      reply.add_answers(AnswerTo(model, tokenizer, spec, prompt));
     }
   }
-  tell(JsonText()
-           .Text("event", "answers")
-           .Text("model", model.name)
-           .Int("parameters", model.parameters)
-           .Number("loss_sum", loss.sum)
-           .Int("bytes", loss.bytes)
-           .Raw("answers", JsonArray(answers))
-           .Object());
+  tell(reply);
 }
 
 }  // namespace feedrate

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/records/train_worker.pb.h"
+
 namespace feedrate {
 
 struct EvalSpec {
@@ -30,10 +32,10 @@ struct EvalSpec {
 // Parses words NAME=VALUE. std::runtime_error with the wrong word.
 EvalSpec ParseEvalSpec(const std::vector<std::string>& words);
 
-// Passes one JSON object with `event` `answers` to `tell`. Runs in float32 on
+// Passes the event `answers` to `tell`. Runs in float32 on
 // one thread, so that results are identical each time. Throws what libtorch
 // throws, and std::runtime_error for invalid files.
 void RunEval(const EvalSpec& spec,
-             const std::function<void(const std::string&)>& tell);
+             const std::function<void(const TrainReply&)>& tell);
 
 }  // namespace feedrate

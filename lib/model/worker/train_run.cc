@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -20,7 +21,6 @@
 #include "lib/model/torch/model.h"
 #include "lib/model/torch/profiler.h"
 #include "lib/model/torch/trainer.h"
-#include "lib/model/worker/answer.h"
 
 #if defined(FEEDRATE_CUDA)
 #include "lib/model/fused/engine.h"
@@ -38,6 +38,9 @@ namespace {
 constexpr int64_t kSyntheticBatches = 4;
 // The largest number of skipped files to name.
 constexpr size_t kMostListed = 20;
+
+// JSON has no number for others.
+double Finite(double value) { return std::isfinite(value) ? value : 0; }
 
 class Training {
  public:
@@ -57,7 +60,6 @@ class Training {
     // Before warm-up, so that memory that only warm-up needs counts as well:
     // training must have it.
     device_->ResetPeaks();
-    const int64_t first = trainer_->step();
     for (int64_t i = 0; i < spec_.warmup; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     trainer_->TakeTimes();
@@ -80,7 +82,7 @@ class Training {
     if (spec_.count) CountProducts();
     Profile();
     if (spec_.rates) rates_ = Rates();
-    TellResult(first);
+    TellResult();
   }
 
  private:
@@ -342,11 +344,11 @@ class Training {
     const double now = MonotonicSeconds();
     if (now - told_ <= 1) return;
     told_ = now;
-    tell_(JsonText()
-              .Text("event", "progress")
-              .Int("done", done_)
-              .Int("total", total)
-              .Object());
+    TrainReply reply;
+    reply.set_event("progress");
+    reply.set_done(done_);
+    reply.set_total(total);
+    tell_(reply);
   }
 
   void SaveTo(const std::string& path) {
@@ -408,12 +410,12 @@ class Training {
   }
 
   void TellReady() {
-    tell_(JsonText()
-              .Text("event", "ready")
-              .Text("version", TORCH_VERSION)
-              .Int("threads", at::get_num_threads())
-              .Int("parameters", CountParameters(model_spec_))
-              .Object());
+    TrainReply reply;
+    reply.set_event("ready");
+    reply.set_version(TORCH_VERSION);
+    reply.set_threads(at::get_num_threads());
+    reply.set_parameters(CountParameters(model_spec_));
+    tell_(reply);
   }
 
   // Files that could not be used are not data. Of a mixture, episodes are left
@@ -428,77 +430,57 @@ class Training {
     }
   }
 
-  void TellResult(int64_t first_step) {
-    std::vector<double> steps;
-    JsonText phases;
-    for (const StepTimes& step : times_) steps.push_back(step.step_s);
+  void TellResult() {
+    TrainReply result;
+    result.set_event("result");
+    result.set_version(TORCH_VERSION);
+    result.set_parameters(CountParameters(model_spec_));
+    result.set_wall_s(wall_s_);
+    for (const StepTimes& step : times_) result.add_steps_s(step.step_s);
     for (int phase = 0; phase < kPhases; ++phase) {
       double sum = 0;
       for (const StepTimes& step : times_) sum += step.phase_s[phase];
-      phases.Number(PhaseName(phase), sum / times_.size());
+      (*result.mutable_phases())[PhaseName(phase)] = sum / times_.size();
     }
-    JsonText types;
-    for (const auto& type : count_.products_by_type) {
-      types.Int(type.first, type.second);
-    }
-    std::vector<std::string> kernels, traces;
-    for (const KernelTime& kernel : kernels_) {
-      kernels.push_back(JsonText()
-                            .Text("part", kernel.part)
-                            .Text("name", kernel.name)
-                            .Text("shapes", kernel.shapes)
-                            .Number("step_s", kernel.total_s / profiled_steps_)
-                            .Number("calls", static_cast<double>(kernel.calls) /
-                                                 profiled_steps_)
-                            .Number("share", kernel.share)
-                            .Object());
-    }
-    for (const std::string& file : traces_) traces.push_back(JsonString(file));
+    for (const double loss : losses_) result.add_losses(Finite(loss));
+    for (const double norm : norms_) result.add_grad_norms(Finite(norm));
+    result.set_memory_peak_bytes(peaks_.allocated_bytes);
+    result.set_memory_reserved_bytes(peaks_.reserved_bytes);
+    result.set_matmul_flops(rates_.matmul_flops);
+    result.set_copy_bytes(rates_.copy_bytes);
+    *result.mutable_matmul_types() = {count_.products_by_type.begin(),
+                                      count_.products_by_type.end()};
+    result.set_engine(engine_);
+    result.set_blas(BlasOfTorch());
+    if (gpu_use_ >= 0) result.set_gpu_use(gpu_use_);
     SkippedFiles skipped = batches_->skipped();
     LeaveOut(skipped);
+    result.set_storage(storage_);
+    result.set_files(files_);
+    result.set_file_bytes(file_bytes_);
+    if (resident_ >= 0) result.set_resident(resident_);
     // These were never counted as data.
-    skipped.total += listed_.total;
     skipped.first.insert(skipped.first.end(), listed_.first.begin(),
                          listed_.first.end());
-    std::vector<std::string> skipped_files;
-    for (const SkippedFiles::File& file : skipped.first) {
-      skipped_files.push_back(JsonText()
-                                  .Int("item", file.item)
-                                  .Text("path", file.path)
-                                  .Text("reason", file.reason)
-                                  .Object());
+    result.set_skipped_files(skipped.total + listed_.total);
+    for (const SkippedFiles::File& from : skipped.first) {
+      SkippedItem* const file = result.add_skipped();
+      if (from.item >= 0) file->set_item(from.item);
+      file->set_path(from.path);
+      file->set_reason(from.reason);
     }
-    JsonText result;
-    result.Text("event", "result")
-        .Text("version", TORCH_VERSION)
-        .Int("parameters", CountParameters(model_spec_))
-        .Int("first_step", first_step)
-        .Number("wall_s", wall_s_)
-        .Numbers("steps_s", steps)
-        .Raw("phases", phases.Object())
-        .Numbers("losses", losses_)
-        .Numbers("grad_norms", norms_)
-        .Int("memory_peak_bytes", peaks_.allocated_bytes)
-        .Int("memory_reserved_bytes", peaks_.reserved_bytes)
-        .Number("matmul_flops", rates_.matmul_flops)
-        .Number("copy_bytes", rates_.copy_bytes)
-        .Int("counted_flops", count_.flops)
-        .Raw("matmul_types", types.Object())
-        .Text("engine", engine_)
-        .Text("blas", BlasOfTorch())
-        .Number("gpu_use", gpu_use_)
-        .Text("storage", storage_)
-        .Int("files", files_)
-        .Int("file_bytes", file_bytes_)
-        .Number("resident", resident_)
-        .Int("skipped_files", skipped.total)
-        .Raw("skipped", JsonArray(skipped_files))
-        .Int("buckets", sync_ == nullptr ? 0 : sync_->buckets())
-        .Int("buckets_sent_early", sync_ == nullptr ? 0 : sync_->sent_early())
-        .Int("profiled_steps", profiled_steps_)
-        .Raw("kernels", JsonArray(kernels))
-        .Raw("traces", JsonArray(traces));
-    tell_(result.Object());
+    for (const KernelTime& from : kernels_) {
+      StepKernel* const kernel = result.add_kernels();
+      kernel->set_part(from.part);
+      kernel->set_name(from.name);
+      kernel->set_shapes(from.shapes);
+      kernel->set_step_s(from.total_s / profiled_steps_);
+      kernel->set_calls(static_cast<double>(from.calls) / profiled_steps_);
+      kernel->set_share(from.share);
+    }
+    result.set_profiled_steps(profiled_steps_);
+    for (const std::string& file : traces_) result.add_traces(file);
+    tell_(result);
   }
 
   TrainSpec spec_;

@@ -51,47 +51,13 @@ std::string PromptsOf(const std::vector<Probe>& probes) {
   return text;
 }
 
-struct Answers {
-  std::string model;
-  int64_t parameters = 0;
-  double loss_sum = 0;
-  int64_t bytes = 0;
-  std::vector<std::string> answers;
-};
-
-absl::StatusOr<Answers> ParseAnswers(const std::string& line) {
-  simdjson::dom::parser parser;
-  simdjson::dom::object json;
-  std::string_view model;
-  simdjson::dom::array list;
-  Answers answers;
-  if (parser.parse(line).get(json) != simdjson::SUCCESS ||
-      json["model"].get(model) != simdjson::SUCCESS ||
-      json["parameters"].get(answers.parameters) != simdjson::SUCCESS ||
-      json["loss_sum"].get(answers.loss_sum) != simdjson::SUCCESS ||
-      json["bytes"].get(answers.bytes) != simdjson::SUCCESS ||
-      json["answers"].get(list) != simdjson::SUCCESS) {
-    return absl::DataLossError(absl::StrCat(
-        "worker_eval answered \"", line.substr(0, 60), "\"; rebuild it"));
-  }
-  answers.model = std::string(model);
-  for (const simdjson::dom::element value : list) {
-    std::string_view text;
-    if (value.get(text) != simdjson::SUCCESS) {
-      return absl::DataLossError("an answer is no text");
-    }
-    answers.answers.emplace_back(text);
-  }
-  return answers;
-}
-
-absl::Status Fill(const Answers& answers, const std::vector<Probe>& probes,
+absl::Status Fill(const TrainReply& answers, const std::vector<Probe>& probes,
                   Eval* eval) {
-  eval->set_model(answers.model);
-  eval->set_parameters(answers.parameters);
-  eval->set_shard_bytes(answers.bytes);
-  if (answers.bytes > 0) {
-    eval->set_loss(answers.loss_sum / static_cast<double>(answers.bytes));
+  eval->set_model(answers.model());
+  eval->set_parameters(answers.parameters());
+  eval->set_shard_bytes(answers.bytes());
+  if (answers.bytes() > 0) {
+    eval->set_loss(answers.loss_sum() / static_cast<double>(answers.bytes()));
     eval->set_perplexity(std::exp(eval->loss()));
     eval->set_bits_per_byte(eval->loss() / std::log(2.0));
   }
@@ -99,10 +65,11 @@ absl::Status Fill(const Answers& answers, const std::vector<Probe>& probes,
   int64_t items = 0;
   int64_t correct = 0;
   for (const Probe& probe : probes) {
-    if (next + probe.items.size() > answers.answers.size()) {
+    if (next + probe.items.size() >
+        static_cast<size_t>(answers.answers_size())) {
       return absl::DataLossError("a prompt was not answered");
     }
-    const auto first = answers.answers.begin() + static_cast<int64_t>(next);
+    const auto first = answers.answers().begin() + static_cast<int64_t>(next);
     *eval->add_probes() = ScoreProbe(
         probe, std::vector<std::string>(
                    first, first + static_cast<int64_t>(probe.items.size())));
@@ -155,15 +122,14 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
       absl::StrCat("prompts=/proc/", getpid(), "/fd/", prompts.get())};
   command.silence = options.timeout;
   command.memory_limit_bytes = options.memory_limit_bytes;
-  ASSIGN_OR_RETURN(const std::vector<TrainResult> results,
+  ASSIGN_OR_RETURN(const std::vector<TrainReply> results,
                    RunTrainProcesses(command));
-  ASSIGN_OR_RETURN(const Answers answers, ParseAnswers(results[0].answers));
   Eval eval;
   eval.set_checkpoint_sha256(Sha256Hex(weights));
   eval.set_seed(options.seed);
   eval.set_shard(BaseName(shard));
   eval.set_shard_sha256(Sha256Hex(text));
-  RETURN_IF_ERROR(Fill(answers, probes, &eval));
+  RETURN_IF_ERROR(Fill(results[0], probes, &eval));
   return eval;
 }
 

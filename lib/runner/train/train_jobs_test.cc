@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "google/protobuf/text_format.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/runner/train/train_row.h"
 
@@ -329,27 +330,31 @@ Job SmallJob() {
   return job;
 }
 
-TrainResult TwoSteps() {
-  TrainResult result;
-  result.version = "2.11.0";
-  result.wall_s = 0.4;
-  result.steps_s = {0.1, 0.3};
-  result.phases = {{"data_wait", 0.02},
-                   {"forward", 0.06},
-                   {"backward", 0.1},
-                   {"optimizer", 0.01},
-                   {"other", 0.006}};
-  result.losses = {3, 2};
-  result.grad_norms = {1, 3};
-  result.memory_peak_bytes = 1000;
-  result.matmul_flops = 4e12;
-  result.copy_bytes = 1e11;
-  result.matmul_types = {{"fp32", 50}};
+TrainReply TwoSteps() {
+  TrainReply result;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"pb(
+        version: "2.11.0"
+        wall_s: 0.4
+        steps_s: [ 0.1, 0.3 ]
+        losses: [ 3, 2 ]
+        grad_norms: [ 1, 3 ]
+        phases { key: "data_wait" value: 0.02 }
+        phases { key: "forward" value: 0.06 }
+        phases { key: "backward" value: 0.1 }
+        phases { key: "optimizer" value: 0.01 }
+        phases { key: "other" value: 0.006 }
+        matmul_types { key: "fp32" value: 50 }
+        memory_peak_bytes: 1000
+        matmul_flops: 4e12
+        copy_bytes: 1e11
+      )pb",
+      &result));
   return result;
 }
 
 Row RowWith(const Job& job, const TrainDevicePeak& peak = {},
-            const std::vector<TrainResult>& results = {TwoSteps()}) {
+            const std::vector<TrainReply>& results = {TwoSteps()}) {
   Row row;
   row.set_batch_size(job.batch_size());
   row.set_library(job.library());
@@ -424,10 +429,11 @@ TEST(TrainRowTest, LossSlopeIsLeastSquares) {
 TEST(TrainRowTest, TheSlowestProcessDecides) {
   Job job = SmallJob();
   (*job.mutable_settings())["world_size"] = "2";
-  TrainResult slow = TwoSteps();
-  slow.steps_s = {0.2, 0.2};
-  slow.wall_s = 0.5;
-  slow.memory_peak_bytes = 2000;
+  TrainReply slow = TwoSteps();
+  slow.set_steps_s(0, 0.2);
+  slow.set_steps_s(1, 0.2);
+  slow.set_wall_s(0.5);
+  slow.set_memory_peak_bytes(2000);
   const Row row = RowWith(job, {}, {TwoSteps(), slow});
   EXPECT_THAT(row.samples_s(), testing::ElementsAre(0.2, 0.3));
   EXPECT_EQ(row.items(), 40);
@@ -452,9 +458,10 @@ TEST(TrainRowTest, EfficiencyIsAgainstOneProcessOfTheSameRun) {
 TEST(TrainRowTest, Bf16IsHeldAgainstFp32) {
   Job job = SmallJob();
   (*job.mutable_settings())["precision"] = "bf16";
-  TrainResult fast = TwoSteps();
-  fast.steps_s = {0.05, 0.15};
-  fast.memory_peak_bytes = 500;
+  TrainReply fast = TwoSteps();
+  fast.set_steps_s(0, 0.05);
+  fast.set_steps_s(1, 0.15);
+  fast.set_memory_peak_bytes(500);
   Row row = RowWith(job, {}, {fast});
   CompareWithEarlier({RowWith(SmallJob())}, &row);
   EXPECT_DOUBLE_EQ(row.train().speedup_over_fp32(), 2);
@@ -474,11 +481,11 @@ TEST(TrainRowTest, LoadersStandAgainstStorage) {
   Job job = SmallJob();
   job.set_scope("e2e");
   (*job.mutable_settings())["loader"] = "dali";
-  TrainResult fed = TwoSteps();
-  fed.storage = "ext4, 900 MB/s, 0% cached";
-  fed.files = 24;
+  TrainReply fed = TwoSteps();
+  fed.set_storage("ext4, 900 MB/s, 0% cached");
+  fed.set_files(24);
   const Row row = RowWith(job, {}, {fed});
-  EXPECT_EQ(row.train().storage(), fed.storage);
+  EXPECT_EQ(row.train().storage(), fed.storage());
   EXPECT_EQ(row.dataset().files(), 24);
   EXPECT_FALSE(row.has_cache());
 }
@@ -487,16 +494,16 @@ TEST(TrainRowTest, FilesOfAllProcessesAreCounted) {
   Job job = SmallJob();
   job.set_scope("e2e");
   (*job.mutable_settings())["world_size"] = "2";
-  TrainResult first = TwoSteps();
-  first.storage = "ext4";
-  first.files = 12;
-  first.file_bytes = 100;
-  first.resident = 1;
-  TrainResult second = first;
-  second.files = 11;
-  second.resident = 0.5;
-  second.skipped_files = 1;
-  second.skipped.emplace_back().set_path("cut.jpg");
+  TrainReply first = TwoSteps();
+  first.set_storage("ext4");
+  first.set_files(12);
+  first.set_file_bytes(100);
+  first.set_resident(1);
+  TrainReply second = first;
+  second.set_files(11);
+  second.set_resident(0.5);
+  second.set_skipped_files(1);
+  second.add_skipped()->set_path("cut.jpg");
   const Row row = RowWith(job, {}, {first, second});
   EXPECT_EQ(row.dataset().files(), 23);
   EXPECT_EQ(row.dataset().bytes(), 200);
@@ -510,8 +517,8 @@ TEST(TrainRowTest, FilesOfAllProcessesAreCounted) {
 
 TEST(TrainRowTest, TheBoundIsTheLargestButALoaderMustNotBeWaitedFor) {
   const auto bound = [](const std::map<std::string, double>& phases) {
-    TrainResult result = TwoSteps();
-    result.phases = phases;
+    TrainReply result = TwoSteps();
+    *result.mutable_phases() = {phases.begin(), phases.end()};
     return RowWith(SmallJob(), {}, {result}).train().bound_by();
   };
   EXPECT_EQ(bound({{"forward", 0.1}, {"data_wait", 0.019}}), "compute");
@@ -526,16 +533,16 @@ TEST(TrainRowTest, UnusableFilesAreCountedAndLabeled) {
   Job job = SmallJob();
   job.set_scope("e2e");
   (*job.mutable_settings())["loader"] = "native";
-  TrainResult fed = TwoSteps();
-  fed.storage = "ext4";
-  fed.skipped_files = 2;
-  fed.skipped.emplace_back().set_path("cut.jpg");
+  TrainReply fed = TwoSteps();
+  fed.set_storage("ext4");
+  fed.set_skipped_files(2);
+  fed.add_skipped()->set_path("cut.jpg");
   const Row row = RowWith(job, {}, {fed});
   EXPECT_EQ(row.train().skipped_files(), 2);
   EXPECT_EQ(row.train().skipped(0).path(), "cut.jpg");
   ASSERT_EQ(row.labels_size(), 1);
   EXPECT_EQ(row.labels(0), "skipped_files");
-  fed.skipped_files = 0;
+  fed.set_skipped_files(0);
   EXPECT_EQ(RowWith(job, {}, {fed}).labels_size(), 0);
 }
 

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <csignal>
 #include <memory>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
 #include "lib/machine/root.h"
+#include "lib/records/json.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/worker/memory_guard.h"
 #include "lib/worker/process.h"
@@ -24,168 +24,46 @@
 namespace feedrate {
 namespace {
 
-// One line of a process.
-struct TrainEvent {
-  // `ready`, `progress`, `result`, `answers` or `error`.
-  std::string event;
-  int64_t done = 0;
-  int64_t total = 0;
-  std::string error;
-  // `oom` or `failed`.
-  std::string kind;
-  TrainResult result;
-};
-
-using simdjson::dom::element;
-using simdjson::dom::object;
-
 absl::Status Garbage(absl::string_view line, absl::string_view why) {
   return absl::DataLossError(
       absl::StrCat("answered \"", line.substr(0, 60), "\", which ", why));
 }
 
-std::string TextOf(const object& json, const char* name) {
-  std::string_view value;
-  if (json[name].get(value) != simdjson::SUCCESS) return "";
-  return std::string(value);
-}
-
-double NumberOf(const object& json, const char* name, double otherwise = 0) {
-  double value = 0;
-  if (json[name].get(value) != simdjson::SUCCESS) return otherwise;
-  return value;
-}
-
-std::vector<double> NumbersOf(const object& json, const char* name) {
-  std::vector<double> numbers;
-  simdjson::dom::array array;
-  if (json[name].get(array) != simdjson::SUCCESS) return numbers;
-  for (const element value : array) {
-    double number = 0;
-    if (value.get(number) != simdjson::SUCCESS || !std::isfinite(number)) {
-      return {};
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-template <typename T>
-std::map<std::string, T> MapOf(const object& json, const char* name) {
-  std::map<std::string, T> map;
-  object inner;
-  if (json[name].get(inner) != simdjson::SUCCESS) return map;
-  for (const auto field : inner) {
-    double number = 0;
-    if (field.value.get(number) == simdjson::SUCCESS) {
-      map[std::string(field.key)] = static_cast<T>(number);
-    }
-  }
-  return map;
-}
-
-void ReadProfile(const object& json, TrainResult* result) {
-  simdjson::dom::array array;
-  if (json["kernels"].get(array) == simdjson::SUCCESS) {
-    for (const element value : array) {
-      object kernel;
-      if (value.get(kernel) != simdjson::SUCCESS) continue;
-      StepKernel& step = result->kernels.emplace_back();
-      step.set_part(TextOf(kernel, "part"));
-      step.set_name(TextOf(kernel, "name"));
-      step.set_shapes(TextOf(kernel, "shapes"));
-      step.set_step_s(NumberOf(kernel, "step_s"));
-      step.set_calls(NumberOf(kernel, "calls"));
-      step.set_share(NumberOf(kernel, "share"));
-    }
-  }
-  result->profiled_steps = static_cast<int>(NumberOf(json, "profiled_steps"));
-  if (json["traces"].get(array) == simdjson::SUCCESS) {
-    for (const element value : array) {
-      std::string_view file;
-      if (value.get(file) == simdjson::SUCCESS) {
-        result->traces.emplace_back(file);
-      }
-    }
-  }
-}
-
-void ReadSkipped(const object& json, TrainResult* result) {
-  result->skipped_files = static_cast<int64_t>(NumberOf(json, "skipped_files"));
-  simdjson::dom::array array;
-  if (json["skipped"].get(array) != simdjson::SUCCESS) return;
-  for (const element value : array) {
-    object file;
-    if (value.get(file) != simdjson::SUCCESS) continue;
-    LoaderFault& fault = result->skipped.emplace_back();
-    fault.set_item(static_cast<int64_t>(NumberOf(file, "item")));
-    fault.set_path(TextOf(file, "path"));
-    fault.set_reason(TextOf(file, "reason"));
-  }
-}
-
-TrainResult ReadResult(const object& json) {
-  TrainResult result;
-  result.version = TextOf(json, "version");
-  result.wall_s = NumberOf(json, "wall_s");
-  result.steps_s = NumbersOf(json, "steps_s");
-  result.phases = MapOf<double>(json, "phases");
-  result.losses = NumbersOf(json, "losses");
-  result.grad_norms = NumbersOf(json, "grad_norms");
-  result.memory_peak_bytes =
-      static_cast<int64_t>(NumberOf(json, "memory_peak_bytes"));
-  result.memory_reserved_bytes =
-      static_cast<int64_t>(NumberOf(json, "memory_reserved_bytes"));
-  result.matmul_flops = NumberOf(json, "matmul_flops");
-  result.copy_bytes = NumberOf(json, "copy_bytes");
-  result.matmul_types = MapOf<int64_t>(json, "matmul_types");
-  result.engine = TextOf(json, "engine");
-  result.blas = TextOf(json, "blas");
-  result.gpu_use = NumberOf(json, "gpu_use", /*otherwise=*/-1);
-  result.resident = NumberOf(json, "resident", /*otherwise=*/-1);
-  result.storage = TextOf(json, "storage");
-  result.files = static_cast<int64_t>(NumberOf(json, "files"));
-  result.file_bytes = static_cast<int64_t>(NumberOf(json, "file_bytes"));
-  ReadSkipped(json, &result);
-  ReadProfile(json, &result);
-  return result;
-}
-
-bool IsWhole(const TrainResult& result) {
-  if (result.steps_s.empty() || result.wall_s <= 0) return false;
-  for (const double step : result.steps_s) {
+bool HasAllSteps(const TrainReply& result) {
+  if (result.steps_s().empty() || result.wall_s() <= 0) return false;
+  for (const double step : result.steps_s()) {
     if (!(step > 0)) return false;
   }
-  return result.losses.size() == result.steps_s.size();
+  return result.losses_size() == result.steps_s_size();
 }
 
-// DataLoss, with the beginning of the line, when it is not an event, or is a
-// result without a number for each step.
-absl::StatusOr<TrainEvent> ParseTrainEvent(absl::string_view line) {
+// DataLoss, with the beginning of the line, when it is not an event, or lacks
+// what belongs to it.
+absl::StatusOr<TrainReply> ParseTrainReply(absl::string_view line) {
   simdjson::dom::parser parser;
-  object json;
+  simdjson::dom::object json;
   if (parser.parse(simdjson::padded_string(line.data(), line.size()))
           .get(json) != simdjson::SUCCESS) {
     return Garbage(line, "is no JSON object");
   }
-  TrainEvent event;
-  event.event = TextOf(json, "event");
-  event.done = static_cast<int64_t>(NumberOf(json, "done"));
-  event.total = static_cast<int64_t>(NumberOf(json, "total"));
-  event.error = TextOf(json, "error");
-  event.kind = TextOf(json, "kind");
-  if (event.event == "result") {
-    event.result = ReadResult(json);
-    if (!IsWhole(event.result)) {
-      return Garbage(line, "has not one time and one loss a step");
-    }
-  } else if (event.event == "answers") {
-    event.result.answers = std::string(line);
-  } else if (event.event != "ready" && event.event != "progress" &&
-             event.event != "error") {
-    return Garbage(line, "is no event of a training");
+  TrainReply reply;
+  const std::string wrong = ReadUntrusted(json, &reply);
+  if (!wrong.empty()) {
+    return Garbage(line, absl::StrCat("has no usable \"", wrong, "\""));
   }
-  return event;
+  const std::string& event = reply.event();
+  if (event == "result") {
+    if (HasAllSteps(reply)) return reply;
+    return Garbage(line, "has not one time and one loss a step");
+  }
+  if (event == "answers") {
+    if (reply.has_model() && reply.has_loss_sum() && reply.has_bytes()) {
+      return reply;
+    }
+    return Garbage(line, "has no model, loss_sum or bytes");
+  }
+  if (event == "ready" || event == "progress" || event == "error") return reply;
+  return Garbage(line, "is no event of a training");
 }
 
 // How long the other processes may take to notice that one is gone.
@@ -261,23 +139,23 @@ class Rank {
   int number() const { return number_; }
   const absl::Status& failure() const { return failure_; }
   bool has_result() const { return has_result_; }
-  TrainResult TakeResult() { return std::move(result_); }
+  TrainReply TakeResult() { return std::move(result_); }
 
  private:
   void Take(const std::string& line, const TrainCommand& command) {
-    absl::StatusOr<TrainEvent> event = ParseTrainEvent(line);
-    if (!event.ok()) {
-      failure_ = event.status();
-    } else if (event->event == "error") {
-      failure_ = event->kind == "oom"
-                     ? absl::ResourceExhaustedError(event->error)
-                     : absl::UnknownError(event->error);
-    } else if (event->event == "result" || event->event == "answers") {
-      result_ = std::move(event->result);
+    absl::StatusOr<TrainReply> reply = ParseTrainReply(line);
+    if (!reply.ok()) {
+      failure_ = reply.status();
+    } else if (reply->event() == "error") {
+      failure_ = reply->kind() == "oom"
+                     ? absl::ResourceExhaustedError(reply->error())
+                     : absl::UnknownError(reply->error());
+    } else if (reply->event() == "result" || reply->event() == "answers") {
+      result_ = *std::move(reply);
       has_result_ = true;
-    } else if (event->event == "progress" && number_ == 0 &&
+    } else if (reply->event() == "progress" && number_ == 0 &&
                command.progress != nullptr) {
-      command.progress(event->done, event->total);
+      command.progress(reply->done(), reply->total());
     }
   }
 
@@ -288,7 +166,7 @@ class Rank {
   const std::unique_ptr<MemoryGuard> guard_;
   bool ended_ = false;
   bool has_result_ = false;
-  TrainResult result_;
+  TrainReply result_;
   absl::Status failure_;
 };
 
@@ -318,7 +196,7 @@ class Processes {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<TrainResult>> Wait() {
+  absl::StatusOr<std::vector<TrainReply>> Wait() {
     while (!AllEnded()) {
       RETURN_IF_ERROR(Poll());
       Judge();
@@ -326,7 +204,7 @@ class Processes {
     }
     for (const auto& rank : ranks_) rank->Kill();
     RETURN_IF_ERROR(ended_well_);
-    std::vector<TrainResult> results;
+    std::vector<TrainReply> results;
     for (const auto& rank : ranks_) results.push_back(rank->TakeResult());
     return results;
   }
@@ -394,11 +272,11 @@ class Processes {
 
 }  // namespace
 
-absl::StatusOr<std::vector<TrainResult>> RunTrainProcesses(
+absl::StatusOr<std::vector<TrainReply>> RunTrainProcesses(
     const TrainCommand& command) {
   Processes processes(command);
   RETURN_IF_ERROR(processes.Start());
-  absl::StatusOr<std::vector<TrainResult>> results = processes.Wait();
+  absl::StatusOr<std::vector<TrainReply>> results = processes.Wait();
   // With tcp:// there is no file.
   if (command.world_size > 1) unlink(command.store.c_str());
   return results;

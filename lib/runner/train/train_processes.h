@@ -9,52 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "lib/records/loader.pb.h"
-#include "lib/records/train.pb.h"
+#include "lib/records/train_worker.pb.h"
 #include "lib/runner/core/workers.h"
 
 namespace feedrate {
-
-// The result of a process. Fields are as lib/model/worker/train_run.cc and the
-// Python worker write them.
-struct TrainResult {
-  std::string version;
-  double wall_s = 0;
-  std::vector<double> steps_s;
-  // Mean seconds per step for each part, named as in the row's budget without
-  // `_s`.
-  std::map<std::string, double> phases;
-  std::vector<double> losses;
-  std::vector<double> grad_norms;
-  int64_t memory_peak_bytes = 0;
-  int64_t memory_reserved_bytes = 0;
-  double matmul_flops = 0;
-  double copy_bytes = 0;
-  std::map<std::string, int64_t> matmul_types;
-  // Share of the time during which the GPU was busy. Below 0 means unknown.
-  double gpu_use = -1;
-  // `eager` or `fused`; empty for libraries without engines.
-  std::string engine;
-  // File name of the BLAS that torch calls; empty where it is unknown.
-  std::string blas;
-  // Set when a loader feeds the training.
-  std::string storage;
-  int64_t files = 0;
-  int64_t file_bytes = 0;
-  // Share of the files' pages that was in memory when the steps began. Below 0
-  // means unknown.
-  double resident = -1;
-  // Files that were unusable, and the first of them.
-  int64_t skipped_files = 0;
-  std::vector<LoaderFault> skipped;
-  // The longest kernels per step, over this many steps.
-  std::vector<StepKernel> kernels;
-  int profiled_steps = 0;
-  std::vector<std::string> traces;
-  // Set for an evaluation, instead of all the above: the line as it was
-  // written.
-  std::string answers;
-};
 
 struct TrainCommand {
   // Program and arguments, without rank, world size and store.
@@ -81,13 +39,13 @@ struct TrainCommand {
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
-// Starts all processes of this node, waits for them, and returns their results
-// by rank. Failures have a status as in lib/worker/child.h: Unknown with the
-// process's own message, Aborted when one died (and which), DataLoss for
-// garbage, DeadlineExceeded, ResourceExhausted, Cancelled. When one process
-// fails, the others get two seconds to notice and are then killed; none is left
-// when this returns.
-absl::StatusOr<std::vector<TrainResult>> RunTrainProcesses(
+// Starts all processes of this node, waits for them, and returns their last
+// answers by rank: `result`, or `answers` of an evaluation. Failures have a
+// status as in lib/worker/child.h: Unknown with the process's own message,
+// Aborted when one died (and which), DataLoss for garbage, DeadlineExceeded,
+// ResourceExhausted, Cancelled. When one process fails, the others get two
+// seconds to notice and are then killed; none is left when this returns.
+absl::StatusOr<std::vector<TrainReply>> RunTrainProcesses(
     const TrainCommand& command);
 
 // The program that trains: worker_train for `feedrate`; train_worker.py in the

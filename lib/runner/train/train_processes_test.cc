@@ -45,8 +45,8 @@ TEST(TrainProcessesTest, TakesTheResult) {
   command.progress = [&seen](int64_t done, int64_t) { seen = done; };
   const auto results = RunTrainProcesses(command);
   ASSERT_TRUE(results.ok()) << results.status();
-  EXPECT_EQ((*results)[0].steps_s, (std::vector<double>{0.2, 0.3}));
-  EXPECT_EQ((*results)[0].matmul_types.at("fp32"), 4);
+  EXPECT_THAT((*results)[0].steps_s(), ElementsAre(0.2, 0.3));
+  EXPECT_EQ((*results)[0].matmul_types().at("fp32"), 4);
   EXPECT_EQ(seen, 7);
 }
 

@@ -7,31 +7,35 @@
 
 #include "absl/strings/str_cat.h"
 #include "lib/model/flops.h"
+#include "lib/records/fields.h"
 #include "lib/records/json.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
 
-double Mean(const std::vector<double>& values) {
+template <typename Doubles>
+double Mean(const Doubles& values) {
   if (values.empty()) return 0;
   return std::accumulate(values.begin(), values.end(), 0.0) / values.size();
 }
 
 // For each step, the time of the slowest process.
-std::vector<double> SlowestSteps(const std::vector<TrainResult>& results) {
-  std::vector<double> steps = results[0].steps_s;
-  for (const TrainResult& result : results) {
-    for (size_t i = 0; i < std::min(steps.size(), result.steps_s.size()); ++i) {
-      steps[i] = std::max(steps[i], result.steps_s[i]);
+std::vector<double> SlowestSteps(const std::vector<TrainReply>& results) {
+  std::vector<double> steps(results[0].steps_s().begin(),
+                            results[0].steps_s().end());
+  for (const TrainReply& result : results) {
+    const size_t both = std::min<size_t>(steps.size(), result.steps_s_size());
+    for (size_t i = 0; i < both; ++i) {
+      steps[i] = std::max(steps[i], result.steps_s(i));
     }
   }
   return steps;
 }
 
-double Phase(const TrainResult& result, const std::string& name) {
-  const auto found = result.phases.find(name);
-  return found == result.phases.end() ? 0 : found->second;
+double Phase(const TrainReply& result, const std::string& name) {
+  const auto found = result.phases().find(name);
+  return found == result.phases().end() ? 0 : found->second;
 }
 
 // From this share of the step on, waiting for data means that the loader is too
@@ -50,7 +54,7 @@ std::string BoundBy(const Train& train) {
 // Sets the budget from the first process. The part of the mean step that its
 // parts do not cover is named unattributed, as is what it could not tell apart.
 // REQUIRES: step_time_mean is set.
-void SetBudget(const TrainResult& result, Train* train) {
+void SetBudget(const TrainReply& result, Train* train) {
   StepBudget* const budget = train->mutable_budget();
   budget->set_data_wait_s(Phase(result, "data_wait"));
   budget->set_copy_s(Phase(result, "copy"));
@@ -62,7 +66,7 @@ void SetBudget(const TrainResult& result, Train* train) {
   budget->set_optimizer_s(Phase(result, "optimizer"));
   budget->set_other_s(Phase(result, "other"));
   double told = 0;
-  for (const auto& phase : result.phases) {
+  for (const auto& phase : result.phases()) {
     if (phase.first != "unattributed") told += phase.second;
   }
   const double mean = train->step_time_mean();
@@ -148,15 +152,15 @@ void SetSettings(const TrainSettings& settings, Train* train) {
   train->set_loader(settings.loader.empty() ? "synthetic" : settings.loader);
 }
 
-void SetLearning(const TrainResult& result, Train* train) {
-  train->set_first_loss(result.losses.front());
-  train->set_last_loss(result.losses.back());
-  train->set_loss_slope(LeastSquaresSlope(result.losses));
-  train->set_grad_norm(Mean(result.grad_norms));
-  train->mutable_losses()->Assign(result.losses.begin(), result.losses.end());
-  for (const auto& type : result.matmul_types) {
-    (*train->mutable_matmul_types())[type.first] = type.second;
-  }
+void SetLearning(const TrainReply& result, Train* train) {
+  const std::vector<double> losses(result.losses().begin(),
+                                   result.losses().end());
+  train->set_first_loss(losses.front());
+  train->set_last_loss(losses.back());
+  train->set_loss_slope(LeastSquaresSlope(losses));
+  train->set_grad_norm(Mean(result.grad_norms()));
+  *train->mutable_losses() = result.losses();
+  *train->mutable_matmul_types() = result.matmul_types();
 }
 
 // The largest number of skipped files that a row names.
@@ -164,22 +168,26 @@ constexpr int kMostSkipped = 20;
 
 // Each process reads its own files, but all read the same shards of a mixture.
 void SetFiles(const TrainSettings& settings,
-              const std::vector<TrainResult>& results, Row* row) {
+              const std::vector<TrainReply>& results, Row* row) {
   Train* const train = row->mutable_train();
   Dataset* const dataset = row->mutable_dataset();
-  train->set_storage(results[0].storage);
+  train->set_storage(results[0].storage());
   double resident = 1;
-  for (const TrainResult& result : results) {
+  for (const TrainReply& result : results) {
     const bool has_own = settings.loader != kMixtureLoader;
     if (has_own || &result == &results[0]) {
-      dataset->set_files(dataset->files() + result.files);
-      dataset->set_bytes(dataset->bytes() + result.file_bytes);
+      dataset->set_files(dataset->files() + result.files());
+      dataset->set_bytes(dataset->bytes() + result.file_bytes());
     }
-    train->set_skipped_files(train->skipped_files() + result.skipped_files);
-    for (const LoaderFault& fault : result.skipped) {
-      if (train->skipped_size() < kMostSkipped) *train->add_skipped() = fault;
+    train->set_skipped_files(train->skipped_files() + result.skipped_files());
+    for (const SkippedItem& file : result.skipped()) {
+      if (train->skipped_size() >= kMostSkipped) break;
+      LoaderFault* const fault = train->add_skipped();
+      AddSameFields(file, fault);
+      if (!file.has_item()) fault->set_item(-1);
     }
-    resident = std::min(resident, result.resident);
+    resident =
+        std::min(resident, result.has_resident() ? result.resident() : -1);
   }
   if (train->skipped_files() > 0) row->add_labels("skipped_files");
   if (resident >= 0) row->mutable_cache()->set_resident_fraction(resident);
@@ -203,7 +211,7 @@ double LeastSquaresSlope(const std::vector<double>& values) {
 
 void SetTrainResult(const Job& job, const TrainSettings& settings,
                     const TrainDevicePeak& peak,
-                    const std::vector<TrainResult>& results, Row* row) {
+                    const std::vector<TrainReply>& results, Row* row) {
   const std::vector<double> steps = SlowestSteps(results);
   std::vector<double> sorted = steps;
   std::sort(sorted.begin(), sorted.end());
@@ -212,13 +220,13 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   row->set_status("ok");
   row->set_unit("sample");
   row->set_timed_unit("step");
-  row->set_library_version(results[0].version);
+  row->set_library_version(results[0].version());
   row->mutable_samples_s()->Assign(steps.begin(), steps.end());
   // Wall time of all measured steps, which began and ended with the device
   // idle.
   double wall = 0;
-  for (const TrainResult& result : results) {
-    wall = std::max(wall, result.wall_s);
+  for (const TrainReply& result : results) {
+    wall = std::max(wall, result.wall_s());
   }
   // The optimizer runs between timed steps if it is not part of them.
   if (!settings.optimizer_in_step) {
@@ -238,23 +246,22 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   SetBudget(results[0], train);
   SetUse(job, settings, peak, train);
   SetLearning(results[0], train);
-  if (!results[0].storage.empty()) SetFiles(settings, results, row);
-  train->mutable_kernels()->Assign(results[0].kernels.begin(),
-                                   results[0].kernels.end());
-  train->set_profiled_steps(results[0].profiled_steps);
-  train->set_engine(results[0].engine);
-  train->set_blas(results[0].blas);
-  if (results[0].gpu_use >= 0) train->set_gpu_use(results[0].gpu_use);
+  if (!results[0].storage().empty()) SetFiles(settings, results, row);
+  *train->mutable_kernels() = results[0].kernels();
+  train->set_profiled_steps(results[0].profiled_steps());
+  train->set_engine(results[0].engine());
+  train->set_blas(results[0].blas());
+  if (results[0].has_gpu_use()) train->set_gpu_use(results[0].gpu_use());
   int64_t memory = 0;
-  for (const TrainResult& result : results) {
-    memory = std::max(memory, result.memory_peak_bytes);
+  for (const TrainReply& result : results) {
+    memory = std::max(memory, result.memory_peak_bytes());
   }
   train->set_memory_peak_bytes(memory);
   if (job.device() == "cuda") {
     train->set_event_step_time_p50(row->p50_s());
     row->mutable_gpu_memory()->set_peak_allocated_bytes(memory);
     row->mutable_gpu_memory()->set_peak_reserved_bytes(
-        results[0].memory_reserved_bytes);
+        results[0].memory_reserved_bytes());
   } else {
     row->set_rss_peak_bytes(memory);
   }

@@ -26,7 +26,7 @@ struct TrainDevicePeak {
 // take as long as in the slowest process; memory is the largest.
 void SetTrainResult(const Job& job, const TrainSettings& settings,
                     const TrainDevicePeak& peak,
-                    const std::vector<TrainResult>& results, Row* row);
+                    const std::vector<TrainReply>& results, Row* row);
 
 // Slope of the least-squares line through `values` over 0, 1, 2 …; 0 for fewer
 // than two values.

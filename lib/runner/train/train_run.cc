@@ -289,14 +289,14 @@ class TrainMode : public JobMode {
       lost_ranks_ = OrderRanks(job, &command);
       RETURN_IF_ERROR(lost_ranks_);
     }
-    ASSIGN_OR_RETURN(const std::vector<TrainResult> results,
+    ASSIGN_OR_RETURN(const std::vector<TrainReply> results,
                      RunTrainProcesses(command));
     TrainDevicePeak& peak = peaks_[RatesKey(job, settings)];
     if (job.device() == "cuda") peak.gpu = context.identity.gpu;
     peak.given_flops = options_.peak_tflops * 1e12;
     if (peak.matmul_flops == 0) {
-      peak.matmul_flops = results[0].matmul_flops;
-      peak.copy_bytes = results[0].copy_bytes;
+      peak.matmul_flops = results[0].matmul_flops();
+      peak.copy_bytes = results[0].copy_bytes();
     }
     SetTrainResult(job, settings, peak, results, row);
     if (row->has_cache()) SetCache(Cache(row->cache()), options_.cold, row);
@@ -306,7 +306,7 @@ class TrainMode : public JobMode {
                                 " files were skipped; the first: ",
                                 first.path(), ": ", first.reason()));
     }
-    for (const std::string& trace : results[0].traces) {
+    for (const std::string& trace : results[0].traces()) {
       context.warn(absl::StrCat("trace: ", trace));
     }
     if (!options_.profile.form.empty()) {
