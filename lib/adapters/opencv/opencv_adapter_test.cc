@@ -3,7 +3,6 @@
 // the input. Also clips.
 #include "lib/adapters/opencv/opencv_adapter.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/adapters/worker/testing/cell_checks.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/transforms.pb.h"
@@ -19,49 +19,6 @@
 
 namespace feedrate {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::Matcher;
-using Shape = std::vector<int64_t>;
-
-// An output with a copy of its bytes.
-struct Kept {
-  Output output;
-  std::string bytes;
-};
-
-Kept Keep(PreparedTransform* transform, int64_t item, uint64_t seed) {
-  transform->Seed(seed);
-  const absl::StatusOr<Output> output = transform->RunForOutput(item);
-  EXPECT_TRUE(output.ok()) << output.status();
-  if (!output.ok()) return {};
-  return {*output,
-          std::string(static_cast<const char*>(output->data), output->bytes)};
-}
-
-// By the definition of the transform, for every library.
-Matcher<Shape> ExpectedShape(const std::string& name, const ItemView& in) {
-  const int64_t h = in.height, w = in.width, c = in.channels;
-  const int64_t longest = std::max(h, w), shortest = std::min(h, w);
-  if (name == "Resize") return ElementsAre(512, 512, c);
-  if (name == "RandomCrop224" || name == "CenterCrop224" ||
-      name == "RandomResizedCrop") {
-    return ElementsAre(224, 224, c);
-  }
-  if (name == "Pad") return ElementsAre(h + 20, w + 20, c);
-  if (name == "LongestMaxSize") {
-    return ElementsAre(h * 512 / longest, w * 512 / longest, c);
-  }
-  if (name == "SmallestMaxSize") {
-    return ElementsAre(h * 512 / shortest, w * 512 / shortest, c);
-  }
-  if (name == "Transpose") return ElementsAre(w, h, c);
-  if (name == "RandomRotate90") {
-    return AnyOf(ElementsAre(h, w, c), ElementsAre(w, h, c));
-  }
-  return ElementsAre(h, w, c);
-}
 
 class CellsTest : public ::testing::Test {
  protected:
@@ -101,28 +58,8 @@ class CellsTest : public ::testing::Test {
     const auto prepared = adapter_.Prepare(spec, corpus);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     for (int64_t item = 0; item < corpus.size(); ++item) {
-      TryItem(name, prepared->get(), corpus.item(item), item);
+      CheckCell(name, "HWC", corpus.item(item), item, prepared->get());
     }
-  }
-
-  void TryItem(const std::string& name, PreparedTransform* transform,
-               const ItemView& in, int64_t item) {
-    const std::string input(static_cast<const char*>(in.data), in.bytes);
-    const Kept kept = Keep(transform, item, 7);
-    EXPECT_EQ(kept.output.dtype, "uint8");
-    EXPECT_EQ(kept.output.layout, "HWC");
-    EXPECT_THAT(kept.output.shape, ExpectedShape(name, in));
-    int64_t values = 1;
-    for (int64_t size : kept.output.shape) values *= size;
-    EXPECT_EQ(kept.output.bytes, values);
-    EXPECT_TRUE(Keep(transform, item, 7).bytes == kept.bytes)
-        << "another output for the same seed";
-    // Some draws change nothing (no quarter turn), but not all.
-    bool changed = kept.bytes != input;
-    for (uint64_t seed = 8; !changed && seed < 24; ++seed) {
-      changed = Keep(transform, item, seed).bytes != input;
-    }
-    EXPECT_TRUE(changed) << "always gives its input back";
   }
 
   Catalogue catalogue_;

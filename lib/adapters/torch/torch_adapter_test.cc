@@ -4,7 +4,6 @@
 // device.
 #include "lib/adapters/torch/torch_adapter.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/adapters/torch/blas.h"
+#include "lib/adapters/worker/testing/cell_checks.h"
 #include "lib/adapters/worker/testing/small_corpus.h"
 #include "lib/adapters/worker/timing.h"
 #include "lib/base/files.h"
@@ -25,48 +25,7 @@
 namespace feedrate {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::ElementsAre;
-using ::testing::Matcher;
-using Shape = std::vector<int64_t>;
-
-// An output with a copy of its bytes.
-struct Kept {
-  Output output;
-  std::string bytes;
-};
-
-Kept Keep(PreparedTransform* transform, int64_t item, uint64_t seed) {
-  transform->Seed(seed);
-  const absl::StatusOr<Output> output = transform->RunForOutput(item);
-  EXPECT_TRUE(output.ok()) << output.status();
-  if (!output.ok()) return {};
-  return {*output,
-          std::string(static_cast<const char*>(output->data), output->bytes)};
-}
-
-// By the definition of the transform.
-Matcher<Shape> ExpectedShape(const std::string& name, const ItemView& in) {
-  const int64_t h = in.height, w = in.width, c = in.channels;
-  const int64_t longest = std::max(h, w), shortest = std::min(h, w);
-  if (name == "Resize") return ElementsAre(c, 512, 512);
-  if (name == "RandomCrop224" || name == "CenterCrop224" ||
-      name == "RandomResizedCrop") {
-    return ElementsAre(c, 224, 224);
-  }
-  if (name == "Pad") return ElementsAre(c, h + 20, w + 20);
-  if (name == "LongestMaxSize") {
-    return ElementsAre(c, h * 512 / longest, w * 512 / longest);
-  }
-  if (name == "SmallestMaxSize") {
-    return ElementsAre(c, h * 512 / shortest, w * 512 / shortest);
-  }
-  if (name == "Transpose") return ElementsAre(c, w, h);
-  if (name == "RandomRotate90") {
-    return AnyOf(ElementsAre(c, h, w), ElementsAre(c, w, h));
-  }
-  return ElementsAre(c, h, w);
-}
 
 // Two small images in the layout that torch needs.
 Corpus Planes(int channels) {
@@ -99,28 +58,9 @@ class CellsTest : public ::testing::Test {
     const auto prepared = adapter_.Prepare(spec, corpus);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     for (int64_t item = 0; item < corpus.size(); ++item) {
-      TryItem(spec.transform, prepared->get(), corpus.item(item), item);
+      CheckCell(spec.transform, "CHW", corpus.item(item), item,
+                prepared->get());
     }
-  }
-
-  void TryItem(const std::string& name, PreparedTransform* transform,
-               const ItemView& in, int64_t item) {
-    const std::string input(static_cast<const char*>(in.data), in.bytes);
-    const Kept kept = Keep(transform, item, 7);
-    EXPECT_EQ(kept.output.dtype, "uint8");
-    EXPECT_EQ(kept.output.layout, "CHW");
-    EXPECT_THAT(kept.output.shape, ExpectedShape(name, in));
-    int64_t values = 1;
-    for (int64_t size : kept.output.shape) values *= size;
-    EXPECT_EQ(kept.output.bytes, values);
-    EXPECT_TRUE(Keep(transform, item, 7).bytes == kept.bytes)
-        << "another output for the same seed";
-    // Some may draw a no-op (no quarter turn), but not always.
-    bool changed = kept.bytes != input;
-    for (uint64_t seed = 8; !changed && seed < 24; ++seed) {
-      changed = Keep(transform, item, seed).bytes != input;
-    }
-    EXPECT_TRUE(changed) << "always gives its input back";
   }
 
   TorchAdapter adapter_;
