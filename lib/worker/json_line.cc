@@ -10,74 +10,28 @@
 #include "lib/records/json.h"
 
 namespace feedrate {
+
 void JsonLine::Name(absl::string_view name) {
   if (text_.size() > 1) text_.push_back(',');
   absl::StrAppend(&text_, "\"", name, "\":");
 }
 
-JsonLine& JsonLine::Text(absl::string_view name, absl::string_view value) {
-  Name(name);
+void JsonLine::Append(absl::string_view value) {
   AppendJsonString(value, &text_);
-  return *this;
 }
 
-JsonLine& JsonLine::Int(absl::string_view name, int64_t value) {
-  Name(name);
-  absl::StrAppend(&text_, value);
-  return *this;
-}
+void JsonLine::Append(int64_t value) { absl::StrAppend(&text_, value); }
 
-JsonLine& JsonLine::Unsigned(absl::string_view name, uint64_t value) {
-  Name(name);
-  absl::StrAppend(&text_, value);
-  return *this;
-}
+void JsonLine::Append(uint64_t value) { absl::StrAppend(&text_, value); }
 
-JsonLine& JsonLine::Bool(absl::string_view name, bool value) {
-  Name(name);
-  text_ += value ? "true" : "false";
-  return *this;
-}
+void JsonLine::Append(bool value) { text_ += value ? "true" : "false"; }
 
-JsonLine& JsonLine::Double(absl::string_view name, double value) {
-  Name(name);
-  AppendJsonDouble(value, &text_);
-  return *this;
-}
+void JsonLine::Append(double value) { AppendJsonDouble(value, &text_); }
 
-JsonLine& JsonLine::Texts(absl::string_view name,
-                          const std::vector<std::string>& values) {
-  Name(name);
-  text_.push_back('[');
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) text_.push_back(',');
-    AppendJsonString(values[i], &text_);
-  }
-  text_.push_back(']');
-  return *this;
-}
-
-JsonLine& JsonLine::Ints(absl::string_view name,
-                         const std::vector<int64_t>& values) {
-  Name(name);
-  text_.push_back('[');
-  for (size_t i = 0; i < values.size(); ++i) {
-    absl::StrAppend(&text_, i > 0 ? "," : "", values[i]);
-  }
-  text_.push_back(']');
-  return *this;
-}
-
-JsonLine& JsonLine::Doubles(absl::string_view name,
-                            const std::vector<double>& values) {
-  Name(name);
-  text_.push_back('[');
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) text_.push_back(',');
-    AppendJsonDouble(values[i], &text_);
-  }
-  text_.push_back(']');
-  return *this;
+void JsonLine::Append(const std::map<std::string, std::string>& values) {
+  JsonLine line;
+  for (const auto& [name, value] : values) line.Add(name, value);
+  text_ += line.Object();
 }
 
 JsonLine& JsonLine::Raw(absl::string_view name, absl::string_view json) {
@@ -215,22 +169,22 @@ absl::Status JsonFields::ReadItems(std::string_view name,
   return absl::OkStatus();
 }
 
-absl::Status JsonFields::ReadList(std::string_view name,
-                                  std::vector<std::string>* values) const {
+absl::Status JsonFields::Read(std::string_view name,
+                              std::vector<std::string>* values) const {
   return ReadItems<std::string_view>(name, values);
 }
 
-absl::Status JsonFields::ReadList(std::string_view name,
-                                  std::vector<int64_t>* values) const {
+absl::Status JsonFields::Read(std::string_view name,
+                              std::vector<int64_t>* values) const {
   return ReadItems<int64_t>(name, values);
 }
 
-absl::Status JsonFields::ReadList(std::string_view name,
-                                  std::vector<double>* values) const {
+absl::Status JsonFields::Read(std::string_view name,
+                              std::vector<double>* values) const {
   return ReadItems<double>(name, values);
 }
 
-absl::Status JsonFields::ReadMap(
+absl::Status JsonFields::Read(
     std::string_view name, std::map<std::string, std::string>* values) const {
   object from;
   if (!Get(object_, name, &from)) return Missing(name);

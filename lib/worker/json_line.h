@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,15 +20,12 @@ namespace feedrate {
 // that the line always parses.
 class JsonLine {
  public:
-  JsonLine& Text(absl::string_view name, absl::string_view value);
-  JsonLine& Int(absl::string_view name, int64_t value);
-  JsonLine& Unsigned(absl::string_view name, uint64_t value);
-  JsonLine& Bool(absl::string_view name, bool value);
-  JsonLine& Double(absl::string_view name, double value);
-  JsonLine& Texts(absl::string_view name,
-                  const std::vector<std::string>& values);
-  JsonLine& Ints(absl::string_view name, const std::vector<int64_t>& values);
-  JsonLine& Doubles(absl::string_view name, const std::vector<double>& values);
+  template <typename Value>
+  JsonLine& Add(absl::string_view name, const Value& value) {
+    Name(name);
+    Append(value);
+    return *this;
+  }
   // `json` is JSON already.
   JsonLine& Raw(absl::string_view name, absl::string_view json);
 
@@ -39,6 +37,24 @@ class JsonLine {
 
  private:
   void Name(absl::string_view name);
+  void Append(absl::string_view value);
+  void Append(const std::string& value) { Append(absl::string_view(value)); }
+  void Append(const char* value) { Append(absl::string_view(value)); }
+  void Append(int value) { Append(int64_t{value}); }
+  void Append(int64_t value);
+  void Append(uint64_t value);
+  void Append(bool value);
+  void Append(double value);
+  void Append(const std::map<std::string, std::string>& values);
+  template <typename Value>
+  void Append(const std::vector<Value>& values) {
+    text_.push_back('[');
+    for (const Value& value : values) {
+      if (&value != values.data()) text_.push_back(',');
+      Append(value);
+    }
+    text_.push_back(']');
+  }
 
   std::string text_ = "{";
 };
@@ -62,14 +78,12 @@ class JsonFields {
   absl::Status Read(std::string_view name, double* value) const;
   // Reads a size, which is at least 0.
   absl::Status ReadAmount(std::string_view name, int64_t* value) const;
-  absl::Status ReadList(std::string_view name,
-                        std::vector<std::string>* values) const;
-  absl::Status ReadList(std::string_view name,
-                        std::vector<int64_t>* values) const;
-  absl::Status ReadList(std::string_view name,
-                        std::vector<double>* values) const;
-  absl::Status ReadMap(std::string_view name,
-                       std::map<std::string, std::string>* values) const;
+  absl::Status Read(std::string_view name,
+                    std::vector<std::string>* values) const;
+  absl::Status Read(std::string_view name, std::vector<int64_t>* values) const;
+  absl::Status Read(std::string_view name, std::vector<double>* values) const;
+  absl::Status Read(std::string_view name,
+                    std::map<std::string, std::string>* values) const;
   absl::Status ReadObject(std::string_view name, JsonFields* fields) const;
   absl::Status ReadObjects(std::string_view name,
                            std::vector<JsonFields>* objects) const;
@@ -100,5 +114,85 @@ class JsonObject : public JsonFields {
  private:
   simdjson::dom::parser parser_;
 };
+
+// A message lists its fields once, for both directions:
+//
+//   template <typename Fields>
+//   void VisitFields(Fields& fields, TimeCommand& command) {
+//     fields("first", command.first);
+//     fields.If(command.cold, "cold", command.cold);
+//   }
+
+// Prints the fields that VisitFields lists.
+class FieldPrinter {
+ public:
+  explicit FieldPrinter(JsonLine* line) : line_(*line) {}
+
+  template <typename Value>
+  void operator()(absl::string_view name, const Value& value) {
+    line_.Add(name, value);
+  }
+  // A field that is printed only if `present`.
+  template <typename Value>
+  void If(bool present, absl::string_view name, const Value& value) {
+    if (present) line_.Add(name, value);
+  }
+  // An object.
+  template <typename Part>
+  void operator()(absl::string_view name, std::optional<Part>& part) {
+    if (!part.has_value()) return;
+    JsonLine inner;
+    FieldPrinter fields(&inner);
+    VisitFields(fields, *part);
+    line_.Raw(name, inner.Object());
+  }
+
+ private:
+  JsonLine& line_;
+};
+
+// Reads them, up to the first that is not as it should be.
+class FieldReader {
+ public:
+  explicit FieldReader(const JsonFields& json) : json_(json) {}
+
+  template <typename Value>
+  void operator()(std::string_view name, Value& value) {
+    if (status_.ok()) status_ = json_.Read(name, &value);
+  }
+  template <typename Value>
+  void If(bool, std::string_view name, Value& value) {
+    if (json_.Has(name)) (*this)(name, value);
+  }
+  template <typename Part>
+  void operator()(std::string_view name, std::optional<Part>& part) {
+    if (!json_.Has(name) || !status_.ok()) return;
+    JsonFields inner;
+    status_ = json_.ReadObject(name, &inner);
+    if (!status_.ok()) return;
+    FieldReader fields(inner);
+    VisitFields(fields, part.emplace());
+    status_ = fields.status();
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const JsonFields& json_;
+  absl::Status status_;
+};
+
+template <typename Message>
+JsonLine& AddFields(Message message, JsonLine* line) {
+  FieldPrinter fields(line);
+  VisitFields(fields, message);
+  return *line;
+}
+
+template <typename Message>
+absl::Status ReadFields(const JsonFields& json, Message* message) {
+  FieldReader fields(json);
+  VisitFields(fields, *message);
+  return fields.status();
+}
 
 }  // namespace feedrate

@@ -16,7 +16,6 @@
 
 namespace feedrate {
 
-class JsonFields;  // lib/worker/json_line.h
 // lib/records/worker.pb.h.
 class EpochReply;
 class StopReply;
@@ -144,13 +143,5 @@ absl::StatusOr<std::vector<MixtureSource>> ReadMixtureSources(int fd);
 
 std::string StopLine();
 absl::StatusOr<StopReply> ParseStopReply(absl::string_view line);
-
-// Internal: parts of lines, for message.cc. The first two return JSON objects
-// without a newline.
-std::string LoaderSpecJson(const LoaderSpec& spec);
-std::string MixtureSpecJson(const MixtureSpec& spec);
-absl::Status ReadLoaderSpec(const JsonFields& json, LoaderSpec* spec);
-absl::Status ReadMixtureSpec(const JsonFields& json, MixtureSpec* spec);
-absl::Status ReadEpoch(const JsonFields& json, EpochCommand* command);
 
 }  // namespace feedrate

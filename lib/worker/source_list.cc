@@ -14,11 +14,11 @@ namespace {
 constexpr char kList[] = "list of files";
 
 void PrintPart(const ObjectPart& part, JsonLine* line) {
-  line->Int("offset", part.offset)
-      .Text("version", part.version)
-      .Text("checksum", part.checksum)
-      .Text("member", part.member);
-  if (part.crc32c.has_value()) line->Int("crc32c", *part.crc32c);
+  line->Add("offset", part.offset)
+      .Add("version", part.version)
+      .Add("checksum", part.checksum)
+      .Add("member", part.member);
+  if (part.crc32c.has_value()) line->Add("crc32c", int64_t{*part.crc32c});
 }
 
 absl::Status ReadPart(const JsonFields& json, ObjectPart* part) {
@@ -39,8 +39,8 @@ absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
   std::string text;
   for (const SourceFile& file : files) {
     JsonLine line;
-    line.Text("path", file.path).Int("bytes", file.bytes);
-    if (!file.frames.empty()) line.Ints("frames", file.frames);
+    line.Add("path", file.path).Add("bytes", file.bytes);
+    if (!file.frames.empty()) line.Add("frames", file.frames);
     if (file.part.has_value()) PrintPart(*file.part, &line);
     absl::StrAppend(&text, line.Line());
   }
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
     if (read.ok()) read = json.Read("path", &file.path);
     if (read.ok()) read = json.ReadAmount("bytes", &file.bytes);
     if (read.ok() && json.Has("frames")) {
-      read = json.ReadList("frames", &file.frames);
+      read = json.Read("frames", &file.frames);
     }
     if (read.ok() && json.Has("offset")) {
       read = ReadPart(json, &file.part.emplace());
