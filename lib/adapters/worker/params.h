@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/split_mix64.h"
 
 namespace feedrate {
 
@@ -87,18 +88,10 @@ class Params {
 };
 
 // Random draws inside timed calls, cheap compared with the work that they
-// decide. SplitMix64: one addition and two multiplications per draw; any seed
-// is good.
-class Random {
+// decide.
+class Random : public SplitMix64 {
  public:
-  explicit Random(uint64_t seed = 0) : state_(seed) {}
-
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  explicit Random(uint64_t seed = 0) : SplitMix64(seed) {}
 
   // From 0 to 1, excluding 1.
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
@@ -138,9 +131,6 @@ class Random {
       std::swap((*values)[i - 1], (*values)[Below(i)]);
     }
   }
-
- private:
-  uint64_t state_;
 };
 
 // The windows of a random-resized-crop, as torchvision draws them.

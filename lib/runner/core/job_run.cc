@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "lib/base/split_mix64.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
@@ -277,14 +278,6 @@ std::string GroupKey(const Job& job) {
   return CanonicalIdentity(key);
 }
 
-// SplitMix64: spreads any seed well.
-uint64_t NextRandom(uint64_t* state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 // The jobs of a group.
 using Runs = std::vector<std::unique_ptr<JobRun>>;
 
@@ -369,9 +362,9 @@ std::vector<std::vector<int>> GroupJobs(const std::vector<Job>& jobs) {
 std::vector<int> ShuffledOrder(int count, uint64_t seed) {
   std::vector<int> order(count);
   for (int i = 0; i < count; ++i) order[i] = i;
-  uint64_t state = seed;
+  SplitMix64 random(seed);
   for (int i = count - 1; i > 0; --i) {
-    std::swap(order[i], order[NextRandom(&state) % (i + 1)]);
+    std::swap(order[i], order[random.Next() % (i + 1)]);
   }
   return order;
 }
