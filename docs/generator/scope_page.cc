@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -48,8 +49,9 @@ std::string InputLayouts(const Policy& policy) {
   Table table = TextTable(
       {"library", "media", "mode", "type", "layout", "range", "remark"});
   for (const InputLayout& i : policy.input_layouts()) {
-    table.AddRow({i.library(), i.media(), i.has_mode() ? i.mode() : "all",
-                  i.dtype(), i.layout(), OrDash(i.range()), i.note()});
+    table.AddRow({absl::StrJoin(i.library(), ", "), i.media(),
+                  i.has_mode() ? i.mode() : "all", i.dtype(), i.layout(),
+                  OrDash(i.range()), i.note()});
   }
   return absl::StrCat(
       "## What the libraries get\n\nAll libraries get the same pixels, in the "
@@ -350,8 +352,9 @@ std::string CombinationsSection(const Matrix& matrix) {
     Table table = TextTable(
         {"library", "mode", "device", "scopes", "runs", "labels", "remark"});
     for (const Combination& c : matrix.combinations()) {
-      if (c.scenario() != s.name()) continue;
-      table.AddRow({c.library(), c.mode(), c.device(), Codes(c.scopes()),
+      if (!absl::c_linear_search(c.scenario(), s.name())) continue;
+      table.AddRow({absl::StrJoin(c.library(), ", "), c.mode(),
+                    absl::StrJoin(c.device(), ", "), Codes(c.scopes()),
                     StatusInWords(c), Codes(c.labels()), c.reason()});
     }
     absl::StrAppend(&text, "\n### ", s.name(), "\n\n",
@@ -365,7 +368,8 @@ std::string ExceptionsTable(const Matrix& matrix, CellStatus status) {
       {"scenario", "library", "mode", "device", "transforms", "reason"});
   for (const CellException& e : matrix.exceptions()) {
     if (e.status() != status) continue;
-    table.AddRow({e.scenario(), e.library(), e.has_mode() ? e.mode() : "all",
+    table.AddRow({absl::StrJoin(e.scenario(), ", "), e.library(),
+                  e.has_mode() ? e.mode() : "all",
                   e.has_device() ? e.device() : "all",
                   absl::StrJoin(e.transforms(), ", "), e.reason()});
   }

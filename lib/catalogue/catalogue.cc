@@ -151,9 +151,7 @@ struct Catalogue::Data {
   Policy policy;
   absl::flat_hash_map<View, const Scenario*> scenarios;
   absl::flat_hash_map<View, const Library*> libraries;
-  absl::flat_hash_map<std::tuple<View, View, View, View, View>,
-                      const Combination*>
-      combinations;
+  absl::flat_hash_map<CombinationKey, const Combination*> combinations;
   // By scenario, library and transform; in the order of the matrix.
   absl::flat_hash_map<std::tuple<View, View, View>,
                       std::vector<const CellException*>>
@@ -197,14 +195,13 @@ void Catalogue::BuildIndex() {
   for (const Scenario& s : matrix.scenarios()) data_->scenarios[s.name()] = &s;
   for (const Library& l : matrix.libraries()) data_->libraries[l.name()] = &l;
   for (const Combination& c : matrix.combinations()) {
-    for (const std::string& scope : c.scopes()) {
-      data_->combinations[{c.scenario(), c.library(), c.mode(), c.device(),
-                           scope}] = &c;
-    }
+    for (const CombinationKey& key : KeysOf(c)) data_->combinations[key] = &c;
   }
   for (const CellException& e : matrix.exceptions()) {
-    for (const std::string& transform : e.transforms()) {
-      data_->exceptions[{e.scenario(), e.library(), transform}].push_back(&e);
+    for (const std::string& scenario : e.scenario()) {
+      for (const std::string& transform : e.transforms()) {
+        data_->exceptions[{scenario, e.library(), transform}].push_back(&e);
+      }
     }
   }
 }
@@ -223,7 +220,7 @@ const Combination* Catalogue::FindCombination(absl::string_view scenario,
                                               absl::string_view device,
                                               absl::string_view scope) const {
   return FindOrNull(data_->combinations,
-                    std::make_tuple(scenario, library, mode, device, scope));
+                    CombinationKey(scenario, library, mode, device, scope));
 }
 
 const CellException* Catalogue::FindException(

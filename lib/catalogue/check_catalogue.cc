@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
@@ -68,6 +69,13 @@ void Checker::OneOf(absl::string_view field, absl::string_view value,
                         DidYouMean(value, known)));
 }
 
+void Checker::EachOneOf(
+    absl::string_view field,
+    const google::protobuf::RepeatedPtrField<std::string>& values,
+    const std::vector<std::string>& known) {
+  for (const std::string& value : values) OneOf(field, value, known);
+}
+
 void Checker::That(bool good, absl::string_view problem) {
   if (!good) Complain(problem);
 }
@@ -118,9 +126,7 @@ absl::Status CheckThreads(const Policy& policy, const std::string& file) {
     check.Present("name", t.name());
     check.That(seen.insert(t.name()).second, "this name is taken");
     check.That(t.modes_size() > 0, "no modes");
-    for (const std::string& mode : t.modes()) {
-      check.OneOf("mode", mode, KnownModes());
-    }
+    check.EachOneOf("mode", t.modes(), KnownModes());
   }
   return check.status();
 }
@@ -357,9 +363,7 @@ absl::Status CheckScenarios(const Matrix& matrix, const Context& context,
                clip ? "clips need a clip_length of at least 1"
                     : "images have no clip_length");
     check.That(s.public_libraries_size() > 0, "no public_libraries");
-    for (const std::string& library : s.public_libraries()) {
-      check.OneOf("public library", library, context.libraries);
-    }
+    check.EachOneOf("public library", s.public_libraries(), context.libraries);
   }
   return check.status();
 }
@@ -391,38 +395,37 @@ absl::Status CheckLibraries(const Matrix& matrix, const std::string& file) {
 
 void CheckScopes(const Combination& c, const Context& context, Checker* check) {
   check->That(c.scopes_size() > 0, "no scopes");
-  const auto media = context.media_of_scenario.find(c.scenario());
-  if (media == context.media_of_scenario.end()) return;
-  const Names known = ScopesOf(context.policy, c.mode(), media->second);
-  if (known.empty()) {
-    check->That(false, "the policy has no such mode for this media");
-    return;
-  }
-  for (const std::string& scope : c.scopes()) {
-    check->OneOf("scope", scope, known);
+  for (const std::string& scenario : c.scenario()) {
+    const auto media = context.media_of_scenario.find(scenario);
+    if (media == context.media_of_scenario.end()) continue;
+    const Names known = ScopesOf(context.policy, c.mode(), media->second);
+    if (known.empty()) {
+      check->That(false, "the policy has no such mode for this media");
+      return;
+    }
+    check->EachOneOf("scope", c.scopes(), known);
   }
 }
 
 absl::Status CheckCombinations(const Matrix& matrix, const Context& context,
                                const std::string& file) {
   Checker check(file);
-  using View = absl::string_view;
-  absl::flat_hash_set<std::tuple<View, View, View, View, View>> seen;
+  absl::flat_hash_set<CombinationKey> seen;
   for (int i = 0; i < matrix.combinations_size() && check.ok(); ++i) {
     const Combination& c = matrix.combinations(i);
-    const std::string name =
-        absl::StrJoin({c.scenario(), c.library(), c.mode(), c.device()}, ", ");
+    const std::string name = absl::StrCat(
+        absl::StrJoin(c.scenario(), "+"), ", ", absl::StrJoin(c.library(), "+"),
+        ", ", c.mode(), ", ", absl::StrJoin(c.device(), "+"));
     check.Enter("combinations", i, name);
-    check.OneOf("scenario", c.scenario(), context.scenarios);
-    check.OneOf("library", c.library(), context.libraries);
+    check.EachOneOf("scenario", c.scenario(), context.scenarios);
+    check.EachOneOf("library", c.library(), context.libraries);
     check.OneOf("mode", c.mode(), KnownModes());
-    check.OneOf("device", c.device(), KnownDevices());
+    check.EachOneOf("device", c.device(), KnownDevices());
     CheckScopes(c, context, &check);
-    for (const std::string& scope : c.scopes()) {
-      check.That(
-          seen.insert({c.scenario(), c.library(), c.mode(), c.device(), scope})
-              .second,
-          "another combination has one of its scopes");
+    check.That(!KeysOf(c).empty(), "scenario, library or device is missing");
+    for (const CombinationKey& key : KeysOf(c)) {
+      check.That(seen.insert(key).second,
+                 "another combination has one of its scopes");
     }
     check.That(c.status() != COMBINATION_STATUS_UNSPECIFIED,
                "status is missing");
@@ -430,11 +433,10 @@ absl::Status CheckCombinations(const Matrix& matrix, const Context& context,
     check.That(CombinationStatus_IsValid(c.status()), "status is unknown");
     check.That(c.status() != REJECTED || !c.reason().empty(),
                "REJECTED needs a reason");
-    check.That(c.status() != HOST_CPU || c.device() == "cuda",
-               "HOST_CPU is for device cuda");
-    for (const std::string& label : c.labels()) {
-      check.OneOf("label", label, KnownLabels());
-    }
+    check.That(
+        c.status() != HOST_CPU || !absl::c_linear_search(c.device(), "cpu"),
+        "HOST_CPU is for device cuda");
+    check.EachOneOf("label", c.labels(), KnownLabels());
   }
   return check.status();
 }
@@ -444,9 +446,11 @@ absl::Status CheckCells(const Matrix& matrix, const Context& context,
   Checker check(file);
   for (int i = 0; i < matrix.exceptions_size() && check.ok(); ++i) {
     const CellException& e = matrix.exceptions(i);
-    const std::string name = absl::StrCat(e.scenario(), ", ", e.library());
+    const std::string name =
+        absl::StrCat(absl::StrJoin(e.scenario(), "+"), ", ", e.library());
     check.Enter("exceptions", i, name);
-    check.OneOf("scenario", e.scenario(), context.scenarios);
+    check.That(e.scenario_size() > 0, "scenario is missing");
+    check.EachOneOf("scenario", e.scenario(), context.scenarios);
     check.OneOf("library", e.library(), context.libraries);
     if (e.has_mode()) check.OneOf("mode", e.mode(), KnownModes());
     if (e.has_device()) check.OneOf("device", e.device(), KnownDevices());
@@ -480,7 +484,7 @@ absl::Status CheckExceptions(const Matrix& matrix, const Scenario& scenario,
   for (const Transform& t : set.transforms()) known.insert(t.name());
   for (int i = 0; i < matrix.exceptions_size() && check.ok(); ++i) {
     const CellException& e = matrix.exceptions(i);
-    if (e.scenario() != scenario.name()) continue;
+    if (!absl::c_linear_search(e.scenario(), scenario.name())) continue;
     check.Enter("exceptions", i, e.library());
     for (const std::string& transform : e.transforms()) {
       if (known.contains(transform)) continue;
@@ -586,9 +590,7 @@ absl::Status CheckTransforms(const TransformSet& set, const Scenario& scenario,
       if (impl.has_unchecked()) check.Present("unchecked", impl.unchecked());
       CheckParameters("params", impl.params(), &check);
       CheckParameters("library_defaults", impl.library_defaults(), &check);
-      for (const std::string& mode : impl.modes()) {
-        check.OneOf("mode", mode, KnownModes());
-      }
+      check.EachOneOf("mode", impl.modes(), KnownModes());
     }
   }
   return check.status();

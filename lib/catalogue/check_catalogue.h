@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +22,26 @@ const std::vector<std::string>& KnownProfiles();
 const std::vector<std::string>& KnownLabels();
 // Sets of transforms that can be chosen from.
 const std::vector<std::string>& KnownSets();
+
+// Scenario, library, mode, device and scope.
+using CombinationKey =
+    std::tuple<absl::string_view, absl::string_view, absl::string_view,
+               absl::string_view, absl::string_view>;
+// Everything that the combination applies to.
+inline std::vector<CombinationKey> KeysOf(const Combination& combination) {
+  std::vector<CombinationKey> keys;
+  for (const std::string& scenario : combination.scenario()) {
+    for (const std::string& library : combination.library()) {
+      for (const std::string& device : combination.device()) {
+        for (const std::string& scope : combination.scopes()) {
+          keys.emplace_back(scenario, library, combination.mode(), device,
+                            scope);
+        }
+      }
+    }
+  }
+  return keys;
+}
 
 // Complaints about one entry of a file of the catalogue.
 
@@ -45,6 +66,10 @@ class Checker {
   // A string that must be one of `known`. Empty is a complaint too.
   void OneOf(absl::string_view field, absl::string_view value,
              const std::vector<std::string>& known);
+  // The same for each of `values`, of which there may be none.
+  void EachOneOf(absl::string_view field,
+                 const google::protobuf::RepeatedPtrField<std::string>& values,
+                 const std::vector<std::string>& known);
   // `problem` when `good` is false.
   void That(bool good, absl::string_view problem);
 

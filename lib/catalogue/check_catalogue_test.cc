@@ -227,6 +227,11 @@ TEST(CheckMatrixTest, NamesAreUnique) {
   EXPECT_EQ(ErrorOf(matrix),
             "m: combinations[1] (image-rgb, kornia, micro, cuda): another "
             "combination has one of its scopes");
+  matrix = GoodMatrix();
+  matrix.mutable_combinations(0)->add_device("cuda");
+  EXPECT_EQ(ErrorOf(matrix),
+            "m: combinations[0] (image-rgb, kornia, micro, cuda+cuda): another "
+            "combination has one of its scopes");
 }
 
 TEST(CheckMatrixTest, OriginIsOneOfTwo) {
@@ -237,13 +242,13 @@ TEST(CheckMatrixTest, OriginIsOneOfTwo) {
 
 TEST(CheckMatrixTest, CombinationsReferToWhatIsThere) {
   Matrix matrix = GoodMatrix();
-  matrix.mutable_combinations(0)->set_scenario("image-rbg");
+  matrix.mutable_combinations(0)->set_scenario(0, "image-rbg");
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("did you mean \"image-rgb\"?"));
   matrix = GoodMatrix();
-  matrix.mutable_combinations(0)->set_library("x");
+  matrix.mutable_combinations(0)->set_library(0, "x");
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("library \"x\" is unknown"));
   matrix = GoodMatrix();
-  matrix.mutable_combinations(0)->set_device("mps");
+  matrix.mutable_combinations(0)->set_device(0, "mps");
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("device \"mps\" is unknown"));
   matrix = GoodMatrix();
   matrix.mutable_combinations(0)->set_scopes(0, "decode_only");
@@ -251,6 +256,12 @@ TEST(CheckMatrixTest, CombinationsReferToWhatIsThere) {
   matrix = GoodMatrix();
   matrix.mutable_combinations(0)->clear_scopes();
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("no scopes"));
+  matrix = GoodMatrix();
+  matrix.mutable_combinations(0)->clear_library();
+  EXPECT_THAT(ErrorOf(matrix), HasSubstr("library or device is missing"));
+  matrix = GoodMatrix();
+  matrix.mutable_combinations(0)->add_library("x");
+  EXPECT_THAT(ErrorOf(matrix), HasSubstr("library \"x\" is unknown"));
   matrix = GoodMatrix();
   matrix.mutable_combinations(0)->set_mode("train");
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("the policy has no such mode"));
@@ -270,7 +281,7 @@ TEST(CheckMatrixTest, StatusAndReason) {
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("REJECTED needs a reason"));
   matrix = GoodMatrix();
   matrix.mutable_combinations(0)->set_status(HOST_CPU);
-  matrix.mutable_combinations(0)->set_device("cpu");
+  matrix.mutable_combinations(0)->set_device(0, "cpu");
   EXPECT_THAT(ErrorOf(matrix), HasSubstr("HOST_CPU is for device cuda"));
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -114,13 +115,16 @@ class Builder {
                      const Combination* combination) const {
     std::set<std::string> possible;
     for (const Combination& other : catalogue_.matrix().combinations()) {
-      if (other.library() != library || other.scenario() != scenario_.name() ||
+      if (!absl::c_linear_search(other.library(), library) ||
+          !absl::c_linear_search(other.scenario(), scenario_.name()) ||
           other.status() == REJECTED) {
         continue;
       }
-      for (const std::string& scope : other.scopes()) {
-        possible.insert(absl::StrCat(other.mode(), " on ", other.device(), " (",
-                                     scope, ")"));
+      for (const std::string& device : other.device()) {
+        for (const std::string& scope : other.scopes()) {
+          possible.insert(
+              absl::StrCat(other.mode(), " on ", device, " (", scope, ")"));
+        }
       }
     }
     std::string text =

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -46,7 +47,7 @@ std::vector<std::string> ModesOf(const Scenario& scenario,
   std::vector<std::string> modes;
   std::set<std::string> seen;
   for (const Combination& combination : matrix.combinations()) {
-    if (combination.scenario() == scenario.name() &&
+    if (absl::c_linear_search(combination.scenario(), scenario.name()) &&
         combination.status() != REJECTED &&
         seen.insert(combination.mode()).second) {
       modes.push_back(combination.mode());

@@ -1,5 +1,6 @@
 #include "lib/runner/data/input_corpora.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
@@ -21,7 +22,8 @@ constexpr char kDecodeMode[] = "decode";
 const InputLayout* FindLayout(const Catalogue& catalogue, const Job& job,
                               const std::string& media) {
   for (const InputLayout& layout : catalogue.policy().input_layouts()) {
-    if (layout.library() == job.library() && layout.media() == media &&
+    if (absl::c_linear_search(layout.library(), job.library()) &&
+        layout.media() == media &&
         (!layout.has_mode() || layout.mode() == job.mode())) {
       return &layout;
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -143,7 +144,8 @@ void SetGpu(const GpuRowInput& input, const TimeReply& timing, Row* row) {
 int64_t ExpectedTransformMemory(const Catalogue& catalogue, const Job& job,
                                 int64_t corpus_bytes) {
   for (const InputLayout& layout : catalogue.policy().input_layouts()) {
-    if (layout.library() == job.library() && layout.layout() == "PIL") {
+    if (absl::c_linear_search(layout.library(), job.library()) &&
+        layout.layout() == "PIL") {
       return kProcessBytes + corpus_bytes;
     }
   }
