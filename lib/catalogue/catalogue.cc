@@ -316,6 +316,12 @@ absl::Status Catalogue::TakeFromBase(const std::string& file,
     RETURN_IF_ERROR(CheckKnown(error, absl::StrCat("base.libraries[", i, "]"),
                                base.libraries(i), libraries));
   }
+  for (int i = 0; i < base.added_params_size(); ++i) {
+    RETURN_IF_ERROR(
+        CheckKnown(error, absl::StrCat("base.added_params[", i, "]"),
+                   base.added_params(i).library(),
+                   {base.libraries().begin(), base.libraries().end()}));
+  }
   for (int i = 0; i < base.params_profiles_size(); ++i) {
     RETURN_IF_ERROR(CheckKnown(error,
                                absl::StrCat("base.params_profiles[", i, "]"),

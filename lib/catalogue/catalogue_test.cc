@@ -236,10 +236,9 @@ TEST_F(InheritTest, TakesLibrariesOfTheBase) {
   EXPECT_EQ(Resolve(kRgb, std::string(kBase) + "transforms { name: \"Blur\" }"),
             Whole(R"(transforms { name: "Blur"
         implementations { library: "kornia" native_op: "k" params: "a=1" }
-        implementations { library: "torch" native_op: "t" effective: "x"
-                          unchecked: "u" }
+        implementations { library: "torch" native_op: "t" effective: "x" }
         implementations { library: "torch" params_profile: "matched"
-                          native_op: "t" unchecked: "u" } })"));
+                          native_op: "t" } })"));
 }
 
 TEST_F(InheritTest, TakesProfilesAndReferencesAsToldTo) {
@@ -253,6 +252,21 @@ TEST_F(InheritTest, TakesProfilesAndReferencesAsToldTo) {
                                 native_op: "t" unchecked: "u" } })"));
 }
 
+TEST_F(InheritTest, AddsParametersAndLeavesOutWhatIsAboutReferences) {
+  EXPECT_EQ(Resolve(kRgb, R"(base { scenario: "image-rgb" libraries: "kornia"
+                                    added_params { library: "kornia"
+                                                   param: "b=2" } }
+                             transforms { name: "Blur" })"),
+            Whole(R"(transforms { name: "Blur"
+              implementations { library: "kornia" native_op: "k"
+                                params: [ "a=1", "b=2" ] } })"));
+  EXPECT_EQ(Resolve(kRgb, R"(base { scenario: "image-rgb" libraries: "kornia"
+                                    added_params { library: "torch" } }
+                             transforms { name: "Blur" })"),
+            "9ch.textproto:3:37: base.added_params[0]: \"torch\" is unknown; "
+            "use one of kornia");
+}
+
 TEST_F(InheritTest, WhatATransformStatesIsItsOwn) {
   EXPECT_EQ(Resolve(kRgb, std::string(kBase) + R"(transforms { name: "Blur"
         without { library: "torch" params_profile: "paper" }
@@ -263,7 +277,7 @@ TEST_F(InheritTest, WhatATransformStatesIsItsOwn) {
             Whole(R"(transforms { name: "Blur"
         implementations { library: "kornia" native_op: "k" params: "a=9" }
         implementations { library: "torch" params_profile: "matched"
-                          native_op: "t" unchecked: "u" }
+                          native_op: "t" }
         implementations { library: "albumentationsx" native_op: "a" } }
       transforms { name: "Only9"
         implementations { library: "kornia" native_op: "o" } })"));
@@ -339,6 +353,30 @@ TEST_F(InheritTest, AlsoMatchedIsForPaperAlone) {
                     "params_profile: \"matched\" } }"),
             "9ch.textproto:3:3: transforms[0].implementations[0].also_matched: "
             "is only ever true, and for profile paper");
+}
+
+TEST_F(InheritTest, MatchedSaysWhatDiffers) {
+  EXPECT_EQ(Resolve("", R"(transforms { name: "Blur"
+        implementations { library: "torch" native_op: "t" params: "a=1"
+                          modes: "micro" wrap: "w" effective: "x"
+                          unchecked: "u" matched { params: "a=2" } } })"),
+            Whole(R"(transforms { name: "Blur"
+        implementations { library: "torch" native_op: "t" params: "a=1"
+                          modes: "micro" wrap: "w" effective: "x"
+                          unchecked: "u" }
+        implementations { library: "torch" params_profile: "matched"
+                          native_op: "t" params: "a=2" modes: "micro"
+                          wrap: "w" } })"));
+  EXPECT_EQ(Resolve("",
+                    "transforms { implementations { library: \"torch\"\n"
+                    "  matched { library: \"torch\" } } }"),
+            "9ch.textproto:3:3: transforms[0].implementations[0].matched: says "
+            "only what differs from profile paper");
+  EXPECT_EQ(Resolve("",
+                    "transforms { implementations {\n  matched { } "
+                    "params_profile: \"matched\" } }"),
+            "9ch.textproto:3:3: transforms[0].implementations[0].matched: is "
+            "only for profile paper");
 }
 
 }  // namespace

@@ -58,7 +58,12 @@ absl::Status InheritTransform(const BaseSet& how, const Transform& base,
   std::vector<bool> kept_out(transform->without_size(), false);
   std::vector<bool> placed(transform->implementations_size(), false);
   std::vector<Implementation> entries;
-  for (const Implementation& entry : base.implementations()) {
+  for (Implementation entry : base.implementations()) {
+    // It is about the reference.
+    if (!how.references()) entry.clear_unchecked();
+    for (const AddedParameter& added : how.added_params()) {
+      if (added.library() == entry.library()) entry.add_params(added.param());
+    }
     const int own = IndexOf(*transform, entry.library(), ProfileOf(entry));
     if (own >= 0) {
       const Implementation& stated = transform->implementations(own);
@@ -100,6 +105,19 @@ absl::Status InheritTransform(const BaseSet& how, const Transform& base,
   return absl::OkStatus();
 }
 
+// What `paper` says about the profile `matched`.
+Implementation MatchedOf(const Implementation& paper) {
+  Implementation matched = paper.matched();
+  if (!matched.has_native_op()) matched.set_native_op(paper.native_op());
+  if (matched.params().empty()) *matched.mutable_params() = paper.params();
+  if (!matched.has_wrap() && paper.has_wrap()) matched.set_wrap(paper.wrap());
+  if (matched.modes().empty()) *matched.mutable_modes() = paper.modes();
+  if (paper.also_matched() && paper.has_unchecked()) {
+    matched.set_unchecked(paper.unchecked());
+  }
+  return matched;
+}
+
 }  // namespace
 
 absl::Status ExpandMatched(const FieldError& error, TransformSet* set) {
@@ -107,23 +125,32 @@ absl::Status ExpandMatched(const FieldError& error, TransformSet* set) {
     Transform* const transform = set->mutable_transforms(t);
     const int stated = transform->implementations_size();
     for (int i = 0; i < stated; ++i) {
-      const std::string path = absl::StrCat(
-          "transforms[", t, "].implementations[", i, "].also_matched");
       Implementation* const paper = transform->mutable_implementations(i);
-      if (!paper->has_also_matched()) continue;
-      if (!paper->also_matched() || ProfileOf(*paper) != kPaper) {
-        return error(path, "is only ever true, and for profile paper");
+      if (!paper->has_also_matched() && !paper->has_matched()) continue;
+      const std::string path = absl::StrCat(
+          "transforms[", t, "].implementations[", i,
+          paper->has_also_matched() ? "].also_matched" : "].matched");
+      if (ProfileOf(*paper) != kPaper ||
+          (paper->has_also_matched() && !paper->also_matched())) {
+        return error(path, paper->has_also_matched()
+                               ? "is only ever true, and for profile paper"
+                               : "is only for profile paper");
       }
-      if (IndexOf(*transform, paper->library(), kMatched) >= 0) {
+      if (IndexOf(*transform, paper->library(), kMatched) >= 0 ||
+          (paper->has_also_matched() && paper->has_matched())) {
         return error(path, absl::StrCat(paper->library(),
                                         " has an entry for matched as well"));
       }
+      Implementation matched = MatchedOf(*paper);
+      if (paper->has_matched() &&
+          (matched.has_library() || matched.has_params_profile() ||
+           matched.has_also_matched() || matched.has_matched())) {
+        return error(path, "says only what differs from profile paper");
+      }
       paper->clear_also_matched();
-      Implementation matched = *paper;
+      paper->clear_matched();
+      matched.set_library(paper->library());
       matched.set_params_profile(std::string(kMatched));
-      matched.clear_library_defaults();
-      matched.clear_effective();
-      matched.clear_same_work_note();
       *transform->add_implementations() = matched;
     }
   }

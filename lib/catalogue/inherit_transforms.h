@@ -18,7 +18,7 @@ using FieldError = std::function<absl::Status(const std::string& path,
 // Both write `set` out in full, so that nobody else has to know how it was
 // written down. Errors come from `error`; `set` is then of no use.
 
-// Adds the implementations that `also_matched` stands for.
+// Adds the implementations that `also_matched` and `matched` stand for.
 absl::Status ExpandMatched(const FieldError& error, TransformSet* set);
 
 // Adds what `set` takes from `base` and clears what says so. Implementations

@@ -34,12 +34,18 @@ def key(entry):
 
 
 def _expand(transform):
-    """With the entries that `also_matched` stands for."""
+    """With the entries that `also_matched` and `matched` stand for."""
     entries = []
     for name, value in transform:
-        if name != "implementations" or not one_of(value, "also_matched"):
+        if name != "implementations":
             continue
-        entry = [f for f in value if f[0] not in (*_NOTES, "also_matched")]
+        own = one_of(value, "matched", None)
+        if own is None and not one_of(value, "also_matched"):
+            continue
+        left = {*_NOTES, "also_matched", "matched"}
+        if own is not None:
+            left |= {field for field, _ in own} | {"unchecked"}
+        entry = [f for f in value if f[0] not in left] + (own or [])
         entry.append(("params_profile", "matched"))
         entries.append(("implementations", entry))
     return transform + entries
@@ -65,6 +71,13 @@ def _inherit(base, inherited, transform):
             and (library, "") not in without
             and (library, profile) not in without
         ):
+            if not one_of(base, "references"):
+                entry = [f for f in entry if f[0] != "unchecked"]
+            entry = entry + [
+                ("params", one_of(added, "param"))
+                for added in all_of(base, "added_params")
+                if one_of(added, "library") == library
+            ]
             taken.append(("implementations", entry))
     if one_of(base, "references") and not all_of(transform, "reference"):
         taken += [f for f in source if f[0] == "reference"]
