@@ -41,6 +41,8 @@ env="$(cat "$work/path1")"
 [[ -z "$(find "$work/cache" -type d -perm /022)" ]] || fail "others can write"
 "$env/bin/python" -c 'import sys; assert sys.prefix != sys.base_prefix' ||
   fail "no environment at $env"
+"$env/bin/python" -m pip --version | grep -q " from $env/lib/" ||
+  fail "no pip of its own"
 
 # Looking makes nothing.
 echo "# looked at" >"$work/looked_at.lock"

@@ -36,12 +36,6 @@ int CountPublic(const absl::flat_hash_set<View>& known,
   return static_cast<int>(having.size());
 }
 
-View ProfileOf(const Implementation& implementation) {
-  return implementation.params_profile().empty()
-             ? View("paper")
-             : View(implementation.params_profile());
-}
-
 }  // namespace
 
 std::vector<const Transform*> SetMembers(const Scenario& scenario,

@@ -278,7 +278,7 @@ constexpr char kHeader[] =
     "scenario,mode,scope,device,machine,library,transform,items_per_s,status,"
     "runs,revision\n";
 
-std::string ErrorOf(const std::string& text) {
+std::string ParseError(const std::string& text) {
   return std::string(PublishedNumbers::Parse(text, "f").status().message());
 }
 
@@ -303,15 +303,15 @@ TEST(PublishedNumbersTest, FindsCellsOfCloudMachines) {
 }
 
 TEST(PublishedNumbersTest, ErrorsNameTheLine) {
-  EXPECT_THAT(ErrorOf("a,b\n"), HasSubstr("f:1: the header must be"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("f:1: "));
+  EXPECT_THAT(ParseError("a,b\n"), HasSubstr("f:1: the header must be"));
+  EXPECT_THAT(ParseError(""), HasSubstr("f:1: "));
   const std::string good = "s,m,x,cpu,c4,l,t,1,ok,1,later\n";
-  EXPECT_EQ(ErrorOf(kHeader + good + "s,m\n"), "f:3: needs 11 fields");
-  EXPECT_EQ(ErrorOf(kHeader + good + "s,m,x,cpu,c4,l,t,1,ok,1,later,more\n"),
+  EXPECT_EQ(ParseError(kHeader + good + "s,m\n"), "f:3: needs 11 fields");
+  EXPECT_EQ(ParseError(kHeader + good + "s,m,x,cpu,c4,l,t,1,ok,1,later,more\n"),
             "f:3: needs 11 fields");
-  EXPECT_THAT(ErrorOf(kHeader + good + "s,m,x,cpu,c4,l,t,fast,ok,1,later\n"),
+  EXPECT_THAT(ParseError(kHeader + good + "s,m,x,cpu,c4,l,t,fast,ok,1,later\n"),
               HasSubstr("f:3: items_per_s \"fast\""));
-  EXPECT_THAT(ErrorOf(kHeader + good + "s,m,x,cpu,c4,l,t,nan,ok,1,later\n"),
+  EXPECT_THAT(ParseError(kHeader + good + "s,m,x,cpu,c4,l,t,nan,ok,1,later\n"),
               HasSubstr("is not a number above 0"));
 }
 

@@ -15,11 +15,15 @@ using View = absl::string_view;
 constexpr View kPaper = "paper";
 constexpr View kMatched = "matched";
 
+}  // namespace
+
 View ProfileOf(const Implementation& implementation) {
   return implementation.params_profile().empty()
              ? kPaper
              : View(implementation.params_profile());
 }
+
+namespace {
 
 template <typename Names>
 bool Contains(const Names& names, View name) {
@@ -42,7 +46,7 @@ bool IsInherited(const BaseSet& base, const Implementation& entry) {
           Contains(base.params_profiles(), ProfileOf(entry)));
 }
 
-bool Names(const NotInherited& without, const Implementation& entry) {
+bool IsAbout(const NotInherited& without, const Implementation& entry) {
   return without.library() == entry.library() &&
          (!without.has_params_profile() ||
           without.params_profile() == ProfileOf(entry));
@@ -80,7 +84,7 @@ absl::Status InheritTransform(const BaseSet& how, const Transform& base,
     if (!IsInherited(how, entry)) continue;
     bool wanted = true;
     for (int i = 0; i < transform->without_size(); ++i) {
-      if (!Names(transform->without(i), entry)) continue;
+      if (!IsAbout(transform->without(i), entry)) continue;
       kept_out[i] = true;
       wanted = false;
     }

@@ -11,6 +11,9 @@
 
 namespace feedrate {
 
+// The profile that an implementation is for: `paper` when it names none.
+absl::string_view ProfileOf(const Implementation& implementation);
+
 // Makes the error for the field at a path such as `transforms[3].own`.
 using FieldError = std::function<absl::Status(const std::string& path,
                                               absl::string_view problem)>;

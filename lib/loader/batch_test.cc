@@ -268,7 +268,8 @@ TEST(RecipeTest, NamesTheStepThatIsWrong) {
 
 using ::testing::HasSubstr;
 
-TransformSpec Spec(const std::string& op, const std::string& batch_transform) {
+TransformSpec MixSpec(const std::string& op,
+                      const std::string& batch_transform) {
   TransformSpec spec;
   spec.transform = "Mixup";
   spec.native_op = op;
@@ -277,17 +278,17 @@ TransformSpec Spec(const std::string& op, const std::string& batch_transform) {
 }
 
 TEST(MixSpecTest, WordsOfTheTransformSets) {
-  TransformSpec spec = Spec(kMixupOp, "mixup");
+  TransformSpec spec = MixSpec(kMixupOp, "mixup");
   spec.params = {"alpha=0.8"};
   EXPECT_EQ(MixOptionsOf(spec)->kind, MixKind::kMixup);
   EXPECT_EQ(MixOptionsOf(spec)->alpha, 0.8);
-  EXPECT_EQ(MixOptionsOf(Spec(kCutMixOp, "cutmix"))->kind, MixKind::kCutMix);
-  EXPECT_EQ(MixOptionsOf(Spec(kCutMixOp, "cutmix"))->alpha, 1);
-  EXPECT_EQ(MixOptionsOf(Spec("cv::flip", ""))->kind, MixKind::kNone);
+  EXPECT_EQ(MixOptionsOf(MixSpec(kCutMixOp, "cutmix"))->kind, MixKind::kCutMix);
+  EXPECT_EQ(MixOptionsOf(MixSpec(kCutMixOp, "cutmix"))->alpha, 1);
+  EXPECT_EQ(MixOptionsOf(MixSpec("cv::flip", ""))->kind, MixKind::kNone);
 }
 
 TEST(MixSpecTest, MistakesAreNamed) {
-  TransformSpec spec = Spec(kMixupOp, "mixup");
+  TransformSpec spec = MixSpec(kMixupOp, "mixup");
   for (const std::string alpha : {"0", "-1"}) {
     spec.params = {"alpha=" + alpha};
     EXPECT_THAT(std::string(MixOptionsOf(spec).status().message()),

@@ -171,8 +171,6 @@ CpuIdentity ParseCpuInfo(absl::string_view cpuinfo) {
 
 namespace {
 
-constexpr char kCpuFolder[] = "/sys/devices/system/cpu";
-
 // Enough for the first processor's fields, which take up to 2 KiB. The kernel
 // queries each processor's clock as the file is read, so reading all of it
 // takes tens of milliseconds on a large machine.

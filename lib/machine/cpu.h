@@ -10,6 +10,9 @@
 
 namespace feedrate {
 
+// Where the kernel describes processors.
+inline constexpr char kCpuFolder[] = "/sys/devices/system/cpu";
+
 // What /proc/cpuinfo says of one processor.
 struct CpuIdentity {
   // Model name, such as `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` or

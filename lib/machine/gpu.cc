@@ -170,7 +170,8 @@ absl::StatusOr<std::unique_ptr<Nvml>> LoadFirst(
 
 constexpr unsigned kTextSize = 96;  // NVML's limit for names and versions.
 
-absl::Status Check(const Nvml& nvml, NvmlReturn code, absl::string_view what) {
+absl::Status NvmlStatus(const Nvml& nvml, NvmlReturn code,
+                        absl::string_view what) {
   if (code == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("NVIDIA's management library cannot give ", what, ": ",
@@ -181,10 +182,11 @@ absl::StatusOr<GpuInfo> ReadGpu(const Nvml& nvml, unsigned index) {
   const std::string what = absl::StrCat("GPU ", index);
   NvmlDevice device;
   RETURN_IF_ERROR(
-      Check(nvml, nvml.device_get_handle_by_index(index, &device), what));
+      NvmlStatus(nvml, nvml.device_get_handle_by_index(index, &device), what));
   char name[kTextSize + 1] = {};
-  RETURN_IF_ERROR(Check(nvml, nvml.device_get_name(device, name, kTextSize),
-                        absl::StrCat("the name of ", what)));
+  RETURN_IF_ERROR(NvmlStatus(nvml,
+                             nvml.device_get_name(device, name, kTextSize),
+                             absl::StrCat("the name of ", what)));
   GpuInfo gpu;
   gpu.name = name;
   NvmlMemory memory = {};
@@ -206,16 +208,17 @@ absl::StatusOr<GpuInfo> ReadGpu(const Nvml& nvml, unsigned index) {
 
 absl::Status ReadSystem(const Nvml& nvml, GpuSystem* system) {
   char driver[kTextSize + 1] = {};
-  RETURN_IF_ERROR(Check(nvml, nvml.system_get_driver_version(driver, kTextSize),
-                        "the driver's version"));
+  RETURN_IF_ERROR(NvmlStatus(nvml,
+                             nvml.system_get_driver_version(driver, kTextSize),
+                             "the driver's version"));
   system->driver = driver;
   int cuda;
-  RETURN_IF_ERROR(Check(nvml, nvml.system_get_cuda_driver_version(&cuda),
-                        "the CUDA version"));
+  RETURN_IF_ERROR(NvmlStatus(nvml, nvml.system_get_cuda_driver_version(&cuda),
+                             "the CUDA version"));
   system->cuda = absl::StrCat(cuda / 1000, ".", cuda % 1000 / 10);
   unsigned count;
   RETURN_IF_ERROR(
-      Check(nvml, nvml.device_get_count(&count), "the number of GPUs"));
+      NvmlStatus(nvml, nvml.device_get_count(&count), "the number of GPUs"));
   for (unsigned i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(GpuInfo gpu, ReadGpu(nvml, i));
     system->gpus.push_back(std::move(gpu));

@@ -47,15 +47,16 @@ CgroupFolders Find(absl::string_view mountinfo, absl::string_view groups,
   return FindCgroup(files.root(), controller);
 }
 
-constexpr char kV2[] =
+constexpr char kCgroup2Mount[] =
     "30 24 0:27 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
-constexpr char kV1[] =
+constexpr char kCgroup1Mounts[] =
     "34 33 0:31 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup "
     "rw,cpu,cpuacct\n"
     "35 33 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
 
 TEST(CgroupFoldersTest, OwnGroupThenParents) {
-  const CgroupFolders found = Find(kV2, "0::/user.slice/a.scope\n", "cpu");
+  const CgroupFolders found =
+      Find(kCgroup2Mount, "0::/user.slice/a.scope\n", "cpu");
   EXPECT_EQ(found.version, 2);
   EXPECT_THAT(found.folders,
               ElementsAre("/sys/fs/cgroup/user.slice/a.scope",
@@ -64,16 +65,16 @@ TEST(CgroupFoldersTest, OwnGroupThenParents) {
 
 TEST(CgroupFoldersTest, Version1HasAGroupForEachController) {
   const std::string groups = "5:memory:/m\n2:cpu,cpuacct:/c\n0::/u\n";
-  EXPECT_THAT(Find(kV1, groups, "cpu").folders,
+  EXPECT_THAT(Find(kCgroup1Mounts, groups, "cpu").folders,
               ElementsAre("/sys/fs/cgroup/cpu,cpuacct/c",
                           "/sys/fs/cgroup/cpu,cpuacct"));
-  EXPECT_THAT(Find(kV1, groups, "memory").folders,
+  EXPECT_THAT(Find(kCgroup1Mounts, groups, "memory").folders,
               ElementsAre("/sys/fs/cgroup/memory/m", "/sys/fs/cgroup/memory"));
-  EXPECT_EQ(Find(kV1, groups, "memory").version, 1);
+  EXPECT_EQ(Find(kCgroup1Mounts, groups, "memory").version, 1);
 }
 
 TEST(CgroupFoldersTest, HybridTakesVersion1WhereItHasTheController) {
-  const std::string mounts = std::string(kV1) +
+  const std::string mounts = std::string(kCgroup1Mounts) +
                              "40 33 0:40 / /sys/fs/cgroup/unified rw - cgroup2 "
                              "cgroup2 rw\n";
   EXPECT_EQ(Find(mounts, "2:cpu,cpuacct:/c\n0::/u\n", "cpu").version, 1);
@@ -92,7 +93,7 @@ TEST(CgroupFoldersTest, ContainerSeesTheHostsNameForItsGroup) {
 }
 
 TEST(CgroupFoldersTest, GroupOutsideTheMountLeavesTheMount) {
-  EXPECT_THAT(Find(kV2, "0::/../other\n", "cpu").folders,
+  EXPECT_THAT(Find(kCgroup2Mount, "0::/../other\n", "cpu").folders,
               ElementsAre("/sys/fs/cgroup"));
   EXPECT_THAT(Find("9 8 0:31 /docker/f00 /cg ro - cgroup2 cgroup2 rw\n",
                    "0::/elsewhere\n", "cpu")
@@ -114,9 +115,9 @@ TEST(CgroupFoldersTest, NothingMountedOrGarbled) {
     EXPECT_EQ(found.version, 0) << mounts;
     EXPECT_THAT(found.folders, IsEmpty());
   }
-  EXPECT_THAT(Find(kV2, "garbage\n", "cpu").folders,
+  EXPECT_THAT(Find(kCgroup2Mount, "garbage\n", "cpu").folders,
               ElementsAre("/sys/fs/cgroup"));
-  EXPECT_THAT(Find(kV2, "0::no/slash\n", "cpu").folders.back(),
+  EXPECT_THAT(Find(kCgroup2Mount, "0::no/slash\n", "cpu").folders.back(),
               "/sys/fs/cgroup");
 }
 
@@ -221,8 +222,6 @@ TEST(CgroupTest, NoneMounted) {
   EXPECT_EQ(info.memory_limit_bytes, std::nullopt);
 }
 
-constexpr int64_t kMiB = 1 << 20;
-
 void AddVersion2(FakeRoot* files) {
   files->Write("/proc/self/cgroup", "0::/job\n");
   files->Write("/proc/self/mountinfo",
@@ -234,7 +233,7 @@ void AddVersion2(FakeRoot* files) {
 TEST(AvailableMemoryTest, IsWhatTheKernelSaysWithoutALimit) {
   FakeRoot files;
   files.Write("/proc/meminfo", "MemFree: 1 kB\nMemAvailable:    2048 kB\n");
-  EXPECT_EQ(ReadAvailableMemory(files.root()), 2 * kMiB);
+  EXPECT_EQ(ReadAvailableMemory(files.root()), int64_t{2} << 20);
 }
 
 TEST(AvailableMemoryTest, IsWhatIsLeftOfALimit) {
@@ -245,12 +244,12 @@ TEST(AvailableMemoryTest, IsWhatIsLeftOfALimit) {
   files.Write("/sys/fs/cgroup/job/memory.current", "73400320\n");
   files.Write("/sys/fs/cgroup/job/memory.stat",
               "anon 5\ninactive_file 10485760\n");
-  EXPECT_EQ(ReadAvailableMemory(files.root()), 40 * kMiB);
+  EXPECT_EQ(ReadAvailableMemory(files.root()), int64_t{40} << 20);
   // Cache that the kernel counts twice is not subtracted twice.
   files.Write("/sys/fs/cgroup/job/memory.stat", "inactive_file 99999999999\n");
-  EXPECT_EQ(ReadAvailableMemory(files.root()), 100 * kMiB);
+  EXPECT_EQ(ReadAvailableMemory(files.root()), int64_t{100} << 20);
   files.Write("/sys/fs/cgroup/job/memory.max", "max\n");
-  EXPECT_EQ(ReadAvailableMemory(files.root()), 1024 * kMiB);
+  EXPECT_EQ(ReadAvailableMemory(files.root()), int64_t{1024} << 20);
 }
 
 TEST(AvailableMemoryTest, IsNeverNegative) {

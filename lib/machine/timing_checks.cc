@@ -120,8 +120,6 @@ LoadSample SampleLoad(const Root& root, absl::Duration length,
 
 namespace {
 
-constexpr char kCpuFolder[] = "/sys/devices/system/cpu";
-
 // Returns the distinct values of a file over all groups of processors that
 // share a clock.
 std::set<std::string> PolicyValues(const Root& root, absl::string_view file) {

@@ -257,7 +257,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-constexpr char kLoader[] =
+constexpr char kTwoTransforms[] =
     "version: 1 selection { scenario: \"image-rgb\" mode: \"pipeline\" "
     "libraries: \"torchvision\" transforms: [\"Resize\", \"Rotate\"] } "
     "execution { batch_size: 256 scope: \"memory_dataloader_augment\" } ";
@@ -398,7 +398,7 @@ TEST(ForEachJobTest, IdsDependOnTheWork) {
         "data { sample_ratio: 0.5 }", "sweep { name: \"seed\" values: \"7\" }",
         "sweep { name: \"prefetch\" values: \"7\" }",
         "sweep { name: \"workers\" values: \"7\" }"}) {
-    const Planned planned = PlanText(absl::StrCat(kLoader, more));
+    const Planned planned = PlanText(absl::StrCat(kTwoTransforms, more));
     ASSERT_TRUE(planned.status.ok()) << planned.status;
     for (const Job& job : planned.jobs) {
       EXPECT_TRUE(ids.insert(job.job_id()).second) << more;
@@ -408,8 +408,8 @@ TEST(ForEachJobTest, IdsDependOnTheWork) {
   for (const char* more :
        {"label: \"x\"", "note: \"x\"", "output { path: \"x\" }",
         "cloud { machine_type: \"x\" }", "row_labels: \"cold\""}) {
-    EXPECT_EQ(IdsOf(PlanText(absl::StrCat(kLoader, more)).jobs),
-              IdsOf(PlanText(kLoader).jobs))
+    EXPECT_EQ(IdsOf(PlanText(absl::StrCat(kTwoTransforms, more)).jobs),
+              IdsOf(PlanText(kTwoTransforms).jobs))
         << more;
   }
 }
@@ -426,7 +426,7 @@ TEST(ForEachJobTest, NoneIsCpuByItsIdToo) {
 
 TEST(ForEachJobTest, SweepsMultiply) {
   const Planned planned = PlanText(
-      absl::StrCat(kLoader,
+      absl::StrCat(kTwoTransforms,
                    "sweep { name: \"workers\" values: [\"0\", \"2\", \"4\"] } "
                    "sweep { name: \"prefetch\" values: [\"1\", \"2\"] }"));
   ASSERT_TRUE(planned.status.ok()) << planned.status;
@@ -493,7 +493,7 @@ TEST(ForEachJobTest, MistakesComeBeforeTheFirstJob) {
 TEST(ForEachJobTest, WhatIsDoneIsNotPlannedAgain) {
   Overrides overrides;
   overrides.num_runs = 3;
-  LoadedConfig loaded = LoadText(kLoader);
+  LoadedConfig loaded = LoadText(kTwoTransforms);
   ASSERT_TRUE(ApplyOverrides(overrides, &loaded).ok());
   const Planned all = PlanLoaded(loaded);
   ASSERT_THAT(all.jobs, SizeIs(2));
@@ -517,8 +517,8 @@ TEST(ForEachJobTest, WhatIsDoneIsNotPlannedAgain) {
 }
 
 TEST(ForEachJobTest, AnErrorOfTheCallbackEndsThePlanning) {
-  const LoadedConfig loaded = LoadText(kLoader);
-  const auto config = ResolveText(kLoader);
+  const LoadedConfig loaded = LoadText(kTwoTransforms);
+  const auto config = ResolveText(kTwoTransforms);
   ASSERT_TRUE(config.ok());
   int jobs = 0;
   PlanOutput output;

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-RunConfig Config() {
+RunConfig CloudConfig() {
   RunConfig config;
   EXPECT_TRUE(ParseTextProto("selection { scenario: \"s\" mode: \"micro\" } "
                              "cloud { zone: \"z-1-a\" disk_size_gb: 70 }",
@@ -46,7 +46,7 @@ Job TheJob(const std::string& transform, double cost_s,
 
 // "first-last jobs/seconds" for each task.
 std::vector<std::string> Cut(const std::vector<Job>& jobs, double max_task_s) {
-  const RunConfig config = Config();
+  const RunConfig config = CloudConfig();
   const MachineType machine = Machine(0);
   TaskCutter cutter("c", config, machine, max_task_s);
   for (const Job& job : jobs) EXPECT_TRUE(cutter.Add(job).ok());
@@ -86,7 +86,7 @@ TEST(TaskCutterTest, ModesWithoutTransformsAreOneTask) {
 }
 
 TEST(TaskCutterTest, TasksCarryTheMachine) {
-  const RunConfig config = Config();
+  const RunConfig config = CloudConfig();
   const MachineType machine = Machine(1);
   TaskCutter cutter("c.textproto", config, machine, 9);
   // The host's CPU is on a GPU machine.
@@ -102,7 +102,7 @@ TEST(TaskCutterTest, TasksCarryTheMachine) {
 }
 
 TEST(TaskCutterTest, RowsStayOnTheirKindOfMachine) {
-  const RunConfig config = Config();
+  const RunConfig config = CloudConfig();
   const MachineType cpu = Machine(0), gpu = Machine(1);
   TaskCutter on_cpu("c", config, cpu, 9), on_gpu("c", config, gpu, 9);
   EXPECT_EQ(std::string(on_cpu.Add(TheJob("A", 1, "gpu")).message()),
@@ -184,7 +184,7 @@ TEST(FindMachineTypeTest, ByName) {
   EXPECT_EQ(FindMachineType(quota, "g3"), nullptr);
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string QuotaError(const std::string& text) {
   Quota quota;
   Places places("q");
   EXPECT_TRUE(ParseTextProto(text, "q", &quota, &places).ok());
@@ -192,17 +192,17 @@ std::string ErrorOf(const std::string& text) {
 }
 
 TEST(CheckQuotaTest, ErrorsHaveThePlace) {
-  EXPECT_EQ(ErrorOf(kMachines), "");
-  EXPECT_EQ(ErrorOf(""), "q: name: is missing; give the quota a name");
-  EXPECT_EQ(ErrorOf("name: \"q\""),
+  EXPECT_EQ(QuotaError(kMachines), "");
+  EXPECT_EQ(QuotaError(""), "q: name: is missing; give the quota a name");
+  EXPECT_EQ(QuotaError("name: \"q\""),
             "q: machine_types: is missing; describe at least one");
-  EXPECT_EQ(ErrorOf("name: \"q\"\nmachine_types { family: \"f\" vcpus: 1 }"),
+  EXPECT_EQ(QuotaError("name: \"q\"\nmachine_types { family: \"f\" vcpus: 1 }"),
             "q:2:1: machine_types[0].name: is missing; write one such as "
             "c4-standard-16");
-  EXPECT_EQ(ErrorOf("name: \"q\"\nmachine_types { name: \"m\" vcpus: 1 }"),
+  EXPECT_EQ(QuotaError("name: \"q\"\nmachine_types { name: \"m\" vcpus: 1 }"),
             "q:2:1: machine_types[0].family: is missing; write one such as c4");
   const auto machine = [](const std::string& more) {
-    return ErrorOf(absl::StrCat(
+    return QuotaError(absl::StrCat(
         "name: \"q\" machine_types { name: \"m\" family: \"f\"\n", more, "}"));
   };
   EXPECT_EQ(machine("vcpus: 0"),
@@ -213,7 +213,7 @@ TEST(CheckQuotaTest, ErrorsHaveThePlace) {
             "q:2:1: machine_types[0].price_per_hour: nan is not possible; use "
             "at least 0");
   const auto more = [](const std::string& text) {
-    return ErrorOf(absl::StrCat(kMachines, "\n", text));
+    return QuotaError(absl::StrCat(kMachines, "\n", text));
   };
   EXPECT_EQ(more("machine_types { name: \"c4\" family: \"x\" vcpus: 1 }"),
             "q:2:1: machine_types[2]: \"c4\" is listed twice");

@@ -195,7 +195,6 @@ namespace {
 
 constexpr double kSetupSeconds = 600;
 constexpr double kMaxTaskSeconds = 14400;
-constexpr double kSecondsPerHour = 3600;
 
 // Takes from `waiting` what fits together; the rest stays in order.
 Wave NextWave(const Quota& quota, std::vector<WaveTask>* waiting) {

@@ -16,6 +16,8 @@
 
 namespace feedrate {
 
+inline constexpr double kSecondsPerHour = 3600;
+
 // Gathers the jobs of one config into tasks. A task ends when its estimate
 // would pass the quota file's `max_task_s`, and only between two transforms:
 // the libraries of a transform are compared, so they share a machine.

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/reference/geometry.h"
+#include "lib/reference/testing.h"
 
 namespace feedrate {
 namespace {
@@ -13,15 +14,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
-
-Reference Ref(const std::string& op, ReferenceKind kind,
-              const std::vector<std::string>& params = {}) {
-  Reference reference;
-  reference.set_op(op);
-  reference.set_kind(kind);
-  for (const std::string& param : params) reference.add_params(param);
-  return reference;
-}
 
 Pixels Waves(int height = 24, int width = 32) {
   Pixels image(height, width, 3);

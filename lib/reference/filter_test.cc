@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/reference/color.h"
+#include "lib/reference/testing.h"
 
 namespace feedrate {
 namespace {
@@ -15,12 +16,6 @@ using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
-
-Pixels Grey(int height, int width, std::vector<double> values) {
-  Pixels image(height, width, 1);
-  image.values = std::move(values);
-  return image;
-}
 
 // One bright pixel in the middle of 5x5.
 Pixels Impulse(double value) {

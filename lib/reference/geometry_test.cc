@@ -5,14 +5,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lib/reference/testing.h"
 
 namespace feedrate {
 namespace {
 
-using ::testing::DoubleNear;
 using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::Pointwise;
 
 // 1 2 3
 // 4 5 6
@@ -74,16 +73,6 @@ TEST(RearrangeTest, Channels) {
   EXPECT_THAT(OrderChannels(image, {2, 0, 1}).values,
               ElementsAre(3, 1, 2, 6, 4, 5));
   EXPECT_THAT(DropChannel(image, 1).values, ElementsAre(1, 0, 3, 4, 0, 6));
-}
-
-Pixels Grey(int height, int width, std::vector<double> values) {
-  Pixels image(height, width, 1);
-  image.values = std::move(values);
-  return image;
-}
-
-auto Near(const std::vector<double>& values) {
-  return Pointwise(DoubleNear(1e-9), values);
 }
 
 // Values that reveal an error in any direction.

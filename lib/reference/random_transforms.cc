@@ -22,7 +22,7 @@ DrawCheck Likely(std::string problem) {
   return {problem.empty(), false, problem};
 }
 
-using Op = DrawCheck (*)(Arguments&, const Pixels&, const Pixels&);
+using RandomOp = DrawCheck (*)(Arguments&, const Pixels&, const Pixels&);
 
 DrawCheck WindowOp(Arguments& args, const Pixels& input, const Pixels& output) {
   const int height = args.Integer("height");
@@ -68,8 +68,8 @@ DrawCheck SaltAndPepperOp(Arguments& args, const Pixels& input,
                                  {amount[0], amount[1], salt[0], salt[1]}));
 }
 
-const std::map<std::string, Op>& Ops() {
-  static const auto& ops = *new std::map<std::string, Op>{
+const std::map<std::string, RandomOp>& RandomOps() {
+  static const auto& ops = *new std::map<std::string, RandomOp>{
       {"erase_some_rectangle", RectangleOp},
       {"gaussian_noise", GaussianNoiseOp},
       {"permute_channels", ChannelsOp},
@@ -84,8 +84,8 @@ const std::map<std::string, Op>& Ops() {
 
 absl::StatusOr<DrawCheck> CheckDraw(const Reference& reference,
                                     const Pixels& input, const Pixels& output) {
-  const auto op = Ops().find(reference.op());
-  if (op == Ops().end()) {
+  const auto op = RandomOps().find(reference.op());
+  if (op == RandomOps().end()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "there is no reference \"", reference.op(), "\" of kind DISTRIBUTION"));
   }
@@ -98,7 +98,7 @@ absl::StatusOr<DrawCheck> CheckDraw(const Reference& reference,
 
 std::vector<std::string> DistributionOps() {
   std::vector<std::string> names;
-  for (const auto& op : Ops()) names.push_back(op.first);
+  for (const auto& op : RandomOps()) names.push_back(op.first);
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/reference/geometry.h"
+#include "lib/reference/testing.h"
 
 namespace feedrate {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Reference Ref(const std::string& op, const std::vector<std::string>& params) {
-  Reference reference;
-  reference.set_op(op);
-  reference.set_kind(DISTRIBUTION);
-  for (const std::string& param : params) reference.add_params(param);
-  return reference;
-}
 
 Pixels Uneven() {
   Pixels image(12, 10, 3);
@@ -31,7 +24,8 @@ Pixels Uneven() {
 }
 
 TEST(DistributionTest, SaysWhatDoesNotFit) {
-  const Reference window = Ref("some_window", {"height=5", "width=4"});
+  const Reference window =
+      Ref("some_window", DISTRIBUTION, {"height=5", "width=4"});
   const auto good = CheckDraw(window, Uneven(), Crop(Uneven(), 2, 3, 5, 4));
   ASSERT_TRUE(good.ok()) << good.status();
   EXPECT_TRUE(good->possible);
@@ -46,7 +40,7 @@ TEST(DistributionTest, NoiseIsNeverExact) {
   Pixels image(64, 64, 3);
   for (double& value : image.values) value = 128;
   const Reference none =
-      Ref("salt_and_pepper", {"amount=(0,0.5)", "salt=(0,1)"});
+      Ref("salt_and_pepper", DISTRIBUTION, {"amount=(0,0.5)", "salt=(0,1)"});
   const auto check = CheckDraw(none, image, image);
   ASSERT_TRUE(check.ok()) << check.status();
   EXPECT_TRUE(check->possible);
@@ -55,10 +49,12 @@ TEST(DistributionTest, NoiseIsNeverExact) {
 
 TEST(DistributionTest, WrongReferences) {
   for (const Reference& reference :
-       {Ref("windows", {}), Ref("some_window", {"height=5"}),
-        Ref("gaussian_noise", {"std=0"}), Ref("gaussian_noise", {"std=-1"}),
-        Ref("shuffle_tiles", {"rows=0", "columns=4"}),
-        Ref("permute_channels", {"order=1"})}) {
+       {Ref("windows", DISTRIBUTION),
+        Ref("some_window", DISTRIBUTION, {"height=5"}),
+        Ref("gaussian_noise", DISTRIBUTION, {"std=0"}),
+        Ref("gaussian_noise", DISTRIBUTION, {"std=-1"}),
+        Ref("shuffle_tiles", DISTRIBUTION, {"rows=0", "columns=4"}),
+        Ref("permute_channels", DISTRIBUTION, {"order=1"})}) {
     EXPECT_FALSE(CheckDraw(reference, Uneven(), Uneven()).ok())
         << reference.op();
   }
@@ -69,7 +65,7 @@ TEST(DistributionTest, Names) {
 }
 
 // No two places look alike.
-Pixels Uneven(int height, int width, int channels = 3) {
+Pixels RandomBytes(int height, int width, int channels = 3) {
   Pixels image(height, width, channels);
   unsigned state = 1;
   for (double& value : image.values) {
@@ -80,18 +76,18 @@ Pixels Uneven(int height, int width, int channels = 3) {
 }
 
 TEST(MovedTest, WindowsAreFoundAnywhere) {
-  const Pixels image = Uneven(20, 30);
+  const Pixels image = RandomBytes(20, 30);
   EXPECT_THAT(NotAWindow(image, Crop(image, 12, 0, 8, 9), 8, 9), IsEmpty());
   EXPECT_THAT(NotAWindow(image, Crop(image, 3, 21, 8, 9), 8, 9), IsEmpty());
 }
 
 TEST(MovedTest, WindowsOfSmallImagesHaveZeros) {
-  const Pixels image = Uneven(5, 30);
+  const Pixels image = RandomBytes(5, 30);
   EXPECT_THAT(NotAWindow(image, Crop(image, -1, 4, 8, 9), 8, 9), IsEmpty());
 }
 
 TEST(MovedTest, OneOtherValueIsNoWindow) {
-  const Pixels image = Uneven(20, 30);
+  const Pixels image = RandomBytes(20, 30);
   Pixels window = Crop(image, 3, 4, 8, 9);
   window.at(7, 8, 2) += 1;
   EXPECT_THAT(NotAWindow(image, window, 8, 9), HasSubstr("no window"));
@@ -99,7 +95,7 @@ TEST(MovedTest, OneOtherValueIsNoWindow) {
 }
 
 TEST(MovedTest, Channels) {
-  const Pixels image = Uneven(4, 5);
+  const Pixels image = RandomBytes(4, 5);
   EXPECT_THAT(NotPermutedChannels(image, OrderChannels(image, {1, 2, 0})),
               IsEmpty());
   EXPECT_THAT(NotPermutedChannels(image, OrderChannels(image, {1, 1, 0})),
@@ -109,13 +105,13 @@ TEST(MovedTest, Channels) {
 }
 
 TEST(MovedTest, EqualChannelsMayBeUsedInTurn) {
-  const Pixels twice = OrderChannels(Uneven(4, 5), {0, 1, 0});
+  const Pixels twice = OrderChannels(RandomBytes(4, 5), {0, 1, 0});
   EXPECT_THAT(NotPermutedChannels(twice, OrderChannels(twice, {1, 2, 0})),
               IsEmpty());
 }
 
 TEST(MovedTest, Rectangles) {
-  const Pixels image = Uneven(20, 20);
+  const Pixels image = RandomBytes(20, 20);
   Pixels erased = image;
   for (int y = 3; y < 11; ++y) {
     for (int x = 5; x < 10; ++x) {
@@ -132,7 +128,7 @@ TEST(MovedTest, Rectangles) {
 }
 
 TEST(MovedTest, ShuffledTiles) {
-  const Pixels image = Uneven(64, 64);
+  const Pixels image = RandomBytes(64, 64);
   // Halves swap places: 2x2 tiles.
   Pixels output = image;
   for (int y = 0; y < 64; ++y) {
@@ -149,7 +145,7 @@ TEST(MovedTest, ShuffledTiles) {
 }
 
 TEST(MovedTest, TwoTilesCannotShareTheirSource) {
-  const Pixels image = Uneven(64, 64);
+  const Pixels image = RandomBytes(64, 64);
   Pixels output = image;
   for (int y = 0; y < 32; ++y) {
     for (int x = 0; x < 32; ++x) {

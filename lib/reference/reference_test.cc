@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/reference/random_transforms.h"
+#include "lib/reference/testing.h"
 
 namespace feedrate {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-Reference Ref(const std::string& op, const std::vector<std::string>& params) {
-  Reference reference;
-  reference.set_op(op);
-  reference.set_kind(POINT);
-  for (const std::string& param : params) reference.add_params(param);
-  return reference;
-}
 
 Pixels Uneven(int channels) {
   Pixels image(40, 50, channels);
@@ -37,49 +30,50 @@ std::string Complaint(const Reference& reference) {
 TEST(ReferenceTest, PassesParametersOn) {
   Pixels image(1, 2, 3);
   image.values = {10, 20, 30, 40, 50, 60};
-  const auto outputs =
-      ComputeReference(Ref("shift_channels", {"shifts=(1,-2,3)"}), image);
+  const auto outputs = ComputeReference(
+      Ref("shift_channels", POINT, {"shifts=(1,-2,3)"}), image);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_THAT(*outputs, SizeIs(1));
   EXPECT_THAT((*outputs)[0].values, ElementsAre(11, 18, 33, 41, 48, 63));
 }
 
 TEST(ReferenceTest, EqualChoicesAreAllThere) {
-  EXPECT_THAT(*ComputeReference(Ref("rotate_some_quarters", {}), Uneven(3)),
+  EXPECT_THAT(*ComputeReference(Ref("rotate_some_quarters", POINT), Uneven(3)),
               SizeIs(4));
-  EXPECT_THAT(*ComputeReference(Ref("drop_some_channel", {}), Uneven(9)),
+  EXPECT_THAT(*ComputeReference(Ref("drop_some_channel", POINT), Uneven(9)),
               SizeIs(9));
   EXPECT_THAT(*ComputeReference(
-                  Ref("jitter_in_some_channel_order",
+                  Ref("jitter_in_some_channel_order", POINT,
                       {"brightness=0.5", "contrast=0.8", "saturation=0.8"}),
                   Uneven(3)),
               SizeIs(6));
 }
 
 TEST(ReferenceTest, NamesWhatIsWrong) {
-  EXPECT_EQ(Complaint(Ref("blurr", {})), "there is no reference \"blurr\"");
-  EXPECT_EQ(Complaint(Ref("gamma", {})), "reference gamma: gamma is missing");
-  EXPECT_EQ(Complaint(Ref("invert", {"x=1"})),
+  EXPECT_EQ(Complaint(Ref("blurr", POINT)), "there is no reference \"blurr\"");
+  EXPECT_EQ(Complaint(Ref("gamma", POINT)),
+            "reference gamma: gamma is missing");
+  EXPECT_EQ(Complaint(Ref("invert", POINT, {"x=1"})),
             "reference invert has no parameter \"x\"");
-  EXPECT_EQ(Complaint(Ref("posterize", {"bits=9"})),
+  EXPECT_EQ(Complaint(Ref("posterize", POINT, {"bits=9"})),
             "reference posterize: bits is above 8");
-  EXPECT_EQ(Complaint(Ref("median", {"size=4", "border=reflect"})),
+  EXPECT_EQ(Complaint(Ref("median", POINT, {"size=4", "border=reflect"})),
             "reference median: size is not odd");
-  EXPECT_THAT(Complaint(Ref("jitter",
+  EXPECT_THAT(Complaint(Ref("jitter", POINT,
                             {"brightness=1.5", "contrast=1", "saturation=1"})),
               HasSubstr("not in 0..1"));
 }
 
 TEST(ReferenceTest, ColourNeedsThreeChannels) {
-  const auto outputs = ComputeReference(Ref("grayscale", {}), Uneven(4));
+  const auto outputs = ComputeReference(Ref("grayscale", POINT), Uneven(4));
   EXPECT_EQ(outputs.status().message(),
             "reference grayscale: the image has 4 channels, not a multiple of "
             "three");
-  EXPECT_FALSE(ComputeReference(Ref("invert", {}), Pixels()).ok());
+  EXPECT_FALSE(ComputeReference(Ref("invert", POINT), Pixels()).ok());
 }
 
 TEST(ReferenceTest, Text) {
-  EXPECT_EQ(ReferenceText(Ref("gaussian_blur", {"size=5", "sigma=2"})),
+  EXPECT_EQ(ReferenceText(Ref("gaussian_blur", POINT, {"size=5", "sigma=2"})),
             "gaussian_blur size=5 sigma=2");
 }
 

@@ -11,7 +11,7 @@
 namespace feedrate {
 namespace {
 
-constexpr char kList[] = "list of files";
+constexpr char kFileList[] = "list of files";
 
 void PrintPart(const ObjectPart& part, JsonLine* line) {
   line->Add("offset", part.offset)
@@ -44,11 +44,11 @@ absl::StatusOr<UniqueFd> WriteSourceList(const std::vector<SourceFile>& files) {
     if (file.part.has_value()) PrintPart(*file.part, &line);
     absl::StrAppend(&text, line.Line());
   }
-  return WriteMemoryFile(text, kList);
+  return WriteMemoryFile(text, kFileList);
 }
 
 absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
-  ASSIGN_OR_RETURN(const std::string text, ReadMemoryFile(fd, kList));
+  ASSIGN_OR_RETURN(const std::string text, ReadMemoryFile(fd, kFileList));
   std::vector<SourceFile> files;
   for (const absl::string_view line :
        absl::StrSplit(text, '\n', absl::SkipEmpty())) {
@@ -65,10 +65,11 @@ absl::StatusOr<std::vector<SourceFile>> ReadSourceList(int fd) {
     }
     if (read.ok()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "line ", files.size(), " of the ", kList, ": ", read.message()));
+        "line ", files.size(), " of the ", kFileList, ": ", read.message()));
   }
   if (!files.empty()) return files;
-  return absl::InvalidArgumentError(absl::StrCat("the ", kList, " is empty"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the ", kFileList, " is empty"));
 }
 
 }  // namespace feedrate

@@ -142,7 +142,7 @@ std::unique_ptr<PreparedTransform> Make(const std::string& native_op,
   return *std::move(transform);
 }
 
-std::string Bytes(const Output& output) {
+std::string OutputBytes(const Output& output) {
   return std::string(static_cast<const char*>(output.data), output.bytes);
 }
 
@@ -171,11 +171,11 @@ TEST(ClipTransformTest, OneDrawOfParametersAClip) {
     transform->Seed(7);
     const Output first = *transform->RunForOutput(0);
     EXPECT_TRUE(IsStill(first)) << native_op;
-    const std::string before = Bytes(first);
-    EXPECT_NE(Bytes(*transform->RunForOutput(0)), before)
+    const std::string before = OutputBytes(first);
+    EXPECT_NE(OutputBytes(*transform->RunForOutput(0)), before)
         << native_op << ": clips differ in their draws";
     transform->Seed(7);
-    EXPECT_EQ(Bytes(*transform->RunForOutput(0)), before) << native_op;
+    EXPECT_EQ(OutputBytes(*transform->RunForOutput(0)), before) << native_op;
   }
 }
 

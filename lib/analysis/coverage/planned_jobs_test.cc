@@ -123,7 +123,7 @@ TEST(PlannedJobsTest, SubjectNamesWhatTellsJobsApart) {
             "pin_memory=1,prefetch=2");
 }
 
-const Catalogue& TheCatalogue() {
+const Catalogue& CheckedInCatalogue() {
   static const auto& catalogue = *new Catalogue(*Catalogue::Load("configs"));
   return catalogue;
 }
@@ -137,7 +137,7 @@ CoveragePlanOptions Options(const std::string& profile) {
 }
 
 std::vector<Job> JobsOf(const CoveragePlanOptions& options) {
-  const auto jobs = LoadCoveragePlan(options, TheCatalogue());
+  const auto jobs = LoadCoveragePlan(options, CheckedInCatalogue());
   EXPECT_TRUE(jobs.ok()) << jobs.status();
   std::vector<Job> all;
   for (int i = 0; i < jobs->size(); ++i) all.push_back(jobs->Get(i));
@@ -146,7 +146,7 @@ std::vector<Job> JobsOf(const CoveragePlanOptions& options) {
 
 std::string ErrorOf(const CoveragePlanOptions& options) {
   return std::string(
-      LoadCoveragePlan(options, TheCatalogue()).status().message());
+      LoadCoveragePlan(options, CheckedInCatalogue()).status().message());
 }
 
 std::string Write(const std::string& name, const std::string& content) {

@@ -65,7 +65,6 @@ CloudPaths PathsOfRun(const CloudRun& run) {
 
 namespace {
 
-constexpr double kSecondsPerHour = 3600;
 // What a machine gets over the limit of its task, to tell the bucket.
 constexpr double kLastWordsSeconds = 900;
 

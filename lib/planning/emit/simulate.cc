@@ -18,8 +18,6 @@
 namespace feedrate {
 namespace {
 
-constexpr double kSecondsPerHour = 3600;
-
 // The end of a machine's try at a task.
 struct End {
   double time = 0;

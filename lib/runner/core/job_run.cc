@@ -44,7 +44,7 @@ namespace {
 
 constexpr char kNoisy[] = "noisy";
 // Share of the available memory that is left to the rest of the machine.
-constexpr double kSpareMemory = 0.1;
+constexpr double kSpareMemoryShare = 0.1;
 // Each has some open files.
 constexpr size_t kMostProcesses = 64;
 
@@ -508,7 +508,7 @@ bool FitInMemory(const std::vector<int64_t>& needed, int64_t available_bytes) {
   // A single process runs in any case.
   return needed.size() <= 1 ||
          static_cast<double>(total) <=
-             (1 - kSpareMemory) * static_cast<double>(available_bytes);
+             (1 - kSpareMemoryShare) * static_cast<double>(available_bytes);
 }
 
 }  // namespace feedrate

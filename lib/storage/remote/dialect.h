@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +17,9 @@
 #include "lib/storage/object_store.h"
 
 namespace feedrate {
+
+// How much of a name an error message shows.
+inline constexpr size_t kShownBytes = 100;
 
 // Checks the name of an object. Spaces, Unicode and punctuation are allowed.
 // InvalidArgument, with the name, if it is empty, begins with a slash, has a

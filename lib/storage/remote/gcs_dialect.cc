@@ -48,8 +48,6 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-constexpr size_t kShownBytes = 100;
-
 // 64-bit numbers are sent as strings; emulators also send them as numbers.
 std::string Text(const object& from, std::string_view name) {
   element value;

@@ -180,8 +180,6 @@ absl::Status ReadXml(absl::string_view document, const XmlElement& element) {
 
 namespace {
 
-constexpr size_t kShownBytes = 100;
-
 // Collects a page element by element.
 class Listing {
  public:

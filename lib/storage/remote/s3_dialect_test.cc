@@ -281,7 +281,7 @@ TEST(XmlReaderTest, RefusesWhatIsNoXml) {
 
 using ::testing::SizeIs;
 
-constexpr char kPage[] = R"(<?xml version="1.0" encoding="UTF-8"?>
+constexpr char kS3Page[] = R"(<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
   <Name>bucket</Name><Prefix>p/</Prefix><KeyCount>2</KeyCount>
   <MaxKeys>2</MaxKeys><IsTruncated>true</IsTruncated>
@@ -295,7 +295,7 @@ constexpr char kPage[] = R"(<?xml version="1.0" encoding="UTF-8"?>
 </ListBucketResult>)";
 
 TEST(S3ListingTest, ReadsAPage) {
-  const auto page = ParseS3Listing(kPage);
+  const auto page = ParseS3Listing(kS3Page);
   ASSERT_TRUE(page.ok()) << page.status();
   ASSERT_THAT(page->objects, SizeIs(2));
   EXPECT_EQ(page->objects[0].name, "p/a b +é&");
@@ -319,7 +319,7 @@ TEST(S3ListingTest, WithoutEncodingNamesStayAsTheyAre) {
 
 // An incomplete page must not pass for a shorter data set.
 TEST(S3ListingTest, NothingIsLostInSilence) {
-  std::string page = kPage;
+  std::string page = kS3Page;
   for (size_t cut = 0; cut < page.size(); ++cut) {
     EXPECT_FALSE(ParseS3Listing(page.substr(0, cut)).ok()) << cut;
   }
