@@ -129,6 +129,8 @@ TEST(JudgePairsTest, MoreMemoryFailsAJob) {
   EXPECT_EQ(verdict.codes(0), "memory");
   ASSERT_EQ(verdict.metrics_size(), 1);
   EXPECT_EQ(verdict.metrics(0).verdict(), "worse");
+  // That of time and of memory.
+  EXPECT_DOUBLE_EQ(verdict.level(), 4e-5);
   EXPECT_NEAR(verdict.metrics(0).effect().percent(), 10, 1);
   EXPECT_NE(verdict.reason().find("memory worse"), std::string::npos);
 }

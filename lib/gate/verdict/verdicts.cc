@@ -199,6 +199,7 @@ void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
   const int number = std::min(job.LastStage(), last);
   std::set<std::string> worse;
   std::vector<std::string> texts;
+  if (!choice.has_time) verdict->set_level(0);
   bool is_better = false;
   bool is_open = false;
   for (size_t i = 0; i < choice.metrics.size(); ++i) {
@@ -206,6 +207,7 @@ void JudgeMetrics(const PairedJob& job, const PairedRows& rows,
     if (pairs.empty()) continue;
     MetricChange* change = verdict->add_metrics();
     *change = JudgeMetric(pairs, choice.metrics[i], design, number);
+    verdict->set_level(verdict->level() + change->level());
     if (change->verdict() == "worse") worse.insert(change->metric());
     is_better |= change->verdict() == "better";
     is_open |= change->verdict() == "cannot_tell";
