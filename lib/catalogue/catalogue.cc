@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -206,6 +207,19 @@ const Scenario* Catalogue::FindScenario(absl::string_view name) const {
 
 const Library* Catalogue::FindLibrary(absl::string_view name) const {
   return FindOrNull(data_->libraries, name);
+}
+
+const InputLayout* Catalogue::FindInputLayout(absl::string_view library,
+                                              absl::string_view media,
+                                              absl::string_view mode) const {
+  for (const InputLayout& layout : policy().input_layouts()) {
+    if (absl::c_linear_search(layout.library(), library) &&
+        layout.media() == media &&
+        (!layout.has_mode() || layout.mode() == mode)) {
+      return &layout;
+    }
+  }
+  return nullptr;
 }
 
 const Combination* Catalogue::FindCombination(absl::string_view scenario,

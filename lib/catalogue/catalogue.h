@@ -83,6 +83,11 @@ class Catalogue {
   const Scenario* FindScenario(absl::string_view name) const;
   const Library* FindLibrary(absl::string_view name) const;
   // The combination that has `scope` among its scopes.
+  // How a library gets its input in a mode. Null means uint8 HWC.
+  const InputLayout* FindInputLayout(absl::string_view library,
+                                     absl::string_view media,
+                                     absl::string_view mode) const;
+
   const Combination* FindCombination(absl::string_view scenario,
                                      absl::string_view library,
                                      absl::string_view mode,

@@ -60,21 +60,16 @@ std::string Gigabytes(int64_t bytes) {
 
 // Bytes per value and name of the form in which the job's library gets items.
 std::pair<int, std::string> FormOf(const Job& job, const Scenario& scenario,
-                                   const Policy& policy) {
-  for (const InputLayout& layout : policy.input_layouts()) {
-    if (layout.library() != job.library() ||
-        layout.media() != scenario.media() ||
-        (layout.has_mode() && layout.mode() != job.mode())) {
-      continue;
-    }
-    const int bytes = layout.dtype() == "float32"   ? 4
-                      : layout.dtype() == "float16" ? 2
-                                                    : 1;
-    // Rows of pixels are what PIL images are made from.
-    const bool planes = layout.layout() == "CHW" || layout.layout() == "TCHW";
-    return {bytes, absl::StrCat(layout.dtype(), planes ? " in planes" : "")};
-  }
-  return {1, "uint8"};
+                                   const Catalogue& catalogue) {
+  const InputLayout* const layout =
+      catalogue.FindInputLayout(job.library(), scenario.media(), job.mode());
+  if (layout == nullptr) return {1, "uint8"};
+  const int bytes = layout->dtype() == "float32"   ? 4
+                    : layout->dtype() == "float16" ? 2
+                                                   : 1;
+  // Rows of pixels are what PIL images are made from.
+  const bool planes = layout->layout() == "CHW" || layout->layout() == "TCHW";
+  return {bytes, absl::StrCat(layout->dtype(), planes ? " in planes" : "")};
 }
 
 // In bytes; doubles, because a sum may be too large for an int64_t.
@@ -85,7 +80,8 @@ struct Memory {
 };
 
 Memory MemoryOfItems(const Job& job, const Scenario& scenario,
-                     const Policy& policy, int workers) {
+                     const Catalogue& catalogue, int workers) {
+  const Policy& policy = catalogue.policy();
   const CampaignPolicy& campaign = policy.campaign();
   Memory memory;
   memory.process = static_cast<double>(campaign.base_memory_bytes());
@@ -119,7 +115,7 @@ Memory MemoryOfItems(const Job& job, const Scenario& scenario,
   if (job.scope().find("decode") != std::string::npos) return memory;
   const double items =
       static_cast<double>(job.num_items() > 0 ? job.num_items() : kAllItems);
-  const auto [value_bytes, name] = FormOf(job, scenario, policy);
+  const auto [value_bytes, name] = FormOf(job, scenario, catalogue);
   memory.decoded = items * channel * kFileChannels;
   const bool as_decoded =
       name == "uint8" && scenario.channels() == kFileChannels;
@@ -205,7 +201,7 @@ absl::StatusOr<Needs> NeedsOf(const Job& job, const Catalogue& catalogue) {
   }
   const int ranks =
       job.mode() == "train" ? std::max(1, SettingOf(job, "world_size", 1)) : 1;
-  const Memory memory = MemoryOfItems(job, scenario, policy, workers);
+  const Memory memory = MemoryOfItems(job, scenario, catalogue, workers);
   const double all = ranks * memory.process + memory.decoded + memory.form;
   // Written so that a NaN is refused as well.
   if (workers > kMostWorkers || ranks > kMostWorkers ||
@@ -243,7 +239,7 @@ absl::StatusOr<Needs> NeedsOf(const Job& job, const Catalogue& catalogue) {
     needs.inputs["as decoded"] = static_cast<int64_t>(memory.decoded);
   }
   if (memory.form > 0) {
-    needs.inputs[absl::StrCat("as ", FormOf(job, scenario, policy).second,
+    needs.inputs[absl::StrCat("as ", FormOf(job, scenario, catalogue).second,
                               " with ", scenario.channels(), " channels")] =
         static_cast<int64_t>(memory.form);
   }

@@ -233,7 +233,8 @@ class Dueller {
       // Jobs that already have a verdict have fewer pairs than the look.
       const std::pair<std::string, std::string> key{job.contest, job.job_id};
       if (look > 0 && undecided_.count(key) == 0) continue;
-      if (IsUndecided(job, options_.metrics, design, metric_design, look)) {
+      if (feedrate::IsUndecided(job, options_.metrics, design, metric_design,
+                                look)) {
         suspects.insert(key);
       }
     }

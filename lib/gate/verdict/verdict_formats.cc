@@ -372,11 +372,10 @@ std::string ExplainPairs(const PairedJob& job, const PairedRows& rows,
   absl::StrAppendFormat(
       &text,
       "Level: %s%s / %d jobs, %.2g for this job in either direction and over "
-      "all looks.
-",
+      "all looks.\n",
       JudgedMetrics(rows) > 0 ? "96% of " : "",
       is_chosen ? absl::StrFormat("%g%%", rows.duel()->error_percent())
-                : "the smaller of 2e-5 and 0.01",
+                : std::string("the smaller of 2e-5 and 0.01"),
       JudgedJobs(rows), design.level);
   const auto floor = options.floor_percent.find(job.job_id);
   if (floor != options.floor_percent.end()) {

@@ -1,6 +1,5 @@
 #include "lib/runner/data/input_corpora.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/status_macros.h"
@@ -18,18 +17,6 @@ constexpr size_t kSkippedNamed = 5;
 // A setting of clip jobs.
 constexpr char kClipRule[] = "clip_rule";
 constexpr char kDecodeMode[] = "decode";
-
-const InputLayout* FindLayout(const Catalogue& catalogue, const Job& job,
-                              const std::string& media) {
-  for (const InputLayout& layout : catalogue.policy().input_layouts()) {
-    if (absl::c_linear_search(layout.library(), job.library()) &&
-        layout.media() == media &&
-        (!layout.has_mode() || layout.mode() == job.mode())) {
-      return &layout;
-    }
-  }
-  return nullptr;
-}
 
 // Whether the job's process gets files instead of decoded clips.
 bool ReadsFiles(const Job& job) {
@@ -62,7 +49,8 @@ absl::StatusOr<CorpusForm> FormOf(const Catalogue& catalogue, const Job& job) {
         absl::StrCat("scenario \"", job.scenario(), "\" is unknown"));
   }
   form.channels = scenario->channels();
-  const InputLayout* layout = FindLayout(catalogue, job, scenario->media());
+  const InputLayout* layout =
+      catalogue.FindInputLayout(job.library(), scenario->media(), job.mode());
   if (layout == nullptr) return form;
   if (layout->dtype() == "float32") form.dtype = DType::kFloat32;
   if (layout->dtype() == "float16") form.dtype = DType::kFloat16;
