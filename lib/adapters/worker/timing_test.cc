@@ -207,7 +207,7 @@ class FakeTime {
           now_ += call_ns;
         },
         [this] {
-          now_ += 1000;
+          now_ += 5;
           return ++probes_;
         });
   }
@@ -283,8 +283,8 @@ TEST(TimingLoopTest, ProbesLieBetweenSamples) {
   const Timings timings = time.Time(plan, 10);
   EXPECT_THAT(timings.samples_ns, ElementsAre(11, 11, 11, 11, 11));
   // Before all, after at least 20 ns, and after all.
-  EXPECT_THAT(timings.probes_at, ElementsAre(0, 2, 3, 4, 5));
-  EXPECT_THAT(timings.probes_ns, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(timings.probes_at, ElementsAre(0, 2, 4, 5));
+  EXPECT_THAT(timings.probes_ns, ElementsAre(1, 2, 3, 4));
 }
 
 TEST(TimingLoopTest, APairOfReadsTakesSomeTime) {
