@@ -59,6 +59,21 @@ golden runs_needed.golden.jsonl $by --runs-needed --where='run_index < 1' "$ROWS
 golden import.golden.txt --by=transform,library,machine_profile \
   --import=albumentations "$ROWS" "$DATA/public"
 
+# Results of other harnesses, as a file, a pipe and a folder.
+readonly IMPORTS=lib/imports/testdata
+golden imports.golden.txt --by=transform,settings --metric=p50_s \
+  "$IMPORTS/google_benchmark.json"
+"$TOOL" --by=transform,settings --metric=p50_s <"$IMPORTS/google_benchmark.json" \
+  >"$tmp/stdin" 2>/dev/null
+cmp "$DATA/imports.golden.txt" "$tmp/stdin" || fail "results from a file as input"
+# shellcheck disable=SC2002  # A pipe is what is tried.
+cat "$IMPORTS/google_benchmark.json" |
+  "$TOOL" --by=transform,settings --metric=p50_s >"$tmp/pipe" 2>/dev/null
+cmp "$DATA/imports.golden.txt" "$tmp/pipe" || fail "results from a pipe"
+golden criterion.golden.txt --by=transform,library,settings "$IMPORTS/criterion"
+golden go.golden.csv --by=transform,settings --metric=counters.B_per_op \
+  --format=csv "$IMPORTS/go.txt"
+
 # The torn last line is named, and nothing else is.
 "$TOOL" $by "$ROWS" 2>&1 >/dev/null |
   grep -qx "aggregate: $ROWS:[0-9]*: skipped the torn last line" ||
@@ -97,6 +112,9 @@ refuses 1 "cannot open" "$tmp/none.jsonl"
 refuses 5 "no row in the input" /dev/null
 echo "[]" >"$tmp/bad.json"
 refuses 1 "not a result file" --import=albumentations "$tmp/bad.json"
+head -c 2000 "$IMPORTS/google_benchmark.json" >"$tmp/torn.json"
+refuses 1 "torn.json: line" "$tmp/torn.json"
+refuses 1 "counters.items_per_second" --metric=counters "$ROWS"
 [[ "$("$TOOL" --help)" == *"--relative_to=LIBRARY"* ]] || fail "--help"
 
 finish

@@ -47,9 +47,11 @@ DEFINE_bool(runs_needed, false,
 DEFINE_bool(rerun_noisy, false,
             "instead of the table, print the jobs that measure noisy, "
             "contended and throttled runs again");
-DEFINE_string(
-    import, "",
-    "NAME: also read .json result files of this benchmark {albumentations}");
+DEFINE_string(import, "",
+              "HARNESS: what wrote the files that are no rows; default: "
+              "recognized by their content "
+              "{google_benchmark|pytest_benchmark|pyperf|hyperfine|criterion|"
+              "nvbench|asv|jmh|go|catch2|csv|albumentations}");
 DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_string(color, "auto",
               "WHEN: show values that the data prove fastest in bold and color "
@@ -69,8 +71,9 @@ ToolInfo Info() {
   info.summary = "compute statistics from rows";
   info.usage = "[flags] [FILE|FOLDER|-...]";
   info.description =
-      "Reads rows (JSON lines) from files, folders or standard input (-), and\n"
-      "prints the median, 95% interval, spread and rank of each group. Rows\n"
+      "Reads rows (JSON lines), or results of other benchmark harnesses, from\n"
+      "files, folders or standard input (-), and prints the median, 95% "
+      "interval, spread and rank of each group. Rows\n"
       "that agree in the fields of --by form a group. Only the cleanest\n"
       "attempt at a run counts. Failed and unsupported rows are listed with\n"
       "their reason and never averaged. Different work, machines, versions or\n"
@@ -82,6 +85,7 @@ ToolInfo Info() {
       "aggregate --by=transform,library --relative_to=opencv "
       "--where='device==\"cpu\"' --format=latex rows.jsonl",
       "aggregate --metric=rss_peak_bytes --by=library,transform rows.jsonl",
+      "./my_benchmark --benchmark_format=json | aggregate",
       "aggregate --runs_needed rows.jsonl | micro --jobs=- >> rows.jsonl",
       "aggregate --rerun_noisy rows.jsonl | micro --jobs=- >> rows.jsonl",
   };

@@ -22,7 +22,6 @@
 #include "lib/analysis/aggregate/aggregate_records.h"
 #include "lib/analysis/aggregate/aggregate_table.h"
 #include "lib/analysis/aggregate/grid.h"
-#include "lib/analysis/aggregate/import_albumentations.h"
 #include "lib/analysis/rows/fields.h"
 #include "lib/analysis/rows/filter.h"
 #include "lib/analysis/rows/row_files.h"
@@ -32,6 +31,7 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
+#include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -331,7 +331,7 @@ const std::vector<std::string>& Formats() {
 absl::Status CheckChoices(const AggregateRun& run) {
   RETURN_IF_ERROR(CheckChoice("--format", run.format, Formats()));
   if (!run.import.empty()) {
-    RETURN_IF_ERROR(CheckChoice("--import", run.import, {"albumentations"}));
+    RETURN_IF_ERROR(CheckChoice("--import", run.import, ImportNames()));
   }
   const std::vector<std::string>& by = run.options.by;
   if (run.runs_needed &&
@@ -342,9 +342,54 @@ absl::Status CheckChoices(const AggregateRun& run) {
   return absl::OkStatus();
 }
 
+// What there is to read.
+struct Inputs {
+  // Files of records, folders of them, or `-`.
+  std::vector<std::string> rows;
+  // Results of other harnesses.
+  std::vector<std::string> imports;
+};
+
+bool HasRecords(const std::string& folder) {
+  const absl::StatusOr<std::vector<std::string>> files =
+      ListPlainFiles(folder, ".jsonl");
+  return files.ok() && !files->empty();
+}
+
+Inputs SortInputs(const AggregateRun& run) {
+  Inputs inputs;
+  for (const std::string& path :
+       run.paths.empty() ? std::vector<std::string>{"-"} : run.paths) {
+    const bool has_records =
+        IsFolder(path) ? HasRecords(path) : absl::EndsWith(path, ".jsonl");
+    const bool is_import =
+        run.import.empty()
+            ? !has_records && !DetectHarnessOfPath(path).empty()
+            : !has_records || (IsFolder(path) &&
+                               DetectHarnessOfPath(path, run.import) != "");
+    if (is_import) inputs.imports.push_back(path);
+    if (has_records || !is_import) inputs.rows.push_back(path);
+  }
+  return inputs;
+}
+
+absl::Status ReadImports(const AggregateRun& run,
+                         const std::vector<std::string>& paths,
+                         const Importer::AddRow& add) {
+  Importer importer(run.import, add);
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(importer.ReadPath(path));
+  }
+  if (importer.left_out() > 0) {
+    run.warn(absl::StrCat(importer.left_out(),
+                          " results are no times and are left out"));
+  }
+  return absl::OkStatus();
+}
+
 // Reads whole rows one by one, for options that need them.
-absl::Status ReadThoroughly(const AggregateRun& run, RowAggregator* aggregator,
-                            JobsOfRows* jobs) {
+absl::Status ReadThoroughly(const AggregateRun& run, const Inputs& inputs,
+                            RowAggregator* aggregator, JobsOfRows* jobs) {
   const auto add = [&](const Row& row) -> absl::Status {
     jobs->Add(row);
     return aggregator->Add(row);
@@ -357,19 +402,12 @@ absl::Status ReadThoroughly(const AggregateRun& run, RowAggregator* aggregator,
         return add(row);
       },
       run.warn);
-  std::vector<std::string> endings = {".jsonl"};
-  if (!run.import.empty()) endings.push_back(".json");
   ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                   ExpandPaths(run.paths, endings));
+                   ExpandPaths(inputs.rows, {".jsonl"}));
   for (const std::string& file : files) {
-    if (run.import.empty() || !absl::EndsWith(file, ".json")) {
-      RETURN_IF_ERROR(reader.ReadFile(file));
-    } else if (IsAlbumentationsResult(file)) {
-      ASSIGN_OR_RETURN(const std::string content, ReadFile(file));
-      RETURN_IF_ERROR(ImportAlbumentations(file, content, add));
-    }
+    RETURN_IF_ERROR(reader.ReadFile(file));
   }
-  return absl::OkStatus();
+  return ReadImports(run, inputs.imports, add);
 }
 
 std::string JobsText(const AggregateRun& run, const AggregateResult& result,
@@ -524,10 +562,16 @@ absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RowAggregator> aggregator,
                    RowAggregator::Create(run.options));
   ASSIGN_OR_RETURN(JobsOfRows jobs, JobsOfRows::Create(run.options.where));
-  if (run.runs_needed || run.rerun_noisy || !run.import.empty()) {
-    RETURN_IF_ERROR(ReadThoroughly(run, aggregator.get(), &jobs));
+  const Inputs inputs = SortInputs(run);
+  if (run.runs_needed || run.rerun_noisy) {
+    RETURN_IF_ERROR(ReadThoroughly(run, inputs, aggregator.get(), &jobs));
   } else {
-    RETURN_IF_ERROR(aggregator->ReadPaths(run.paths));
+    if (!inputs.rows.empty()) {
+      RETURN_IF_ERROR(aggregator->ReadPaths(inputs.rows));
+    }
+    RETURN_IF_ERROR(ReadImports(run, inputs.imports, [&](const Row& row) {
+      return aggregator->Add(row);
+    }));
   }
   ASSIGN_OR_RETURN(AggregateResult result, aggregator->Finish());
   WarnOf(run, result);

@@ -113,7 +113,8 @@ struct AggregateRun {
   std::string pivot;
   std::vector<std::string> sort;
   bool color = false;
-  // `albumentations` reads .json files as results of the public benchmark.
+  // The harness that wrote the results among `paths`, of ImportNames. Empty
+  // means to recognize it.
   std::string import;
   // Prints the jobs that would separate close calls instead of the table.
   bool runs_needed = false;

@@ -45,7 +45,8 @@ absl::Status NotAValue(absl::string_view json) {
 
 // Parses JSON that needs a full parser: escapes, lists, unusual numbers.
 absl::StatusOr<Value> ParseSlowly(absl::string_view json) {
-  simdjson::dom::parser parser;
+  // A new one would allocate for its deepest nesting each time.
+  thread_local simdjson::dom::parser parser;
   simdjson::dom::element element;
   const simdjson::padded_string padded(json.data(), json.size());
   if (parser.parse(padded).get(element) != simdjson::SUCCESS) {
@@ -156,7 +157,24 @@ using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
+// Protobuf's own search costs more than the rest of FieldOf.
+const FieldDescriptor* FindInRow(absl::string_view name) {
+  static const auto* const kFields = [] {
+    auto* const fields =
+        new absl::flat_hash_map<std::string, const FieldDescriptor*>;
+    for (int i = 0; i < Row::descriptor()->field_count(); ++i) {
+      const FieldDescriptor* const field = Row::descriptor()->field(i);
+      fields->emplace(field->name(), field);
+    }
+    return fields;
+  }();
+  const auto found = kFields->find(name);
+  return found == kFields->end() ? nullptr : found->second;
+}
+
 const FieldDescriptor* FindIn(const Descriptor* type, absl::string_view name) {
+  static const Descriptor* const kRow = Row::descriptor();
+  if (type == kRow) return FindInRow(name);
   return type->FindFieldByName(std::string(name));
 }
 
@@ -204,6 +222,12 @@ absl::Status Unknown(absl::string_view name) {
                                           DidYouMean(name, FieldNames())));
 }
 
+// Settings are texts, counters numbers.
+bool IsTextMap(const FieldDescriptor* field) {
+  return field->message_type()->map_value()->cpp_type() ==
+         FieldDescriptor::CPPTYPE_STRING;
+}
+
 absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found);
 
 absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
@@ -213,6 +237,12 @@ absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
     field.item = std::string(rest);
     field.type = FieldType::kTruth;
     field.categorical = true;
+    return field;
+  }
+  if (outer->is_map() && !IsTextMap(outer)) {
+    field.sub_key = std::string(rest);
+    field.type = FieldType::kNumber;
+    field.has_presence = true;
     return field;
   }
   if (outer->is_map()) {
@@ -242,6 +272,11 @@ absl::StatusOr<Field> InPart(Field field, const FieldDescriptor* outer,
 }
 
 absl::StatusOr<Field> Whole(Field field, const FieldDescriptor* found) {
+  if (found->is_map() && !IsTextMap(found)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"", field.name, "\" has parts; name one, such as ",
+                     field.name, ".items_per_second"));
+  }
   if (found->is_map()) {
     field.type = FieldType::kText;
     field.categorical = true;
@@ -330,7 +365,8 @@ Value SettingsText(const std::map<std::string, std::string>& settings) {
 
 absl::StatusOr<Value> SettingsFromJson(absl::string_view json,
                                        const Field& field) {
-  simdjson::dom::parser parser;
+  // A new one would allocate for its deepest nesting each time.
+  thread_local simdjson::dom::parser parser;
   simdjson::dom::object object;
   const simdjson::padded_string padded(json.data(), json.size());
   const auto wrong_type = [&] {
@@ -392,6 +428,10 @@ Value FieldOf(const Row& row, const Field& field) {
   if (!field.item.empty()) return Has(ListOf(row, outer), field.item);
   if (outer->is_map() && field.sub_key.empty()) {
     return SettingsText({row.settings().begin(), row.settings().end()});
+  }
+  if (outer->is_map() && !IsTextMap(outer)) {
+    const auto found = row.counters().find(field.sub_key);
+    return found == row.counters().end() ? Value() : NumberValue(found->second);
   }
   if (outer->is_map()) {
     const auto found = row.settings().find(field.sub_key);

@@ -63,6 +63,7 @@ enum class FieldType {
 //   loader.gpu.busy                   a field of a part of a part
 //   settings.prefetch                 a setting; any name
 //   settings                          all settings, as one text
+//   counters.items_per_second         a counter of an imported row
 //   labels, warnings                  lists
 //   labels.cold, warnings.noisy       whether the list has the item
 //   cold, exploratory                 short for labels.…

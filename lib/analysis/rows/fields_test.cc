@@ -87,6 +87,7 @@ Row Example() {
   row.mutable_equivalence()->set_label("exact");
   row.mutable_loader()->mutable_gpu()->set_busy(0.5);
   (*row.mutable_settings())["prefetch"] = "4";
+  (*row.mutable_counters())["B_per_op"] = 536;
   return row;
 }
 
@@ -105,6 +106,8 @@ TEST(FieldOfTest, FieldsPartsSettingsAndItems) {
   EXPECT_EQ(TextOf(row, "settings.prefetch"), "4");
   EXPECT_EQ(TextOf(row, "loader.gpu.busy"), "0.5");
   EXPECT_EQ(TextOf(Row(), "loader.gpu.busy"), "-");
+  EXPECT_EQ(TextOf(row, "counters.B_per_op"), "536");
+  EXPECT_EQ(TextOf(row, "counters.other"), "-");
   EXPECT_EQ(TextOf(row, "labels"), "cold");
   EXPECT_EQ(TextOf(row, "labels.cold"), "true");
   EXPECT_EQ(TextOf(row, "warnings.noisy"), "false");

@@ -274,7 +274,13 @@ void AppendToken(const Value& value, std::string* out) {
 
 }  // namespace
 
-RowLog::RowLog(const Query* query) : query_(query), table_(kFirstTableSize) {}
+RowLog::RowLog(const Query* query) : query_(query), table_(kFirstTableSize) {
+  for (const Slot& slot : query->slots) {
+    places_.emplace_back();
+    places_.back().key = slot.key;
+    places_.back().sub_key = slot.sub_key;
+  }
+}
 
 absl::Status RowLog::Add(absl::Span<const absl::string_view> tokens,
                          uint64_t hash, const RowNumbers& numbers,
@@ -298,15 +304,14 @@ absl::Status RowLog::Add(const Row& row) {
   // Each slot has one value, even if several fields share it.
   std::vector<size_t> ends;
   scratch_.clear();
-  for (const Slot& slot : query_->slots) {
-    Field whole;
-    whole.key = slot.key;
-    whole.sub_key = slot.sub_key;
-    AppendToken(FieldOf(row, whole), &scratch_);
+  ends.reserve(places_.size());
+  for (const Field& place : places_) {
+    AppendToken(FieldOf(row, place), &scratch_);
     ends.push_back(scratch_.size());
   }
   scratch_.append(kTokenPadding, '\0');
   std::vector<absl::string_view> tokens;
+  tokens.reserve(ends.size() + 1);
   size_t start = 0;
   for (const size_t end : ends) {
     tokens.push_back(absl::string_view(scratch_).substr(start, end - start));

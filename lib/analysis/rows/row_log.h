@@ -259,6 +259,8 @@ class RowLog {
   std::vector<double> samples_;
   // Concatenated tokens for Add(Row), kept to save allocations.
   std::string scratch_;
+  // Where the slots are in a row.
+  std::vector<Field> places_;
 };
 
 }  // namespace feedrate

@@ -1,6 +1,6 @@
 // Reads result files of the public Albumentations benchmark as rows.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_IMPORT_ALBUMENTATIONS_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_IMPORT_ALBUMENTATIONS_H_
+#ifndef FEEDRATE_LIB_IMPORTS_ALBUMENTATIONS_H_
+#define FEEDRATE_LIB_IMPORTS_ALBUMENTATIONS_H_
 
 #include <functional>
 #include <string>
@@ -32,4 +32,4 @@ bool IsAlbumentationsResult(absl::string_view path);
 
 }  // namespace feedrate
 
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_IMPORT_ALBUMENTATIONS_H_
+#endif  // FEEDRATE_LIB_IMPORTS_ALBUMENTATIONS_H_

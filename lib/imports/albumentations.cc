@@ -1,4 +1,4 @@
-#include "lib/analysis/aggregate/import_albumentations.h"
+#include "lib/imports/albumentations.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,0 +1,359 @@
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "lib/base/status_macros.h"
+#include "lib/imports/harnesses.h"
+#include "lib/records/row.pb.h"
+
+namespace feedrate {
+namespace {
+
+// Splits the line at the start of `text`; quoted fields may hold commas and
+// newlines. False at the end.
+bool ReadCsvLine(absl::string_view* text, size_t* line,
+                 std::vector<std::string>* fields) {
+  fields->clear();
+  if (text->empty()) return false;
+  fields->emplace_back();
+  bool quoted = false;
+  size_t i = 0;
+  for (; i < text->size(); ++i) {
+    const char c = (*text)[i];
+    if (c == '\n') ++*line;
+    if (quoted && c == '"' && i + 1 < text->size() && (*text)[i + 1] == '"') {
+      fields->back() += '"';
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && c == ',') {
+      fields->emplace_back();
+    } else if (!quoted && c == '\n') {
+      ++i;
+      break;
+    } else if (c != '\r' || quoted) {
+      fields->back() += c;
+    }
+  }
+  text->remove_prefix(i);
+  return true;
+}
+
+// What the columns of a table are.
+enum class Role {
+  kSetting,
+  kName,
+  kField,
+  kTime,
+  kMean,
+  kMedian,
+  kDeviation,
+  kCount,
+  kIterations,
+  kUnit,
+  kIgnored,
+};
+
+struct Column {
+  Role role = Role::kSetting;
+  std::string name;
+  // Seconds per unit of a time; 0 if the column does not say.
+  double seconds = 0;
+};
+
+const std::map<std::string, Role>& Roles() {
+  static const auto* const kRoles = new std::map<std::string, Role>{
+      {"name", Role::kName},
+      {"benchmark", Role::kName},
+      {"test", Role::kName},
+      {"bench", Role::kName},
+      {"transform", Role::kName},
+      {"library", Role::kField},
+      {"command", Role::kField},
+      {"device", Role::kField},
+      {"machine_profile", Role::kField},
+      {"library_version", Role::kField},
+      {"time", Role::kTime},
+      {"real_time", Role::kTime},
+      {"elapsed", Role::kTime},
+      {"duration", Role::kTime},
+      {"seconds", Role::kTime},
+      {"runtime", Role::kTime},
+      {"wall", Role::kTime},
+      {"wall_time", Role::kTime},
+      {"mean", Role::kMean},
+      {"average", Role::kMean},
+      {"avg", Role::kMean},
+      {"median", Role::kMedian},
+      {"p50", Role::kMedian},
+      {"stddev", Role::kDeviation},
+      {"std", Role::kDeviation},
+      {"sd", Role::kDeviation},
+      {"stdev", Role::kDeviation},
+      {"count", Role::kCount},
+      {"rounds", Role::kCount},
+      {"samples", Role::kCount},
+      {"runs", Role::kCount},
+      {"iterations", Role::kIterations},
+      {"time_unit", Role::kUnit},
+      {"run", Role::kIgnored},
+      {"run_index", Role::kIgnored},
+      {"repetition", Role::kIgnored},
+      {"repetition_index", Role::kIgnored},
+      {"error_occurred", Role::kIgnored},
+      {"error_message", Role::kIgnored},
+      {"label", Role::kIgnored},
+  };
+  return *kRoles;
+}
+
+// `time_ms`, `Time (ms)`, `mean [s]`: a role, and maybe a unit.
+Column ColumnOf(const std::string& header) {
+  Column column;
+  column.name = std::string(absl::StripAsciiWhitespace(header));
+  std::string text = absl::AsciiStrToLower(column.name);
+  for (char& c : text) {
+    if (c == ' ' || c == '(' || c == '[' || c == '-') c = '_';
+  }
+  while (!text.empty() && (text.back() == ')' || text.back() == ']')) {
+    text.pop_back();
+  }
+  const size_t last = text.rfind('_');
+  const std::string tail =
+      last == std::string::npos ? text : text.substr(last + 1);
+  std::string stem = text;
+  const double seconds = SecondsOf(tail);
+  if (seconds > 0 && last != std::string::npos) {
+    stem = text.substr(0, last);
+    while (!stem.empty() && stem.back() == '_') stem.pop_back();
+  }
+  const auto role = Roles().find(stem);
+  if (role != Roles().end()) column.role = role->second;
+  // A column may be called only `ns`.
+  if (role == Roles().end() && seconds > 0 && text == tail && text != "min" &&
+      text != "s") {
+    column.role = Role::kTime;
+  }
+  column.seconds = text == "seconds" ? 1 : seconds;
+  return column;
+}
+
+bool IsTime(const Column& column) {
+  return column.role == Role::kTime || column.role == Role::kMean ||
+         column.role == Role::kMedian;
+}
+
+std::vector<Column> ColumnsOf(const std::vector<std::string>& headers) {
+  std::vector<Column> columns;
+  for (const std::string& header : headers) {
+    columns.push_back(ColumnOf(header));
+  }
+  return columns;
+}
+
+bool IsTimed(const std::vector<Column>& columns) {
+  bool has_time = false;
+  bool has_name = false;
+  for (const Column& column : columns) {
+    has_time |= IsTime(column);
+    has_name |= column.role == Role::kName ||
+                (column.role == Role::kField && column.name != "device");
+  }
+  return has_time && has_name;
+}
+
+absl::Status AddCsvRow(const std::vector<Column>& columns,
+                       const std::vector<std::string>& fields, size_t line,
+                       RowSink* sink) {
+  Row* const row = sink->Start();
+  SampleSummary summary;
+  double time = 0;
+  double iterations = 0;
+  double unit = 1;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != Role::kUnit) continue;
+    unit = SecondsOf(fields[i]);
+    // google/benchmark puts fits of complexity in the same table.
+    if (unit == 0) {
+      sink->LeaveOut();
+      return absl::OkStatus();
+    }
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Column& column = columns[i];
+    const std::string& text = fields[i];
+    double number = 0;
+    const bool is_number =
+        absl::SimpleAtod(text, &number) && std::isfinite(number);
+    const bool needs_number = IsTime(column) || column.role == Role::kDeviation;
+    if (needs_number && !is_number) {
+      if (text.empty() && column.role == Role::kDeviation) continue;
+      return sink->Error(
+          absl::StrCat("line ", line),
+          absl::StrCat("\"", text, "\" is no number in column ", column.name));
+    }
+    const double seconds =
+        number * (column.seconds > 0 ? column.seconds : unit);
+    switch (column.role) {
+      case Role::kName:
+        absl::StrAppend(row->mutable_transform(),
+                        row->transform().empty() ? "" : "/", text);
+        break;
+      case Role::kField:
+        if (column.name == "library" || column.name == "command") {
+          row->set_library(text);
+        } else if (column.name == "device") {
+          row->set_device(text);
+        } else if (column.name == "machine_profile") {
+          row->set_machine_profile(MachineName({text}));
+        } else {
+          row->set_library_version(text);
+        }
+        break;
+      case Role::kTime:
+        if (time == 0) time = seconds;
+        break;
+      case Role::kMean:
+        summary.set_mean_s(seconds);
+        break;
+      case Role::kMedian:
+        summary.set_median_s(seconds);
+        break;
+      case Role::kDeviation:
+        summary.set_stddev_s(seconds);
+        break;
+      case Role::kCount:
+        if (number >= 1 && number < 9e15) {
+          summary.set_count(static_cast<int64_t>(number));
+        }
+        break;
+      case Role::kIterations:
+        iterations = is_number ? number : 0;
+        break;
+      case Role::kSetting: {
+        absl::string_view param = column.name;
+        if (absl::ConsumePrefix(&param, "parameter_") || !is_number) {
+          if (!text.empty()) {
+            (*row->mutable_settings())[std::string(param)] = text;
+          }
+        } else {
+          AddCounter(column.name, number, row);
+        }
+        break;
+      }
+      case Role::kUnit:
+      case Role::kIgnored:
+        break;
+    }
+  }
+  if (summary.mean_s() > 0 || summary.median_s() > 0) {
+    return sink->AddSummary(summary);
+  }
+  return sink->Add({&time, 1}, iterations);
+}
+
+// nvbench: axes stand between `Device Name` and `Skipped`, and two columns
+// called `Noise` follow the times that they belong to.
+absl::Status AddNvbenchRow(const std::vector<std::string>& headers,
+                           const std::vector<std::string>& fields,
+                           RowSink* sink) {
+  Row* const row = sink->Start();
+  row->set_device("cuda");
+  SampleSummary gpu;
+  SampleSummary cpu;
+  SampleSummary* last = nullptr;
+  bool in_axes = false;
+  bool is_skipped = false;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const std::string& header = headers[i];
+    double number = 0;
+    const bool is_number = absl::SimpleAtod(fields[i], &number);
+    if (header == "Benchmark") {
+      row->set_transform(fields[i]);
+    } else if (header == "Device Name") {
+      row->set_hardware(fields[i]);
+      row->set_machine_profile(MachineName({fields[i]}));
+      in_axes = true;
+    } else if (header == "Skipped") {
+      is_skipped = fields[i] == "Yes";
+      in_axes = false;
+    } else if (in_axes) {
+      if (!absl::EndsWith(header, " (pow2)") && !fields[i].empty()) {
+        (*row->mutable_settings())[header] = fields[i];
+      }
+    } else if (!is_number) {
+      last = nullptr;
+    } else if (header == "Samples" && gpu.count() == 0 && number < 9e15) {
+      gpu.set_count(static_cast<int64_t>(number));
+      cpu.set_count(gpu.count());
+    } else if (header == "CPU Time (sec)") {
+      cpu.set_mean_s(number);
+      last = &cpu;
+    } else if (header == "GPU Time (sec)") {
+      gpu.set_mean_s(number);
+      last = &gpu;
+    } else if (header == "Noise" && last != nullptr) {
+      last->set_stddev_s(number * last->mean_s());
+      last = nullptr;
+    } else if (header != "Device") {
+      AddCounter(header, number, row);
+    }
+  }
+  if (is_skipped) return sink->AddStatus("unsupported", "skipped");
+  if (gpu.mean_s() > 0) AddCounter("cpu_time_s", cpu.mean_s(), row);
+  return sink->AddSummary(gpu.mean_s() > 0 ? gpu : cpu);
+}
+
+}  // namespace
+
+absl::Status ReadCsv(absl::string_view content, bool is_nvbench,
+                     RowSink* sink) {
+  size_t line = 1;
+  std::vector<std::string> headers;
+  std::vector<std::string> fields;
+  if (!ReadCsvLine(&content, &line, &headers)) {
+    return sink->Error("line 1", "there is no header");
+  }
+  const std::vector<Column> columns = ColumnsOf(headers);
+  if (!is_nvbench && !IsTimed(columns)) {
+    return sink->Error(
+        "line 1",
+        absl::StrCat("no column is a name (name, benchmark, command, library) "
+                     "or none a time (time_s, time_ms, real_time, mean, "
+                     "median); there are ",
+                     absl::StrJoin(headers, ", ")));
+  }
+  while (true) {
+    const size_t start = line;
+    if (!ReadCsvLine(&content, &line, &fields)) return absl::OkStatus();
+    if (fields.size() == 1 && fields[0].empty()) continue;
+    if (fields.size() != headers.size()) {
+      return sink->Error(absl::StrCat("line ", start),
+                         absl::StrCat(fields.size(),
+                                      " fields, but the header "
+                                      "has ",
+                                      headers.size()));
+    }
+    RETURN_IF_ERROR(is_nvbench ? AddNvbenchRow(headers, fields, sink)
+                               : AddCsvRow(columns, fields, start, sink));
+  }
+}
+
+bool IsTimedHeader(absl::string_view line) {
+  if (!absl::StrContains(line, ",")) return false;
+  size_t number = 1;
+  std::vector<std::string> headers;
+  return ReadCsvLine(&line, &number, &headers) && IsTimed(ColumnsOf(headers));
+}
+
+}  // namespace feedrate

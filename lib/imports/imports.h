@@ -1,0 +1,98 @@
+// Reads results of other benchmark harnesses as rows.
+#ifndef FEEDRATE_LIB_IMPORTS_IMPORTS_H_
+#define FEEDRATE_LIB_IMPORTS_IMPORTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lib/records/row.pb.h"
+
+namespace feedrate {
+
+// The label of rows that an Importer made.
+inline constexpr char kImportedLabel[] = "imported";
+// The machine profile of rows whose file does not name the machine.
+inline constexpr char kUnstatedMachine[] = "unstated";
+
+bool IsImported(const Row& row);
+
+// The names of harnesses, as --import takes them.
+const std::vector<std::string>& ImportNames();
+
+// The harness that wrote a text, judged by its first 64 KiB. Empty if it is
+// none that can be told by its content: our own records, or anything else.
+std::string DetectHarness(absl::string_view text);
+
+// The same for the beginning of a file, or the first result in a folder. Takes
+// what ReadPath takes. For `-`, looks at standard input without reading it,
+// where that is a pipe or a file. Empty if nothing can be read.
+// With `wanted`, of a folder the first result of that harness counts.
+std::string DetectHarnessOfPath(const std::string& path,
+                                const std::string& wanted = "");
+
+// Makes rows of results. A row stands for what the harness itself repeats: a
+// repetition, a process, a fork. Its `mode` is the harness, `transform` the
+// benchmark, `settings` the parameters, `samples_s` the raw times in seconds
+// per iteration and `counters` whatever else was counted. `summary` takes the
+// place of samples that the file does not have. The job_id comes from harness,
+// name and parameters.
+//
+// Runs are numbered across files, so that several files may hold runs of the
+// same benchmark. Not thread-safe.
+class Importer {
+ public:
+  using AddRow = std::function<absl::Status(const Row&)>;
+
+  // `harness` is one of ImportNames, or empty to detect it for each file.
+  // `machine` is the profile of rows whose file does not name the machine.
+  Importer(std::string harness, AddRow add,
+           std::string machine = kUnstatedMachine)
+      : harness_(std::move(harness)),
+        add_(std::move(add)),
+        machine_(std::move(machine)) {}
+
+  // Reads a file, a folder or standard input (`-`). Of a folder, the files
+  // below it that are results; of a folder of criterion, the last results,
+  // or with `FOLDER:NAME` those of the baseline NAME. InvalidArgument, with
+  // file and place, if something is no result.
+  absl::Status ReadPath(const std::string& path);
+
+  // Reads the content of one file. Looks at other files only if `name` is a
+  // path and `may_read_files`: asv keeps names of parameters beside the
+  // results, nvbench samples.
+  absl::Status ReadText(const std::string& name, absl::string_view content,
+                        bool may_read_files);
+
+  // Results that are no times, such as memory or failed fits; they are left
+  // out.
+  int64_t left_out() const { return left_out_; }
+  // Rows whose file does not name the machine.
+  int64_t unstated() const { return unstated_; }
+
+ private:
+  friend class RowSink;
+  // `padded_end` is the end of `content` if bytes after it are readable, as
+  // simdjson needs it, else null.
+  absl::Status ReadContent(const std::string& name, absl::string_view content,
+                           bool may_read_files, const char* padded_end);
+  absl::Status ReadFolder(const std::string& folder,
+                          const std::string& baseline);
+
+  const std::string harness_;
+  const AddRow add_;
+  const std::string machine_;
+  // By job_id.
+  absl::flat_hash_map<std::string, int32_t> runs_;
+  int64_t left_out_ = 0;
+  int64_t unstated_ = 0;
+};
+
+}  // namespace feedrate
+
+#endif  // FEEDRATE_LIB_IMPORTS_IMPORTS_H_

@@ -1,0 +1,539 @@
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/imports/harnesses.h"
+#include "lib/imports/json_values.h"
+#include "lib/records/row.pb.h"
+#include "simdjson.h"
+
+namespace feedrate {
+
+using ::simdjson::dom::array;
+using ::simdjson::dom::element;
+using ::simdjson::dom::object;
+
+// google/benchmark.
+
+namespace {
+
+// A text that lives as long as the file; empty if it is none.
+std::string_view TextOf(const element& value) {
+  std::string_view text;
+  return value.get(text) == simdjson::SUCCESS ? text : std::string_view();
+}
+
+// `BM_sort<int>/n:64/threads:2` is the benchmark `BM_sort<int>` with the
+// settings n and threads; parts without a name stay in the benchmark's.
+void SetGoogleName(absl::string_view run_name, Row* row) {
+  std::string* const transform = row->mutable_transform();
+  int brackets = 0;
+  size_t start = 0;
+  for (size_t i = 0; i <= run_name.size(); ++i) {
+    const bool at_end = i == run_name.size();
+    if (!at_end && run_name[i] == '<') ++brackets;
+    if (!at_end && run_name[i] == '>') --brackets;
+    if (!at_end && (run_name[i] != '/' || brackets > 0)) continue;
+    const absl::string_view part = run_name.substr(start, i - start);
+    const size_t colon = part.find(':');
+    const bool is_setting =
+        start > 0 && colon != absl::string_view::npos && colon > 0 &&
+        colon + 1 < part.size() && part[colon + 1] != ':' &&
+        row->settings().count(std::string(part.substr(0, colon))) == 0;
+    if (is_setting) {
+      (*row->mutable_settings())[std::string(part.substr(0, colon))] =
+          std::string(part.substr(colon + 1));
+    } else {
+      absl::StrAppend(transform, start > 0 ? "/" : "", part);
+    }
+    start = i + 1;
+  }
+}
+
+std::string GoogleMachine(const object& context) {
+  double largest = 0;
+  for (const element& cache : ItemsOf(context, "caches")) {
+    object fields;
+    if (cache.get(fields) != simdjson::SUCCESS) break;
+    const double size = Number(fields, "size");
+    if (size > largest) largest = size;
+  }
+  const std::string cores = CoresText(Number(context, "num_cpus"));
+  if (cores.empty()) return "";
+  return MachineName(
+      {cores, largest > 0 && largest < 1e12
+                  ? absl::StrCat(std::floor(largest / 1024), "k-cache")
+                  : ""});
+}
+
+}  // namespace
+
+absl::Status ReadGoogle(const object& file, RowSink* sink) {
+  bool found;
+  const object context = ObjectAt(file, "context", &found);
+  const std::string machine = found ? GoogleMachine(context) : "";
+  const std::string started_at = found ? UtcTime(Text(context, "date")) : "";
+  const array benchmarks = ArrayAt(file, "benchmarks", &found);
+  if (!found) return sink->Error("", "no list \"benchmarks\"");
+  // By the name of the run.
+  std::map<std::string, SampleSummary> summaries;
+  size_t index = 0;
+  for (const element entry : benchmarks) {
+    const auto wrong = [&](absl::string_view what) {
+      return sink->Error(absl::StrCat("benchmarks[", index, "]"), what);
+    };
+    object fields;
+    if (entry.get(fields) != simdjson::SUCCESS) return wrong("is no object");
+    std::string_view name;
+    std::string_view run_name;
+    std::string_view aggregate;
+    std::string_view unit = "ns";
+    std::string reason;
+    std::string status;
+    double real_time = std::nan("");
+    double cpu_time = std::nan("");
+    double iterations = 0;
+    double repetitions = 0;
+    Row* const row = sink->Start();
+    // One pass over the keys: a lookup of each key would be a pass of its own.
+    for (const auto& [key, value] : fields) {
+      if (value.is_number()) {
+        const double number = NumberOf(value);
+        if (key == "real_time") {
+          real_time = number;
+        } else if (key == "cpu_time") {
+          cpu_time = number;
+        } else if (key == "iterations") {
+          iterations = number;
+        } else if (key == "repetitions") {
+          repetitions = number;
+        } else if (key != "family_index" && key != "repetition_index" &&
+                   key != "threads" && key != "per_family_instance_index") {
+          AddCounter(absl::string_view(key.data(), key.size()), number, row);
+        }
+      } else if (key == "run_name") {
+        run_name = TextOf(value);
+      } else if (key == "name") {
+        name = TextOf(value);
+      } else if (key == "time_unit") {
+        unit = TextOf(value);
+      } else if (key == "aggregate_name") {
+        aggregate = TextOf(value);
+      } else if (key == "error_occurred" || key == "skipped") {
+        if (PlainText(value) == "true" && status != "failed") {
+          status = key == "skipped" ? "unsupported" : "failed";
+        }
+      } else if (key == "error_message" || key == "skip_message") {
+        reason = PlainText(value);
+      }
+    }
+    if (run_name.empty()) run_name = name;
+    if (run_name.empty()) return wrong("has no \"name\"");
+    const absl::string_view label(run_name.data(), run_name.size());
+    const auto wrong_here = [&](absl::string_view what) {
+      return wrong(absl::StrCat("(", label, ") ", what));
+    };
+    const double scale = SecondsOf(absl::string_view(unit.data(), unit.size()));
+    if (!aggregate.empty()) {
+      SampleSummary& summary = summaries[std::string(label)];
+      summary.set_count(CountOf(repetitions));
+      if (!std::isfinite(real_time)) {
+        sink->LeaveOut();
+      } else if (aggregate == "mean") {
+        summary.set_mean_s(real_time * scale);
+      } else if (aggregate == "median") {
+        summary.set_median_s(real_time * scale);
+      } else if (aggregate == "stddev") {
+        summary.set_stddev_s(real_time * scale);
+      }
+    } else {
+      SetGoogleName(label, row);
+      row->set_machine_profile(machine);
+      row->set_started_at(started_at);
+      if (!status.empty()) {
+        RETURN_IF_ERROR(sink->AddStatus(status, reason));
+      } else {
+        if (scale == 0) return wrong_here("has an unknown \"time_unit\"");
+        if (!std::isfinite(real_time))
+          return wrong_here("has no \"real_time\"");
+        AddCounter("cpu_time_s", cpu_time * scale, row);
+        const double seconds = real_time * scale;
+        RETURN_IF_ERROR(sink->Add({&seconds, 1}, iterations));
+      }
+    }
+    ++index;
+  }
+  // Summaries of repetitions that are there are not needed.
+  for (const element entry : benchmarks) {
+    object fields;
+    element aggregate;
+    if (summaries.empty()) break;
+    if (entry.get(fields) == simdjson::SUCCESS &&
+        !Has(fields, "aggregate_name", &aggregate)) {
+      summaries.erase(Text(fields, "run_name"));
+    }
+  }
+  for (const auto& [name, summary] : summaries) {
+    // Fits of complexity have no time.
+    if (summary.mean_s() == 0 && summary.median_s() == 0) continue;
+    Row* const row = sink->Start();
+    SetGoogleName(name, row);
+    row->set_machine_profile(machine);
+    row->set_started_at(started_at);
+    RETURN_IF_ERROR(sink->AddSummary(summary));
+  }
+  return absl::OkStatus();
+}
+
+// hyperfine: commands are rivals, so a command is what we call a library.
+absl::Status ReadHyperfine(const object& file, RowSink* sink) {
+  bool found;
+  const array results = ArrayAt(file, "results", &found);
+  if (!found) return sink->Error("", "no list \"results\"");
+  size_t index = 0;
+  for (const element entry : results) {
+    const std::string place = absl::StrCat("results[", index++, "]");
+    object fields;
+    if (entry.get(fields) != simdjson::SUCCESS) {
+      return sink->Error(place, "is no object");
+    }
+    const std::string command = Text(fields, "command");
+    if (command.empty()) return sink->Error(place, "has no \"command\"");
+    const std::vector<double> times = Numbers(fields, "times");
+    const std::vector<double> memory = Numbers(fields, "memory_usage_byte");
+    const auto start = [&] {
+      Row* const row = sink->Start();
+      row->set_library(command);
+      AddSettings(fields, "parameters", row);
+      AddCounter("user_s", Number(fields, "user"), row);
+      AddCounter("system_s", Number(fields, "system"), row);
+      return row;
+    };
+    // Each time is a process of its own.
+    for (size_t i = 0; i < times.size(); ++i) {
+      Row* const row = start();
+      if (i < memory.size() && memory[i] > 0 && memory[i] < 9e15) {
+        row->set_rss_peak_bytes(static_cast<int64_t>(memory[i]));
+      }
+      RETURN_IF_ERROR(sink->Add({&times[i], 1}, 1));
+    }
+    if (!times.empty()) continue;
+    SampleSummary summary;
+    summary.set_mean_s(Number(fields, "mean"));
+    summary.set_median_s(Number(fields, "median"));
+    summary.set_stddev_s(Number(fields, "stddev"));
+    start();
+    RETURN_IF_ERROR(sink->AddSummary(summary));
+  }
+  return absl::OkStatus();
+}
+
+// JMH: a fork is a process of its own, and its iterations are samples.
+
+namespace {
+
+// Seconds per operation of a score, given a unit such as `ns/op` or `ops/ms`;
+// 0 if it is no time.
+double JmhSeconds(double score, absl::string_view unit) {
+  if (absl::ConsumeSuffix(&unit, "/op")) return score * SecondsOf(unit);
+  if (absl::ConsumePrefix(&unit, "ops/") && score > 0) {
+    return SecondsOf(unit) / score;
+  }
+  return 0;
+}
+
+}  // namespace
+
+absl::Status ReadJmh(const array& file, RowSink* sink) {
+  size_t index = 0;
+  for (const element entry : file) {
+    const std::string place = absl::StrCat("[", index++, "]");
+    object fields;
+    if (entry.get(fields) != simdjson::SUCCESS) {
+      return sink->Error(place, "is no object");
+    }
+    const std::string name = Text(fields, "benchmark");
+    if (name.empty()) return sink->Error(place, "has no \"benchmark\"");
+    bool found;
+    const object metric = ObjectAt(fields, "primaryMetric", &found);
+    if (!found) return sink->Error(place, "has no object \"primaryMetric\"");
+    const std::string unit = Text(metric, "scoreUnit");
+    const double score = Number(metric, "score");
+    if (JmhSeconds(1, unit) == 0) {
+      sink->LeaveOut();
+      continue;
+    }
+    const auto start = [&] {
+      Row* const row = sink->Start();
+      row->set_transform(name);
+      row->set_scope(Text(fields, "mode"));
+      row->set_library_version(Text(fields, "jdkVersion"));
+      AddSettings(fields, "params", row);
+      const double threads = Number(fields, "threads");
+      if (threads > 1) {
+        (*row->mutable_settings())["threads"] = absl::StrCat(threads);
+      }
+      for (const auto& [key, value] : FieldsOf(fields, "secondaryMetrics")) {
+        object inner;
+        if (value.get(inner) == simdjson::SUCCESS) {
+          AddCounter(absl::string_view(key.data(), key.size()),
+                     Number(inner, "score"), row);
+        }
+      }
+    };
+    size_t forks = 0;
+    for (const element& fork : ItemsOf(metric, "rawData")) {
+      std::vector<double> seconds;
+      for (const double value : NumbersOf(fork)) {
+        seconds.push_back(JmhSeconds(value, unit));
+      }
+      if (seconds.empty()) continue;
+      start();
+      RETURN_IF_ERROR(sink->Add(seconds, 0));
+      ++forks;
+    }
+    if (forks > 0) continue;
+    start();
+    SampleSummary summary;
+    summary.set_mean_s(JmhSeconds(score, unit));
+    RETURN_IF_ERROR(sink->AddSummary(summary));
+  }
+  return absl::OkStatus();
+}
+
+// nvbench.
+
+namespace {
+
+// The value of a summary's data entry; numbers are written as texts.
+std::string NvbenchData(const object& summary, absl::string_view name) {
+  for (const element& entry : ItemsOf(summary, "data")) {
+    object fields;
+    element value;
+    if (entry.get(fields) != simdjson::SUCCESS) break;
+    if (Text(fields, "name") == name && Has(fields, "value", &value)) {
+      return PlainText(value);
+    }
+  }
+  return "";
+}
+
+// The samples in a file beside `json`: 32-bit floats. Empty if it is not there.
+std::vector<double> NvbenchSamples(const std::string& json,
+                                   const std::string& file) {
+  if (file.empty() || file[0] == '/' || absl::StrContains(file, "..")) {
+    return {};
+  }
+  const std::string path = JoinPath(ParentFolder(json), file);
+  if (!PlainFileBytes(path).ok()) return {};
+  const absl::StatusOr<std::string> bytes = ReadFile(path);
+  if (!bytes.ok()) return {};
+  std::vector<double> samples;
+  for (size_t at = 0; at + 4 <= bytes->size(); at += 4) {
+    float sample;
+    std::memcpy(&sample, bytes->data() + at, 4);
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+absl::Status AddNvbenchState(const object& state, const std::string& name,
+                             const std::map<double, std::string>& devices,
+                             RowSink* sink) {
+  Row* const row = sink->Start();
+  row->set_transform(name);
+  row->set_device("cuda");
+  const auto device = devices.find(Number(state, "device"));
+  if (device != devices.end()) {
+    row->set_hardware(device->second);
+    row->set_machine_profile(MachineName({device->second}));
+  }
+  for (const element& entry : ItemsOf(state, "axis_values")) {
+    object axis;
+    element value;
+    if (entry.get(axis) != simdjson::SUCCESS) break;
+    if (Has(axis, "value", &value)) {
+      (*row->mutable_settings())[Text(axis, "name")] = PlainText(value);
+    }
+  }
+  element skipped;
+  if (Has(state, "is_skipped", &skipped) && PlainText(skipped) == "true") {
+    return sink->AddStatus("unsupported", Text(state, "skip_reason"));
+  }
+  SampleSummary gpu;
+  SampleSummary cpu;
+  double gpu_relative = 0;
+  double cpu_relative = 0;
+  std::vector<double> samples;
+  for (const element& entry : ItemsOf(state, "summaries")) {
+    object summary;
+    if (entry.get(summary) != simdjson::SUCCESS) break;
+    const std::string tag = Text(summary, "tag");
+    if (tag == "nv/json/bin:nv/cold/sample_times" && sink->may_read_files()) {
+      samples = NvbenchSamples(sink->name(), NvbenchData(summary, "filename"));
+    }
+    double value;
+    if (!absl::SimpleAtod(NvbenchData(summary, "value"), &value)) continue;
+    if (tag == "nv/cold/sample_size" && value >= 0 && value < 1e15) {
+      gpu.set_count(static_cast<int64_t>(value));
+      cpu.set_count(static_cast<int64_t>(value));
+    } else if (tag == "nv/cold/time/gpu/mean") {
+      gpu.set_mean_s(value);
+    } else if (tag == "nv/cold/time/gpu/median") {
+      gpu.set_median_s(value);
+    } else if (tag == "nv/cold/time/gpu/stdev/relative") {
+      gpu_relative = value;
+    } else if (tag == "nv/cold/time/cpu/mean") {
+      cpu.set_mean_s(value);
+    } else if (tag == "nv/cold/time/cpu/stdev/relative") {
+      cpu_relative = value;
+    } else {
+      absl::string_view counter = tag;
+      absl::ConsumePrefix(&counter, "nv/");
+      std::string text(counter);
+      for (char& c : text) c = c == '/' ? '_' : c;
+      AddCounter(text, value, row);
+    }
+  }
+  gpu.set_stddev_s(gpu_relative * gpu.mean_s());
+  cpu.set_stddev_s(cpu_relative * cpu.mean_s());
+  if (gpu.mean_s() > 0) AddCounter("cpu_time_s", cpu.mean_s(), row);
+  if (!samples.empty()) return sink->Add(samples, 0);
+  // Benchmarks of the CPU alone have no time of the GPU.
+  return sink->AddSummary(gpu.mean_s() > 0 ? gpu : cpu);
+}
+
+}  // namespace
+
+absl::Status ReadNvbench(const object& file, RowSink* sink) {
+  std::map<double, std::string> devices;
+  for (const element& entry : ItemsOf(file, "devices")) {
+    object device;
+    if (entry.get(device) != simdjson::SUCCESS) break;
+    const double id = Number(device, "id");
+    if (std::isfinite(id)) devices[id] = Text(device, "name");
+  }
+  bool found;
+  const array benchmarks = ArrayAt(file, "benchmarks", &found);
+  if (!found) return sink->Error("", "no list \"benchmarks\"");
+  size_t index = 0;
+  for (const element entry : benchmarks) {
+    const std::string place = absl::StrCat("benchmarks[", index++, "]");
+    object fields;
+    if (entry.get(fields) != simdjson::SUCCESS) {
+      return sink->Error(place, "is no object");
+    }
+    const std::string name = Text(fields, "name");
+    if (name.empty()) return sink->Error(place, "has no \"name\"");
+    for (const element& one : ItemsOf(fields, "states")) {
+      object state;
+      if (one.get(state) != simdjson::SUCCESS) {
+        return sink->Error(place, "a state is no object");
+      }
+      RETURN_IF_ERROR(AddNvbenchState(state, name, devices, sink));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// criterion.
+
+namespace {
+
+double Estimate(const object& file, absl::string_view key) {
+  bool found;
+  const object estimate = ObjectAt(file, key, &found);
+  return found ? Number(estimate, "point_estimate") : std::nan("");
+}
+
+constexpr double kNanosecond = 1e-9;
+
+}  // namespace
+
+absl::Status ReadCriterion(const std::string& path, absl::string_view benchmark,
+                           absl::string_view estimates,
+                           absl::string_view samples, RowSink* sink) {
+  simdjson::dom::parser parser;
+  element parsed;
+  object fields;
+  Row* const row = sink->Start();
+  if (!benchmark.empty()) {
+    RETURN_IF_ERROR(
+        ParseJson(benchmark, *sink, "benchmark.json", &parser, &parsed));
+    if (parsed.get(fields) != simdjson::SUCCESS ||
+        Text(fields, "group_id").empty()) {
+      return sink->Error("benchmark.json", "has no \"group_id\"");
+    }
+    // A group holds rivals.
+    row->set_transform(Text(fields, "group_id"));
+    row->set_library(Text(fields, "function_id"));
+    const std::string value = Text(fields, "value_str");
+    if (!value.empty()) (*row->mutable_settings())["value"] = value;
+  } else {
+    // TARGET/criterion/GROUP[/FUNCTION][/VALUE]/new
+    std::vector<std::string> parts = absl::StrSplit(path, '/');
+    if (!parts.empty()) parts.pop_back();
+    size_t first = parts.size() - (parts.empty() ? 0 : 1);
+    for (size_t i = 0; i + 1 < parts.size(); ++i) {
+      if (parts[i] == "criterion") first = i + 1;
+    }
+    const std::string name = absl::StrJoin(
+        parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end(), "/");
+    row->set_transform(name.empty() ? "benchmark" : name);
+  }
+  if (!samples.empty()) {
+    RETURN_IF_ERROR(ParseJson(samples, *sink, "sample.json", &parser, &parsed));
+    if (parsed.get(fields) != simdjson::SUCCESS) {
+      return sink->Error("sample.json", "is no object");
+    }
+    const std::vector<double> iterations = Numbers(fields, "iters");
+    const std::vector<double> times = Numbers(fields, "times");
+    if (times.empty() || times.size() != iterations.size()) {
+      return sink->Error("sample.json",
+                         "\"iters\" and \"times\" are no lists of as many "
+                         "numbers");
+    }
+    std::vector<double> seconds;
+    double all = 0;
+    for (size_t i = 0; i < times.size(); ++i) {
+      seconds.push_back(times[i] * kNanosecond / iterations[i]);
+      all += iterations[i];
+    }
+    return sink->Add(seconds, all);
+  }
+  RETURN_IF_ERROR(
+      ParseJson(estimates, *sink, "estimates.json", &parser, &parsed));
+  if (parsed.get(fields) != simdjson::SUCCESS) {
+    return sink->Error("estimates.json", "is no object");
+  }
+  SampleSummary summary;
+  summary.set_mean_s(Estimate(fields, "mean") * kNanosecond);
+  summary.set_median_s(Estimate(fields, "median") * kNanosecond);
+  const double deviation = Estimate(fields, "std_dev") * kNanosecond;
+  summary.set_stddev_s(deviation);
+  // The error of the mean tells the number of samples.
+  bool found;
+  const object mean = ObjectAt(fields, "mean", &found);
+  const double error = found ? Number(mean, "standard_error") * kNanosecond : 0;
+  const double count = deviation / error * deviation / error;
+  if (count >= 1.5 && count < 1e9) {
+    summary.set_count(static_cast<int64_t>(std::round(count)));
+  }
+  return sink->AddSummary(summary);
+}
+
+}  // namespace feedrate
