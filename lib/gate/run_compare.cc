@@ -36,6 +36,7 @@
 #include "lib/gate/verdict/verdict_formats.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/where.h"
+#include "lib/imports/imports.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
@@ -172,11 +173,37 @@ absl::StatusOr<std::string> ReadAll(const std::string& path) {
   return path == "-" ? ReadStandardInput() : ReadFile(path);
 }
 
-absl::StatusOr<GateInput> ReadGateInput(const CompareOptions& options) {
-  ASSIGN_OR_RETURN(const std::string text, ReadAll(options.current));
-  return ParseGateInput(
-      text, options.current == "-" ? "standard input" : options.current,
-      options.statistic, options.warn, options.metrics);
+// Results of another harness, as rows.
+absl::StatusOr<GateInput> ImportGateInput(const std::string& path,
+                                          const CompareOptions& options) {
+  GateInput input;
+  input.is_imported = true;
+  Importer importer(options.import, [&input](const Row& row) {
+    input.rows.push_back(row);
+    return absl::OkStatus();
+  });
+  RETURN_IF_ERROR(importer.ReadPath(path));
+  if (importer.left_out() > 0) {
+    options.warn(absl::StrCat(path, ": ", importer.left_out(),
+                              " results are no times and are left out"));
+  }
+  if (importer.unstated() > 0) {
+    options.warn(absl::StrCat(path,
+                              ": does not name its machine; compare only "
+                              "results of the same one"));
+  }
+  return input;
+}
+
+absl::StatusOr<GateInput> ReadGateInput(const std::string& path,
+                                        const CompareOptions& options) {
+  const bool is_imported = options.import.empty()
+                               ? !DetectHarnessOfPath(path).empty()
+                               : !absl::EndsWith(path, ".jsonl");
+  if (is_imported) return ImportGateInput(path, options);
+  ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
+  return ParseGateInput(text, path == "-" ? "standard input" : path,
+                        options.statistic, options.warn, options.metrics);
 }
 
 // The largest changes are enough for --explain; the record has all.
@@ -285,13 +312,38 @@ absl::StatusOr<std::vector<Verdict>> JudgeAcross(const GateInput& input,
   return verdicts;
 }
 
+// Compares with the rows of --baseline.
+absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
+                                                const GateInput& input,
+                                                const RuleOptions& rules) {
+  if (input.metrics || !options.eval.empty()) {
+    return absl::InvalidArgumentError(
+        "--baseline: compares rows; keep metrics and eval files in a folder, "
+        "--baselines=FOLDER");
+  }
+  ASSIGN_OR_RETURN(const GateInput baseline,
+                   ReadGateInput(options.baseline, options));
+  if (baseline.rows.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--baseline: ", options.baseline, " has no rows"));
+  }
+  std::vector<Verdict> jobs = CompareRowFiles(input.rows, baseline.rows, rules);
+  for (Verdict& verdict : jobs) {
+    verdict.set_command(
+        absl::StrCat("compare_baseline --current=", ShellWord(options.current),
+                     " --baseline=", ShellWord(options.baseline),
+                     " --explain=", ShellWord(verdict.job())));
+  }
+  return jobs;
+}
+
 absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
                                                   const GateInput& input,
                                                   std::string* note) {
-  if (options.baselines.empty()) {
+  if (options.baselines.empty() && options.baseline.empty()) {
     return absl::InvalidArgumentError(
-        "--baselines: rows that are not paired need a folder of baselines; for "
-        "pairs, run them with duel");
+        "--baselines: rows that are not paired need a folder of baselines, or "
+        "--baseline=FILE; for pairs, run them with duel");
   }
   absl::optional<MetricsFile> eval;
   std::vector<const MetricsFile*> files;
@@ -300,7 +352,10 @@ absl::StatusOr<std::vector<Verdict>> JudgeByRules(const CompareOptions& options,
     files.push_back(&*eval);
   }
   if (input.metrics) files.push_back(&*input.metrics);
-  ASSIGN_OR_RETURN(const RuleOptions rules, LoadRules(options, files));
+  ASSIGN_OR_RETURN(RuleOptions rules, LoadRules(options, files));
+  // The versions of imported rows are revisions of what is under test.
+  rules.any_version |= input.is_imported;
+  if (!options.baseline.empty()) return JudgeFiles(options, input, rules);
   const BaselineStore store(options.baselines);
   RETURN_IF_ERROR(store.Profiles().status());
   std::vector<Verdict> jobs;
@@ -502,7 +557,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   const bool only_eval = options.current == "-" && !options.eval.empty();
   GateInput input;
   if (!only_eval) {
-    ASSIGN_OR_RETURN(input, ReadGateInput(options));
+    ASSIGN_OR_RETURN(input, ReadGateInput(options.current, options));
   }
   std::vector<Verdict> jobs;
   std::string note;
@@ -554,10 +609,8 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
   const bool only_eval = options.current == "-" && !options.eval.empty();
   std::vector<NewBaseline> baselines;
   if (!only_eval) {
-    ASSIGN_OR_RETURN(const std::string current, ReadAll(options.current));
     ASSIGN_OR_RETURN(const GateInput input,
-                     ParseGateInput(current, options.current, options.statistic,
-                                    options.warn));
+                     ReadGateInput(options.current, options));
     if (input.paired_rows > 0) {
       return absl::InvalidArgumentError(
           absl::StrCat(options.current,

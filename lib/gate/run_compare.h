@@ -38,6 +38,8 @@ struct GateInput {
   std::vector<Profile> profiles;
   // Verdicts on jobs, to be printed in another format.
   std::vector<Verdict> verdicts;
+  // The rows are results of another harness.
+  bool is_imported = false;
 };
 
 // Parses `text`: either records, one per line, or one JSON object of metrics.
@@ -53,6 +55,8 @@ struct CompareOptions {
   std::string current = "-";
   std::string eval;
   std::string baselines;
+  std::string baseline;
+  std::string import;
   bool paired = false;
   double interest_percent = 2;
   double max_cannot_tell_percent = 5;

@@ -412,4 +412,62 @@ exits 1 'rising list' --calibrate --command=true --baselines=b --slowdowns=5,3
 exits 1 '--interest' --interest=-1
 exits 0 'Exit codes' --help
 
+# Results of other harnesses. google FILE NAME TIME...: a repetition per time.
+google() {
+  local file="$1" name="$2" entries="" time
+  shift 2
+  for time in "$@"; do
+    entries="${entries:+$entries,}{\"name\":\"$name\",\"run_type\":\"iteration\",\"iterations\":9,\"real_time\":$time,\"time_unit\":\"ns\",\"B/op\":$time}"
+  done
+  echo "{\"context\":{\"executable\":\"x\",\"num_cpus\":2},\"benchmarks\":[$entries]}" >"$file"
+}
+google old.json BM_a 100 101 99 100 102
+google new.json BM_a 120 121 119 122 120
+google near.json BM_a 101 100 102 99 100
+exits 3 'throughput is' --current=new.json --baseline=old.json
+exits 0 '"verdict":"same"' --current=near.json --baseline=old.json
+exits 0 '"verdict":"same"' --current=old.json --baseline=new.json
+exits 3 'Verdict: slower' --current=new.json --baseline=old.json --explain='*BM_a'
+# shellcheck disable=SC2002  # A pipe is what is tried.
+cat new.json | "$TOOL" --baseline=old.json >out 2>err
+[[ $? -eq 3 ]] || fail "results from a pipe: $(cat out err)"
+# One number per side says nothing about its spread.
+google old1.json BM_a 100
+google new1.json BM_a 120
+exits 4 'one number on each side and no spread is known' --current=new1.json \
+  --baseline=old1.json
+exits 4 '"codes":["spread"]' --current=new1.json --baseline=old1.json
+# With a summary there is a test, and the reason says so.
+table() { printf 'name,mean,stddev,count\nBM_a,%s,%s,20\n' "$2" "$3" >"$1"; }
+table old.csv 100 1
+table new.csv 120 1
+table wide.csv 120 60
+exits 3 'their number, mean and standard deviation decide' --current=new.csv \
+  --baseline=old.csv
+exits 4 'may be chance' --current=wide.csv --baseline=old.csv
+# Another machine, another format, another name.
+sed 's/"num_cpus":2/"num_cpus":4/' old.json >machine.json
+exits 5 'the baseline is of machine 4c, the rows of 2c' --current=new.json \
+  --baseline=machine.json
+exits 1 "not a list of JMH's results" --current=new.json --baseline=old.json \
+  --import=jmh
+exits 1 'did you mean "pyperf"' --current=new.json --baseline=old.json --import=pyprf
+exits 1 'use a file or a folder' --current=new.json --baseline=old.json --baselines=b
+head -c 100 new.json >torn.json
+exits 1 'torn.json: line 1: broken JSON' --current=torn.json --baseline=old.json
+# A counter has a tolerance like any metric.
+echo 'tolerances { metric: "counters.B_per_op" better: LOWER percent: 5 }' >counters.textproto
+exits 3 'counters.B_per_op is' --current=new.json --baseline=old.json \
+  --tolerances=counters.textproto
+# Stored as a baseline.
+exits 0 '2c.rows.jsonl' --current=old.json --baselines=imported --update-baseline \
+  --i-am-a-maintainer=test
+exits 3 'throughput is' --current=new.json --baselines=imported
+# Revisions of what is under test are compared.
+for side in a b; do
+  echo "{\"machine_info\":{\"python_version\":\"3\"},\"commit_info\":{\"id\":\"$side\"},\"benchmarks\":[{\"fullname\":\"t\",\"stats\":{\"data\":[1,1.01,0.99,1]}}]}" \
+    >"$side.json"
+done
+exits 0 '"verdict":"same"' --current=b.json --baseline=a.json
+
 finish

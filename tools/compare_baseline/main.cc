@@ -22,17 +22,27 @@
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/run_compare.h"
+#include "lib/imports/imports.h"
 
 using feedrate::kDefaultGateMetrics;
 
 DEFINE_string(
     current, "-",
-    "FILE: rows, paired rows or a metrics file; - means standard input");
+    "FILE: rows, paired rows, a metrics file, or results of another harness; - "
+    "means standard input");
 DEFINE_string(eval, "", "FILE: eval file to compare with its baseline");
 DEFINE_string(baselines, "",
               "FOLDER: folder that contains the baselines: "
               "<machine_profile>.metrics.json, .eval.json, .rows.jsonl and "
               ".calibration.jsonl");
+DEFINE_string(baseline, "",
+              "FILE: instead of a folder of baselines, the rows or results to "
+              "compare with");
+DEFINE_string(import, "",
+              "HARNESS: what wrote --current and --baseline; default: "
+              "recognized by their content "
+              "{google_benchmark|pytest_benchmark|pyperf|hyperfine|criterion|"
+              "nvbench|asv|jmh|go|catch2|csv|albumentations}");
 DEFINE_bool(paired, false,
             "judge paired rows of a duel; the default if the rows are paired");
 DEFINE_double(interest, 2,
@@ -108,7 +118,8 @@ ToolInfo Info() {
   info.summary = "decide whether something got slower";
   info.usage = "[--current=FILE] [--baselines=FOLDER] [flags]";
   info.description =
-      "Reads rows, metrics or eval files and writes verdicts. Paired rows,\n"
+      "Reads rows, results of other harnesses, metrics or eval files and\n"
+      "writes verdicts. Paired rows,\n"
       "which `duel` writes, are judged by an exact test: same, faster,\n"
       "slower, cannot_tell or invalid. Other rows, metrics and eval files are\n"
       "compared with the stored baseline of the same machine, within\n"
@@ -120,6 +131,7 @@ ToolInfo Info() {
   info.examples = {
       "duel --a=./old --b=./new | compare_baseline --paired",
       "compare_baseline --current=rows.jsonl --baselines=baselines",
+      "compare_baseline --current=new.json --baseline=old.json",
       "compare_baseline --calibrate --command=./new --baselines=baselines",
       "compare_baseline --history=nightly/",
   };
@@ -134,6 +146,13 @@ absl::Status CheckFlags() {
   RETURN_IF_ERROR(
       CheckChoice("--statistic", FLAGS_statistic, RunStatisticNames()));
   RETURN_IF_ERROR(CheckChoice("--time", FLAGS_time, {"auto", "rows", "wall"}));
+  if (!FLAGS_import.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--import", FLAGS_import, ImportNames()));
+  }
+  if (!FLAGS_baseline.empty() && !FLAGS_baselines.empty()) {
+    return absl::InvalidArgumentError(
+        "--baseline and --baselines: use a file or a folder, not both");
+  }
   if (!(FLAGS_interest > 0 && FLAGS_interest <= 100)) {
     return absl::InvalidArgumentError(
         "--interest: use a percentage above 0, at most 100");
@@ -184,6 +203,8 @@ absl::StatusOr<ExitCode> Compare() {
   options.current = FLAGS_current;
   options.eval = FLAGS_eval;
   options.baselines = FLAGS_baselines;
+  options.baseline = FLAGS_baseline;
+  options.import = FLAGS_import;
   options.paired = FLAGS_paired;
   options.interest_percent = FLAGS_interest;
   options.max_cannot_tell_percent = FLAGS_max_cannot_tell;

@@ -15,6 +15,7 @@
 #include "lib/gate/verdict/stored_runs.h"
 #include "lib/gate/verdict/tolerances.h"
 #include "lib/gate/verdict/verdicts.h"
+#include "lib/imports/imports.h"
 
 namespace feedrate {
 namespace {
@@ -159,6 +160,24 @@ absl::optional<Verdict> JudgeStatuses(const JobPair& pair,
                        : "; measure on the same data, or update the baseline"));
 }
 
+// The shift of one run on each side, from what is known within the runs.
+// Without anything the error stays unknown.
+Shift ShiftWithinRuns(const Row& baseline, const Row& current,
+                      const Shift& shift, RuleJob* job) {
+  const absl::optional<Shift> samples = ShiftOfSamples(baseline, current);
+  if (samples) return *samples;
+  if (!IsImported(current)) return shift;
+  const absl::optional<Shift> summaries = ShiftOfSummaries(baseline, current);
+  if (summaries) {
+    job->evidence =
+        "the samples are not there, so their number, mean and standard "
+        "deviation decide";
+    return *summaries;
+  }
+  job->needs_spread = true;
+  return shift;
+}
+
 // The comparison of a job, without what the other jobs say about noise.
 RuleJob MakeRuleJob(const JobPair& pair,
                     const std::map<std::string, double>& floors) {
@@ -190,9 +209,7 @@ RuleJob MakeRuleJob(const JobPair& pair,
     if (stored == before.end() || !IsSpeed(metric.first)) continue;
     absl::optional<Shift> shift = ShiftOfRuns(stored->second, metric.second);
     if (shift && shift->df == 0 && metric.first == "throughput") {
-      const absl::optional<Shift> samples =
-          ShiftOfSamples(baseline[0], current[0]);
-      if (samples) shift = samples;
+      shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
     }
     const auto probe = job.current.find(kProbe);
     const auto stored_probe = job.baseline.find(kProbe);
@@ -247,6 +264,14 @@ std::vector<Verdict> JudgeJobs(const std::vector<JobPair>& pairs,
     job.level = kSuiteLevel / jobs.size();
     for (auto& shift : job.shifts) {
       shift.second = noise.Moderate(shift.first, shift.second);
+    }
+    if (job.needs_spread) {
+      job.evidence =
+          job.shifts["throughput"].Limit(job.level) > 0
+              ? "there is one number on each side, so the scatter of all jobs "
+                "stands in for its spread"
+              : "there is one number on each side and no spread is known; "
+                "repeat the benchmark, or run both sides with duel";
     }
     Verdict verdict = JudgeRules(job, options);
     verdict.set_pairs(static_cast<int64_t>(runs[i]->runs.size()));
@@ -364,17 +389,80 @@ absl::StatusOr<Verdict> CompareMetrics(const MetricsFile& current,
   return JudgeRules(job, options);
 }
 
-absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
-                                                 const BaselineStore& store,
-                                                 const RuleOptions& options) {
+namespace {
+
+std::map<std::string, std::vector<Row>> ByProfile(
+    const std::vector<Row>& rows) {
   std::map<std::string, std::vector<Row>> by_profile;
   for (const Row& row : rows) {
     // The library `null` measures the harness itself.
     if (row.library() == "null") continue;
     by_profile[row.machine_profile()].push_back(row);
   }
+  return by_profile;
+}
+
+// Verdicts on the jobs of one machine.
+void CompareMachine(const RunsByJob& current, const RunsByJob& baseline,
+                    const std::map<std::string, double>& floors,
+                    const RuleOptions& options,
+                    std::vector<Verdict>* verdicts) {
+  std::vector<JobPair> pairs;
+  for (const auto& job : current) {
+    const Row& row = job.second.runs[0];
+    const auto found = baseline.find(job.first);
+    if (found != baseline.end()) {
+      pairs.push_back({&job.second, &found->second});
+      continue;
+    }
+    verdicts->push_back(Invalid(job.first, JobLabel(row), row.machine_profile(),
+                                kCodeNoBaseline, NoJobText(row, baseline)));
+  }
+  for (Verdict& verdict : JudgeJobs(pairs, floors, options)) {
+    verdicts->push_back(std::move(verdict));
+  }
+  for (const auto& job : baseline) {
+    const Row& row = job.second.runs[0];
+    if (current.count(job.first) > 0 || row.library() == "null") continue;
+    verdicts->push_back(Invalid(job.first, JobLabel(row), row.machine_profile(),
+                                kCodeNotRun,
+                                "the baseline has this job, the rows do not"));
+  }
+}
+
+}  // namespace
+
+std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
+                                     const std::vector<Row>& baseline,
+                                     const RuleOptions& options) {
+  const std::map<std::string, std::vector<Row>> stored = ByProfile(baseline);
+  std::vector<std::string> profiles;
+  for (const auto& part : stored) profiles.push_back(part.first);
   std::vector<Verdict> verdicts;
-  for (const auto& part : by_profile) {
+  for (const auto& part : ByProfile(rows)) {
+    const RunsByJob current = CleanestAttempts(part.second);
+    const auto found = stored.find(part.first);
+    if (found != stored.end()) {
+      CompareMachine(current, CleanestAttempts(found->second), {}, options,
+                     &verdicts);
+      continue;
+    }
+    for (const auto& job : current) {
+      verdicts.push_back(Invalid(
+          job.first, JobLabel(job.second.runs[0]), part.first, kCodeNoBaseline,
+          absl::StrCat("the baseline is of machine ",
+                       absl::StrJoin(profiles, " and "), ", the rows of ",
+                       part.first, "; compare results of one machine")));
+    }
+  }
+  return verdicts;
+}
+
+absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
+                                                 const BaselineStore& store,
+                                                 const RuleOptions& options) {
+  std::vector<Verdict> verdicts;
+  for (const auto& part : ByProfile(rows)) {
     const std::string& profile = part.first;
     RunsByJob current = CleanestAttempts(part.second);
     ASSIGN_OR_RETURN(absl::optional<RunsByJob> baseline,
@@ -391,26 +479,8 @@ absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
     }
     ASSIGN_OR_RETURN(const std::vector<Calibration> calibrations,
                      store.ReadCalibrations(profile));
-    std::vector<JobPair> pairs;
-    for (const auto& job : current) {
-      const Row& row = job.second.runs[0];
-      const auto found = baseline->find(job.first);
-      if (found != baseline->end()) {
-        pairs.push_back({&job.second, &found->second});
-        continue;
-      }
-      verdicts.push_back(Invalid(job.first, JobLabel(row), profile,
-                                 kCodeNoBaseline, NoJobText(row, *baseline)));
-    }
-    for (Verdict& verdict : JudgeJobs(pairs, FloorsOf(calibrations), options)) {
-      verdicts.push_back(std::move(verdict));
-    }
-    for (const auto& job : *baseline) {
-      const Row& row = job.second.runs[0];
-      if (current.count(job.first) > 0 || row.library() == "null") continue;
-      verdicts.push_back(Invalid(job.first, JobLabel(row), profile, kCodeNotRun,
-                                 "the baseline has this job, the rows do not"));
-    }
+    CompareMachine(current, *baseline, FloorsOf(calibrations), options,
+                   &verdicts);
   }
   return verdicts;
 }

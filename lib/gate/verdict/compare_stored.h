@@ -42,6 +42,12 @@ absl::StatusOr<std::vector<Verdict>> CompareRows(const std::vector<Row>& rows,
                                                  const BaselineStore& store,
                                                  const RuleOptions& options);
 
+// The same with the rows of a file as the baseline, without calibrations. Rows
+// of a machine that the file has no rows of are `invalid`, `no_baseline`.
+std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
+                                     const std::vector<Row>& baseline,
+                                     const RuleOptions& options);
+
 }  // namespace feedrate
 
 #endif  // FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_

@@ -97,7 +97,7 @@ double ChanceOf(const std::string& metric, const RuleJob& job) {
 // against every run of the other.
 bool IsProved(const RuleCheck& check, const Tolerance& tolerance, double chance,
               const RuleJob& job) {
-  if (chance == 0) return true;
+  if (chance == 0) return !job.needs_spread;
   const double sign = tolerance.better() == LOWER ? 1 : -1;
   const double medians = sign * std::log(check.current() / check.baseline());
   const Shift& shift = job.shifts.at(check.metric());
@@ -169,7 +169,7 @@ std::string CheckText(const RuleCheck& check) {
       absl::StrFormat("%s is %.3g%s worse (%g → %g), %g%s allowed",
                       check.metric(), check.worse_by(), unit, check.baseline(),
                       check.current(), check.allowed(), unit);
-  if (check.result() == "within_spread") {
+  if (check.result() == "within_spread" && check.has_chance_percent()) {
     absl::StrAppendFormat(&text,
                           ", but with runs that scatter like these, up to "
                           "%.3g%% may be chance",
@@ -231,9 +231,7 @@ bool ConcludeDisturbed(const RuleJob& job, Verdict* verdict) {
   return true;
 }
 
-}  // namespace
-
-Verdict JudgeRules(const RuleJob& job, const RuleOptions& options) {
+Verdict JudgeMetrics(const RuleJob& job, const RuleOptions& options) {
   Verdict verdict;
   verdict.set_scope("job");
   verdict.set_job_id(job.job_id);
@@ -282,6 +280,16 @@ Verdict JudgeRules(const RuleJob& job, const RuleOptions& options) {
   }
   if (shown != nullptr) SetEffect(*shown, &verdict);
   verdict.set_reason("every metric is within its tolerance");
+  return verdict;
+}
+
+}  // namespace
+
+Verdict JudgeRules(const RuleJob& job, const RuleOptions& options) {
+  Verdict verdict = JudgeMetrics(job, options);
+  if (!job.evidence.empty() && verdict.verdict() != "invalid") {
+    absl::StrAppend(verdict.mutable_reason(), "; ", job.evidence);
+  }
   return verdict;
 }
 

@@ -46,6 +46,11 @@ struct RuleJob {
   // tested. Empty if there are no runs.
   std::map<std::string, Shift> shifts;
   double level = 0;
+  // If true, a breach that nothing is known about the chance of is not trusted:
+  // one number of another harness on each side.
+  bool needs_spread = false;
+  // What the reason adds about the evidence. Empty if it is the usual one.
+  std::string evidence;
   // What one item of `throughput` is, such as `image`.
   std::string item;
 };

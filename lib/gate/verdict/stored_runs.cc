@@ -96,7 +96,12 @@ const std::vector<std::string>& MetricNames() {
 RunValues ValuesOfRows(const std::vector<Row>& rows) {
   RunValues values;
   for (const Row& row : rows) {
-    if (row.status() == "ok") AddMessage(row, "", &values);
+    if (row.status() != "ok") continue;
+    AddMessage(row, "", &values);
+    for (const auto& counter : row.counters()) {
+      values[absl::StrCat(kCounterPrefix, counter.first)].push_back(
+          counter.second);
+    }
   }
   return values;
 }
@@ -373,6 +378,55 @@ absl::optional<Shift> ShiftOfSamples(const Row& baseline, const Row& current) {
   shift.df = static_cast<double>(logs.size() - 1);
   shift.error = std::sqrt(SquaresOf(logs) / shift.df / logs.size());
   shift.single_runs = true;
+  return shift;
+}
+
+namespace {
+
+// The row's summary or, without one, that of its samples. Absent if there are
+// too few of them, or they do not scatter.
+absl::optional<SampleSummary> SummaryOf(const Row& row) {
+  SampleSummary summary = row.summary();
+  const std::vector<double> samples(row.samples_s().begin(),
+                                    row.samples_s().end());
+  if (samples.size() >= kFewestSamples) {
+    summary.set_count(static_cast<int64_t>(samples.size()));
+    summary.set_mean_s(MeanOf(samples));
+    summary.set_stddev_s(std::sqrt(SquaresOf(samples) / (samples.size() - 1)));
+  }
+  if (summary.mean_s() <= 0) summary.set_mean_s(summary.median_s());
+  if (summary.count() < static_cast<int64_t>(kFewestSamples) ||
+      !(summary.mean_s() > 0) || !(summary.stddev_s() > 0)) {
+    return absl::nullopt;
+  }
+  return summary;
+}
+
+}  // namespace
+
+absl::optional<Shift> ShiftOfSummaries(const Row& baseline,
+                                       const Row& current) {
+  const absl::optional<SampleSummary> before = SummaryOf(baseline);
+  const absl::optional<SampleSummary> now = SummaryOf(current);
+  if (!before || !now || baseline.throughput() <= 0 ||
+      current.throughput() <= 0) {
+    return absl::nullopt;
+  }
+  Shift shift;
+  shift.single_runs = true;
+  shift.log = std::log(current.throughput() / baseline.throughput());
+  double squares = 0;
+  double parts = 0;
+  for (const SampleSummary* side : {&*before, &*now}) {
+    const double n = static_cast<double>(side->count());
+    const double relative = side->stddev_s() / side->mean_s();
+    const double square = relative * relative / n;
+    squares += square;
+    parts += square * square / (n - 1);
+  }
+  // Welch's test: both sides have a variance of their own.
+  shift.error = std::sqrt(squares);
+  shift.df = squares * squares / parts;
   return shift;
 }
 

@@ -23,7 +23,10 @@ using RunValues = std::map<std::string, std::vector<double>>;
 // and of an `eval` record: what rows and metrics files of feedrate contain.
 const std::vector<std::string>& MetricNames();
 
-// Every numeric field of the `ok` rows.
+// Names of counters of imported rows start with this.
+inline constexpr char kCounterPrefix[] = "counters.";
+
+// Every numeric field of the `ok` rows, and every counter.
 RunValues ValuesOfRows(const std::vector<Row>& rows);
 // The medians of the values.
 Metrics MediansOf(const RunValues& values);
@@ -100,6 +103,9 @@ absl::optional<Shift> ShiftOfRuns(absl::Span<const double> baseline,
 // the same number of samples are compared sample by sample, because items of
 // different sizes take different times. Absent if a side has fewer than three.
 absl::optional<Shift> ShiftOfSamples(const Row& baseline, const Row& current);
+// The same from number, mean and standard deviation, where a side has no
+// samples but a `summary`. Absent if a side has neither, or does not scatter.
+absl::optional<Shift> ShiftOfSummaries(const Row& baseline, const Row& current);
 
 // What the jobs of a suite together say about the noise. A handful of runs says
 // little about one job, but fifty jobs say what the machine is like.

@@ -180,6 +180,32 @@ TEST(ShiftTest, OfSamplesComparesTheSameItems) {
   EXPECT_FALSE(ShiftOfSamples(stored, now).has_value());
 }
 
+TEST(ShiftTest, OfSummariesIsWelchsTest) {
+  Row stored = Attempt(0, 0, 1);
+  stored.set_throughput(100);
+  stored.mutable_summary()->set_count(10);
+  stored.mutable_summary()->set_mean_s(0.01);
+  stored.mutable_summary()->set_stddev_s(0.0002);
+  Row now = stored;
+  now.set_throughput(90);
+  now.mutable_summary()->set_stddev_s(0.0004);
+  const auto shift = ShiftOfSummaries(stored, now);
+  ASSERT_TRUE(shift.has_value());
+  EXPECT_NEAR(shift->log, std::log(0.9), 1e-9);
+  // sqrt((2%^2 + 4%^2) / 10), and 9 * 20^2 / (4^2 + 16^2) degrees of freedom.
+  EXPECT_NEAR(shift->error, std::sqrt(0.0002), 1e-9);
+  EXPECT_NEAR(shift->df, 9 * 400.0 / 272, 1e-9);
+  EXPECT_TRUE(shift->single_runs);
+  // Samples of one side stand beside the summary of the other.
+  for (const double seconds : {0.01, 0.0102, 0.0098}) {
+    now.add_samples_s(seconds);
+  }
+  EXPECT_NEAR(ShiftOfSummaries(stored, now)->error,
+              std::sqrt(0.0004 / 10 + 0.0004 / 3), 1e-9);
+  stored.mutable_summary()->clear_stddev_s();
+  EXPECT_FALSE(ShiftOfSummaries(stored, now).has_value());
+}
+
 Shift Made(double log, double error) {
   Shift shift;
   shift.log = log;
