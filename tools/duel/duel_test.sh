@@ -142,6 +142,16 @@ grep -q 'perf is missing; install it' "$tmp/err" || fail "no remedy for perf"
 [[ $(count '"record":"row"') -eq 4 ]] || fail "no duel without perf"
 exits 1 --a=true --b=true --profile=-1
 exits 1 --a=true --b=true --profiler=pref
+# A command may print results of another harness: its benchmarks are the jobs.
+google() {
+  echo "echo '{\"context\":{\"executable\":\"x\",\"num_cpus\":2},\"benchmarks\":[{\"name\":\"BM_a\",\"real_time\":$1,\"time_unit\":\"ns\"},{\"name\":\"BM_b\",\"real_time\":7,\"time_unit\":\"ns\"}]}'"
+}
+for timing in auto rows; do
+  exits 0 --a="$(google 100)" --b="$(google 130)" --time=$timing
+  grep -q 'google_benchmark BM_a *slower *+30.00%' "$tmp/err" ||
+    fail "--time=$timing: results are not compared: $(cat "$tmp/err")"
+  [[ $(count '"transform":"BM_b"') -eq 20 ]] || fail "BM_b went on: $timing"
+done
 
 # Ctrl-C: 130, and what is there is whole.
 "$DUEL" --a='sleep 0.05' --b='sleep 0.05' --pairs=2000 >"$tmp/out" \

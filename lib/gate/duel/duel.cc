@@ -23,6 +23,7 @@
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/xoshiro.h"
+#include "lib/imports/imports.h"
 #include "lib/machine/energy.h"
 #include "lib/machine/root.h"
 #include "lib/records/job_identity.h"
@@ -495,6 +496,8 @@ class Dueller {
     int broken = 0;
     if (prints_rows_ || result_.runs == 1) {
       rows_ = RowsIn(last_run_.output, &broken);
+      // Other harnesses do not take --jobs=FILE.
+      reruns_all_ |= !rows_.empty() && IsImported(rows_[0]);
     }
     if (broken > 0 && options_.warn) {
       options_.warn(absl::StrCat(side_b ? "B" : "A", " printed ", broken,

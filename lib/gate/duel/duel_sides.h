@@ -58,9 +58,9 @@ std::string Filled(
 absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseParameter(
     const std::string& text);
 
-// The rows in a command's output. Ignores lines that are not records, because a
-// plain command may print anything. `broken` counts lines that look like
-// records but are not.
+// The rows in a command's output, which may also be results of another harness.
+// Ignores lines that are not records, because a plain command may print
+// anything. `broken` counts lines that look like records but are not.
 std::vector<Row> RowsIn(const std::string& output, int* broken);
 
 // `command` restricted to the jobs in `jobs_file`: replaces `{jobs}` by

@@ -181,6 +181,23 @@ TEST(SplitCommandTest, Words) {
             (std::vector<std::string>{"a", "b 'c", "", "def"}));
 }
 
+TEST(RowsInTest, ResultsOfAnotherHarnessAreRows) {
+  int broken = 0;
+  const std::string start =
+      R"({"context": {"executable": "x", "num_cpus": 2}, "benchmarks": [)";
+  const std::vector<Row> rows =
+      RowsIn(start + R"({"name": "BM_a", "real_time": 3, "time_unit": "ms"}]})",
+             &broken);
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].transform(), "BM_a");
+  EXPECT_EQ(rows[0].samples_s(0), 0.003);
+  // The duel knows the machine better than the file.
+  EXPECT_EQ(rows[0].machine_profile(), "");
+  EXPECT_EQ(broken, 0);
+  EXPECT_TRUE(RowsIn(start, &broken).empty());
+  EXPECT_EQ(broken, 1);
+}
+
 TEST(DuelSideTest, FindsRowsAmongOtherThings) {
   int broken = 0;
   const std::vector<Row> rows = RowsIn(
