@@ -116,6 +116,7 @@ fetch() {
   dev/torch.sh
   dev/python_env.sh dev/locks/storage.lock
   dev/python_env.sh dev/locks/gate_schemas.lock
+  dev/python_env.sh dev/locks/imports.lock
   GROUPS_WANTED="pillow albumentationsx albumentationsx_video" dev/envs.sh
 }
 
