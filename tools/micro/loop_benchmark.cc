@@ -33,7 +33,8 @@ void BM_WorkersLoop(benchmark::State& state) {
   plan.num_items = 100;
   for (auto _ : state) {
     benchmark::DoNotOptimize(TimeCalls(
-        plan, MonotonicNs, [&](int64_t item) { transform->Run(item); }));
+        plan, MonotonicNs, [&](int64_t item) { transform->Run(item); },
+        ProbeNs));
   }
   state.counters["per_call_s"] =
       benchmark::Counter(kCalls, benchmark::Counter::kIsIterationInvariantRate |
