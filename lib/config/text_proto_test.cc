@@ -95,7 +95,7 @@ TEST(TextProtoTest, PlaceIsWhereTheWordIs) {
   EXPECT_EQ(ErrorOf("x: 1 version: 1"),
             "f:1:1: unknown field \"x\"; use one of version, selection, data, "
             "execution, output, cloud, sweep, label, note, row_labels, "
-            "mixture");
+            "mixture, set");
 }
 
 TEST(TextProtoTest, BracesAreCountedInWords) {

@@ -99,7 +99,7 @@ TEST(BisectionTest, GoodAndBadThatAreTheSameEndTheSearch) {
   BisectionSearch search(Commits(10));
   history.Search(&search);
   EXPECT_EQ(search.state(), State::kSame);
-  EXPECT_EQ(search.pairs(), 10);
+  EXPECT_EQ(search.pairs(), 8);
   EXPECT_EQ(search.answer().probability, 0);
 }
 

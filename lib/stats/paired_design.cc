@@ -128,8 +128,8 @@ PairedLook LookAt(absl::Span<const double> differences,
   const double interest = std::log1p(design.interest_percent / 100);
   PairedLook result;
   const int last = static_cast<int>(design.looks.size()) - 1;
-  const Location location = LocationOf(
-      differences, look < last ? kEarlyConfidence : kConfidence);
+  const Location location =
+      LocationOf(differences, look < last ? kEarlyConfidence : kConfidence);
   result.estimate = location.estimate;
   result.interval = location.interval;
   result.spread = RobustSpread(differences, location.estimate);

@@ -110,8 +110,10 @@ bisects 1 --good=c0 --bad=c12 --command=true --repository="$tmp"
 # Exit codes for `git bisect run`, with git itself.
 cat >"$tmp/step.sh" <<STEP
 $BUILD || exit 125
-"$DUEL" --a='sleep 0.05' --b='sh program.sh' --pairs=20 --quiet |
-  "$COMPARE" --paired --interest=60 --bisect-exit-codes >/dev/null
+# Another program uses other memory, and this is about time.
+"$DUEL" --a='sleep 0.05' --b='sh program.sh' --pairs=20 --quiet --no-controls \
+  --metrics=time |
+  "$COMPARE" --paired --interest=60 --metrics=time --bisect-exit-codes >/dev/null
 STEP
 git bisect start c12 c5 >/dev/null 2>&1
 git bisect run sh "$tmp/step.sh" >"$tmp/git" 2>&1

@@ -35,10 +35,7 @@ PROGRAMS = [
 # Flags that every program has, but for those named.
 EVERY = {
     "output": {"stage_dataset"},  # Writes a folder of data, --dest.
-    "format": {
-        "duel",  # Writes rows only.
-        "train",  # The same.
-    },
+    "format": set(),
 }
 
 # Flags that have the same default wherever there is one.
@@ -46,6 +43,7 @@ SAME_DEFAULT = ["on_error", "output", "configs", "any_work", "relative_to"]
 
 # Flags whose values differ in form, and why.
 OTHER_FORM = {
+    "baseline": "report takes several",
     "model": "flops takes several",
     "output": "runners and plan also take a folder",
     "shard_bytes": "the size of a tar shard; in eval, a part of a text",

@@ -68,12 +68,11 @@ void PrintSavings(SimulatedSuites suites) {
       const SimulationResult one = Simulate(suites);
       suites.stops_early = true;
       const SimulationResult many = Simulate(suites);
-      std::printf("| %s | %g%% | %.1f | %.2f | %.1f | %.2f |\n",
-                  NoiseFamilyName(family).c_str(), slowdown,
-                  static_cast<double>(one.pairs) / one.rows,
-                  PercentDecided(one),
-                  static_cast<double>(many.pairs) / many.rows,
-                  PercentDecided(many));
+      std::printf(
+          "| %s | %g%% | %.1f | %.2f | %.1f | %.2f |\n",
+          NoiseFamilyName(family).c_str(), slowdown,
+          static_cast<double>(one.pairs) / one.rows, PercentDecided(one),
+          static_cast<double>(many.pairs) / many.rows, PercentDecided(many));
       std::fflush(stdout);
     }
   }

@@ -159,10 +159,10 @@ void Count(const PairedLook& look, SimulationResult* result) {
 SimulationResult RunSuite(const SimulatedSuites& suites, int64_t number) {
   Xoshiro256 random(suites.seed * 0x9e3779b97f4a7c15 + number);
   const double level = LevelFor(suites.rows);
-  const PairedDesign design{
-      suites.stops_early ? DefaultLooks(suites.max_pairs, level)
-                         : std::vector<int>{suites.max_pairs},
-      level, suites.interest_percent};
+  const PairedDesign design{suites.stops_early
+                                ? DefaultLooks(suites.max_pairs, level)
+                                : std::vector<int>{suites.max_pairs},
+                            level, suites.interest_percent};
   const double slowdown = std::log1p(suites.slowdown_percent / 100);
   SimulationResult result;
   std::vector<double> differences;

@@ -68,8 +68,8 @@ JointLevels LevelsFor(int64_t jobs, int64_t metrics, bool has_time,
   JointLevels levels;
   levels.time = std::min(most, of_job * (metrics > 0 ? kTimeShare : 1));
   const double rest = has_time ? of_job - levels.time : of_job;
-  levels.metric = std::min(
-      most, rest / static_cast<double>(std::max<int64_t>(1, metrics)));
+  levels.metric =
+      std::min(most, rest / static_cast<double>(std::max<int64_t>(1, metrics)));
   return levels;
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/types/span.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/verdict.pb.h"
@@ -23,7 +23,8 @@ struct JointLevels {
 // Splits the level of each job, 0.01 / jobs, between time, which gets up to 96%
 // of it, and `metrics` other metrics, which get equal parts of the rest.
 // Without other metrics time gets all, and without time the metrics do. Each is
-// at most LevelFor(1). With `error`, jobs share that instead, without the limit.
+// at most LevelFor(1). With `error`, jobs share that instead, without the
+// limit.
 JointLevels LevelsFor(int64_t jobs, int64_t metrics, bool has_time,
                       absl::optional<double> error = absl::nullopt);
 

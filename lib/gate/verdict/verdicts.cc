@@ -269,11 +269,10 @@ namespace {
 
 JointLevels LevelsOf(const PairedRows& rows) {
   const bool is_chosen = rows.duel() && rows.duel()->has_error_percent();
-  return LevelsFor(JudgedJobs(rows), JudgedMetrics(rows),
-                   rows.choice().has_time,
-                   is_chosen
-                       ? absl::make_optional(rows.duel()->error_percent() / 100)
-                       : absl::nullopt);
+  return LevelsFor(
+      JudgedJobs(rows), JudgedMetrics(rows), rows.choice().has_time,
+      is_chosen ? absl::make_optional(rows.duel()->error_percent() / 100)
+                : absl::nullopt);
 }
 
 }  // namespace
