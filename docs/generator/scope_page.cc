@@ -135,10 +135,10 @@ std::string RunsAndTiming(const Policy& policy) {
       "quiet machine for up to ",
       m.quiet_share(),
       " times the time that it has run, and takes samples again next to which "
-      "a probe of the core took ",
+      "a probe of the core is ",
       m.slow_core() * 100,
-      "% longer than the fastest.\n- A loader row takes at least ",
-      t.min_time_s(), " s and ", Count(t.min_batches(), "batch"),
+      "% above the smallest.\n- A loader row takes at least ", t.min_time_s(),
+      " s and ", Count(t.min_batches(), "batch"),
       "; whole epochs repeat until both are reached.\n- The public benchmark "
       "times micro rows in 1 process after 1 untimed pass, values of at least "
       "0.001 s; its intervals of 95% are 1.96 standard errors to either side, "

@@ -162,9 +162,10 @@ class SlowSamples {
         pass_(pass),
         subject_(subject),
         speed_(speed),
-        timing_(timing),
-        around_(ProbesAround(*timing)) {
+        timing_(timing) {
     speed_->Note(worker_, *timing_);
+    around_ = speed_->Around(worker_, *timing_);
+    chains_s_.assign(timing->chains_s().begin(), timing->chains_s().end());
   }
 
   absl::Status Repeat() {
@@ -181,8 +182,10 @@ class SlowSamples {
     if (around_.empty()) return std::nullopt;
     CoreSpeed speed;
     std::vector<double> probes = around_;
-    speed.set_probe_s(Summarize(absl::MakeSpan(probes)).median);
-    speed.set_slow_above_s(speed_->SlowAbove(worker_));
+    speed.set_probe(Summarize(absl::MakeSpan(probes)).median);
+    speed.set_slow_above(speed_->SlowAbove(worker_));
+    std::vector<double> chains_s = chains_s_;
+    speed.set_chain_s(Summarize(absl::MakeSpan(chains_s)).median);
     double slow_s = 0;
     for (size_t i = 0; i < around_.size(); ++i) {
       if (IsSlow(i)) slow_s += timing_->samples_s(i);
@@ -223,7 +226,9 @@ class SlowSamples {
     request.seed = pass_.seed + ++requests_;
     ASSIGN_OR_RETURN(const TimeReply again, subject_->Time(request));
     speed_->Note(worker_, again);
-    const std::vector<double> around = ProbesAround(again);
+    const std::vector<double> around = speed_->Around(worker_, again);
+    chains_s_.insert(chains_s_.end(), again.chains_s().begin(),
+                     again.chains_s().end());
     in_vain_ = true;
     for (size_t i = begin_; i < end_ && i - first < around.size(); ++i) {
       if (around[i - first] > speed_->SlowAbove(worker_)) continue;
@@ -240,8 +245,9 @@ class SlowSamples {
   Subject* const subject_;
   SpeedWatch* const speed_;
   TimeReply* const timing_;
-  // The slower probe next to each sample.
+  // The larger probe next to each sample.
   std::vector<double> around_;
+  std::vector<double> chains_s_;
   size_t begin_ = 0;
   size_t end_ = 0;
   uint64_t requests_ = 0;

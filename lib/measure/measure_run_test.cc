@@ -549,19 +549,53 @@ TEST_F(QuietWaitTest, StepsSpendTheSameBudget) {
   EXPECT_EQ(steps, 2);
 }
 
-TEST(ProbesAroundTest, TheSlowerOfTheTwoNeighborsCounts) {
+// A watch that has seen a probe of 5 at a clock whose chain takes 1 s.
+class SpeedWatchTest : public QuietWaitTest {
+ protected:
+  SpeedWatchTest() : wait_(Options()), speed_(0.1, &wait_) {
+    TimeReply seen;
+    AddProbe(0, 5, 1, &seen);
+    speed_.Note("opencv", seen);
+  }
+  static void AddProbe(int at, double probe_s, double chain_s,
+                       TimeReply* timing) {
+    timing->add_probes_at(at);
+    timing->add_probes_s(probe_s);
+    timing->add_chains_s(chain_s);
+  }
+
+  QuietWait wait_;
+  SpeedWatch speed_;
+};
+
+TEST_F(SpeedWatchTest, TheLargerOfTheTwoNeighborsCounts) {
   TimeReply timing;
   for (int i = 0; i < 4; ++i) timing.add_samples_s(1);
-  EXPECT_THAT(ProbesAround(timing), IsEmpty());
-  timing.add_probes_s(5);
-  timing.add_probes_at(1);
-  EXPECT_THAT(ProbesAround(timing), ElementsAre(5, 5, 5, 5));
-  timing.add_probes_s(7);
-  timing.add_probes_at(3);
-  EXPECT_THAT(ProbesAround(timing), ElementsAre(5, 7, 7, 7));
-  timing.add_probes_s(6);
-  timing.add_probes_at(4);
-  EXPECT_THAT(ProbesAround(timing), ElementsAre(5, 7, 7, 7));
+  EXPECT_THAT(speed_.Around("opencv", timing), IsEmpty());
+  AddProbe(1, 5, 1, &timing);
+  EXPECT_THAT(speed_.Around("opencv", timing), ElementsAre(5, 5, 5, 5));
+  AddProbe(3, 7, 1, &timing);
+  EXPECT_THAT(speed_.Around("opencv", timing), ElementsAre(5, 7, 7, 7));
+  AddProbe(4, 6, 1, &timing);
+  EXPECT_THAT(speed_.Around("opencv", timing), ElementsAre(5, 7, 7, 7));
+  EXPECT_THAT(speed_.Around("pillow", timing), IsEmpty());
+}
+
+TEST_F(SpeedWatchTest, ASlowerClockIsNoSlowCore) {
+  TimeReply timing;
+  timing.add_samples_s(1);
+  AddProbe(0, 6, 1.2, &timing);
+  EXPECT_THAT(speed_.Around("opencv", timing), ElementsAre(5));
+}
+
+// Else one interrupt would make all later probes slow.
+TEST_F(SpeedWatchTest, AnInterruptedLoopIsNoRecord) {
+  TimeReply timing;
+  timing.add_samples_s(1);
+  AddProbe(0, 5, 2, &timing);
+  speed_.Note("opencv", timing);
+  EXPECT_DOUBLE_EQ(speed_.SlowAbove("opencv"), 5.5);
+  EXPECT_GT(speed_.Around("opencv", timing)[0], 5.5);
 }
 
 // A core that is at half of its speed from call `slow_from_` to `slow_until_`,
@@ -605,6 +639,7 @@ class SlowCoreTest : public QuietWaitTest, public Subject {
   void AddProbe(TimeReply* timing) {
     timing->add_probes_at(timing->samples_s_size());
     timing->add_probes_s(IsSlow() ? 20e-6 : 10e-6);
+    timing->add_chains_s(5e-6);
   }
 
   int64_t calls_ = 0;
@@ -629,8 +664,9 @@ TEST_F(SlowCoreTest, SamplesOfASlowCoreAreTakenAgain) {
   ASSERT_TRUE(result.core_speed.has_value());
   EXPECT_EQ(result.core_speed->repeated_samples(), 3);
   EXPECT_EQ(result.core_speed->slow_share(), 0);
-  EXPECT_DOUBLE_EQ(result.core_speed->probe_s(), 10e-6);
-  EXPECT_DOUBLE_EQ(result.core_speed->slow_above_s(), 11.5e-6);
+  EXPECT_DOUBLE_EQ(result.core_speed->probe(), 2);
+  EXPECT_DOUBLE_EQ(result.core_speed->slow_above(), 2.3);
+  EXPECT_DOUBLE_EQ(result.core_speed->chain_s(), 5e-6);
   EXPECT_THAT(result.noise.warnings, IsEmpty());
 }
 

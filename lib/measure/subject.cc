@@ -144,30 +144,56 @@ double QuietWait::Wait() {
   return waited_s_ - waited_before_s;
 }
 
+namespace {
+
+// Clocks of a core differ by less than this factor; what takes longer was
+// interrupted.
+constexpr double kClocks = 1.3;
+
+}  // namespace
+
+std::optional<double> SpeedWatch::ProbeOf(const Known& known, double probe_s,
+                                          double chain_s) {
+  if (chain_s <= 0 || chain_s > kClocks * known.chain_s) return std::nullopt;
+  return probe_s / chain_s;
+}
+
 void SpeedWatch::Note(const std::string& worker, const TimeReply& timing) {
-  for (const double probe_s : timing.probes_s()) {
-    if (probe_s <= 0) continue;
-    double& fastest_s = fastest_s_.emplace(worker, probe_s).first->second;
-    fastest_s = std::min(fastest_s, probe_s);
+  if (timing.chains_s().empty()) return;
+  Known& known = known_[worker];
+  for (const double chain_s : timing.chains_s()) {
+    if (chain_s > 0) known.chain_s = std::min(known.chain_s, chain_s);
+  }
+  for (int i = 0; i < timing.probes_s_size(); ++i) {
+    const std::optional<double> probe =
+        ProbeOf(known, timing.probes_s(i), timing.chains_s(i));
+    if (probe.has_value()) known.probe = std::min(known.probe, *probe);
   }
 }
 
 double SpeedWatch::SlowAbove(const std::string& worker) const {
-  const auto known = fastest_s_.find(worker);
-  return known == fastest_s_.end() ? std::numeric_limits<double>::infinity()
-                                   : (1 + slow_core_) * known->second;
+  const auto known = known_.find(worker);
+  return known == known_.end() ? std::numeric_limits<double>::infinity()
+                               : (1 + slow_core_) * known->second.probe;
 }
 
-std::vector<double> ProbesAround(const TimeReply& timing) {
+std::vector<double> SpeedWatch::Around(const std::string& worker,
+                                       const TimeReply& timing) const {
   std::vector<double> around;
   const int probes = timing.probes_s_size();
-  if (probes == 0) return around;
+  const auto known = known_.find(worker);
+  if (probes == 0 || known == known_.end()) return around;
+  // A loop that was interrupted says that the sample next to it may have been.
+  const auto probe = [&](int i) {
+    return ProbeOf(known->second, timing.probes_s(i), timing.chains_s(i))
+        .value_or(2 * SlowAbove(worker));
+  };
   // The first probe after sample i.
   int next = 0;
   for (int i = 0; i < timing.samples_s_size(); ++i) {
     while (next < probes && timing.probes_at(next) <= i) ++next;
-    around.push_back(std::max(timing.probes_s(std::max(next - 1, 0)),
-                              timing.probes_s(std::min(next, probes - 1))));
+    around.push_back(std::max(probe(std::max(next - 1, 0)),
+                              probe(std::min(next, probes - 1))));
   }
   return around;
 }

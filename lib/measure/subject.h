@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -160,30 +161,41 @@ class QuietWait {
   double waited_s_ = 0;
 };
 
-// Knows how fast the core can be, from the probes that workers take between
-// samples. What runs on the other thread of a core, often in another virtual
-// machine, halves its speed, and no counter shows it. Not thread-safe.
+// Knows how much of a core one thread can use, from the probes that workers
+// take between samples. What runs on the other thread of a core, often in
+// another virtual machine, takes up to half of it, and no counter shows it. A
+// probe is the time of a loop that keeps the core busy, divided by that of a
+// loop that depends on the clock alone. Not thread-safe.
 class SpeedWatch {
  public:
-  // A probe that takes this share longer than the fastest is slow. `quiet` pays
+  // A probe that is this share larger than the smallest is slow. `quiet` pays
   // for repeating samples and outlives this.
   SpeedWatch(double slow_core, QuietWait* quiet)
       : slow_core_(slow_core), quiet_(quiet) {}
 
-  // Remembers the fastest probe of `worker`: workers may have different loops.
+  // Remembers the smallest probe of `worker`: workers may have different loops.
   void Note(const std::string& worker, const TimeReply& timing);
-  // Slower probes are slow. Infinite if nothing is known about the worker.
+  // For each sample the larger of the two probes around it. Empty without
+  // probes.
+  std::vector<double> Around(const std::string& worker,
+                             const TimeReply& timing) const;
+  // Larger probes are slow. Infinite if nothing is known about the worker.
   double SlowAbove(const std::string& worker) const;
   QuietWait* quiet() const { return quiet_; }
 
  private:
+  struct Known {
+    double chain_s = std::numeric_limits<double>::infinity();
+    double probe = std::numeric_limits<double>::infinity();
+  };
+  // Absent if its loop was interrupted.
+  static std::optional<double> ProbeOf(const Known& known, double probe_s,
+                                       double chain_s);
+
   const double slow_core_;
   QuietWait* const quiet_;
-  std::map<std::string, double> fastest_s_;
+  std::map<std::string, Known> known_;
 };
-
-// For each sample the slower of the two probes around it. Empty without probes.
-std::vector<double> ProbesAround(const TimeReply& timing);
 
 }  // namespace feedrate
 

@@ -69,6 +69,7 @@ absl::StatusOr<TimeReply> CheckTimeReply(const TimeCommand& command,
   }
   const auto& at = reply->probes_at();
   if (at.size() != reply->probes_s_size() ||
+      at.size() != reply->chains_s_size() ||
       !std::is_sorted(at.begin(), at.end()) ||
       (!at.empty() && *at.rbegin() > reply->samples_s_size())) {
     return absl::DataLossError(
@@ -322,7 +323,7 @@ absl::StatusOr<TimeReply> MeasuredChild::Time(const TimeCommand& command,
   const size_t samples = command.count / chunk + 1;
   ASSIGN_OR_RETURN(const std::string line,
                    Exchange(TimeLine(command), limit,
-                            kMaxReplyBytes + samples * 2 * kBytesPerSample));
+                            kMaxReplyBytes + samples * 3 * kBytesPerSample));
   return Judge(CheckTimeReply(command, ParseTimeReply(line)));
 }
 

@@ -142,8 +142,9 @@ class Child:
         return {
             "samples_s": samples,
             "items": items,
-            "probes_s": [seconds for _, seconds in probes],
-            "probes_at": [at for at, _ in probes],
+            "probes_s": [wide / 1e9 for _, wide, _ in probes],
+            "chains_s": [chain / 1e9 for _, _, chain in probes],
+            "probes_at": [at for at, _, _ in probes],
         }
 
     def _time_on_device(self, command):

@@ -14,21 +14,32 @@ import os
 import statistics
 import time
 
+import numpy as np
+
 _COLLECT_ABOVE = 700  # Python's own default for the youngest generation.
 _PROBE_EVERY_NS = 4_000_000
 
 
-def probe_ns():
-    """The time of a loop that always does the same; see ProbeNs in
-    lib/adapters/worker/timing_loop.h. The interpreter keeps a core as busy."""
+_ONES = np.ones(1000)
+_SUMS = np.empty(1000)
+
+
+def take_probe():
+    """Nanoseconds of a loop that keeps a core busy, as the interpreter does,
+    and of one in which each step waits for the one before; see TakeProbe in
+    lib/adapters/worker/timing_loop.h."""
     clock = time.perf_counter_ns
-    times = []
+    wide, chain = [], []
     for _ in range(2):
         begin = clock()
         for _ in itertools.repeat(None, 1000):
             pass
-        times.append(clock() - begin)
-    return min(times)
+        middle = clock()
+        np.add.accumulate(_ONES, out=_SUMS)
+        end = clock()
+        wide.append(middle - begin)
+        chain.append(end - middle)
+    return min(wide), min(chain)
 
 
 def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None, probes=None):
@@ -37,14 +48,14 @@ def time_calls(call, inputs, chunk=1, limit_s=0, fresh=None, probes=None):
     An output lives until the clock has been read, then it is dropped. Stops
     after the chunk with which the whole has taken more than limit_s (0: never).
     fresh(input), if given, makes the input of each call, untimed. `probes`, a
-    list, gets (number of samples before it, seconds) of probes of the core's
-    speed: before the first sample, after the last, and between samples.
+    list, gets (number of samples before it, *take_probe()): before the first
+    sample, after the last, and between samples.
     """
     call = _slowed(call)
 
     def probe(done):
         if probes is not None:
-            probes.append((done, probe_ns() / 1e9))
+            probes.append((done, *take_probe()))
 
     samples = array.array("q", bytes(8 * -(-len(inputs) // chunk)))
     collecting = gc.isenabled()

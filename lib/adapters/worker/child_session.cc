@@ -242,14 +242,17 @@ absl::StatusOr<std::string> ChildSession::Time(const TimeCommand& command) {
   const auto run = [transform](int64_t item) { transform->Run(item); };
   const double slowdown = InjectedSlowdown().percent();
   const Timings timings =
-      slowdown > 0 ? TimeCalls(plan, SlowClock(slowdown), run, ProbeNs)
-                   : TimeCalls(plan, MonotonicNs, run, ProbeNs);
+      slowdown > 0 ? TimeCalls(plan, SlowClock(slowdown), run, TakeProbe)
+                   : TimeCalls(plan, MonotonicNs, run, TakeProbe);
   TimeReply reply;
   reply.set_items(timings.items);
   reply.mutable_samples_s()->Reserve(
       static_cast<int>(timings.samples_ns.size()));
   for (int64_t ns : timings.samples_ns) reply.add_samples_s(ns / 1e9);
-  for (int64_t ns : timings.probes_ns) reply.add_probes_s(ns / 1e9);
+  for (const Probe& probe : timings.probes) {
+    reply.add_probes_s(probe.wide_ns / 1e9);
+    reply.add_chains_s(probe.chain_ns / 1e9);
+  }
   for (int64_t at : timings.probes_at) reply.add_probes_at(at);
   return ReplyLine(reply);
 }

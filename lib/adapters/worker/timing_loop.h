@@ -35,18 +35,27 @@ struct TimingPlan {
   int64_t probe_every_ns = 4000000;
 };
 
+// The times of two loops that always do the same, some microseconds each.
+struct Probe {
+  // Keeps all integer units of a core busy, so it takes up to twice as long
+  // while something runs on the core's other thread.
+  int64_t wide_ns = 0;
+  // Each step waits for the one before, so only the clock matters.
+  int64_t chain_ns = 0;
+};
+
 struct Timings {
   // One per chunk; the last chunk may be shorter.
   std::vector<int64_t> samples_ns;
   // Number of calls made.
   int64_t items = 0;
   // What `probe` returned, and the number of samples before each.
-  std::vector<int64_t> probes_ns;
+  std::vector<Probe> probes;
   std::vector<int64_t> probes_at;
 };
 
 // Calls run(item) by plan. `now` is MonotonicNs, or a test's clock. `probe` is
-// ProbeNs; it is called before the first sample, after the last, and between
+// TakeProbe; it is called before the first sample, after the last, and between
 // samples, never inside one. Exceptions from `run` pass through. REQUIRES:
 // first >= 0; count, num_items, chunk > 0.
 template <typename Run, typename Clock, typename Probe>
@@ -59,7 +68,7 @@ Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run,
   int64_t item = plan.first % plan.num_items;
   const auto take_probe = [&] {
     timings.probes_at.push_back(sample - timings.samples_ns.data());
-    timings.probes_ns.push_back(probe());
+    timings.probes.push_back(probe());
   };
   take_probe();
   const int64_t start = now();
@@ -87,17 +96,14 @@ Timings TimeCalls(const TimingPlan& plan, Clock&& now, Run&& run,
   return timings;
 }
 
-// The time of a loop that always does the same, about 10 microseconds. It keeps
-// all integer units of a core busy, so it takes up to twice as long while
-// something runs on the core's other thread, also in another virtual machine,
-// and longer at a lower clock. The smaller of two times, so that an interrupt
-// does not count.
-inline int64_t ProbeNs() {
-  int64_t least = std::numeric_limits<int64_t>::max();
+// Takes about 20 microseconds. Of each loop the smaller of two times counts, so
+// that an interrupt does not.
+inline Probe TakeProbe() {
+  Probe probe;
   for (int i = 0; i < 2; ++i) {
     const int64_t begin = MonotonicNs();
     uint64_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
-    for (uint64_t step = 0; step < 20000; ++step) {
+    for (uint64_t step = 0; step < 10000; ++step) {
       a += step;
       b ^= step;
       c += 7;
@@ -107,9 +113,18 @@ inline int64_t ProbeNs() {
       // Keeps the compiler from combining steps.
       asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
     }
-    least = std::min(least, MonotonicNs() - begin);
+    const int64_t middle = MonotonicNs();
+    uint64_t x = 1;
+    for (int step = 0; step < 4000; ++step) {
+      x *= 0x9e3779b97f4a7c15u;
+      asm volatile("" : "+r"(x));
+    }
+    const int64_t end = MonotonicNs();
+    const Probe now = {middle - begin, end - middle};
+    if (i == 0 || now.wide_ns < probe.wide_ns) probe.wide_ns = now.wide_ns;
+    if (i == 0 || now.chain_ns < probe.chain_ns) probe.chain_ns = now.chain_ns;
   }
-  return least;
+  return probe;
 }
 
 // Cost of a pair of reads on this machine: the smallest average of some

@@ -208,7 +208,7 @@ class FakeTime {
         },
         [this] {
           now_ += 5;
-          return ++probes_;
+          return Probe{++probes_, 1};
         });
   }
   const std::vector<int64_t>& items() const { return items_; }
@@ -270,7 +270,7 @@ TEST(TimingLoopTest, ExceptionsPassThrough) {
   plan.num_items = 1;
   EXPECT_THROW(TimeCalls(
                    plan, MonotonicNs,
-                   [](int64_t) { throw std::runtime_error("x"); }, ProbeNs),
+                   [](int64_t) { throw std::runtime_error("x"); }, TakeProbe),
                std::runtime_error);
 }
 
@@ -284,7 +284,8 @@ TEST(TimingLoopTest, ProbesLieBetweenSamples) {
   EXPECT_THAT(timings.samples_ns, ElementsAre(11, 11, 11, 11, 11));
   // Before all, after at least 20 ns, and after all.
   EXPECT_THAT(timings.probes_at, ElementsAre(0, 2, 4, 5));
-  EXPECT_THAT(timings.probes_ns, ElementsAre(1, 2, 3, 4));
+  ASSERT_EQ(timings.probes.size(), 4);
+  EXPECT_EQ(timings.probes[3].wide_ns, 4);
 }
 
 TEST(TimingLoopTest, APairOfReadsTakesSomeTime) {

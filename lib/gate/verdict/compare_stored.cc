@@ -27,8 +27,8 @@ constexpr double kSuiteLevel = 0.01;
 // memory that they used.
 constexpr size_t kFewestJobs = 10;
 constexpr size_t kBusyJobs = 4;
-// The speed of the core, as a metric.
-constexpr char kProbe[] = "core_speed.probe_s";
+// The inverse of the clock rate, as a metric.
+constexpr char kClock[] = "core_speed.chain_s";
 
 Verdict Invalid(const std::string& job_id, const std::string& label,
                 const std::string& profile, const std::string& code,
@@ -211,12 +211,12 @@ RuleJob MakeRuleJob(const JobPair& pair,
     if (shift && shift->df == 0 && metric.first == "throughput") {
       shift = ShiftWithinRuns(baseline[0], current[0], *shift, &job);
     }
-    const auto probe = job.current.find(kProbe);
-    const auto stored_probe = job.baseline.find(kProbe);
-    if (shift && probe != job.current.end() &&
-        stored_probe != job.baseline.end() && stored_probe->second > 0) {
+    const auto clock = job.current.find(kClock);
+    const auto stored_clock = job.baseline.find(kClock);
+    if (shift && clock != job.current.end() &&
+        stored_clock != job.baseline.end() && stored_clock->second > 0) {
       shift->slower_core =
-          std::max(0.0, std::log(probe->second / stored_probe->second));
+          std::max(0.0, std::log(clock->second / stored_clock->second));
     }
     if (shift) job.shifts[metric.first] = *shift;
   }

@@ -162,7 +162,7 @@ RunsByJob CleanestAttempts(const std::vector<Row>& rows) {
 
 void MarkSlowCores(RunsByJob* current, RunsByJob* baseline) {
   // Workers of other libraries and versions may take other probes.
-  std::map<std::pair<std::string, std::string>, double> slow_above_s;
+  std::map<std::pair<std::string, std::string>, double> slow_above;
   const auto each_run = [&](const auto& use) {
     for (RunsByJob* side : {current, baseline}) {
       for (auto& job : *side) {
@@ -176,13 +176,13 @@ void MarkSlowCores(RunsByJob* current, RunsByJob* baseline) {
   };
   using Worker = std::pair<std::string, std::string>;
   each_run([&](const Worker& worker, const Row* row) {
-    const double above_s = row->core_speed().slow_above_s();
-    double& least = slow_above_s.emplace(worker, above_s).first->second;
-    least = std::min(least, above_s);
+    const double above = row->core_speed().slow_above();
+    double& least = slow_above.emplace(worker, above).first->second;
+    least = std::min(least, above);
   });
   each_run([&](const Worker& worker, Row* row) {
     const auto& warnings = row->warnings();
-    if (row->core_speed().probe_s() <= slow_above_s[worker] ||
+    if (row->core_speed().probe() <= slow_above[worker] ||
         std::count(warnings.begin(), warnings.end(), "contended") > 0) {
       return;
     }

@@ -50,17 +50,17 @@ TEST(CleanestAttemptsTest, TheCleanestCountsAndTheLastOfEquals) {
 
 // A core that is slow from start to end marks no run of its own.
 TEST(MarkSlowCoresTest, OneSideShowsWhatTheOtherDidNotKnow) {
-  const auto with_probe = [](Row row, double probe_s, double slow_above_s) {
-    row.mutable_core_speed()->set_probe_s(probe_s);
-    row.mutable_core_speed()->set_slow_above_s(slow_above_s);
+  const auto with_probe = [](Row row, double probe, double slow_above) {
+    row.mutable_core_speed()->set_probe(probe);
+    row.mutable_core_speed()->set_slow_above(slow_above);
     return row;
   };
   RunsByJob current = CleanestAttempts(
-      {with_probe(Attempt(0, 0, 1), 20e-6, 22e-6),
-       with_probe(Attempt(1, 0, 1, {"contended"}), 30e-6, 22e-6),
-       with_probe(Attempt(2, 0, 2), 11e-6, 22e-6), Attempt(3, 0, 1)});
+      {with_probe(Attempt(0, 0, 1), 2, 2.2),
+       with_probe(Attempt(1, 0, 1, {"contended"}), 3, 2.2),
+       with_probe(Attempt(2, 0, 2), 1.1, 2.2), Attempt(3, 0, 1)});
   RunsByJob baseline =
-      CleanestAttempts({with_probe(Attempt(0, 0, 2), 10e-6, 11.5e-6)});
+      CleanestAttempts({with_probe(Attempt(0, 0, 2), 1, 1.15)});
   RunsByJob other = baseline;
   other.at("j").runs[0].set_library_version("2");
   MarkSlowCores(&current, &other);

@@ -48,8 +48,9 @@ def speak_and_answer_late(_):
 
 
 def probe_after_the_end(replies):
-    reply = {"samples_s": [1] * 10, "items": 10, "probes_s": [1]}
-    os.write(replies, json.dumps({**reply, "probes_at": [11]}).encode() + b"\n")
+    reply = {"samples_s": [1] * 10, "items": 10}
+    probes = {"probes_s": [1], "chains_s": [1], "probes_at": [11]}
+    os.write(replies, json.dumps({**reply, **probes}).encode() + b"\n")
 
 
 FAULTS = {
