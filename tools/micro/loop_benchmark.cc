@@ -34,7 +34,7 @@ void BM_WorkersLoop(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(TimeCalls(
         plan, MonotonicNs, [&](int64_t item) { transform->Run(item); },
-        ProbeNs));
+        TakeProbe));
   }
   state.counters["per_call_s"] =
       benchmark::Counter(kCalls, benchmark::Counter::kIsIterationInvariantRate |
