@@ -87,7 +87,7 @@ DEFINE_string(export, "",
               "FILE: write a table of the results there, in the format of "
               "--format");
 DEFINE_string(format, "",
-              "FORMAT: format of --export; default: by the ending of its name "
+              "NAME: format of --export; default: by the ending of its name "
               "{csv|markdown|json}");
 DEFINE_int32(pairs, 0,
              "N: run exactly this many pairs; 0 means 8, and more if those do "
@@ -279,7 +279,7 @@ absl::Status CheckFlags() {
   if (FLAGS_jobs_expected < 1) {
     return absl::InvalidArgumentError("--jobs_expected: use at least 1");
   }
-  if (!FLAGS_export.empty()) {
+  if (!FLAGS_export.empty() || !FLAGS_format.empty()) {
     RETURN_IF_ERROR(
         CheckChoice("--format", ExportFormat(), {"csv", "markdown", "json"}));
   }
