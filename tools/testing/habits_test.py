@@ -44,6 +44,7 @@ SAME_DEFAULT = ["on_error", "output", "configs", "any_work", "relative_to"]
 # Flags whose values differ in form, and why.
 OTHER_FORM = {
     "baseline": "report takes several",
+    "metrics": "what the gate judges; in train, the file with its metrics",
     "model": "flops takes several",
     "output": "runners and plan also take a folder",
     "shard_bytes": "the size of a tar shard; in eval, a part of a text",
