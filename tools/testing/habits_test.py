@@ -47,6 +47,7 @@ OTHER_FORM = {
     "metrics": "what the gate judges; in train, the file with its metrics",
     "model": "flops takes several",
     "output": "runners and plan also take a folder",
+    "profile": "pairs to profile in duel; in train, what to write",
     "shard_bytes": "the size of a tar shard; in eval, a part of a text",
 }
 
