@@ -3,7 +3,7 @@
 # and a python3 with torch, made on any machine with CUDA's nvcc:
 #
 #   dev/gpu_bundle.sh [FOLDER]       default dist/gpu
-#   copy it there, then: FOLDER/gpu_check.sh
+#   copy it there, then: FOLDER/gpu_check.sh, FOLDER/gpu_train.sh
 #
 # bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh);
 # cuda_bench and the benches of peers are beside them, and gpu_duel_dali.py, which
@@ -39,7 +39,7 @@ fi
 
 # Of the target, as in dev/bundle.sh, and torch with all that it brings.
 of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*'
-of_target+='|lib(torch|c10|cuda|nvidia-|cudart|cupti).*)$'
+of_target+='|lib(torch|c10|cuda|cublas|nvidia-|cudart|cupti).*)$'
 
 # FFmpeg, and what of its libraries our videos need: zlib, and an encoder.
 ffmpeg='^lib(av(codec|format|util)|sw(scale|resample))\.so'
@@ -123,14 +123,16 @@ add() {
 
 programs=(//tools/micro:micro //tools/pipeline:pipeline //tools/plan:plan
   //tools/aggregate:aggregate //tools/collect_env:collect_env
-  //tools/video:video)
+  //tools/video:video //tools/train:train //tools/eval:eval)
 workers=(//lib/adapters/null:worker_null //lib/loader/cuda:worker_cuda
   //lib/loader/worker:worker_native //lib/adapters/torch:worker_torch
-  //lib/loader/nvdec:worker_nvdec)
+  //lib/loader/nvdec:worker_nvdec //lib/model/worker:worker_train
+  //lib/model/worker:worker_eval)
 bench=//lib/adapters/cuda/bench:cuda_bench
 tests=(//lib/adapters/cuda/kernels:fused_test //lib/adapters/cuda:cuda_adapter_test
   //lib/adapters/torch:torch_gpu_test
-  //lib/adapters/worker/testing:list_entries)
+  //lib/adapters/worker/testing:list_entries //lib/model/fused:fused_check
+  //lib/model/fused:kernels_check)
 # What gpu_check.sh checks and times the loaders with.
 loader=(//lib/loader/cuda:bench_cuda //lib/loader/cuda:gpu_loader_test
   //lib/media:write_synthetic //lib/loader/nvdec:nvdec_check)
@@ -156,6 +158,8 @@ while IFS= read -r path; do
   install -D -m 644 "$path" "$folder/$path"
 done < <(repo_files 'configs/*')
 install -m 755 dev/gpu_check.sh "$folder/gpu_check.sh"
+install -m 755 dev/gpu_train.sh "$folder/gpu_train.sh"
+install -m 644 dev/gpu_train.py "$folder/gpu_train.py"
 install -m 644 lib/adapters/cuda/bench/bench_peers.py "$folder/bench_peers.py"
 install -m 644 dev/gpu_check.py "$folder/gpu_check.py"
 install -m 644 dev/bench_common.py "$folder/bench_common.py"

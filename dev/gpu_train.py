@@ -21,7 +21,8 @@ import time
 
 import bench_common
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The folder that dev/gpu_bundle.sh made.
+ROOT = pathlib.Path(__file__).resolve().parent
 # Training GFLOP a sample as `flops` counts, and the H200's dense bf16 peak.
 GFLOP = {"vit5_small": 28.190932992, "vit5_base": 107.6}
 PEAK_TFLOPS = float(os.environ.get("PEAK_TFLOPS", "989.4"))
@@ -31,7 +32,7 @@ AUTOTUNE = "torch_max_autotune"
 
 
 def ways(args):
-    peer = [args.python, str(ROOT / "lib/adapters/python/train_worker.py")]
+    peer = [args.python, str(ROOT / "libexec/python/train_worker.py")]
     known = {
         "feedrate": [args.worker],
         "feedrate_graphs": [args.worker, "graphs=1"],
@@ -166,12 +167,44 @@ def kernel_table(path):
         print(f"{us:9.0f} us {calls[name]:4d} x {per_call:7.1f}  {name}")
 
 
+def check_parallel(paths):
+    """Holds the losses of two processes against those of one; exits 1 if not.
+
+    Sums are made in another order, so the losses differ by rounding.
+    """
+    one, *parts = [
+        json.loads(path.read_text().splitlines()[-1]) for path in paths
+    ]
+    failed = [r.get("error") for r in (one, *parts) if r["event"] != "result"]
+    if failed:
+        sys.exit(f"a process failed: {failed}")
+    gaps = [
+        max(
+            abs(a - b) / a
+            for a, b in zip(one["losses"], part["losses"], strict=True)
+        )
+        for part in parts
+    ]
+    print(
+        f"{one['engine']}: losses of two processes differ from those of one by"
+        f" {max(gaps):.3%} at most; the last is {one['losses'][-1]:.4f}"
+    )
+    if max(gaps) > 0.005 or parts[0]["losses"] != parts[1]["losses"]:
+        sys.exit("the processes did not train together")
+
+
 def parse_args():
     env = os.environ.get
     parser = bench_common.parser(__doc__)
     parser.add_argument("--worker")
     parser.add_argument(
         "--kernels", type=pathlib.Path, help="print this CSV of ncu and end"
+    )
+    parser.add_argument(
+        "--parallel",
+        type=pathlib.Path,
+        nargs=3,
+        help="compare the answers of one process and of two, and end",
     )
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--output", type=pathlib.Path)
@@ -252,6 +285,9 @@ def main():
     args = parse_args()
     if args.kernels:
         kernel_table(args.kernels)
+        return
+    if args.parallel:
+        check_parallel(args.parallel)
         return
     results = run_all(args)
     print(table(results, args.batch, args.model))
