@@ -63,12 +63,25 @@ class GpuEpoch : public BatchStream {
   ~GpuEpoch() override { Join(); }
 
   absl::StatusOr<Batch> Next() override {
-    ASSIGN_OR_RETURN(const std::optional<BatchQueue::Batch> batch,
-                     queue_.Next());
-    if (!batch.has_value()) return Batch();
-    return Batch{batch->count, batch->count * sample_values_ *
-                                   static_cast<int64_t>(sizeof(float))};
+    ASSIGN_OR_RETURN(const DeviceBatch batch, NextOnDevice());
+    return Batch{batch.count, batch.count * sample_values_ *
+                                  static_cast<int64_t>(sizeof(float))};
   }
+
+  absl::StatusOr<DeviceBatch> NextOnDevice() {
+    ASSIGN_OR_RETURN(const std::optional<BatchQueue::Batch> made,
+                     queue_.Next());
+    DeviceBatch batch;
+    if (!made.has_value()) return batch;
+    batch.count = made->count;
+    batch.data = reinterpret_cast<const float*>(slots_[made->slot].data());
+    for (int i = 0; i < made->count; ++i) {
+      batch.items.push_back(order_.Item(made->first + i));
+    }
+    return batch;
+  }
+
+  const FaultList& faults() const { return faults_; }
 
   absl::Status Finish(EpochReply* reply) override {
     Join();
@@ -150,7 +163,7 @@ class GpuEpoch : public BatchStream {
   std::vector<std::thread> threads_;
 };
 
-class GpuLoader : public PreparedLoader {
+class GpuLoader : public PreparedLoader, public DeviceLoader {
  public:
   GpuLoader(const LoaderSpec& spec, GpuRecipe recipe,
             const std::vector<SourceFile>& files)
@@ -176,17 +189,19 @@ class GpuLoader : public PreparedLoader {
   }
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
-    EpochCommand whole = command;
-    if (spec_.drop_last) whole.count -= whole.count % spec_.batch_size;
-    if (whole.count < 1) {
-      return absl::InvalidArgumentError("no batch of that size is whole");
-    }
     return TimeEpoch(command,
                      [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
-                       return std::make_unique<GpuEpoch>(makers_, context_,
-                                                         whole, spec_, slots_);
+                       return Start(command);
                      });
   }
+
+  absl::Status StartEpoch(const EpochCommand& command) override {
+    epoch_ = nullptr;
+    ASSIGN_OR_RETURN(epoch_, Start(command));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<DeviceBatch> Next() override { return epoch_->NextOnDevice(); }
+  const FaultList& faults() const override { return epoch_->faults(); }
 
   absl::StatusOr<Output> OutputFor(int64_t item, uint64_t seed) override {
     if (item < 0 || item >= static_cast<int64_t>(context_.files.size())) {
@@ -217,6 +232,15 @@ class GpuLoader : public PreparedLoader {
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<GpuEpoch>> Start(EpochCommand command) const {
+    if (spec_.drop_last) command.count -= command.count % spec_.batch_size;
+    if (command.count < 1) {
+      return absl::InvalidArgumentError("no batch of that size is whole");
+    }
+    return std::make_unique<GpuEpoch>(makers_, context_, command, spec_,
+                                      slots_);
+  }
+
   // Skips engines that the device does not have: the CPU decodes instead.
   absl::Status AddEngines(NvjpegBackend backend, int threads) {
     if (threads == 0) return absl::OkStatus();
@@ -248,9 +272,35 @@ class GpuLoader : public PreparedLoader {
   std::vector<DeviceBlock> slots_;
   std::vector<std::unique_ptr<ChunkMaker>> makers_;
   std::vector<float> sample_;
+  // Of a consumer in this process; uses all of the above.
+  std::unique_ptr<GpuEpoch> epoch_;
 };
 
+absl::StatusOr<std::unique_ptr<GpuLoader>> Make(
+    const TransformSpec& spec, const GpuLoaderOptions& options,
+    const std::vector<SourceFile>& files) {
+  ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
+  auto made =
+      std::make_unique<GpuLoader>(*spec.loader, std::move(recipe), files);
+  RETURN_IF_ERROR(made->Load(options));
+  return made;
+}
+
+absl::StatusOr<GpuLoaderOptions> UsableOptions(const LoaderSpec& loader) {
+  ASSIGN_OR_RETURN(GpuLoaderOptions options, GpuLoaderOptionsOf(loader));
+  if (options.nvjpeg_optional && !NvJpeg::Load().ok()) {
+    options.hardware_threads = options.gpu_threads = 0;
+  }
+  return options;
+}
+
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
+    const TransformSpec& spec, const std::vector<SourceFile>& files) {
+  ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(*spec.loader));
+  return Make(spec, options, files);
+}
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
     const TransformSpec& spec, const std::vector<SourceFile>& files) {
@@ -261,11 +311,8 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
     return absl::InvalidArgumentError(
         "the loader of cuda reads files to device cuda, with nothing left out");
   }
-  ASSIGN_OR_RETURN(GpuRecipe recipe, GpuRecipe::Create(spec));
-  ASSIGN_OR_RETURN(GpuLoaderOptions options, GpuLoaderOptionsOf(loader));
-  if (options.nvjpeg_optional && !NvJpeg::Load().ok()) {
-    options.hardware_threads = options.gpu_threads = 0;
-  }
+  RETURN_IF_ERROR(GpuRecipe::Create(spec).status());
+  ASSIGN_OR_RETURN(const GpuLoaderOptions options, UsableOptions(loader));
   // Threads that wait for the device leave the processor to those that decode.
   // An error means that the device is already in use, for example after another
   // job.
@@ -276,9 +323,7 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
       return MeasureGpuLimits(options, files, seconds);
     });
   }
-  auto made = std::make_unique<GpuLoader>(loader, std::move(recipe), files);
-  RETURN_IF_ERROR(made->Load(options));
-  return made;
+  return Make(spec, options, files);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 // whole files, and one kernel launch does the rest.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "lib/adapters/cuda/cuda_adapter.h"
 #include "lib/adapters/worker/adapter.h"
 #include "lib/loader/cuda/gpu_work.h"
+#include "lib/loader/epoch_report.h"
 #include "lib/records/worker.pb.h"
 #include "lib/worker/loader_message.h"
 #include "lib/worker/source_list.h"
@@ -23,6 +25,31 @@ namespace feedrate {
 // With the ablation kDeviceLimits it reports the maximum rates of engines and
 // copies instead.
 absl::StatusOr<std::unique_ptr<PreparedLoader>> MakeGpuLoader(
+    const TransformSpec& spec, const std::vector<SourceFile>& files);
+
+// A batch on the device, complete: float32, count x 3 x crop x crop.
+struct DeviceBatch {
+  const float* data = nullptr;
+  int count = 0;
+  // Number of each sample in the list of files.
+  std::vector<int64_t> items;
+};
+
+// The same loader for a consumer in this process. Not thread-safe.
+class DeviceLoader {
+ public:
+  virtual ~DeviceLoader() = default;
+
+  // Ends the epoch before.
+  virtual absl::Status StartEpoch(const EpochCommand& command) = 0;
+  // The next batch, valid until the next call; without samples at the end of
+  // the epoch.
+  virtual absl::StatusOr<DeviceBatch> Next() = 0;
+  // Files that the current epoch could not use.
+  virtual const FaultList& faults() const = 0;
+};
+// `files` must outlive the result.
+absl::StatusOr<std::unique_ptr<DeviceLoader>> MakeDeviceLoader(
     const TransformSpec& spec, const std::vector<SourceFile>& files);
 
 // Upper limits of a GPU for a loader: the rate of the engines alone on whole

@@ -28,6 +28,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/unique_fd.h"
+#include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
 #include "lib/loader/mixture/mixture_folder.h"
@@ -37,6 +38,12 @@
 #include "lib/worker/process.h"
 #include "lib/worker/source_list.h"
 
+#if defined(FEEDRATE_CUDA)
+#include <ATen/cuda/CUDAEvent.h>
+
+#include "lib/loader/cuda/gpu_loader.h"
+#endif
+
 namespace feedrate {
 namespace {
 
@@ -45,6 +52,15 @@ void Check(const absl::Status& status) {
     throw std::runtime_error("loader: " + std::string(status.message()));
   }
 }
+
+template <typename T>
+T Value(absl::StatusOr<T> value) {
+  Check(value.status());
+  return *std::move(value);
+}
+
+// Batches in memory for a GPU, whose steps are short.
+constexpr int kGpuBuffers = 4;
 
 SkippedFiles SkippedOf(const FaultList& faults) {
   SkippedFiles skipped;
@@ -69,10 +85,47 @@ void Add(const SkippedFiles& epoch, SkippedFiles* all) {
       {all->total, epoch.total, static_cast<int64_t>(all->first.size())});
 }
 
+at::Tensor ClassesOf(const std::vector<int64_t>& items,
+                     const std::vector<int64_t>& classes) {
+  const at::Tensor of_items =
+      at::empty({static_cast<int64_t>(items.size())}, at::kLong);
+  int64_t* to = of_items.mutable_data_ptr<int64_t>();
+  for (const int64_t item : items) *to++ = classes[item % classes.size()];
+  return of_items;
+}
+
+#if defined(FEEDRATE_CUDA)
+// The training's own copy of a batch that a loader has on the GPU. The loader
+// gets its memory back when the next batch is asked for, which is before the
+// GPU has run the step. The copy takes a few parts in a thousand of a step.
+class GpuCopy {
+ public:
+  // Waits until the GPU has copied the last batch.
+  void Wait() { copied_.synchronize(); }
+  at::Tensor Of(const float* batch, at::IntArrayRef shape) {
+    if (!own_.defined()) {
+      own_ = at::empty(shape, at::TensorOptions(at::kCUDA).dtype(at::kFloat));
+    }
+    own_.copy_(at::from_blob(const_cast<float*>(batch), shape, own_.options()),
+               /*non_blocking=*/true);
+    copied_.record();
+    return own_;
+  }
+
+ private:
+  at::Tensor own_;
+  // Waiting leaves the processor to the threads that decode.
+  at::cuda::CUDAEvent copied_{cudaEventBlockingSync | cudaEventDisableTiming};
+};
+#endif
+
 class NativeBatches : public BatchSource {
  public:
-  NativeBatches(std::unique_ptr<Loader> loader, std::vector<int64_t> classes)
-      : loader_(std::move(loader)), classes_(std::move(classes)) {}
+  NativeBatches(std::unique_ptr<Loader> loader, std::vector<int64_t> classes,
+                bool on_gpu)
+      : loader_(std::move(loader)),
+        classes_(std::move(classes)),
+        on_gpu_(on_gpu) {}
 
   ~NativeBatches() override { epoch_ = nullptr; }
 
@@ -84,20 +137,21 @@ class NativeBatches : public BatchSource {
 
   // Batches come in order; `index` only counts.
   TrainBatch Get(int64_t) override {
+#if defined(FEEDRATE_CUDA)
+    if (on_gpu_) copy_.Wait();
+#endif
     const LoaderBatch* const batch = Next();
-    const at::Tensor images =
-        at::from_blob(const_cast<float*>(batch->data),
-                      {batch->size, batch->shape.channels, batch->shape.height,
-                       batch->shape.width},
-                      at::kFloat);
-    const at::Tensor classes = at::empty({batch->size}, at::kLong);
-    for (int i = 0; i < batch->size; ++i) {
-      classes.mutable_data_ptr<int64_t>()[i] =
-          classes_[batch->items[i] % classes_.size()];
-    }
+    const at::Tensor classes = ClassesOf(batch->items, classes_);
+    const std::vector<int64_t> shape = {batch->size, batch->shape.channels,
+                                        batch->shape.height,
+                                        batch->shape.width};
+#if defined(FEEDRATE_CUDA)
+    if (on_gpu_) return {copy_.Of(batch->data, shape), classes};
+#endif
     // The loader gets its memory back at the next call, when the step that used
     // it has ended.
-    return {images, classes};
+    return {at::from_blob(const_cast<float*>(batch->data), shape, at::kFloat),
+            classes};
   }
 
  private:
@@ -125,6 +179,10 @@ class NativeBatches : public BatchSource {
 
   std::unique_ptr<Loader> loader_;
   const std::vector<int64_t> classes_;
+  const bool on_gpu_;
+#if defined(FEEDRATE_CUDA)
+  GpuCopy copy_;
+#endif
   std::unique_ptr<Epoch> epoch_;
   int64_t number_ = 0;
   int64_t first_ = 0;     // File of the next epoch.
@@ -156,24 +214,125 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
   step.one_of = {flip};
   step.probability = 0.5;
   loader_options.recipe.steps = {step};
-  auto loader = Loader::Create(ListSource(std::move(listed)), loader_options);
-  Check(loader.status());
-  return std::make_unique<NativeBatches>(*std::move(loader),
-                                         std::move(classes));
+  std::unique_ptr<BatchMemory> memory;
+  std::unique_ptr<DeviceCopy> copy;
+  if (options.to_gpu) {
+    memory = Value(PinnedMemory());
+    copy = Value(CudaCopy());
+    loader_options.buffers = kGpuBuffers;
+  }
+  return std::make_unique<NativeBatches>(
+      Value(Loader::Create(ListSource(std::move(listed)), loader_options,
+                           std::move(memory), std::move(copy))),
+      std::move(classes), options.to_gpu);
 }
+
+#if defined(FEEDRATE_CUDA)
+
+namespace {
+
+class GpuBatches : public BatchSource {
+ public:
+  GpuBatches(const TransformSpec& spec, std::vector<SourceFile> files,
+             std::vector<int64_t> classes, uint64_t seed)
+      : batch_size_(spec.loader->batch_size),
+        side_(spec.loader->crop),
+        files_(std::move(files)),
+        classes_(std::move(classes)),
+        seed_(seed),
+        loader_(Value(MakeDeviceLoader(spec, files_))) {
+    Start();
+  }
+
+  SkippedFiles skipped() const override {
+    SkippedFiles all = skipped_;
+    Add(SkippedOf(loader_->faults()), &all);
+    return all;
+  }
+
+  TrainBatch Get(int64_t) override {
+    copy_.Wait();
+    DeviceBatch batch = Value(loader_->Next());
+    if (batch.count == 0) {
+      skipped_ = skipped();
+      Start();
+      batch = Value(loader_->Next());
+    }
+    return {copy_.Of(batch.data, {batch.count, 3, side_, side_}),
+            ClassesOf(batch.items, classes_)};
+  }
+
+ private:
+  // Goes on with the files that the last epoch left out, because they did not
+  // fill a batch.
+  void Start() {
+    const auto files = static_cast<int64_t>(files_.size());
+    EpochCommand command;
+    command.seed = seed_++;
+    command.first = first_;
+    command.count = files - files % batch_size_;
+    Check(loader_->StartEpoch(command));
+    first_ = (first_ + command.count) % files;
+  }
+
+  const int64_t batch_size_;
+  const int64_t side_;
+  const std::vector<SourceFile> files_;
+  const std::vector<int64_t> classes_;
+  uint64_t seed_;  // Of the next epoch.
+  const std::unique_ptr<DeviceLoader> loader_;
+  GpuCopy copy_;
+  int64_t first_ = 0;     // File of the next epoch.
+  SkippedFiles skipped_;  // Files skipped in epochs that ended.
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
+                                            const LoaderBatchOptions& options) {
+  const Recipe usual;
+  TransformSpec spec;
+  spec.library = "cuda";
+  spec.device = "cuda";
+  spec.native_op = "feedrate::steps";
+  spec.params = {"step1=0.5 flip{axis=horizontal}"};
+  LoaderSpec& loader = spec.loader.emplace();
+  loader.source = "files";
+  loader.batch_size = options.batch_size;
+  loader.workers = options.workers;
+  loader.prefetch = kGpuBuffers;
+  loader.drop_last = loader.shuffle = true;
+  loader.channels = 3;
+  loader.crop = static_cast<int>(options.image_size);
+  loader.crop_position = "random";
+  loader.mean = usual.mean;
+  loader.std = usual.std;
+  loader.input_scale = usual.input_scale;
+  loader.on_error = "skip";
+  std::vector<SourceFile> list;
+  std::vector<int64_t> classes;
+  for (const ImageFile& file : files) {
+    list.push_back({file.path, file.bytes});
+    classes.push_back(file.label);
+  }
+  return std::make_unique<GpuBatches>(spec, std::move(list), std::move(classes),
+                                      options.seed);
+}
+
+#else
+
+std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>&,
+                                            const LoaderBatchOptions&) {
+  throw std::runtime_error(
+      "loader cuda: this program was built without CUDA; build it with "
+      "--config=cuda, or use --loader=native");
+}
+
+#endif
 
 namespace {
 
 constexpr int64_t kChannels = 3;
-
-template <typename T>
-T Value(absl::StatusOr<T> value) {
-  if (!value.ok()) {
-    throw std::runtime_error("loader: " +
-                             std::string(value.status().message()));
-  }
-  return *std::move(value);
-}
 
 // Memory shared by both processes.
 class SharedMemory {

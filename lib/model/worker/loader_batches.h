@@ -17,6 +17,8 @@ struct LoaderBatchOptions {
   int64_t image_size = 0;
   int workers = 1;
   uint64_t seed = 0;
+  // Whether batches are copied to the current GPU ahead of time.
+  bool to_gpu = false;
 };
 
 // Batches from the loader of lib/loader in this process: random crops, flips
@@ -25,6 +27,11 @@ struct LoaderBatchOptions {
 // fails. REQUIRES: at least one full batch.
 std::unique_ptr<BatchSource> MakeLoaderBatches(
     const std::vector<ImageFile>& files, const LoaderBatchOptions& options);
+
+// The same by the loader of lib/loader/cuda, which also decodes on the current
+// GPU and leaves batches there. std::runtime_error without --config=cuda.
+std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
+                                            const LoaderBatchOptions& options);
 
 // Batches that another library's loader makes in a process of its own and
 // passes in shared memory.

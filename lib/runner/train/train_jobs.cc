@@ -110,8 +110,9 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
        [](const std::string&, const std::string& value) {
          return ReadRate(value);
        }},
-      {"loader", OneOf({kNativeLoader, kMixtureLoader, "torchvision", "dali"},
-                       &s->loader)},
+      {"loader",
+       OneOf({kNativeLoader, kGpuLoader, kMixtureLoader, "torchvision", "dali"},
+             &s->loader)},
       // Checked by the loader of mixtures.
       {"mixture",
        [](const std::string&, const std::string&) { return absl::OkStatus(); }},
@@ -185,6 +186,10 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--loader: scope synthetic reads no files; add --scope=e2e and "
         "--dataset, the folder of images");
+  }
+  if (s.loader == kGpuLoader && job.device() != "cuda") {
+    return absl::InvalidArgumentError(
+        "--loader=cuda decodes on a GPU; add --device=cuda, or use native");
   }
   if (!is_e2e && !job.dataset().empty() &&
       !absl::StartsWith(job.dataset(), "synthetic:")) {

@@ -20,9 +20,10 @@ namespace feedrate {
 
 // Our own library; the others are ways of PyTorch to run a model.
 inline constexpr char kTrainLibrary[] = "feedrate";
-// Our own loader, which runs in the process that trains; others run in their
-// own process.
+// Our own loaders, which run in the process that trains; others run in their
+// own process. The second one also decodes on the GPU.
 inline constexpr char kNativeLoader[] = "native";
+inline constexpr char kGpuLoader[] = "cuda";
 // The loader of mixtures, which also runs in the process that trains.
 inline constexpr char kMixtureLoader[] = "mixture";
 

@@ -175,6 +175,11 @@ TEST(TrainJobsTest, AMixtureFeedsFrames) {
   request.batch_size = 4;
   request.settings["loader"] = "native";
   EXPECT_THAT(Mistake(request), HasSubstr("--loader=mixture"));
+  request.settings.erase("mixture");
+  request.settings["loader"] = "cuda";
+  EXPECT_THAT(Mistake(request), HasSubstr("add --device=cuda"));
+  request.device = "cuda";
+  EXPECT_TRUE(MakeTrainJobs(request).ok());
 }
 
 TEST(TrainJobsTest, NoSuchFileOfJobs) {

@@ -244,8 +244,8 @@ class TrainMode : public JobMode {
           absl::StrCat("--dataset: ", folder->second,
                        ": no such folder; scope e2e reads images from it"));
     }
-    if (loader == kNativeLoader || loader == kMixtureLoader ||
-        feeders_.count(loader) > 0) {
+    if (loader == kNativeLoader || loader == kGpuLoader ||
+        loader == kMixtureLoader || feeders_.count(loader) > 0) {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(feeders_[loader], FeederWorker(places, loader));
