@@ -1,7 +1,7 @@
 // Holds the fused engine against the eager model on a GPU: loss, gradient of
 // every parameter, losses over steps; then times the step as a CUDA graph.
 //
-//   fused_check MODEL BATCH STEPS
+//   fused_check MODEL BATCH STEPS [OPTIMIZER [CLIP_NORM [checkpointing]]]
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/cuda/CUDAContext.h>
@@ -80,6 +80,33 @@ void HoldGradients(const Model& eager, const TrainBatch& batch,
   ZeroGradients(eager.parameters());
 }
 
+// What torch's clip_grad_norm_ does.
+void Clip(const Model& model, double clip_norm) {
+  if (clip_norm <= 0) return;
+  const double norm = GradientNorm(model.parameters()).item<double>();
+  const double factor = std::min(1.0, clip_norm / (norm + 1e-6));
+  for (const Parameter& p : model.parameters()) p.value.grad().mul_(factor);
+}
+
+// The backward pass computes activations again and must get the same bits.
+void HoldCheckpointing(const ModelSpec& spec, const ModelOptions& options,
+                       const TrainBatch& batch, const FusedEngine& keeps) {
+  const auto model = MakeModel(spec, options);
+  FusedEngine engine(spec, model->parameters(), OptimizerOptions(),
+                     batch.input.size(0), /*checkpointing=*/true);
+  engine.Forward(batch.input);
+  engine.Loss(batch.target, 1);
+  engine.Backward(true);
+  double worst = 0;
+  for (const Parameter& p : model->parameters()) {
+    worst = std::max(
+        worst, RelativeError(engine.Gradient(p.name), keeps.Gradient(p.name)));
+  }
+  std::printf("checkpointing: largest difference of a gradient %.2e\n", worst);
+  // cuDNN's backward pass varies from run to run.
+  failures += !(worst <= (spec.kind == ModelKind::kVit ? 0 : 1e-2));
+}
+
 int Main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "vit5_small";
   const int64_t batch_size = argc > 2 ? std::atoll(argv[2]) : 256;
@@ -99,10 +126,15 @@ int Main(int argc, char** argv) {
   // With a larger rate, and no warm-up, two runs that differ by rounding part.
   OptimizerOptions optimizer_options;
   optimizer_options.learning_rate = 1e-4;
-  FusedEngine engine(spec, ours->parameters(), optimizer_options, batch_size);
+  if (argc > 4) optimizer_options.name = argv[4];
+  if (argc > 5) optimizer_options.clip_norm = std::atof(argv[5]);
+  const bool checkpointing = argc > 6;
+  FusedEngine engine(spec, ours->parameters(), optimizer_options, batch_size,
+                     checkpointing);
 
   const TrainBatch batch = batches->Get(0);
   HoldGradients(*eager, batch, &engine);
+  if (!checkpointing) HoldCheckpointing(spec, options, batch, engine);
 
   std::printf("%s", engine.DescribeProducts().c_str());
 
@@ -114,12 +146,18 @@ int Main(int argc, char** argv) {
   }
   at::Tensor input = batch.input.clone(), target = batch.target.clone();
   at::Tensor fused_loss, norm;
-  const auto step = [&] {
+  const auto step = [&](PhaseClock* clock) {
+    clock->StartStep();
     engine.Forward(input);
+    clock->Mark(kForward);
     fused_loss = engine.Loss(target, 1);
+    clock->Mark(kLoss);
     engine.Backward(true);
+    clock->Mark(kBackward);
     norm = engine.GradientNorm();
+    clock->Mark(kOther);
     engine.Step();
+    clock->Mark(kOptimizer);
   };
   std::unique_ptr<StepGraph> graph = device->Record(step);
   for (size_t i = 0; i < before.size(); ++i) {
@@ -138,6 +176,7 @@ int Main(int argc, char** argv) {
     graph->Replay();
     const double mine = fused_loss.item<double>();
     const double theirs = EagerBatch(*eager, next, true);
+    Clip(*eager, optimizer_options.clip_norm);
     optimizer->Step();
     ZeroGradients(eager->parameters());
     gap = std::max(gap, std::abs(mine - theirs) / theirs);
@@ -168,9 +207,14 @@ int Main(int argc, char** argv) {
     const double ms = start.elapsed_time(end) / kReplays;
     std::printf("step %.3f ms, %.0f samples/s\n", ms, batch_size / ms * 1e3);
   }
+  const StepTimes phases = graph->Phases();
+  for (const Phase phase : {kForward, kLoss, kBackward, kOther, kOptimizer}) {
+    std::printf("%s %.3f ms\n", PhaseName(phase), 1e3 * phases.phase_s[phase]);
+  }
   // For `ncu --profile-from-start off`: one step, kernel by kernel.
+  const std::unique_ptr<PhaseClock> unused = device->MakeClock();
   cudaProfilerStart();
-  step();
+  step(unused.get());
   device->Synchronize();
   cudaProfilerStop();
   const MemoryPeaks peaks = device->Peaks();

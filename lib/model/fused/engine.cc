@@ -1,283 +1,15 @@
 #include "lib/model/fused/engine.h"
 
-#include <ATen/cuda/CUDAContext.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention_backward.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 
-#include <cstdio>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
-#include "lib/model/torch/parts.h"
+#include "lib/model/fused/engine_parts.h"
 
 namespace feedrate {
-
-using fused::Bf16;
-using fused::Product;
-
-namespace {
-
-constexpr int64_t kHeadWidth = 64;
-constexpr size_t kWorkspaceBytes = 64 << 20;
-
-cudaStream_t Stream() { return at::cuda::getCurrentCUDAStream(); }
-
-Bf16* Half(const at::Tensor& t) { return static_cast<Bf16*>(t.data_ptr()); }
-float* Floats(const at::Tensor& t) { return static_cast<float*>(t.data_ptr()); }
-
-}  // namespace
-
-// The three products of one matrix of weights.
-struct FusedEngine::Layer {
-  Layer(cublasLtHandle_t handle, const at::Tensor& workspace, Product forward,
-        Product backward, int64_t rows, int64_t inputs, int64_t outputs,
-        bool float_out = false)
-      : forward(handle, {forward, rows, inputs, outputs, float_out},
-                workspace.data_ptr(), kWorkspaceBytes),
-        input_gradient(handle, {backward, rows, inputs, outputs, false},
-                       workspace.data_ptr(), kWorkspaceBytes),
-        weight_gradient(handle,
-                        {Product::kWeightGradient, rows, inputs, outputs, true},
-                        workspace.data_ptr(), kWorkspaceBytes) {}
-
-  fused::TunedProduct forward, input_gradient, weight_gradient;
-};
-
-// The products of a block after attention, for a number of rows.
-struct FusedEngine::BlockLayers {
-  std::unique_ptr<Layer> projection, up, down;
-};
-
-// What the forward pass of one block leaves for the backward pass.
-struct FusedEngine::Block {
-  // Tokens per sample, and over the batch, that go on after attention: of the
-  // last block of a ViT only the class token, since nobody looks at the others.
-  int64_t queries = 0;
-  int64_t rows = 0;
-  BlockLayers* layers = nullptr;
-  // The stream before the block and between its halves.
-  at::Tensor x, middle;
-  at::Tensor normed, middle_normed;
-  at::Tensor rstd, middle_rstd;
-  at::Tensor qkv, q, k;
-  // `q`, `k`, `seed` and `offset`: of cuDNN's attention only.
-  at::Tensor mixed, log_sum, seed, offset;
-  at::Tensor attention_out, hidden, activated, mlp_out;
-  Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;
-  Weight mlp_norm, up, up_bias, down, down_bias, mlp_scale;
-};
-
-std::string FusedEngineRefusal(const ModelSpec& spec) {
-  if (spec.head_width() != kHeadWidth) return "its heads are not 64 wide";
-  if (spec.kind == ModelKind::kVit && spec.tokens() > fused::kShortTokens) {
-    return "it has more than " + std::to_string(fused::kShortTokens) +
-           " tokens";
-  }
-  for (const int64_t width : {128, 256, 384, 512, 768}) {
-    if (spec.width == width) return "";
-  }
-  return "it has no kernels of width " + std::to_string(spec.width);
-}
-
-FusedEngine::FusedEngine(const ModelSpec& spec,
-                         const std::vector<Parameter>& parameters,
-                         const OptimizerOptions& optimizer, int64_t batch)
-    : spec_(spec),
-      optimizer_(optimizer),
-      batch_(batch),
-      rows_(batch * spec.tokens()),
-      is_text_(spec.kind == ModelKind::kByteLm),
-      head_rows_(is_text_ ? rows_ : batch) {
-  const std::string refusal = FusedEngineRefusal(spec);
-  if (!refusal.empty()) {
-    throw std::runtime_error("the fused engine cannot train " + spec.name +
-                             ": " + refusal);
-  }
-  if (optimizer.name != "adamw") {
-    throw std::runtime_error("the fused engine has no optimizer " +
-                             optimizer.name);
-  }
-  if (cublasLtCreate(&handle_) != CUBLAS_STATUS_SUCCESS) {
-    throw std::runtime_error("cuBLASLt does not start");
-  }
-  LayOutParameters(parameters);
-  AllocateActivations();
-  MakeProducts();
-  Tune();
-}
-
-FusedEngine::~FusedEngine() {
-  if (handle_ != nullptr) cublasLtDestroy(handle_);
-}
-
-at::Tensor FusedEngine::Bf16Buffer(at::IntArrayRef shape) const {
-  return at::empty(shape, values_.options().dtype(at::kBFloat16));
-}
-
-at::Tensor FusedEngine::FloatBuffer(at::IntArrayRef shape) const {
-  return at::empty(shape, values_.options());
-}
-
-void FusedEngine::LayOutParameters(const std::vector<Parameter>& parameters) {
-  int64_t total = 0;
-  for (const Parameter& p : parameters) {
-    Weight weight;
-    weight.offset = total;
-    weight.shape = p.value.sizes().vec();
-    weights_[p.name] = weight;
-    names_.push_back(p.name);
-    total +=
-        (p.value.numel() + fused::kChunk - 1) / fused::kChunk * fused::kChunk;
-  }
-  const at::TensorOptions options = parameters[0].value.detach().options();
-  values_ = at::zeros({total}, options);
-  gradients_ = at::zeros({total}, options);
-  first_ = at::zeros({total}, options);
-  second_ = at::zeros({total}, options);
-  rounded_ = at::zeros({total}, options.dtype(at::kBFloat16));
-  at::Tensor decays = at::zeros({total / fused::kChunk}, at::kByte);
-  for (const Parameter& p : parameters) {
-    Weight& weight = weights_[p.name];
-    const at::Tensor place =
-        values_.narrow(0, weight.offset, p.value.numel()).view(weight.shape);
-    place.copy_(p.value.detach());
-    // The tensor stays the same object and now lies in the arena.
-    at::Tensor value = p.value;
-    value.set_data(place);
-    weight.value = Floats(values_) + weight.offset;
-    weight.gradient = Floats(gradients_) + weight.offset;
-    weight.rounded = Half(rounded_) + weight.offset;
-    if (p.decays) {
-      const int64_t chunks =
-          (p.value.numel() + fused::kChunk - 1) / fused::kChunk;
-      decays.narrow(0, weight.offset / fused::kChunk, chunks).fill_(1);
-    }
-  }
-  decays_ = decays.to(options.device());
-  steps_ = at::zeros({1}, options);
-  learning_rate_ = at::full({1}, optimizer_.learning_rate, options);
-  loss_ = at::zeros({1}, options);
-  norm_ = at::zeros({1}, options);
-  ParametersChanged();
-}
-
-void FusedEngine::ParametersChanged() {
-  fused::RoundToBf16(Floats(values_), Half(rounded_), values_.numel(),
-                     Stream());
-}
-
-const FusedEngine::Weight& FusedEngine::Find(const std::string& name) const {
-  const auto found = weights_.find(name);
-  if (found == weights_.end()) {
-    throw std::runtime_error("the model has no parameter " + name);
-  }
-  return found->second;
-}
-
-void FusedEngine::AllocateActivations() {
-  const int64_t width = spec_.width, hidden = spec_.mlp_width();
-  const int64_t heads = spec_.heads, tokens = spec_.tokens();
-  const Rotation rotation = MakeRotation(spec_);
-  cos_ = rotation.cos.to(values_.device()).contiguous();
-  sin_ = rotation.sin.to(values_.device()).contiguous();
-  if (is_text_) {
-    one_hot_ = Bf16Buffer({rows_, spec_.vocabulary});
-  } else {
-    patches_ = Bf16Buffer({batch_ * spec_.patches(), spec_.patch_values()});
-    patch_out_ = Bf16Buffer({batch_ * spec_.patches(), width});
-  }
-  for (int64_t i = 0; i < spec_.layers; ++i) {
-    const std::string prefix = "blocks." + std::to_string(i) + ".";
-    Block block;
-    block.queries = !is_text_ && i + 1 == spec_.layers ? 1 : tokens;
-    block.rows = batch_ * block.queries;
-    block.x = FloatBuffer({rows_, width});
-    block.middle = FloatBuffer({block.rows, width});
-    block.normed = Bf16Buffer({rows_, width});
-    block.middle_normed = Bf16Buffer({block.rows, width});
-    block.rstd = FloatBuffer({rows_});
-    block.middle_rstd = FloatBuffer({block.rows});
-    block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
-    if (!is_text_) {
-      block.mixed = Bf16Buffer({block.rows, width});
-      block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});
-    } else {
-      block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-      block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-    }
-    block.attention_out = Bf16Buffer({block.rows, width});
-    block.hidden = Bf16Buffer({block.rows, hidden});
-    block.activated = Bf16Buffer({block.rows, hidden});
-    block.mlp_out = Bf16Buffer({block.rows, width});
-    block.attention_norm = Find(prefix + "attention_norm");
-    block.qkv_w = Find(prefix + "qkv");
-    block.q_norm = Find(prefix + "q_norm");
-    block.k_norm = Find(prefix + "k_norm");
-    block.projection = Find(prefix + "projection");
-    block.attention_scale = Find(prefix + "attention_scale");
-    block.mlp_norm = Find(prefix + "mlp_norm");
-    block.up = Find(prefix + "up");
-    block.up_bias = Find(prefix + "up_bias");
-    block.down = Find(prefix + "down");
-    block.down_bias = Find(prefix + "down_bias");
-    block.mlp_scale = Find(prefix + "mlp_scale");
-    blocks_.push_back(std::move(block));
-  }
-  stream_gradient_ = FloatBuffer({rows_, width});
-  class_stream_gradient_ = FloatBuffer({head_rows_, width});
-  branch_gradient_ = Bf16Buffer({rows_, width});
-  normed_gradient_ = Bf16Buffer({rows_, width});
-  wide_gradient_ = Bf16Buffer({rows_, hidden});
-  qkv_gradient_ = Bf16Buffer({rows_, 3 * width});
-  attention_gradient_ = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
-  class_x_ = FloatBuffer({head_rows_, width});
-  class_normed_ = Bf16Buffer({head_rows_, width});
-  class_rstd_ = FloatBuffer({head_rows_});
-  class_gradient_ = Bf16Buffer({head_rows_, width});
-  logits_ = FloatBuffer({head_rows_, spec_.outputs()});
-  logits_gradient_ = Bf16Buffer({head_rows_, spec_.outputs()});
-  row_loss_ = FloatBuffer({head_rows_});
-  partial_ = FloatBuffer(
-      {std::max<int64_t>(fused::PartialFloats(width), 128 * spec_.outputs())});
-  workspace_ = at::empty({static_cast<int64_t>(kWorkspaceBytes)},
-                         values_.options().dtype(at::kByte));
-}
-
-void FusedEngine::MakeProducts() {
-  const int64_t width = spec_.width, hidden = spec_.mlp_width();
-  const auto make = [&](Product forward, Product backward, int64_t rows,
-                        int64_t inputs, int64_t outputs, bool float_out) {
-    return std::make_unique<Layer>(handle_, workspace_, forward, backward, rows,
-                                   inputs, outputs, float_out);
-  };
-  const Product plain = Product::kForward, back = Product::kInputGradient;
-  qkv_ = make(plain, back, rows_, width, 3 * width, false);
-  for (Block& block : blocks_) {
-    const auto count = block.rows;
-    BlockLayers& layers = block_layers_[count];
-    if (layers.up == nullptr) {
-      layers.projection = make(plain, back, count, width, width, false);
-      layers.up =
-          make(Product::kForwardGelu, back, count, width, hidden, false);
-      layers.down =
-          make(Product::kForwardBias, back, count, hidden, width, false);
-    }
-    block.layers = &layers;
-  }
-  head_ = make(is_text_ ? plain : Product::kForwardBias, back, head_rows_,
-               width, spec_.outputs(), true);
-  if (is_text_) {
-    // Only the gradient of the embedding is a product.
-    patch_ = make(plain, back, rows_, width, spec_.vocabulary, false);
-  } else {
-    patch_ = make(Product::kForwardBias, back, batch_ * spec_.patches(),
-                  spec_.patch_values(), width, false);
-  }
-}
 
 void FusedEngine::Forward(const at::Tensor& input) {
   if (is_text_) {
@@ -290,7 +22,7 @@ void FusedEngine::Forward(const at::Tensor& input) {
   } else {
     EmbedPatches(input);
   }
-  for (int64_t i = 0; i < spec_.layers; ++i) ForwardBlock(i);
+  for (int64_t i = 0; i < spec_.layers; ++i) ForwardBlock(i, /*again=*/false);
 }
 
 void FusedEngine::EmbedPatches(const at::Tensor& images) {
@@ -308,20 +40,21 @@ void FusedEngine::EmbedPatches(const at::Tensor& images) {
                         spec_.tokens(), 1 + spec_.registers, spec_.width, s);
 }
 
-void FusedEngine::ForwardBlock(int64_t index) {
+void FusedEngine::ForwardBlock(int64_t index, bool again) {
   const cudaStream_t s = Stream();
   Block& block = blocks_[index];
   fused::AddNorm norm;
   norm.rows = rows_;
   norm.width = spec_.width;
-  if (index == 0) {
+  if (index == 0 || again) {
     norm.x = Floats(block.x);
   } else {
-    const Block& before = blocks_[index - 1];
+    Block& before = blocks_[index - 1];
     norm.x = Floats(before.middle);
     norm.y = Half(before.mlp_out);
     norm.scale = before.mlp_scale.value;
     norm.x_out = Floats(block.x);
+    if (checkpointing_) ReleaseAttention(&before);
   }
   norm.weight = block.attention_norm.value;
   norm.normed = Half(block.normed);
@@ -397,8 +130,14 @@ void FusedEngine::ForwardAttention(Block* block) {
       /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/is_text_);
   block->mixed = std::get<0>(attention).transpose(1, 2).contiguous();
   block->log_sum = std::get<1>(attention);
-  block->seed = std::get<6>(attention);
-  block->offset = std::get<7>(attention);
+  block->random_seed = std::get<6>(attention);
+  block->random_offset = std::get<7>(attention);
+}
+
+void FusedEngine::ReleaseAttention(Block* block) const {
+  if (!is_text_) return;
+  block->mixed.reset();
+  block->log_sum.reset();
 }
 
 void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
@@ -414,7 +153,8 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
   auto gradients = at::_scaled_dot_product_cudnn_attention_backward(
       attention_gradient_.transpose(1, 2), block->q.transpose(1, 2),
       block->k.transpose(1, 2), block->qkv.select(2, 2).transpose(1, 2),
-      block->mixed.transpose(1, 2), block->log_sum, block->seed, block->offset,
+      block->mixed.transpose(1, 2), block->log_sum, block->random_seed,
+      block->random_offset,
       /*attn_bias=*/{}, /*cum_seq_q=*/{}, /*cum_seq_k=*/{}, spec_.tokens(),
       spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/is_text_);
   const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
@@ -458,13 +198,34 @@ at::Tensor FusedEngine::Loss(const at::Tensor& target, double factor) {
 }
 
 void FusedEngine::Backward(bool first) {
+  // The arena has the parameters in the order of the forward pass, so what is
+  // final is always its end.
+  int64_t unsent = gradients_.numel();
+  const auto send_from = [&](int64_t begin) {
+    if (send_ == nullptr) return;
+    const int64_t bytes =
+        (unsent - begin) * static_cast<int64_t>(sizeof(float));
+    if (bytes < send_bytes_ && begin > 0) return;
+    send_(gradients_.narrow(0, begin, unsent - begin));
+    unsent = begin;
+  };
   BackwardHead(!first);
-  for (int64_t i = spec_.layers - 1; i >= 0; --i) BackwardBlock(i, !first);
+  for (int64_t i = spec_.layers - 1; i >= 0; --i) {
+    BackwardBlock(i, !first);
+    if (i > 0) send_from(blocks_[i].offset);
+  }
   if (is_text_) {
     BackwardBytes(!first);
   } else {
     BackwardPatches(!first);
   }
+  send_from(0);
+}
+
+void FusedEngine::SendGradients(int64_t bytes,
+                                std::function<void(const at::Tensor&)> send) {
+  send_bytes_ = bytes;
+  send_ = std::move(send);
 }
 
 void FusedEngine::BackwardHead(bool accumulate) {
@@ -520,15 +281,16 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
 
   // MLP.
   BlockLayers& layers = *block.layers;
-  weight_gradient(layers.down.get(), branch_gradient_, block.activated,
-                  block.down);
   product.a = branch_gradient_.data_ptr();
   product.b = block.down.rounded;
   product.out = wide_gradient_.data_ptr();
   layers.down->input_gradient.Run(product, s);
   fused::GeluBackward(Half(block.hidden), Half(wide_gradient_),
+                      is_text_ ? Half(block.activated) : nullptr,
                       block.up_bias.gradient, Floats(partial_), block.rows,
                       spec_.mlp_width(), accumulate, s);
+  weight_gradient(layers.down.get(), branch_gradient_, block.activated,
+                  block.down);
   weight_gradient(layers.up.get(), wide_gradient_, block.middle_normed,
                   block.up);
   product = {};
@@ -579,6 +341,11 @@ void FusedEngine::BackwardBlock(int64_t index, bool accumulate) {
   norm.rows = rows_;
   norm.stride = spec_.tokens() / block.queries;
   if (index > 0) {
+    // Nothing of this block's own is read any more but its stream.
+    if (checkpointing_) {
+      ReleaseAttention(&block);
+      ForwardBlock(index - 1, /*again=*/true);
+    }
     const Block& before = blocks_[index - 1];
     norm.y = Half(before.mlp_out);
     norm.scale = before.mlp_scale.value;
@@ -631,129 +398,29 @@ at::Tensor FusedEngine::GradientNorm() {
 }
 
 void FusedEngine::Step() {
-  fused::AdamW adam;
-  adam.values = Floats(values_);
-  adam.gradients = Floats(gradients_);
-  adam.first = Floats(first_);
-  adam.second = Floats(second_);
-  adam.rounded = Half(rounded_);
-  adam.decays = static_cast<uint8_t*>(decays_.data_ptr());
-  adam.count = values_.numel();
-  adam.beta1 = optimizer_.beta1;
-  adam.beta2 = optimizer_.beta2;
-  adam.epsilon = optimizer_.epsilon;
-  adam.weight_decay = optimizer_.weight_decay;
-  adam.learning_rate = Floats(learning_rate_);
-  adam.steps = Floats(steps_);
-  fused::RunAdamW(adam, Stream());
-}
-
-void FusedEngine::Tune() {
-  const cudaStream_t s = Stream();
-  fused::KnownAlgorithms known;
-  Block& block = blocks_[0];
-  // Power, and with it the clock, depends on the values.
-  for (const at::Tensor& t :
-       {block.normed, blocks_.back().middle_normed, blocks_.back().activated,
-        block.qkv, block.middle_normed, block.activated, branch_gradient_,
-        wide_gradient_, qkv_gradient_, patches_, patch_out_, one_hot_,
-        class_normed_, logits_gradient_}) {
-    if (t.defined()) t.normal_();
-  }
-  const auto tune = [&](Layer* layer, const at::Tensor& x, const Weight& weight,
-                        void* bias, const at::Tensor& out, const at::Tensor& dy,
-                        const at::Tensor& dx) {
-    fused::ProductBuffers p;
-    p.a = x.data_ptr();
-    p.b = weight.rounded;
-    p.bias = bias;
-    p.before = wide_gradient_.data_ptr();
-    p.out = out.data_ptr();
-    layer->forward.Tune(p, s, &known);
-    p = {};
-    p.a = dy.data_ptr();
-    p.b = x.data_ptr();
-    p.out = weight.gradient;
-    layer->weight_gradient.Tune(p, s, &known);
-    if (!dx.defined()) return;
-    p.b = weight.rounded;
-    p.out = dx.data_ptr();
-    layer->input_gradient.Tune(p, s, &known);
-  };
-  tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
-       normed_gradient_);
-  for (const Block* b : {&blocks_.front(), &blocks_.back()}) {
-    BlockLayers& layers = *b->layers;
-    if (layers.up->forward.seconds() > 0) continue;
-    tune(layers.projection.get(), block.normed, b->projection, nullptr,
-         b->attention_out, branch_gradient_, attention_gradient_);
-    tune(layers.up.get(), b->middle_normed, b->up, b->up_bias.rounded,
-         b->hidden, wide_gradient_, normed_gradient_);
-    tune(layers.down.get(), b->activated, b->down, b->down_bias.rounded,
-         b->mlp_out, branch_gradient_, wide_gradient_);
-  }
-  tune(head_.get(), class_normed_, Find("head"),
-       is_text_ ? nullptr : Find("head_bias").value, logits_, logits_gradient_,
-       class_gradient_);
-  if (is_text_) {
-    fused::ProductBuffers p;
-    p.a = one_hot_.data_ptr();
-    p.b = branch_gradient_.data_ptr();
-    p.out = Find("embedding").gradient;
-    patch_->weight_gradient.Tune(p, s, &known);
+  fused::OptimizerStep step;
+  step.values = Floats(values_);
+  step.gradients = Floats(gradients_);
+  step.first = Floats(first_);
+  step.second = Floats(second_);
+  step.rounded = Half(rounded_);
+  step.decays = static_cast<uint8_t*>(decays_.data_ptr());
+  step.count = values_.numel();
+  step.beta1 = optimizer_.beta1;
+  step.beta2 = optimizer_.beta2;
+  step.epsilon = optimizer_.epsilon;
+  step.weight_decay = optimizer_.weight_decay;
+  step.learning_rate = Floats(learning_rate_);
+  step.steps = Floats(steps_);
+  step.clip_norm = optimizer_.clip_norm;
+  step.norm = Floats(norm_);
+  step.tensors = reinterpret_cast<fused::ChunkRange*>(tensors_.data_ptr());
+  step.chunk_squares = Floats(chunk_squares_);
+  if (optimizer_.name == "lamb") {
+    fused::RunLamb(step, Stream());
   } else {
-    tune(patch_.get(), patches_, Find("patch"), Find("patch_bias").rounded,
-         patch_out_, patch_out_, {});
+    fused::RunAdamW(step, Stream());
   }
-}
-
-void FusedEngine::SetLearningRate(double rate) { learning_rate_.fill_(rate); }
-
-at::Tensor FusedEngine::ViewOf(const at::Tensor& arena,
-                               const Weight& weight) const {
-  int64_t count = 1;
-  for (const int64_t size : weight.shape) count *= size;
-  return arena.narrow(0, weight.offset, count).view(weight.shape);
-}
-
-at::Tensor FusedEngine::Gradient(const std::string& name) const {
-  return ViewOf(gradients_, Find(name));
-}
-
-std::vector<std::pair<std::string, at::Tensor>> FusedEngine::State() const {
-  std::vector<std::pair<std::string, at::Tensor>> state;
-  for (const std::string& name : names_) {
-    state.emplace_back("first." + name, ViewOf(first_, Find(name)));
-    state.emplace_back("second." + name, ViewOf(second_, Find(name)));
-    // One count serves all parameters.
-    state.emplace_back("steps." + name, steps_.squeeze(0));
-  }
-  return state;
-}
-
-std::string FusedEngine::DescribeProducts() const {
-  std::string text;
-  const auto add = [&text](const char* name, const fused::TunedProduct& p) {
-    if (p.seconds() == 0) return;
-    char line[128];
-    std::snprintf(line, sizeof(line), "%-22s %7.1f us %6.0f TFLOP/s\n", name,
-                  p.seconds() * 1e6, p.flops() / p.seconds() * 1e-12);
-    text += line;
-  };
-  const std::pair<const char*, const Layer*> layers[] = {
-      {"qkv", qkv_.get()},
-      {"projection", blocks_[0].layers->projection.get()},
-      {"up", blocks_[0].layers->up.get()},
-      {"down", blocks_[0].layers->down.get()},
-      {"patch", patch_.get()},
-      {"head", head_.get()}};
-  for (const auto& layer : layers) {
-    const std::string name = layer.first;
-    add((name + " forward").c_str(), layer.second->forward);
-    add((name + " input grad").c_str(), layer.second->input_gradient);
-    add((name + " weight grad").c_str(), layer.second->weight_gradient);
-  }
-  return text;
 }
 
 }  // namespace feedrate

@@ -1,5 +1,5 @@
 // The training step of a ViT or a byte language model, written out for one GPU:
-// forward, backward and AdamW without autograd, every buffer at a fixed
+// forward, backward and optimizer without autograd, every buffer at a fixed
 // address, so that the whole step can be one CUDA graph.
 //
 // Matrix products run in bf16 with the epilogues of cuBLASLt, attention of text
@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,8 +35,11 @@ class FusedEngine : public StepEngine, public Optimizer {
   // see every update), allocates what a step of `batch` samples needs, and
   // finds the fastest algorithm of each product on this device. REQUIRES:
   // FusedEngineRefusal(spec) is empty; parameters are fp32 on the current GPU.
+  // `checkpointing`: keeps only the stream before each block, and computes the
+  // rest again in the backward pass.
   FusedEngine(const ModelSpec& spec, const std::vector<Parameter>& parameters,
-              const OptimizerOptions& optimizer, int64_t batch);
+              const OptimizerOptions& optimizer, int64_t batch,
+              bool checkpointing);
   ~FusedEngine() override;
 
   void Forward(const at::Tensor& input) override;
@@ -43,8 +47,11 @@ class FusedEngine : public StepEngine, public Optimizer {
   void Backward(bool first) override;
   at::Tensor GradientNorm() override;
   void ParametersChanged() override;
+  void SendGradients(int64_t bytes,
+                     std::function<void(const at::Tensor&)> send) override;
 
-  // AdamW over all parameters in one launch.
+  // AdamW over all parameters in one launch, or LAMB in two. Clips by the norm
+  // of the last call of GradientNorm.
   void Step() override;
   // Also of a step that a CUDA graph replays.
   void SetLearningRate(double rate) override;
@@ -78,8 +85,11 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor FloatBuffer(at::IntArrayRef shape) const;
 
   void Tune();
-  void ForwardBlock(int64_t index);
+  // `again`: from the stream before the block, for the backward pass.
+  void ForwardBlock(int64_t index, bool again);
   void ForwardAttention(Block* block);
+  // Frees what cuDNN allocated for the block.
+  void ReleaseAttention(Block* block) const;
   void BackwardAttention(Block* block, bool accumulate);
   fused::QkNormRope RopeOf(const Block& block) const;
   // Gradient of the stream after attention of this block.
@@ -93,14 +103,17 @@ class FusedEngine : public StepEngine, public Optimizer {
   const ModelSpec spec_;
   const OptimizerOptions optimizer_;
   const int64_t batch_;
+  const bool checkpointing_;
   // Tokens of the whole batch.
   const int64_t rows_;
   const bool is_text_;
-  // Tokens that the head looks at: all of a text, the class token of an image.
+  // Tokens that the head looks at: all in a text, the class token in an image.
   const int64_t head_rows_;
   std::map<std::string, Weight> weights_;
   std::vector<std::string> names_;
-  at::Tensor values_, gradients_, first_, second_, rounded_, decays_;
+  at::Tensor values_, gradients_, first_, second_, rounded_;
+  // By chunk of the arena; see fused::OptimizerStep.
+  at::Tensor decays_, tensors_, chunk_squares_;
   at::Tensor steps_, learning_rate_, loss_, norm_, partial_, workspace_;
   at::Tensor cos_, sin_;
   at::Tensor input_, one_hot_;
@@ -110,6 +123,8 @@ class FusedEngine : public StepEngine, public Optimizer {
   at::Tensor normed_gradient_, class_x_, class_normed_, class_rstd_;
   at::Tensor logits_, logits_gradient_, row_loss_, class_gradient_;
   std::vector<Block> blocks_;
+  int64_t send_bytes_ = 0;
+  std::function<void(const at::Tensor&)> send_;
   cublasLtHandle_t handle_ = nullptr;
   // By the number of rows.
   std::map<int64_t, BlockLayers> block_layers_;

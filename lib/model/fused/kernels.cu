@@ -7,10 +7,6 @@ namespace feedrate {
 namespace fused {
 namespace {
 
-// Warps per block of the row kernels: eight rows in flight per block hide the
-// latency of loads, and one block's partial sums stay small.
-constexpr int kWarps = 8;
-constexpr int kThreads = kWarps * kWarp;
 // Blocks of kernels with partial sums. 132 processors with four blocks each.
 constexpr int kBlocks = 528;
 
@@ -439,26 +435,36 @@ __device__ __forceinline__ void StoreEight(Bf16* p, const Eight& v) {
   *reinterpret_cast<uint4*>(p) = *reinterpret_cast<const uint4*>(values);
 }
 
-// The slope of GELU in the tanh form, which cuBLASLt computes. GELU itself
+// GELU in the tanh form, which cuBLASLt computes, and its slope. GELU itself
 // differs from the exact one by at most 5e-4, its slope by at most 1e-3.
-__device__ __forceinline__ float GeluSlope(float x) {
-  constexpr float kA = 0.7978845608f, kB = 0.0356774081f;
-  const float square = x * x;
-  float t;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x * fmaf(kB, square, kA)));
-  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * fmaf(3 * kB, square, kA);
-}
+struct Gelu {
+  __device__ explicit Gelu(float x) {
+    constexpr float kA = 0.7978845608f, kB = 0.0356774081f;
+    const float square = x * x;
+    float t;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(t) : "f"(x * fmaf(kB, square, kA)));
+    value = 0.5f * x * (1 + t);
+    slope = 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * fmaf(3 * kB, square, kA);
+  }
+  float value, slope;
+};
 __device__ __forceinline__ float4 GeluSlope4(float4 x) {
-  return make_float4(GeluSlope(x.x), GeluSlope(x.y), GeluSlope(x.z),
-                     GeluSlope(x.w));
+  return make_float4(Gelu(x.x).slope, Gelu(x.y).slope, Gelu(x.z).slope,
+                     Gelu(x.w).slope);
+}
+__device__ __forceinline__ float4 Gelu4(float4 x) {
+  return make_float4(Gelu(x.x).value, Gelu(x.y).value, Gelu(x.z).value,
+                     Gelu(x.w).value);
 }
 
 // Each thread owns eight columns and walks down rows, so the sums of columns
 // stay in registers. A block covers 256 columns by eight rows at a time.
 constexpr int kGeluColumns = kWarp * 8;
+template <bool kAgain>
 __global__ void __launch_bounds__(kThreads)
     GeluBackwardKernel(const Bf16* __restrict__ in, Bf16* gradient,
-                       float* partial, int64_t rows, int width) {
+                       Bf16* __restrict__ again, float* partial, int64_t rows,
+                       int width) {
   __shared__ float shared[kWarps][kGeluColumns];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int column = blockIdx.x * kGeluColumns + lane * 8;
@@ -471,6 +477,7 @@ __global__ void __launch_bounds__(kThreads)
     g.a = g.a * GeluSlope4(x.a);
     g.b = g.b * GeluSlope4(x.b);
     StoreEight(gradient + at, g);
+    if (kAgain) StoreEight(again + at, {Gelu4(x.a), Gelu4(x.b)});
     sums.a = sums.a + g.a;
     sums.b = sums.b + g.b;
   }
@@ -483,20 +490,6 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // ---- Loss
-
-__device__ float BlockReduce(float v, bool max, float* shared) {
-  for (int o = 16; o > 0; o >>= 1) {
-    const float other = __shfl_xor_sync(~0u, v, o);
-    v = max ? fmaxf(v, other) : v + other;
-  }
-  __syncthreads();
-  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = v;
-  __syncthreads();
-  v = shared[0];
-  for (int i = 1; i < kWarps; ++i)
-    v = max ? fmaxf(v, shared[i]) : v + shared[i];
-  return v;
-}
 
 __global__ void __launch_bounds__(kThreads)
     CrossEntropyKernel(const float* __restrict__ logits,
@@ -557,64 +550,6 @@ __global__ void SumRowsKernel(const Bf16* __restrict__ in, int64_t rows,
 }
 
 // ---- Optimizer
-
-__global__ void CountStepKernel(float* steps) { *steps += 1; }
-
-__global__ void __launch_bounds__(kThreads) AdamWKernel(AdamW a) {
-  const int64_t i =
-      (blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x) * 4;
-  const float rate = *a.learning_rate;
-  const float steps = *a.steps;
-  const float correction1 = 1 - powf(a.beta1, steps);
-  const float correction2 = sqrtf(1 - powf(a.beta2, steps));
-  const float decay = a.decays[blockIdx.x] ? a.weight_decay : 0;
-  float4 p = Load(a.values + i), m = Load(a.first + i), v = Load(a.second + i);
-  const float4 g = Load(a.gradients + i);
-  float* const pf = &p.x;
-  float* const mf = &m.x;
-  float* const vf = &v.x;
-  const float* const gf = &g.x;
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    pf[j] -= rate * decay * pf[j];
-    mf[j] += (gf[j] - mf[j]) * (1 - a.beta1);
-    vf[j] = a.beta2 * vf[j] + (1 - a.beta2) * gf[j] * gf[j];
-    pf[j] -=
-        rate / correction1 * mf[j] / (sqrtf(vf[j]) / correction2 + a.epsilon);
-  }
-  Store(a.values + i, p);
-  Store(a.first + i, m);
-  Store(a.second + i, v);
-  Store(a.rounded + i, p);
-}
-
-__global__ void RoundKernel(const float* __restrict__ in,
-                            Bf16* __restrict__ out, int64_t fours) {
-  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (i < fours) Store(out + 4 * i, Load(in + 4 * i));
-}
-
-__global__ void SquaresKernel(const float* __restrict__ in, int64_t fours,
-                              float* partial) {
-  __shared__ float shared[kWarps];
-  float sum = 0;
-  for (int64_t i = blockIdx.x * static_cast<int64_t>(kThreads) + threadIdx.x;
-       i < fours; i += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const float4 v = Load(in + 4 * i);
-    sum += Sum(v * v);
-  }
-  sum = BlockReduce(sum, false, shared);
-  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
-}
-
-__global__ void RootKernel(const float* __restrict__ partial, int count,
-                           float* out) {
-  __shared__ float shared[kWarps];
-  float sum = 0;
-  for (int i = threadIdx.x; i < count; i += kThreads) sum += partial[i];
-  sum = BlockReduce(sum, false, shared);
-  if (threadIdx.x == 0) *out = sqrtf(sum);
-}
 
 }  // namespace
 
@@ -730,13 +665,15 @@ void RunQkNormRopeBackward(const QkNormRope& a, const Bf16* dq, const Bf16* dk,
              s);
 }
 
-void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
-                  int64_t rows, int64_t width, bool accumulate,
+void GeluBackward(const Bf16* in, Bf16* gradient, Bf16* again, float* dbias,
+                  float* partial, int64_t rows, int64_t width, bool accumulate,
                   cudaStream_t s) {
   const int columns = width / kGeluColumns;
   const int row_blocks = 1056 / columns;
-  GeluBackwardKernel<<<dim3(columns, row_blocks), kThreads, 0, s>>>(
-      in, gradient, partial, rows, width);
+  const auto kernel =
+      again != nullptr ? GeluBackwardKernel<true> : GeluBackwardKernel<false>;
+  kernel<<<dim3(columns, row_blocks), kThreads, 0, s>>>(in, gradient, again,
+                                                        partial, rows, width);
   Check("gelu backward");
   ReduceRows(partial, row_blocks, width, width, dbias, accumulate, s);
 }
@@ -762,27 +699,6 @@ void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
       in, rows, width, partial);
   Check("sum of rows");
   ReduceRows(partial, kRowParts, width, width, out, accumulate, s);
-}
-
-void RunAdamW(const AdamW& a, cudaStream_t s) {
-  CountStepKernel<<<1, 1, 0, s>>>(a.steps);
-  AdamWKernel<<<a.count / kChunk, kThreads, 0, s>>>(a);
-  Check("adamw");
-}
-
-void RoundToBf16(const float* in, Bf16* out, int64_t count, cudaStream_t s) {
-  const int64_t fours = count / 4;
-  RoundKernel<<<(fours + kThreads - 1) / kThreads, kThreads, 0, s>>>(in, out,
-                                                                     fours);
-  Check("round");
-}
-
-void Norm(const float* in, int64_t count, float* out, float* partial,
-          cudaStream_t s) {
-  constexpr int kNormBlocks = 1024;
-  SquaresKernel<<<kNormBlocks, kThreads, 0, s>>>(in, count / 4, partial);
-  RootKernel<<<1, kThreads, 0, s>>>(partial, kNormBlocks, out);
-  Check("norm of gradients");
 }
 
 }  // namespace fused

@@ -130,10 +130,11 @@ void RunShortAttentionBackward(const QkNormRope& a, int64_t queries,
                                bool accumulate, cudaStream_t s);
 
 // gradient *= gelu'(in), tanh form; dbias[j] (+)= sum over rows of the result.
-// `width` is a multiple of 1024; `partial` has PartialFloats(width) floats at
-// most.
-void GeluBackward(const Bf16* in, Bf16* gradient, float* dbias, float* partial,
-                  int64_t rows, int64_t width, bool accumulate, cudaStream_t s);
+// Writes gelu(in) to `again`, unless it is null. `width` is a multiple of 256;
+// `partial` has PartialFloats(width) floats at most.
+void GeluBackward(const Bf16* in, Bf16* gradient, Bf16* again, float* dbias,
+                  float* partial, int64_t rows, int64_t width, bool accumulate,
+                  cudaStream_t s);
 
 // Cross entropy. `labels` are class numbers, or `probabilities` of all classes
 // (the other is null). Writes each row's loss and the gradient of the logits of
@@ -151,10 +152,13 @@ void SumTo(const float* values, int64_t count, float factor, bool accumulate,
 void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
              float* out, float* partial, cudaStream_t s);
 
-// The optimizer over one flat arena. Tensors start at multiples of kChunk;
-// `decays` has one byte per chunk.
+// A step of an optimizer over one flat arena. Tensors start at multiples of
+// kChunk; `decays` and `tensors` have one entry per chunk.
 constexpr int64_t kChunk = 1024;
-struct AdamW {
+struct ChunkRange {
+  int first, end;
+};
+struct OptimizerStep {
   float* values = nullptr;
   const float* gradients = nullptr;
   float* first = nullptr;
@@ -167,11 +171,19 @@ struct AdamW {
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
   float weight_decay = 0.05f;
+  // Gradients whose `norm` is larger are scaled down to this one. 0: never.
+  float clip_norm = 0;
+  const float* norm = nullptr;
   // On the device, so that a graph that is replayed sees changes.
   const float* learning_rate = nullptr;
   float* steps = nullptr;
+  // For LAMB only: the chunks of each chunk's tensor, and two floats per chunk.
+  const ChunkRange* tensors = nullptr;
+  float* chunk_squares = nullptr;
 };
-void RunAdamW(const AdamW& a, cudaStream_t s);
+void RunAdamW(const OptimizerStep& a, cudaStream_t s);
+// Without bias correction, as lib/model/torch/trainer.h has it.
+void RunLamb(const OptimizerStep& a, cudaStream_t s);
 void RoundToBf16(const float* in, Bf16* out, int64_t count, cudaStream_t s);
 // Root of the sum of squares. `partial` has at least 1024 floats.
 void Norm(const float* in, int64_t count, float* out, float* partial,

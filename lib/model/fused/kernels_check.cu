@@ -1,287 +1,341 @@
 // Holds the kernels of the fused engine against double precision on the host,
-// for odd sizes, and times them beside the limit of the memory. Needs a GPU;
-// `dev/gpu_train.sh check` builds and runs it.
+// for odd sizes, and times attention beside the limit of the memory. Needs a
+// GPU; `gpu_train.sh kernels` of dev/gpu_bundle.sh runs it.
 //
 //   kernels_check [BATCH [HEADS [TOKENS]]]   sizes that are timed: 256 6 201
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <random>
-#include <vector>
-
-#include "lib/model/fused/kernels.h"
-#include "lib/model/fused/vectors.cuh"
+#include "lib/model/fused/check_support.cuh"
 
 namespace feedrate {
 namespace fused {
 namespace {
 
-int failures = 0;
-
-// Device memory, filled from or read to the host.
-template <typename T>
-class Buffer {
- public:
-  explicit Buffer(size_t count) : count_(count) {
-    if (cudaMalloc(&data_, count * sizeof(T)) != cudaSuccess) std::abort();
-    // Poison: every result must be written.
-    cudaMemset(data_, 0xff, count * sizeof(T));
+void CheckTokens() {
+  const int64_t batch = 3, channels = 3, side = 24, patch = 8, width = 128;
+  const int64_t per_side = side / patch, patches = per_side * per_side;
+  const int64_t first = 5, tokens = first + patches;
+  const auto images = Random<float>(batch * channels * side * side);
+  std::vector<double> want;
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t p = 0; p < patches; ++p) {
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t i = 0; i < patch * patch; ++i) {
+          const int64_t y = p / per_side * patch + i / patch;
+          const int64_t x = p % per_side * patch + i % patch;
+          want.push_back(images[((b * channels + c) * side + y) * side + x]);
+        }
+      }
+    }
   }
-  explicit Buffer(const std::vector<T>& host) : Buffer(host.size()) {
-    cudaMemcpy(data_, host.data(), count_ * sizeof(T), cudaMemcpyDefault);
-  }
-  ~Buffer() { cudaFree(data_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  operator T*() { return data_; }
-  std::vector<double> Read() {
-    std::vector<T> host(count_);
-    cudaMemcpy(host.data(), data_, count_ * sizeof(T), cudaMemcpyDefault);
-    std::vector<double> values;
-    for (const T& v : host) values.push_back(static_cast<float>(v));
-    return values;
-  }
+  Buffer<float> d_images(images);
+  Buffer<Bf16> d_patches(want.size());
+  Patchify(d_images, d_patches, batch, channels, side, patch, nullptr);
+  Hold("patches", d_patches.Read(), want, kRounded);
 
- private:
-  size_t count_;
-  T* data_ = nullptr;
-};
-
-std::mt19937 random_bits(1);
-
-template <typename T>
-std::vector<T> Random(size_t count, float scale = 1, float mean = 0) {
-  std::normal_distribution<float> normal(mean, scale);
-  std::vector<T> values;
-  for (size_t i = 0; i < count; ++i) {
-    values.push_back(static_cast<T>(normal(random_bits)));
+  const auto embedded = Random<Bf16>(batch * patches * width);
+  const auto class_token = Random<float>(width);
+  const auto registers = Random<float>((first - 1) * width);
+  const auto dx = Random<float>(batch * tokens * width);
+  std::vector<double> x, dpatches, dclass(width),
+      dregisters((first - 1) * width), dbias(width);
+  for (int64_t at = 0; at < batch * tokens * width; ++at) {
+    const int64_t c = at % width, t = at / width % tokens;
+    const int64_t b = at / width / tokens;
+    if (t == 0) {
+      x.push_back(class_token[c]);
+      dclass[c] += dx[at];
+    } else if (t < first) {
+      x.push_back(registers[(t - 1) * width + c]);
+      dregisters[(t - 1) * width + c] += dx[at];
+    } else {
+      x.push_back(
+          static_cast<float>(embedded[(b * patches + t - first) * width + c]));
+      dpatches.push_back(dx[at]);
+      dbias[c] += dx[at];
+    }
   }
-  return values;
+  Buffer<Bf16> d_embedded(embedded), d_dpatches(dpatches.size());
+  Buffer<float> d_class(class_token), d_registers(registers), d_x(x.size()),
+      d_dx(dx), d_dclass(width), d_dregisters(dregisters.size()),
+      d_dbias(width), partial(PartialFloats(width));
+  AssembleTokens(d_embedded, d_class, d_registers, d_x, batch, tokens, first,
+                 width, nullptr);
+  AssembleTokensBackward(d_dx, d_dpatches, d_dclass, d_dregisters, d_dbias,
+                         partial, batch, tokens, first, width, false, nullptr);
+  Hold("tokens", d_x.Read(), x, kExact);
+  Hold("tokens, gradient of patches", d_dpatches.Read(), dpatches, kRounded);
+  Hold("tokens, gradient of the class token", d_dclass.Read(), dclass, kExact);
+  Hold("tokens, gradient of registers", d_dregisters.Read(), dregisters,
+       kExact);
+  Hold("tokens, gradient of the bias", d_dbias.Read(), dbias, kExact);
+
+  const int64_t rows = 37, kinds = 256;
+  std::vector<int64_t> bytes;
+  for (int64_t i = 0; i < rows; ++i) bytes.push_back(i * 71 % kinds);
+  const auto table = Random<float>(kinds * width);
+  std::vector<double> one_hot(rows * kinds), text;
+  for (int64_t i = 0; i < rows; ++i) {
+    one_hot[i * kinds + bytes[i]] = 1;
+    for (int64_t c = 0; c < width; ++c) {
+      text.push_back(table[bytes[i] * width + c]);
+    }
+  }
+  Buffer<int64_t> d_bytes(bytes);
+  Buffer<float> d_table(table), d_text(text.size());
+  Buffer<Bf16> d_one_hot(one_hot.size());
+  EmbedBytes(d_bytes, d_table, d_text, rows, width, nullptr);
+  OneHot(d_bytes, d_one_hot, rows, kinds, nullptr);
+  Hold("embedding of bytes", d_text.Read(), text, kExact);
+  Hold("one hot", d_one_hot.Read(), one_hot, kExact);
 }
 
-// |got - want| / |want| of all values must be below `bar`.
-void Hold(const char* what, const std::vector<double>& got,
-          const std::vector<double>& want, double bar) {
-  double error = 0, size = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    error += (got[i] - want[i]) * (got[i] - want[i]);
-    size += want[i] * want[i];
-  }
-  const double relative = std::sqrt(error / std::max(size, 1e-30));
-  const bool good = relative < bar && got.size() >= want.size();
-  failures += !good;
-  std::printf("%-44s error %.2e, bar %.0e%s\n", what, relative, bar,
-              good ? "" : "  <-- WRONG");
-}
-
-struct Sizes {
-  int64_t batch, heads, tokens, queries;
-};
-
-// One head of Q or K of one token, normed and rotated; and the way back.
-struct HostHead {
-  std::vector<double> x, w, cos, sin;
-  double Rstd() const {
+// `stride`: only every so many rows of the stream go on.
+void CheckNorm(int64_t width, int64_t samples, int64_t stride, bool branch) {
+  std::printf("norm of %lld x %lld, every %lld, %s\n",
+              static_cast<long long>(samples), static_cast<long long>(width),
+              static_cast<long long>(stride), branch ? "a branch" : "alone");
+  const int64_t count = samples * width;
+  const auto x = Random<float>(count * stride), weight = Random<float>(width);
+  const auto scale = Random<float>(width);
+  const auto y = Random<Bf16>(count), dnormed = Random<Bf16>(count);
+  std::vector<double> sum(count), normed(count), rstd(samples);
+  for (int64_t r = 0; r < samples; ++r) {
     double squares = 0;
-    for (const double v : x) squares += v * v;
-    return 1 / std::sqrt(squares / 64 + 1e-6);
+    for (int64_t c = 0; c < width; ++c) {
+      const int64_t at = r * width + c;
+      sum[at] = x[r * stride * width + c];
+      if (branch) sum[at] += scale[c] * static_cast<double>(float(y[at]));
+      squares += sum[at] * sum[at];
+    }
+    rstd[r] = 1 / std::sqrt(squares / width + 1e-6);
+    for (int64_t c = 0; c < width; ++c) {
+      normed[r * width + c] = sum[r * width + c] * rstd[r] * weight[c];
+    }
   }
-  std::vector<double> Forward() const {
-    const double rstd = Rstd();
-    std::vector<double> out(64);
-    for (int c = 0; c < 32; ++c) {
-      const double a = x[c] * rstd * w[c], b = x[c + 32] * rstd * w[c + 32];
-      out[c] = a * cos[c] - b * sin[c];
-      out[c + 32] = b * cos[c] + a * sin[c];
-    }
-    return out;
-  }
-  // Returns the gradient of x; adds to that of w.
-  std::vector<double> Backward(const double* g, double* dw) const {
-    const double rstd = Rstd();
-    std::vector<double> n(64), out(64);
-    double dot = 0;
-    for (int c = 0; c < 32; ++c) {
-      n[c] = g[c] * cos[c] + g[c + 32] * sin[c];
-      n[c + 32] = g[c + 32] * cos[c] - g[c] * sin[c];
-    }
-    for (int c = 0; c < 64; ++c) {
-      dw[c] += n[c] * x[c] * rstd;
-      dot += n[c] * w[c] * x[c] * rstd / 64;
-    }
-    for (int c = 0; c < 64; ++c) {
-      out[c] = (n[c] * w[c] - x[c] * rstd * dot) * rstd;
-    }
-    return out;
-  }
-};
+  Buffer<float> d_x(x), d_weight(weight), d_scale(scale), d_sum(count),
+      d_rstd(samples), partial(PartialFloats(width));
+  Buffer<Bf16> d_y(y), d_normed(count), d_dnormed(dnormed);
+  AddNorm add;
+  add.x = d_x;
+  if (branch) add.y = d_y;
+  add.scale = d_scale;
+  add.weight = d_weight;
+  if (branch) add.x_out = d_sum;
+  add.normed = d_normed;
+  add.rstd = d_rstd;
+  add.rows = samples;
+  add.width = width;
+  add.stride = stride;
+  RunAddNorm(add, nullptr);
+  Hold("  normed", d_normed.Read(), normed, kRounded);
+  Hold("  one over the root", d_rstd.Read(), rstd, kExact);
+  if (branch) Hold("  sum", d_sum.Read(), sum, kExact);
 
-void CheckAttention(const Sizes& z) {
-  const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
-  const auto qkv = Random<Bf16>(rows * 3 * width);
-  const auto dmixed = Random<Bf16>(z.batch * z.queries * width);
-  const auto q_weight = Random<float>(64, 0.2f, 1.2f);
-  const auto k_weight = Random<float>(64, 0.2f, 1.2f);
-  std::vector<float> cos, sin;
-  for (int64_t i = 0; i < z.tokens * 64; ++i) {
-    const float angle = i / 64 * 0.1f / (1 + i % 32);
-    cos.push_back(std::cos(angle));
-    sin.push_back(std::sin(angle));
+  // Backward, for a stream of which every so many rows have a gradient already.
+  const int64_t rows = samples * stride;
+  const auto in = Random<float>(rows * width);
+  const auto dresidual = Random<float>(count), before = Random<float>(width);
+  const auto dn = Random<Bf16>(rows * width),
+             added = Random<Bf16>(rows * width);
+  std::vector<float> in_rstd;
+  std::vector<double> dx(rows * width), dy(rows * width), dweight(width),
+      dscale(width), dbias(width);
+  for (int64_t c = 0; c < width; ++c) {
+    dweight[c] = dscale[c] = dbias[c] = before[c];
   }
-  // The reference, head by head.
-  std::vector<double> mixed(z.batch * z.queries * width);
-  std::vector<double> dqkv(rows * 3 * width), dq_w(64), dk_w(64);
-  const auto doubles = [](const auto& v, int64_t at, int count) {
-    std::vector<double> out;
-    for (int i = 0; i < count; ++i)
-      out.push_back(static_cast<float>(v[at + i]));
-    return out;
-  };
-  for (int64_t b = 0; b < z.batch; ++b) {
-    for (int64_t h = 0; h < z.heads; ++h) {
-      const auto at = [&](int64_t t, int part) {
-        return ((b * z.tokens + t) * 3 * z.heads + part * z.heads + h) * 64;
-      };
-      std::vector<HostHead> q, k;
-      std::vector<std::vector<double>> rq, rk, v;
-      std::vector<double> dq(z.tokens * 64), dk(z.tokens * 64),
-          dv(z.tokens * 64);
-      for (int64_t t = 0; t < z.tokens; ++t) {
-        const auto c = doubles(cos, t * 64, 64), s = doubles(sin, t * 64, 64);
-        q.push_back(
-            {doubles(qkv, at(t, 0), 64), doubles(q_weight, 0, 64), c, s});
-        k.push_back(
-            {doubles(qkv, at(t, 1), 64), doubles(k_weight, 0, 64), c, s});
-        v.push_back(doubles(qkv, at(t, 2), 64));
-        rq.push_back(q.back().Forward());
-        rk.push_back(k.back().Forward());
-      }
-      for (int64_t i = 0; i < z.queries; ++i) {
-        const int64_t out = ((b * z.queries + i) * z.heads + h) * 64;
-        const std::vector<double> go = doubles(dmixed, out, 64);
-        std::vector<double> p(z.tokens), dp(z.tokens);
-        double sum = 0, dot = 0;
-        for (int64_t j = 0; j < z.tokens; ++j) {
-          double s = 0;
-          for (int c = 0; c < 64; ++c) s += rq[i][c] * rk[j][c];
-          p[j] = std::exp(s / 8);
-          sum += p[j];
-        }
-        for (int64_t j = 0; j < z.tokens; ++j) {
-          p[j] /= sum;
-          for (int c = 0; c < 64; ++c) {
-            mixed[out + c] += p[j] * v[j][c];
-            dp[j] += go[c] * v[j][c];
-            dv[j * 64 + c] += p[j] * go[c];
-          }
-          dot += p[j] * dp[j];
-        }
-        for (int64_t j = 0; j < z.tokens; ++j) {
-          const double ds = p[j] * (dp[j] - dot) / 8;
-          for (int c = 0; c < 64; ++c) {
-            dq[i * 64 + c] += ds * rk[j][c];
-            dk[j * 64 + c] += ds * rq[i][c];
-          }
-        }
-      }
-      for (int64_t t = 0; t < z.tokens; ++t) {
-        const auto gq = q[t].Backward(&dq[t * 64], dq_w.data());
-        const auto gk = k[t].Backward(&dk[t * 64], dk_w.data());
-        for (int c = 0; c < 64; ++c) {
-          dqkv[at(t, 0) + c] = gq[c];
-          dqkv[at(t, 1) + c] = gk[c];
-          dqkv[at(t, 2) + c] = dv[t * 64 + c];
-        }
-      }
+  for (int64_t r = 0; r < rows; ++r) {
+    double squares = 0, dot = 0;
+    for (int64_t c = 0; c < width; ++c)
+      squares += in[r * width + c] * in[r * width + c];
+    const double root = 1 / std::sqrt(squares / width + 1e-6);
+    in_rstd.push_back(root);
+    for (int64_t c = 0; c < width; ++c) {
+      dot += float(dn[r * width + c]) * weight[c] * in[r * width + c] * root /
+             width;
+    }
+    for (int64_t c = 0; c < width; ++c) {
+      const int64_t at = r * width + c;
+      const double n = in[at] * root, g = float(dn[at]);
+      dx[at] = (g * weight[c] - n * dot) * root;
+      if (r % stride == 0) dx[at] += dresidual[r / stride * width + c];
+      dweight[c] += g * n;
+      dy[at] = dx[at] * scale[c];
+      dscale[c] += dx[at] * float(added[at]);
+      dbias[c] += dy[at];
     }
   }
-  Buffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size()),
-      d_dqkv(dqkv.size());
-  Buffer<float> d_q_w(q_weight), d_k_w(k_weight), d_cos(cos), d_sin(sin),
-      d_log(z.batch * z.heads * kShortTokens),
-      d_partial(z.batch * z.heads * 128), d_dq_w(64), d_dk_w(64);
-  const QkNormRope a = {d_qkv, d_q_w, d_k_w,    d_cos,
-                        d_sin, rows,  z.tokens, z.heads};
-  RunShortAttention(a, z.queries, d_mixed, d_log, nullptr);
-  RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, d_dqkv,
-                            d_dq_w, d_dk_w, d_partial, false, nullptr);
-  cudaDeviceSynchronize();
-  Check("attention");
-  std::printf("attention of %lld tokens, %lld of them queries\n",
-              static_cast<long long>(z.tokens),
-              static_cast<long long>(z.queries));
-  Hold("  result", d_mixed.Read(), mixed, 1e-2);
-  const std::vector<double> got = d_dqkv.Read();
-  const char* const names[] = {"  gradient of Q", "  gradient of K",
-                               "  gradient of V"};
-  for (int part = 0; part < 3; ++part) {
-    std::vector<double> mine, theirs;
-    for (size_t i = 0; i < got.size(); ++i) {
-      if (static_cast<int64_t>(i / width) % 3 == part) {
-        mine.push_back(got[i]);
-        theirs.push_back(dqkv[i]);
-      }
-    }
-    Hold(names[part], mine, theirs, 2e-2);
-  }
-  Hold("  gradient of Q's norm", d_dq_w.Read(), dq_w, 2e-2);
-  Hold("  gradient of K's norm", d_dk_w.Read(), dk_w, 2e-2);
+  Buffer<float> d_in(in), d_in_rstd(in_rstd), d_dresidual(dresidual),
+      d_dx(rows * width), d_dweight(before), d_dscale(before), d_dbias(before);
+  Buffer<Bf16> d_dn(dn), d_added(added), d_dy(rows * width);
+  NormBackward back;
+  back.dnormed = d_dn;
+  back.x = d_in;
+  back.rstd = d_in_rstd;
+  back.weight = d_weight;
+  back.dresidual = d_dresidual;
+  if (branch) back.y = d_added;
+  back.scale = d_scale;
+  back.dx = d_dx;
+  back.dy = d_dy;
+  back.dweight = d_dweight;
+  back.dscale = d_dscale;
+  back.dbias = d_dbias;
+  back.partial = partial;
+  back.rows = rows;
+  back.width = width;
+  back.stride = stride;
+  back.accumulate = true;
+  RunNormBackward(back, nullptr);
+  Hold("  gradient of the stream", d_dx.Read(), dx, kExact);
+  Hold("  gradient of the weight", d_dweight.Read(), dweight, kExact);
+  if (!branch) return;
+  Hold("  gradient of the branch", d_dy.Read(), dy, kRounded);
+  Hold("  gradient of the scale", d_dscale.Read(), dscale, kExact);
+  Hold("  gradient of the bias", d_dbias.Read(), dbias, kExact);
 }
 
-// Median of 20 calls, in microseconds, after three.
-double Microseconds(const std::function<void()>& call) {
-  std::vector<float> times;
-  cudaEvent_t start, end;
-  cudaEventCreate(&start);
-  cudaEventCreate(&end);
-  for (int i = -3; i < 20; ++i) {
-    cudaEventRecord(start);
-    call();
-    cudaEventRecord(end);
-    cudaEventSynchronize(end);
-    float ms = 0;
-    cudaEventElapsedTime(&ms, start, end);
-    if (i >= 0) times.push_back(ms * 1e3f);
+void CheckGelu(int64_t rows, int64_t width) {
+  const auto in = Random<Bf16>(rows * width, 2),
+             dy = Random<Bf16>(rows * width);
+  std::vector<double> value, gradient, dbias(width);
+  for (int64_t i = 0; i < rows * width; ++i) {
+    const double x = float(in[i]), a = std::sqrt(2 / M_PI), b = 0.044715 * a;
+    const double t = std::tanh(a * x + b * x * x * x);
+    value.push_back(x * (1 + t) / 2);
+    const double slope =
+        (1 + t) / 2 + x * (1 - t * t) * (a + 3 * b * x * x) / 2;
+    gradient.push_back(float(dy[i]) * slope);
+    dbias[i % width] += gradient.back();
   }
-  Check("a timed kernel");
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  Buffer<Bf16> d_in(in), d_gradient(dy), d_value(rows * width);
+  Buffer<float> d_dbias(width), partial(PartialFloats(width));
+  GeluBackward(d_in, d_gradient, d_value, d_dbias, partial, rows, width, false,
+               nullptr);
+  Hold("GELU again", d_value.Read(), value, kRounded);
+  Hold("GELU, gradient", d_gradient.Read(), gradient, kRounded);
+  // The instruction for tanh is exact to 2^-11.
+  Hold("GELU, gradient of the bias", d_dbias.Read(), dbias, 2e-3);
 }
 
-void Time(const Sizes& z) {
-  const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
-  const size_t count = rows * width;
-  Buffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
-      dmixed(Random<Bf16>(count)), dqkv(3 * count);
-  Buffer<float> weight(Random<float>(64, 0.1f, 1)),
-      table(Random<float>(z.tokens * 64)),
-      log_sum(z.batch * z.heads * kShortTokens),
-      partial(z.batch * z.heads * 128), dweight(128);
-  const QkNormRope a = {qkv,   weight, weight,   table,
-                        table, rows,   z.tokens, z.heads};
-  // The memory's own rate: a copy reads and writes.
-  const double copy = Microseconds(
-      [&] { cudaMemcpyAsync(dqkv, qkv, 6 * count, cudaMemcpyDefault); });
-  const double pass = copy / 6;
-  std::printf("one pass over an activation: %.1f us, %.2f TB/s\n", pass,
-              2 * count / pass * 1e-6);
-  const double flops = 4.0 * z.tokens * z.tokens * 64 * z.batch * z.heads;
-  const auto line = [&](const char* what, double us, int passes, double work) {
-    std::printf("%-28s %7.1f us, memory %6.1f us (%d passes), %4.0f TFLOP/s\n",
-                what, us, passes * pass, passes, work / us * 1e-6);
-  };
-  line("attention", Microseconds([&] {
-         RunShortAttention(a, z.queries, mixed, log_sum, nullptr);
-       }),
-       4, flops);
-  line("attention, backward", Microseconds([&] {
-         RunShortAttentionBackward(a, z.queries, mixed, log_sum, dmixed, dqkv,
-                                   dweight, dweight + 64, partial, false,
-                                   nullptr);
-       }),
-       8, 2.5 * flops);
+void CheckLoss(int64_t rows, int64_t classes, bool hard) {
+  const auto logits = Random<float>(rows * classes, 3);
+  auto mixed = Random<float>(rows * classes);
+  std::vector<int64_t> labels;
+  std::vector<double> losses, gradient;
+  const double factor = 0.25;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* const z = &logits[r * classes];
+    float* const p = &mixed[r * classes];
+    labels.push_back(r * 37 % classes);
+    double sum = 0, mass = 0, loss = 0;
+    for (int64_t c = 0; c < classes; ++c) sum += std::exp(double(z[c]));
+    for (int64_t c = 0; c < classes; ++c) {
+      p[c] = hard ? c == labels[r] : std::abs(p[c]) / classes;
+      mass += p[c];
+      loss += p[c] * (std::log(sum) - z[c]);
+    }
+    for (int64_t c = 0; c < classes; ++c) {
+      gradient.push_back((std::exp(double(z[c])) / sum * mass - p[c]) * factor);
+    }
+    losses.push_back(loss);
+  }
+  Buffer<float> d_logits(logits), d_mixed(mixed), d_losses(rows), total(1);
+  Buffer<int64_t> d_labels(labels);
+  Buffer<Bf16> d_gradient(rows * classes);
+  CrossEntropy(d_logits, hard ? static_cast<int64_t*>(d_labels) : nullptr,
+               hard ? nullptr : static_cast<float*>(d_mixed), d_losses,
+               d_gradient, rows, classes, factor, nullptr);
+  Hold(hard ? "loss of labels" : "loss of mixed labels", d_losses.Read(),
+       losses, kExact);
+  Hold("  gradient", d_gradient.Read(), gradient, kRounded);
+  double sum = 0;
+  for (const double loss : losses) sum += loss * factor;
+  SumTo(d_losses, rows, factor, false, total, nullptr);
+  Hold("  sum", total.Read(), {sum}, kExact);
+  std::vector<double> columns(classes);
+  const std::vector<double> rounded = d_gradient.Read();
+  for (size_t i = 0; i < rounded.size(); ++i)
+    columns[i % classes] += rounded[i];
+  Buffer<float> d_columns(classes), partial(128 * classes);
+  SumRows(d_gradient, rows, classes, false, d_columns, partial, nullptr);
+  Hold("  sum of rows", d_columns.Read(), columns, 1e-4);
+}
+
+// Two steps over three tensors, of which the second one decays, with gradients
+// that are clipped.
+void CheckOptimizer(bool lamb) {
+  const std::vector<int64_t> sizes = {700, 5000, 1024};
+  std::vector<ChunkRange> tensors;
+  std::vector<uint8_t> decays;
+  for (size_t t = 0; t < sizes.size(); ++t) {
+    const int first = tensors.size();
+    const int chunks = (sizes[t] + kChunk - 1) / kChunk;
+    tensors.insert(tensors.end(), chunks, {first, first + chunks});
+    decays.insert(decays.end(), chunks, t == 1);
+  }
+  const int64_t count = tensors.size() * kChunk;
+  std::vector<float> values(count), gradients(count);
+  for (size_t t = 0, chunk = 0; t < sizes.size(); ++t) {
+    const auto v = Random<float>(sizes[t]), g = Random<float>(sizes[t]);
+    std::copy(v.begin(), v.end(), values.begin() + chunk * kChunk);
+    std::copy(g.begin(), g.end(), gradients.begin() + chunk * kChunk);
+    chunk += (sizes[t] + kChunk - 1) / kChunk;
+  }
+  std::vector<double> want = Doubles(values), m(count), v(count), u(count);
+  double squares = 0;
+  for (const double g : gradients) squares += g * g;
+  const double norm = std::sqrt(squares), rate = 0.01, clip = 3;
+  for (int step = 1; step <= 2; ++step) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double g = gradients[i] * std::min(1.0, clip / (norm + 1e-6));
+      m[i] += (g - m[i]) * 0.1;
+      v[i] += (g * g - v[i]) * 0.001;
+      const double decay = decays[i / kChunk] ? 0.05 : 0;
+      const double c1 = lamb ? 1 : 1 - std::pow(0.9, step);
+      const double c2 = lamb ? 1 : 1 - std::pow(0.999, step);
+      u[i] = m[i] / c1 / (std::sqrt(v[i] / c2) + 1e-8) + decay * want[i];
+    }
+    for (size_t chunk = 0; chunk < tensors.size(); chunk = tensors[chunk].end) {
+      double lengths = 0, strides = 0;
+      const ChunkRange& range = tensors[chunk];
+      for (int64_t j = range.first * kChunk; j < range.end * kChunk; ++j) {
+        lengths += want[j] * want[j];
+        strides += u[j] * u[j];
+      }
+      const double ratio = lamb ? std::sqrt(lengths / strides) : 1;
+      for (int64_t j = range.first * kChunk; j < range.end * kChunk; ++j) {
+        want[j] -= rate * ratio * u[j];
+      }
+    }
+  }
+  const std::vector<float> zeros(count);
+  Buffer<float> d_values(values), d_gradients(gradients), first(zeros),
+      second(zeros), d_norm(1), partial(1024),
+      learning_rate(std::vector<float>{0.01f}), steps(std::vector<float>{0}),
+      chunk_squares(2 * tensors.size());
+  Buffer<Bf16> rounded(count);
+  Buffer<uint8_t> d_decays(decays);
+  Buffer<ChunkRange> d_tensors(tensors);
+  Norm(d_gradients, count, d_norm, partial, nullptr);
+  Hold("norm of gradients", d_norm.Read(), {norm}, kExact);
+  OptimizerStep a;
+  a.values = d_values;
+  a.gradients = d_gradients;
+  a.first = first;
+  a.second = second;
+  a.rounded = rounded;
+  a.decays = d_decays;
+  a.count = count;
+  a.clip_norm = clip;
+  a.norm = d_norm;
+  a.learning_rate = learning_rate;
+  a.steps = steps;
+  a.tensors = d_tensors;
+  a.chunk_squares = chunk_squares;
+  for (int step = 0; step < 2; ++step) {
+    (lamb ? RunLamb : RunAdamW)(a, nullptr);
+  }
+  Hold(lamb ? "LAMB" : "AdamW", d_values.Read(), want, kExact);
+  Hold("  rounded", rounded.Read(), want, kRounded);
 }
 
 }  // namespace
@@ -289,18 +343,32 @@ void Time(const Sizes& z) {
 }  // namespace feedrate
 
 int main(int argc, char** argv) {
-  using feedrate::fused::Sizes;
+  using feedrate::fused::AttentionSizes;
   const auto argument = [&](int i, int64_t otherwise) {
     return argc > i ? std::atoll(argv[i]) : otherwise;
   };
-  for (const Sizes& z :
-       {Sizes{2, 3, 201, 201}, Sizes{2, 2, 208, 208}, Sizes{1, 2, 77, 77},
-        Sizes{3, 1, 16, 16}, Sizes{2, 2, 201, 1}, Sizes{1, 3, 5, 5},
-        Sizes{50, 6, 40, 40}}) {
+  for (const AttentionSizes& z :
+       {AttentionSizes{2, 3, 201, 201}, AttentionSizes{2, 2, 208, 208},
+        AttentionSizes{1, 2, 77, 77}, AttentionSizes{3, 1, 16, 16},
+        AttentionSizes{2, 2, 201, 1}, AttentionSizes{1, 3, 5, 5},
+        AttentionSizes{50, 6, 40, 40}}) {
     feedrate::fused::CheckAttention(z);
   }
+  feedrate::fused::CheckTokens();
+  for (const int64_t width : {128, 256, 384, 512, 768}) {
+    feedrate::fused::CheckNorm(width, 37, 1, true);
+  }
+  feedrate::fused::CheckNorm(384, 37, 1, false);
+  feedrate::fused::CheckNorm(384, 5, 7, true);
+  feedrate::fused::CheckGelu(77, 512);
+  feedrate::fused::CheckGelu(1031, 1536);
+  feedrate::fused::CheckLoss(19, 1000, true);
+  feedrate::fused::CheckLoss(7, 257, false);
+  feedrate::fused::CheckOptimizer(false);
+  feedrate::fused::CheckOptimizer(true);
   const int64_t tokens = argument(3, 201);
-  feedrate::fused::Time({argument(1, 256), argument(2, 6), tokens, tokens});
+  feedrate::fused::TimeAttention(
+      {argument(1, 256), argument(2, 6), tokens, tokens});
   std::printf("%d wrong\n", feedrate::fused::failures);
   return feedrate::fused::failures > 0 ? 1 : 0;
 }

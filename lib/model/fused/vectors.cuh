@@ -1,7 +1,6 @@
 // What the kernels of the fused engine share: four values at a time, sums over
 // lanes, the numbers of a head. For .cu files only.
-#ifndef FEEDRATE_LIB_MODEL_FUSED_VECTORS_CUH_
-#define FEEDRATE_LIB_MODEL_FUSED_VECTORS_CUH_
+#pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
@@ -15,6 +14,10 @@ namespace feedrate {
 namespace fused {
 
 constexpr int kWarp = 32;
+// Warps per block of most kernels: eight rows in flight per block hide the
+// latency of loads, and one block's partial sums stay small.
+constexpr int kWarps = 8;
+constexpr int kThreads = kWarps * kWarp;
 // Added under the root of every root mean square.
 constexpr float kEpsilon = 1e-6f;
 
@@ -29,6 +32,22 @@ inline void Check(const char* what) {
 __device__ __forceinline__ float WarpSum(float v) {
 #pragma unroll
   for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
+  return v;
+}
+
+// Every thread of a block of kThreads gets the sum, or the largest value, of
+// all. `shared` has kWarps floats.
+__device__ __forceinline__ float BlockReduce(float v, bool max, float* shared) {
+  for (int o = 16; o > 0; o >>= 1) {
+    const float other = __shfl_xor_sync(~0u, v, o);
+    v = max ? fmaxf(v, other) : v + other;
+  }
+  __syncthreads();
+  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = v;
+  __syncthreads();
+  v = shared[0];
+  for (int i = 1; i < kWarps; ++i)
+    v = max ? fmaxf(v, shared[i]) : v + shared[i];
   return v;
 }
 
@@ -83,5 +102,3 @@ __device__ __forceinline__ float HeadSum(float v) {
 
 }  // namespace fused
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MODEL_FUSED_VECTORS_CUH_

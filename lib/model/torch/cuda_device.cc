@@ -63,12 +63,55 @@ class EventPhaseClock : public PhaseClock {
   std::vector<std::vector<PhaseEnd>> steps_;
 };
 
+// Marks that become nodes of the graph that is being recorded: every replay
+// writes the same events again.
+class GraphPhaseClock : public PhaseClock {
+ public:
+  ~GraphPhaseClock() override {
+    for (const PhaseEnd& mark : marks_) cudaEventDestroy(mark.event);
+  }
+  void StartStep() override { Mark(kOther); }
+  void Mark(Phase phase) override {
+    if (ended_) return;
+    cudaEvent_t event;
+    C10_CUDA_CHECK(cudaEventCreate(&event));
+    marks_.push_back({phase, event});
+    C10_CUDA_CHECK(cudaEventRecordWithFlags(
+        event, at::cuda::getCurrentCUDAStream(), cudaEventRecordExternal));
+  }
+  void EndStep() override { ended_ = true; }
+
+  std::vector<StepTimes> Take() override {
+    c10::cuda::device_synchronize();
+    StepTimes time;
+    for (size_t i = 1; i < marks_.size(); ++i) {
+      float ms = 0;
+      C10_CUDA_CHECK(
+          cudaEventElapsedTime(&ms, marks_[i - 1].event, marks_[i].event));
+      time.phase_s[marks_[i].phase] += ms * 1e-3;
+      time.step_s += ms * 1e-3;
+    }
+    return {time};
+  }
+
+ private:
+  struct PhaseEnd {
+    Phase phase;
+    cudaEvent_t event;
+  };
+  std::vector<PhaseEnd> marks_;
+  bool ended_ = false;
+};
+
 class CudaStepGraph : public StepGraph {
  public:
   at::cuda::CUDAGraph& graph() { return graph_; }
+  PhaseClock* clock() { return &clock_; }
   void Replay() override { graph_.replay(); }
+  StepTimes Phases() override { return clock_.Take().front(); }
 
  private:
+  GraphPhaseClock clock_;
   at::cuda::CUDAGraph graph_;
 };
 
@@ -100,18 +143,20 @@ class CudaDevice : public TrainDevice {
   }
 
   std::unique_ptr<StepGraph> Record(
-      const std::function<void()>& work) override {
+      const std::function<void(PhaseClock*)>& work) override {
     auto graph = std::make_unique<CudaStepGraph>();
+    // Nobody reads the marks of the warm-up.
+    const std::unique_ptr<PhaseClock> warm_up = MakeWallPhaseClock();
     Synchronize();
     {
       // The default stream cannot be recorded.
       const c10::cuda::CUDAStream stream =
           c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_);
       const c10::cuda::CUDAStreamGuard on_stream(stream);
-      for (int i = 0; i < kGraphWarmUps; ++i) work();
+      for (int i = 0; i < kGraphWarmUps; ++i) work(warm_up.get());
       Synchronize();
       graph->graph().capture_begin();
-      work();
+      work(graph->clock());
       graph->graph().capture_end();
     }
     Synchronize();

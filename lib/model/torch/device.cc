@@ -40,7 +40,8 @@ class CpuDevice : public TrainDevice {
   std::unique_ptr<PhaseClock> MakeClock() override {
     return MakeWallPhaseClock();
   }
-  std::unique_ptr<StepGraph> Record(const std::function<void()>&) override {
+  std::unique_ptr<StepGraph> Record(
+      const std::function<void(PhaseClock*)>&) override {
     TORCH_CHECK(false, "graphs are CUDA's; leave --graphs out on the CPU");
   }
   void AllowTf32(bool) override {}

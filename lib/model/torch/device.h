@@ -27,7 +27,7 @@ enum Phase {
   kGradSync,
   kOptimizer,
   kOther,
-  // Work of a CUDA graph, which cannot be split into phases.
+  // What belongs to no other phase.
   kUnattributed,
   kPhases,
 };
@@ -65,6 +65,8 @@ class StepGraph {
  public:
   virtual ~StepGraph() = default;
   virtual void Replay() = 0;
+  // Phases of the last replay. Waits for it.
+  virtual StepTimes Phases() = 0;
 };
 
 struct MemoryPeaks {
@@ -85,10 +87,10 @@ class TrainDevice {
   virtual void ResetPeaks() = 0;
   virtual MemoryPeaks Peaks() = 0;
   virtual std::unique_ptr<PhaseClock> MakeClock() = 0;
-  // Runs `work` a few times to warm up, then records it. c10::Error if the
-  // device has no graphs.
+  // Runs `work` a few times to warm up, then records it, with the marks that it
+  // makes on the clock it gets. c10::Error if the device has no graphs.
   virtual std::unique_ptr<StepGraph> Record(
-      const std::function<void()>& work) = 0;
+      const std::function<void(PhaseClock*)>& work) = 0;
   // Whether float32 products may use TF32.
   virtual void AllowTf32(bool allow) = 0;
 };

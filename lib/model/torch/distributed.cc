@@ -94,7 +94,7 @@ c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options) {
   const auto store = MakeStore(options, timeout);
   store->setTimeout(timeout);
 #if defined(USE_C10D_GLOO)
-  if (options.device == "cpu") {
+  if (options.collectives == "gloo") {
     auto gloo = c10d::ProcessGroupGloo::Options::create(timeout);
     gloo->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(
         AddressTowards(PlaceOf(options.store))));
@@ -103,7 +103,7 @@ c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options) {
   }
 #endif
 #if defined(USE_C10D_NCCL)
-  if (options.device == "cuda") {
+  if (options.collectives == "nccl") {
     auto nccl = c10d::ProcessGroupNCCL::Options::create();
     nccl->timeout = timeout;
     return c10::make_intrusive<c10d::ProcessGroupNCCL>(
@@ -111,7 +111,7 @@ c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options) {
   }
 #endif
   throw std::runtime_error(
-      options.device == "cuda"
+      options.collectives == "nccl"
           ? "several GPUs need NCCL, which this program was built without: "
             "build it with --config=cuda where nccl.h is (make envs "
             "GROUPS=torch_stack)"
@@ -143,6 +143,8 @@ struct GradientSync::State {
   std::vector<Bucket> buckets;
   std::mutex mutex;
   bool sending = false;
+  // Buckets are the parts that an engine passes to GradientSync::Send.
+  bool of_engine = false;
 };
 
 namespace {
@@ -207,11 +209,26 @@ GradientSync::GradientSync(c10::intrusive_ptr<c10d::Backend> group,
   }
 }
 
+GradientSync::GradientSync(c10::intrusive_ptr<c10d::Backend> group)
+    : state_(std::make_shared<State>()) {
+  state_->group = std::move(group);
+  state_->of_engine = true;
+}
+
 GradientSync::~GradientSync() = default;
+
+void GradientSync::Send(const at::Tensor& part) {
+  if (!state_->sending) return;
+  State::Bucket bucket;
+  bucket.flat = part;
+  state_->Send(&bucket);
+  state_->buckets.push_back(bucket);
+}
 
 void GradientSync::Prepare(bool send) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->sending = send;
+  if (state_->of_engine) state_->buckets.clear();
   for (State::Bucket& bucket : state_->buckets) {
     bucket.ready = 0;
     bucket.work.reset();

@@ -19,15 +19,16 @@ struct GroupOptions {
   std::string store;
   int rank = 0;
   int world_size = 1;
-  // `cpu`: gloo, over the loopback interface or the one that leads to HOST;
-  // `cuda`: NCCL.
-  std::string device = "cpu";
+  // `gloo`, over the loopback interface or the one that leads to HOST, or
+  // `nccl`. Gloo also averages what is on a GPU, through the host's memory:
+  // slower, but it needs no GPU of its own for each process.
+  std::string collectives = "gloo";
   // How long a process waits for the others.
   int timeout_s = 60;
 };
 
 // Waits until all processes have joined. std::runtime_error if this program was
-// built without support for the device; c10::Error if the others do not join.
+// built without them; c10::Error if the others do not join.
 c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options);
 
 // Averages gradients over processes while the backward pass is still running.
@@ -41,6 +42,8 @@ class GradientSync {
   // larger ones need fewer messages.
   GradientSync(c10::intrusive_ptr<c10d::Backend> group,
                const std::vector<Parameter>& parameters, int64_t bucket_bytes);
+  // For gradients that an engine owns and passes to Send.
+  explicit GradientSync(c10::intrusive_ptr<c10d::Backend> group);
   ~GradientSync();
   GradientSync(const GradientSync&) = delete;
   GradientSync& operator=(const GradientSync&) = delete;
@@ -48,6 +51,9 @@ class GradientSync {
   // Call before a backward pass. `send`: this is the last pass before the
   // optimizer step, so the gradients are sent.
   void Prepare(bool send);
+  // Sends gradients that this backward pass does not change any more. REQUIRES:
+  // made for an engine.
+  void Send(const at::Tensor& part);
   // Call after the backward pass: waits for all buckets and averages.
   // c10::Error if a process is gone. No effect if nothing was to be sent.
   void Wait();

@@ -65,7 +65,10 @@ std::vector<double> TakeValues(std::vector<at::Tensor>* values) {
 }  // namespace
 
 Trainer::Trainer(const TrainerParts& parts, const TrainerOptions& options)
-    : parts_(parts), options_(options), clock_(parts.device->MakeClock()) {
+    : parts_(parts),
+      options_(options),
+      step_clock_(parts.device->MakeClock()),
+      clock_(step_clock_.get()) {
   parts_.device->AllowTf32(options.precision == "tf32");
   if (parts_.sync != nullptr) {
     std::vector<at::Tensor> values;
@@ -73,6 +76,12 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerOptions& options)
       values.push_back(p.value);
     }
     parts_.sync->Broadcast(values);
+    if (parts_.engine != nullptr) {
+      parts_.engine->ParametersChanged();
+      parts_.engine->SendGradients(
+          parts_.bucket_bytes,
+          [this](const at::Tensor& part) { parts_.sync->Send(part); });
+    }
   }
 }
 
@@ -211,10 +220,9 @@ void Trainer::RecordGraph() {
   for (const auto& entry : State()) {
     before.emplace_back(entry.first, entry.second.detach().clone());
   }
-  // A separate clock for the warm-up, whose marks are not used.
-  std::unique_ptr<PhaseClock> timed = std::move(clock_);
-  clock_ = MakeWallPhaseClock();
-  graph_ = parts_.device->Record([this] {
+  graph_ = parts_.device->Record([this](PhaseClock* clock) {
+    clock_ = clock;
+    clock_->StartStep();
     graph_loss_ = at::Tensor();
     for (const TrainBatch& batch : graph_batches_) {
       const at::Tensor part = RunBatch(batch, !graph_loss_.defined());
@@ -222,8 +230,8 @@ void Trainer::RecordGraph() {
     }
     Update();
     graph_norm_ = norm_;
+    clock_ = step_clock_.get();
   });
-  clock_ = std::move(timed);
   CopyTensors(before, State());
   if (parts_.engine != nullptr) parts_.engine->ParametersChanged();
   ZeroGradients(parts_.model->parameters());
@@ -248,6 +256,20 @@ void Trainer::StepByGraph() {
   norms_.push_back(graph_norm_.clone());
   clock_->Mark(kOther);
   clock_->EndStep();
+}
+
+StepTimes Trainer::GraphPhases() {
+  constexpr int kSteps = 5;
+  StepTimes mean;
+  for (int i = 0; i < kSteps && graph_ != nullptr; ++i) {
+    Step();
+    const StepTimes times = graph_->Phases();
+    mean.step_s += times.step_s / kSteps;
+    for (int phase = 0; phase < kPhases; ++phase) {
+      mean.phase_s[phase] += times.phase_s[phase] / kSteps;
+    }
+  }
+  return mean;
 }
 
 std::vector<double> Trainer::TakeLosses() { return TakeValues(&losses_); }

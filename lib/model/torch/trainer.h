@@ -29,6 +29,8 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
   // Only for parameters that decay.
   double weight_decay = 0.05;
+  // Gradients whose norm is larger are scaled down to it. 0: never.
+  double clip_norm = 0;
 };
 
 class Optimizer {
@@ -70,6 +72,10 @@ class StepEngine {
   virtual at::Tensor GradientNorm() = 0;
   // Call after something else wrote to the parameters.
   virtual void ParametersChanged() = 0;
+  // From now on, Backward passes each part of the gradients to `send` as soon
+  // as it is final, in parts of at least `bytes`, the last one excepted.
+  virtual void SendGradients(int64_t bytes,
+                             std::function<void(const at::Tensor&)> send) = 0;
 };
 
 struct TrainerOptions {
@@ -94,6 +100,8 @@ struct TrainerParts {
   BatchSource* batches = nullptr;
   // Null: this process trains alone.
   GradientSync* sync = nullptr;
+  // How much an engine collects before `sync` sends it.
+  int64_t bucket_bytes = 25 << 20;
 };
 
 class Trainer {
@@ -107,7 +115,10 @@ class Trainer {
   // Number of steps done, including those of a restored checkpoint.
   int64_t step() const { return step_; }
   // Times of the steps since the last call. Waits for the device.
-  std::vector<StepTimes> TakeTimes() { return clock_->Take(); }
+  std::vector<StepTimes> TakeTimes() { return step_clock_->Take(); }
+  // Mean time of each phase inside the CUDA graph, from a few steps that are
+  // run for it. Zeros without a graph.
+  StepTimes GraphPhases();
   // Loss (averaged over processes) and gradient norm of each step since the
   // last call.
   std::vector<double> TakeLosses();
@@ -133,7 +144,9 @@ class Trainer {
 
   const TrainerParts parts_;
   const TrainerOptions options_;
-  std::unique_ptr<PhaseClock> clock_;
+  const std::unique_ptr<PhaseClock> step_clock_;
+  // `step_clock_`, except while a graph is recorded.
+  PhaseClock* clock_;
   int64_t step_ = 0;
   std::vector<at::Tensor> losses_;
   std::vector<at::Tensor> norms_;

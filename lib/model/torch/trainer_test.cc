@@ -40,20 +40,24 @@ class ReplayingDevice : public TrainDevice {
     return MakeWallPhaseClock();
   }
   std::unique_ptr<StepGraph> Record(
-      const std::function<void()>& work) override {
-    work();
-    return std::make_unique<Graph>(work);
+      const std::function<void(PhaseClock*)>& work) override {
+    auto graph = std::make_unique<Graph>(work);
+    graph->Replay();
+    return graph;
   }
   void AllowTf32(bool) override {}
 
  private:
   class Graph : public StepGraph {
    public:
-    explicit Graph(std::function<void()> work) : work_(std::move(work)) {}
-    void Replay() override { work_(); }
+    explicit Graph(std::function<void(PhaseClock*)> work)
+        : work_(std::move(work)), clock_(MakeWallPhaseClock()) {}
+    void Replay() override { work_(clock_.get()); }
+    StepTimes Phases() override { return clock_->Take().back(); }
 
    private:
-    const std::function<void()> work_;
+    const std::function<void(PhaseClock*)> work_;
+    const std::unique_ptr<PhaseClock> clock_;
   };
 };
 
@@ -149,6 +153,24 @@ TEST(TrainerTest, GraphsLearnWhatEagerStepsDo) {
     graphs.options.graphs = true;
     EXPECT_EQ(Rig(graphs).Losses(4), Rig(eager).Losses(4)) << accumulation;
   }
+}
+
+TEST(TrainerTest, AGraphKnowsThePhasesOfItsReplays) {
+  RunSetup setup;
+  Rig eager(setup);
+  eager.Losses(1);
+  EXPECT_EQ(eager.trainer().GraphPhases().step_s, 0);
+  setup.options.graphs = true;
+  Rig graphs(setup);
+  graphs.Losses(1);
+  const StepTimes phases = graphs.trainer().GraphPhases();
+  double sum = 0;
+  for (const Phase phase : {kForward, kLoss, kBackward, kOptimizer, kOther}) {
+    EXPECT_GT(phases.phase_s[phase], 0) << PhaseName(phase);
+    sum += phases.phase_s[phase];
+  }
+  EXPECT_NEAR(sum, phases.step_s, 1e-9);
+  EXPECT_EQ(phases.phase_s[kUnattributed], 0);
 }
 
 TEST(TrainerTest, Bf16RunsItsProductsInBf16) {

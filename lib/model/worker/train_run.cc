@@ -79,6 +79,7 @@ class Training {
     norms_ = trainer_->TakeGradientNorms();
     peaks_ = device_->Peaks();
     if (spec_.rank == 0) SaveTo(spec_.checkpoint);
+    if (spec_.graphs) graph_phases_ = trainer_->GraphPhases();
     if (spec_.count) CountProducts();
     Profile();
     if (spec_.rates) rates_ = Rates();
@@ -126,7 +127,7 @@ class Training {
     } else {
       batches_ = spec_.text.empty() ? Synthetic() : FromText();
     }
-    if (spec_.world_size > 1) MakeSync();
+    if (spec_.world_size > 1) MakeSync(engine != nullptr);
     TrainerParts parts;
     parts.device = device_.get();
     parts.model = model_.get();
@@ -134,6 +135,7 @@ class Training {
     parts.engine = engine;
     parts.batches = batches_.get();
     parts.sync = sync_.get();
+    parts.bucket_bytes = spec_.bucket_bytes;
     trainer_ = std::make_unique<Trainer>(parts, Options());
     if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
   }
@@ -143,9 +145,6 @@ class Training {
 #if defined(FEEDRATE_CUDA)
     if (spec_.device != "cuda") return "it needs a GPU";
     if (spec_.precision != "bf16") return "it computes in bf16 only";
-    if (spec_.optimizer != "adamw") return "its only optimizer is adamw";
-    if (spec_.world_size > 1) return "it is for one process";
-    if (spec_.activation_checkpointing) return "it keeps all activations";
     if (spec_.context > 0 && spec_.context < model_spec_.context) {
       return "it trains on whole contexts";
     }
@@ -170,7 +169,8 @@ class Training {
 #if defined(FEEDRATE_CUDA)
     if (engine_ == "fused") {
       auto engine = std::make_unique<FusedEngine>(
-          model_spec_, model_->parameters(), options, spec_.batch_size);
+          model_spec_, model_->parameters(), options, spec_.batch_size,
+          spec_.activation_checkpointing);
       StepEngine* const step = engine.get();
       optimizer_ = std::move(engine);
       return step;
@@ -205,7 +205,10 @@ class Training {
       spec_.steps = std::max<int64_t>(
           1, spec_.epochs * (files_ / spec_.batch_size) / spec_.accumulation);
     }
-    return spec_.loader == "native" ? FromNative(files) : FromFeeder(files);
+    if (spec_.loader == "native" || spec_.loader == "cuda") {
+      return FromOurs(files);
+    }
+    return FromFeeder(files);
 #else
     throw std::runtime_error("this program was built without a loader");
 #endif
@@ -258,14 +261,16 @@ class Training {
     return files;
   }
 
-  std::unique_ptr<BatchSource> FromNative(
+  std::unique_ptr<BatchSource> FromOurs(
       const std::vector<ImageFile>& files) const {
     LoaderBatchOptions options;
     options.batch_size = spec_.batch_size;
     options.image_size = model_spec_.image_size;
     options.workers = spec_.workers;
     options.seed = spec_.seed;
-    return MakeLoaderBatches(files, options);
+    options.to_gpu = spec_.device == "cuda";
+    return spec_.loader == "cuda" ? MakeGpuBatches(files, options)
+                                  : MakeLoaderBatches(files, options);
   }
 
   std::unique_ptr<BatchSource> FromFeeder(
@@ -313,15 +318,22 @@ class Training {
     return options;
   }
 
-  void MakeSync() {
+  void MakeSync(bool engine) {
     GroupOptions group;
     group.store = spec_.store;
     group.rank = spec_.rank;
     group.world_size = spec_.world_size;
-    group.device = spec_.device;
+    group.collectives = spec_.collectives;
+    if (group.collectives.empty()) {
+      group.collectives = spec_.device == "cuda" ? "nccl" : "gloo";
+    }
     group.timeout_s = spec_.timeout_s;
-    sync_ = std::make_unique<GradientSync>(
-        JoinGroup(group), model_->parameters(), spec_.bucket_bytes);
+    if (engine) {
+      sync_ = std::make_unique<GradientSync>(JoinGroup(group));
+    } else {
+      sync_ = std::make_unique<GradientSync>(
+          JoinGroup(group), model_->parameters(), spec_.bucket_bytes);
+    }
   }
 
   void Step(int64_t total) {
@@ -440,7 +452,12 @@ class Training {
     for (int phase = 0; phase < kPhases; ++phase) {
       double sum = 0;
       for (const StepTimes& step : times_) sum += step.phase_s[phase];
-      (*result.mutable_phases())[PhaseName(phase)] = sum / times_.size();
+      double mean = sum / times_.size() + graph_phases_.phase_s[phase];
+      // A replay is one piece for the clock of the step.
+      if (phase == kUnattributed) {
+        mean = std::max(0.0, mean - graph_phases_.step_s);
+      }
+      (*result.mutable_phases())[PhaseName(phase)] = mean;
     }
     for (const double loss : losses_) result.add_losses(Finite(loss));
     for (const double norm : norms_) result.add_grad_norms(Finite(norm));
@@ -506,6 +523,7 @@ class Training {
   double told_ = 0;
   double wall_s_ = 0;
   std::vector<StepTimes> times_;
+  StepTimes graph_phases_;
   std::vector<double> losses_;
   std::vector<double> norms_;
   MemoryPeaks peaks_;

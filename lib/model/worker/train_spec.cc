@@ -89,6 +89,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"world_size", Int(&s->world_size)},
       {"store", Text(&s->store)},
       {"bucket_bytes", Int(&s->bucket_bytes)},
+      {"collectives", Text(&s->collectives)},
       {"timeout_s", Int(&s->timeout_s)},
       {"profile", Text(&s->profile)},
       {"profile_prefix", Text(&s->profile_prefix)},

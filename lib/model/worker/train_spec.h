@@ -60,6 +60,8 @@ struct TrainSpec {
   int world_size = 1;
   std::string store;
   int64_t bucket_bytes = 25 << 20;
+  // `gloo` or `nccl`; empty: `nccl` on GPUs.
+  std::string collectives;
   int timeout_s = 60;
 
   std::string profile;

@@ -1,0 +1,247 @@
+// Holds attention against double precision on the host, and times it.
+#include <functional>
+
+#include "lib/model/fused/check_support.cuh"
+
+namespace feedrate {
+namespace fused {
+namespace {
+
+// One head of Q or K of one token, normed and rotated; and the way back.
+struct HostHead {
+  std::vector<double> x, w, cos, sin;
+  double Rstd() const {
+    double squares = 0;
+    for (const double v : x) squares += v * v;
+    return 1 / std::sqrt(squares / 64 + 1e-6);
+  }
+  std::vector<double> Forward() const {
+    const double rstd = Rstd();
+    std::vector<double> out(64);
+    for (int c = 0; c < 32; ++c) {
+      const double a = x[c] * rstd * w[c], b = x[c + 32] * rstd * w[c + 32];
+      out[c] = a * cos[c] - b * sin[c];
+      out[c + 32] = b * cos[c] + a * sin[c];
+    }
+    return out;
+  }
+  // Returns the gradient of x; adds to that of w.
+  std::vector<double> Backward(const double* g, double* dw) const {
+    const double rstd = Rstd();
+    std::vector<double> n(64), out(64);
+    double dot = 0;
+    for (int c = 0; c < 32; ++c) {
+      n[c] = g[c] * cos[c] + g[c + 32] * sin[c];
+      n[c + 32] = g[c + 32] * cos[c] - g[c] * sin[c];
+    }
+    for (int c = 0; c < 64; ++c) {
+      dw[c] += n[c] * x[c] * rstd;
+      dot += n[c] * w[c] * x[c] * rstd / 64;
+    }
+    for (int c = 0; c < 64; ++c) {
+      out[c] = (n[c] * w[c] - x[c] * rstd * dot) * rstd;
+    }
+    return out;
+  }
+};
+
+// The kernels for text, whose attention cuDNN computes.
+void CheckHeads(const QkNormRope& a, const std::vector<double>& rotated_q,
+                const std::vector<double>& rotated_k) {
+  Buffer<Bf16> q(rotated_q.size()), k(rotated_k.size());
+  RunQkNormRope(a, q, k, nullptr);
+  Hold("  Q, normed and rotated", q.Read(), rotated_q, kRounded);
+  Hold("  K, normed and rotated", k.Read(), rotated_k, kRounded);
+}
+
+// Median of 20 calls, in microseconds, after three.
+double Microseconds(const std::function<void()>& call) {
+  std::vector<float> times;
+  cudaEvent_t start, end;
+  cudaEventCreate(&start);
+  cudaEventCreate(&end);
+  for (int i = -3; i < 20; ++i) {
+    cudaEventRecord(start);
+    call();
+    cudaEventRecord(end);
+    cudaEventSynchronize(end);
+    float ms = 0;
+    cudaEventElapsedTime(&ms, start, end);
+    if (i >= 0) times.push_back(ms * 1e3f);
+  }
+  Check("a timed kernel");
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+void CheckAttention(const AttentionSizes& z) {
+  const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
+  const auto qkv = Random<Bf16>(rows * 3 * width);
+  const auto dmixed = Random<Bf16>(z.batch * z.queries * width);
+  const auto q_weight = Random<float>(64, 0.2f, 1.2f);
+  const auto k_weight = Random<float>(64, 0.2f, 1.2f);
+  std::vector<float> cos, sin;
+  for (int64_t i = 0; i < z.tokens * 64; ++i) {
+    const float angle = i / 64 * 0.1f / (1 + i % 32);
+    cos.push_back(std::cos(angle));
+    sin.push_back(std::sin(angle));
+  }
+  // The reference, head by head.
+  std::vector<double> mixed(z.batch * z.queries * width);
+  std::vector<double> dqkv(rows * 3 * width), dq_w(64), dk_w(64);
+  std::vector<double> rotated_q(rows * width), rotated_k(rows * width);
+  std::vector<Bf16> dq_all(rows * width), dk_all(rows * width),
+      dv_all(rows * width);
+  const auto doubles = [](const auto& v, int64_t at, int count) {
+    std::vector<double> out;
+    for (int i = 0; i < count; ++i)
+      out.push_back(static_cast<float>(v[at + i]));
+    return out;
+  };
+  for (int64_t b = 0; b < z.batch; ++b) {
+    for (int64_t h = 0; h < z.heads; ++h) {
+      const auto at = [&](int64_t t, int part) {
+        return ((b * z.tokens + t) * 3 * z.heads + part * z.heads + h) * 64;
+      };
+      std::vector<HostHead> q, k;
+      std::vector<std::vector<double>> rq, rk, v;
+      std::vector<double> dq(z.tokens * 64), dk(z.tokens * 64),
+          dv(z.tokens * 64);
+      for (int64_t t = 0; t < z.tokens; ++t) {
+        const auto c = doubles(cos, t * 64, 64), s = doubles(sin, t * 64, 64);
+        q.push_back(
+            {doubles(qkv, at(t, 0), 64), doubles(q_weight, 0, 64), c, s});
+        k.push_back(
+            {doubles(qkv, at(t, 1), 64), doubles(k_weight, 0, 64), c, s});
+        v.push_back(doubles(qkv, at(t, 2), 64));
+        rq.push_back(q.back().Forward());
+        rk.push_back(k.back().Forward());
+      }
+      for (int64_t i = 0; i < z.queries; ++i) {
+        const int64_t out = ((b * z.queries + i) * z.heads + h) * 64;
+        const std::vector<double> go = doubles(dmixed, out, 64);
+        std::vector<double> p(z.tokens), dp(z.tokens);
+        double sum = 0, dot = 0;
+        for (int64_t j = 0; j < z.tokens; ++j) {
+          double s = 0;
+          for (int c = 0; c < 64; ++c) s += rq[i][c] * rk[j][c];
+          p[j] = std::exp(s / 8);
+          sum += p[j];
+        }
+        for (int64_t j = 0; j < z.tokens; ++j) {
+          p[j] /= sum;
+          for (int c = 0; c < 64; ++c) {
+            mixed[out + c] += p[j] * v[j][c];
+            dp[j] += go[c] * v[j][c];
+            dv[j * 64 + c] += p[j] * go[c];
+          }
+          dot += p[j] * dp[j];
+        }
+        for (int64_t j = 0; j < z.tokens; ++j) {
+          const double ds = p[j] * (dp[j] - dot) / 8;
+          for (int c = 0; c < 64; ++c) {
+            dq[i * 64 + c] += ds * rk[j][c];
+            dk[j * 64 + c] += ds * rq[i][c];
+          }
+        }
+      }
+      for (int64_t t = 0; t < z.tokens; ++t) {
+        const auto gq = q[t].Backward(&dq[t * 64], dq_w.data());
+        const auto gk = k[t].Backward(&dk[t * 64], dk_w.data());
+        for (int c = 0; c < 64; ++c) {
+          dqkv[at(t, 0) + c] = gq[c];
+          dqkv[at(t, 1) + c] = gk[c];
+          dqkv[at(t, 2) + c] = dv[t * 64 + c];
+          const int64_t apart = ((b * z.tokens + t) * z.heads + h) * 64 + c;
+          rotated_q[apart] = rq[t][c];
+          rotated_k[apart] = rk[t][c];
+          dq_all[apart] = static_cast<float>(dq[t * 64 + c]);
+          dk_all[apart] = static_cast<float>(dk[t * 64 + c]);
+          dv_all[apart] = static_cast<float>(dv[t * 64 + c]);
+        }
+      }
+    }
+  }
+  Buffer<Bf16> d_qkv(qkv), d_dmixed(dmixed), d_mixed(mixed.size()),
+      d_dqkv(dqkv.size());
+  Buffer<float> d_q_w(q_weight), d_k_w(k_weight), d_cos(cos), d_sin(sin),
+      d_log(z.batch * z.heads * kShortTokens),
+      d_partial(z.batch * z.heads * 128), d_dq_w(64), d_dk_w(64),
+      d_wide(PartialFloats(128));
+  const QkNormRope a = {d_qkv, d_q_w, d_k_w,    d_cos,
+                        d_sin, rows,  z.tokens, z.heads};
+  RunShortAttention(a, z.queries, d_mixed, d_log, nullptr);
+  RunShortAttentionBackward(a, z.queries, d_mixed, d_log, d_dmixed, d_dqkv,
+                            d_dq_w, d_dk_w, d_partial, false, nullptr);
+  cudaDeviceSynchronize();
+  Check("attention");
+  std::printf("attention of %lld tokens, %lld of them queries\n",
+              static_cast<long long>(z.tokens),
+              static_cast<long long>(z.queries));
+  Hold("  result", d_mixed.Read(), mixed, 1e-2);
+  const std::vector<double> got = d_dqkv.Read();
+  const char* const names[] = {"  gradient of Q", "  gradient of K",
+                               "  gradient of V"};
+  for (int part = 0; part < 3; ++part) {
+    std::vector<double> mine, theirs;
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (static_cast<int64_t>(i / width) % 3 == part) {
+        mine.push_back(got[i]);
+        theirs.push_back(dqkv[i]);
+      }
+    }
+    Hold(names[part], mine, theirs, 2e-2);
+  }
+  Hold("  gradient of Q's norm", d_dq_w.Read(), dq_w, 2e-2);
+  Hold("  gradient of K's norm", d_dk_w.Read(), dk_w, 2e-2);
+  CheckHeads(a, rotated_q, rotated_k);
+  if (z.queries == z.tokens) {
+    // The gradients of Q, K and V that attention would pass on, and the way
+    // back.
+    Buffer<Bf16> d_dq(dq_all), d_dk(dk_all), d_dv(dv_all), again(dqkv.size());
+    RunQkNormRopeBackward(a, d_dq, d_dk, d_dv, again, d_dq_w, d_dk_w, d_wide,
+                          false, nullptr);
+    Hold("  gradient of Q, K and V, apart", again.Read(), dqkv, 2e-2);
+    Hold("  gradient of Q's norm, apart", d_dq_w.Read(), dq_w, 2e-2);
+    Hold("  gradient of K's norm, apart", d_dk_w.Read(), dk_w, 2e-2);
+  }
+}
+
+void TimeAttention(const AttentionSizes& z) {
+  const int64_t rows = z.batch * z.tokens, width = z.heads * 64;
+  const size_t count = rows * width;
+  Buffer<Bf16> qkv(Random<Bf16>(3 * count)), mixed(count),
+      dmixed(Random<Bf16>(count)), dqkv(3 * count);
+  Buffer<float> weight(Random<float>(64, 0.1f, 1)),
+      table(Random<float>(z.tokens * 64)),
+      log_sum(z.batch * z.heads * kShortTokens),
+      partial(z.batch * z.heads * 128), dweight(128);
+  const QkNormRope a = {qkv,   weight, weight,   table,
+                        table, rows,   z.tokens, z.heads};
+  // The memory's own rate: a copy reads and writes.
+  const double copy = Microseconds(
+      [&] { cudaMemcpyAsync(dqkv, qkv, 6 * count, cudaMemcpyDefault); });
+  const double pass = copy / 6;
+  std::printf("one pass over an activation: %.1f us, %.2f TB/s\n", pass,
+              2 * count / pass * 1e-6);
+  const double flops = 4.0 * z.tokens * z.tokens * 64 * z.batch * z.heads;
+  const auto line = [&](const char* what, double us, int passes, double work) {
+    std::printf("%-28s %7.1f us, memory %6.1f us (%d passes), %4.0f TFLOP/s\n",
+                what, us, passes * pass, passes, work / us * 1e-6);
+  };
+  line("attention", Microseconds([&] {
+         RunShortAttention(a, z.queries, mixed, log_sum, nullptr);
+       }),
+       4, flops);
+  line("attention, backward", Microseconds([&] {
+         RunShortAttentionBackward(a, z.queries, mixed, log_sum, dmixed, dqkv,
+                                   dweight, dweight + 64, partial, false,
+                                   nullptr);
+       }),
+       8, 2.5 * flops);
+}
+
+}  // namespace fused
+}  // namespace feedrate

@@ -1,0 +1,96 @@
+// What the programs that check kernels share: device memory, random values, and
+// the comparison with double precision.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "lib/model/fused/kernels.h"
+#include "lib/model/fused/vectors.cuh"
+
+namespace feedrate {
+namespace fused {
+
+struct AttentionSizes {
+  int64_t batch, heads, tokens, queries;
+};
+
+// In attention_check.cu.
+void CheckAttention(const AttentionSizes& z);
+void TimeAttention(const AttentionSizes& z);
+
+// How many checks failed.
+inline int failures = 0;
+
+// Doubles of any values.
+template <typename T>
+std::vector<double> Doubles(const std::vector<T>& values) {
+  std::vector<double> out;
+  for (const T& v : values) out.push_back(static_cast<float>(v));
+  return out;
+}
+
+// Device memory, filled from or read to the host.
+template <typename T>
+class Buffer {
+ public:
+  explicit Buffer(size_t count) : count_(count) {
+    if (cudaMalloc(&data_, count * sizeof(T)) != cudaSuccess) std::abort();
+    // Poison: every result must be written.
+    cudaMemset(data_, 0xff, count * sizeof(T));
+  }
+  explicit Buffer(const std::vector<T>& host) : Buffer(host.size()) {
+    cudaMemcpy(data_, host.data(), count_ * sizeof(T), cudaMemcpyDefault);
+  }
+  ~Buffer() { cudaFree(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  operator T*() { return data_; }
+  std::vector<double> Read() {
+    std::vector<T> host(count_);
+    cudaMemcpy(host.data(), data_, count_ * sizeof(T), cudaMemcpyDefault);
+    return Doubles(host);
+  }
+
+ private:
+  size_t count_;
+  T* data_ = nullptr;
+};
+
+inline std::mt19937 random_bits(1);
+
+template <typename T>
+std::vector<T> Random(size_t count, float scale = 1, float mean = 0) {
+  std::normal_distribution<float> normal(mean, scale);
+  std::vector<T> values;
+  for (size_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<T>(normal(random_bits)));
+  }
+  return values;
+}
+
+// |got - want| / |want| of all values must be below `bar`.
+inline void Hold(const char* what, const std::vector<double>& got,
+                 const std::vector<double>& want, double bar) {
+  double error = 0, size = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    error += (got[i] - want[i]) * (got[i] - want[i]);
+    size += want[i] * want[i];
+  }
+  const double relative = std::sqrt(error / std::max(size, 1e-30));
+  const bool good = relative < bar && got.size() >= want.size();
+  failures += !good;
+  std::printf("%-44s error %.2e, bar %.0e%s\n", what, relative, bar,
+              good ? "" : "  <-- WRONG");
+}
+
+// Bars: one rounding to bf16 is 2^-9 at most; sums in fp32 are far more exact.
+constexpr double kRounded = 4e-3;
+constexpr double kExact = 1e-5;
+
+}  // namespace fused
+}  // namespace feedrate

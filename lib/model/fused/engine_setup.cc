@@ -1,0 +1,349 @@
+// How the fused engine is made: memory, products, and what others ask it for.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "lib/model/fused/engine_parts.h"
+#include "lib/model/torch/parts.h"
+
+namespace feedrate {
+
+std::string FusedEngineRefusal(const ModelSpec& spec) {
+  if (spec.head_width() != kHeadWidth) return "its heads are not 64 wide";
+  if (spec.kind == ModelKind::kVit && spec.tokens() > fused::kShortTokens) {
+    return "it has more than " + std::to_string(fused::kShortTokens) +
+           " tokens";
+  }
+  for (const int64_t width : {128, 256, 384, 512, 768}) {
+    if (spec.width == width) return "";
+  }
+  return "it has no kernels of width " + std::to_string(spec.width);
+}
+
+FusedEngine::FusedEngine(const ModelSpec& spec,
+                         const std::vector<Parameter>& parameters,
+                         const OptimizerOptions& optimizer, int64_t batch,
+                         bool checkpointing)
+    : spec_(spec),
+      optimizer_(optimizer),
+      batch_(batch),
+      checkpointing_(checkpointing),
+      rows_(batch * spec.tokens()),
+      is_text_(spec.kind == ModelKind::kByteLm),
+      head_rows_(is_text_ ? rows_ : batch) {
+  const std::string refusal = FusedEngineRefusal(spec);
+  if (!refusal.empty()) {
+    throw std::runtime_error("the fused engine cannot train " + spec.name +
+                             ": " + refusal);
+  }
+  if (optimizer.name != "adamw" && optimizer.name != "lamb") {
+    throw std::runtime_error("the fused engine has no optimizer \"" +
+                             optimizer.name + "\"; use adamw or lamb");
+  }
+  if (cublasLtCreate(&handle_) != CUBLAS_STATUS_SUCCESS) {
+    throw std::runtime_error("cuBLASLt does not start");
+  }
+  LayOutParameters(parameters);
+  AllocateActivations();
+  MakeProducts();
+  Tune();
+}
+
+FusedEngine::~FusedEngine() {
+  if (handle_ != nullptr) cublasLtDestroy(handle_);
+}
+
+at::Tensor FusedEngine::Bf16Buffer(at::IntArrayRef shape) const {
+  return at::empty(shape, values_.options().dtype(at::kBFloat16));
+}
+
+at::Tensor FusedEngine::FloatBuffer(at::IntArrayRef shape) const {
+  return at::empty(shape, values_.options());
+}
+
+void FusedEngine::LayOutParameters(const std::vector<Parameter>& parameters) {
+  int64_t total = 0;
+  for (const Parameter& p : parameters) {
+    Weight weight;
+    weight.offset = total;
+    weight.shape = p.value.sizes().vec();
+    weights_[p.name] = weight;
+    names_.push_back(p.name);
+    total +=
+        (p.value.numel() + fused::kChunk - 1) / fused::kChunk * fused::kChunk;
+  }
+  const at::TensorOptions options = parameters[0].value.detach().options();
+  values_ = at::zeros({total}, options);
+  gradients_ = at::zeros({total}, options);
+  first_ = at::zeros({total}, options);
+  second_ = at::zeros({total}, options);
+  rounded_ = at::zeros({total}, options.dtype(at::kBFloat16));
+  const int64_t all_chunks = total / fused::kChunk;
+  at::Tensor decays = at::zeros({all_chunks}, at::kByte);
+  at::Tensor tensors = at::zeros({all_chunks, 2}, at::kInt);
+  for (const Parameter& p : parameters) {
+    Weight& weight = weights_[p.name];
+    const at::Tensor place =
+        values_.narrow(0, weight.offset, p.value.numel()).view(weight.shape);
+    place.copy_(p.value.detach());
+    // The tensor stays the same object and now lies in the arena.
+    at::Tensor value = p.value;
+    value.set_data(place);
+    weight.value = Floats(values_) + weight.offset;
+    weight.gradient = Floats(gradients_) + weight.offset;
+    weight.rounded = Half(rounded_) + weight.offset;
+    const int64_t chunk = weight.offset / fused::kChunk;
+    const int64_t chunks =
+        (p.value.numel() + fused::kChunk - 1) / fused::kChunk;
+    decays.narrow(0, chunk, chunks).fill_(p.decays);
+    tensors.narrow(0, chunk, chunks).select(1, 0).fill_(chunk);
+    tensors.narrow(0, chunk, chunks).select(1, 1).fill_(chunk + chunks);
+  }
+  decays_ = decays.to(options.device());
+  tensors_ = tensors.to(options.device());
+  chunk_squares_ = at::zeros({all_chunks, 2}, options);
+  steps_ = at::zeros({1}, options);
+  learning_rate_ = at::full({1}, optimizer_.learning_rate, options);
+  loss_ = at::zeros({1}, options);
+  norm_ = at::zeros({1}, options);
+  ParametersChanged();
+}
+
+void FusedEngine::ParametersChanged() {
+  fused::RoundToBf16(Floats(values_), Half(rounded_), values_.numel(),
+                     Stream());
+}
+
+const FusedEngine::Weight& FusedEngine::Find(const std::string& name) const {
+  const auto found = weights_.find(name);
+  if (found == weights_.end()) {
+    throw std::runtime_error("the model has no parameter " + name);
+  }
+  return found->second;
+}
+
+void FusedEngine::AllocateActivations() {
+  const int64_t width = spec_.width, hidden = spec_.mlp_width();
+  const int64_t heads = spec_.heads, tokens = spec_.tokens();
+  const Rotation rotation = MakeRotation(spec_);
+  cos_ = rotation.cos.to(values_.device()).contiguous();
+  sin_ = rotation.sin.to(values_.device()).contiguous();
+  if (is_text_) {
+    one_hot_ = Bf16Buffer({rows_, spec_.vocabulary});
+  } else {
+    patches_ = Bf16Buffer({batch_ * spec_.patches(), spec_.patch_values()});
+    patch_out_ = Bf16Buffer({batch_ * spec_.patches(), width});
+  }
+  for (int64_t i = 0; i < spec_.layers; ++i) {
+    const std::string prefix = "blocks." + std::to_string(i) + ".";
+    Block block;
+    // With checkpointing, all blocks use the buffers of the first one, and only
+    // the stream before each of them is kept.
+    if (checkpointing_ && i > 0) block = blocks_[0];
+    block.queries = !is_text_ && i + 1 == spec_.layers ? 1 : tokens;
+    block.rows = batch_ * block.queries;
+    block.x = FloatBuffer({rows_, width});
+    block.rstd = FloatBuffer({rows_});
+    if (!block.normed.defined()) {
+      block.normed = Bf16Buffer({rows_, width});
+      block.qkv = Bf16Buffer({batch_, tokens, 3, heads, kHeadWidth});
+      if (is_text_) {
+        block.q = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+        block.k = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+      } else {
+        block.log_sum = FloatBuffer({batch_, heads, fused::kShortTokens});
+      }
+    }
+    if (!block.middle.defined() || block.middle.size(0) != block.rows) {
+      block.middle = FloatBuffer({block.rows, width});
+      block.middle_normed = Bf16Buffer({block.rows, width});
+      block.middle_rstd = FloatBuffer({block.rows});
+      if (!is_text_) block.mixed = Bf16Buffer({block.rows, width});
+      block.attention_out = Bf16Buffer({block.rows, width});
+      block.hidden = Bf16Buffer({block.rows, hidden});
+      // Text needs more memory than images: the backward pass computes this
+      // again.
+      block.activated = is_text_ && i > 0 ? blocks_[0].activated
+                                          : Bf16Buffer({block.rows, hidden});
+      block.mlp_out = Bf16Buffer({block.rows, width});
+    }
+    block.attention_norm = Find(prefix + "attention_norm");
+    block.qkv_w = Find(prefix + "qkv");
+    block.q_norm = Find(prefix + "q_norm");
+    block.k_norm = Find(prefix + "k_norm");
+    block.projection = Find(prefix + "projection");
+    block.attention_scale = Find(prefix + "attention_scale");
+    block.mlp_norm = Find(prefix + "mlp_norm");
+    block.up = Find(prefix + "up");
+    block.up_bias = Find(prefix + "up_bias");
+    block.down = Find(prefix + "down");
+    block.down_bias = Find(prefix + "down_bias");
+    block.mlp_scale = Find(prefix + "mlp_scale");
+    block.offset = block.attention_norm.offset;
+    blocks_.push_back(std::move(block));
+  }
+  stream_gradient_ = FloatBuffer({rows_, width});
+  class_stream_gradient_ = FloatBuffer({head_rows_, width});
+  branch_gradient_ = Bf16Buffer({rows_, width});
+  normed_gradient_ = Bf16Buffer({rows_, width});
+  wide_gradient_ = Bf16Buffer({rows_, hidden});
+  qkv_gradient_ = Bf16Buffer({rows_, 3 * width});
+  attention_gradient_ = Bf16Buffer({batch_, tokens, heads, kHeadWidth});
+  class_x_ = FloatBuffer({head_rows_, width});
+  class_normed_ = Bf16Buffer({head_rows_, width});
+  class_rstd_ = FloatBuffer({head_rows_});
+  class_gradient_ = Bf16Buffer({head_rows_, width});
+  logits_ = FloatBuffer({head_rows_, spec_.outputs()});
+  logits_gradient_ = Bf16Buffer({head_rows_, spec_.outputs()});
+  row_loss_ = FloatBuffer({head_rows_});
+  partial_ = FloatBuffer(
+      {std::max<int64_t>(fused::PartialFloats(width), 128 * spec_.outputs())});
+  workspace_ = at::empty({static_cast<int64_t>(kWorkspaceBytes)},
+                         values_.options().dtype(at::kByte));
+}
+
+void FusedEngine::MakeProducts() {
+  const int64_t width = spec_.width, hidden = spec_.mlp_width();
+  const auto make = [&](Product forward, Product backward, int64_t rows,
+                        int64_t inputs, int64_t outputs, bool float_out) {
+    return std::make_unique<Layer>(handle_, workspace_, forward, backward, rows,
+                                   inputs, outputs, float_out);
+  };
+  const Product plain = Product::kForward, back = Product::kInputGradient;
+  qkv_ = make(plain, back, rows_, width, 3 * width, false);
+  for (Block& block : blocks_) {
+    const auto count = block.rows;
+    BlockLayers& layers = block_layers_[count];
+    if (layers.up == nullptr) {
+      layers.projection = make(plain, back, count, width, width, false);
+      layers.up =
+          make(Product::kForwardGelu, back, count, width, hidden, false);
+      layers.down =
+          make(Product::kForwardBias, back, count, hidden, width, false);
+    }
+    block.layers = &layers;
+  }
+  head_ = make(is_text_ ? plain : Product::kForwardBias, back, head_rows_,
+               width, spec_.outputs(), true);
+  if (is_text_) {
+    // Only the gradient of the embedding is a product.
+    patch_ = make(plain, back, rows_, width, spec_.vocabulary, false);
+  } else {
+    patch_ = make(Product::kForwardBias, back, batch_ * spec_.patches(),
+                  spec_.patch_values(), width, false);
+  }
+}
+
+void FusedEngine::Tune() {
+  const cudaStream_t s = Stream();
+  fused::KnownAlgorithms known;
+  Block& block = blocks_[0];
+  // Power, and with it the clock, depends on the values.
+  for (const at::Tensor& t :
+       {block.normed, blocks_.back().middle_normed, blocks_.back().activated,
+        block.qkv, block.middle_normed, block.activated, branch_gradient_,
+        wide_gradient_, qkv_gradient_, patches_, patch_out_, one_hot_,
+        class_normed_, logits_gradient_}) {
+    if (t.defined()) t.normal_();
+  }
+  const auto tune = [&](Layer* layer, const at::Tensor& x, const Weight& weight,
+                        void* bias, const at::Tensor& out, const at::Tensor& dy,
+                        const at::Tensor& dx) {
+    fused::ProductBuffers p;
+    p.a = x.data_ptr();
+    p.b = weight.rounded;
+    p.bias = bias;
+    p.before = wide_gradient_.data_ptr();
+    p.out = out.data_ptr();
+    layer->forward.Tune(p, s, &known);
+    p = {};
+    p.a = dy.data_ptr();
+    p.b = x.data_ptr();
+    p.out = weight.gradient;
+    layer->weight_gradient.Tune(p, s, &known);
+    if (!dx.defined()) return;
+    p.b = weight.rounded;
+    p.out = dx.data_ptr();
+    layer->input_gradient.Tune(p, s, &known);
+  };
+  tune(qkv_.get(), block.normed, block.qkv_w, nullptr, block.qkv, qkv_gradient_,
+       normed_gradient_);
+  for (const Block* b : {&blocks_.front(), &blocks_.back()}) {
+    BlockLayers& layers = *b->layers;
+    if (layers.up->forward.seconds() > 0) continue;
+    tune(layers.projection.get(), block.normed, b->projection, nullptr,
+         b->attention_out, branch_gradient_, attention_gradient_);
+    tune(layers.up.get(), b->middle_normed, b->up, b->up_bias.rounded,
+         b->hidden, wide_gradient_, normed_gradient_);
+    tune(layers.down.get(), b->activated, b->down, b->down_bias.rounded,
+         b->mlp_out, branch_gradient_, wide_gradient_);
+  }
+  tune(head_.get(), class_normed_, Find("head"),
+       is_text_ ? nullptr : Find("head_bias").value, logits_, logits_gradient_,
+       class_gradient_);
+  if (is_text_) {
+    fused::ProductBuffers p;
+    p.a = one_hot_.data_ptr();
+    p.b = branch_gradient_.data_ptr();
+    p.out = Find("embedding").gradient;
+    patch_->weight_gradient.Tune(p, s, &known);
+  } else {
+    tune(patch_.get(), patches_, Find("patch"), Find("patch_bias").rounded,
+         patch_out_, patch_out_, {});
+  }
+}
+
+void FusedEngine::SetLearningRate(double rate) { learning_rate_.fill_(rate); }
+
+at::Tensor FusedEngine::ViewOf(const at::Tensor& arena,
+                               const Weight& weight) const {
+  int64_t count = 1;
+  for (const int64_t size : weight.shape) count *= size;
+  return arena.narrow(0, weight.offset, count).view(weight.shape);
+}
+
+at::Tensor FusedEngine::Gradient(const std::string& name) const {
+  return ViewOf(gradients_, Find(name));
+}
+
+std::vector<std::pair<std::string, at::Tensor>> FusedEngine::State() const {
+  std::vector<std::pair<std::string, at::Tensor>> state;
+  for (const std::string& name : names_) {
+    state.emplace_back("first." + name, ViewOf(first_, Find(name)));
+    state.emplace_back("second." + name, ViewOf(second_, Find(name)));
+    // One count serves all parameters.
+    state.emplace_back("steps." + name, steps_.squeeze(0));
+  }
+  return state;
+}
+
+std::string FusedEngine::DescribeProducts() const {
+  std::string text;
+  const auto add = [&text](const char* name, const fused::TunedProduct& p) {
+    if (p.seconds() == 0) return;
+    char line[128];
+    std::snprintf(line, sizeof(line), "%-22s %7.1f us %6.0f TFLOP/s\n", name,
+                  p.seconds() * 1e6, p.flops() / p.seconds() * 1e-12);
+    text += line;
+  };
+  const std::pair<const char*, const Layer*> layers[] = {
+      {"qkv", qkv_.get()},
+      {"projection", blocks_[0].layers->projection.get()},
+      {"up", blocks_[0].layers->up.get()},
+      {"down", blocks_[0].layers->down.get()},
+      {"patch", patch_.get()},
+      {"head", head_.get()}};
+  for (const auto& layer : layers) {
+    const std::string name = layer.first;
+    add((name + " forward").c_str(), layer.second->forward);
+    add((name + " input grad").c_str(), layer.second->input_gradient);
+    add((name + " weight grad").c_str(), layer.second->weight_gradient);
+  }
+  return text;
+}
+
+}  // namespace feedrate
