@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ namespace feedrate {
 namespace {
 
 // Splits the line at the start of `text`; quoted fields may hold commas and
-// newlines. False at the end.
+// newlines. False if there is no line, or a quote in it is not closed.
 bool ReadCsvLine(absl::string_view* text, size_t* line,
                  std::vector<std::string>* fields) {
   fields->clear();
@@ -46,7 +47,7 @@ bool ReadCsvLine(absl::string_view* text, size_t* line,
     }
   }
   text->remove_prefix(i);
-  return true;
+  return !quoted;
 }
 
 // What the columns of a table are.
@@ -293,7 +294,8 @@ absl::Status AddNvbenchRow(const std::vector<std::string>& headers,
       }
     } else if (!is_number) {
       last = nullptr;
-    } else if (header == "Samples" && gpu.count() == 0 && number < 9e15) {
+    } else if (header == "Samples" && gpu.count() == 0 && number >= 1 &&
+               number < 9e15) {
       gpu.set_count(static_cast<int64_t>(number));
       cpu.set_count(gpu.count());
     } else if (header == "CPU Time (sec)") {
@@ -322,7 +324,8 @@ absl::Status ReadCsv(absl::string_view content, bool is_nvbench,
   std::vector<std::string> headers;
   std::vector<std::string> fields;
   if (!ReadCsvLine(&content, &line, &headers)) {
-    return sink->Error("line 1", "there is no header");
+    return sink->Error("line 1",
+                       "there is no header, or a quote in it is not closed");
   }
   const std::vector<Column> columns = ColumnsOf(headers);
   if (!is_nvbench && !IsTimed(columns)) {
@@ -333,9 +336,21 @@ absl::Status ReadCsv(absl::string_view content, bool is_nvbench,
                      "median); there are ",
                      absl::StrJoin(headers, ", ")));
   }
-  while (true) {
+  // Lines that differ in one of two such columns would be one benchmark.
+  std::set<std::string> names;
+  for (const Column& column : columns) {
+    if (!is_nvbench && !column.name.empty() &&
+        !names.insert(column.name).second) {
+      return sink->Error("line 1",
+                         absl::StrCat("two columns are called ", column.name));
+    }
+  }
+  while (!content.empty()) {
     const size_t start = line;
-    if (!ReadCsvLine(&content, &line, &fields)) return absl::OkStatus();
+    if (!ReadCsvLine(&content, &line, &fields)) {
+      return sink->Error(absl::StrCat("line ", start),
+                         "a quote is not closed; the file may be half-written");
+    }
     if (fields.size() == 1 && fields[0].empty()) continue;
     if (fields.size() != headers.size()) {
       return sink->Error(absl::StrCat("line ", start),
@@ -347,13 +362,16 @@ absl::Status ReadCsv(absl::string_view content, bool is_nvbench,
     RETURN_IF_ERROR(is_nvbench ? AddNvbenchRow(headers, fields, sink)
                                : AddCsvRow(columns, fields, start, sink));
   }
+  return absl::OkStatus();
 }
 
 bool IsTimedHeader(absl::string_view line) {
   if (!absl::StrContains(line, ",")) return false;
   size_t number = 1;
   std::vector<std::string> headers;
-  return ReadCsvLine(&line, &number, &headers) && IsTimed(ColumnsOf(headers));
+  // A name that goes on in the next line is not closed in this one.
+  ReadCsvLine(&line, &number, &headers);
+  return IsTimed(ColumnsOf(headers));
 }
 
 }  // namespace feedrate

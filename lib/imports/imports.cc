@@ -38,6 +38,9 @@ namespace feedrate {
 namespace {
 
 constexpr size_t kHead = 1 << 16;
+// All names in one row. Many rows may share a name that is in the file once, so
+// that longer ones would take time out of proportion to the file.
+constexpr size_t kMaxNameBytes = 1 << 14;
 constexpr char kAlbumentations[] = "albumentations";
 // Endings of the files in a folder that may be results.
 constexpr const char* kEndings[] = {".json", ".csv", ".xml", ".txt"};
@@ -393,6 +396,18 @@ absl::Status RowSink::Error(absl::string_view place,
 }
 
 absl::Status RowSink::Finish() {
+  size_t bytes = row_.transform().size() + row_.library().size() +
+                 row_.scope().size() + row_.device().size() +
+                 row_.library_version().size() + row_.hardware().size();
+  for (const auto& [name, value] : row_.settings()) {
+    bytes += name.size() + value.size();
+  }
+  for (const auto& counter : row_.counters()) bytes += counter.first.size();
+  if (bytes > kMaxNameBytes) {
+    return Error(row_.transform().substr(0, 60),
+                 absl::StrCat("the names in a result have ", bytes,
+                              " bytes; at most ", kMaxNameBytes, " are read"));
+  }
   // Repetitions of a benchmark follow each other.
   const bool is_repeated =
       !last_id_.empty() && row_.transform() == last_.transform() &&
@@ -459,11 +474,18 @@ absl::Status RowSink::AddSummary(const SampleSummary& summary) {
     return AddStatus("failed", "there is no time above 0");
   }
   *row_.mutable_summary() = summary;
-  if (!(summary.stddev_s() >= 0) || !std::isfinite(summary.stddev_s())) {
-    row_.mutable_summary()->set_stddev_s(0);
-  }
+  const auto known = [](double number) {
+    return number >= 0 && std::isfinite(number) ? number : 0;
+  };
+  row_.mutable_summary()->set_mean_s(known(summary.mean_s()));
+  row_.mutable_summary()->set_median_s(known(summary.median_s()));
+  row_.mutable_summary()->set_stddev_s(known(summary.stddev_s()));
   row_.set_items(std::max<int64_t>(1, summary.count()));
   row_.set_elapsed_s(second * static_cast<double>(row_.items()));
+  if (!std::isfinite(row_.elapsed_s())) {
+    row_.clear_summary();
+    return AddStatus("failed", "a time is out of range");
+  }
   row_.set_throughput(1 / second);
   row_.set_p50_s(second);
   return Finish();

@@ -526,6 +526,19 @@ TEST(ImporterTest, BadInputIsNamedWithItsPlace) {
        "f: line 3: \"x\" is no number in column time_s"},
       {"csv", "name,time_s\na\n", "f: line 2: 1 fields, but the header has 2"},
       {"csv", "a,b\n1,2\n", "f: line 1: no column"},
+      // The rest of the table is not a part of the last note.
+      {"csv", "name,time_s,note\na,1,x\nb,2,\"y\nc,3,z\n",
+       "f: line 3: a quote is not closed"},
+      {"csv", "name,size,size,time_s\na,s,x,1\na,l,x,2\n",
+       "f: line 1: two columns are called size"},
+      {"",
+       google("{\"name\": \"a\", \"aggregate_name\": \"mean\", "
+              "\"real_time\": 1, \"time_unit\": \"h\"}"),
+       "unknown \"time_unit\""},
+      {"go",
+       absl::StrCat("pkg: ", std::string(20000, 'x'), "\nBenchmarkA 1 1 ",
+                    "ns/op\n"),
+       "f: A: the names in a result have 20004 bytes"},
   };
   for (const std::vector<std::string>& each : cases) {
     Importer importer(each[0], [](const Row&) { return absl::OkStatus(); });
@@ -534,6 +547,57 @@ TEST(ImporterTest, BadInputIsNamedWithItsPlace) {
     EXPECT_THAT(std::string(status.message()), StartsWith("f: ")) << each[1];
     EXPECT_THAT(std::string(status.message()), HasSubstr(each[2]));
   }
+}
+
+TEST(ImporterTest, NumbersThatNoTimeHasAreNotBelieved) {
+  std::vector<Row> rows;
+  const auto read = [&rows](const std::string& harness,
+                            const std::string& text) {
+    Importer importer(harness, [&rows](const Row& row) {
+      rows.push_back(row);
+      return absl::OkStatus();
+    });
+    const absl::Status status = importer.ReadText("f", text, false);
+    EXPECT_TRUE(status.ok()) << status;
+  };
+  read("catch2",
+       "<Catch><BenchmarkResults name=\"b\" samples=\"9000000000000000000\">"
+       "<mean value=\"1e308\"/></BenchmarkResults></Catch>");
+  read("hyperfine",
+       "{\"results\": [{\"command\": \"c\", \"mean\": NaN, \"median\": 1}]}");
+  read("nvbench",
+       "Benchmark,Device,Device Name,Skipped,Samples,GPU Time (sec)\n"
+       "x,0,H,No,-1e300,0.5\n");
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_EQ(rows[0].status(), "failed");
+  EXPECT_FALSE(rows[0].has_summary());
+  EXPECT_EQ(rows[1].summary().mean_s(), 0);
+  EXPECT_EQ(rows[1].throughput(), 1);
+  EXPECT_EQ(rows[2].summary().count(), 0);
+}
+
+// Looks once at each combination of parameters; looking from the start each
+// time would take minutes.
+TEST(AsvTest, ManyCombinationsAreRead) {
+  constexpr int kCombinations = 150000;
+  const auto list = [](const std::string& value) {
+    std::string text = absl::StrCat("[", value);
+    for (int i = 1; i < kCombinations; ++i) absl::StrAppend(&text, ",", value);
+    return absl::StrCat(text, "]");
+  };
+  size_t rows = 0;
+  Importer importer("asv", [&rows](const Row& row) {
+    rows += row.samples_s_size() == 1 && row.items() == 3 ? 1 : 0;
+    return absl::OkStatus();
+  });
+  const absl::Status status = importer.ReadText(
+      "f",
+      absl::StrCat("{\"result_columns\": [\"result\", \"stats_number\", "
+                   "\"samples\"], \"results\": {\"time_x\": [",
+                   list("1"), ",", list("3"), ",", list("[1]"), "]}}"),
+      false);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(rows, kCombinations);
 }
 
 TEST(ImporterTest, AFolderWithoutResultsIsNamed) {

@@ -148,6 +148,9 @@ absl::Status ReadGoogle(const object& file, RowSink* sink) {
       return wrong(absl::StrCat("(", label, ") ", what));
     };
     const double scale = SecondsOf(absl::string_view(unit.data(), unit.size()));
+    if (scale == 0 && status.empty()) {
+      return wrong_here("has an unknown \"time_unit\"");
+    }
     if (!aggregate.empty()) {
       SampleSummary& summary = summaries[std::string(label)];
       summary.set_count(CountOf(repetitions));
@@ -167,7 +170,6 @@ absl::Status ReadGoogle(const object& file, RowSink* sink) {
       if (!status.empty()) {
         RETURN_IF_ERROR(sink->AddStatus(status, reason));
       } else {
-        if (scale == 0) return wrong_here("has an unknown \"time_unit\"");
         if (!std::isfinite(real_time))
           return wrong_here("has no \"real_time\"");
         AddCounter("cpu_time_s", cpu_time * scale, row);
@@ -353,7 +355,7 @@ std::vector<double> NvbenchSamples(const std::string& json,
 
 absl::Status AddNvbenchState(const object& state, const std::string& name,
                              const std::map<double, std::string>& devices,
-                             RowSink* sink) {
+                             std::set<std::string>* files, RowSink* sink) {
   Row* const row = sink->Start();
   row->set_transform(name);
   row->set_device("cuda");
@@ -384,7 +386,12 @@ absl::Status AddNvbenchState(const object& state, const std::string& name,
     if (entry.get(summary) != simdjson::SUCCESS) break;
     const std::string tag = Text(summary, "tag");
     if (tag == "nv/json/bin:nv/cold/sample_times" && sink->may_read_files()) {
-      samples = NvbenchSamples(sink->name(), NvbenchData(summary, "filename"));
+      const std::string file = NvbenchData(summary, "filename");
+      // Else a small file could have a large one read again and again.
+      if (!files->insert(file).second) {
+        return sink->Error(name, absl::StrCat("two states name ", file));
+      }
+      samples = NvbenchSamples(sink->name(), file);
     }
     double value;
     if (!absl::SimpleAtod(NvbenchData(summary, "value"), &value)) continue;
@@ -427,6 +434,8 @@ absl::Status ReadNvbench(const object& file, RowSink* sink) {
     const double id = Number(device, "id");
     if (std::isfinite(id)) devices[id] = Text(device, "name");
   }
+  // With samples.
+  std::set<std::string> files;
   bool found;
   const array benchmarks = ArrayAt(file, "benchmarks", &found);
   if (!found) return sink->Error("", "no list \"benchmarks\"");
@@ -444,7 +453,7 @@ absl::Status ReadNvbench(const object& file, RowSink* sink) {
       if (one.get(state) != simdjson::SUCCESS) {
         return sink->Error(place, "a state is no object");
       }
-      RETURN_IF_ERROR(AddNvbenchState(state, name, devices, sink));
+      RETURN_IF_ERROR(AddNvbenchState(state, name, devices, &files, sink));
     }
   }
   return absl::OkStatus();

@@ -239,22 +239,23 @@ AsvBenchmarks ReadAsvBenchmarks(const RowSink& sink) {
   return known;
 }
 
-// The n-th value of a column, which has one per combination of parameters.
-element Nth(const element& column, size_t n, bool* found) {
+// The values of a column, which has one per combination of parameters. Empty if
+// it is no list. simdjson's own at(n) walks from the start.
+std::vector<element> ColumnOf(const std::map<std::string, element>& columns,
+                              const std::string& name) {
+  std::vector<element> values;
+  const auto column = columns.find(name);
   array list;
-  element value;
-  *found = column.get(list) == simdjson::SUCCESS &&
-           list.at(n).get(value) == simdjson::SUCCESS;
-  return value;
+  if (column == columns.end() ||
+      column->second.get(list) != simdjson::SUCCESS) {
+    return values;
+  }
+  for (const element value : list) values.push_back(value);
+  return values;
 }
 
-double NthNumber(const std::map<std::string, element>& columns,
-                 const std::string& name, size_t n) {
-  const auto column = columns.find(name);
-  if (column == columns.end()) return std::nan("");
-  bool found;
-  const element value = Nth(column->second, n, &found);
-  return found ? NumberOf(value) : std::nan("");
+double NthNumber(const std::vector<element>& column, size_t n) {
+  return n < column.size() ? NumberOf(column[n]) : std::nan("");
 }
 
 }  // namespace
@@ -323,6 +324,11 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
       RETURN_IF_ERROR(sink->AddStatus("failed", "asv has no result for it"));
       continue;
     }
+    const std::vector<element> lists = ColumnOf(columns, "samples");
+    const std::vector<element> numbers = ColumnOf(columns, "stats_number");
+    const std::vector<element> repeats = ColumnOf(columns, "stats_repeat");
+    const std::vector<element> low = ColumnOf(columns, "stats_q_25");
+    const std::vector<element> high = ColumnOf(columns, "stats_q_75");
     size_t n = 0;
     for (const element median : medians) {
       Row* const row = sink->Start();
@@ -342,27 +348,22 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
         rest /= params[i].size();
       }
       const double seconds = NumberOf(median);
-      bool has_samples = false;
       std::vector<double> samples;
-      if (columns.count("samples") > 0) {
-        const element list = Nth(columns["samples"], n, &has_samples);
-        if (has_samples) samples = NumbersOf(list);
-      }
+      if (n < lists.size()) samples = NumbersOf(lists[n]);
       if (!std::isfinite(seconds)) {
         RETURN_IF_ERROR(sink->AddStatus(
             median.is_null() ? "failed" : "unsupported",
             median.is_null() ? "asv has no result for it" : "n/a in asv"));
       } else if (!samples.empty()) {
-        const double number = NthNumber(columns, "stats_number", n);
+        const double number = NthNumber(numbers, n);
         RETURN_IF_ERROR(sink->Add(
             samples, std::isfinite(number) ? number * samples.size() : 0));
       } else {
         SampleSummary summary;
-        const double repeat = NthNumber(columns, "stats_repeat", n);
+        const double repeat = NthNumber(repeats, n);
         summary.set_count(CountOf(repeat));
         summary.set_median_s(seconds);
-        summary.set_stddev_s((NthNumber(columns, "stats_q_75", n) -
-                              NthNumber(columns, "stats_q_25", n)) /
+        summary.set_stddev_s((NthNumber(high, n) - NthNumber(low, n)) /
                              kIqrOfNormal);
         RETURN_IF_ERROR(sink->AddSummary(summary));
       }
