@@ -59,6 +59,29 @@ check_policy_fields() {
   return "$status"
 }
 
+# Every promise of docs/security.md names a test, and every file that the page
+# names exists. A name without a folder is in that of the file before it.
+check_promises() {
+  local line file folder="" status=0
+  while IFS= read -r line; do
+    [[ "$line" =~ [a-z0-9_]+_(test|fuzz)\.(cc|py|sh) ]] || {
+      echo "docs/security.md: no test in: $line" >&2
+      status=1
+    }
+  done < <(sed -n '/^| promise | test |$/,/^$/p' docs/security.md |
+    grep '^|' | grep -vxE '\| promise \| test \||\|---\|---\|')
+  while IFS= read -r file; do
+    [[ "$file" == */* ]] || file="$folder/$file"
+    folder="${file%/*}"
+    [[ -f "$file" ]] || {
+      echo "docs/security.md: there is no $file" >&2
+      status=1
+    }
+  done < <(grep '^| ' docs/security.md |
+    grep -oE '[a-z0-9_/]+\.(cc|h|py|sh)\b')
+  return "$status"
+}
+
 status=0
 if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   env="$(dev/python_env.sh dev/locks/requirements.lock)"
@@ -68,6 +91,7 @@ if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   "$env/bin/ruff" check --quiet "${python[@]}" || status=1
   "$env/bin/python" -B dev/check_build_files.py || status=1
   check_policy_fields || status=1
+  check_promises || status=1
 fi
 if [[ "${1:-}" != --fast ]]; then
   mapfile -t sources < <(if [[ $# -gt 0 ]]; then
