@@ -90,7 +90,8 @@ absl::Status CurlStatus(CURLcode code, absl::string_view detail) {
   }
 }
 
-// Many times the size of an error from S3 or GCS.
+// Many times the size of an error from S3 or GCS. A longer one is cut off, as
+// it may have no end.
 constexpr size_t kMaxErrorBody = 64 << 10;
 // Fewer recv calls for the same bytes. Twice as much does not help any more,
 // and the buffers of many connections fall out of the cache.
@@ -251,7 +252,8 @@ size_t HttpAttempt::OnBody(char* data, size_t size, size_t count, void* self) {
   auto* attempt = static_cast<HttpAttempt*>(self);
   attempt->all_bytes_ += static_cast<int64_t>(size * count);
   attempt->status_ = attempt->TakeBody({data, size * count});
-  return attempt->status_.ok() ? size * count : 0;
+  const bool is_enough = attempt->response_.error_body.size() >= kMaxErrorBody;
+  return attempt->status_.ok() && !is_enough ? size * count : 0;
 }
 
 absl::Status HttpAttempt::TakeHeader(absl::string_view line) {

@@ -302,6 +302,22 @@ TEST(HttpClientTest, AFinalErrorIsNotTriedAgain) {
   EXPECT_EQ(client.counts().retries, 0);
 }
 
+TEST(HttpClientTest, AnErrorWithoutEndIsCutOff) {
+  TinyServer server([](const std::string&) {
+    TinyAnswer answer;
+    answer.bytes = absl::StrCat(
+        "HTTP/1.1 404 Not Found\r\nContent-Length: 1000000000000\r\n\r\n",
+        std::string(1 << 20, 'x'));
+    answer.stall = true;
+    return answer;
+  });
+  HttpClient client(Options());
+  const Outcome outcome = GetOne(&client, server.url());
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(outcome.status.message(),
+            absl::StrCat("404 ", std::string(64 << 10, 'x')));
+}
+
 TEST(HttpClientTest, ASilentServerEndsInTime) {
   HttpClientOptions options = Options();
   options.timeout_s = 0.05;
