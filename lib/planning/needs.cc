@@ -94,7 +94,7 @@ Memory MemoryOfItems(const Job& job, const Scenario& scenario,
                        kBatchValueBytes;
   if (job.mode() == "train") {
     memory.process +=
-        batch * (1.0 + workers * policy.loader().prefetch_factor());
+        batch * (1.0 + 1.0 * workers * policy.loader().prefetch_factor());
     return memory;
   }
   if (job.mode() == "mixture") {
@@ -109,7 +109,7 @@ Memory MemoryOfItems(const Job& job, const Scenario& scenario,
   }
   if (job.mode() == "pipeline") {
     memory.process +=
-        batch * (1.0 + workers * policy.loader().prefetch_factor());
+        batch * (1.0 + 1.0 * workers * policy.loader().prefetch_factor());
   }
   // What decodes holds batches, not the data set.
   if (job.scope().find("decode") != std::string::npos) return memory;
