@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
+#include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/gate/xoshiro.h"
 #include "lib/stats/quantiles.h"
@@ -244,9 +245,10 @@ std::string PartsText(const std::vector<ProfilePart>& parts, int most) {
 
 std::string ProfileText(const Profile& profile, int most) {
   return absl::StrCat(
-      "Where (", profile.profiler(), ", ", profile.pairs(), " pairs, ",
-      profile.profiler() == "perf" ? "CPU time" : "time", " per run: A ",
-      SecondsText(profile.a_s()), ", B ", SecondsText(profile.b_s()), "):\n",
+      "Where (", PrintableText(profile.profiler()), ", ", profile.pairs(),
+      " pairs, ", profile.profiler() == "perf" ? "CPU time" : "time",
+      " per run: A ", SecondsText(profile.a_s()), ", B ",
+      SecondsText(profile.b_s()), "):\n",
       PartsText({profile.parts().begin(), profile.parts().end()}, most));
 }
 

@@ -94,6 +94,12 @@ bisects 0 --good=c10 --bad=c12 --build="$BUILD; true" \
   --command='sh program.sh' --worktrees="$tmp/kept"
 expect_eq "builds of another command" "$(field 'b["builds"]')" 3
 
+# What another user could have put there is not run.
+chmod 0777 "$tmp/kept"
+bisects 1 --good=c10 --bad=c12 --build="$BUILD" --command='sh program.sh' \
+  --worktrees="$tmp/kept"
+grep -q 'other users can write it' "$tmp/err" || fail "$(cat "$tmp/err")"
+
 # Ends that cannot be built or run, and the caller's mistakes.
 bisects 2 --good=c6 --bad=c12 --build="$BUILD" --command='sh program.sh'
 grep -q -- '--good: the build failed' "$tmp/err" || fail "no reason for exit 2"

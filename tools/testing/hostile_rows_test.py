@@ -98,6 +98,11 @@ class Maker:
             "stages": [{"name": self.text(), "busy_s": self.number()}],
             "diagnosis": {"verdict": self.text(), "explanation": self.text()},
         }
+        row["counters"] = {self.text(): self.number()}
+        row["summary"] = {
+            "count": self.pick(BIG_COUNTS), "mean_s": self.number(),
+            "median_s": self.number(), "stddev_s": self.number(),
+        }  # fmt: skip
         row["mixture"] = {
             "batches": self.pick(BIG_COUNTS),
             "warmup_batches": self.pick(BIG_COUNTS),
@@ -176,7 +181,68 @@ class Maker:
                 "current": self.number(),
             }
         ]
+        verdict["metrics"] = [
+            {"metric": self.text(), "verdict": self.text(),
+             "reason": self.text(), "effect": verdict["effect"]}
+        ]  # fmt: skip
         return verdict
+
+    def profile(self):
+        def times():
+            return {"a_s": self.number(), "b_s": self.number()}
+
+        return {
+            "schema": 1, "record": "profile", "profiler": self.text(),
+            "pairs": self.pick(BIG_COUNTS), **times(),
+            "parts": [
+                {"name": self.text(), **times(), "change_s": self.number(),
+                 "low_s": self.number(), "high_s": self.number(),
+                 "share_percent": self.number()} for _ in range(5)
+            ],
+            "frames": [
+                {"parent": self.pick([i - 1, i - 1, i // 2, *COUNTS]),
+                 "name": self.text(), **times()} for i in range(40)
+            ],
+        }  # fmt: skip
+
+    def history(self):
+        for i in range(30):
+            yield {
+                "schema": 1, "record": "env",
+                "git": {"revision": self.pick([str(i), self.text()])},
+            }  # fmt: skip
+            for job in "ab":
+                row = self.row(paired=False)
+                del row["mixture"]
+                yield row | {
+                    "job_id": job, "machine_profile": "m", "status": "ok",
+                    "settings": {}, "samples_s": [], "elapsed_s": 0,
+                    "throughput": self.pick([1, 2, self.number()]),
+                }  # fmt: skip
+
+    def imported(self):
+        """Files of harnesses, by name."""
+        yield "google.json", json.dumps({
+            "context": {"executable": self.text(), "num_cpus": 4},
+            "benchmarks": [
+                {"name": self.text() or "x", "real_time": self.number(),
+                 "iterations": self.pick(BIG_COUNTS), self.text(): 1,
+                 "error_occurred": self.pick([True, False, False]),
+                 "error_message": self.text()} for _ in range(20)
+            ],
+        })  # fmt: skip
+        yield "hyperfine.json", json.dumps({
+            "results": [
+                {"command": self.text() or "x", "mean": self.number(),
+                 "median": self.number(), "stddev": self.number(),
+                 "times": [self.number() for _ in range(self.pick([0, 4]))],
+                 "parameters": {self.text(): self.text()}} for _ in range(9)
+            ],
+        })  # fmt: skip
+        fields = [self.text().replace('"', '""') for _ in range(12)]
+        yield "table.csv", f'name,time_s,"x{fields[0]}"\n' + "".join(
+            f'"{field}",{self.number()},"{field}"\n' for field in fields
+        )
 
 
 def lines_of(records):
@@ -347,15 +413,42 @@ class Runner:
         )
         check_text(what, out)
 
+    def history(self):
+        what, out = self.run(
+            "report", "--history=history.jsonl", "--output=-",
+            "--commit-url=https://example.org/{commit}",
+        )  # fmt: skip
+        page = Html()
+        page.feed(check_text(what, out.replace(b"\t", b" ")))
+        assert page.scripts == 1, f"{what}: {page.scripts} scripts"
+        what, out = self.run(
+            "compare_baseline", "--history=history.jsonl", "--format=text"
+        )
+        check_text(what, out)
+
+    def imported(self, name):
+        for form in ("table", "markdown", "csv", "latex", "jsonl"):
+            what, out = self.run("aggregate", name, f"--format={form}")
+            text = check_text(what, out)
+            if form == "markdown":
+                check_markdown(what, text)
+        for form in ("text", "markdown", "github", "junit", "jsonl"):
+            what, out = self.run(
+                "compare_baseline", f"--current={name}", f"--baseline={name}",
+                f"--format={form}",
+            )  # fmt: skip
+            text = check_text(what, out, form == "github")
+            if form == "junit" and text:
+                xml.parsers.expat.ParserCreate().Parse(text.encode(), True)
+
     def everything(self):
         self.aggregate()
         self.report()
         for current in ("pairs.jsonl", "verdicts.jsonl", "rows.jsonl"):
             self.compare(current)
-        what, out = self.run(
-            "compare_baseline", "--history=rows.jsonl", "--format=text"
-        )
-        check_text(what, out)
+        self.history()
+        for name in ("google.json", "hyperfine.json", "table.csv"):
+            self.imported(name)
         what, out = self.run(
             "check_coverage", "--coverage=ram-reduced", "rows.jsonl"
         )
@@ -391,14 +484,22 @@ def main():
             lines = [*lines_of(records), *broken]
             (folder / "rows.jsonl").write_bytes(b"\n".join(lines) + b"\n")
             pairs = [maker.row(paired=True) for _ in range(60)]
-            pairs += maker.others(paired=True)
+            pairs += [*maker.others(paired=True), maker.profile()]
             (folder / "pairs.jsonl").write_bytes(
                 b"\n".join(lines_of(pairs)) + b"\n"
             )
             verdicts = [maker.verdict() for _ in range(30)]
+            verdicts.append(maker.profile())
             (folder / "verdicts.jsonl").write_bytes(
                 b"\n".join(lines_of(verdicts)) + b"\n"
             )
+            (folder / "history.jsonl").write_bytes(
+                b"\n".join(lines_of(maker.history())) + b"\n"
+            )
+            for file, text in maker.imported():
+                (folder / file).write_bytes(
+                    text.encode("utf-8", "surrogatepass")
+                )
             try:
                 Runner(folder).everything()
             except Exception:

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/draw/text.h"
 #include "lib/gate/history.h"
@@ -70,7 +71,8 @@ class Worktrees {
   // Fails if the folder cannot be made.
   absl::Status Open() {
     if (!is_temporary_) {
-      RETURN_IF_ERROR(MakeFolder(folder_));
+      // What is built there will be run.
+      RETURN_IF_ERROR(MakePrivateFolder(folder_));
       char* path = realpath(folder_.c_str(), nullptr);
       if (path == nullptr) return absl::NotFoundError(folder_);
       folder_ = path;

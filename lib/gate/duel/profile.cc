@@ -203,7 +203,9 @@ class ProfileRun {
                                       ShellWord(file),
                                       "--"};
     if (spec.shell.empty()) {
-      words.push_back(spec.command);
+      ASSIGN_OR_RETURN(const std::vector<std::string> parts,
+                       SplitCommand(spec.command));
+      for (const std::string& part : parts) words.push_back(ShellWord(part));
     } else {
       words.insert(words.end(),
                    {ShellWord(spec.shell), "-c", ShellWord(spec.command)});

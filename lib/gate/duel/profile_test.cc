@@ -109,5 +109,22 @@ TEST(RunProfileTest, PerfSeesWhereTheShellSpendsItsTime) {
   EXPECT_GT(profile->parts_size(), 0);
 }
 
+TEST(RunProfileTest, WithoutAShellNothingIsExpanded) {
+  const std::string made = absl::StrCat(testing::TempDir(), "/made_by_shell");
+  DuelOptions options =
+      Of(PythonProgram("a", 1),
+         absl::StrCat(PythonProgram("b", 1), " $(touch ", made, ")"));
+  options.shell = "";
+  const absl::StatusOr<Profile> profile =
+      RunProfile(options, Profiler::kPerf, 1);
+  EXPECT_FALSE(IsFile(made));
+  if (!profile.ok() &&
+      (absl::StrContains(profile.status().message(), "perf is missing") ||
+       absl::StrContains(profile.status().message(), "not allowed"))) {
+    GTEST_SKIP() << profile.status();
+  }
+  EXPECT_TRUE(profile.ok()) << profile.status();
+}
+
 }  // namespace
 }  // namespace feedrate

@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -270,15 +273,32 @@ class Processes {
   absl::Status ended_well_;
 };
 
+absl::StatusOr<std::vector<TrainReply>> RunAll(const TrainCommand& command) {
+  Processes processes(command);
+  RETURN_IF_ERROR(processes.Start());
+  return processes.Wait();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TrainReply>> RunTrainProcesses(
     const TrainCommand& command) {
-  Processes processes(command);
-  RETURN_IF_ERROR(processes.Start());
-  absl::StatusOr<std::vector<TrainReply>> results = processes.Wait();
-  // With tcp:// there is no file.
-  if (command.world_size > 1) unlink(command.store.c_str());
+  if (command.world_size == 1 || !command.store.empty()) {
+    return RunAll(command);
+  }
+  const char* const parent = getenv("TMPDIR");
+  std::string folder =
+      JoinPath(parent != nullptr ? parent : "/tmp", "feedrate_train_XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) {
+    return absl::UnavailableError(absl::StrCat(
+        folder, ": cannot make this folder: ", std::strerror(errno),
+        "; set TMPDIR"));
+  }
+  TrainCommand here = command;
+  here.store = JoinPath(folder, "store");
+  absl::StatusOr<std::vector<TrainReply>> results = RunAll(here);
+  unlink(here.store.c_str());
+  rmdir(folder.c_str());
   return results;
 }
 

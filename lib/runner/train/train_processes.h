@@ -25,8 +25,8 @@ struct TrainCommand {
   int local_ranks = 0;  // 0: all.
   // GPU of the first rank here; the next rank has the next GPU.
   int first_device = 0;
-  // Where the processes find each other: a file that does not exist yet, or
-  // tcp://HOST:PORT, where rank 0 listens.
+  // Where the processes find each other: tcp://HOST:PORT, where rank 0 listens,
+  // or, if it is empty, a file in a temporary folder of this user.
   std::string store;
   // The longest time without output from any process.
   absl::Duration silence = absl::Minutes(5);

@@ -6,10 +6,15 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "lib/base/clock_jump.h"
+#include "lib/base/files.h"
 #include "lib/base/stopwatch.h"
 #include "lib/runner/train/multi_node.h"
 
@@ -29,7 +34,6 @@ TrainCommand Script(const std::string& script, int world_size = 1) {
   TrainCommand command;
   command.argv = {"/bin/sh", "-c", script, "sh"};
   command.world_size = world_size;
-  command.store = absl::StrCat(testing::TempDir(), "/store");
   return command;
 }
 
@@ -104,6 +108,24 @@ TEST(TrainProcessesTest, ResultsComeByRank) {
       Script(absl::StrCat("[ $1 = rank=1 ] && sleep 0.1;", Say(kResult)), 2));
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_EQ(results->size(), 2);
+}
+
+TEST(TrainProcessesTest, RanksMeetWhereNobodyElseCanLook) {
+  // The fourth word is store=FOLDER/store.
+  const std::string folder = "folder=$(dirname ${4#store=});";
+  const auto results = RunTrainProcesses(
+      Script(absl::StrCat(folder, "[ $(stat -c %a $folder) = 700 ] || exit 1;",
+                          Say(kResult)),
+             2));
+  EXPECT_TRUE(results.ok()) << results.status();
+  const absl::Status shown =
+      Failure(Script(absl::StrCat(folder, "echo in $folder >&2; exit 1"), 2));
+  const std::vector<std::string> words =
+      absl::StrSplit(shown.message(), absl::ByAnyChar(" :\n"));
+  const auto in = std::find(words.begin(), words.end(), "in");
+  ASSERT_LT(in + 1, words.end()) << shown;
+  EXPECT_THAT(in[1], HasSubstr("/feedrate_train_"));
+  EXPECT_FALSE(IsFolder(in[1])) << "it stays behind";
 }
 
 TEST(TrainProcessesTest, OneThatDiesEndsTheOthersAndIsNamed) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -340,14 +339,6 @@ class TrainMode : public JobMode {
           "threads=",
           std::max(1, DeviceCount(job.device()) / settings.world_size)));
     }
-    std::error_code error;
-    const std::filesystem::path temporary =
-        std::filesystem::temp_directory_path(error);
-    // The id of a run is random: nobody can guess the name.
-    command.store =
-        JoinPath(error ? "/tmp" : temporary.string(),
-                 absl::StrCat("feedrate_train_", context.identity.run_id, "_",
-                              rows_.size()));
     command.silence = absl::Seconds(context.limits.hang_s);
     command.memory_limit_bytes = context.limits.memory_bytes;
     command.interrupt_fd = context.interrupt_fd;
