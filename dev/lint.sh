@@ -1,9 +1,9 @@
 #!/bin/bash
-# Lint: shellcheck, ruff and BUILD conventions over everything, clang-tidy over
-# the C++ files that differ from the main branch.
+# Lint: shellcheck, ruff, #pragma once and BUILD conventions over everything,
+# clang-tidy over the C++ files that differ from the main branch.
 #
 #   dev/lint.sh                all of it
-#   dev/lint.sh --fast         without clang-tidy, which takes seconds a file
+#   dev/lint.sh --fast         without clang-tidy, which takes seconds per file
 #   dev/lint.sh FILE.cc...     clang-tidy on these files
 #
 # LINT_BASE names another branch than main to compare with.
@@ -42,6 +42,15 @@ tidy() {
     say "the build failed: clang-tidy may miss generated headers"
   printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} \
     clang-tidy --quiet --warnings-as-errors='*' {} -- "${flags[@]}"
+}
+
+# Except in headers that are compiled themselves, where g++ warns about it.
+check_pragma_once() {
+  local without
+  without="$(git grep --files-without-match '^#pragma once$' -- '*.h' '*.cuh' \
+    ':!third_party/precompiled')" || return 0
+  echo "use #pragma once, not include guards, in: ${without//$'\n'/ }" >&2
+  return 1
 }
 
 # A number that nothing reads decides nothing. Notes and ranges are for the page
@@ -92,6 +101,7 @@ if [[ $# -eq 0 || "${1:-}" == --fast ]]; then
   "$env/bin/python" -B dev/check_build_files.py || status=1
   check_policy_fields || status=1
   check_promises || status=1
+  check_pragma_once || status=1
 fi
 if [[ "${1:-}" != --fast ]]; then
   mapfile -t sources < <(if [[ $# -gt 0 ]]; then

@@ -1,6 +1,5 @@
 // Differential flame graphs: a tree of calls with the time of both sides.
-#ifndef FEEDRATE_LIB_DRAW_FLAME_GRAPH_H_
-#define FEEDRATE_LIB_DRAW_FLAME_GRAPH_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -33,5 +32,3 @@ struct FlameGraph {
 Svg DrawFlameGraph(const FlameGraph& graph);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_DRAW_FLAME_GRAPH_H_

@@ -1,7 +1,6 @@
 // Metrics files, and the stored baselines of machines: reading and replacing
 // them.
-#ifndef FEEDRATE_LIB_GATE_BASELINES_H_
-#define FEEDRATE_LIB_GATE_BASELINES_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -116,5 +115,3 @@ absl::StatusOr<std::vector<BaselineUpdate>> UpdateBaselines(
     absl::Time now);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_BASELINES_H_

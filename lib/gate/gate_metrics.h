@@ -1,6 +1,5 @@
 // The metrics of a run that a duel compares besides its time.
-#ifndef FEEDRATE_LIB_GATE_GATE_METRICS_H_
-#define FEEDRATE_LIB_GATE_GATE_METRICS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -54,5 +53,3 @@ absl::optional<double> MetricOf(const Row& row, const GateMetric& metric);
 std::string MetricText(double value, const std::string& unit);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_GATE_METRICS_H_

@@ -1,6 +1,5 @@
 // Finds lasting changes in the results of many commits.
-#ifndef FEEDRATE_LIB_GATE_HISTORY_H_
-#define FEEDRATE_LIB_GATE_HISTORY_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -68,5 +67,3 @@ std::string HistoryText(const std::vector<ChangePoint>& points,
                         const HistoryOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_HISTORY_H_

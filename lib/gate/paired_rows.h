@@ -1,6 +1,5 @@
 // The rows of a duel, sorted into pairs, with the time and the label of each.
-#ifndef FEEDRATE_LIB_GATE_PAIRED_ROWS_H_
-#define FEEDRATE_LIB_GATE_PAIRED_ROWS_H_
+#pragma once
 
 #include <map>
 #include <set>
@@ -138,5 +137,3 @@ class PairedRows {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_PAIRED_ROWS_H_

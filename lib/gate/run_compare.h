@@ -1,6 +1,5 @@
 // The modes of compare_baseline, from input to exit code.
-#ifndef FEEDRATE_LIB_GATE_RUN_COMPARE_H_
-#define FEEDRATE_LIB_GATE_RUN_COMPARE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -99,5 +98,3 @@ absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options);
 absl::StatusOr<ExitCode> RunHistory(const CompareOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_RUN_COMPARE_H_

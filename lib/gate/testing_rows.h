@@ -1,6 +1,5 @@
 // Rows of duels for tests.
-#ifndef FEEDRATE_LIB_GATE_TESTING_ROWS_H_
-#define FEEDRATE_LIB_GATE_TESTING_ROWS_H_
+#pragma once
 
 #include <cmath>
 #include <string>
@@ -44,5 +43,3 @@ inline void AddPairs(const std::string& job, int pairs, double shift,
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_TESTING_ROWS_H_

@@ -1,8 +1,7 @@
 // Where a change of time comes from: the parts of both sides of a duel
 // (functions of a profile, stages of a loader, parts of a training step),
 // ranked by their share of the change.
-#ifndef FEEDRATE_LIB_GATE_WHERE_H_
-#define FEEDRATE_LIB_GATE_WHERE_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -48,5 +47,3 @@ std::string PartsText(const std::vector<ProfilePart>& parts, int most);
 std::string ProfileText(const Profile& profile, int most);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_WHERE_H_

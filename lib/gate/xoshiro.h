@@ -1,6 +1,5 @@
 // A fast random number generator for simulations.
-#ifndef FEEDRATE_LIB_GATE_XOSHIRO_H_
-#define FEEDRATE_LIB_GATE_XOSHIRO_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -74,5 +73,3 @@ class Xoshiro256 {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_XOSHIRO_H_

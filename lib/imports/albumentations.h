@@ -1,6 +1,5 @@
 // Reads result files of the public Albumentations benchmark as rows.
-#ifndef FEEDRATE_LIB_IMPORTS_ALBUMENTATIONS_H_
-#define FEEDRATE_LIB_IMPORTS_ALBUMENTATIONS_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -31,5 +30,3 @@ absl::Status ImportAlbumentations(
 bool IsAlbumentationsResult(absl::string_view path);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_IMPORTS_ALBUMENTATIONS_H_

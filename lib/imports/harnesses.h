@@ -1,6 +1,5 @@
 // The formats of the harnesses, for lib/imports/imports.cc.
-#ifndef FEEDRATE_LIB_IMPORTS_HARNESSES_H_
-#define FEEDRATE_LIB_IMPORTS_HARNESSES_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -94,5 +93,3 @@ absl::Status ReadText(const std::string& harness, absl::string_view content,
 bool IsTimedHeader(absl::string_view line);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_IMPORTS_HARNESSES_H_

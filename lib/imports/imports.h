@@ -1,6 +1,5 @@
 // Reads results of other benchmark harnesses as rows.
-#ifndef FEEDRATE_LIB_IMPORTS_IMPORTS_H_
-#define FEEDRATE_LIB_IMPORTS_IMPORTS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -94,5 +93,3 @@ class Importer {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_IMPORTS_IMPORTS_H_

@@ -1,7 +1,6 @@
 // Values of JSON that may be missing or of another type, for the formats of
 // harnesses.
-#ifndef FEEDRATE_LIB_IMPORTS_JSON_VALUES_H_
-#define FEEDRATE_LIB_IMPORTS_JSON_VALUES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -70,5 +69,3 @@ absl::Status ReadPyperf(const simdjson::dom::object& file, RowSink* sink);
 absl::Status ReadAsv(const simdjson::dom::object& file, RowSink* sink);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_IMPORTS_JSON_VALUES_H_

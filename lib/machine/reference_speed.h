@@ -1,6 +1,5 @@
 // How fast this machine runs small workloads that other work is limited by.
-#ifndef FEEDRATE_LIB_MACHINE_REFERENCE_SPEED_H_
-#define FEEDRATE_LIB_MACHINE_REFERENCE_SPEED_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -31,5 +30,3 @@ std::vector<ReferenceSpeed> MeasureReferenceSpeeds(
     const ReferenceOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MACHINE_REFERENCE_SPEED_H_

@@ -1,7 +1,6 @@
 // The phases of a measurement: preflight, warm-up, and one timed pass over the
 // items.
-#ifndef FEEDRATE_LIB_MEASURE_MEASURE_RUN_H_
-#define FEEDRATE_LIB_MEASURE_MEASURE_RUN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -157,5 +156,3 @@ absl::StatusOr<RunResult> MeasureRun(const RunRequest& request,
 bool MedianIsWide(std::vector<double> values, double within);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEASURE_MEASURE_RUN_H_

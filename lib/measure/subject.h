@@ -1,6 +1,5 @@
 // The interface to what is measured, and the detection of what disturbed a run.
-#ifndef FEEDRATE_LIB_MEASURE_SUBJECT_H_
-#define FEEDRATE_LIB_MEASURE_SUBJECT_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -198,5 +197,3 @@ class SpeedWatch {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_MEASURE_SUBJECT_H_

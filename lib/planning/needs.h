@@ -1,7 +1,6 @@
 // What jobs need of the machine that runs them: nodes, processors, GPUs and
 // memory, and how these numbers follow from the jobs.
-#ifndef FEEDRATE_LIB_PLANNING_NEEDS_H_
-#define FEEDRATE_LIB_PLANNING_NEEDS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -48,5 +47,3 @@ void Include(const Needs& more, Needs* needs);
 absl::StatusOr<Needs> NeedsOf(const Job& job, const Catalogue& catalogue);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_NEEDS_H_

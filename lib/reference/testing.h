@@ -1,6 +1,5 @@
 // What the tests of this folder share.
-#ifndef FEEDRATE_LIB_REFERENCE_TESTING_H_
-#define FEEDRATE_LIB_REFERENCE_TESTING_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -33,5 +32,3 @@ inline auto Near(const std::vector<double>& values) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_REFERENCE_TESTING_H_

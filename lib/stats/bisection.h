@@ -5,8 +5,7 @@
 // the commit. This one keeps the probability of each commit to be the first
 // with the change, measures where the answer is most informative, and repeats
 // commits in doubt.
-#ifndef FEEDRATE_LIB_STATS_BISECTION_H_
-#define FEEDRATE_LIB_STATS_BISECTION_H_
+#pragma once
 
 #include <vector>
 
@@ -97,5 +96,3 @@ class BisectionSearch {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_BISECTION_H_

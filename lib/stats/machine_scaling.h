@@ -7,8 +7,7 @@
 // its time in these workloads: they add up to 1, and nothing else is known
 // about them unless several machines tell. So the prediction is as uncertain as
 // the reference workloads disagree about the two machines.
-#ifndef FEEDRATE_LIB_STATS_MACHINE_SCALING_H_
-#define FEEDRATE_LIB_STATS_MACHINE_SCALING_H_
+#pragma once
 
 #include <vector>
 
@@ -72,5 +71,3 @@ struct ScaledJob {
 absl::optional<double> ScaleSuite(double level, std::vector<ScaledJob>* jobs);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_STATS_MACHINE_SCALING_H_

@@ -1,6 +1,5 @@
 // Turns rows into statistics per group.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -33,5 +32,3 @@ class RowAggregator {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_H_

@@ -1,6 +1,5 @@
 // Aggregates for programs: all numbers in full, as CSV or JSON.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_RECORDS_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_RECORDS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -22,5 +21,3 @@ std::string RenderJson(const AggregateResult& result);
 std::string RenderJsonl(const AggregateResult& result);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_RECORDS_H_

@@ -1,6 +1,5 @@
 // Tables of aggregates for people.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_TABLE_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_TABLE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -33,5 +32,3 @@ absl::StatusOr<Grid> PivotGrid(const AggregateResult& result,
 std::string ShortNumber(double value);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_AGGREGATE_TABLE_H_

@@ -1,6 +1,5 @@
 // Turns groups of rows into records, and decides which of them are faster.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_COMPARE_GROUPS_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_COMPARE_GROUPS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -88,5 +87,3 @@ absl::StatusOr<AggregateResult> CompareGroups(const Query& query,
                                               const AggregateOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_COMPARE_GROUPS_H_

@@ -1,6 +1,5 @@
 // A table with caption and notes, and its forms: text, Markdown, CSV and LaTeX.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_GRID_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_GRID_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -41,5 +40,3 @@ std::string RenderCsv(const Grid& grid);
 // A `table` with caption and booktabs rules. Notes become comments above it.
 std::string RenderLatex(const Grid& grid);
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_GRID_H_

@@ -1,7 +1,6 @@
 // Combines the row logs of several threads into the groups that the user asked
 // for.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_ROW_GROUPS_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_ROW_GROUPS_H_
+#pragma once
 
 #include <algorithm>
 #include <atomic>
@@ -94,5 +93,3 @@ absl::StatusOr<RowGroups> GroupRows(const Query& query,
                                     int threads, bool split);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_ROW_GROUPS_H_

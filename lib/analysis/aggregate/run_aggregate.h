@@ -1,7 +1,6 @@
 // The program `aggregate` without its flags: sorted tables, markers of slow
 // transforms, and how many more runs would separate close rivals.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_RUN_AGGREGATE_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_RUN_AGGREGATE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -136,5 +135,3 @@ struct AggregateAnswer {
 absl::StatusOr<AggregateAnswer> RunAggregate(AggregateRun run);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_RUN_AGGREGATE_H_

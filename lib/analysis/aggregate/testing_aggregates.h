@@ -1,6 +1,5 @@
 // Rows and their aggregates for the tests of this folder.
-#ifndef FEEDRATE_LIB_ANALYSIS_AGGREGATE_TESTING_AGGREGATES_H_
-#define FEEDRATE_LIB_ANALYSIS_AGGREGATE_TESTING_AGGREGATES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -38,5 +37,3 @@ inline absl::StatusOr<AggregateResult> Aggregated(
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_AGGREGATE_TESTING_AGGREGATES_H_

@@ -1,7 +1,6 @@
 // Checks rows against planned jobs: what is missing, wrong, or too good to be
 // true.
-#ifndef FEEDRATE_LIB_ANALYSIS_COVERAGE_CHECKS_H_
-#define FEEDRATE_LIB_ANALYSIS_COVERAGE_CHECKS_H_
+#pragma once
 
 #include <string>
 
@@ -51,5 +50,3 @@ void JudgeCoverage(const PlannedJobs& jobs, const MeasuredRuns& measured,
                    Coverage* record);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_COVERAGE_CHECKS_H_

@@ -1,6 +1,5 @@
 // The program `check_coverage` without its flags.
-#ifndef FEEDRATE_LIB_ANALYSIS_COVERAGE_COVERAGE_H_
-#define FEEDRATE_LIB_ANALYSIS_COVERAGE_COVERAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -52,5 +51,3 @@ std::string CoverageSummary(const Coverage& coverage);
 std::string CoverageText(const Coverage& coverage, int limit);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_COVERAGE_COVERAGE_H_

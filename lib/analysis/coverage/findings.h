@@ -1,7 +1,6 @@
 // Findings of check_coverage, the runs to repeat because of them, and how
 // complete each library is.
-#ifndef FEEDRATE_LIB_ANALYSIS_COVERAGE_FINDINGS_H_
-#define FEEDRATE_LIB_ANALYSIS_COVERAGE_FINDINGS_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -143,5 +142,3 @@ class CoverageGroups {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_COVERAGE_FINDINGS_H_

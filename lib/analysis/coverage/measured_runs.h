@@ -1,7 +1,6 @@
 // The rows that check_coverage has read, reduced to one small state per run,
 // however many rows there are.
-#ifndef FEEDRATE_LIB_ANALYSIS_COVERAGE_MEASURED_RUNS_H_
-#define FEEDRATE_LIB_ANALYSIS_COVERAGE_MEASURED_RUNS_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -204,5 +203,3 @@ class MeasuredRuns {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_COVERAGE_MEASURED_RUNS_H_

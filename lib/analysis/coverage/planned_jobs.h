@@ -1,6 +1,5 @@
 // The jobs that a campaign must have rows for, from profiles and plans.
-#ifndef FEEDRATE_LIB_ANALYSIS_COVERAGE_PLANNED_JOBS_H_
-#define FEEDRATE_LIB_ANALYSIS_COVERAGE_PLANNED_JOBS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -96,5 +95,3 @@ absl::StatusOr<PlannedJobs> LoadCoveragePlan(const CoveragePlanOptions& options,
                                              const Catalogue& catalogue);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_COVERAGE_PLANNED_JOBS_H_

@@ -1,6 +1,5 @@
 // The text and figures of a report on mixtures.
-#ifndef FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_REPORT_H_
-#define FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_REPORT_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -51,5 +50,3 @@ StackedColumns MixtureOverTime(const MixtureRun& run, double width);
 StackedColumns MixtureWindows(const MixtureRun& run, double width);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_REPORT_H_

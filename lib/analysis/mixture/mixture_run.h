@@ -1,6 +1,5 @@
 // A run of a mixture with its batches, and which data sets stall it.
-#ifndef FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_RUN_H_
-#define FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_RUN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -100,5 +99,3 @@ struct MixtureStalls {
 MixtureStalls StallsOf(const MixtureRun& run);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_MIXTURE_MIXTURE_RUN_H_

@@ -1,7 +1,6 @@
 // Checks rows against claims (numbers in a Markdown text) and against targets
 // (values that they should reach).
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_CLAIMS_AND_TARGETS_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_CLAIMS_AND_TARGETS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -97,5 +96,3 @@ std::string TargetsText(const TargetsReport& report);
 Section TargetsSection(const TargetsReport& report);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_CLAIMS_AND_TARGETS_H_

@@ -1,7 +1,6 @@
 // Sections of a report that compare: changes since earlier rows, and verdicts
 // of the gate.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -49,5 +48,3 @@ Section ChangesSection(const Changes& changes);
 absl::optional<Section> VerdictsSection(std::vector<Verdict> verdicts);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_COMPARISON_SECTIONS_H_

@@ -1,6 +1,5 @@
 // Sections of a report besides throughput: memory, mixtures and noise.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_DETAIL_SECTIONS_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_DETAIL_SECTIONS_H_
+#pragma once
 
 #include <vector>
 
@@ -21,5 +20,3 @@ absl::optional<Section> MixtureSection(const ReportInput& input);
 absl::optional<Section> NoiseSection(const std::vector<ReportCell>& cells);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_DETAIL_SECTIONS_H_

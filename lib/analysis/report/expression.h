@@ -1,6 +1,5 @@
 // The expression language of claims and targets: computes numbers from rows.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_EXPRESSION_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_EXPRESSION_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -37,5 +36,3 @@ absl::StatusOr<double> Evaluate(absl::string_view expression,
                                 const std::vector<Row>& rows);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_EXPRESSION_H_

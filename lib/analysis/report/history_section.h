@@ -1,6 +1,5 @@
 // The section of a report on jobs over many revisions.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_HISTORY_SECTION_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_HISTORY_SECTION_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -23,5 +22,3 @@ absl::optional<Section> HistorySection(std::vector<HistorySeries> all,
                                        const std::string& commit_url);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_HISTORY_SECTION_H_

@@ -1,6 +1,5 @@
 // Sections of a report on where time goes inside loaders and training steps.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_INSIDE_SECTIONS_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_INSIDE_SECTIONS_H_
+#pragma once
 
 #include <vector>
 
@@ -19,5 +18,3 @@ absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells);
 absl::optional<Section> StepsSection(const std::vector<ReportCell>& cells);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_INSIDE_SECTIONS_H_

@@ -1,6 +1,5 @@
 // The program `report` without its flags, and the order of a report's sections.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_MAKE_REPORT_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_MAKE_REPORT_H_
+#pragma once
 
 #include <functional>
 #include <ostream>
@@ -69,5 +68,3 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
                                     std::ostream& out);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_MAKE_REPORT_H_

@@ -1,7 +1,6 @@
 // The summary of a report, and its last sections: machines, cells that were not
 // measured, and how to repeat the runs.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_OVERVIEW_SECTIONS_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_OVERVIEW_SECTIONS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -33,5 +32,3 @@ absl::optional<Section> NotMeasuredSection(
 absl::optional<Section> RepeatSection(const ReportInput& input);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_OVERVIEW_SECTIONS_H_

@@ -1,7 +1,6 @@
 // The data of a report: the records read, cells of rows that belong together,
 // and settings, which are the tables of cells.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_REPORT_DATA_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_REPORT_DATA_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -163,5 +162,3 @@ struct Setting {
 std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_REPORT_DATA_H_

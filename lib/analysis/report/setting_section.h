@@ -1,6 +1,5 @@
 // The section of a report on one setting: table and figures.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_SETTING_SECTION_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_SETTING_SECTION_H_
+#pragma once
 
 #include <string>
 
@@ -19,5 +18,3 @@ struct SpeedUpOptions {
 Section SettingSection(const Setting& setting, const SpeedUpOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_SETTING_SECTION_H_

@@ -1,7 +1,6 @@
 // Who is fastest in a setting, and by how much, as far as the runs are
 // evidence.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_SPEED_UPS_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_SPEED_UPS_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -65,5 +64,3 @@ absl::optional<SpeedUps> SpeedUpsOf(const Setting& setting,
                                     bool any_work);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_SPEED_UPS_H_

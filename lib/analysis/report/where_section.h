@@ -1,7 +1,6 @@
 // The section of a report on where time changed: functions of profiles, stages
 // of loaders and parts of training steps.
-#ifndef FEEDRATE_LIB_ANALYSIS_REPORT_WHERE_SECTION_H_
-#define FEEDRATE_LIB_ANALYSIS_REPORT_WHERE_SECTION_H_
+#pragma once
 
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
@@ -14,5 +13,3 @@ namespace feedrate {
 absl::optional<Section> WhereSection(const ReportInput& input);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_REPORT_WHERE_SECTION_H_

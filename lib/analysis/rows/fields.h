@@ -1,7 +1,6 @@
 // The fields of a row by name, their values, and which rows are attempts at the
 // same run.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_FIELDS_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_FIELDS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -150,5 +149,3 @@ void ForEachReplaced(
     const std::function<void(size_t id, bool is_duplicate)>& replaced);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_FIELDS_H_

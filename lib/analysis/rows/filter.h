@@ -1,6 +1,5 @@
 // Filter expressions, as in --where.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_FILTER_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_FILTER_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -71,5 +70,3 @@ class Filter {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_FILTER_H_

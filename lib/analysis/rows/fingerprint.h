@@ -1,6 +1,5 @@
 // Hashes that are the same in every process, so that results are reproducible.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_FINGERPRINT_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_FINGERPRINT_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -44,5 +43,3 @@ class Fingerprint {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_FINGERPRINT_H_

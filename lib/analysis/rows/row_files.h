@@ -1,7 +1,6 @@
 // Input files: expands folders, and reads files and pipes as blocks of whole
 // lines, from several threads at once.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_ROW_FILES_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_ROW_FILES_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -98,5 +97,3 @@ std::string RerunCommand(const std::string& reader,
                          const std::string& runner);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_ROW_FILES_H_

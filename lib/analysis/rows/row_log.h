@@ -1,6 +1,5 @@
 // The rows that a query needs, in a compact form: 24 bytes per row.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_ROW_LOG_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_ROW_LOG_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -264,5 +263,3 @@ class RowLog {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_ROW_LOG_H_

@@ -1,7 +1,6 @@
 // Two readers of rows: a fast one for rows as our own writer prints them, and
 // one for rows in any JSON.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_ROW_READERS_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_ROW_READERS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -85,5 +84,3 @@ class PrintedRowReader {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_ROW_READERS_H_

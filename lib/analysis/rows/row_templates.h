@@ -1,7 +1,6 @@
 // Which keys of a row's JSON a query needs, and what rows have in common, so
 // that readers can skip the rest.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_ROW_TEMPLATES_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_ROW_TEMPLATES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -268,5 +267,3 @@ class RowTemplates {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_ROW_TEMPLATES_H_

@@ -1,6 +1,5 @@
 // Compares, hashes and scans text eight bytes at a time.
-#ifndef FEEDRATE_LIB_ANALYSIS_ROWS_TEXT_SCAN_H_
-#define FEEDRATE_LIB_ANALYSIS_ROWS_TEXT_SCAN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -150,5 +149,3 @@ inline const char* ValueEnd(const char* at) {
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_ROWS_TEXT_SCAN_H_

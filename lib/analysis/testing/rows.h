@@ -1,6 +1,5 @@
 // Rows and batches for tests.
-#ifndef FEEDRATE_LIB_ANALYSIS_TESTING_ROWS_H_
-#define FEEDRATE_LIB_ANALYSIS_TESTING_ROWS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -99,5 +98,3 @@ inline Row MakeMixtureRow(
 }
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_TESTING_ROWS_H_

@@ -1,6 +1,5 @@
 // Plausible rows without running anything, for tests of code that reads rows.
-#ifndef FEEDRATE_LIB_ANALYSIS_TESTING_SYNTHETIC_ROWS_H_
-#define FEEDRATE_LIB_ANALYSIS_TESTING_SYNTHETIC_ROWS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -47,5 +46,3 @@ class SyntheticRows {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_ANALYSIS_TESTING_SYNTHETIC_ROWS_H_

@@ -1,7 +1,6 @@
 // Finds the commit that changed the time of a command: builds commits in git
 // worktrees and measures them in pairs with the good one.
-#ifndef FEEDRATE_LIB_GATE_DUEL_BISECT_H_
-#define FEEDRATE_LIB_GATE_DUEL_BISECT_H_
+#pragma once
 
 #include <string>
 
@@ -51,5 +50,3 @@ absl::StatusOr<BisectResult> RunBisect(const BisectOptions& options);
 std::string BisectionText(const Bisection& bisection);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_BISECT_H_

@@ -1,7 +1,6 @@
 // Calibration: which slowdowns a machine can detect, by duels of a command
 // against itself and against a slowed-down copy.
-#ifndef FEEDRATE_LIB_GATE_DUEL_CALIBRATE_H_
-#define FEEDRATE_LIB_GATE_DUEL_CALIBRATE_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -49,5 +48,3 @@ void SetFloor(Calibration* calibration);
 std::string CalibrationText(const std::vector<Calibration>& calibrations);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_CALIBRATE_H_

@@ -1,6 +1,5 @@
 // A duel: two commands run alternately on one machine, and their verdicts.
-#ifndef FEEDRATE_LIB_GATE_DUEL_DUEL_H_
-#define FEEDRATE_LIB_GATE_DUEL_DUEL_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -123,5 +122,3 @@ struct DuelResult {
 absl::StatusOr<DuelResult> RunDuel(const DuelOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_DUEL_H_

@@ -1,7 +1,6 @@
 // The commands of a duel: which run against each other, and the rows that they
 // print or get.
-#ifndef FEEDRATE_LIB_GATE_DUEL_DUEL_SIDES_H_
-#define FEEDRATE_LIB_GATE_DUEL_DUEL_SIDES_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -84,5 +83,3 @@ Row WallRow(const std::string& name, const TimedCommandResult& result);
 Row FailureRow(const std::string& name, const TimedCommandResult& result);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_DUEL_SIDES_H_

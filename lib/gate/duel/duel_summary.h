@@ -1,6 +1,5 @@
 // What a duel costs and what came out of it, for people and for other programs.
-#ifndef FEEDRATE_LIB_GATE_DUEL_DUEL_SUMMARY_H_
-#define FEEDRATE_LIB_GATE_DUEL_DUEL_SUMMARY_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -21,5 +20,3 @@ std::string DuelCost(const DuelOptions& options, int64_t jobs);
 std::string DuelExport(const DuelResult& result, const std::string& format);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_DUEL_SUMMARY_H_

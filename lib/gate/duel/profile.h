@@ -1,6 +1,5 @@
 // Profiles both sides of a duel in extra pairs.
-#ifndef FEEDRATE_LIB_GATE_DUEL_PROFILE_H_
-#define FEEDRATE_LIB_GATE_DUEL_PROFILE_H_
+#pragma once
 
 #include <string>
 
@@ -33,5 +32,3 @@ absl::StatusOr<Profile> RunProfile(const DuelOptions& options,
 FoldedStacks ParsePerfScript(const std::string& text);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_PROFILE_H_

@@ -1,6 +1,5 @@
 // Whether two commands run the same program.
-#ifndef FEEDRATE_LIB_GATE_DUEL_PROGRAM_IDENTITY_H_
-#define FEEDRATE_LIB_GATE_DUEL_PROGRAM_IDENTITY_H_
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ std::string WithoutBuildIds(absl::string_view elf);
 bool AreSamePrograms(const std::string& a, const std::string& b);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_PROGRAM_IDENTITY_H_

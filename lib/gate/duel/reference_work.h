@@ -1,6 +1,5 @@
 // Short reference workloads that show in which state a run left the machine.
-#ifndef FEEDRATE_LIB_GATE_DUEL_REFERENCE_WORK_H_
-#define FEEDRATE_LIB_GATE_DUEL_REFERENCE_WORK_H_
+#pragma once
 
 #include <functional>
 #include <string>
@@ -36,5 +35,3 @@ class ReferenceWork {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_REFERENCE_WORK_H_

@@ -1,7 +1,6 @@
 // Runs a command in a process of its own: pinned to processors, timed, with a
 // time limit.
-#ifndef FEEDRATE_LIB_GATE_DUEL_TIMED_COMMAND_H_
-#define FEEDRATE_LIB_GATE_DUEL_TIMED_COMMAND_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -76,5 +75,3 @@ absl::StatusOr<std::vector<std::string>> SplitCommand(
     const std::string& command);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_DUEL_TIMED_COMMAND_H_

@@ -1,7 +1,6 @@
 // Simulated machines and suites of duels on them: how often the gate is wrong,
 // and what it detects.
-#ifndef FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_
-#define FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -116,5 +115,3 @@ MetricSimulationResult SimulateMetrics(const SimulatedSuites& suites,
                                        const SimulatedMetrics& metrics);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_SIMULATION_SIMULATION_H_

@@ -1,7 +1,6 @@
 // Compares rows with stored baselines of other machines, scaled by reference
 // workloads.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_ACROSS_MACHINES_H_
-#define FEEDRATE_LIB_GATE_VERDICT_ACROSS_MACHINES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -33,5 +32,3 @@ absl::StatusOr<AcrossMachines> CompareAcrossMachines(
     const RuleOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_ACROSS_MACHINES_H_

@@ -1,6 +1,5 @@
 // Compares results with the stored baselines of the same machine.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_
-#define FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -49,5 +48,3 @@ std::vector<Verdict> CompareRowFiles(const std::vector<Row>& rows,
                                      const RuleOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_COMPARE_STORED_H_

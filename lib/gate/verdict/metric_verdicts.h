@@ -1,6 +1,5 @@
 // Verdicts on memory, CPU seconds and other metrics of a duel besides time.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_METRIC_VERDICTS_H_
-#define FEEDRATE_LIB_GATE_VERDICT_METRIC_VERDICTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -62,5 +61,3 @@ std::string MetricChangeText(const MetricChange& change);
 bool HasMoved(const MetricChange& change);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_METRIC_VERDICTS_H_

@@ -1,6 +1,5 @@
 // Verdicts by fixed tolerances.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_RULE_VERDICTS_H_
-#define FEEDRATE_LIB_GATE_VERDICT_RULE_VERDICTS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -68,5 +67,3 @@ struct RuleJob {
 Verdict JudgeRules(const RuleJob& job, const RuleOptions& options);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_RULE_VERDICTS_H_

@@ -1,7 +1,6 @@
 // The runs of a job, beside those of its stored baseline: which attempts count,
 // whether both sides measured the same thing, and how much the runs scatter.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_STORED_RUNS_H_
-#define FEEDRATE_LIB_GATE_VERDICT_STORED_RUNS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -126,5 +125,3 @@ class SuiteNoise {
 };
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_STORED_RUNS_H_

@@ -1,6 +1,5 @@
 // How much worse than its baseline a number may be: files of tolerances.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_TOLERANCES_H_
-#define FEEDRATE_LIB_GATE_VERDICT_TOLERANCES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -30,5 +29,3 @@ const Tolerance* ToleranceFor(const Tolerances& tolerances,
                               const std::string& label, bool with_tails);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_TOLERANCES_H_

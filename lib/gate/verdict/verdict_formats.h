@@ -1,7 +1,6 @@
 // Verdicts in all output formats: text, Markdown, GitHub annotations, SARIF and
 // JUnit, and explanations of single verdicts.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_VERDICT_FORMATS_H_
-#define FEEDRATE_LIB_GATE_VERDICT_VERDICT_FORMATS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -56,5 +55,3 @@ std::string VerdictJunit(const std::vector<Verdict>& jobs, const Verdict& suite,
                          const std::string& timestamp);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_VERDICT_FORMATS_H_

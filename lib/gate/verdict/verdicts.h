@@ -1,7 +1,6 @@
 // Verdicts on the jobs of a duel and on the whole suite, with their reason
 // codes. docs/compare_baseline.md explains each code.
-#ifndef FEEDRATE_LIB_GATE_VERDICT_VERDICTS_H_
-#define FEEDRATE_LIB_GATE_VERDICT_VERDICTS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -106,5 +105,3 @@ Verdict SuiteVerdict(const std::vector<Verdict>& jobs,
 ExitCode ExitCodeOfSuite(const Verdict& suite);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_GATE_VERDICT_VERDICTS_H_

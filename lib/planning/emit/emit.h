@@ -1,8 +1,7 @@
 // `plan --emit=shell|make|slurm|kubernetes`: a plan as a folder of scripts.
 // Also what every such folder needs: quoting for a shell, templates, Slurm
 // arrays.
-#ifndef FEEDRATE_LIB_PLANNING_EMIT_EMIT_H_
-#define FEEDRATE_LIB_PLANNING_EMIT_EMIT_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -148,5 +147,3 @@ absl::Status EmitKubernetes(const PlanSession& session,
                             const std::string& folder, std::string* summary);
 
 }  // namespace feedrate
-
-#endif  // FEEDRATE_LIB_PLANNING_EMIT_EMIT_H_

@@ -1,6 +1,5 @@
 // Sums over the blocks that share an image. Only for kernels.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_CLUSTER_CUH_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_CLUSTER_CUH_
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -111,5 +110,3 @@ cudaError_t LaunchInClusters(void (*kernel)(Parameters...), int count,
 }
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_CLUSTER_CUH_

@@ -1,6 +1,5 @@
 // Wide reads and writes of pixels. Only for kernels.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_DEVICE_IO_CUH_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_DEVICE_IO_CUH_
+#pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -143,5 +142,3 @@ __device__ __forceinline__ void StoreOne(__nv_bfloat16* at, float v) {
 }
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_DEVICE_IO_CUH_

@@ -1,6 +1,5 @@
 // What the recipe kernels share. Only for kernels.
-#ifndef FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_CUH_
-#define FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_CUH_
+#pragma once
 
 #include "lib/adapters/cuda/kernels/device_io.cuh"
 #include "lib/adapters/cuda/kernels/recipe.h"
@@ -108,5 +107,3 @@ __device__ __forceinline__ void StoreColours(const RecipeArgs& args, int index,
 }
 
 }  // namespace feedrate::fused
-
-#endif  // FEEDRATE_LIB_ADAPTERS_CUDA_KERNELS_RECIPE_CUH_
