@@ -1,5 +1,7 @@
 #include "lib/base/private_folder.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
+#include "lib/base/unique_fd.h"
 
 namespace feedrate {
 namespace {
@@ -33,6 +36,19 @@ absl::Status Failed(const std::string& path) {
       absl::StrCat(path, ": cannot look at it: ", std::strerror(error));
   return error == ENOENT ? absl::NotFoundError(text)
                          : absl::InvalidArgumentError(text);
+}
+
+std::string TemporaryPattern(absl::string_view start) {
+  const char* const folder = getenv("TMPDIR");
+  return absl::StrCat(
+      JoinPath(folder != nullptr && *folder != 0 ? folder : "/tmp", start),
+      "_XXXXXX");
+}
+
+absl::Status CannotMake(const std::string& path) {
+  return absl::UnavailableError(
+      absl::StrCat("cannot make ", path, ": ", std::strerror(errno),
+                   "; set TMPDIR to a folder that you can write"));
 }
 
 }  // namespace
@@ -81,6 +97,19 @@ absl::Status MakePrivateFolder(const std::string& folder) {
         path, ": cannot make this folder: ", std::strerror(errno)));
   }
   return CheckPrivateFolder(path);
+}
+
+absl::StatusOr<std::string> MakeTemporaryFolder(absl::string_view start) {
+  std::string path = TemporaryPattern(start);
+  if (mkdtemp(path.data()) == nullptr) return CannotMake(path);
+  return path;
+}
+
+absl::StatusOr<std::string> MakeTemporaryFile(absl::string_view start) {
+  std::string path = TemporaryPattern(start);
+  const UniqueFd file(mkostemp(path.data(), O_CLOEXEC));
+  if (!file.valid()) return CannotMake(path);
+  return path;
 }
 
 }  // namespace feedrate

@@ -12,6 +12,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace feedrate {
 
@@ -29,5 +31,11 @@ absl::Status CheckPrivateFolder(const std::string& folder);
 // Creates `folder`, for this user only (0700), and its parents where they are
 // missing. An existing one must be private, see CheckPrivateFolder.
 absl::Status MakePrivateFolder(const std::string& folder);
+
+// Creates a folder, or an empty file, for this user only, and returns its path:
+// `start` and six random characters. `start` is relative to $TMPDIR, or to /tmp
+// if that is not set. The caller removes it.
+absl::StatusOr<std::string> MakeTemporaryFolder(absl::string_view start);
+absl::StatusOr<std::string> MakeTemporaryFile(absl::string_view start);
 
 }  // namespace feedrate

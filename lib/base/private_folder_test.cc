@@ -17,8 +17,7 @@ using ::testing::HasSubstr;
 class PrivateFolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string folder = testing::TempDir() + "/private_folder.XXXXXX";
-    root_ = mkdtemp(folder.data());
+    root_ = *MakeTemporaryFolder(testing::TempDir() + "/private_folder");
     folder_ = root_ + "/mine";
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
@@ -68,6 +67,35 @@ TEST_F(PrivateFolderTest, ALinkIsRefusedUnlessTheUserNamedIt) {
   ASSERT_TRUE(WriteFileAtomically(root_ + "/file", "").ok());
   EXPECT_THAT(Text(MakePrivateFolder(root_ + "/file")),
               HasSubstr("is no folder"));
+}
+
+TEST_F(PrivateFolderTest, TemporaryNamesAreNewAndForThisUserOnly) {
+  const char* const variable = getenv("TMPDIR");
+  const std::string before = variable != nullptr ? variable : "";
+  setenv("TMPDIR", root_.c_str(), 1);
+  const auto folder = MakeTemporaryFolder("a");
+  const auto file = MakeTemporaryFile("a");
+  ASSERT_TRUE(folder.ok() && file.ok()) << folder.status() << file.status();
+  EXPECT_NE(*folder, *file);
+  struct stat info;
+  for (const std::string& path : {*folder, *file}) {
+    EXPECT_EQ(path.find(root_ + "/a_"), 0) << path;
+    ASSERT_EQ(stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, path == *file ? 0600 : 0700);
+  }
+  setenv("TMPDIR", (root_ + "/none").c_str(), 1);
+  EXPECT_THAT(Text(MakeTemporaryFolder("a").status()), HasSubstr("set TMPDIR"));
+  EXPECT_THAT(Text(MakeTemporaryFile("a").status()), HasSubstr("set TMPDIR"));
+  setenv("TMPDIR", "", 1);
+  const auto fallback = MakeTemporaryFile("feedrate");
+  ASSERT_TRUE(fallback.ok()) << fallback.status();
+  EXPECT_EQ(fallback->find("/tmp/feedrate_"), 0);
+  unlink(fallback->c_str());
+  if (variable == nullptr) {
+    unsetenv("TMPDIR");
+  } else {
+    setenv("TMPDIR", before.c_str(), 1);
+  }
 }
 
 TEST_F(PrivateFolderTest, WhatBelongsToOthersIsRefused) {

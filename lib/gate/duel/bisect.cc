@@ -79,15 +79,14 @@ class Worktrees {
       free(path);
       return absl::OkStatus();
     }
-    const char* parent = std::getenv("TMPDIR");
-    folder_ = absl::StrCat(parent != nullptr ? parent : "/tmp",
-                           "/duel_bisect_XXXXXX");
-    if (mkdtemp(&folder_[0]) == nullptr) {
-      return absl::UnavailableError(absl::StrCat(
-          "cannot make a folder for worktrees in ",
-          parent != nullptr ? parent : "/tmp", "; name one with --worktrees"));
+    absl::StatusOr<std::string> folder = MakeTemporaryFolder("duel_bisect");
+    if (folder.ok()) {
+      folder_ = *std::move(folder);
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat(folder.status().message(),
+                     ", or name a folder for worktrees with --worktrees"));
   }
 
   // The worktree of a commit, made if there is none.

@@ -1,5 +1,7 @@
 #include "lib/gate/duel/duel.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,6 +17,7 @@
 #include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/injected_slowdown.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/duel/program_identity.h"
@@ -56,6 +59,11 @@ class Dueller {
     prints_rows_ = options.timing == DuelTiming::kRows;
     reruns_all_ = options.rerun_all;
     if (options.controls) reference_.emplace(options.cpus);
+  }
+  Dueller(const Dueller&) = delete;
+  Dueller& operator=(const Dueller&) = delete;
+  ~Dueller() {
+    if (!jobs_file_.empty()) unlink(jobs_file_.c_str());
   }
 
   absl::StatusOr<DuelResult> Run() {
@@ -276,8 +284,11 @@ class Dueller {
       }
       AppendRecord(job, &text);
     }
+    if (jobs_file_.empty()) {
+      ASSIGN_OR_RETURN(jobs_file_, MakeTemporaryFile("duel_jobs"));
+    }
     uses_jobs_file_ = true;
-    return WriteFileAtomically(jobs_file_.path(), text);
+    return WriteFileAtomically(jobs_file_, text);
   }
 
   // The baseline and all candidates that go on, in random order.
@@ -442,7 +453,7 @@ class Dueller {
     TimedCommand spec;
     spec.command =
         CommandWithJobs(side_b ? round.contests[who - 1].b() : round.a,
-                        uses_jobs_file_ ? jobs_file_.path() : "");
+                        uses_jobs_file_ ? jobs_file_ : "");
     spec.shell = options_.shell;
     spec.cpus = options_.cpus;
     spec.timeout_s = options_.timeout_s;
@@ -579,7 +590,8 @@ class Dueller {
   bool jobs_file_works_ = false;
   bool reruns_all_ = false;
   bool ended_ = false;
-  TemporaryFile jobs_file_;
+  // Empty until it is needed. Removed with this object.
+  std::string jobs_file_;
   // Contests and jobs that go on. Empty (all) in the first stage.
   std::set<std::pair<std::string, std::string>> undecided_;
   // Jobs of each round, by point.

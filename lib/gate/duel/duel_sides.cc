@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -21,16 +20,6 @@
 #include "lib/records/json.h"
 
 namespace feedrate {
-
-TemporaryFile::TemporaryFile() {
-  const char* folder = std::getenv("TMPDIR");
-  path_ =
-      absl::StrCat(folder != nullptr ? folder : "/tmp", "/duel_jobs_XXXXXX");
-  const int fd = mkstemp(&path_[0]);
-  if (fd >= 0) close(fd);
-}
-
-TemporaryFile::~TemporaryFile() { unlink(path_.c_str()); }
 
 std::string Filled(
     const std::string& command,

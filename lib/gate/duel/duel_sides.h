@@ -14,19 +14,6 @@
 
 namespace feedrate {
 
-// A file with a unique name that is removed with this object.
-class TemporaryFile {
- public:
-  TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // The commands that run in one round: the baseline and its candidates, with one
 // combination of parameters.
 struct DuelRound {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/gate/duel/timed_command.h"
@@ -37,46 +40,21 @@ constexpr int kPerfHertz = 1999;
 constexpr double kMostlyPython = 0.2;
 const absl::Duration kScriptLimit = absl::Minutes(5);
 
-// A folder that is removed with its files.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const char* parent = std::getenv("TMPDIR");
-    path_ = absl::StrCat(parent != nullptr ? parent : "/tmp",
-                         "/duel_profile_XXXXXX");
-    if (mkdtemp(&path_[0]) == nullptr) path_.clear();
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    if (path_.empty()) return;
-    Clear("");
-    rmdir(JoinPath(path_, "__pycache__").c_str());
-    rmdir(path_.c_str());
-  }
-  void Clear(absl::string_view ending) {
-    const auto files = ListFiles(path_, ending, /*recursive=*/true);
-    if (!files.ok()) return;
-    for (const std::string& file : *files) unlink(file.c_str());
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 class ProfileRun {
  public:
   ProfileRun(const DuelOptions& options, Profiler profiler)
       : options_(options), profiler_(profiler), random_(options.seed ^ 1) {}
+  ProfileRun(const ProfileRun&) = delete;
+  ProfileRun& operator=(const ProfileRun&) = delete;
+  ~ProfileRun() {
+    std::error_code ignored;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  }
 
   absl::StatusOr<Profile> Run(int pairs) {
-    if (folder_.path().empty()) {
-      return absl::UnavailableError(
-          "cannot make a temporary folder for the profile; set TMPDIR");
-    }
-    RETURN_IF_ERROR(WriteFileAtomically(
-        JoinPath(folder_.path(), "sitecustomize.py"), kPythonSampler));
+    ASSIGN_OR_RETURN(folder_, MakeTemporaryFolder("duel_profile"));
+    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(folder_, "sitecustomize.py"),
+                                        kPythonSampler));
     if (profiler_ == Profiler::kAuto) RETURN_IF_ERROR(Choose());
     if (profiler_ == Profiler::kPerf) RETURN_IF_ERROR(CheckPerf());
     std::vector<FoldedStacks> a;
@@ -133,19 +111,22 @@ class ProfileRun {
   }
 
   absl::StatusOr<FoldedStacks> PythonOf(bool side_b) {
-    folder_.Clear(".stacks");
+    // A process that outlived the run before may have left a file.
+    ASSIGN_OR_RETURN(const std::vector<std::string> old,
+                     ListFiles(folder_, ".stacks", false));
+    for (const std::string& file : old) unlink(file.c_str());
     TimedCommand spec = SpecOf(side_b);
     const char* path = std::getenv("PYTHONPATH");
     const bool has_path = path != nullptr && path[0] != '\0';
-    spec.variables = {absl::StrCat("FEEDRATE_PROFILE=", folder_.path()),
+    spec.variables = {absl::StrCat("FEEDRATE_PROFILE=", folder_),
                       "PYTHONDONTWRITEBYTECODE=1",
-                      absl::StrCat("PYTHONPATH=", folder_.path(),
-                                   has_path ? ":" : "", has_path ? path : "")};
+                      absl::StrCat("PYTHONPATH=", folder_, has_path ? ":" : "",
+                                   has_path ? path : "")};
     ASSIGN_OR_RETURN(const TimedCommandResult result, Start(spec, side_b));
     last_wall_s_ = result.wall_s;
     FoldedStacks stacks;
     ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                     ListFiles(folder_.path(), ".stacks", false));
+                     ListFiles(folder_, ".stacks", false));
     for (const std::string& file : files) {
       ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
       for (const absl::string_view line :
@@ -174,7 +155,7 @@ class ProfileRun {
           "--profile: perf is missing; install it (Debian: apt-get install "
           "linux-perf), or use --profiler=python for Python commands");
     }
-    const std::string file = JoinPath(folder_.path(), "try.perf");
+    const std::string file = JoinPath(folder_, "try.perf");
     const absl::Status tried =
         RunCommand({"perf", "record", "-q", "-e", "cpu-clock", "-o", file, "--",
                     "true"},
@@ -187,7 +168,7 @@ class ProfileRun {
   }
 
   absl::StatusOr<FoldedStacks> PerfOf(bool side_b) const {
-    const std::string file = JoinPath(folder_.path(), "run.perf");
+    const std::string file = JoinPath(folder_, "run.perf");
     unlink(file.c_str());
     TimedCommand spec = SpecOf(side_b);
     std::vector<std::string> words = {"exec",
@@ -227,7 +208,8 @@ class ProfileRun {
   const DuelOptions& options_;
   Profiler profiler_;
   Xoshiro256 random_;
-  TemporaryFolder folder_;
+  // Removed with this object.
+  std::string folder_;
   double last_wall_s_ = 0;
 };
 
