@@ -1,17 +1,17 @@
 #include "lib/machine/reference_speed.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdint>
 #include <cstring>
-#include <functional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "lib/base/unique_fd.h"
+#include "absl/status/statusor.h"
+#include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define FEEDRATE_WIDEST_VECTORS \
@@ -25,10 +25,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+using Work = bool (ReferenceWork::*)();
+
 constexpr int kTable = 1024;
 constexpr int kFloats = 2048;
-constexpr size_t kCopyBytes = 32 << 20;
-constexpr size_t kWriteBytes = 1 << 20;
+// Units of `cpu` that take a few milliseconds.
+constexpr int kComputeUnits = 30;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -37,14 +39,53 @@ double Since(Clock::time_point start) {
 // Results go here, so that no work is optimized away.
 volatile uint64_t sink;
 
-void Integers(std::vector<uint32_t>* table) {
+FEEDRATE_WIDEST_VECTORS void MultiplyAddFloats(const float* x, float* y) {
+  for (int round = 0; round < 50; ++round) {
+    for (int i = 0; i < kFloats; ++i) y[i] = y[i] * 0.999f + x[i];
+  }
+}
+
+char* NewMemory(size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  madvise(memory, bytes, MADV_DONTFORK);
+  std::memset(memory, 1, bytes);
+  return static_cast<char*>(memory);
+}
+
+// A file that has no name any more. Not valid if the folder cannot be written.
+UniqueFd NamelessFile(const std::string& folder) {
+  const absl::StatusOr<std::string> path =
+      MakeTemporaryFile(JoinPath(folder, "feedrate_reference"));
+  if (!path.ok()) return UniqueFd();
+  UniqueFd file(open(path->c_str(), O_RDWR | O_CLOEXEC));
+  unlink(path->c_str());
+  return file;
+}
+
+}  // namespace
+
+ReferenceWork::ReferenceWork(const Options& options)
+    : options_(options),
+      table_(kTable, 1),
+      x_(kFloats, 0.5f),
+      y_(kFloats, 1.0f),
+      memory_(NewMemory(2 * options.copy_bytes)),
+      file_(NamelessFile(options.folder)) {}
+
+ReferenceWork::~ReferenceWork() {
+  if (memory_ != nullptr) munmap(memory_, 2 * options_.copy_bytes);
+}
+
+bool ReferenceWork::Compute() {
   uint64_t state = 88172645463325252u;
   uint64_t sum = 0;
   for (int i = 0; i < 20000; ++i) {
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
-    uint32_t& entry = (*table)[state % kTable];
+    uint32_t& entry = table_[state % kTable];
     if (state & 1024) {
       entry += static_cast<uint32_t>(state);
     } else {
@@ -52,86 +93,92 @@ void Integers(std::vector<uint32_t>* table) {
     }
   }
   sink = sum;
+  return true;
 }
 
-FEEDRATE_WIDEST_VECTORS void MultiplyAdd(const float* x, float* y) {
-  for (int round = 0; round < 50; ++round) {
-    for (int i = 0; i < kFloats; ++i) y[i] = y[i] * 0.999f + x[i];
+bool ReferenceWork::MultiplyAdd() {
+  MultiplyAddFloats(x_.data(), y_.data());
+  sink = static_cast<uint64_t>(y_[0]);
+  return true;
+}
+
+bool ReferenceWork::Copy() {
+  if (memory_ == nullptr) return false;
+  char* const to = memory_ + options_.copy_bytes;
+  std::memcpy(to, memory_, options_.copy_bytes);
+  sink = static_cast<uint64_t>(to[options_.copy_bytes / 2]);
+  return true;
+}
+
+bool ReferenceWork::Write() {
+  return file_.valid() && memory_ != nullptr &&
+         pwrite(file_.get(), memory_, options_.write_bytes, 0) ==
+             static_cast<ssize_t>(options_.write_bytes) &&
+         fdatasync(file_.get()) == 0;
+}
+
+std::vector<ReferenceWork::Time> ReferenceWork::TimeSecondPasses(
+    const std::vector<int>& cpus) {
+  cpu_set_t before;
+  const bool is_pinned =
+      !cpus.empty() && sched_getaffinity(0, sizeof(before), &before) == 0;
+  if (is_pinned) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof(set), &set);
   }
+  struct Pass {
+    const char* workload;
+    Work work;
+    int units;
+  };
+  std::vector<Time> times;
+  for (const Pass& pass : {Pass{"cpu", &ReferenceWork::Compute, kComputeUnits},
+                           Pass{"memory", &ReferenceWork::Copy, 1},
+                           Pass{"disk", &ReferenceWork::Write, 1}}) {
+    const auto run = [this, &pass] {
+      bool works = true;
+      for (int i = 0; i < pass.units; ++i) works = (this->*pass.work)();
+      return works;
+    };
+    if (!run()) continue;
+    const Clock::time_point start = Clock::now();
+    const bool works = run();
+    if (works) times.push_back({pass.workload, Since(start)});
+  }
+  if (is_pinned) sched_setaffinity(0, sizeof(before), &before);
+  return times;
 }
-
-struct Workload {
-  std::string name;
-  // Does one unit of work. False if it failed.
-  std::function<bool()> work;
-};
-
-// A file that has no name any more. Not valid if the folder cannot be written.
-UniqueFd NamelessFile(const std::string& folder) {
-  std::string path = absl::StrCat(folder, "/feedrate_reference_XXXXXX");
-  UniqueFd file(mkstemp(&path[0]));
-  if (file.valid()) unlink(path.c_str());
-  return file;
-}
-
-}  // namespace
 
 std::vector<ReferenceSpeed> MeasureReferenceSpeeds(
     const ReferenceOptions& options) {
-  std::string folder = options.folder;
-  if (folder.empty()) {
-    const char* const variable = getenv("TMPDIR");
-    folder = variable != nullptr ? variable : "/tmp";
-  }
-  std::vector<uint32_t> table(kTable, 1);
-  std::vector<float> x(kFloats, 0.5f);
-  std::vector<float> y(kFloats, 1.0f);
-  std::vector<char> from(kCopyBytes, 1);
-  std::vector<char> to(kCopyBytes, 2);
-  const UniqueFd file = NamelessFile(folder);
-  const std::vector<Workload> workloads = {
-      {"cpu",
-       [&table] {
-         Integers(&table);
-         return true;
-       }},
-      {"simd",
-       [&x, &y] {
-         MultiplyAdd(x.data(), y.data());
-         sink = static_cast<uint64_t>(y[0]);
-         return true;
-       }},
-      {"memory",
-       [&from, &to] {
-         std::memcpy(to.data(), from.data(), kCopyBytes);
-         sink = static_cast<uint64_t>(to[kCopyBytes / 2]);
-         return true;
-       }},
-      {"disk",
-       [&from, &file] {
-         return file.valid() &&
-                pwrite(file.get(), from.data(), kWriteBytes, 0) ==
-                    static_cast<ssize_t>(kWriteBytes) &&
-                fdatasync(file.get()) == 0;
-       }},
-  };
+  ReferenceWork::Options sizes;
+  sizes.copy_bytes = 32 << 20;
+  sizes.write_bytes = 1 << 20;
+  sizes.folder = options.folder;
+  ReferenceWork reference(sizes);
+  std::vector<Work> works;
   std::vector<ReferenceSpeed> speeds;
-  for (const Workload& workload : workloads) {
+  for (const auto& [name, work] :
+       {std::pair<const char*, Work>("cpu", &ReferenceWork::Compute),
+        std::pair<const char*, Work>("simd", &ReferenceWork::MultiplyAdd),
+        std::pair<const char*, Work>("memory", &ReferenceWork::Copy),
+        std::pair<const char*, Work>("disk", &ReferenceWork::Write)}) {
     // Warms up, and finds out whether it works.
-    if (workload.work()) speeds.push_back({workload.name, {}});
+    if (!(reference.*work)()) continue;
+    works.push_back(work);
+    speeds.push_back({name, {}});
   }
   for (int round = 0; round < options.rounds; ++round) {
-    for (ReferenceSpeed& speed : speeds) {
-      for (const Workload& workload : workloads) {
-        if (workload.name != speed.workload) continue;
-        int64_t units = 0;
-        const Clock::time_point start = Clock::now();
-        do {
-          workload.work();
-          ++units;
-        } while (Since(start) < options.seconds);
-        speed.per_s.push_back(static_cast<double>(units) / Since(start));
-      }
+    for (size_t i = 0; i < works.size(); ++i) {
+      int64_t units = 0;
+      const Clock::time_point start = Clock::now();
+      do {
+        (reference.*works[i])();
+        ++units;
+      } while (Since(start) < options.seconds);
+      speeds[i].per_s.push_back(static_cast<double>(units) / Since(start));
     }
   }
   return speeds;

@@ -21,13 +21,13 @@
 #include "lib/base/status_macros.h"
 #include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/duel/program_identity.h"
-#include "lib/gate/duel/reference_work.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/xoshiro.h"
 #include "lib/imports/imports.h"
 #include "lib/machine/energy.h"
+#include "lib/machine/reference_speed.h"
 #include "lib/machine/root.h"
 #include "lib/records/job_identity.h"
 #include "lib/records/json.h"
@@ -58,7 +58,7 @@ class Dueller {
     result_.rows = PairedRows(options.statistic, options.metrics);
     prints_rows_ = options.timing == DuelTiming::kRows;
     reruns_all_ = options.rerun_all;
-    if (options.controls) reference_.emplace(options.cpus);
+    if (options.controls) reference_.emplace(ReferenceWork::Options());
   }
   Dueller(const Dueller&) = delete;
   Dueller& operator=(const Dueller&) = delete;
@@ -380,8 +380,10 @@ class Dueller {
       AddControl("A/A", "", false, pair, RunSeconds(rows_, options_.statistic));
     }
     RememberRows(round);
-    std::vector<ReferenceWork::Result> references;
-    if (reference_ && !ended_) references = reference_->Run();
+    std::vector<ReferenceWork::Time> references;
+    if (reference_ && !ended_) {
+      references = reference_->TimeSecondPasses(options_.cpus);
+    }
     for (int other = 1; other <= static_cast<int>(round.contests.size());
          ++other) {
       const Contest& contest = round.contests[other - 1];
@@ -392,8 +394,8 @@ class Dueller {
         Row copy = row;
         RETURN_IF_ERROR(Write(contest, who > 0, pair, position, look, &copy));
       }
-      for (const ReferenceWork::Result& reference : references) {
-        AddControl(reference.name, contest.name(), who > 0, pair,
+      for (const ReferenceWork::Time& reference : references) {
+        AddControl(reference.workload, contest.name(), who > 0, pair,
                    reference.seconds);
       }
       if (ended_) return WriteFailure(round, who, pair, position, look);
