@@ -4,21 +4,18 @@
 #include <cmath>
 #include <cstdint>
 
+#include "lib/base/split_mix64.h"
+
 namespace feedrate {
 
-// xoshiro256++ by Blackman and Vigna, seeded by splitmix64. Gives the same
+// xoshiro256++ by Blackman and Vigna, seeded by SplitMix64. Gives the same
 // numbers on every machine, which the standard library's distributions do not
 // guarantee.
 class Xoshiro256 {
  public:
   explicit Xoshiro256(uint64_t seed) {
-    for (uint64_t& word : state_) {
-      seed += 0x9e3779b97f4a7c15;
-      uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-      word = z ^ (z >> 31);
-    }
+    SplitMix64 seeds(seed);
+    for (uint64_t& word : state_) word = seeds.Next();
   }
 
   uint64_t Bits() {
