@@ -291,6 +291,27 @@ absl::StatusOr<std::vector<Calibration>> BaselineStore::ReadCalibrations(
   return calibrations;
 }
 
+absl::Status BaselineStore::AddCalibrations(
+    const std::vector<Calibration>& calibrations) const {
+  std::map<std::string, std::map<std::string, Calibration>> by_profile;
+  for (const Calibration& one : calibrations) {
+    auto& known = by_profile[one.machine_profile()];
+    if (known.empty()) {
+      ASSIGN_OR_RETURN(const std::vector<Calibration> before,
+                       ReadCalibrations(one.machine_profile()));
+      for (const Calibration& old : before) known[old.job_id()] = old;
+    }
+    known[one.job_id()] = one;
+  }
+  for (const auto& profile : by_profile) {
+    std::string text;
+    for (const auto& job : profile.second) AppendRecord(job.second, &text);
+    RETURN_IF_ERROR(
+        WriteFileAtomically(PathOf(profile.first, "calibration.jsonl"), text));
+  }
+  return absl::OkStatus();
+}
+
 std::map<std::string, double> FloorsOf(
     const std::vector<Calibration>& calibrations) {
   std::map<std::string, double> floors;

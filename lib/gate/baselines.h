@@ -66,6 +66,9 @@ class BaselineStore {
   // Empty if there is no such file.
   absl::StatusOr<std::vector<Calibration>> ReadCalibrations(
       const std::string& profile) const;
+  // Writes them beside those of other jobs. Replaces older ones of a job.
+  absl::Status AddCalibrations(
+      const std::vector<Calibration>& calibrations) const;
 
   // `FOLDER/<profile>.<kind>`, such as kind "metrics.json".
   std::string PathOf(const std::string& profile, const std::string& kind) const;

@@ -3,16 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,6 +24,7 @@
 #include "lib/environment/env_record.h"
 #include "lib/gate/baselines.h"
 #include "lib/gate/duel/calibrate.h"
+#include "lib/gate/gate_input.h"
 #include "lib/gate/history.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/across_machines.h"
@@ -36,174 +33,19 @@
 #include "lib/gate/verdict/verdict_formats.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/gate/where.h"
-#include "lib/imports/imports.h"
 #include "lib/machine/cpu.h"
 #include "lib/machine/machine.h"
 #include "lib/machine/root.h"
-#include "lib/records/job.pb.h"
 #include "lib/records/json.h"
 #include "lib/records/record_io.h"
 
 namespace feedrate {
 namespace {
 
-absl::StatusOr<std::string> ReadStandardInput() {
-  std::string text;
-  char buffer[65536];
-  while (true) {
-    const ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
-    if (got == 0) return text;
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      return absl::InternalError(
-          absl::StrCat("standard input: ", std::strerror(errno)));
-    }
-    text.append(buffer, got);
-  }
-}
-
-// Metrics files may have one key per line; records have `record` in their first
-// line.
-bool IsMetrics(absl::string_view text) {
-  const absl::string_view trimmed = absl::StripLeadingAsciiWhitespace(text);
-  if (!absl::StartsWith(trimmed, "{")) return false;
-  JsonReader reader;
-  const size_t end = trimmed.find('\n');
-  const absl::string_view line = trimmed.substr(0, end);
-  return !reader.Open(line).ok() && !absl::StrContains(line, "\"record\"");
-}
-
-}  // namespace
-
-absl::StatusOr<GateInput> ParseGateInput(
-    const std::string& text, const std::string& name, RunStatistic statistic,
-    const std::function<void(const std::string&)>& warn,
-    const MetricChoice& metrics) {
-  GateInput input;
-  input.paired = PairedRows(statistic, metrics);
-  if (IsMetrics(text)) {
-    ASSIGN_OR_RETURN(input.metrics, ParseMetrics(text, name));
-    input.metrics_text = text;
-    return input;
-  }
-  std::string complaint;
-  RecordReader reader(
-      [&input](absl::string_view record, JsonReader& json) -> absl::Status {
-        if (record == "row") {
-          Row row;
-          RETURN_IF_ERROR(json.Read(&row));
-          if (!row.has_pair()) RETURN_IF_ERROR(CheckRow(row));
-          if (row.has_pair()) {
-            ++input.paired_rows;
-            input.paired.Add(row);
-          } else {
-            input.rows.push_back(std::move(row));
-          }
-        } else if (record == "duel") {
-          Duel duel;
-          RETURN_IF_ERROR(json.Read(&duel));
-          input.paired.Add(duel);
-        } else if (record == "reference_speeds") {
-          RETURN_IF_ERROR(json.Read(&input.references.emplace_back()));
-        } else if (record == "control") {
-          Control control;
-          RETURN_IF_ERROR(json.Read(&control));
-          input.paired.Add(control);
-        } else if (record == "run") {
-          Run run;
-          RETURN_IF_ERROR(json.Read(&run));
-          input.commands[run.run_id()] = {run.command().begin(),
-                                          run.command().end()};
-        } else if (record == "profile") {
-          RETURN_IF_ERROR(json.Read(&input.profiles.emplace_back()));
-        } else if (record == "verdict") {
-          Verdict verdict;
-          RETURN_IF_ERROR(json.Read(&verdict));
-          if (verdict.scope() == "job") {
-            input.verdicts.push_back(std::move(verdict));
-          }
-        }
-        return absl::OkStatus();
-      },
-      [&complaint](const std::string& text) { complaint = text; },
-      std::numeric_limits<int64_t>::max());
-  size_t start = 0;
-  int64_t number = 0;
-  int64_t complaints = 0;
-  while (start < text.size()) {
-    const size_t end = text.find('\n', start);
-    const bool is_unfinished = end == std::string::npos;
-    const absl::string_view line = absl::string_view(text).substr(
-        start, is_unfinished ? absl::string_view::npos : end - start);
-    ++number;
-    if (!line.empty()) {
-      const int64_t lost = reader.broken_lines() - reader.rescued_lines();
-      complaint.clear();
-      reader.ReadLine(line, absl::StrCat(name, ":", number), is_unfinished);
-      // A gate that leaves out a record lets a regression pass. Other lines,
-      // such as logs, are only told of.
-      if (reader.broken_lines() - reader.rescued_lines() > lost &&
-          absl::StrContains(line, "\"record\"")) {
-        return absl::InvalidArgumentError(complaint);
-      }
-      if (!complaint.empty() && ++complaints <= RecordReader::kMostComplaints) {
-        warn(complaint);
-      }
-    }
-    start = is_unfinished ? text.size() : end + 1;
-  }
-  const int64_t more = complaints - RecordReader::kMostComplaints;
-  if (more > 0) {
-    warn(absl::StrCat(name, ": ", more, " more broken ",
-                      more == 1 ? "line" : "lines"));
-  }
-  const bool has_any = input.paired_rows > 0 || !input.rows.empty() ||
-                       !input.verdicts.empty() || input.paired.duel();
-  if (reader.broken_lines() > 0 && !has_any) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": holds neither records nor a metrics file"));
-  }
-  return input;
-}
-
-namespace {
-
-// `-` is standard input.
-absl::StatusOr<std::string> ReadAll(const std::string& path) {
-  return path == "-" ? ReadStandardInput() : ReadFile(path);
-}
-
-// Results of another harness, as rows.
-absl::StatusOr<GateInput> ImportGateInput(const std::string& path,
-                                          const CompareOptions& options) {
-  GateInput input;
-  input.is_imported = true;
-  Importer importer(options.import, [&input](const Row& row) {
-    input.rows.push_back(row);
-    return absl::OkStatus();
-  });
-  RETURN_IF_ERROR(importer.ReadPath(path));
-  if (importer.left_out() > 0) {
-    options.warn(absl::StrCat(path, ": ", importer.left_out(),
-                              " results are no times and are left out"));
-  }
-  if (importer.unstated() > 0) {
-    options.warn(absl::StrCat(path,
-                              ": does not name its machine; compare only "
-                              "results of the same one"));
-  }
-  return input;
-}
-
-absl::StatusOr<GateInput> ReadGateInput(const std::string& path,
-                                        const CompareOptions& options) {
-  const bool is_imported = options.import.empty()
-                               ? !DetectHarnessOfPath(path).empty()
-                               : !absl::EndsWith(path, ".jsonl");
-  if (is_imported) return ImportGateInput(path, options);
-  ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
-  return ParseGateInput(text, path == "-" ? "standard input" : path,
-                        options.statistic, options.warn, options.metrics);
+absl::StatusOr<GateInput> ReadInput(const std::string& path,
+                                    const CompareOptions& options) {
+  return ReadGateInput(path, options.import, options.statistic, options.warn,
+                       options.metrics);
 }
 
 // The largest changes are enough for --explain; the record has all.
@@ -322,7 +164,7 @@ absl::StatusOr<std::vector<Verdict>> JudgeFiles(const CompareOptions& options,
         "--baselines=FOLDER");
   }
   ASSIGN_OR_RETURN(const GateInput baseline,
-                   ReadGateInput(options.baseline, options));
+                   ReadInput(options.baseline, options));
   if (baseline.rows.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--baseline: ", options.baseline, " has no rows"));
@@ -557,7 +399,7 @@ absl::StatusOr<ExitCode> RunCompare(const CompareOptions& options) {
   const bool only_eval = options.current == "-" && !options.eval.empty();
   GateInput input;
   if (!only_eval) {
-    ASSIGN_OR_RETURN(input, ReadGateInput(options.current, options));
+    ASSIGN_OR_RETURN(input, ReadInput(options.current, options));
   }
   std::vector<Verdict> jobs;
   std::string note;
@@ -610,7 +452,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompareOptions& options) {
   std::vector<NewBaseline> baselines;
   if (!only_eval) {
     ASSIGN_OR_RETURN(const GateInput input,
-                     ReadGateInput(options.current, options));
+                     ReadInput(options.current, options));
     if (input.paired_rows > 0) {
       return absl::InvalidArgumentError(
           absl::StrCat(options.current,
@@ -715,23 +557,8 @@ absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
     return result.exit_code;
   }
   RETURN_IF_ERROR(MakeFolder(options.baselines));
-  const BaselineStore store(options.baselines);
-  std::map<std::string, std::map<std::string, Calibration>> by_profile;
-  for (const Calibration& one : result.calibrations) {
-    auto& known = by_profile[one.machine_profile()];
-    if (known.empty()) {
-      ASSIGN_OR_RETURN(const std::vector<Calibration> before,
-                       store.ReadCalibrations(one.machine_profile()));
-      for (const Calibration& old : before) known[old.job_id()] = old;
-    }
-    known[one.job_id()] = one;
-  }
-  for (const auto& profile : by_profile) {
-    std::string text;
-    for (const auto& job : profile.second) AppendRecord(job.second, &text);
-    RETURN_IF_ERROR(WriteFileAtomically(
-        store.PathOf(profile.first, "calibration.jsonl"), text));
-  }
+  RETURN_IF_ERROR(
+      BaselineStore(options.baselines).AddCalibrations(result.calibrations));
   std::string text;
   if (options.format == "jsonl") {
     for (const Calibration& one : result.calibrations) {

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "lib/base/files.h"
 #include "lib/gate/baselines.h"
+#include "lib/gate/gate_input.h"
 #include "lib/gate/history.h"
 #include "lib/records/json.h"
 

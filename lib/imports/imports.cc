@@ -150,21 +150,6 @@ std::string DetectHarnessOfPipe(int fd) {
   return "";
 }
 
-absl::StatusOr<std::string> ReadStandardInput() {
-  std::string text;
-  char buffer[1 << 16];
-  while (true) {
-    const ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
-    if (got == 0) return text;
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      return absl::InternalError(
-          absl::StrCat("standard input: ", std::strerror(errno)));
-    }
-    text.append(buffer, got);
-  }
-}
-
 // The content of a file, or nothing.
 std::string ContentOf(const std::string& path) {
   if (!PlainFileBytes(path).ok()) return "";
@@ -295,6 +280,21 @@ std::string DetectHarnessOfPath(const std::string& path,
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return fd.get() < 0 ? "" : DetectHarness(ReadHead(fd.get()));
+}
+
+absl::StatusOr<std::string> ReadStandardInput() {
+  std::string text;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (got == 0) return text;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return absl::InternalError(
+          absl::StrCat("standard input: ", std::strerror(errno)));
+    }
+    text.append(buffer, got);
+  }
 }
 
 absl::Status Importer::ReadPath(const std::string& path) {

@@ -31,9 +31,12 @@ std::string DetectHarness(absl::string_view text);
 // The same for the beginning of a file, or the first result in a folder. Takes
 // what ReadPath takes. For `-`, looks at standard input without reading it,
 // where that is a pipe or a file. Empty if nothing can be read.
-// With `wanted`, of a folder the first result of that harness counts.
+// With `wanted`, looks for the first result of that harness in a folder.
 std::string DetectHarnessOfPath(const std::string& path,
                                 const std::string& wanted = "");
+
+// Returns all of standard input.
+absl::StatusOr<std::string> ReadStandardInput();
 
 // Makes rows of results. A row stands for what the harness itself repeats: a
 // repetition, a process, a fork. Its `mode` is the harness, `transform` the
@@ -56,10 +59,10 @@ class Importer {
         add_(std::move(add)),
         machine_(std::move(machine)) {}
 
-  // Reads a file, a folder or standard input (`-`). Of a folder, the files
-  // below it that are results; of a folder of criterion, the last results,
-  // or with `FOLDER:NAME` those of the baseline NAME. InvalidArgument, with
-  // file and place, if something is no result.
+  // Reads a file, a folder or standard input (`-`). In a folder, reads all
+  // files below it that are results. In a folder of criterion, reads the last
+  // results, or with `FOLDER:NAME` those of the baseline NAME. InvalidArgument,
+  // with file and place, if something is no result.
   absl::Status ReadPath(const std::string& path);
 
   // Reads the content of one file. Looks at other files only if `name` is a

@@ -1,0 +1,165 @@
+#include "lib/gate/gate_input.h"
+
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "lib/base/files.h"
+#include "lib/base/status_macros.h"
+#include "lib/imports/imports.h"
+#include "lib/records/job.pb.h"
+#include "lib/records/json.h"
+#include "lib/records/record_io.h"
+
+namespace feedrate {
+namespace {
+
+using Warn = std::function<void(const std::string&)>;
+
+// Metrics files may have one key per line; records have `record` in their first
+// line.
+bool IsMetrics(absl::string_view text) {
+  const absl::string_view trimmed = absl::StripLeadingAsciiWhitespace(text);
+  if (!absl::StartsWith(trimmed, "{")) return false;
+  JsonReader reader;
+  const size_t end = trimmed.find('\n');
+  const absl::string_view line = trimmed.substr(0, end);
+  return !reader.Open(line).ok() && !absl::StrContains(line, "\"record\"");
+}
+
+// Results of another harness, as rows.
+absl::StatusOr<GateInput> ImportGateInput(const std::string& path,
+                                          const std::string& harness,
+                                          const Warn& warn) {
+  GateInput input;
+  input.is_imported = true;
+  Importer importer(harness, [&input](const Row& row) {
+    input.rows.push_back(row);
+    return absl::OkStatus();
+  });
+  RETURN_IF_ERROR(importer.ReadPath(path));
+  if (importer.left_out() > 0) {
+    warn(absl::StrCat(path, ": ", importer.left_out(),
+                      " results are no times and are left out"));
+  }
+  if (importer.unstated() > 0) {
+    warn(absl::StrCat(path,
+                      ": does not name its machine; compare only "
+                      "results of the same one"));
+  }
+  return input;
+}
+
+}  // namespace
+
+absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
+                                         const std::string& name,
+                                         RunStatistic statistic,
+                                         const Warn& warn,
+                                         const MetricChoice& metrics) {
+  GateInput input;
+  input.paired = PairedRows(statistic, metrics);
+  if (IsMetrics(text)) {
+    ASSIGN_OR_RETURN(input.metrics, ParseMetrics(text, name));
+    input.metrics_text = text;
+    return input;
+  }
+  std::string complaint;
+  RecordReader reader(
+      [&input](absl::string_view record, JsonReader& json) -> absl::Status {
+        if (record == "row") {
+          Row row;
+          RETURN_IF_ERROR(json.Read(&row));
+          if (!row.has_pair()) RETURN_IF_ERROR(CheckRow(row));
+          if (row.has_pair()) {
+            ++input.paired_rows;
+            input.paired.Add(row);
+          } else {
+            input.rows.push_back(std::move(row));
+          }
+        } else if (record == "duel") {
+          Duel duel;
+          RETURN_IF_ERROR(json.Read(&duel));
+          input.paired.Add(duel);
+        } else if (record == "reference_speeds") {
+          RETURN_IF_ERROR(json.Read(&input.references.emplace_back()));
+        } else if (record == "control") {
+          Control control;
+          RETURN_IF_ERROR(json.Read(&control));
+          input.paired.Add(control);
+        } else if (record == "run") {
+          Run run;
+          RETURN_IF_ERROR(json.Read(&run));
+          input.commands[run.run_id()] = {run.command().begin(),
+                                          run.command().end()};
+        } else if (record == "profile") {
+          RETURN_IF_ERROR(json.Read(&input.profiles.emplace_back()));
+        } else if (record == "verdict") {
+          Verdict verdict;
+          RETURN_IF_ERROR(json.Read(&verdict));
+          if (verdict.scope() == "job") {
+            input.verdicts.push_back(std::move(verdict));
+          }
+        }
+        return absl::OkStatus();
+      },
+      [&complaint](const std::string& text) { complaint = text; },
+      std::numeric_limits<int64_t>::max());
+  size_t start = 0;
+  int64_t number = 0;
+  int64_t complaints = 0;
+  while (start < text.size()) {
+    const size_t end = text.find('\n', start);
+    const bool is_unfinished = end == std::string::npos;
+    const absl::string_view line = absl::string_view(text).substr(
+        start, is_unfinished ? absl::string_view::npos : end - start);
+    ++number;
+    if (!line.empty()) {
+      const int64_t lost = reader.broken_lines() - reader.rescued_lines();
+      complaint.clear();
+      reader.ReadLine(line, absl::StrCat(name, ":", number), is_unfinished);
+      // A gate that leaves out a record lets a regression pass. Other lines,
+      // such as logs, are only told of.
+      if (reader.broken_lines() - reader.rescued_lines() > lost &&
+          absl::StrContains(line, "\"record\"")) {
+        return absl::InvalidArgumentError(complaint);
+      }
+      if (!complaint.empty() && ++complaints <= RecordReader::kMostComplaints) {
+        warn(complaint);
+      }
+    }
+    start = is_unfinished ? text.size() : end + 1;
+  }
+  const int64_t more = complaints - RecordReader::kMostComplaints;
+  if (more > 0) {
+    warn(absl::StrCat(name, ": ", more, " more broken ",
+                      more == 1 ? "line" : "lines"));
+  }
+  const bool has_any = input.paired_rows > 0 || !input.rows.empty() ||
+                       !input.verdicts.empty() || input.paired.duel();
+  if (reader.broken_lines() > 0 && !has_any) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": holds neither records nor a metrics file"));
+  }
+  return input;
+}
+
+absl::StatusOr<GateInput> ReadGateInput(const std::string& path,
+                                        const std::string& harness,
+                                        RunStatistic statistic,
+                                        const Warn& warn,
+                                        const MetricChoice& metrics) {
+  const bool is_imported = harness.empty() ? !DetectHarnessOfPath(path).empty()
+                                           : !absl::EndsWith(path, ".jsonl");
+  if (is_imported) return ImportGateInput(path, harness, warn);
+  ASSIGN_OR_RETURN(const std::string text,
+                   path == "-" ? ReadStandardInput() : ReadFile(path));
+  return ParseGateInput(text, path == "-" ? "standard input" : path, statistic,
+                        warn, metrics);
+}
+
+}  // namespace feedrate

@@ -1,0 +1,59 @@
+// Reads what compare_baseline judges.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "lib/gate/baselines.h"
+#include "lib/gate/gate_metrics.h"
+#include "lib/gate/paired_rows.h"
+#include "lib/records/env.pb.h"
+#include "lib/records/row.pb.h"
+#include "lib/records/verdict.pb.h"
+
+namespace feedrate {
+
+// The input of compare_baseline: rows, a metrics file, or earlier verdicts.
+struct GateInput {
+  // Rows with `pair`, and the record of their duel.
+  PairedRows paired{RunStatistic::kTypical};
+  int64_t paired_rows = 0;
+  // Rows without `pair`.
+  std::vector<Row> rows;
+  // Reference speeds of the machines.
+  std::vector<ReferenceSpeeds> references;
+  // Command lines of the runners, by run_id.
+  std::map<std::string, std::vector<std::string>> commands;
+  absl::optional<MetricsFile> metrics;
+  // The text of the metrics file.
+  std::string metrics_text;
+  // Where the commands of the duel spend their time.
+  std::vector<Profile> profiles;
+  // Verdicts on jobs, to be printed in another format.
+  std::vector<Verdict> verdicts;
+  // The rows are results of another harness.
+  bool is_imported = false;
+};
+
+// Parses `text`: either records, one per line, or one JSON object of metrics.
+// Calls `warn` for each torn or broken line. InvalidArgument, with `name`, when
+// it is neither.
+absl::StatusOr<GateInput> ParseGateInput(
+    const std::string& text, const std::string& name, RunStatistic statistic,
+    const std::function<void(const std::string&)>& warn,
+    const MetricChoice& metrics = DefaultMetricChoice());
+
+// Reads a file, or standard input if `path` is `-`: records, metrics, or the
+// results of another harness, which become rows. An empty `harness` means that
+// it is detected.
+absl::StatusOr<GateInput> ReadGateInput(
+    const std::string& path, const std::string& harness, RunStatistic statistic,
+    const std::function<void(const std::string&)>& warn,
+    const MetricChoice& metrics);
+
+}  // namespace feedrate
