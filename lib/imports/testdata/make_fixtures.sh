@@ -18,7 +18,8 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export HOME="$work" GOCACHE="$work/go" GOFLAGS=-mod=mod PATH="$bin:$PATH"
 
-# tidy FILE: JSON on standard input without what tells this machine apart.
+# tidy FILE: JSON on standard input without what tells this machine apart, one
+# result per line.
 tidy() {
   python -c '
 import json
@@ -40,8 +41,15 @@ def tidy(value):
                            "requirements") and not str(item).startswith("/")}
 
 
-json.dump(tidy(json.load(sys.stdin)), sys.stdout, indent=1)
-print()' >"$1"
+def body(value):
+    if isinstance(value, list) and any(isinstance(i, (list, dict)) for i in value):
+        return "[\n" + ",\n".join(json.dumps(item) for item in value) + "\n]"
+    return json.dumps(value)
+
+
+pairs = (f"{json.dumps(key)}: {body(item)}"
+         for key, item in tidy(json.load(sys.stdin)).items())
+print("{\n" + ",\n".join(pairs) + "\n}")' >"$1"
 }
 
 # google/benchmark: parameters, a template, threads, counters, an error, a
@@ -123,9 +131,10 @@ for bench in pyperf.BenchmarkSuite.load(sys.argv[1]):
 PY
 
 # hyperfine: a parameter and two commands.
-hyperfine --style=none --runs=6 --warmup=1 --export-json="$data/hyperfine.json" \
+hyperfine --style=none --runs=6 --warmup=1 --export-json=hyperfine.json \
   --export-csv="$data/hyperfine.csv" --shell=none --parameter-list n 1,2 \
   'sleep 0.00{n}' 'sh -c "sleep 0.00{n}"'
+tidy "$data/hyperfine.json" <hyperfine.json
 
 # Go: five runs, a sub-benchmark, memory and an own unit.
 mkdir gobench
