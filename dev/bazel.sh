@@ -1,10 +1,11 @@
 #!/bin/bash
-# Bazel with the disk cache in the user's cache, so that a new checkout builds in
-# seconds, and with JOBS as the number of jobs. Anything else is passed on:
+# Runs Bazel with a disk cache in the user's cache folder, so that a new
+# checkout builds in seconds, and with JOBS as the number of jobs:
 #
 #   JOBS=2 dev/bazel.sh test //lib/...
 #
-# A flag here and not in .bazelrc, where the path cannot depend on the user.
+# The cache is not set in .bazelrc, because a path there cannot depend on the
+# user.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# How long a newcomer waits, and how large the tree is. Clones HEAD, empties the
-# caches (packages of the distribution stay installed) and measures `make demo`
-# and, in another clone, `make test`, in units of one reference compile on this
-# machine: a file that includes statusor.h and gtest.h and nothing else.
+# Measures how long a newcomer waits, and how large the tree is. Clones HEAD,
+# empties the caches (packages of the distribution stay installed) and measures
+# `make demo` and, in another clone, `make test`. The unit is one reference
+# compile on this machine: a file that includes only statusor.h and gtest.h.
 #
 #   dev/bench_build.sh           sizes, reference, make demo
 #   dev/bench_build.sh --test    also make test

@@ -1,8 +1,8 @@
 #!/bin/bash
-# One folder and one tarball that run on any Linux of this processor with a glibc
-# no older than here, unpacked anywhere, with no Bazel and nothing installed:
+# Makes a folder and a tarball that run on any Linux of this processor with this
+# glibc or a newer one, unpacked anywhere, without Bazel or other packages:
 #
-#   dev/bundle.sh [TOOL...]    all programs when none is named
+#   dev/bundle.sh [TOOL...]    all programs if none is named
 #
 #   dist/feedrate-VERSION-linux-ARCH/
 #     bin/          the programs, and `feedrate`, which launches them
@@ -13,8 +13,8 @@
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
 #
-# Left to the target: libc, libstdc++, torch, the NVIDIA driver. BUNDLE_DIST is
-# another folder than dist/.
+# The target provides libc, libstdc++, torch and the NVIDIA driver. BUNDLE_DIST
+# names another folder than dist/.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Conventions of BUILD files that no formatter at hand holds.
+"""Checks conventions of BUILD files that no installed formatter checks.
 
 Every BUILD, .bzl, WORKSPACE and MODULE.bazel file parses as Starlark, has no
-tabs or trailing spaces, and indents by fours; lists of labels are sorted as
-buildifier sorts them; C++ rules are loaded from rules_cc, because newer Bazel
-has no native ones. Prints one line for each fault.
+tabs or trailing spaces, and indents by four. Lists of labels are sorted as
+buildifier sorts them. C++ rules are loaded from rules_cc, because newer
+versions of Bazel have no native ones. Prints one line per fault.
 """
 
 import ast

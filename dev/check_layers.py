@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the layers: which part of the project may depend on which.
+"""Checks the layers: which part of the project may depend on which.
 
     check_layers.py                 asks `bazel query`
     check_layers.py RECORDED.xml    reads a recorded `bazel query --output=xml`
 
-The allowed uses are data, in dev/layers.toml. Every dependency counts, those of
-tests and those inside a select too; for what a program links, only what reaches
-its binary does. Exits 1 with one line for each forbidden use.
+The allowed uses are in dev/layers.toml. Every dependency counts, including
+those of tests and those inside a select. For the libraries that a program
+links, only what reaches its binary counts. Exits 1 with one line per forbidden
+use.
 """
 
 import pathlib

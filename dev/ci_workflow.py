@@ -5,9 +5,10 @@
     dev/ci_workflow.py          prints it
 
 The workflow builds the base and the head of a pull request side by side, runs
-the same command of both in turns with `duel`, compares them, annotates the log,
-and posts the Markdown as one comment that later runs replace. It fails when
-something got slower (exit 3) or a side crashed (2); "cannot tell" (4) warns.
+the same command of both alternately with `duel`, compares them, annotates the
+log, and posts the Markdown as one comment that later runs replace. It fails
+when something got slower (exit 3) or a side crashed (2); "cannot tell" (4)
+warns.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-# Sourced by the scripts in dev/: where things are, and how to complain.
+# Sourced by the scripts in dev/: paths, and functions for messages.
 # shellcheck shell=bash
 
 REPO_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Bazel that builds for x86-64 on another processor, for a GPU machine that has
-# no compiler, or no network to fetch one:
+# Runs Bazel so that it builds for x86-64 on another processor, for a GPU
+# machine that has no compiler, or no network to fetch one:
 #
 #   dev/cross.sh build //tools/plan
 #   dev/cross.sh build --config=cuda //lib/adapters/torch:worker_torch
 #
-# Results are under dist/x86_64/bin. Tests and tools of the build itself would
-# be for x86-64 as well, so what runs them during a build does not work here.
-# TORCH_ROOT is where a torch for x86-64 is unpacked (dev/torch.sh x86_64).
+# Results are under dist/x86_64/bin. Tests, and tools that the build itself
+# runs, would also be for x86-64, so targets that need them do not build here.
+# TORCH_ROOT is the folder of an unpacked torch for x86-64 (dev/torch.sh
+# x86_64).
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,12 +1,13 @@
 #!/bin/bash
 # Builds the programs and runs the main job from end to end on a synthetic data
-# set: what this machine is, what will run, rows, and a table of them by library
-# with what their outputs are worth; then loaders, from files to batches.
+# set: describes this machine, prints the plan, measures rows, and prints a
+# table by library with the equivalence of outputs; then loaders, from files to
+# batches.
 #
 #   dev/demo.sh configs/demo.textproto configs/demo_pipeline.textproto
 #
-# A config that measures `torch` or a library of the torch stack fetches those
-# first, which takes minutes the first time.
+# If a config measures `torch` or a library of the torch stack, these are
+# fetched first, which takes minutes the first time.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

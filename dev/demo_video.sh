@@ -1,8 +1,8 @@
 #!/bin/bash
 # Builds `video` and shows what it measures on synthetic videos: decoders of
 # clips of 16 frames, with both rules of choosing them, transforms on decoded
-# clips, and loaders of clips. Decoders of PyPI are those of the group
-# torch_video (5 GB); where that is not made they are left out, aloud.
+# clips, and loaders of clips. Decoders of PyPI need the environment torch_video
+# (5 GB); without it they are skipped with a warning.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Makes the Python environments of the libraries under test: one for each lock
-# file under configs/requirements/<set>/. Those that are there cost nothing.
-# Groups whose list says `# optional` are made only when they are named.
+# Makes the Python environments of the libraries under test: one per lock file
+# under configs/requirements/<set>/, unless it exists. Groups whose list says
+# `# optional` are made only if they are named.
 #
 #   dev/envs.sh                              the groups of the set `paper`
 #   ENV_SET=current dev/envs.sh              another set
 #   GROUPS_WANTED="pillow" dev/envs.sh       only some groups
 #
-# Prints one line for each: GROUP<tab>PATH.
+# Prints one line per environment: GROUP<tab>PATH.
 set -euo pipefail
 # In a checkout dev/, in a bundle libexec/.
 here="$(dirname "${BASH_SOURCE[0]}")"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Formats every file that a formatter knows; --check changes nothing and fails
-# where something would change.
+# Formats all files that have a formatter. --check changes nothing, and fails if
+# something would change.
 #
-# C++, CUDA and proto: clang-format. Python: ruff. BUILD and .bzl: buildifier
-# where it is in PATH; neither Debian nor PyPI has it, so the check does without
-# and dev/check_build_files.py holds the conventions that matter.
+# C++, CUDA and proto: clang-format. Python: ruff. BUILD and .bzl: buildifier if
+# it is in PATH. Neither Debian nor PyPI has it, so --check does not use it, and
+# dev/check_build_files.py checks the conventions that matter.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

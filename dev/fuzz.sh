@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs every fuzzer (targets with the tag `fuzz`) for FUZZ_SECONDS each, with inputs
-# found earlier kept in the user's cache and the corpus of its <name>_test as
-# seeds. Stops at the first finding and says which input it was.
+# Runs every fuzzer (targets with the tag `fuzz`) for FUZZ_SECONDS each. Seeds
+# are the corpus of its <name>_test and inputs found earlier, which are kept in
+# the user's cache. Stops at the first finding and names the input.
 #
 #   FUZZ_SECONDS=60 dev/fuzz.sh [LABEL...]
 set -euo pipefail

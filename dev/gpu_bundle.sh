@@ -1,17 +1,18 @@
 #!/bin/bash
-# A folder that runs everything about GPUs on an x86-64 machine with one, a driver
-# and a python3 with torch, made on any machine with CUDA's nvcc:
+# Makes a folder with all GPU tests and benches. It is made on any machine with
+# CUDA's nvcc, and runs on an x86-64 machine with a GPU, its driver and a
+# python3 with torch:
 #
 #   dev/gpu_bundle.sh [FOLDER]       default dist/gpu
 #   copy it there, then: FOLDER/gpu_check.sh, FOLDER/gpu_train.sh
 #
-# bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh);
-# cuda_bench and the benches of peers are beside them, and gpu_duel_dali.py, which
-# is for a python3 with DALI. Kornia's wheels are there
-# where pip can fetch them, and with PEERS="dali cvcuda" those of DALI and CV-CUDA
-# (some 260 and 130 MB); torchvision is the target's own. BUILT=1 takes what is
-# built already and leaves out the rest. FFmpeg is there for clips, with stand-ins
-# (dev/stand_in.py) for the codecs and protocols that it is linked to.
+# bin/, libexec/, lib/ and configs/ are those of a bundle (dev/bundle.sh).
+# Beside them are cuda_bench, the benches of peers, and gpu_duel_dali.py, which
+# needs a python3 with DALI. It has Kornia's wheels if pip can fetch them, and
+# with PEERS="dali cvcuda" those of DALI and CV-CUDA (about 260 and 130 MB);
+# torchvision is the target's own. BUILT=1 uses what is already built and leaves
+# out the rest. FFmpeg is included for clips, with stand-ins (dev/stand_in.py)
+# for the codecs and protocols that it is linked to.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -37,7 +38,7 @@ else
   compiler="$sysroot/cc"
 fi
 
-# Of the target, as in dev/bundle.sh, and torch with all that it brings.
+# The libraries of the target, as in dev/bundle.sh, and torch with its own.
 of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*'
 of_target+='|lib(torch|c10|cuda|cublas|nvidia-|cudart|cupti).*)$'
 

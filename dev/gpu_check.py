@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What gpu_check.sh needs beside the programs: images, tables and checks.
+"""The parts of gpu_check.sh in Python: images, tables and checks.
 
 gpu_check.py images FOLDER COUNT     PNG files of 256x256
-gpu_check.py table ROWS              what the rows say, a line each
-gpu_check.py rows ROWS LIBRARY       exit 3 unless LIBRARY's are all good
-gpu_check.py oom ROWS                exit 3 unless some are oom, others ok
+gpu_check.py table ROWS              prints one line per row
+gpu_check.py rows ROWS LIBRARY       exit 3 unless all rows of LIBRARY are good
+gpu_check.py oom ROWS                exit 3 unless some are oom and others ok
 gpu_check.py environment GROUP FOLDER
                                      a Python environment that runners find:
                                      this one's torch, and the group's wheels of

@@ -1,20 +1,21 @@
 #!/bin/bash
-# Everything about GPUs on a machine that has one, from the folder that
-# dev/gpu_bundle.sh made: kernels checked and timed, sanitizers, peers, rows of
-# micro and pipeline, tables. Exit: 0 all right, 3 a check failed.
+# Runs all GPU tests and benches from the folder that dev/gpu_bundle.sh made:
+# checks and times kernels, runs sanitizers and peers, measures rows of micro
+# and pipeline, and prints tables. Exit: 0 all passed, 3 a check failed.
 #
 #   ./gpu_check.sh [PART...]
 #
 # Parts: tests, bench, peers, sanitizer, micro, torch, oom, loader_test,
-# loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all when
-# none is named. `blur`, `cvcuda` and `dali` are run when asked for: kernels of which
-# there are two, and the rows of CV-CUDA and DALI where their wheels are in WHEELS
-# (wheels/); with DUEL_S=N the last also runs gpu_duel_dali.py for N seconds. The
-# loader's parts take less than 30 s each with IMAGES=1024. ITEMS, IMAGES, EVERY
-# (libraries that do every transform), SOME (transforms in batches), TORCH (those of
-# ATen), OOM (libraries), L2, DATASET (of pipeline, copy, training and dali), CLIPS,
-# CLIP_TRANSFORMS, LIMIT (seconds of a command) and PYTHON change what is run; rows are
-# kept in rows/.
+# loader_sanitizer, pipeline, copy, training, video, nvdec, nvdec_sanitizer; all
+# of these if none is named. Three more run only if they are named: `blur`
+# (kernels that exist twice), `cvcuda` and `dali` (rows of CV-CUDA and DALI, if
+# their wheels are in WHEELS, by default wheels/); with DUEL_S=N, `dali` also
+# runs gpu_duel_dali.py for N seconds. The loader's parts take less than 30 s
+# each with IMAGES=1024. ITEMS, IMAGES, EVERY (libraries that run every
+# transform), SOME (transforms in batches), TORCH (transforms of ATen), OOM
+# (libraries), L2, DATASET (for pipeline, copy, training and dali), CLIPS,
+# CLIP_TRANSFORMS, LIMIT (seconds per command) and PYTHON change what runs. Rows
+# are kept in rows/.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

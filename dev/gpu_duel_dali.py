@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Our loader for the GPU and DALI's, in turns, from the same files.
+"""Runs our loader for the GPU and DALI's alternately on the same files.
 
     gpu_duel_dali.py --folder=images [--rounds=10] [--seconds=120]
 
 A round of a kind of work is one epoch of each side; who goes first changes from
-round to round. Every epoch is a line of --output as soon as it is over, so that
-a call that was cut off is carried on by the next one with the same --output:
-only rounds of which both sides are there count. Ends with, for each kind of
-work, images a second of both sides and the ratio ours / DALI: the geometric
-mean over rounds, with its interval of 95% (Student's t of the logarithms).
+round to round. Each epoch is written to --output when it is over, as one line,
+so that the next call with the same --output continues one that was cut off.
+Only rounds with both sides count. At the end it prints, for each kind of work,
+images per second of both sides and the ratio ours / DALI: the geometric mean
+over rounds, with its 95% interval (Student's t of the logarithms).
 
 Both do the same: files to float32 NCHW batches on the device, a crop of 224 or
-a random-resized-crop, flipped half of the time, normalised. DALI decodes with
-device "mixed"; its graph and threads stay between epochs, ours start and end in
-each. --ours and --dali are commands in the place of the two, which answer each
-line with {"items":…,"elapsed_s":…}.
+a random-resized-crop, flipped half of the time, normalized. DALI decodes with
+device "mixed". Its graph and threads stay between epochs; ours start and end in
+each. --ours and --dali replace the two by commands that answer each line with
+{"items":…,"elapsed_s":…}.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the trainings of dev/gpu_train.sh in turns and prints what they gave.
+"""Runs the trainings of dev/gpu_train.sh alternately and prints the results.
 
-Each repeat runs every way once, in an order that the seed shuffles, so that the
-machine's mood hits all of them. Every result goes to --output as one JSON line.
-A way that fails or takes longer than its limit is a line of the table too, and
-is not tried again. --resume keeps what --output has and runs only the rest, for
-machines that are lent for minutes.
+Each repeat runs every way once, in an order that the seed shuffles, so that
+slow drift in machine speed affects all of them equally. Every result goes to
+--output as one JSON line. A way that fails or takes longer than its limit is a
+line of the table too, and is not tried again. --resume keeps what --output has
+and runs only the rest, for machines that are lent for minutes.
 """
 
 import collections

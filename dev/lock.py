@@ -1,9 +1,9 @@
 """Writes a lock file with hashes to stdout; see dev/lock.sh, which runs it.
 
-What the list leaves open (packages that the named ones need) is resolved for
-the machine this runs on. Then every package is looked up for both processors
-and both Python versions that the project supports. Only the index's metadata is
-read: the hashes of a 400 MB wheel cost no download.
+Dependencies that the list does not name are resolved for the machine that this
+runs on. Then every package is looked up for both processors and both Python
+versions that the project supports. Reads only the index's metadata, so the hash
+of a 400 MB wheel costs no download.
 """
 
 import json

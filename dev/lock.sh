@@ -3,9 +3,9 @@
 #
 #   dev/lock.sh dev/locks/requirements.in >dev/locks/requirements.lock
 #
-# The list names what is wanted; what those need is resolved and pinned too. One
-# lock serves both processors and both Python versions that the project
-# supports; a package without a wheel for one processor gets a marker.
+# Dependencies of the listed packages are resolved and pinned too. One lock
+# serves both processors and both Python versions that the project supports; a
+# package without a wheel for one processor gets a marker.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds conditions and constants that no test holds.
+"""Finds conditions and constants that no test checks.
 
     dev/mutate.py lib/stats lib/gate --count=30 --seed=1
     dev/mutate.py lib/tar/reader.cc --tests=//lib/tar/...

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Train, eval, compare: leaves env.json, metrics.json and eval.json in OUT
-# (perf_gate), and judges them by the baselines in BASELINES (OUT/baselines). A
-# machine without a baseline gets these as its first, by the rules of
-# `compare_baseline --update-baseline`: on branch main of a clean checkout, or
-# with MAINTAINER=REASON. CHECKPOINT is what is evaluated; BIN names a folder of
-# programs that are built already.
+# Trains, evaluates and compares: writes env.json, metrics.json and eval.json to
+# OUT (perf_gate), and compares them with the baselines in BASELINES
+# (OUT/baselines). A machine without a baseline gets these as its first, by the
+# rules of `compare_baseline --update-baseline`: on branch main of a clean
+# checkout, or with MAINTAINER=REASON. CHECKPOINT is the checkpoint to evaluate;
+# BIN is a folder of programs that are already built.
 #
 #   dev/perf_gate.sh [FLAG OF TRAIN...]
 set -euo pipefail

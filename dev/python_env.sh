@@ -1,11 +1,11 @@
 #!/bin/bash
-# Prints the path of the Python environment that a lock file describes, and
-# makes it first where it is missing.
+# Prints the path of the Python environment that a lock file describes. Makes it
+# first if it is missing.
 #
 #   env="$(dev/python_env.sh dev/locks/requirements.lock)"
 #   "$env/bin/ruff" --version
 #
-# With --made it makes nothing: exit 1 where the environment is missing.
+# With --made it makes nothing, and exits with 1 if the environment is missing.
 #
 # The environment lives in the user's cache under a name that holds the hash of
 # the lock file and the Python version, so every checkout with the same lock

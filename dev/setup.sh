@@ -3,10 +3,10 @@
 #
 #   dev/setup.sh [build] [dev] [full] [slurm] [fixtures]
 #                                        groups of dev/packages.txt;
-#                                        build and dev when none is named
+#                                        build and dev if none is named
 #   dev/setup.sh --versions              compare with the tested versions
 #
-# Where nothing is missing it needs neither rights nor a network and takes well
+# If nothing is missing, it needs neither rights nor a network and takes well
 # under a second. FEEDRATE_SKIP_SETUP=1 turns it off on machines that are set up
 # in some other way.
 set -euo pipefail

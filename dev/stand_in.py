@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A library in the place of one that is linked and not used.
+"""Makes a library that replaces one that is linked but not used.
 
     dev/stand_in.py COMPILER OUTPUT REAL USER...
 
-Makes OUTPUT, with the name that REAL is loaded by: every symbol of REAL that a
-USER, a shared library, asks for is there under the same version, and a call of
-it gives zero: FFmpeg asks some of its codecs what they can do when it starts.
-That of a distribution is linked to 120 libraries that a bundle has no use for.
+Makes OUTPUT, with the name that REAL is loaded by. It has every symbol of REAL
+that a USER, a shared library, needs, with the same version. Calling one returns
+zero: FFmpeg asks some of its codecs what they can do when it starts. A
+distribution's FFmpeg is linked to 120 libraries that a bundle does not need.
 """
 
 import collections

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Debian's libraries for x86-64 in a folder of the user's cache, so that another
-# processor can compile for it; prints the folder. Nothing is installed here: apt
-# resolves and fetches with a state of its own, and packages are only unpacked.
+# Unpacks Debian's libraries for x86-64 into a folder of the user's cache, so
+# that another processor can compile for x86-64, and prints the folder. Installs
+# nothing: apt resolves and fetches with its own state, and packages are only
+# unpacked.
 #
 #   dev/sysroot.sh          /…/feedrate/sysroot/x86_64-0123456789abcdef
 set -euo pipefail

@@ -1,17 +1,18 @@
 #!/bin/bash
-# Everything that must hold, ending with one line: "N passed, N failed". What is
-# counted are Bazel's test targets, targets that do not build, and the checks
-# below, which are no Bazel tests because they run Bazel, need packages of PyPI,
-# or look at files that no target owns.
+# Runs all tests and ends with one line: "N passed, N failed". It counts Bazel's
+# test targets, targets that do not build, and the checks below, which are not
+# Bazel tests because they run Bazel, need packages of PyPI, or read files that
+# no target owns.
 #
 #   dev/test.sh           what guards a change; CI runs it
 #   dev/test.sh --full    what guards a release: also FEEDRATE_FULL=1 in every
 #                         test, sanitizers, fuzzers, Slurm, the bundle in a bare
 #                         Debian, and libraries whose environments take gigabytes
 #
-# What a check needs from PyPI is fetched while Bazel compiles. Checks run two at
-# a time after Bazel's tests; the one that mostly waits runs beside them. A check that exits with 77 was skipped: it says why
-# and counts as neither; skips are listed again before the last line.
+# Packages of PyPI are fetched while Bazel compiles. Checks run two at a time
+# after Bazel's tests; the one that mostly waits runs beside them. A check that
+# exits with 77 was skipped: it says why and counts as neither. Skips are listed
+# again before the last line.
 set -uo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

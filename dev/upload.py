@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Puts the files of a folder into a bucket, which is made if it is not there.
+"""Uploads a folder to a bucket, which is made if it does not exist.
 
     $(dev/python_env.sh dev/locks/storage.lock)/bin/python dev/upload.py FOLDER s3://B/P
 
-For trying things against a server of one's own (AWS_ENDPOINT_URL); for real
-buckets there is `aws s3 sync`.
+For experiments with a local server (AWS_ENDPOINT_URL). For real buckets, use
+`aws s3 sync`.
 """
 
 import os

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A bundle runs where nothing is installed: unpacked into a root that has a libc,
-# libstdc++, a shell and coreutils and nothing else, every program starts, helps,
+# A bundle runs where nothing is installed: unpacked into a root that has only
+# libc, libstdc++, a shell and coreutils, every program starts, prints its help
 # and does its job. Needs root, for chroot.
 #
 #   dev/checks/bundle_test.sh           a root made of this machine's own packages

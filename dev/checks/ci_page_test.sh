@@ -3,7 +3,7 @@
 # project" and "Gate a Python project" in toy projects, with a pull request that
 # makes a benchmark slower and with one that does not.
 #
-# No Bazel test, because pytest-benchmark comes from PyPI.
+# Not a Bazel test, because pytest-benchmark comes from PyPI.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

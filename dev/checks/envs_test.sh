@@ -1,6 +1,6 @@
 #!/bin/bash
-# dev/envs.sh: says what there is when asked for what there is not, and is quick
-# where everything is made. Makes Pillow's environment at most.
+# dev/envs.sh lists the groups if asked for an unknown one, and is quick if all
+# environments exist. Makes at most Pillow's environment.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

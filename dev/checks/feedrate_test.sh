@@ -1,6 +1,7 @@
 #!/bin/bash
-# The front command in the build tree: help, list, completion, mistakes, and that
-# a program behind it behaves as it does alone. dev/checks/bundle_test.sh has the bundle.
+# `feedrate` in the build tree: help, list, completion, mistakes. A program
+# behaves the same with and without it. dev/checks/bundle_test.sh tests it in a
+# bundle.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

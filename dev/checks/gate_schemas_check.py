@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Validates what we write for others: JUnit, SARIF, a GitHub workflow, jobs of
-Kubernetes, whose commands are run too.
+"""Validates what we write for others: JUnit, SARIF, a GitHub workflow, and jobs
+of Kubernetes, whose commands it also runs.
 
-Run by gate_schemas_test.sh in the environment of gate_schemas.lock. Verdicts
-of every kind, with names that try to break out of the formats, are rendered by
-the real compare_baseline. Each validator is first shown something broken, so
-that one which accepts everything is found out.
+gate_schemas_test.sh runs it in the environment of gate_schemas.lock. The real
+compare_baseline renders verdicts of every kind, with names that try to break
+out of the formats. Each validator first gets something broken, which shows that
+it does not accept everything.
 """
 
 import importlib.resources

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Holds JUnit, SARIF, the GitHub workflow and jobs of Kubernetes that we write
+# Checks JUnit, SARIF, the GitHub workflow and jobs of Kubernetes that we write
 # against their schemas, and runs the commands of the jobs.
 #
-# No Bazel test, because the schemas come from packages of PyPI.
+# Not a Bazel test, because the schemas come from packages of PyPI.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

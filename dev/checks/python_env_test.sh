@@ -1,6 +1,6 @@
 #!/bin/bash
-# dev/python_env.sh: one environment for each lock file, made once even when
-# several ask at the same time, and made again after a build that was killed.
+# dev/python_env.sh makes one environment per lock file: once, even if several
+# callers ask at the same time, and again after a build that was killed.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -53,7 +53,7 @@ if env_of --made "$work/looked_at.lock" >"$work/path"; then fail "is not made"; 
 # Half an environment is no environment.
 rm "$env/.complete" "$env/bin/python"
 [[ "$(env_of "$work/empty.lock")" == "$env" ]] || fail "another path"
-[[ -x "$env/bin/python" ]] || fail "what a killed build left was not mended"
+[[ -x "$env/bin/python" ]] || fail "what a killed build left was not repaired"
 
 # Another lock, another environment; a lock that pip refuses leaves none.
 echo "# other" >"$work/other.lock"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Loader jobs of the Python libraries, with the versions of the set `paper`: the
-# protocol against faults and abrupt ends, and a sample of the recipes; all RGB
-# and nine-channel recipes with --full. Needs torch, which is large: it is made
-# only with --full, else a machine without it skips this.
+# protocol under faults and abrupt ends, and a sample of the recipes; with
+# --full, all RGB and nine-channel recipes. Needs torch, which is large: --full
+# installs it, otherwise a machine without it skips this test.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# tf.data's mixtures: what its graph delivers, and the worker's protocol against
-# damaged shards and abrupt ends. Needs TensorFlow, which is large: it is made
-# only with --full, else a machine without it skips that part.
+# tf.data's mixtures: what its graph delivers, and the worker's protocol under
+# damaged shards and abrupt ends. Needs TensorFlow, which is large: --full
+# installs it, otherwise a machine without it skips that part.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The Python worker: its protocol against faults and garbage, parameters,
-# corpora, the timed loop, and what of the loaders needs no torch. In Pillow's
-# environment, which is small and stands on the distribution's Python.
+# The Python worker: its protocol under faults and garbage, parameters, corpora,
+# the timed loop, and the parts of the loaders that need no torch. Runs in
+# Pillow's environment, which is small and uses the distribution's Python.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

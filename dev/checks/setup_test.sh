@@ -1,6 +1,6 @@
 #!/bin/bash
-# dev/setup.sh against a make-believe dpkg, apt-get, id and sudo: it installs
-# what is missing and only that, and says plainly when it may not.
+# dev/setup.sh with fake dpkg, apt-get, id and sudo: it installs only what is
+# missing, and says so if it may not.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

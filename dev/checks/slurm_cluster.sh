@@ -1,6 +1,6 @@
-# Sourced by tests: a Slurm of its own, with a controller and several nodes on
-# this machine, in one folder, which goes with it. Needs root, the packages of
-# the group `slurm`, and no Slurm that is set up already.
+# Sourced by tests: runs a separate Slurm with a controller and several nodes on
+# this machine, in one folder that cluster_stop removes. Needs root, the
+# packages of the group `slurm`, and a machine without a Slurm of its own.
 #
 #   cluster_start FOLDER NODES    waits until all nodes are idle
 #   kill_node NAME                as if its power went: daemon, steps and jobs

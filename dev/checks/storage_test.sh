@@ -1,10 +1,10 @@
 #!/bin/bash
 # S3, GCS and web addresses against real servers on loopback: moto,
-# gcp-storage-emulator, nginx, and one of our own that goes wrong on purpose and
-# holds every signature against botocore's. With --full, or FEEDRATE_FULL=1, the
+# gcp-storage-emulator, nginx, and one of our own that fails on purpose and
+# compares every signature with botocore's. With --full, or FEEDRATE_FULL=1, the
 # fault runs have 10,000 requests each.
 #
-# No Bazel test, because the servers come from packages of PyPI.
+# Not a Bazel test, because the servers come from packages of PyPI.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

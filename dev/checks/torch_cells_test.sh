@@ -1,8 +1,8 @@
 #!/bin/bash
 # Every cell of micro that torchvision and Kornia have, under both parameter
-# profiles, with the versions of the set `paper`; and what only their environment
-# can test. It is large, so it is made only with --full; else a machine without
-# it skips this.
+# profiles, with the versions of the set `paper`; and tests that only run in
+# their environment. It is large: --full installs it, otherwise a machine
+# without it skips this test.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The models, the trainer and the processes of `train` and `eval`. No part of
-# `bazel test //...`, because they need libtorch, which is fetched where it is
+# The models, the trainer and the processes of `train` and `eval`. Not part of
+# `bazel test //...`, because they need libtorch, which is fetched if it is
 # missing.
 set -euo pipefail
 # shellcheck source=dev/common.sh

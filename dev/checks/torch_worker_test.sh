@@ -1,6 +1,6 @@
 #!/bin/bash
-# Everything of micro's worker for torch. No part of `bazel test //...`, because
-# it needs libtorch, which is fetched where it is missing.
+# All tests of micro's worker for torch. Not part of `bazel test //...`, because
+# they need libtorch, which is fetched if it is missing.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What bundles, connections and the cache bring; for an idle machine. Flags are
-# those of tools/pipeline/bench_remote.py.
+# Measures how much bundles, connections and the cache help. Use an idle
+# machine. Takes the flags of tools/pipeline/bench_remote.py.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

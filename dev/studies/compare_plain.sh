@@ -1,7 +1,7 @@
 #!/bin/bash
-# How well the Python workers' timings agree with a plain script, library by
-# library; exit 3 where a median is off by more than 10%. For an idle machine;
-# needs the environments (make envs). More flags: lib/adapters/python/
+# Compares the Python workers' timings with those of a plain script, library by
+# library. Exits with 3 if a median is off by more than 10%. Use an idle
+# machine. Needs the environments (make envs). More flags: lib/adapters/python/
 # compare_plain.py.
 set -euo pipefail
 # shellcheck source=dev/common.sh

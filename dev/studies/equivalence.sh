@@ -1,7 +1,7 @@
 #!/bin/bash
-# Measures docs/equivalence.md anew: holds every library that is there against
-# the reference, with the versions of the paper, and writes what it found to
-# docs/equivalence.jsonl. Libraries that are missing are left out aloud: first
+# Measures docs/equivalence.md again: compares every installed library with the
+# reference, in the versions of the paper, and writes the results to
+# docs/equivalence.jsonl. Missing libraries are skipped with a warning, so first
 # run `make envs`, `make torch` and
 # `dev/bazel.sh build //lib/adapters/torch:worker_torch`.
 #

@@ -1,11 +1,12 @@
 #!/bin/bash
-# Holds `plan --simulate` against a real small campaign: jobs that wait for a
-# fixed time, on a Slurm of four nodes on this machine, the median of five. What
-# a task costs besides its jobs is measured first, on campaigns of one task.
+# Compares `plan --simulate` with a small real campaign: jobs that wait for a
+# fixed time, on a Slurm of four nodes on this machine, the median of five.
+# First measures what a task costs besides its jobs, with campaigns of one task.
 #
-#   dev/studies/slurm_scale.sh    prints both; exit 1 when they differ by more than 15%
+#   dev/studies/slurm_scale.sh    prints both; exit 1 if they differ by more than 15%
 #
-# No test, because it looks at the clock: run it on an idle machine, as root.
+# Not a test, because it depends on the clock: run it on an idle machine, as
+# root.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

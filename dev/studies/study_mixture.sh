@@ -1,15 +1,15 @@
 #!/bin/bash
-# A study of mixtures in small: what metadata, processors, read parallelism,
-# block length, queue depth and samples an episode cost, in turns, with
-# intervals. Takeaways go to standard output; OUT (study_mixture) gets rows,
-# batches, figures, mixture_summary.txt and what `train` makes of the best three
+# A small study of mixtures: what metadata, processors, read parallelism, block
+# length, queue depth and samples per episode cost, with intervals. Settings run
+# alternately. Takeaways go to standard output; OUT (study_mixture) gets rows,
+# batches, figures, mixture_summary.txt and the trainings of the best three
 # settings.
 #
 #   dev/studies/study_mixture.sh
 #   STEPS=1200 ROUNDS=10 dev/studies/study_mixture.sh metadata     to decide by
 #
 # tf.data's part needs its environment (make envs GROUPS=tensorflow), training
-# needs libtorch (make torch); where one is missing that part is left out, aloud.
+# needs libtorch (make torch). A part that lacks one is skipped with a warning.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

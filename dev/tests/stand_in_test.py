@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program whose library is a stand-in: it starts, and calls give zero."""
+"""A program with a stand-in for its library starts, and calls return zero."""
 
 import os
 import pathlib

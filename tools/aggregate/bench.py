@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""How fast aggregate is, against DuckDB and polars on the same rows.
+"""Compares the speed of aggregate with DuckDB and polars on the same rows.
 
     bazel build //tools/aggregate && tools/aggregate/bench.py
 
 Writes 1,000,000 rows of about 300 bytes, then times, in alternating pairs,
-`aggregate` (the whole process: start, reading, printing) and the query alone in
-a DuckDB or polars that is already running and told the columns and their types:
-count, median, mean and deviation of `throughput` by four fields. Prints the
-median of the ratios with a 95% bootstrap interval (bar: 2), after checking that
-all three give the same numbers. `--rows=10000000 --only=memory` prints seconds
-and peak memory of one large run. `--quiet` waits until nothing else runs.
+`aggregate` (the whole process: start, reading, printing) and only the query in
+DuckDB or polars, which are already running and know the columns and their
+types: count, median, mean and deviation of `throughput` by four fields. Prints
+the median of the ratios with a 95% bootstrap interval (bar: 2), after checking
+that all three give the same numbers. `--rows=10000000 --only=memory` prints
+seconds and peak memory of one large run. `--quiet` waits until nothing else
+runs.
 """
 
 import csv
@@ -191,7 +192,7 @@ def memory(args, path):
     peak = use.ru_maxrss * 1024
     print(
         f"{args.rows} rows: {took:.2f} s, {use.ru_utime + use.ru_stime:.2f} s "
-        f"CPU, {peak / 1e6:.0f} MB peak, {peak / args.rows:.1f} bytes a row"
+        f"CPU, {peak / 1e6:.0f} MB peak, {peak / args.rows:.1f} bytes per row"
     )
 
 

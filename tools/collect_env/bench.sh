@@ -1,6 +1,6 @@
 #!/bin/bash
-# How long collect_env takes from start to end, beside /bin/true and an empty
-# Python program: the median of 20 starts each, taken in turns.
+# Measures how long collect_env takes from start to end, compared with /bin/true
+# and an empty Python program: the median of 20 starts each, which alternate.
 #
 #   bazel build //tools/collect_env && tools/collect_env/bench.sh
 set -euo pipefail

@@ -159,7 +159,7 @@ exits 4 'Measure again: bin/micro' --current=noisy.jsonl --baselines=b --format=
 row noisy.jsonl two 100
 exits 0 '"same":2' --current=noisy.jsonl --baselines=b
 
-# Jobs that only the baseline has are told of, or required.
+# Jobs that only the baseline has cause a warning, or are required.
 head -1 good.jsonl >one.jsonl
 exits 0 '1 job of the baseline was not run: l two; --require-all makes that exit 4' \
   --current=one.jsonl --baselines=b

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What eval should find in a checkpoint, from what it found.
+"""Writes what eval should find in a checkpoint, from what it found.
 
     expect.py EVAL.jsonl EXPECTED.json
 
-Exit 3, and nothing written, when a probe is not between 30 and 90%: one that is
-all right cannot get better, one that is all wrong cannot get worse.
+Exits with 3 and writes nothing if a probe is not between 30% and 90%: one that
+is always right cannot get better, one that is always wrong cannot get worse.
 """
 
 import json

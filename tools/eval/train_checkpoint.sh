@@ -1,8 +1,8 @@
 #!/bin/bash
 # Trains testdata/eval/byte_lm_tiny.ckpt on generated tasks, and writes what eval
-# should find in it. Some minutes on one core; stopped early on purpose, so that
-# probes are neither all right nor all wrong: exit 3 when one is not between 30
-# and 90%, and then nothing is written.
+# should find in it. Takes some minutes on one core. Stops early on purpose, so
+# that probes are neither always right nor always wrong: if one is not between
+# 30% and 90%, exits with 3 and writes nothing.
 #
 #   tools/eval/train_checkpoint.sh [STEPS]
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the harness of micro itself costs.
+"""Measures what the harness of micro itself costs.
 
     dev/bazel.sh build //tools/micro //tools/micro:loop_benchmark \\
         //lib/adapters/opencv:worker_opencv //lib/media:write_synthetic
@@ -16,7 +16,7 @@ smoke   161 jobs of the RGB set, 20 items, one run, equivalence cached: share
 plain   rows of flip, blur, rotate, equalize and jpeg against a plain script
         that times the same calls, alternating (bar: within 10%)
 
-Ratios are medians over pairs with a 95% bootstrap interval. Wants an idle
+Ratios are medians over pairs with a 95% bootstrap interval. Use an idle
 machine.
 """
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Do the libraries rank here as in the public benchmark?
+"""Checks whether libraries rank here as in the public benchmark.
 
     make reproduce-ranking
-    tools/micro/reproduce_ranking.py --rows=rows.jsonl   # rows that are there
+    tools/micro/reproduce_ranking.py --rows=rows.jsonl   # existing rows
 
 Runs the RGB set (profile `paper`, a few synthetic images), takes for each
 transform the ratios of throughput between pairs of libraries, and compares them
 with those of the published medians (configs/published/throughput.csv, rows of
 c4-standard-16). Ratios, not speeds, because the machines differ. Prints
 Spearman's rank correlation over all pairs, the share of pairs with the same
-winner, and the pairs that are furthest off, which want an explanation
-(docs/micro.md has those known). Exit 3 when the correlation is below --bar.
+winner, and the pairs that are furthest off, which need an explanation
+(docs/micro.md has the known ones). Exit 3 if the correlation is below --bar.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SCENARIO = "image-rgb"
 
 
 def published():
-    """Items a second by (transform, library)."""
+    """Items per second by (transform, library)."""
     with PUBLISHED.open() as file:
         return {
             (row["transform"], row["library"]): float(row["items_per_s"])
@@ -62,7 +62,7 @@ def measure(flags, path):
 
 
 def measured(path):
-    """Median items a second by (transform, library), last attempts alone."""
+    """Median items per second of last attempts, by (transform, library)."""
     last = {}
     for line in path.read_text().splitlines():
         row = json.loads(line)

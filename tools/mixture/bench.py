@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""The native mixture against tf.data, in turns on this machine.
+"""Compares the native mixture with tf.data on this machine.
 
     dev/bazel.sh build //tools/mixture //lib/loader/worker:worker_native
     make envs GROUPS="tensorflow" ENV_SET=current
     tools/mixture/bench.py [--pairs=20] [--steps=160]
 
 29 synthetic data sets, batches of 64 pairs of frames of 224 x 224. The program
-`mixture` runs both libraries with and without metadata, one run of each in turn
-in an order that it shuffles, so that the machine's mood cancels; the limit is
-measured beside each run. A ratio is the median over pairs of runs with a 95%
-bootstrap interval. "ok": the interval lies on the right side of the bar; exit 3
-when one does not.
+`mixture` runs both libraries with and without metadata, one run of each in
+shuffled order, so that slow drift in machine speed affects them equally; the
+limit is measured beside each run. A ratio is the median over pairs of runs with
+a 95% bootstrap interval. "ok": the interval lies on the right side of the bar;
+exit 3 when one does not.
 
-  native / tfdata     samples a second, the same metadata; bar 1.4, aim 2; or
+  native / tfdata     samples per second, the same metadata; bar 1.4, aim 2; or
                       native at 0.9 of the limit where tf.data passes 0.65
-  full / none         of native; bar 0.9
+  full / none         native with and without metadata; bar 0.9
   native / limit      pure JPEG decode of the frames used; bar 0.85
   memory              peak PSS of native, code and all, against the bound that
                       the loader states and 64 MB for the program itself

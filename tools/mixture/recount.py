@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Counts again, from batch_times.jsonl alone, what mixture rows say.
+"""Computes what mixture rows say again, from batch_times.jsonl only.
 
     mixture --config=F --output=DIR
     tools/mixture/recount.py DIR/**/*.jsonl
 
-Shares nothing with the program but the records: the mixture error, the rate at
-which the dominant data set changes, how many data sets dominate, samples and
-stalls by data set, the median and the tails of batch times are computed here
-from the batches, and held against the row of the same run. Only the weights
-are taken from the row, because batches do not have them.
+Shares only the records with the program. Computes from the batches the mixture
+error, the rate at which the dominant data set changes, how many data sets
+dominate, samples and stalls by data set, and the median and the tails of batch
+times, and compares them with the row of the same run. Only the weights are
+taken from the row, because batches do not have them.
 
-Prints a line a run, and how many agree; with --quiet only runs that differ and
-that number. Exit 0: all agree; 3: a number differs; 5: there is no row
-with its batches.
+Prints one line per run, and how many agree; with --quiet only runs that differ
+and that number. Exit 0: all agree; 3: a number differs; 5: there is no row with
+its batches.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import sys
 
 # Numbers travel as text with all their digits; sums may differ in the last.
 RELATIVE = 1e-9
-# Of differences of times since the start of the run.
+# For differences of times since the start of the run.
 ABSOLUTE = 1e-9
 
 
@@ -37,7 +37,7 @@ def read_records(paths):
                 if record["record"] == "row" and "mixture" in record:
                     rows[key_of(record)] = record
                 elif record["record"] == "batch":
-                    # Of a run that was tried again the last attempt counts.
+                    # The last attempt at a run counts.
                     batches[key_of(record)][record["batch_index"]] = record
     ordered = {
         key: [found[index] for index in sorted(found)]

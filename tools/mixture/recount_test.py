@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The recount itself, on batches whose numbers can be worked out by hand, and
-on rows that say something else."""
+"""The recount on batches with known numbers, and on rows that differ."""
 
 import copy
 import json

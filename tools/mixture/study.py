@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Studies of mixture settings: runs in turns, and what follows from them.
+"""Compares mixture settings that run alternately.
 
     tools/mixture/study.py --output=DIR [--rounds=6] [--steps=160] STUDY...
 
 A study is a config under configs/mixture/studies: one axis, its values compared
-with the first of them. In every round each setting runs once, in an order that
-is shuffled anew, so that the machine's mood cancels; a single run of each can
-show a difference that is not there. Takeaways are ratios of samples a second
-within rounds: the Hodges-Lehmann estimate and the exact interval of signed
-ranks, at least 95% sure. Six rounds are the fewest that have one.
+with the first of them. In every round each setting runs once, in a new random
+order, so that slow drift in machine speed affects all settings equally; a
+single run of each can show a difference that is not there. Takeaways are ratios
+of samples per second within rounds: the Hodges-Lehmann estimate and the exact
+interval of signed ranks, at least 95% sure, which takes at least six rounds.
 
 Rows and batches go to DIR, takeaways to standard output and DIR/takeaways.txt,
 the best settings to DIR/best.jsonl: each a JSON object of its settings, the
@@ -116,7 +116,7 @@ class Comparison:
 
 
 def compare_speeds(first, other):
-    """Of two settings, round by round. None: too few rounds."""
+    """Compares two settings, round by round. None: too few rounds."""
     logs = [math.log(b / a) for a, b in zip(first, other, strict=True)]
     found = signed_rank_interval(logs) if logs else None
     return None if found is None else Comparison(*map(math.exp, found))

@@ -32,8 +32,8 @@ FIRST = [100, 102, 98, 101, 99, 100]
 
 class IntervalTest(unittest.TestCase):
     def test_known_values(self):
-        # Of six values the interval is from the least to the greatest, and the
-        # estimate the median of all means of two.
+        # With six values, the interval goes from the least to the greatest, and
+        # the estimate is the median of all means of two.
         found = study.signed_rank_interval([1, 2, 3, 4, 5, 6.0])
         self.assertEqual(found, (3.5, 1, 6))
         # Wilcoxon's tables: of ten the 9th mean from both ends, at 95%.

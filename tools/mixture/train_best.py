@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains with the best settings of a study, in turns.
+"""Trains alternately with the best settings of a study.
 
     tools/mixture/train_best.py --dataset=FOLDER --output=train.jsonl best.jsonl
 
-Says how fast a small ViT trains when a mixture with these settings feeds it,
+Prints how fast a small ViT trains if a mixture with these settings feeds it,
 and how much of a step it waits for data. A loader that is faster than the
-training needs gains nothing: then the waits are all near zero.
+training needs gains nothing: then all waits are near zero.
 """
 
 import argparse

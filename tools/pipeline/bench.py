@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
-"""The native loader against the others, in turns on this machine.
+"""Compares the native loader with the others on this machine.
 
     dev/bazel.sh build //lib/loader:bench_native //lib/media:write_synthetic
     make envs GROUPS="torch_stack albumentationsx pillow dali spdl"
     tools/pipeline/bench.py [--only=decode,memory,nine] [--pairs=20]
 
 1,000 synthetic JPEGs of ImageNet's sizes, batches of 256 (nine channels: 64): a
-random crop of 224, a flip half of the time, normalised, float32 NCHW. In every
-round each loader makes one epoch, in shuffled order, while the others wait, so
-that the machine's mood cancels. A ratio is native / other: the median over
-rounds, with a 95% bootstrap interval. "ok": the whole interval lies at or above
-the bar; exit 3 when one does not.
+random crop of 224, a flip half of the time, normalized, float32 NCHW. In every
+round each loader runs one epoch, in shuffled order, while the others wait, so
+that slow drift in machine speed affects all of them equally. A ratio is native
+/ other: the median over rounds, with a 95% bootstrap interval. "ok": the whole
+interval lies at or above the bar; exit 3 when one does not.
 
   decode  from files in the page cache; bars: 1.1 x the best DALI, 2.4 x the
-          best DataLoader, 0.8 of the limit, which is what the faster of our
-          decoder and libjpeg-turbo alone decodes of the needed pixels on the
-          same cores. A loader above the limit means that the limit is wrong
+          best DataLoader, 0.8 of the limit. The limit is the speed at which
+          our decoder or libjpeg-turbo alone, whichever is faster, decodes the
+          needed pixels on the same cores. A loader above it means that the
+          limit is wrong
   memory  from decoded images; bars: 1.2 x DALI, 7 x the best DataLoader; the
           limit is a copy of the batch's bytes
   nine    nine channels, from memory; bar: 7 x the best DataLoader
   pss     with each of them, memory of the process tree while it works; from
           files native stays under a third of the smallest DataLoader's. From
-          memory it is told and not judged: most of it is the images themselves,
-          which every loader holds
+          memory it is printed but not judged: most of it is the images
+          themselves, which every loader holds
 
 Worker start and stop are inside an epoch. DALI's pipeline is built before.
 FFCV is left out: there is no wheel of it for the machine that this was written

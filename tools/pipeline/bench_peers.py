@@ -1,10 +1,10 @@
-"""One loader as a user would write it: an epoch for each line read.
+"""Runs one loader as a user would write it: an epoch per line of input.
 
     bench_peers.py --peer=torchvision --scope=decode --folder=DIR
 
 Every peer does the same: decode, a random crop of 224, a flip half of the time,
-normalise, float32 NCHW batches. Plain code on purpose, without anything of
-feedrate in it. Answers each line with {"items":…, "elapsed_s":…}.
+normalize, float32 NCHW batches. Plain code on purpose, without any code of
+feedrate. Answers each line with {"items":…, "elapsed_s":…}.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bundles, connections and the cache bring, in turns on this machine.
+"""Measures how much bundles, connections and the cache help on this machine.
 
     dev/studies/bench_remote.sh [--rounds=20] [--items=256] [--delay_ms=20]
 
@@ -9,9 +9,9 @@ that of dev/locks/storage.lock. A ratio is the median over rounds
 with a 95% bootstrap interval. "ok": the whole interval is on the right side of
 the bar; exit 3 when one is not.
 
-  bundles      samples of tar shards over one object a sample, 8 connections
+  bundles      samples of tar shards over one object per sample, 8 connections
                each; bar: at least 3
-  connections  16 over 1, one object a sample; bar: at least 8
+  connections  16 over 1, one object per sample; bar: at least 8
   cache        all samples in the cache over the same files in a folder; bar:
                within 5%
 """
@@ -57,7 +57,7 @@ class Bench:
         return rows_of(done.stdout)
 
     def measure(self, dataset, *flags):
-        """Images a second, by row."""
+        """Images per second, by row."""
         rows = self.pipeline(
             f"--config={CONFIG}",
             f"--num_items={self.flags.items}",

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Broken configs, quotas and catalogues: each is exit 1, nothing on standard
-# output, and one line on standard error with the file, the place in it and
-# what is wrong. What that line holds is the first line of each case; see
+# Broken configs, quotas and catalogues: each exits with 1, writes nothing to
+# standard output, and writes one line to standard error with the file, the
+# place in it and the problem. The first line of each case has that line; see
 # testdata/bad_inputs/BUILD.
 set -uo pipefail
 # shellcheck source=tools/testing/checks.sh

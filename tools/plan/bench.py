@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast plan is: its start against Python's, and a million jobs.
+"""Measures how fast plan is: its start, and a million jobs.
 
     bazel build //tools/plan && tools/plan/bench.py
 

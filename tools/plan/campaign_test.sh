@@ -1,6 +1,6 @@
 #!/bin/bash
-# Campaigns for a shell and for make, really run, with a runner that waits: they
-# are stopped, killed and started again, and every row is there once.
+# Runs campaigns for a shell and for make, with a runner that waits. They are
+# stopped, killed and started again, and every row exists once.
 set -uo pipefail
 # shellcheck source=tools/testing/checks.sh
 source tools/testing/checks.sh

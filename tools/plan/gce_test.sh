@@ -1,7 +1,7 @@
 #!/bin/bash
-# Campaigns in a cloud that is none: the emitted start-up script really runs,
-# with folders in place of buckets and a client that checks every command. It
-# dies half-way, loses its machine, gets broken archives and a full disk.
+# Campaigns in a simulated cloud: the emitted start-up script runs, with folders
+# instead of buckets and a client that checks every command. It dies halfway,
+# loses its machine, and gets broken archives and a full disk.
 set -uo pipefail
 # shellcheck source=tools/testing/checks.sh
 source tools/testing/checks.sh

@@ -2,7 +2,8 @@
 """Opens a report in headless Chromium: nothing may complain or overflow.
 
 Speaks the DevTools protocol over a pipe, so nothing but Chromium is needed.
-Skips, aloud, where there is none. FEEDRATE_SCREENSHOTS=FOLDER keeps pictures.
+Without Chromium it skips and says so. FEEDRATE_SCREENSHOTS=FOLDER keeps
+pictures.
 """
 
 import base64

@@ -4,10 +4,10 @@
     tools/stage_dataset/bench.py [--tool=PATH] [--pairs=20] [--only=NAME,...]
 
 Each comparison runs the two sides in alternating pairs, the order of each pair
-shuffled, so that the machine's mood cancels. A ratio is the other side's time
-over ours (above 1: we are faster): the median over pairs, with a 95% bootstrap
-interval over pairs. "ok" means that the whole interval lies at or above the
-bar; a bar of "no slower" is 0.95.
+shuffled, so that slow drift in machine speed affects both equally. A ratio is
+the other side's time over ours (above 1: we are faster): the median over pairs,
+with a 95% bootstrap interval over pairs. "ok" means that the whole interval
+lies at or above the bar; a bar of "no slower" is 0.95.
 
   tmpfs    2 GB, 18,000 files of 110 KB, --no-sync, on --tmpfs; bar 1.3
   disk     the same on --disk, --no-sync; bar 0.95

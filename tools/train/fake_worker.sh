@@ -1,6 +1,6 @@
 #!/bin/bash
-# Answers as worker_train does, without training: what the words of its command
-# line say it should play.
+# Answers like worker_train, without training. The words of its command line say
+# what it should simulate.
 set -u
 batch=1
 rates=1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How our decoder of clips does beside Python's and beside FFmpeg itself.
+"""Compares our decoder of clips with Python's and with FFmpeg itself.
 
     make envs GROUPS=torch_video
     dev/bazel.sh build //tools/video
@@ -7,7 +7,7 @@
     tools/video/bench.py --containers=avi --rules=uniform --runs=20
 
 For MPEG-4 in AVI and H.264 in MP4, clips of 16 frames spread over the file
-(uniform) and in a row (consecutive), one thread: the decoders take turns in one
+(uniform) and in a row (consecutive), one thread: the decoders alternate in one
 run of `video`, one run index each, in an order that the seed shuffles. Ratios
 are medians over run indexes with a 95% bootstrap interval. Bars: no slower than
 the best Python decoder (lower end of the interval at least 0.95; the aim is
@@ -17,7 +17,7 @@ libav that knows everything beforehand.
 Then the loaders, from files to batches, two workers each: ours over torch's
 DataLoader with TorchCodec and with PyAV on the same recipe (bar: 1.3).
 
-Exit 3 where a bar is missed. Wants an idle machine.
+Exits with 3 if a bar is missed. Use an idle machine.
 """
 
 import collections
