@@ -268,7 +268,7 @@ TEST_F(FactsTest, PublishedCellsAreCellsOfTheSets) {
                          .has_value();
     }
   }
-  // Of 161 cells only the three of CenterCrop224 are not published.
+  // All of the 161 cells are published, except the three of CenterCrop224.
   EXPECT_EQ(with_number, 158);
 }
 

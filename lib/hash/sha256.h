@@ -39,7 +39,7 @@ class Sha256 {
  private:
   uint32_t state_[8];
   uint8_t block_[kBlockSize];  // The first `size_ % kBlockSize` bytes are set.
-  uint64_t size_ = 0;          // Of the whole message, in bytes.
+  uint64_t size_ = 0;          // The whole message, in bytes.
 };
 
 // Returns the digest of one message in lower-case hexadecimal. Inline, so that

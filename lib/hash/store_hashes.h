@@ -27,7 +27,7 @@ class Md5 {
  private:
   uint32_t state_[4];
   uint8_t block_[kBlockSize];  // The first `size_ % kBlockSize` bytes are set.
-  uint64_t size_ = 0;          // Of the whole message, in bytes.
+  uint64_t size_ = 0;          // The whole message, in bytes.
 };
 
 // Returns the 32 raw bytes, not hexadecimal, because they are the key of the

@@ -87,7 +87,7 @@ struct NoisePolicy {
 };
 
 struct FoundNoise {
-  // Of Row.warnings, sorted.
+  // Values for Row.warnings, sorted.
   std::vector<std::string> warnings;
   // What `contended`, `noisy` and `throttled` come from: `load`, `paging`,
   // `slow_core`, `steal`, `throttling`; sorted.

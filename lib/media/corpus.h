@@ -207,7 +207,7 @@ class CorpusWriter {
   Layout layout_;
   char* map_ = nullptr;
   int64_t mapped_bytes_ = 0;
-  int64_t end_ = sizeof(CorpusHeader);  // Of the last item, aligned.
+  int64_t end_ = sizeof(CorpusHeader);  // Where the last item ends, aligned.
   std::vector<CorpusItem> items_;
   std::unique_ptr<PagePopulator> populator_;
 };

@@ -391,7 +391,7 @@ namespace {
 struct Encoder {
   jpeg_compress_struct cinfo;
   JpegErrors errors;
-  unsigned char* bytes;  // Of malloc, by libjpeg.
+  unsigned char* bytes;  // libjpeg allocates it with malloc.
   unsigned long size;    // NOLINT(google-runtime-int): libjpeg's type.
 };
 

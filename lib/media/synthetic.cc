@@ -133,7 +133,7 @@ struct Surface {
   int red = 0;
   int slope_x = 0;  // Change of luma over 256 pixels: light from one side.
   int slope_y = 0;
-  int coarse_gain = 0;  // Of the textures, in 1/256.
+  int coarse_gain = 0;  // Strength of the textures, in 1/256.
   int fine_gain = 0;
 };
 
@@ -334,7 +334,7 @@ struct Textures {
   NoiseField blue;
   NoiseField red;
   uint64_t sensor;
-  int grain;  // Of the sensor, in 1/16 of a gray level.
+  int grain;  // Sensor noise, in 1/16 of a gray level.
 };
 
 uint8_t ToByte(int sixteenths) {

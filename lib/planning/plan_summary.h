@@ -62,7 +62,7 @@ class PlanSummary {
   // Jobs by what their estimates rest on.
   std::map<std::string, int64_t> bases_;
   int64_t done_ = 0;
-  // Of all jobs together. Without `cpus_basis` before the first one.
+  // What all jobs need together. Has no `cpus_basis` before the first one.
   Needs needs_;
 };
 

@@ -87,7 +87,7 @@ class BisectionSearch {
   std::vector<bool> is_excluded_;
   std::vector<double> probabilities_;
   bool is_proved_ = false;
-  // Of the bad commit, when its change was proved.
+  // The proof that the bad commit changed the time, once there is one.
   PairedLook proof_;
   State state_ = State::kSearching;
   int next_;

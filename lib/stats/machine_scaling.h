@@ -29,7 +29,7 @@ LogSpeed LogSpeedOf(absl::Span<const double> speeds, double single_error);
 
 // A job on one machine that has a baseline.
 struct KnownSpeed {
-  // Of the reference workloads, in the same order on all machines.
+  // Speeds of the reference workloads, in the same order on all machines.
   std::vector<LogSpeed> references;
   LogSpeed job;
 };

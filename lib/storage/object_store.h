@@ -24,7 +24,7 @@ struct ObjectInfo {
   int64_t bytes = 0;
   std::string version;  // ETag or generation; changes when the object does.
   std::string
-      checksum;  // Of the whole object: "md5:HEX", "crc32c:HEX" or empty.
+      checksum;  // The whole object's: "md5:HEX", "crc32c:HEX" or empty.
 };
 
 struct ReadRequest {

@@ -29,13 +29,13 @@ inline constexpr char kShardIndexEnding[] = ".index";
 
 struct ShardMember {
   std::string name;
-  int64_t offset = 0;  // Of the data.
+  int64_t offset = 0;  // Where the data starts.
   int64_t bytes = 0;
   std::optional<uint32_t> crc32c;  // Unknown without an index.
 };
 
 struct ShardIndex {
-  int64_t bytes = 0;  // Of the whole tar file.
+  int64_t bytes = 0;  // Size of the whole tar file.
   uint32_t crc32c = 0;
   std::vector<ShardMember> members;
 };

@@ -21,7 +21,7 @@ struct Entry {
   uint64_t size = 0;  // Bytes of data; 0 unless it is a file.
   Time mtime;
   uint32_t mode = 0;    // All twelve bits, including setuid.
-  uint64_t offset = 0;  // Of the first header, including extended headers.
+  uint64_t offset = 0;  // The first header, including extended headers.
   uint64_t body_offset = 0;
 
   // Offset of the next entry's first header.

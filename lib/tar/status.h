@@ -28,7 +28,7 @@ struct Error {
   };
 
   Code code = Code::kNone;
-  uint64_t offset = 0;  // Of the offending header or byte.
+  uint64_t offset = 0;  // Where the offending header or byte is.
   std::string entry;    // The entry in which it happened, or, when `after` is
   bool after =
       false;  // true, the last entry before it. Empty if there is none.

@@ -17,10 +17,10 @@ namespace feedrate {
 // changed.
 struct ObjectPart {
   int64_t offset = 0;
-  std::string version;             // Of the object; empty if unknown.
-  std::string checksum;            // Of the whole object; empty if unknown.
+  std::string version;             // The object's; empty if unknown.
+  std::string checksum;            // The whole object's; empty if unknown.
   std::string member;              // In a shard: the item's name.
-  std::optional<uint32_t> crc32c;  // Of the item.
+  std::optional<uint32_t> crc32c;  // The item's.
 };
 
 struct SourceFile {

@@ -89,7 +89,7 @@ def _cuda_repository_impl(ctx):
         compiler = ctx.os.environ.get("CC", "g++"),
     ))
 
-    # Of a machine that it compiles for, CUDA has only the runtime (dev/cross.sh).
+    # For a machine that it only compiles for, CUDA has just the runtime (dev/cross.sh).
     sysroot = ctx.os.environ.get("FEEDRATE_SYSROOT")
     lib = sysroot + "/usr/local/cuda/lib" if sysroot else root + "/lib64"
     ctx.file("BUILD", _PRESENT.format(lib = lib))

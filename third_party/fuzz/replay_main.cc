@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
   const std::string kUnpack = "--unpack=";
   const std::string kMutations = "--mutations=";
   std::string folder;
-  // A second or two for a reader that takes 100 microseconds an input.
+  // A second or two for a reader that takes 100 microseconds per input.
   int mutations = 20000;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];

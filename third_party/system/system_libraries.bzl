@@ -67,9 +67,9 @@ WITHOUT_PKG_CONFIG = {
 # Headers alone, found where the compiler looks anyway.
 # name: (a header that must be there, package)
 HEADERS = {
-    # Of the gloo that is inside libtorch, whose wheel leaves them out.
+    # Headers of the gloo that is inside libtorch, whose wheel leaves them out.
     "gloo_headers": ("/usr/include/gloo/context.h", "libgloo-dev"),
-    # Of libnvcuvid.so.1, which is loaded at run time.
+    # Headers of libnvcuvid.so.1, which is loaded at run time.
     "nvcodec_headers": (
         "/usr/include/ffnvcodec/dynlink_nvcuvid.h",
         "libffmpeg-nvenc-dev",

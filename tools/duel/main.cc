@@ -425,8 +425,8 @@ absl::StatusOr<ExitCode> BisectFromFlags(const DuelOptions& duel,
   return result.exit_code;
 }
 
-// Profiles both commands and writes the record. A profiler that does not work
-// is told of and costs nothing else.
+// Profiles both commands and writes the record. If the profiler does not work,
+// only warns.
 absl::StatusOr<ExitCode> ProfileFromFlags(const DuelOptions& options,
                                           RecordWriter* out,
                                           std::string* text) {

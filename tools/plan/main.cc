@@ -132,9 +132,9 @@ struct PlanOptions {
   PlanInputs inputs;
   // `jobs`, `table`, `waves` or `resolved`, or one of kCampaigns.
   std::string emit = "jobs";
-  // Of waves: `text` or `jsonl`.
+  // How waves are printed: `text` or `jsonl`.
   std::string format = "text";
-  // Of campaigns.
+  // Settings for campaigns.
   CampaignOptions campaign;
   GceOptions gce;
   KubernetesOptions kubernetes;
@@ -148,7 +148,7 @@ struct PlanOptions {
 const char* const kCampaigns[] = {"shell", "make", "slurm", "kubernetes",
                                   "gce"};
 
-// Of a simulation with failures; their median moves by little more.
+// Simulations with failures. More of them hardly move the median.
 constexpr int kSimulations = 21;
 
 absl::Status WriteJobs(const PlanSession& session, RecordWriter* out) {

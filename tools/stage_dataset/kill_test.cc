@@ -50,7 +50,7 @@ std::string Noise(size_t size, std::mt19937* random) {
 
 struct Staged {
   std::string content;
-  uint64_t end_offset;  // Of the entry in the archive.
+  uint64_t end_offset;  // Where the entry ends in the archive.
 };
 
 class KillTest : public testing::Test {

@@ -26,7 +26,7 @@ import process_setup
 
 LOADERS = ("dali", "torchvision")
 CHANNELS = 3
-# Of every recipe, as configs/policy.textproto has them.
+# All recipes normalize with them; as in configs/policy.textproto.
 MEAN = (0.485, 0.456, 0.406)
 STD = (0.229, 0.224, 0.225)
 

@@ -271,7 +271,7 @@ std::vector<MixtureFact> MixtureFacts(const MixtureRun& run,
       {"waited",
        absl::StrCat(SignificantText(stalls.total_wait_s), " s, ",
                     PercentText(stalls.wait_share), " of the time; typically ",
-                    Milliseconds(stalls.typical_wait_s), " ms a batch")});
+                    Milliseconds(stalls.typical_wait_s), " ms per batch")});
   if (run.row.has_value() && !run.row->labels().empty()) {
     facts.push_back({"labels", absl::StrJoin(run.row->labels(), ", ")});
   }

@@ -174,9 +174,9 @@ Section ChangesSection(const Changes& changes) {
   summary.is_warning = slower > 0 || changes.changes.empty();
   section.blocks.emplace_back(std::move(summary));
   if (changes.changes.empty()) return section;
-  section.blocks.emplace_back(
-      Paragraph{"Two sets of runs at different times also differ by the "
-                "machine's mood; `compare_baseline` and `duel` judge that."});
+  section.blocks.emplace_back(Paragraph{
+      "Runs at different times also differ because machine speed "
+      "drifts; `compare_baseline` and `duel` take that into account."});
   DocumentTable table;
   table.header = {"transform", "library",         "version",   "mode",
                   "device",    "baseline",        "now",       "ratio",

@@ -252,8 +252,8 @@ absl::StatusOr<double> Mfu(Strings arguments, const std::vector<Row>& rows) {
   if (!absl::SimpleAtod(arguments[0], &flops) ||
       !absl::SimpleAtod(arguments[1], &peak) || !(flops > 0) || !(peak > 0)) {
     return absl::InvalidArgumentError(
-        "mfu takes operations an item and the machine's operations a second "
-        "first, as in mfu(1.2e9, 9.89e14, mode == \"train\")");
+        "mfu takes operations per item and the machine's operations per "
+        "second first, as in mfu(1.2e9, 9.89e14, mode == \"train\")");
   }
   std::vector<std::string> of_throughput(arguments.begin() + 1,
                                          arguments.end());

@@ -109,8 +109,8 @@ struct DuelResult {
   // The reason for exit code 2.
   std::string failure;
   int64_t runs = 0;
-  // Of a duel with `floor`: logarithms of the times of each layout's runs, by
-  // twice the pair plus the side.
+  // Only in a duel with `floor`: logarithms of the times of each layout's runs.
+  // The key is twice the pair plus the side.
   std::map<int, std::vector<double>> layout_logs;
 };
 

@@ -52,7 +52,7 @@ struct TimedCommandResult {
   bool stopped = false;
   // Peak resident memory of its largest process.
   int64_t rss_peak_bytes = 0;
-  // Of all its processes that were waited for.
+  // Sums over all its processes that were waited for.
   Usage usage;
   // Joules of the processors, including what others used. Absent if unknown.
   absl::optional<double> energy_j;

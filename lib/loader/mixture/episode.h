@@ -76,7 +76,7 @@ class MappedShard {
 // Location of an episode that has not been read yet.
 struct EpisodePlace {
   const MappedShard* shard = nullptr;
-  int64_t offset = 0;  // Of the record, including its header.
+  int64_t offset = 0;  // Where the record starts, with its header.
   int64_t bytes = 0;
   int64_t record = 0;  // Number in the shard.
   // Number of complete passes over the data set before this one.

@@ -158,9 +158,10 @@ absl::StatusOr<ClipTime> TimeOf(const std::string& path, ClipRule rule,
 }
 
 void PrintTime(const char* rule, const ClipTime& time) {
-  absl::PrintF("       %-11s %.0f clips a second: open %.2f ms, read %.2f ms\n",
-               rule, 1e3 / std::max(time.open_ms + time.read_ms, 1e-6),
-               time.open_ms, time.read_ms);
+  absl::PrintF(
+      "       %-11s %.0f clips per second: open %.2f ms, read %.2f ms\n", rule,
+      1e3 / std::max(time.open_ms + time.read_ms, 1e-6), time.open_ms,
+      time.read_ms);
 }
 
 // Prints what the engine has done since `before`.

@@ -304,7 +304,7 @@ struct Window {
   std::deque<std::shared_ptr<Group>> groups;  // By position.
   std::vector<std::unique_ptr<ReadBuffer>> spare;
   int64_t next = 0;         // First position without a group.
-  int64_t bytes_ahead = 0;  // Of all groups.
+  int64_t bytes_ahead = 0;  // Sum over all groups.
   int64_t under_way = 0;    // Groups that are not ready.
   int64_t busy_since_ns = 0;
   int64_t busy_ns = 0;

@@ -21,7 +21,7 @@ namespace feedrate {
 struct JpegErrors {
   jpeg_error_mgr base;
   std::jmp_buf jump;
-  int code;  // Of the last failure: a value of jerror.h.
+  int code;  // The last failure: a value of jerror.h.
   char text[JMSG_LENGTH_MAX];
 };
 
@@ -80,7 +80,7 @@ class JpegArena {
   bool AddBlock(size_t bytes);
 
   std::vector<Block> blocks_;
-  size_t used_ = 0;  // Of the last block.
+  size_t used_ = 0;  // Bytes of the last block.
   int blocks_made_ = 0;
 };
 

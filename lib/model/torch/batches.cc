@@ -184,7 +184,7 @@ TrainBatch MixBatch(const MixingOptions& options, int64_t index,
   const auto uniform = [&random] {
     return std::generate_canonical<double, 53>(random);
   };
-  double share = uniform();  // Of the other image.
+  double share = uniform();  // How much of the other image is mixed in.
   const at::Tensor other = at::flip(batch.input, {0});
   at::Tensor images;
   if (kind == "mixup") {

@@ -430,7 +430,7 @@ class Training {
     tell_(reply);
   }
 
-  // Files that could not be used are not data. Of a mixture, episodes are left
+  // Files that could not be used are not data. In a mixture, episodes are left
   // out, and its files are shards.
   void LeaveOut(const SkippedFiles& skipped) {
     if (spec_.loader == "mixture") return;

@@ -21,7 +21,7 @@ struct Chunk {
   int64_t first_job = 0;
   int64_t jobs = 0;
   double cost_s = 0;
-  // Of all its jobs together.
+  // What all its jobs need together.
   Needs needs;
 };
 
@@ -46,7 +46,7 @@ class ChunkCutter {
 // A plan as tasks that machines take one by one.
 
 struct CampaignTask {
-  // Of letters, digits and hyphens; sorts in the order of the waves.
+  // Letters, digits and hyphens; sorts in the order of the waves.
   std::string name;
   // From 1. Of a cluster: a step of the paper's order; of a cloud: what fits
   // the quota together.

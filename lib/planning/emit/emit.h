@@ -92,7 +92,8 @@ struct SlurmArray {
   // The campaign's id, wave, kind of machine, and a number where the wave has
   // more tasks than an array may have. Also the name of the job.
   std::string name;
-  // Of one wave and kind; at least one. Of the campaign, which outlives this.
+  // At least one; all of one wave and kind. The campaign owns them and outlives
+  // this.
   std::vector<const CampaignTask*> tasks;
 };
 

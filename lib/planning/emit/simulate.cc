@@ -133,7 +133,7 @@ class Simulator {
     running_.push({now_ + life_s + options_.detect_s, task, true});
   }
 
-  // Of `worked_s`: whole jobs that were done at the last copy.
+  // The part of `worked_s` in whole jobs that were done at the last copy.
   double SavedSeconds(size_t task, double worked_s) const {
     const double copied_s =
         std::floor(worked_s / options_.checkpoint_s) * options_.checkpoint_s;

@@ -32,8 +32,8 @@ struct Simulation {
   double makespan_s = 0;
   // Seconds of all machines, from their start to their end.
   double machine_s = 0;
-  // Of those: measuring what counts, getting ready, measuring what was lost,
-  // and dead before it was noticed.
+  // Parts of machine_s: measuring what counts, getting ready, measuring what
+  // was lost, and dead before it was noticed.
   double work_s = 0;
   double setup_s = 0;
   double lost_s = 0;

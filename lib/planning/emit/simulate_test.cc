@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kHour = 3600;
 
-// `machines` at once, 100 s of set-up, 36 in money for an hour: 0.01 a second.
+// `machines` at once, 100 s of set-up, 36 in money per hour: 0.01 per second.
 Quota QuotaOf(int machines) {
   Quota quota;
   quota.set_name("test");

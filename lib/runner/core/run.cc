@@ -469,8 +469,7 @@ class Session {
   const Warn warn_;
   std::unique_ptr<Catalogue> catalogue_;
   JobList list_;
-  // Of any job.
-  // The first GPU of jobs on one.
+  // The first GPU that a job runs on. Absent if no job needs one.
   std::optional<unsigned> gpu_index_;
   std::unique_ptr<GpuClockLock> clock_lock_;
   bool uses_servers_ = false;

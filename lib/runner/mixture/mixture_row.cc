@@ -236,7 +236,7 @@ namespace {
 struct Point {
   std::string library;
   std::map<std::string, std::string> settings;
-  std::map<int, double> runs;  // Samples a second by run index.
+  std::map<int, double> runs;  // Samples per second by run index.
 };
 
 // The settings that have a row, in the order of `job_ids`.

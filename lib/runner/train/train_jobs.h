@@ -60,7 +60,7 @@ struct TrainRequest {
   std::string scope = "synthetic";
   std::string device = "cpu";
   int batch_size = 32;
-  int workers = 0;  // Of the loader.
+  int workers = 0;  // The loader's.
   // Short names of data sets, one job per name. Empty means synthetic data.
   std::vector<std::string> datasets;
   int64_t seed = 0;

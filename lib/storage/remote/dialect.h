@@ -111,7 +111,7 @@ struct ListPage {
 // What the head of a response says about the object.
 struct ObjectFacts {
   std::string version;   // Empty if the server does not send it.
-  std::string checksum;  // Of the whole object.
+  std::string checksum;  // The whole object's.
   // The version looks like an MD5 sum, but is not one.
   bool opaque_version = false;
 };

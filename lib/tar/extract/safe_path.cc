@@ -78,7 +78,7 @@ PlacedName PlaceName(std::string_view name, int strip) {
 
 const char* SymlinkRefusal(std::string_view path, std::string_view target) {
   if (target[0] == '/') return "it points to an absolute name";
-  int depth = 0;  // Of the folder that contains the link.
+  int depth = 0;  // How deep the folder is that contains the link.
   for (char c : path) depth += c == '/';
   bool descended = false;
   while (!target.empty()) {

@@ -159,7 +159,7 @@ class WrittenPrefix {
   std::mutex mutex_;
   std::condition_variable clear_;
   std::deque<Pending> pending_;  // In archive order.
-  uint64_t first_index_ = 0;     // Of pending_.front().
+  uint64_t first_index_ = 0;     // The index of pending_.front().
   std::unordered_map<uint64_t, int> names_;
   uint64_t open_ = 0;
   uint64_t offset_ = 0;  // The end of the prefix.

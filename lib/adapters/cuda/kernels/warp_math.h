@@ -162,7 +162,7 @@ FEEDRATE_HD float ResizedFrom(int i, float step) {
 struct Taps {
   int first = 0;
   int count = 0;
-  float centre = 0;   // Of the triangle; pixel edges are at integers.
+  float centre = 0;   // The triangle's; pixel edges are at integers.
   float inverse = 1;  // Reciprocal of half its width.
 };
 

@@ -13,7 +13,7 @@ from loaders.source import ItemError, size_of_file
 from nvidia.dali import Pipeline, fn, types
 
 _FUSED = "fused_decode"
-# Of clips: which frames, and who decodes elsewhere.
+# For clips: which frames, and who decodes elsewhere.
 _OF_CLIPS = {"clip_rule", "decoder"}
 
 

@@ -32,7 +32,7 @@ _COLUMNS = _SYNC + 1
 class Batch:
     items: int
     nbytes: int
-    # Of items that were left out: {"item", "path", "reason"}.
+    # Items that were left out: {"item", "path", "reason"}.
     errors: list
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 VIDEO = pathlib.Path(__file__).with_name("counting.webm")
 HEIGHT, WIDTH, COUNT = 48, 64, 60
-# Of a stripe, blurred by its neighbor.
+# Pixels of a stripe that its neighbor blurs.
 _EDGE = 2
 
 

@@ -368,7 +368,7 @@ absl::Status NvcuvidStatus(CUresult result, absl::string_view call) {
 
 namespace {
 
-// Of decoders, for any codec.
+// The most that a decoder takes, for any codec.
 constexpr int kMaxSurfaces = 32;
 // Enough for the longest reference lists, when the parser does not say.
 constexpr int kUsualSurfaces = 20;

@@ -3,7 +3,7 @@
 import clips
 import torch
 
-# Of the public benchmark; --sweep=decoder=torchcodec takes another.
+# As in the public benchmark; --sweep=decoder=torchcodec takes another.
 _DECODER = "opencv"
 _DECODERS = ("opencv", "torchcodec", "pyav", "decord")
 

@@ -40,7 +40,7 @@ class Recipe:
         )
 
     def crop_arguments(self):
-        """Of fn.crop and of the decoder that crops."""
+        """For fn.crop and for the decoder that crops."""
         x = y = 0.5
         if self._spec.crop_position == "random":
             x, y = uniform(0, 1), uniform(0, 1)
@@ -56,7 +56,7 @@ class Recipe:
         params = Params(
             self._command["params"], _resolve, {"U": uniform, "pair": pair}
         )
-        # Of clips they are written with their module.
+        # Those of clips are written with their module.
         name = self._command["native_op"].removeprefix("fn.")
         if name == "crop_mirror_normalize":
             return _normalised(images, params)
