@@ -1,4 +1,5 @@
-// Sections of a report on where time goes inside loaders and training steps.
+// Sections of a report on where time goes inside loaders and training steps,
+// and where it changed.
 #pragma once
 
 #include <vector>
@@ -16,5 +17,9 @@ absl::optional<Section> LoaderSection(const std::vector<ReportCell>& cells);
 // The parts of training steps, MFU and GPU use. None if no cell is of a
 // training.
 absl::optional<Section> StepsSection(const std::vector<ReportCell>& cells);
+
+// Where time changed: a ranked table and a flame graph per profile, and a table
+// per job whose paired rows have stages or parts. None if there is neither.
+absl::optional<Section> WhereSection(const ReportInput& input);
 
 }  // namespace feedrate

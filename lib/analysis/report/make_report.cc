@@ -23,7 +23,6 @@
 #include "lib/analysis/report/overview_sections.h"
 #include "lib/analysis/report/report_data.h"
 #include "lib/analysis/report/setting_section.h"
-#include "lib/analysis/report/where_section.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"

@@ -20,7 +20,6 @@
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/gate/duel/duel_sides.h"
-#include "lib/gate/duel/program_identity.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"

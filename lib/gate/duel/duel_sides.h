@@ -1,5 +1,5 @@
-// The commands of a duel: which run against each other, and the rows that they
-// print or get.
+// The commands of a duel: which run against each other, whether they are the
+// same program, and the rows that they print or get.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/gate/duel/timed_command.h"
 #include "lib/gate/paired_rows.h"
 #include "lib/records/row.pb.h"
@@ -68,5 +69,16 @@ Row WallRow(const std::string& name, const TimedCommandResult& result);
 
 // The row of a command that did not run to completion.
 Row FailureRow(const std::string& name, const TimedCommandResult& result);
+
+// `elf` with its build ids (notes of type NT_GNU_BUILD_ID) set to zeros. Empty
+// if it is not a whole 64-bit little-endian ELF file.
+std::string WithoutBuildIds(absl::string_view elf);
+
+// Whether `a` and `b` are sure to do the same work: plain words without
+// anything that a shell would expand, equal apart from the first word, which
+// names ELF programs with equal bytes apart from their build ids. False for
+// scripts and for programs that look for libraries next to themselves
+// ($ORIGIN), because what those load may differ.
+bool AreSamePrograms(const std::string& a, const std::string& b);
 
 }  // namespace feedrate
