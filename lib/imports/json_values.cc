@@ -160,6 +160,34 @@ std::vector<double> Numbers(const object& json, absl::string_view key) {
   return Has(json, key, &found) ? NumbersOf(found) : std::vector<double>();
 }
 
+absl::StatusOr<std::vector<PlacedObject>> ObjectsAt(const object& json,
+                                                    absl::string_view key,
+                                                    absl::string_view place,
+                                                    const RowSink& sink) {
+  bool found;
+  const array list = ArrayAt(json, key, &found);
+  if (!found) {
+    return sink.Error(place, absl::StrCat(place.empty() ? "" : "has ",
+                                          "no list \"", key, "\""));
+  }
+  return ObjectsOf(list, absl::StrCat(place, place.empty() ? "" : ".", key),
+                   sink);
+}
+
+absl::StatusOr<std::vector<PlacedObject>> ObjectsOf(const array& list,
+                                                    absl::string_view place,
+                                                    const RowSink& sink) {
+  std::vector<PlacedObject> objects;
+  for (const element entry : list) {
+    objects.emplace_back(absl::StrCat(place, "[", objects.size(), "]"),
+                         object());
+    if (entry.get(objects.back().second) != simdjson::SUCCESS) {
+      return sink.Error(objects.back().first, "is no object");
+    }
+  }
+  return objects;
+}
+
 void AddSettings(const object& json, absl::string_view key, Row* row) {
   for (const auto& [name, value] : FieldsOf(json, key)) {
     (*row->mutable_settings())[std::string(name)] = PlainText(value);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/imports/harnesses.h"
 #include "lib/records/row.pb.h"
@@ -48,6 +50,17 @@ std::vector<simdjson::dom::key_value_pair> FieldsOf(
     const simdjson::dom::object& json, absl::string_view key);
 std::vector<simdjson::dom::element> ItemsOf(const simdjson::dom::object& json,
                                             absl::string_view key);
+
+// The objects of a list, each with its place in the file, such as `runs[2]`. An
+// error of `sink` if there is no such list, or if something in it is no object.
+// `place` is the place of `json`, or empty for the whole file.
+using PlacedObject = std::pair<std::string, simdjson::dom::object>;
+absl::StatusOr<std::vector<PlacedObject>> ObjectsAt(
+    const simdjson::dom::object& json, absl::string_view key,
+    absl::string_view place, const RowSink& sink);
+absl::StatusOr<std::vector<PlacedObject>> ObjectsOf(
+    const simdjson::dom::array& list, absl::string_view place,
+    const RowSink& sink);
 
 // Makes the fields of an object settings of the row.
 void AddSettings(const simdjson::dom::object& json, absl::string_view key,

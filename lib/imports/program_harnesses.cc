@@ -203,16 +203,10 @@ absl::Status ReadGoogle(const object& file, RowSink* sink) {
 
 // hyperfine: commands are rivals, so a command is what we call a library.
 absl::Status ReadHyperfine(const object& file, RowSink* sink) {
-  bool found;
-  const array results = ArrayAt(file, "results", &found);
-  if (!found) return sink->Error("", "no list \"results\"");
-  size_t index = 0;
-  for (const element entry : results) {
-    const std::string place = absl::StrCat("results[", index++, "]");
-    object fields;
-    if (entry.get(fields) != simdjson::SUCCESS) {
-      return sink->Error(place, "is no object");
-    }
+  ASSIGN_OR_RETURN(const std::vector<PlacedObject> results,
+                   ObjectsAt(file, "results", "", *sink));
+  for (const auto& [place, result] : results) {
+    const object& fields = result;  // A lambda cannot capture `result`.
     const std::string command = Text(fields, "command");
     if (command.empty()) return sink->Error(place, "has no \"command\"");
     const std::vector<double> times = Numbers(fields, "times");
@@ -261,13 +255,10 @@ double JmhSeconds(double score, absl::string_view unit) {
 }  // namespace
 
 absl::Status ReadJmh(const array& file, RowSink* sink) {
-  size_t index = 0;
-  for (const element entry : file) {
-    const std::string place = absl::StrCat("[", index++, "]");
-    object fields;
-    if (entry.get(fields) != simdjson::SUCCESS) {
-      return sink->Error(place, "is no object");
-    }
+  ASSIGN_OR_RETURN(const std::vector<PlacedObject> results,
+                   ObjectsOf(file, "", *sink));
+  for (const auto& [place, result] : results) {
+    const object& fields = result;  // A lambda cannot capture `result`.
     const std::string name = Text(fields, "benchmark");
     if (name.empty()) return sink->Error(place, "has no \"benchmark\"");
     bool found;
@@ -436,16 +427,9 @@ absl::Status ReadNvbench(const object& file, RowSink* sink) {
   }
   // With samples.
   std::set<std::string> files;
-  bool found;
-  const array benchmarks = ArrayAt(file, "benchmarks", &found);
-  if (!found) return sink->Error("", "no list \"benchmarks\"");
-  size_t index = 0;
-  for (const element entry : benchmarks) {
-    const std::string place = absl::StrCat("benchmarks[", index++, "]");
-    object fields;
-    if (entry.get(fields) != simdjson::SUCCESS) {
-      return sink->Error(place, "is no object");
-    }
+  ASSIGN_OR_RETURN(const std::vector<PlacedObject> benchmarks,
+                   ObjectsAt(file, "benchmarks", "", *sink));
+  for (const auto& [place, fields] : benchmarks) {
     const std::string name = Text(fields, "name");
     if (name.empty()) return sink->Error(place, "has no \"name\"");
     for (const element& one : ItemsOf(fields, "states")) {

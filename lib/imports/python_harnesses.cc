@@ -27,11 +27,7 @@ using ::simdjson::dom::array;
 using ::simdjson::dom::element;
 using ::simdjson::dom::object;
 
-namespace {
-
 // pytest-benchmark.
-
-}  // namespace
 
 absl::Status ReadPytest(const object& file, RowSink* sink) {
   bool found;
@@ -50,15 +46,9 @@ absl::Status ReadPytest(const object& file, RowSink* sink) {
   std::string version = found ? Text(commit, "id") : "";
   if (version == "unversioned") version.clear();
   const std::string started_at = UtcTime(Text(file, "datetime"));
-  const array benchmarks = ArrayAt(file, "benchmarks", &found);
-  if (!found) return sink->Error("", "no list \"benchmarks\"");
-  size_t index = 0;
-  for (const element entry : benchmarks) {
-    const std::string place = absl::StrCat("benchmarks[", index++, "]");
-    object fields;
-    if (entry.get(fields) != simdjson::SUCCESS) {
-      return sink->Error(place, "is no object");
-    }
+  ASSIGN_OR_RETURN(const std::vector<PlacedObject> benchmarks,
+                   ObjectsAt(file, "benchmarks", "", *sink));
+  for (const auto& [place, fields] : benchmarks) {
     std::string name = Text(fields, "fullname");
     if (name.empty()) name = Text(fields, "name");
     if (name.empty()) return sink->Error(place, "has no \"fullname\"");
@@ -141,29 +131,15 @@ absl::Status ReadPyperf(const object& file, RowSink* sink) {
   PyperfMetadata metadata;
   metadata.Add(file);
   const size_t outer = metadata.levels();
-  bool found;
-  const array benchmarks = ArrayAt(file, "benchmarks", &found);
-  if (!found) return sink->Error("", "no list \"benchmarks\"");
-  size_t index = 0;
-  for (const element entry : benchmarks) {
-    const std::string place = absl::StrCat("benchmarks[", index++, "]");
-    object fields;
-    if (entry.get(fields) != simdjson::SUCCESS) {
-      return sink->Error(place, "is no object");
-    }
+  ASSIGN_OR_RETURN(const std::vector<PlacedObject> benchmarks,
+                   ObjectsAt(file, "benchmarks", "", *sink));
+  for (const auto& [place, fields] : benchmarks) {
     metadata.Drop(outer);
     metadata.Add(fields);
     const size_t inner = metadata.levels();
-    const array runs = ArrayAt(fields, "runs", &found);
-    if (!found) return sink->Error(place, "has no list \"runs\"");
-    size_t number = 0;
-    for (const element one : runs) {
-      const std::string run_place =
-          absl::StrCat(place, ".runs[", number++, "]");
-      object run;
-      if (one.get(run) != simdjson::SUCCESS) {
-        return sink->Error(run_place, "is no object");
-      }
+    ASSIGN_OR_RETURN(const std::vector<PlacedObject> runs,
+                     ObjectsAt(fields, "runs", place, *sink));
+    for (const auto& [run_place, run] : runs) {
       element list;
       // Runs that only calibrate have no values.
       if (!Has(run, "values", &list)) continue;
@@ -203,7 +179,7 @@ namespace {
 
 // asv.
 
-// Of a normal distribution, the interquartile range in standard deviations.
+// The interquartile range of a normal distribution, in standard deviations.
 constexpr double kIqrOfNormal = 1.349;
 
 // Names of parameters and units by benchmark, from `benchmarks.json` beside the
