@@ -9,7 +9,7 @@ cd "$REPO_ROOT"
 
 dev/torch.sh >/dev/null
 dev/bazel.sh test //lib/model/torch:model_test \
-  //lib/model/torch:trainer_test
+  //lib/model/torch:trainer_test //lib/model/worker:image_scores_test
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
   //tools/collect_env //lib/media:write_synthetic \
   //lib/model/worker:worker_train //lib/model/worker:worker_eval

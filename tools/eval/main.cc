@@ -1,5 +1,5 @@
-// Measures perplexity and probes of a language model; results are identical
-// each time.
+// Measures perplexity and probes of a language model, or how well an image model
+// tells classes; results are identical each time.
 //
 //   bazel run //tools/eval -- --checkpoint=$PWD/testdata/eval/byte_lm_tiny.ckpt
 #include <iostream>
@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -37,6 +38,10 @@ DEFINE_int64(window, 128, "N: number of tokens that the model sees at once");
 DEFINE_string(probes, "",
               "FILES: probes as JSONL files, separated by commas; default: the "
               "three bundled files");
+DEFINE_string(dataset, "",
+              "FOLDER: labeled images for a checkpoint of an image model, a "
+              "subfolder per class");
+DEFINE_int32(workers, 1, "N: threads that decode the images of --dataset");
 DEFINE_int64(seed, 42, "N: seed for random numbers, if there are any");
 DEFINE_string(expect, "",
               "FILE: expected numbers with tolerances; exit 3 if a number "
@@ -57,18 +62,21 @@ namespace {
 ToolInfo Info() {
   ToolInfo info;
   info.name = "eval";
-  info.summary = "compute perplexity and probe results of a language model";
+  info.summary =
+      "compute perplexity and probes, or top-1 and top-5, of a checkpoint";
   info.usage = "--checkpoint=FILE [flags]";
   info.description =
-      "Reads a checkpoint. Predicts a fixed text byte by byte, and answers\n"
-      "fixed questions with the most likely byte at each step. Writes one\n"
-      "eval record. It contains no time and no run id: the same checkpoint\n"
-      "gives the same bytes on the same machine.\n"
+      "Reads a checkpoint. A language model predicts a fixed text byte by\n"
+      "byte, and answers fixed questions with the most likely byte at each\n"
+      "step. An image model tells the classes of the images of --dataset.\n"
+      "Writes one eval record. It contains no time and no run id: the same\n"
+      "checkpoint gives the same bytes on the same machine.\n"
       "Exit 3: a number differs from --expect.";
   info.examples = {
       "eval --checkpoint=testdata/eval/byte_lm_tiny.ckpt --format=text",
       "eval --checkpoint=m.ckpt --expect=expected.json",
       "eval --checkpoint=m.ckpt --eval-json=eval.json",
+      "eval --checkpoint=vit.ckpt --dataset=/data/val --workers=4",
   };
   info.flag_files = {"tools/eval/main.cc"};
   return info;
@@ -82,6 +90,29 @@ std::string TextOf(const Eval& eval) {
   return text;
 }
 
+// A flag that would change nothing is an error.
+absl::Status CheckUseful() {
+  const auto given = [](const char* flag) {
+    return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default;
+  };
+  if (FLAGS_dataset.empty()) {
+    if (!given("workers")) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--workers decode images; add --dataset, or leave it out");
+  }
+  for (const char* flag :
+       {"tokenizer", "shard", "shard_bytes", "window", "probes"}) {
+    if (!given(flag)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, ": is for language models, --dataset for image models; "
+        "leave one out"));
+  }
+  if (FLAGS_workers < 1 || FLAGS_workers > 1024) {
+    return absl::InvalidArgumentError("--workers must be from 1 to 1024");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   RETURN_IF_ERROR(CheckChoice("--format", FLAGS_format, {"jsonl", "text"}));
   if (FLAGS_checkpoint.empty()) {
@@ -93,6 +124,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
     return absl::InvalidArgumentError(
         "--shard_bytes and --window must be at least 2, --timeout above 0");
   }
+  RETURN_IF_ERROR(CheckUseful());
   EvalRunOptions options;
   options.checkpoint = FLAGS_checkpoint;
   options.tokenizer = FLAGS_tokenizer;
@@ -101,8 +133,14 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.window = FLAGS_window;
   options.probes = absl::StrSplit(FLAGS_probes, ',', absl::SkipEmpty());
   options.seed = FLAGS_seed;
+  options.dataset = FLAGS_dataset;
+  options.workers = FLAGS_workers;
   options.configs_folder = FLAGS_configs;
   options.timeout = absl::Seconds(FLAGS_timeout);
+  const auto say = [](const std::string& text) {
+    std::cerr << "eval: " << PrintableText(text) << "\n";
+  };
+  options.warn = say;
   ASSIGN_OR_RETURN(const Eval eval, RunEvaluation(options));
 
   std::string text;
@@ -125,9 +163,7 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   ASSIGN_OR_RETURN(const std::string expected, ReadFile(FLAGS_expect));
   ASSIGN_OR_RETURN(const std::vector<std::string> differences,
                    CompareWithExpectation(eval, expected, FLAGS_expect));
-  for (const std::string& difference : differences) {
-    std::cerr << "eval: " << PrintableText(difference) << "\n";
-  }
+  for (const std::string& difference : differences) say(difference);
   return differences.empty() ? ExitCode::kDone : ExitCode::kCheckSaidNo;
 }
 

@@ -20,6 +20,8 @@
 #include "lib/adapters/torch/blas.h"
 #include "lib/model/torch/checkpoint.h"
 #include "lib/model/torch/model.h"
+#include "lib/model/worker/image_files.h"
+#include "lib/model/worker/image_scores.h"
 #include "lib/model/worker/tokenizer.h"
 
 namespace feedrate {
@@ -27,6 +29,9 @@ namespace {
 
 // Maps tokens to logits, 1 x length x vocabulary.
 using Forward = std::function<at::Tensor(const at::Tensor&)>;
+
+// Images per forward pass. Another size may round differently.
+constexpr int64_t kImageBatch = 32;
 
 // Context length for TorchScript models, which do not state theirs.
 constexpr int64_t kScriptContext = 256;
@@ -36,6 +41,9 @@ struct LoadedModel {
   int64_t parameters = 0;
   int64_t context = 0;
   Forward forward;
+  ModelSpec spec;
+  // Of a checkpoint. Empty if it does not name them.
+  std::vector<std::string> classes;
 };
 
 bool IsOurs(const std::string& path) {
@@ -45,17 +53,16 @@ bool IsOurs(const std::string& path) {
   return word == "feedrate_checkpoint";
 }
 
-LoadedModel LoadOurs(const std::string& path, const Tokenizer& tokenizer) {
+// `kind` is what the caller can run.
+LoadedModel LoadOurs(const std::string& path, ModelKind kind) {
   const Checkpoint checkpoint = LoadCheckpoint(path);
   const auto name = checkpoint.meta.find("model");
   const ModelSpec* const spec =
       name == checkpoint.meta.end() ? nullptr : ModelNamed(name->second);
-  if (spec == nullptr || spec->kind != ModelKind::kByteLm) {
-    throw std::runtime_error(path + ": is of no byte language model");
-  }
-  if (tokenizer.size() != spec->vocabulary) {
-    throw std::runtime_error(path + ": " + spec->name +
-                             " reads bytes; leave --tokenizer out");
+  if (spec == nullptr || spec->kind != kind) {
+    throw std::runtime_error(path + (kind == ModelKind::kVit
+                                         ? ": is of no image model"
+                                         : ": is of no byte language model"));
   }
   const std::shared_ptr<Model> model = MakeModel(*spec, ModelOptions());
   NamedTensors to;
@@ -67,8 +74,10 @@ LoadedModel LoadOurs(const std::string& path, const Tokenizer& tokenizer) {
   CopyTensors(checkpoint.tensors, to);
   loaded.name = spec->name;
   loaded.context = spec->context;
-  loaded.forward = [model](const at::Tensor& bytes) {
-    return model->Forward(bytes);
+  loaded.spec = *spec;
+  loaded.classes = ClassesOfMeta(checkpoint.meta);
+  loaded.forward = [model](const at::Tensor& input) {
+    return model->Forward(input);
   };
   return loaded;
 }
@@ -104,8 +113,13 @@ LoadedModel Load(const std::string& path, const Tokenizer& tokenizer) {
   if (!std::ifstream(path)) {
     throw std::runtime_error(path + ": cannot be read; is it there?");
   }
-  if (IsOurs(path)) return LoadOurs(path, tokenizer);
-  return LoadScript(path);
+  if (!IsOurs(path)) return LoadScript(path);
+  LoadedModel model = LoadOurs(path, ModelKind::kByteLm);
+  if (tokenizer.size() != model.spec.vocabulary) {
+    throw std::runtime_error(path + ": " + model.name +
+                             " reads bytes; leave --tokenizer out");
+  }
+  return model;
 }
 
 std::string ReadAll(const std::string& path) {
@@ -206,6 +220,63 @@ std::string AnswerTo(const LoadedModel& model, const Tokenizer& tokenizer,
   return answer.substr(0, spec.max_answer_bytes);
 }
 
+void EvaluateText(const EvalSpec& spec, TrainReply* reply) {
+  const Tokenizer tokenizer = spec.tokenizer == "bytes"
+                                  ? Tokenizer::Bytes()
+                                  : Tokenizer::FromFile(spec.tokenizer);
+  const LoadedModel model = Load(spec.checkpoint, tokenizer);
+  Loss loss;
+  if (!spec.shard.empty()) loss = LossOf(model, tokenizer, spec);
+  reply->set_model(model.name);
+  reply->set_parameters(model.parameters);
+  reply->set_loss_sum(loss.sum);
+  reply->set_bytes(loss.bytes);
+  if (spec.prompts.empty()) return;
+  for (const std::string& prompt : ReadPrompts(spec.prompts)) {
+    reply->add_answers(AnswerTo(model, tokenizer, spec, prompt));
+  }
+}
+
+void EvaluateImages(const EvalSpec& spec,
+                    const std::function<void(const TrainReply&)>& tell,
+                    TrainReply* reply) {
+  const LoadedModel model = LoadOurs(spec.checkpoint, ModelKind::kVit);
+  ImageFolder folder;
+  folder.path = spec.dataset;
+  folder.classes = model.spec.classes;
+  const auto files = ListLabeledImages(folder, model.classes);
+  if (!files.ok()) {
+    throw std::runtime_error(std::string(files.status().message()));
+  }
+  LoaderBatchOptions options;
+  options.batch_size = kImageBatch;
+  options.image_size = model.spec.image_size;
+  options.workers = static_cast<int>(spec.workers);
+  TrainReply progress;
+  progress.set_event("progress");
+  progress.set_total(static_cast<int64_t>(files->size()));
+  int64_t done = 0;
+  const ImageScores scores =
+      ScoreImages(*files, options, [&](const at::Tensor& images) {
+        done += images.size(0);
+        progress.set_done(done);
+        tell(progress);
+        return model.forward(images);
+      });
+  reply->set_model(model.name);
+  reply->set_parameters(model.parameters);
+  reply->set_loss_sum(scores.loss_sum);
+  reply->set_images(scores.images);
+  reply->set_top1(scores.top1);
+  reply->set_top5(scores.top5);
+  reply->set_skipped_files(scores.skipped.total);
+  for (const SkippedFiles::File& from : scores.skipped.first) {
+    SkippedItem* const file = reply->add_skipped();
+    file->set_path(from.path);
+    file->set_reason(from.reason);
+  }
+}
+
 int64_t WholeNumber(const std::string& word, const std::string& value) {
   char* end = nullptr;
   const int64_t number = std::strtoll(value.c_str(), &end, 10);
@@ -221,6 +292,7 @@ EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
   EvalSpec spec;
   const std::map<std::string, std::string*> texts = {
       {"checkpoint", &spec.checkpoint},
+      {"dataset", &spec.dataset},
       {"shard", &spec.shard},
       {"tokenizer", &spec.tokenizer},
       {"prompts", &spec.prompts}};
@@ -228,7 +300,8 @@ EvalSpec ParseEvalSpec(const std::vector<std::string>& words) {
       {"shard_bytes", &spec.shard_bytes},
       {"window", &spec.window},
       {"max_answer_bytes", &spec.max_answer_bytes},
-      {"seed", &spec.seed}};
+      {"seed", &spec.seed},
+      {"workers", &spec.workers}};
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
@@ -252,22 +325,12 @@ void RunEval(const EvalSpec& spec,
   if (!foreign.empty()) throw std::runtime_error(foreign);
   at::set_num_threads(1);
   at::AutoGradMode no_grad(false);
-  const Tokenizer tokenizer = spec.tokenizer == "bytes"
-                                  ? Tokenizer::Bytes()
-                                  : Tokenizer::FromFile(spec.tokenizer);
-  const LoadedModel model = Load(spec.checkpoint, tokenizer);
-  Loss loss;
-  if (!spec.shard.empty()) loss = LossOf(model, tokenizer, spec);
   TrainReply reply;
   reply.set_event("answers");
-  reply.set_model(model.name);
-  reply.set_parameters(model.parameters);
-  reply.set_loss_sum(loss.sum);
-  reply.set_bytes(loss.bytes);
-  if (!spec.prompts.empty()) {
-    for (const std::string& prompt : ReadPrompts(spec.prompts)) {
-      reply.add_answers(AnswerTo(model, tokenizer, spec, prompt));
-    }
+  if (spec.dataset.empty()) {
+    EvaluateText(spec, &reply);
+  } else {
+    EvaluateImages(spec, tell, &reply);
   }
   tell(reply);
 }

@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "lib/loader/source/source.h"
 #include "lib/machine/resources.h"
 #include "lib/machine/root.h"
@@ -75,7 +78,8 @@ double ReadingRate(const std::vector<std::string>& paths) {
 }  // namespace
 
 std::vector<ImageFile> ListImages(const ImageFolder& folder,
-                                  std::vector<std::string>* special) {
+                                  std::vector<std::string>* special,
+                                  std::vector<std::string>* names) {
   std::vector<std::filesystem::path> paths;
   std::error_code error;
   for (const auto& entry :
@@ -91,19 +95,123 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder,
   std::sort(paths.begin(), paths.end());
   std::sort(special->begin(), special->end());
   paths.resize(static_cast<size_t>(paths.size() * folder.sample_ratio));
+  const std::filesystem::path root =
+      std::filesystem::absolute(folder.path).lexically_normal();
+  const auto below = [&root](const std::filesystem::path& path) {
+    const std::string place =
+        path.parent_path().lexically_normal().lexically_relative(root).string();
+    return place == "." ? "" : place;
+  };
   std::map<std::string, int64_t> folders;
+  std::vector<std::string> found;
   for (const auto& path : paths) {
-    folders.emplace(path.parent_path().string(), folders.size());
+    if (folders.emplace(path.parent_path().string(), folders.size()).second) {
+      found.push_back(below(path));
+    }
   }
+  if (names != nullptr && found.size() > 1) *names = found;
   std::vector<ImageFile> files;
   for (size_t i = folder.rank; i < paths.size(); i += folder.world_size) {
     const int64_t label =
         folders.size() > 1 ? folders[paths[i].parent_path().string()] : i;
     files.push_back({paths[i].string(),
                      static_cast<int64_t>(std::filesystem::file_size(paths[i])),
-                     label % folder.classes});
+                     label % folder.classes, below(paths[i])});
   }
   return files;
+}
+
+absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
+    const ImageFolder& folder, const std::vector<std::string>& names) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder.path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        folder.path,
+        ": no such folder; name one that has a subfolder per class"));
+  }
+  // All files, so that classes have the same numbers in every process.
+  ImageFolder whole = folder;
+  whole.rank = 0;
+  whole.world_size = 1;
+  std::vector<std::string> special;
+  const std::vector<ImageFile> all = ListImages(whole, &special);
+  if (all.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder.path,
+                     ": has no images; name a folder that has a subfolder per "
+                     "class"));
+  }
+  std::map<std::string, int64_t> numbers;
+  for (const std::string& name : names) numbers.emplace(name, numbers.size());
+  std::vector<ImageFile> files;
+  for (size_t i = 0; i < all.size(); ++i) {
+    ImageFile file = all[i];
+    if (file.folder.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.path,
+                       ": is in no subfolder; a labeled folder has a subfolder "
+                       "per class"));
+    }
+    if (names.empty()) {
+      numbers.emplace(file.folder, numbers.size());
+      if (static_cast<int64_t>(numbers.size()) > folder.classes) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            folder.path, ": has more than the model's ", folder.classes,
+            " classes; use the data that it was trained on"));
+      }
+    }
+    const auto number = numbers.find(file.folder);
+    if (number == numbers.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          folder.path, ": the model was not trained on a class \"",
+          file.folder, "\"; rename or remove this subfolder"));
+    }
+    if (static_cast<int>(i % folder.world_size) != folder.rank) continue;
+    file.label = number->second % folder.classes;
+    files.push_back(file);
+  }
+  return files;
+}
+
+namespace {
+
+constexpr char kClass[] = "class.";
+
+}  // namespace
+
+std::map<std::string, std::string> MetaOfClasses(
+    const std::vector<std::string>& names) {
+  std::map<std::string, std::string> meta;
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::string& value = meta[absl::StrCat(kClass, i)];
+    for (const char c : names[i]) {
+      if (c == '%' || (c >= 0 && c <= ' ')) {
+        absl::StrAppend(&value, "%", absl::Hex(c, absl::kZeroPad2));
+      } else {
+        value.push_back(c);
+      }
+    }
+  }
+  return meta;
+}
+
+std::vector<std::string> ClassesOfMeta(
+    const std::map<std::string, std::string>& meta) {
+  std::vector<std::string> names;
+  for (;;) {
+    const auto found = meta.find(absl::StrCat(kClass, names.size()));
+    if (found == meta.end()) return names;
+    std::string& name = names.emplace_back();
+    for (size_t i = 0; i < found->second.size(); ++i) {
+      if (found->second[i] == '%' && i + 2 < found->second.size()) {
+        name.push_back(static_cast<char>(
+            std::strtol(found->second.substr(i + 1, 2).c_str(), nullptr, 16)));
+        i += 2;
+      } else {
+        name.push_back(found->second[i]);
+      }
+    }
+  }
 }
 
 std::string PrepareStorage(const std::string& folder,

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "absl/status/statusor.h"
 
 namespace feedrate {
 
@@ -25,13 +28,33 @@ struct ImageFile {
   // Each folder is a class. If all files are in one folder, classes are
   // assigned in turn.
   int64_t label = 0;
+  // Path of its folder below the data set. Empty for the data set itself.
+  std::string folder;
 };
 
 // Sorted by path, including subfolders. Empty if the folder does not exist.
 // `special` gets the sorted paths of what has the name of an image and is no
-// regular file, such as a pipe or a link that leads nowhere.
+// regular file, such as a pipe or a link that leads nowhere. `names` gets the
+// folders of the classes by number, of all processes; it stays empty if all
+// files are in one folder. May be null.
 std::vector<ImageFile> ListImages(const ImageFolder& folder,
-                                  std::vector<std::string>* special);
+                                  std::vector<std::string>* special,
+                                  std::vector<std::string>* names = nullptr);
+
+// The images of a labeled folder, which has a subfolder per class. Classes have
+// the numbers of `names`, as ListImages gives them, or if it is empty, numbers
+// in the order of their names. Errors begin with the place and say what to do:
+// NotFound if there is no such folder; InvalidArgument if it has no images, an
+// image is in no subfolder, or a subfolder is none of the model's classes.
+absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
+    const ImageFolder& folder, const std::vector<std::string>& names);
+
+// Names of classes as lines of a checkpoint, and back: `class.N` with spaces
+// and control characters escaped.
+std::map<std::string, std::string> MetaOfClasses(
+    const std::vector<std::string>& names);
+std::vector<std::string> ClassesOfMeta(
+    const std::map<std::string, std::string>& meta);
 
 // Brings the page cache into the same state whatever was read before: without
 // `cold` reads all files once if they fit into half of the available memory,

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 
@@ -116,6 +117,48 @@ TEST_F(ImageFilesTest, EveryTrainingFindsTheSameCache) {
   // File systems in memory keep their pages.
   ASSERT_TRUE(DropPages({files[0].path, files[1].path}).ok());
   EXPECT_EQ(resident, *ResidentFraction({files[0].path, files[1].path}));
+}
+
+TEST_F(ImageFilesTest, ALabeledFolderHasTheClassesOfTheModel) {
+  Write("dog/1.jpg");
+  Write("ant/1.jpg");
+  std::vector<std::string> special;
+  std::vector<std::string> names;
+  ListImages(Folder(), &special, &names);
+  EXPECT_THAT(names, ElementsAre("ant", "dog"));
+  EXPECT_THAT(Labels(*ListLabeledImages(Folder(), {})), ElementsAre(0, 1));
+  // A class that is missing here does not move the others.
+  EXPECT_THAT(Labels(*ListLabeledImages(Folder(), {"ant", "cat", "dog"})),
+              ElementsAre(0, 2));
+  ImageFolder second = Folder();
+  second.rank = 1;
+  second.world_size = 2;
+  EXPECT_THAT(Labels(*ListLabeledImages(second, {})), ElementsAre(1));
+}
+
+TEST_F(ImageFilesTest, WhatIsNoLabeledFolderIsRefused) {
+  const auto mistake = [](const ImageFolder& folder,
+                          const std::vector<std::string>& names) {
+    return std::string(ListLabeledImages(folder, names).status().message());
+  };
+  EXPECT_THAT(mistake(Folder(), {}), HasSubstr("no such folder"));
+  Write("ant/notes.txt");
+  EXPECT_THAT(mistake(Folder(), {}), HasSubstr("has no images"));
+  Write("ant/1.jpg");
+  Write("dog/1.jpg");
+  EXPECT_THAT(mistake(Folder(), {"ant"}),
+              HasSubstr("not trained on a class \"dog\""));
+  ImageFolder narrow = Folder();
+  narrow.classes = 1;
+  EXPECT_THAT(mistake(narrow, {}), HasSubstr("more than the model's 1"));
+  Write("1.jpg");
+  EXPECT_THAT(mistake(Folder(), {}), HasSubstr("1.jpg: is in no subfolder"));
+}
+
+TEST(ClassesTest, NamesSurviveACheckpoint) {
+  const std::vector<std::string> names = {"a", " b\n%2", "größe", "x/y"};
+  EXPECT_EQ(ClassesOfMeta(MetaOfClasses(names)), names);
+  EXPECT_EQ(MetaOfClasses(names).at("class.1"), "%20b%0a%252");
 }
 
 }  // namespace

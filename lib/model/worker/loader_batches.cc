@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
 #include <poll.h>
 #include <signal.h>
@@ -119,6 +120,19 @@ class GpuCopy {
 };
 #endif
 
+std::vector<int64_t> ShapeOf(const LoaderBatch& batch) {
+  return {batch.size, batch.shape.channels, batch.shape.height,
+          batch.shape.width};
+}
+
+// The loader's own memory, and the classes of its images.
+TrainBatch TensorsOf(const LoaderBatch& batch,
+                     const std::vector<int64_t>& classes) {
+  return {
+      at::from_blob(const_cast<float*>(batch.data), ShapeOf(batch), at::kFloat),
+      ClassesOf(batch.items, classes)};
+}
+
 class NativeBatches : public BatchSource {
  public:
   NativeBatches(std::unique_ptr<Loader> loader, std::vector<int64_t> classes,
@@ -141,17 +155,15 @@ class NativeBatches : public BatchSource {
     if (on_gpu_) copy_.Wait();
 #endif
     const LoaderBatch* const batch = Next();
-    const at::Tensor classes = ClassesOf(batch->items, classes_);
-    const std::vector<int64_t> shape = {batch->size, batch->shape.channels,
-                                        batch->shape.height,
-                                        batch->shape.width};
 #if defined(FEEDRATE_CUDA)
-    if (on_gpu_) return {copy_.Of(batch->data, shape), classes};
+    if (on_gpu_) {
+      return {copy_.Of(batch->data, ShapeOf(*batch)),
+              ClassesOf(batch->items, classes_)};
+    }
 #endif
     // The loader gets its memory back at the next call, when the step that used
     // it has ended.
-    return {at::from_blob(const_cast<float*>(batch->data), shape, at::kFloat),
-            classes};
+    return TensorsOf(*batch, classes_);
   }
 
  private:
@@ -191,29 +203,22 @@ class NativeBatches : public BatchSource {
 
 }  // namespace
 
-std::unique_ptr<BatchSource> MakeLoaderBatches(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options) {
+namespace {
+
+// A loader of the files in their order, and their classes.
+std::unique_ptr<Loader> MakeLoader(const std::vector<ImageFile>& files,
+                                   const LoaderBatchOptions& options,
+                                   LoaderOptions loader_options,
+                                   std::vector<int64_t>* classes) {
   std::vector<ListedFile> listed;
-  std::vector<int64_t> classes;
   for (const ImageFile& file : files) {
     listed.push_back({file.path, file.bytes});
-    classes.push_back(file.label);
+    classes->push_back(file.label);
   }
-  LoaderOptions loader_options;
   loader_options.recipe.crop = static_cast<int>(options.image_size);
   loader_options.batch_size = static_cast<int>(options.batch_size);
   loader_options.workers = options.workers;
-  loader_options.persistent = true;
-  loader_options.drop_last = true;
-  loader_options.shuffle = true;
   loader_options.seed = options.seed;
-  TransformSpec flip;
-  flip.native_op = "cv::flip";
-  flip.params = {"flip_code=1"};
-  RecipeStep step;
-  step.one_of = {flip};
-  step.probability = 0.5;
-  loader_options.recipe.steps = {step};
   std::unique_ptr<BatchMemory> memory;
   std::unique_ptr<DeviceCopy> copy;
   if (options.to_gpu) {
@@ -221,10 +226,60 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
     copy = Value(CudaCopy());
     loader_options.buffers = kGpuBuffers;
   }
-  return std::make_unique<NativeBatches>(
-      Value(Loader::Create(ListSource(std::move(listed)), loader_options,
-                           std::move(memory), std::move(copy))),
-      std::move(classes), options.to_gpu);
+  return Value(Loader::Create(ListSource(std::move(listed)), loader_options,
+                              std::move(memory), std::move(copy)));
+}
+
+}  // namespace
+
+std::unique_ptr<BatchSource> MakeLoaderBatches(
+    const std::vector<ImageFile>& files, const LoaderBatchOptions& options) {
+  LoaderOptions loader_options;
+  loader_options.persistent = true;
+  loader_options.drop_last = true;
+  loader_options.shuffle = true;
+  TransformSpec flip;
+  flip.native_op = "cv::flip";
+  flip.params = {"flip_code=1"};
+  RecipeStep step;
+  step.one_of = {flip};
+  step.probability = 0.5;
+  loader_options.recipe.steps = {step};
+  std::vector<int64_t> classes;
+  auto loader = MakeLoader(files, options, loader_options, &classes);
+  return std::make_unique<NativeBatches>(std::move(loader), std::move(classes),
+                                         options.to_gpu);
+}
+
+SkippedFiles ForEachImageBatch(
+    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const std::function<void(const TrainBatch&)>& use) {
+  LoaderOptions loader_options;
+  loader_options.recipe.position = CropPosition::kCentre;
+  std::vector<int64_t> classes;
+  const auto loader = MakeLoader(files, options, loader_options, &classes);
+  auto epoch = loader->StartEpoch(0);
+  Check(epoch.status());
+  // The file behind an unusable one takes its place, and comes again.
+  std::vector<bool> seen(files.size());
+  for (;;) {
+    const absl::StatusOr<const LoaderBatch*> batch = (*epoch)->Next();
+    Check(batch.status());
+    if (*batch == nullptr) return SkippedOf((*epoch)->faults());
+    std::vector<int64_t> fresh;
+    for (int i = 0; i < (*batch)->size; ++i) {
+      const int64_t item = (*batch)->items[i];
+      if (!seen[item]) fresh.push_back(i);
+      seen[item] = true;
+    }
+    const TrainBatch all = TensorsOf(**batch, classes);
+    const at::Tensor rows = at::tensor(fresh, at::kLong);
+    if (static_cast<int>(fresh.size()) == (*batch)->size) {
+      use(all);
+    } else if (!fresh.empty()) {
+      use({all.input.index_select(0, rows), all.target.index_select(0, rows)});
+    }
+  }
 }
 
 #if defined(FEEDRATE_CUDA)

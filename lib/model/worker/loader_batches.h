@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
 // GPU and leaves batches there. std::runtime_error without --config=cuda.
 std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
                                             const LoaderBatchOptions& options);
+// Passes each usable file once to `use`, in order, in batches of at most
+// `batch_size`: center crops, normalized. The images are valid during the call.
+// Returns the files that cannot be used. std::runtime_error if the loader
+// fails.
+SkippedFiles ForEachImageBatch(
+    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const std::function<void(const TrainBatch&)>& use);
 
 // Batches that another library's loader makes in a process of its own and
 // passes in shared memory.

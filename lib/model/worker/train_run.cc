@@ -245,7 +245,7 @@ class Training {
     folder.rank = spec_.rank;
     folder.world_size = spec_.world_size;
     std::vector<std::string> special;
-    std::vector<ImageFile> files = ListImages(folder, &special);
+    std::vector<ImageFile> files = ListImages(folder, &special, &class_names_);
     if (spec_.rank == 0) {
       listed_.total = static_cast<int64_t>(special.size());
       special.resize(std::min(special.size(), kMostListed));
@@ -372,6 +372,9 @@ class Training {
         entry.second = entry.second.to(at::kBFloat16);
       }
     }
+#if defined(FEEDRATE_LOADER)
+    checkpoint.meta.merge(MetaOfClasses(class_names_));
+#endif
     SaveCheckpoint(path, checkpoint);
   }
 
@@ -519,6 +522,8 @@ class Training {
   // What is no data although its name says so. Of all processes together, so
   // the first one tells.
   SkippedFiles listed_;
+  // Folders of the classes by number. Empty if the data has none.
+  std::vector<std::string> class_names_;
   int64_t done_ = 0;
   double told_ = 0;
   double wall_s_ = 0;

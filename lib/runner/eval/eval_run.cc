@@ -19,9 +19,12 @@
 #include "lib/base/unique_fd.h"
 #include "lib/config/load.h"
 #include "lib/hash/sha256.h"
+#include "lib/model/flops.h"
+#include "lib/model/worker/image_files.h"
 #include "lib/records/json.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/train/train_processes.h"
+#include "lib/runner/train/train_run.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -84,11 +87,28 @@ absl::Status Fill(const TrainReply& answers, const std::vector<Probe>& probes,
   return absl::OkStatus();
 }
 
-}  // namespace
+// The model of a checkpoint of train. Null for a TorchScript module, which is a
+// language model.
+const ModelSpec* ModelOf(const std::map<std::string, std::string>& meta) {
+  const auto name = meta.find("model");
+  return name == meta.end() ? nullptr : ModelNamed(name->second);
+}
 
-absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
-  ASSIGN_OR_RETURN(const std::string configs,
-                   FindConfigsFolder(options.configs_folder, ""));
+// The words that both kinds of models have, and their time limit.
+absl::StatusOr<TrainCommand> CommandOf(const EvalRunOptions& options,
+                                       const std::string& configs) {
+  ASSIGN_OR_RETURN(const std::string worker,
+                   ModelWorker(PlacesOfThisProgram(configs), "worker_eval"));
+  TrainCommand command;
+  command.argv = {worker, absl::StrCat("checkpoint=", options.checkpoint),
+                  absl::StrCat("seed=", options.seed)};
+  command.silence = options.timeout;
+  command.memory_limit_bytes = options.memory_limit_bytes;
+  return command;
+}
+
+absl::Status EvaluateText(const EvalRunOptions& options,
+                          const std::string& configs, Eval* eval) {
   const std::string folder = JoinPath(configs, "eval");
   const std::string shard =
       options.shard.empty() ? JoinPath(folder, "shard.txt") : options.shard;
@@ -99,37 +119,99 @@ absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
     }
   }
   ASSIGN_OR_RETURN(const std::vector<Probe> probes, LoadProbes(files));
-  ASSIGN_OR_RETURN(const std::string weights, ReadFile(options.checkpoint));
   ASSIGN_OR_RETURN(const std::string text, ReadFile(shard));
   if (options.tokenizer != "bytes") {
     RETURN_IF_ERROR(PlainFileBytes(options.tokenizer).status());
   }
-  ASSIGN_OR_RETURN(const std::string worker,
-                   ModelWorker(PlacesOfThisProgram(configs), "worker_eval"));
   // In memory: another user could guess the name of a file.
   ASSIGN_OR_RETURN(const UniqueFd prompts,
                    WriteMemoryFile(PromptsOf(probes), "prompts"));
-
-  TrainCommand command;
-  command.argv = {
-      worker,
-      absl::StrCat("checkpoint=", options.checkpoint),
-      absl::StrCat("tokenizer=", options.tokenizer),
-      absl::StrCat("shard=", shard),
-      absl::StrCat("shard_bytes=", options.shard_bytes),
-      absl::StrCat("window=", options.window),
-      absl::StrCat("seed=", options.seed),
-      absl::StrCat("prompts=/proc/", getpid(), "/fd/", prompts.get())};
-  command.silence = options.timeout;
-  command.memory_limit_bytes = options.memory_limit_bytes;
+  ASSIGN_OR_RETURN(TrainCommand command, CommandOf(options, configs));
+  for (const std::string& word :
+       {absl::StrCat("tokenizer=", options.tokenizer),
+        absl::StrCat("shard=", shard),
+        absl::StrCat("shard_bytes=", options.shard_bytes),
+        absl::StrCat("window=", options.window),
+        absl::StrCat("prompts=/proc/", getpid(), "/fd/", prompts.get())}) {
+    command.argv.push_back(word);
+  }
   ASSIGN_OR_RETURN(const std::vector<TrainReply> results,
                    RunTrainProcesses(command));
+  eval->set_shard(BaseName(shard));
+  eval->set_shard_sha256(Sha256Hex(text));
+  return Fill(results[0], probes, eval);
+}
+
+absl::Status EvaluateImages(const EvalRunOptions& options,
+                            const std::string& configs,
+                            const std::map<std::string, std::string>& meta,
+                            Eval* eval) {
+  ImageFolder folder;
+  folder.path = options.dataset;
+  folder.classes = ModelOf(meta)->classes;
+  const absl::StatusOr<std::vector<ImageFile>> files =
+      ListLabeledImages(folder, ClassesOfMeta(meta));
+  if (!files.ok()) {
+    return absl::Status(files.status().code(),
+                        absl::StrCat("--dataset: ", files.status().message()));
+  }
+  ASSIGN_OR_RETURN(TrainCommand command, CommandOf(options, configs));
+  command.argv.push_back(absl::StrCat("dataset=", options.dataset));
+  command.argv.push_back(absl::StrCat("workers=", options.workers));
+  ASSIGN_OR_RETURN(const std::vector<TrainReply> results,
+                   RunTrainProcesses(command));
+  const TrainReply& scores = results[0];
+  if (scores.skipped_size() > 0 && options.warn != nullptr) {
+    options.warn(absl::StrCat(scores.skipped_files(),
+                              " files were skipped; the first: ",
+                              scores.skipped(0).path(), ": ",
+                              scores.skipped(0).reason()));
+  }
+  std::string list;
+  for (const ImageFile& file : *files) {
+    absl::StrAppend(&list, file.label, "\t", file.folder, "/",
+                    BaseName(file.path), "\t", file.bytes, "\n");
+  }
+  ASSIGN_OR_RETURN(const std::string id, DatasetId(options.dataset));
+  const auto images = static_cast<double>(scores.images());
+  eval->set_model(scores.model());
+  eval->set_parameters(scores.parameters());
+  eval->set_dataset(id);
+  eval->set_dataset_sha256(Sha256Hex(list));
+  eval->set_images(scores.images());
+  eval->set_skipped_files(scores.skipped_files());
+  eval->set_loss(scores.loss_sum() / images);
+  eval->set_top1(100.0 * static_cast<double>(scores.top1()) / images);
+  eval->set_top5(100.0 * static_cast<double>(scores.top5()) / images);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Eval> RunEvaluation(const EvalRunOptions& options) {
+  ASSIGN_OR_RETURN(const std::string configs,
+                   FindConfigsFolder(options.configs_folder, ""));
+  ASSIGN_OR_RETURN(const std::string weights, ReadFile(options.checkpoint));
+  const std::map<std::string, std::string> meta =
+      CheckpointMeta(options.checkpoint)
+          .value_or(std::map<std::string, std::string>());
+  const ModelSpec* const model = ModelOf(meta);
+  const bool is_vit = model != nullptr && model->kind == ModelKind::kVit;
+  if (is_vit && options.dataset.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--dataset: ", options.checkpoint, " is of the image model ",
+        model->name, "; name a folder that has a subfolder per class"));
+  }
+  if (!is_vit && !options.dataset.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dataset: ", options.checkpoint,
+                     " is of a language model; leave --dataset out"));
+  }
   Eval eval;
   eval.set_checkpoint_sha256(Sha256Hex(weights));
   eval.set_seed(options.seed);
-  eval.set_shard(BaseName(shard));
-  eval.set_shard_sha256(Sha256Hex(text));
-  RETURN_IF_ERROR(Fill(results[0], probes, &eval));
+  RETURN_IF_ERROR(is_vit ? EvaluateImages(options, configs, meta, &eval)
+                         : EvaluateText(options, configs, &eval));
   return eval;
 }
 
@@ -214,10 +296,16 @@ ProbeResult ScoreProbe(const Probe& probe,
 }
 
 std::vector<EvalNumber> EvalNumbers(const Eval& eval) {
-  std::vector<EvalNumber> numbers = {{"perplexity", eval.perplexity()},
-                                     {"loss", eval.loss()},
-                                     {"bits_per_byte", eval.bits_per_byte()},
-                                     {"probe_accuracy", eval.probe_accuracy()}};
+  std::vector<EvalNumber> numbers;
+  const auto add = [&numbers](bool has, const char* name, double value) {
+    if (has) numbers.push_back({name, value});
+  };
+  add(eval.has_perplexity(), "perplexity", eval.perplexity());
+  add(eval.has_loss(), "loss", eval.loss());
+  add(eval.has_bits_per_byte(), "bits_per_byte", eval.bits_per_byte());
+  add(eval.has_probe_accuracy(), "probe_accuracy", eval.probe_accuracy());
+  add(eval.has_top1(), "top1", eval.top1());
+  add(eval.has_top5(), "top5", eval.top5());
   for (const ProbeResult& probe : eval.probes()) {
     numbers.push_back(
         {absl::StrCat("probes.", probe.name()), probe.accuracy()});

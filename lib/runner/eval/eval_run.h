@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,16 @@ struct EvalRunOptions {
   int64_t shard_bytes = 8192;
   int64_t window = 128;
   int64_t seed = 42;
+  // A labeled folder, for image models, and the threads that decode it. Empty
+  // for language models, which alone use shard, probes and tokenizer.
+  std::string dataset;
+  int workers = 1;
   std::string configs_folder;
   absl::Duration timeout = absl::Minutes(10);
   int64_t memory_limit_bytes = 0;
+  // Gets what a caller should know, such as files that were skipped. May be
+  // null.
+  std::function<void(const std::string&)> warn;
 };
 
 // Evaluates the model in its own process. NotFound and InvalidArgument are
@@ -62,7 +70,7 @@ ProbeResult ScoreProbe(const Probe& probe,
                        const std::vector<std::string>& answers);
 
 // A number of an evaluation: perplexity, loss, bits_per_byte, probe_accuracy or
-// probes.NAME.
+// probes.NAME; of images, loss, top1 or top5.
 struct EvalNumber {
   std::string name;
   double value = 0;

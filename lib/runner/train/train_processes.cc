@@ -60,10 +60,13 @@ absl::StatusOr<TrainReply> ParseTrainReply(absl::string_view line) {
     return Garbage(line, "has not one time and one loss a step");
   }
   if (event == "answers") {
-    if (reply.has_model() && reply.has_loss_sum() && reply.has_bytes()) {
+    const bool has_images =
+        reply.has_images() && reply.has_top1() && reply.has_top5();
+    if (reply.has_model() && reply.has_loss_sum() &&
+        (reply.has_bytes() || has_images)) {
       return reply;
     }
-    return Garbage(line, "has no model, loss_sum or bytes");
+    return Garbage(line, "has no model, loss_sum, or bytes or images");
   }
   if (event == "ready" || event == "progress" || event == "error") return reply;
   return Garbage(line, "is no event of a training");

@@ -15,7 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
@@ -76,24 +77,6 @@ std::vector<std::string> WordsOf(const TrainRunOptions& options) {
     words.push_back(absl::StrCat("resume=", options.resume_from));
   }
   return words;
-}
-
-// The model of a checkpoint, from the lines of text at its beginning.
-// InvalidArgument or NotFound if it is none; the message begins with the path.
-absl::StatusOr<std::string> CheckpointModel(const std::string& path) {
-  RETURN_IF_ERROR(PlainFileBytes(path).status());
-  std::ifstream in(path, std::ios::binary);
-  std::string line;
-  constexpr absl::string_view kModel = "meta model ";
-  if (!std::getline(in, line) || line != "feedrate_checkpoint 1") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is no checkpoint; `train --checkpoint` writes them"));
-  }
-  while (std::getline(in, line) && absl::StartsWith(line, "meta ")) {
-    if (absl::StartsWith(line, kModel)) return line.substr(kModel.size());
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": is a checkpoint of no model"));
 }
 
 // Each run is a training in processes of its own.
@@ -263,16 +246,16 @@ class TrainMode : public JobMode {
 
   absl::Status CheckResume(const TrainSettings& settings) const {
     if (options_.resume_from.empty()) return absl::OkStatus();
-    const absl::StatusOr<std::string> model =
-        CheckpointModel(options_.resume_from);
-    if (!model.ok()) {
+    const auto meta = CheckpointMeta(options_.resume_from);
+    if (!meta.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--resume_from: ", model.status().message()));
+          absl::StrCat("--resume_from: ", meta.status().message()));
     }
-    if (*model == settings.model.name) return absl::OkStatus();
+    const std::string& model = meta->at("model");
+    if (model == settings.model.name) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
-                     *model, "; train it with --model=", *model));
+                     model, "; train it with --model=", model));
   }
 
   // Rates of the device are measured by the first training that can tell; all
@@ -524,6 +507,27 @@ absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
 }
 
 }  // namespace
+
+absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
+    const std::string& path) {
+  RETURN_IF_ERROR(PlainFileBytes(path).status());
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(in, line) || line != "feedrate_checkpoint 1") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is no checkpoint; `train --checkpoint` writes them"));
+  }
+  std::map<std::string, std::string> meta;
+  while (std::getline(in, line) && absl::StartsWith(line, "meta ")) {
+    meta.insert(absl::StrSplit(absl::StripPrefix(line, "meta "),
+                               absl::MaxSplits(' ', 1)));
+  }
+  if (meta.count("model") == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is a checkpoint of no model"));
+  }
+  return meta;
+}
 
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
   RETURN_IF_ERROR(CheckOptions(options));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -48,6 +49,12 @@ struct TrainRunOptions {
   // they are read once before, so that every loader finds them there.
   bool cold = false;
 };
+
+// What the lines of text at the beginning of a checkpoint say: `model`, `step`
+// and the like. InvalidArgument or NotFound if it is none, or of no model; the
+// message begins with the path.
+absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
+    const std::string& path);
 
 // Runs all jobs, writes env, run and row records, and prints tables and what
 // limits each training on standard error. kRunFailed if no training is ok. If

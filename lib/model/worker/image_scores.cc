@@ -1,0 +1,36 @@
+#include "lib/model/worker/image_scores.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/log_softmax.h>
+
+namespace feedrate {
+
+void AddScores(const at::Tensor& logits, const at::Tensor& classes,
+               ImageScores* scores) {
+  const at::Tensor values = logits.to(at::kCPU).to(at::kDouble);
+  const at::Tensor column = classes.to(at::kCPU).unsqueeze(1);
+  const at::Tensor own = values.gather(1, column);
+  // Not `gt`: whatever is no number must never count as less likely.
+  const at::Tensor above = values.le(own).logical_not();
+  const at::Tensor tied_before =
+      values.eq(own).logical_and(at::arange(values.size(1)).lt(column));
+  const at::Tensor rank = above.logical_or(tied_before).sum(1);
+  scores->images += values.size(0);
+  scores->top1 += rank.lt(1).sum().item<int64_t>();
+  scores->top5 += rank.lt(5).sum().item<int64_t>();
+  scores->loss_sum -=
+      at::log_softmax(values, -1).gather(1, column).sum().item<double>();
+}
+
+ImageScores ScoreImages(
+    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const std::function<at::Tensor(const at::Tensor&)>& classify) {
+  ImageScores scores;
+  scores.skipped =
+      ForEachImageBatch(files, options, [&](const TrainBatch& batch) {
+        AddScores(classify(batch.input), batch.target, &scores);
+      });
+  return scores;
+}
+
+}  // namespace feedrate

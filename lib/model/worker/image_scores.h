@@ -1,0 +1,40 @@
+// How well a model tells the classes of images: `eval` and the validation of
+// `train` use the same code.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "lib/model/torch/batches.h"
+#include "lib/model/worker/image_files.h"
+#include "lib/model/worker/loader_batches.h"
+
+namespace feedrate {
+
+struct ImageScores {
+  int64_t images = 0;
+  // Sum of the negative logarithms of the probabilities of the images' classes.
+  double loss_sum = 0;
+  // Images whose class is the most likely one, or one of the five most likely.
+  // Of equally likely classes, the one with the lower number comes first.
+  int64_t top1 = 0;
+  int64_t top5 = 0;
+  SkippedFiles skipped;
+};
+
+// Adds a batch: logits, batch x classes, and the numbers of the classes. A
+// class whose logit is no number is the least likely.
+void AddScores(const at::Tensor& logits, const at::Tensor& classes,
+               ImageScores* scores);
+
+// `classify` maps float32 images on the host to logits on any device. The same
+// files give the same scores for any number of workers. std::runtime_error if
+// the loader fails.
+ImageScores ScoreImages(
+    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const std::function<at::Tensor(const at::Tensor&)>& classify);
+
+}  // namespace feedrate
