@@ -21,7 +21,7 @@ echo '{"event":"ready"}' >&3
 echo '{"event":"result","version":"9","wall_s":0.4,"steps_s":[0.2,0.2],
 "losses":[2,1],"grad_norms":[1,1],"phases":{"forward":0.08,"backward":0.12},
 "matmul_flops":'$((rates * batch))'e10,"copy_bytes":1e10,
-"memory_peak_bytes":1000,"matmul_types":{"fp32":3},"blas":"libtorch_cpu.so",
+"memory_peak_bytes":1000,"cpu_j":30,"gpu_j":12.5,"matmul_types":{"fp32":3},"blas":"libtorch_cpu.so",
 "profiled_steps":3,"kernels":[{"part":"backward","name":"aten::mm",
 "shapes":"8x64, 64x8","step_s":0.09,"calls":12,"share":0.75}]}' |
   tr -d '\n' >&3

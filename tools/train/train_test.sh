@@ -32,6 +32,7 @@ has '"mode":"train"'
 has '"train":{"model":"vit5_tiny"'
 has '"matmul_types":{"fp32":3}'
 has '"blas":"libtorch_cpu.so"'
+has '"energy":{"cpu_j":30,"gpu_j":12.5}'
 grep -q '"step_time_p50": 0.2' "$TEST_TMPDIR/metrics.json" || fail "metrics"
 [[ "$err" == *"1 rows (1 ok)"* ]] || fail "verdict: $err"
 # The last line says what limits the step.

@@ -13,6 +13,8 @@
 #include <system_error>
 
 #include "lib/adapters/torch/blas.h"
+#include "lib/machine/energy.h"
+#include "lib/machine/gpu.h"
 #include "lib/model/flops.h"
 #include "lib/model/torch/batches.h"
 #include "lib/model/torch/checkpoint.h"
@@ -69,10 +71,13 @@ class Training {
     if (spec_.device == "cuda") {
       use = std::make_unique<GpuUse>(spec_.device_index);
     }
+    EnergyMeter energy(Root(), OpenGpuEnergy());
+    const EnergyUse before = energy.Read();
     const double start = MonotonicSeconds();
     for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
     wall_s_ = MonotonicSeconds() - start;
+    energy_ = EnergyBetween(before, energy.Read());
     if (use != nullptr) gpu_use_ = use->Stop();
     times_ = trainer_->TakeTimes();
     losses_ = trainer_->TakeLosses();
@@ -93,6 +98,13 @@ class Training {
       throw std::runtime_error("model \"" + name + "\" is unknown");
     }
     return *spec;
+  }
+
+  // Null where there is no GPU, or it does not tell.
+  std::unique_ptr<GpuEnergy> OpenGpuEnergy() const {
+    if (spec_.device != "cuda") return nullptr;
+    auto opened = GpuEnergy::Open(NvmlLibraries(), spec_.device_index);
+    return opened.ok() ? *std::move(opened) : nullptr;
   }
 
   DeviceRates Rates() const {
@@ -473,6 +485,8 @@ class Training {
     result.set_engine(engine_);
     result.set_blas(BlasOfTorch());
     if (gpu_use_ >= 0) result.set_gpu_use(gpu_use_);
+    if (energy_.cpu_j) result.set_cpu_j(*energy_.cpu_j);
+    if (energy_.gpu_j) result.set_gpu_j(*energy_.gpu_j);
     SkippedFiles skipped = batches_->skipped();
     LeaveOut(skipped);
     result.set_storage(storage_);
@@ -515,6 +529,7 @@ class Training {
 
   std::string engine_;
   double gpu_use_ = -1;
+  EnergyUse energy_;
   std::string storage_;
   int64_t files_ = 0;
   int64_t file_bytes_ = 0;

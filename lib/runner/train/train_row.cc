@@ -163,6 +163,18 @@ void SetLearning(const TrainReply& result, Train* train) {
   *train->mutable_matmul_types() = result.matmul_types();
 }
 
+// Each process tells of its own GPU, and all of the same processors.
+void SetEnergy(const std::vector<TrainReply>& results, Row* row) {
+  double gpu_j = 0;
+  for (const TrainReply& result : results) {
+    if (result.has_gpu_j()) gpu_j += result.gpu_j();
+  }
+  if (gpu_j > 0) row->mutable_energy()->set_gpu_j(gpu_j);
+  if (results[0].has_cpu_j()) {
+    row->mutable_energy()->set_cpu_j(results[0].cpu_j());
+  }
+}
+
 // The largest number of skipped files that a row names.
 constexpr int kMostSkipped = 20;
 
@@ -252,6 +264,7 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   train->set_engine(results[0].engine());
   train->set_blas(results[0].blas());
   if (results[0].has_gpu_use()) train->set_gpu_use(results[0].gpu_use());
+  SetEnergy(results, row);
   int64_t memory = 0;
   for (const TrainReply& result : results) {
     memory = std::max(memory, result.memory_peak_bytes());
