@@ -291,7 +291,8 @@ Roofline RooflineOf(const ModelSpec& spec, const RooflineInput& input) {
 double PeakOfGpu(const std::string& gpu, const std::string& precision) {
   for (const GpuPeak& peak : kGpuPeaks) {
     if (gpu.find(peak.name) == std::string::npos) continue;
-    if (precision == "bf16") return peak.bf16 * 1e12;
+    // As fast as each other on all of these.
+    if (precision == "bf16" || precision == "fp16") return peak.bf16 * 1e12;
     if (precision == "tf32") return peak.tf32 * 1e12;
     return peak.fp32 * 1e12;
   }

@@ -1,5 +1,5 @@
-// Measures perplexity and probes of a language model, or how well an image model
-// tells classes; results are identical each time.
+// Measures perplexity and probes of a language model, or how well an image
+// model tells classes; results are identical each time.
 //
 //   bazel run //tools/eval -- --checkpoint=$PWD/testdata/eval/byte_lm_tiny.ckpt
 #include <iostream>
@@ -103,9 +103,10 @@ absl::Status CheckUseful() {
   for (const char* flag :
        {"tokenizer", "shard", "shard_bytes", "window", "probes"}) {
     if (!given(flag)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--", flag, ": is for language models, --dataset for image models; "
-        "leave one out"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag,
+                     ": is for language models, --dataset for image models; "
+                     "leave one out"));
   }
   if (FLAGS_workers < 1 || FLAGS_workers > 1024) {
     return absl::InvalidArgumentError("--workers must be from 1 to 1024");

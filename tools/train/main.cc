@@ -36,11 +36,15 @@ DEFINE_int64(epochs, 0,
              "--measured_steps");
 DEFINE_string(jobs, "",
               "FILE: read jobs of mode train instead; - is standard input");
-DEFINE_string(precision, "fp32",
-              "NAME: number type of matrix products; bf16 is autocast "
-              "{fp32|tf32|bf16}");
+DEFINE_string(precision, "",
+              "NAME: number type of matrix products, by default bf16 on CUDA "
+              "and fp32 on the CPU; bf16 and fp16 are autocast, fp16 with "
+              "dynamic loss scaling {fp32|tf32|bf16|fp16}");
 DEFINE_string(optimizer, "adamw", "NAME: optimizer {adamw|lamb}");
 DEFINE_double(learning_rate, 0.001, "RATE: learning rate of the optimizer");
+DEFINE_double(clip_norm, 0,
+              "NUMBER: scale gradients down to this norm of all together; 0: "
+              "do not");
 DEFINE_int32(accumulation, 1,
              "N: number of batches whose gradients are summed for one step");
 DEFINE_int64(warmup_steps, 200, "N: steps to run before the timed ones");
@@ -77,6 +81,13 @@ DEFINE_string(checkpoint, "",
               "FILE: write a checkpoint here after the measured steps");
 DEFINE_int64(checkpoint_every, 0, "N: also write the checkpoint every N steps");
 DEFINE_string(resume_from, "", "FILE: checkpoint to continue from");
+DEFINE_int64(validate_every, 0,
+             "N: with --scope=e2e, evaluate the model on --validation_dataset "
+             "every N steps and after the measured ones; no part of the "
+             "measured steps");
+DEFINE_string(validation_dataset, "",
+              "FOLDER: images for --validate_every; it has a subfolder per "
+              "class, named as in --dataset");
 DEFINE_bool(cold, false,
             "With --scope=e2e: drop the files from memory before each "
             "training; by default they are read once before");
@@ -125,6 +136,8 @@ ToolInfo Info() {
       "train --config=configs/demo_train.textproto --batch-size=8",
       "train --scope=e2e --dataset=/data/images --workers=4 --epochs=1 "
       "--sweep='loader=native,torchvision,dali'",
+      "train --scope=e2e --dataset=/data/train --epochs=10 "
+      "--validate-every=1000 --validation-dataset=/data/val",
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
   };
@@ -155,6 +168,7 @@ TrainSource SourceFromFlags() {
       {"precision", FLAGS_precision},
       {"optimizer", FLAGS_optimizer},
       {"learning_rate", absl::StrCat(FLAGS_learning_rate)},
+      {"clip_norm", absl::StrCat(FLAGS_clip_norm)},
       {"accumulation", absl::StrCat(FLAGS_accumulation)},
       {"mixing", FLAGS_mixing},
       {"optimizer_in_step", Truth(FLAGS_optimizer_in_step)},
@@ -203,6 +217,8 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>&) {
   options.checkpoint = FLAGS_checkpoint;
   options.checkpoint_every = FLAGS_checkpoint_every;
   options.resume_from = FLAGS_resume_from;
+  options.validation_dataset = FLAGS_validation_dataset;
+  options.validate_every = FLAGS_validate_every;
   options.cold = FLAGS_cold;
   return RunTrain(options);
 }

@@ -11,12 +11,10 @@ import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 import unittest
-import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT
@@ -65,45 +63,6 @@ def rows(text):
 def train(*arguments, code=0, **variables):
     out, _ = run("train", *QUICK, *arguments, code=code, **variables)
     return rows(out)
-
-
-def write_png(path, color):
-    """An image of one color that is a little larger than vit5_tiny's."""
-    side = 40
-
-    def chunk(kind, data):
-        body = kind + data
-        return (
-            struct.pack(">I", len(data))
-            + body
-            + struct.pack(">I", zlib.crc32(body))
-        )
-
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress((b"\0" + bytes(color) * side) * side))
-        + chunk(b"IEND", b"")
-    )
-
-
-COLORS = {
-    "blue": (20, 20, 230),
-    "green": (20, 230, 20),
-    "red": (230, 20, 20),
-}
-
-
-def labeled_images(folder, per_class=8, colors=COLORS):
-    """A folder with a subfolder per color."""
-    for name, color in colors.items():
-        for i in range(per_class):
-            write_png(
-                folder / name / f"{i}.png", [value + i for value in color]
-            )
-    return folder
 
 
 class TrainTest(unittest.TestCase):
@@ -225,6 +184,30 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(list(half["train"]["matmul_types"]), ["bf16"])
         self.assertIn("speedup_over_fp32", half["train"])
 
+    def test_fp16_scales_the_loss(self):
+        (row,) = train("--precision=fp16", "--threads=1")
+        self.assertEqual(list(row["train"]["matmul_types"]), ["fp16"])
+        self.assertEqual(row["train"]["precision"], "fp16")
+        # 65,536 at the beginning, half as much after each skipped step.
+        self.assertIn("skipped_steps", row["train"])
+        self.assertLessEqual(row["train"]["loss_scale"], 65536)
+        (plain,) = train("--threads=1")
+        self.assertEqual(plain["train"]["precision"], "fp32")
+        self.assertNotIn("loss_scale", plain["train"])
+
+    def test_clipping_changes_the_next_losses(self):
+        (plain,) = train("--threads=1", "--warmup-steps=0")
+        (clipped,) = train("--threads=1", "--warmup-steps=0", "--clip-norm=0.1")
+        self.assertEqual(clipped["train"]["clip_norm"], 0.1)
+        self.assertEqual(
+            plain["train"]["losses"][0], clipped["train"]["losses"][0]
+        )
+        self.assertNotEqual(
+            plain["train"]["losses"][-1], clipped["train"]["losses"][-1]
+        )
+        # The norm is that before clipping.
+        self.assertGreater(clipped["train"]["grad_norm"], 0.1)
+
     def test_two_processes_are_one_with_twice_the_batch(self):
         alone, both = train("--world-size=2", "--threads=1")
         self.assertIn("scaling_efficiency", both["train"])
@@ -310,6 +293,36 @@ class TrainTest(unittest.TestCase):
         (failed,) = train("--libraries=torch_eager", "--optimizer=lamb", code=2)
         self.assertEqual(failed["status"], "failed")
         self.assertIn("AdamW", failed["reason"])
+
+    @unittest.skipUnless(
+        python_of("torch_stack"), "make envs GROUPS=torch_stack"
+    )
+    def test_pytorch_is_profiled_like_ours(self):
+        prefix = self.folder / "trace"
+        out, err = run(
+            "train",
+            *QUICK,
+            "--libraries=feedrate,torch_eager",
+            "--profile=trace",
+            f"--profile-output={prefix}",
+            "--profile-active=1",
+        )
+        ours, peer = rows(out)
+        for row in (ours, peer):
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertEqual(row["train"]["matmul_types"], {"fp32": 61})
+            parts = {kernel["part"] for kernel in row["train"]["kernels"]}
+            self.assertLessEqual({"forward", "backward"}, parts)
+            self.assertEqual(row["train"]["profiled_steps"], 1)
+        self.assertEqual(ours["train"]["method"], "")
+        self.assertEqual(peer["train"]["method"], "eager")
+        for name in ("trace.0.json", "trace.torch_eager.0.json"):
+            json.loads((self.folder / name).read_text())
+        self.assertEqual(err.count("longest kernels, mean of 1 profiled"), 2)
+        self.assertRegex(
+            err.splitlines()[-1],
+            r"^train: torch_eager .*(mostly|longest kernel) \S+",
+        )
 
     def test_a_resumed_training_goes_on_to_the_bit(self):
         first = self.folder / "first.ckpt"
@@ -670,125 +683,6 @@ class EvalTest(unittest.TestCase):
         path = self.folder / "damaged.ckpt"
         path.write_bytes(content)
         return path
-
-
-class ImageEvalTest(unittest.TestCase):
-    """Image models on labeled folders."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.images = labeled_images(cls.folder / "images")
-        cls.checkpoint = cls.folder / "vit.ckpt"
-        (row,) = train(
-            "--scope=e2e",
-            f"--dataset={cls.images}",
-            "--workers=1",
-            "--threads=1",
-            "--measured-steps=40",
-            f"--checkpoint={cls.checkpoint}",
-        )
-        assert row["status"] == "ok", row["reason"]
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def evaluate(self, images, *flags, code=0):
-        out, err = run(
-            "eval",
-            f"--checkpoint={self.checkpoint}",
-            f"--dataset={images}",
-            *flags,
-            code=code,
-        )
-        return (json.loads(out) if code == 0 else out), err
-
-    def test_what_was_learned_is_found(self):
-        record, _ = self.evaluate(self.images)
-        self.assertEqual(record["model"], "vit5_tiny")
-        self.assertEqual(record["images"], 24)
-        self.assertEqual(record["dataset"], "images")
-        self.assertEqual((record["top1"], record["top5"]), (100, 100))
-        self.assertLess(record["loss"], 0.5)
-        self.assertNotIn("perplexity", record)
-        # To the bit, for any number of threads that decode.
-        self.assertEqual(self.evaluate(self.images, "--workers=3")[0], record)
-
-    def test_classes_are_known_by_name(self):
-        """Two classes changed places, and one is missing."""
-        other = self.folder / "other"
-        labeled_images(
-            other,
-            per_class=2,
-            colors={"green": COLORS["green"], "red": COLORS["blue"]},
-        )
-        record, _ = self.evaluate(other)
-        self.assertEqual((record["images"], record["top1"]), (4, 50))
-        self.assertEqual(record["top5"], 100)
-
-    def test_a_file_that_is_no_image_is_left_out(self):
-        other = labeled_images(self.folder / "damaged", per_class=3)
-        (other / "green/0.png").write_text("no image")
-        (other / "red/2.png").write_text("no image")
-        record, err = self.evaluate(other)
-        self.assertEqual((record["images"], record["skipped_files"]), (7, 2))
-        self.assertEqual(record["top1"], 100)
-        self.assertIn("2 files were skipped; the first: ", err)
-        self.assertIn("green/0.png", err)
-
-    def test_numbers_are_expected_and_written(self):
-        expected = self.folder / "expected.json"
-        written = self.folder / "eval.json"
-        for value, code in ((100, 0), (90, 3)):
-            expected.write_text(
-                json.dumps({"top1": {"value": value, "tolerance": 1}})
-            )
-            run(
-                "eval",
-                f"--checkpoint={self.checkpoint}",
-                f"--dataset={self.images}",
-                f"--expect={expected}",
-                f"--eval-json={written}",
-                code=code,
-            )
-        numbers = json.loads(written.read_text())
-        self.assertEqual(numbers["top5"], 100)
-        self.assertNotIn("perplexity", numbers)
-        out, _ = run(
-            "eval",
-            f"--checkpoint={self.checkpoint}",
-            f"--dataset={self.images}",
-            "--format=text",
-        )
-        self.assertEqual(
-            [line.split()[0] for line in out.splitlines()],
-            ["loss", "top1", "top5"],
-        )
-
-    def test_wrong_inputs_are_one_line(self):
-        flat = self.folder / "flat"
-        write_png(flat / "1.png", (0, 0, 0))
-        more = labeled_images(self.folder / "more", 1, {"pink": (255, 0, 255)})
-        for images, flags, words in (
-            ("/none", [], "/none: no such folder"),
-            (flat, [], "flat/1.png: is in no subfolder"),
-            (more, [], 'not trained on a class "pink"'),
-            (self.images, ["--shard=x"], "--shard: is for language models"),
-            (self.images, ["--workers=0"], "--workers must be from 1"),
-        ):
-            _, err = self.evaluate(images, *flags, code=1)
-            self.assertIn(words, err)
-            self.assertEqual(err.count("\n"), 1, err)
-        _, err = run("eval", f"--checkpoint={self.checkpoint}", code=1)
-        self.assertIn("is of the image model vit5_tiny; name a folder", err)
-        _, err = run(
-            "eval",
-            f"--checkpoint={CHECKPOINT}",
-            f"--dataset={self.images}",
-            code=1,
-        )
-        self.assertIn("is of a language model; leave --dataset out", err)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
+#include <ATen/ops/_amp_update_scale.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_addcdiv.h>
 #include <ATen/ops/_foreach_addcmul.h>
@@ -12,7 +14,9 @@
 #include <ATen/ops/_foreach_sqrt.h>
 #include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/clamp_max.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
@@ -20,6 +24,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "lib/model/torch/profiler.h"
@@ -27,15 +32,16 @@
 namespace feedrate {
 namespace {
 
-// Products run in bf16 during its lifetime, for which casts of the weights are
-// cached.
+// With bf16 and fp16, products run in that type during its lifetime, for which
+// casts of the weights are cached.
 class Autocast {
  public:
-  Autocast(at::DeviceType device, bool enabled)
-      : device_(device), enabled_(enabled) {
+  Autocast(at::DeviceType device, const std::string& precision)
+      : device_(device), enabled_(precision == "bf16" || precision == "fp16") {
     if (!enabled_) return;
     at::autocast::set_autocast_enabled(device_, true);
-    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::set_autocast_dtype(
+        device_, precision == "bf16" ? at::kBFloat16 : at::kHalf);
     at::autocast::increment_nesting();
   }
   ~Autocast() {
@@ -50,6 +56,30 @@ class Autocast {
   const at::DeviceType device_;
   const bool enabled_;
 };
+
+// As torch.amp.GradScaler has them.
+constexpr double kScaleGrowth = 2;
+constexpr double kScaleBackoff = 0.5;
+
+// The gradients that exist.
+std::vector<at::Tensor> GradientsOf(const std::vector<Parameter>& parameters) {
+  std::vector<at::Tensor> gradients;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.value.grad().defined()) {
+      gradients.push_back(parameter.value.grad());
+    }
+  }
+  return gradients;
+}
+
+// Divides gradients by `scale`, and sets `overflow` to 1 if one is not finite.
+void UnscaleGradients(const std::vector<Parameter>& parameters,
+                      const at::Tensor& scale, const at::Tensor& overflow) {
+  at::AutoGradMode no_grad(false);
+  at::Tensor found = overflow;
+  at::_amp_foreach_non_finite_check_and_unscale_(GradientsOf(parameters), found,
+                                                 scale.reciprocal());
+}
 
 std::vector<double> TakeValues(std::vector<at::Tensor>* values) {
   std::vector<double> taken;
@@ -70,6 +100,14 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerOptions& options)
       step_clock_(parts.device->MakeClock()),
       clock_(step_clock_.get()) {
   parts_.device->AllowTf32(options.precision == "tf32");
+  if (options.precision == "fp16") {
+    const auto type = at::TensorOptions(parts_.device->device());
+    scale_ = at::full({}, options.loss_scale, type.dtype(at::kFloat));
+    growth_ = at::zeros({}, type.dtype(at::kInt));
+    overflow_ = at::zeros({}, type.dtype(at::kFloat));
+    skipped_ = at::zeros({}, type.dtype(at::kFloat));
+    parts_.optimizer->SkipIf(overflow_);
+  }
   if (parts_.sync != nullptr) {
     std::vector<at::Tensor> values;
     for (const Parameter& p : parts_.model->parameters()) {
@@ -144,8 +182,7 @@ at::Tensor Trainer::RunBatchByEngine(const TrainBatch& batch, bool first) {
 at::Tensor Trainer::RunBatchByAutograd(const TrainBatch& batch) {
   at::Tensor loss;
   {
-    const Autocast autocast(parts_.device->device().type(),
-                            options_.precision == "bf16");
+    const Autocast autocast(parts_.device->device().type(), options_.precision);
     at::Tensor logits;
     {
       const NamedRange range("forward");
@@ -166,15 +203,27 @@ at::Tensor Trainer::RunBatchByAutograd(const TrainBatch& batch) {
   clock_->Mark(kLoss);
   {
     const NamedRange range("backward");
-    loss.backward();
+    (scale_.defined() ? loss.mul(scale_) : loss).backward();
   }
   clock_->Mark(kBackward);
   return loss.detach();
 }
 
+at::Tensor Trainer::Predict(const at::Tensor& input) const {
+  at::AutoGradMode no_grad(false);
+  const at::Device device = parts_.device->device();
+  const Autocast autocast(device.type(), options_.precision);
+  return parts_.model->Forward(input.to(device));
+}
+
 void Trainer::Update() {
+  if (scale_.defined()) {
+    overflow_.zero_();
+    UnscaleGradients(parts_.model->parameters(), scale_, overflow_);
+  }
   norm_ = parts_.engine != nullptr ? parts_.engine->GradientNorm()
                                    : GradientNorm(parts_.model->parameters());
+  parts_.optimizer->Clip(norm_);
   clock_->Mark(kOther);
   if (!options_.optimizer_in_step) clock_->EndStep();
   {
@@ -182,6 +231,11 @@ void Trainer::Update() {
     parts_.optimizer->Step();
   }
   if (options_.optimizer_in_step) clock_->Mark(kOptimizer);
+  if (scale_.defined()) {
+    at::_amp_update_scale_(scale_, growth_, overflow_, kScaleGrowth,
+                           kScaleBackoff, options_.growth_interval);
+    skipped_.add_(overflow_);
+  }
   if (parts_.engine == nullptr) ZeroGradients(parts_.model->parameters());
   if (options_.optimizer_in_step) {
     clock_->Mark(kOther);
@@ -235,6 +289,7 @@ void Trainer::RecordGraph() {
   CopyTensors(before, State());
   if (parts_.engine != nullptr) parts_.engine->ParametersChanged();
   ZeroGradients(parts_.model->parameters());
+  if (skipped_.defined()) skipped_.zero_();
   parts_.device->Synchronize();
 }
 
@@ -276,6 +331,12 @@ std::vector<double> Trainer::TakeLosses() { return TakeValues(&losses_); }
 
 std::vector<double> Trainer::TakeGradientNorms() { return TakeValues(&norms_); }
 
+int64_t Trainer::TakeSkippedSteps() {
+  const auto steps = static_cast<int64_t>(skipped_.item<float>());
+  skipped_.zero_();
+  return steps;
+}
+
 NamedTensors Trainer::State() const {
   NamedTensors state;
   for (const Parameter& parameter : parts_.model->parameters()) {
@@ -283,6 +344,10 @@ NamedTensors Trainer::State() const {
   }
   for (const auto& entry : parts_.optimizer->State()) {
     state.emplace_back("optimizer." + entry.first, entry.second);
+  }
+  if (scale_.defined()) {
+    state.emplace_back("loss_scale.scale", scale_);
+    state.emplace_back("loss_scale.growth", growth_);
   }
   return state;
 }
@@ -292,8 +357,10 @@ Checkpoint Trainer::Save() const {
   checkpoint.meta["model"] = parts_.model->spec().name;
   checkpoint.meta["step"] = std::to_string(step_);
   for (const auto& entry : State()) {
-    checkpoint.tensors.emplace_back(entry.first,
-                                    entry.second.detach().to(at::kCPU).clone());
+    at::Tensor value = entry.second.detach().to(at::kCPU).clone();
+    // Checkpoints hold int64.
+    if (value.scalar_type() == at::kInt) value = value.to(at::kLong);
+    checkpoint.tensors.emplace_back(entry.first, value);
   }
   return checkpoint;
 }
@@ -368,6 +435,17 @@ class MomentOptimizer : public Optimizer {
     }
   }
 
+  // As torch.nn.utils.clip_grad_norm_ does it.
+  void Clip(const at::Tensor& norm) override {
+    if (options_.clip_norm <= 0) return;
+    at::AutoGradMode no_grad(false);
+    const at::Tensor factor =
+        at::clamp_max(norm.add(1e-6).reciprocal().mul(options_.clip_norm), 1);
+    for (Group& group : groups_) {
+      if (!group.values.empty()) at::_foreach_mul_(group.Gradients(), factor);
+    }
+  }
+
   void SetLearningRate(double rate) override { options_.learning_rate = rate; }
 
   std::vector<std::pair<std::string, at::Tensor>> State() const override {
@@ -396,15 +474,29 @@ class AdamW : public MomentOptimizer {
  public:
   using MomentOptimizer::MomentOptimizer;
 
+  void SkipIf(const at::Tensor& flag) override { skip_ = flag; }
+
  protected:
   void StepGroup(Group* group) override {
-    at::_foreach_add_(group->steps, 1);
+    if (skip_.defined()) {
+      at::_foreach_add_(group->steps, at::ones_like(skip_).sub(skip_));
+    } else {
+      at::_foreach_add_(group->steps, 1);
+    }
     at::_fused_adamw_(group->values, group->Gradients(), group->first_moments,
                       group->second_moments, /*max_exp_avg_sqs=*/{},
                       group->steps, options_.learning_rate, options_.beta1,
                       options_.beta2, group->weight_decay, options_.epsilon,
-                      /*amsgrad=*/false, /*maximize=*/false);
+                      /*amsgrad=*/false, /*maximize=*/false,
+                      /*grad_scale=*/{}, skip());
   }
+
+ private:
+  std::optional<at::Tensor> skip() const {
+    return skip_.defined() ? std::make_optional(skip_) : std::nullopt;
+  }
+
+  at::Tensor skip_;
 };
 
 // Adam's direction, scaled by the norm of each tensor over the norm of its
@@ -444,18 +536,11 @@ class Lamb : public MomentOptimizer {
   }
 };
 
-// The gradients that exist.
-Tensors GradientsOf(const std::vector<Parameter>& parameters) {
-  Tensors gradients;
-  for (const Parameter& parameter : parameters) {
-    if (parameter.value.grad().defined()) {
-      gradients.push_back(parameter.value.grad());
-    }
-  }
-  return gradients;
-}
-
 }  // namespace
+
+void Optimizer::SkipIf(const at::Tensor&) {
+  TORCH_CHECK(false, "fp16 needs an optimizer that can skip a step: adamw");
+}
 
 std::unique_ptr<Optimizer> MakeOptimizer(
     const std::vector<Parameter>& parameters, const OptimizerOptions& options) {

@@ -37,6 +37,12 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
+  // Scales the gradients, whose norm is `norm`, as the options say. Does not
+  // wait for the device. Call before Step.
+  virtual void Clip(const at::Tensor& norm) {}
+  // From the next step on, a step changes nothing if `flag`, a tensor of one
+  // value on the device, is 1. c10::Error if this optimizer cannot do that.
+  virtual void SkipIf(const at::Tensor& flag);
   // Updates the parameters by their gradients. REQUIRES: all have one.
   virtual void Step() = 0;
   // From the next step on. No effect on a step that a CUDA graph replays.
@@ -79,8 +85,13 @@ class StepEngine {
 };
 
 struct TrainerOptions {
-  // `fp32`, `tf32` or `bf16`.
+  // `fp32`, `tf32`, `bf16` or `fp16`. With fp16, the loss is scaled: from
+  // `loss_scale`, twice as much after `growth_interval` steps without a
+  // gradient that is not finite, half as much after a step with one, which
+  // changes no parameter.
   std::string precision = "fp32";
+  double loss_scale = 65536;
+  int growth_interval = 2000;
   // Number of batches whose gradients are summed for one step.
   int accumulation = 1;
   // Whether the optimizer is part of the timed step. It runs in either case.
@@ -124,6 +135,14 @@ class Trainer {
   std::vector<double> TakeLosses();
   std::vector<double> TakeGradientNorms();
 
+  // Number of steps since the last call that changed no parameter, and the
+  // scale of the loss. For fp16; both wait for the device.
+  int64_t TakeSkippedSteps();
+  double loss_scale() const { return scale_.item<double>(); }
+
+  // The model's outputs in the precision of the training, without gradients.
+  at::Tensor Predict(const at::Tensor& input) const;
+
   // Everything that the next step depends on.
   Checkpoint Save() const;
   // std::runtime_error if the checkpoint is from another model or setup.
@@ -151,6 +170,13 @@ class Trainer {
   std::vector<at::Tensor> losses_;
   std::vector<at::Tensor> norms_;
   at::Tensor norm_;
+  // For fp16: scale of the loss, steps since it changed, whether this step has
+  // a gradient that is not finite, and how many steps had one. Undefined
+  // otherwise.
+  at::Tensor scale_;
+  at::Tensor growth_;
+  at::Tensor overflow_;
+  at::Tensor skipped_;
   // State of the CUDA graph: its inputs, one per batch of a step, and its loss.
   std::unique_ptr<StepGraph> graph_;
   std::vector<TrainBatch> graph_batches_;

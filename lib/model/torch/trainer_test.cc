@@ -23,6 +23,7 @@ struct RunSetup {
   std::string model = "vit5_tiny";
   std::string optimizer = "adamw";
   double learning_rate = 3e-3;
+  double clip_norm = 0;
   int64_t batch_size = 8;
   int64_t samples = 8;
   bool recompute = false;
@@ -74,6 +75,7 @@ class Rig {
     OptimizerOptions optimizer_options;
     optimizer_options.name = setup.optimizer;
     optimizer_options.learning_rate = setup.learning_rate;
+    optimizer_options.clip_norm = setup.clip_norm;
     optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
     SyntheticOptions synthetic;
     synthetic.batch_size = setup.batch_size;
@@ -184,6 +186,79 @@ TEST(TrainerTest, Bf16RunsItsProductsInBf16) {
   EXPECT_NEAR(loss, Rig(RunSetup()).Losses(1)[0], 0.05);
 }
 
+RunSetup Fp16() {
+  RunSetup setup;
+  setup.options.precision = "fp16";
+  setup.options.loss_scale = 1024;
+  setup.options.growth_interval = 2;
+  return setup;
+}
+
+TEST(TrainerTest, Fp16RunsItsProductsInFp16AndTheScaleGrows) {
+  Rig rig(Fp16());
+  const OpCounter counter;
+  const std::vector<double> losses = rig.Losses(3);
+  EXPECT_EQ(counter.Count().products_by_type.count("fp32"), 0);
+  EXPECT_GT(counter.Count().products_by_type.at("fp16"), 50);
+  const std::vector<double> plain = Rig(RunSetup()).Losses(3);
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(losses[i], plain[i], 0.02) << i;
+  EXPECT_EQ(rig.trainer().loss_scale(), 2048);
+  EXPECT_EQ(rig.trainer().TakeSkippedSteps(), 0);
+}
+
+// A gradient that is not finite changes nothing but the scale.
+TEST(TrainerTest, AStepThatOverflowsIsSkipped) {
+  for (const bool graphs : {false, true}) {
+    RunSetup setup = Fp16();
+    setup.options.graphs = graphs;
+    setup.options.loss_scale = 1e38;
+    Rig rig(setup);
+    const Checkpoint before = rig.trainer().Save();
+    rig.Losses(2);
+    EXPECT_EQ(rig.trainer().TakeSkippedSteps(), 2);
+    EXPECT_EQ(rig.trainer().TakeSkippedSteps(), 0);
+    EXPECT_FLOAT_EQ(rig.trainer().loss_scale(), 1e38 / 4);
+    const Checkpoint after = rig.trainer().Save();
+    for (size_t i = 0; i < before.tensors.size(); ++i) {
+      const auto& [name, value] = after.tensors[i];
+      if (name == "loss_scale.scale") continue;
+      EXPECT_TRUE(at::equal(value, before.tensors[i].second)) << name;
+    }
+  }
+}
+
+TEST(TrainerTest, LambDoesNotSkip) {
+  RunSetup setup = Fp16();
+  setup.optimizer = "lamb";
+  EXPECT_THROW(Rig{setup}, c10::Error);
+}
+
+// Adam's first moments are then a tenth of the gradients.
+TEST(TrainerTest, ClippedGradientsHaveTheNorm) {
+  for (const char* precision : {"fp32", "fp16"}) {
+    RunSetup setup = Fp16();
+    setup.options.precision = precision;
+    setup.clip_norm = 0.25;
+    Rig rig(setup);
+    rig.Losses(1);
+    EXPECT_GT(rig.trainer().TakeGradientNorms()[0], 1);
+    double squares = 0;
+    for (const auto& [name, value] : rig.trainer().Save().tensors) {
+      if (name.rfind("optimizer.first.", 0) != 0) continue;
+      squares += value.square().sum().item<double>();
+    }
+    EXPECT_NEAR(10 * std::sqrt(squares), 0.25, 1e-4) << precision;
+  }
+}
+
+TEST(TrainerTest, PredictionsHaveNoGradient) {
+  Rig rig{RunSetup()};
+  const at::Tensor images = at::zeros({2, 3, 32, 32});
+  const at::Tensor logits = rig.trainer().Predict(images);
+  EXPECT_FALSE(logits.requires_grad());
+  EXPECT_TRUE(at::equal(logits, rig.model().Forward(images)));
+}
+
 TEST(TrainerTest, PartsAddUpToTheStep) {
   RunSetup setup;
   setup.options.mixing.kind = "both";
@@ -229,9 +304,12 @@ TEST(TrainerTest, RecomputingChangesNoLoss) {
 // Six steps at once, or three, a checkpoint, new objects and three more:
 // identical results.
 TEST(TrainerTest, ResumesToTheBit) {
-  for (const char* optimizer : {"adamw", "lamb"}) {
-    RunSetup setup;
-    setup.optimizer = optimizer;
+  for (const char* name : {"adamw", "lamb", "fp16"}) {
+    RunSetup setup = Fp16();
+    if (name != setup.options.precision) {
+      setup.options.precision = "fp32";
+      setup.optimizer = name;
+    }
     setup.samples = 24;
     Rig through(setup);
     const std::vector<double> expected = through.Losses(6);
@@ -388,6 +466,26 @@ TEST(OptimizerTest, NormIsOverAllAndZeroingStaysInPlace) {
   ZeroGradients(two);
   EXPECT_EQ(GradientNorm(two).item<float>(), 0);
   EXPECT_EQ(two[0].value.grad().const_data_ptr(), place);
+}
+
+// As torch.nn.utils.clip_grad_norm_: min(1, clip / (norm + 1e-6)).
+TEST(OptimizerTest, ClippingScalesAllGradientsAlike) {
+  const auto clipped = [](double clip_norm) {
+    std::vector<Parameter> two = OneParameter(false);
+    two.push_back(OneParameter(true)[0]);
+    two[0].value.mutable_grad().fill_(3);
+    two[1].value.mutable_grad().fill_(4);
+    OptimizerOptions options = Options("adamw");
+    options.clip_norm = clip_norm;
+    MakeOptimizer(two, options)->Clip(GradientNorm(two));
+    return std::make_pair(two[0].value.grad().item<float>(),
+                          two[1].value.grad().item<float>());
+  };
+  const double factor = 2 / (5 + 1e-6);
+  EXPECT_NEAR(clipped(2).first, 3 * factor, 1e-6);
+  EXPECT_NEAR(clipped(2).second, 4 * factor, 1e-6);
+  EXPECT_EQ(clipped(6), std::make_pair(3.0f, 4.0f));
+  EXPECT_EQ(clipped(0), std::make_pair(3.0f, 4.0f));
 }
 
 TEST(OptimizerTest, UnknownName) {

@@ -30,9 +30,6 @@ namespace {
 // Maps tokens to logits, 1 x length x vocabulary.
 using Forward = std::function<at::Tensor(const at::Tensor&)>;
 
-// Images per forward pass. Another size may round differently.
-constexpr int64_t kImageBatch = 32;
-
 // Context length for TorchScript models, which do not state theirs.
 constexpr int64_t kScriptContext = 256;
 
@@ -249,7 +246,7 @@ void EvaluateImages(const EvalSpec& spec,
     throw std::runtime_error(std::string(files.status().message()));
   }
   LoaderBatchOptions options;
-  options.batch_size = kImageBatch;
+  options.batch_size = kScoredBatch;
   options.image_size = model.spec.image_size;
   options.workers = static_cast<int>(spec.workers);
   TrainReply progress;

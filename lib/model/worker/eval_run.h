@@ -37,8 +37,8 @@ struct EvalSpec {
 EvalSpec ParseEvalSpec(const std::vector<std::string>& words);
 
 // Passes the event `answers` to `tell`, for images after `progress`. Runs in
-// float32 on one thread, so that results are identical each time. Throws what libtorch
-// throws, and std::runtime_error for invalid files.
+// float32 on one thread, so that results are identical each time. Throws what
+// libtorch throws, and std::runtime_error for invalid files.
 void RunEval(const EvalSpec& spec,
              const std::function<void(const TrainReply&)>& tell);
 

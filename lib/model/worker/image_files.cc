@@ -162,9 +162,9 @@ absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
     }
     const auto number = numbers.find(file.folder);
     if (number == numbers.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          folder.path, ": the model was not trained on a class \"",
-          file.folder, "\"; rename or remove this subfolder"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(folder.path, ": the model was not trained on a class \"",
+                       file.folder, "\"; rename or remove this subfolder"));
     }
     if (static_cast<int>(i % folder.world_size) != folder.rank) continue;
     file.label = number->second % folder.classes;

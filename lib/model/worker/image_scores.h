@@ -14,6 +14,9 @@
 
 namespace feedrate {
 
+// Images per forward pass. Another number may round differently.
+inline constexpr int64_t kScoredBatch = 64;
+
 struct ImageScores {
   int64_t images = 0;
   // Sum of the negative logarithms of the probabilities of the images' classes.

@@ -1,5 +1,6 @@
 #include "lib/model/worker/image_scores.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@ namespace {
 
 ImageScores Score(const std::vector<double>& logits, int64_t own) {
   ImageScores scores;
-  AddScores(at::tensor(logits).unsqueeze(0), at::tensor(own).unsqueeze(0),
+  AddScores(at::tensor(logits).unsqueeze(0), at::full({1}, own, at::kLong),
             &scores);
   return scores;
 }

@@ -30,6 +30,7 @@
 #if defined(FEEDRATE_LOADER)
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
+#include "lib/model/worker/validation.h"
 #endif
 
 namespace feedrate {
@@ -67,22 +68,29 @@ class Training {
     trainer_->TakeTimes();
     trainer_->TakeLosses();
     trainer_->TakeGradientNorms();
+    if (IsScaled()) trainer_->TakeSkippedSteps();
     std::unique_ptr<GpuUse> use;
     if (spec_.device == "cuda") {
       use = std::make_unique<GpuUse>(spec_.device_index);
     }
+    paused_s_ = 0;
     EnergyMeter energy(Root(), OpenGpuEnergy());
     const EnergyUse before = energy.Read();
     const double start = MonotonicSeconds();
     for (int64_t i = 0; i < spec_.steps; ++i) Step(spec_.warmup + spec_.steps);
     device_->Synchronize();
-    wall_s_ = MonotonicSeconds() - start;
+    wall_s_ = MonotonicSeconds() - start - paused_s_;
     energy_ = EnergyBetween(before, energy.Read());
     if (use != nullptr) gpu_use_ = use->Stop();
     times_ = trainer_->TakeTimes();
     losses_ = trainer_->TakeLosses();
     norms_ = trainer_->TakeGradientNorms();
-    peaks_ = device_->Peaks();
+    if (IsScaled()) {
+      skipped_steps_ = trainer_->TakeSkippedSteps();
+      loss_scale_ = trainer_->loss_scale();
+    }
+    NotePeaks();
+    if (spec_.validate_every > 0) Validate();
     if (spec_.rank == 0) SaveTo(spec_.checkpoint);
     if (spec_.graphs) graph_phases_ = trainer_->GraphPhases();
     if (spec_.count) CountProducts();
@@ -107,13 +115,24 @@ class Training {
     return opened.ok() ? *std::move(opened) : nullptr;
   }
 
+  // Whether the loss is scaled, which needs a trainer in fp16.
+  bool IsScaled() const { return spec_.precision == "fp16"; }
+
+  void NotePeaks() {
+    const MemoryPeaks now = device_->Peaks();
+    peaks_.allocated_bytes =
+        std::max(peaks_.allocated_bytes, now.allocated_bytes);
+    peaks_.reserved_bytes = std::max(peaks_.reserved_bytes, now.reserved_bytes);
+  }
+
   DeviceRates Rates() const {
-    const bool bf16 = spec_.precision == "bf16";
-    DeviceRates rates =
-        MeasureRates(device_.get(), bf16 ? at::kBFloat16 : at::kFloat);
-    if (bf16 && spec_.device == "cpu") {
-      // A CPU without units for bf16 is slower in it than in fp32, but its peak
-      // is not lower for that.
+    const bool is_half = spec_.precision == "bf16" || IsScaled();
+    at::ScalarType type = is_half ? at::kBFloat16 : at::kFloat;
+    if (IsScaled()) type = at::kHalf;
+    DeviceRates rates = MeasureRates(device_.get(), type);
+    if (is_half && spec_.device == "cpu") {
+      // A CPU without units for this type is slower in it than in fp32, but its
+      // peak is not lower for that.
       rates.matmul_flops =
           std::max(rates.matmul_flops,
                    MeasureRates(device_.get(), at::kFloat).matmul_flops);
@@ -130,6 +149,7 @@ class Training {
     OptimizerOptions optimizer_options;
     optimizer_options.name = spec_.optimizer;
     optimizer_options.learning_rate = spec_.learning_rate;
+    optimizer_options.clip_norm = spec_.clip_norm;
     StepEngine* const engine = MakeEngine(optimizer_options);
     if (engine == nullptr) {
       optimizer_ = MakeOptimizer(model_->parameters(), optimizer_options);
@@ -150,6 +170,7 @@ class Training {
     parts.bucket_bytes = spec_.bucket_bytes;
     trainer_ = std::make_unique<Trainer>(parts, Options());
     if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
+    if (spec_.validate_every > 0) MakeValidator();
   }
 
   // Why the fused engine cannot train this; empty if it can.
@@ -330,6 +351,33 @@ class Training {
     return options;
   }
 
+  void MakeValidator() {
+#if defined(FEEDRATE_LOADER)
+    validator_ = std::make_unique<Validator>(spec_, model_spec_, class_names_);
+#else
+    throw std::runtime_error("this program was built without a loader");
+#endif
+  }
+
+  // Evaluates the model, unless this was just done. The time is no part of the
+  // measured steps, nor is the memory.
+  void Validate() {
+#if defined(FEEDRATE_LOADER)
+    if (!validations_.empty() &&
+        validations_.back().step() == trainer_->step()) {
+      return;
+    }
+    device_->Synchronize();
+    NotePeaks();
+    const double start = MonotonicSeconds();
+    validations_.push_back(
+        validator_->Run(*trainer_, device_->device(), sync_.get(),
+                        [this] { TellProgress(spec_.warmup + spec_.steps); }));
+    device_->ResetPeaks();
+    paused_s_ += MonotonicSeconds() - start;
+#endif
+  }
+
   void MakeSync(bool engine) {
     GroupOptions group;
     group.store = spec_.store;
@@ -360,6 +408,10 @@ class Training {
     if (spec_.rank == 0 && spec_.checkpoint_every > 0 &&
         trainer_->step() % spec_.checkpoint_every == 0) {
       SaveTo(spec_.checkpoint);
+    }
+    if (spec_.validate_every > 0 &&
+        trainer_->step() % spec_.validate_every == 0) {
+      Validate();
     }
   }
 
@@ -513,6 +565,13 @@ class Training {
       kernel->set_share(from.share);
     }
     result.set_profiled_steps(profiled_steps_);
+    if (IsScaled()) {
+      result.set_skipped_steps(skipped_steps_);
+      result.set_loss_scale(loss_scale_);
+    }
+    for (const Validation& validation : validations_) {
+      *result.add_validations() = validation;
+    }
     for (const std::string& file : traces_) result.add_traces(file);
     tell_(result);
   }
@@ -539,6 +598,14 @@ class Training {
   SkippedFiles listed_;
   // Folders of the classes by number. Empty if the data has none.
   std::vector<std::string> class_names_;
+  std::vector<Validation> validations_;
+#if defined(FEEDRATE_LOADER)
+  std::unique_ptr<Validator> validator_;
+#endif
+  int64_t skipped_steps_ = 0;
+  double loss_scale_ = 0;
+  // Time between measured steps that belongs to none.
+  double paused_s_ = 0;
   int64_t done_ = 0;
   double told_ = 0;
   double wall_s_ = 0;

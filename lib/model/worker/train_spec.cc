@@ -61,6 +61,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"precision", Text(&s->precision)},
       {"optimizer", Text(&s->optimizer)},
       {"learning_rate", Double(&s->learning_rate)},
+      {"clip_norm", Double(&s->clip_norm)},
       {"batch_size", Int(&s->batch_size)},
       {"samples", Int(&s->samples)},
       {"text", Text(&s->text)},
@@ -99,6 +100,8 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"profile_repeat", Int(&s->profile_repeat)},
       {"checkpoint", Text(&s->checkpoint)},
       {"checkpoint_every", Int(&s->checkpoint_every)},
+      {"validation_folder", Text(&s->validation_folder)},
+      {"validate_every", Int(&s->validate_every)},
       {"checkpoint_weights_only", Bool(&s->checkpoint_weights_only)},
       {"resume", Text(&s->resume)},
       {"rates", Bool(&s->rates)},
@@ -124,7 +127,8 @@ TrainSpec ParseTrainSpec(const std::vector<std::string>& words) {
   }
   if (spec.batch_size < 1 || spec.accumulation < 1 || spec.steps < 1 ||
       spec.warmup < 0 || spec.world_size < 1 || spec.rank < 0 ||
-      spec.rank >= spec.world_size || spec.workers < 0 ||
+      spec.rank >= spec.world_size || spec.workers < 0 || spec.clip_norm < 0 ||
+      spec.validate_every < 0 ||
       !(spec.sample_ratio > 0 && spec.sample_ratio <= 1)) {
     throw std::runtime_error("a number of the training is out of range");
   }

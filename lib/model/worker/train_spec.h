@@ -17,6 +17,8 @@ struct TrainSpec {
   std::string precision = "fp32";
   std::string optimizer = "adamw";
   double learning_rate = 1e-3;
+  // Scales gradients down to this norm of all together; 0: does not.
+  double clip_norm = 0;
   int64_t batch_size = 32;
   // Samples of the synthetic set; 0: four batches of all processes.
   int64_t samples = 0;
@@ -75,6 +77,10 @@ struct TrainSpec {
   std::string checkpoint;
   // Also write it every this many steps; 0: only at the end.
   int64_t checkpoint_every = 0;
+  // A labeled folder, and how often to evaluate the model on it: every so many
+  // steps, and after the measured ones. 0: never.
+  std::string validation_folder;
+  int64_t validate_every = 0;
   // Leaves out what only training needs, and rounds weights to bf16.
   bool checkpoint_weights_only = false;
   // Checkpoint to continue from.

@@ -24,7 +24,6 @@
 #include "lib/records/json.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/train/train_processes.h"
-#include "lib/runner/train/train_run.h"
 #include "simdjson.h"
 
 namespace feedrate {
@@ -162,10 +161,9 @@ absl::Status EvaluateImages(const EvalRunOptions& options,
                    RunTrainProcesses(command));
   const TrainReply& scores = results[0];
   if (scores.skipped_size() > 0 && options.warn != nullptr) {
-    options.warn(absl::StrCat(scores.skipped_files(),
-                              " files were skipped; the first: ",
-                              scores.skipped(0).path(), ": ",
-                              scores.skipped(0).reason()));
+    options.warn(absl::StrCat(
+        scores.skipped_files(), " files were skipped; the first: ",
+        scores.skipped(0).path(), ": ", scores.skipped(0).reason()));
   }
   std::string list;
   for (const ImageFile& file : *files) {

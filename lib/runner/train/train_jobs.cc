@@ -31,6 +31,7 @@ std::string FlagOf(const std::string& setting) {
   return setting;
 }
 
+constexpr char kBf16Library[] = "torch_compile_bf16";
 constexpr int64_t kLargest = int64_t{1} << 30;
 // More are a mistake on any machine.
 constexpr int64_t kMostWorkers = 1024;
@@ -71,55 +72,42 @@ Reader Truth(bool* field) {
   };
 }
 
-absl::Status ReadModel(const std::string& value, ModelSpec* model) {
-  RETURN_IF_ERROR(CheckChoice("--model", value, ModelNames()));
-  *model = *ModelNamed(value);
-  return absl::OkStatus();
-}
-
-absl::Status ReadRate(const std::string& value) {
-  double rate = 0;
-  if (!absl::SimpleAtod(value, &rate) || !(rate > 0 && rate < 100)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--learning_rate: \"", value, "\" is not between 0 and 100"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadShare(const std::string& value) {
-  double share = 0;
-  if (!absl::SimpleAtod(value, &share) || !(share > 0 && share <= 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--sample_ratio: \"", value, "\" is not above 0 and at most 1"));
-  }
-  return absl::OkStatus();
+// At most `high`, and above 0, or 0 if `may_be_zero`.
+Reader Number(double high, bool may_be_zero, double* field) {
+  return [=](const std::string& name, const std::string& value) {
+    if (absl::SimpleAtod(value, field) && *field <= high &&
+        (*field > 0 || (may_be_zero && *field == 0))) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", name, ": \"", value, "\" is not ",
+                     may_be_zero ? "0 or " : "", "above 0 and at most ", high));
+  };
 }
 
 std::map<std::string, Reader> Readers(TrainSettings* s) {
   static std::string ignored_text;
   static int64_t ignored_number;
+  static double ignored_double;
   return {
       {"model",
        [s](const std::string&, const std::string& value) {
-         return ReadModel(value, &s->model);
+         RETURN_IF_ERROR(CheckChoice("--model", value, ModelNames()));
+         s->model = *ModelNamed(value);
+         return absl::OkStatus();
        }},
-      {"precision", OneOf({"fp32", "tf32", "bf16"}, &s->precision)},
+      {"precision", OneOf({"fp32", "tf32", "bf16", "fp16"}, &s->precision)},
       {"optimizer", OneOf({"adamw", "lamb"}, &s->optimizer)},
       {"mixing", OneOf({"mixup", "cutmix", "both"}, &ignored_text)},
-      {"learning_rate",
-       [](const std::string&, const std::string& value) {
-         return ReadRate(value);
-       }},
+      {"learning_rate", Number(100, false, &ignored_double)},
+      {"clip_norm", Number(1e9, true, &s->clip_norm)},
       {"loader",
        OneOf({kNativeLoader, kGpuLoader, kMixtureLoader, "torchvision", "dali"},
              &s->loader)},
       // Checked by the loader of mixtures.
       {"mixture",
        [](const std::string&, const std::string&) { return absl::OkStatus(); }},
-      {"sample_ratio",
-       [](const std::string&, const std::string& value) {
-         return ReadShare(value);
-       }},
+      {"sample_ratio", Number(1, false, &ignored_double)},
       {"accumulation", Whole(1, &s->accumulation)},
       {"warmup", Whole(0, &s->warmup)},
       {"steps", Whole(1, &s->steps)},
@@ -181,6 +169,14 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--precision: tf32 is CUDA's; use fp32 or bf16 on the CPU");
   }
+  if (s.precision == "fp16" && s.optimizer != "adamw") {
+    return absl::InvalidArgumentError(
+        "--precision: fp16 skips steps, which only --optimizer=adamw can");
+  }
+  if (job.library() == kBf16Library && s.precision != "bf16") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--libraries: ", job.library(), " needs --precision=bf16"));
+  }
   const bool is_e2e = job.scope() == "e2e";
   if (!is_e2e && !s.loader.empty()) {
     return absl::InvalidArgumentError(
@@ -214,8 +210,13 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
   return absl::OkStatus();
 }
 
+std::string DefaultPrecision(const Job& job) {
+  return job.device() == "cuda" ? "bf16" : "fp32";
+}
+
 std::vector<std::string> TrainLibraries() {
-  return {kTrainLibrary, "torch_eager", "torch_compile", "torch_max_autotune"};
+  return {kTrainLibrary,           "torch_eager",        "torch_compile",
+          "torch_reduce_overhead", "torch_max_autotune", kBf16Library};
 }
 
 }  // namespace
@@ -256,6 +257,10 @@ absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
     if (setting.first == "world_size") continue;
     settings.words.push_back(absl::StrCat(setting.first, "=", setting.second));
   }
+  if (settings.precision.empty()) {
+    settings.precision = DefaultPrecision(job);
+    settings.words.push_back(absl::StrCat("precision=", settings.precision));
+  }
   if (job.scope() == "e2e") {
     settings.words.push_back(absl::StrCat("workers=", job.workers()));
     if (sorted.count("loader") == 0) {
@@ -275,6 +280,7 @@ const std::map<std::string, std::string>& Defaults() {
   static const auto* const defaults =
       new std::map<std::string, std::string>{{"accumulation", "1"},
                                              {"activation_checkpointing", "0"},
+                                             {"clip_norm", "0"},
                                              {"engine", ""},
                                              {"graphs", "0"},
                                              {"learning_rate", "0.001"},
@@ -292,10 +298,10 @@ const std::map<std::string, std::string>& Defaults() {
 
 absl::Status SetAxis(const std::string& name, const std::string& value,
                      Job* job) {
-  int64_t number = 0;
   if (name == "device") {
     job->set_device(value);
   } else if (name == "batch_size" || name == "seed" || name == "workers") {
+    int64_t number = 0;
     RETURN_IF_ERROR(CheckWhole(name, value, name == "seed" ? -kLargest : 0,
                                kLargest, &number));
     if (name == "seed") job->set_seed(number);
@@ -344,9 +350,12 @@ void DropDefaults(Job* job) {
 absl::Status AddJob(Job job, std::set<std::string>* ids,
                     std::vector<Job>* jobs) {
   DropDefaults(&job);
+  auto& named = *job.mutable_settings();
+  if (named.count("precision") > 0 && named["precision"].empty()) {
+    named["precision"] = DefaultPrecision(job);
+  }
   // Named like any other loader, so that the id is the same either way.
-  if (job.scope() == "e2e")
-    job.mutable_settings()->insert({"loader", kNativeLoader});
+  if (job.scope() == "e2e") named.insert({"loader", kNativeLoader});
   RETURN_IF_ERROR(TrainSettingsOf(job).status());
   if (job.settings().count("world_size") > 0) {
     Job alone = job;

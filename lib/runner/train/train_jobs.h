@@ -29,8 +29,10 @@ inline constexpr char kMixtureLoader[] = "mixture";
 
 struct TrainSettings {
   ModelSpec model;
-  std::string precision = "fp32";
+  // Unless the job names it, bf16 on CUDA and fp32 on the CPU.
+  std::string precision;
   std::string optimizer = "adamw";
+  double clip_norm = 0;
   int accumulation = 1;
   int64_t warmup = 200;
   int64_t steps = 100;

@@ -68,6 +68,22 @@ TEST(TrainJobsTest, WordsAreForOneProcess) {
   EXPECT_THAT(words, Not(Contains(HasSubstr("world_size"))));
 }
 
+// Whether or not the job names it.
+TEST(TrainJobsTest, ThePrecisionFollowsTheDevice) {
+  TrainRequest request = Request();
+  request.sweep = "device=cpu,cuda";
+  request.settings["precision"] = "";
+  std::vector<Job> jobs = *MakeTrainJobs(request);
+  ASSERT_EQ(jobs.size(), 2);
+  for (Job& job : jobs) {
+    const std::string expected = job.device() == "cuda" ? "bf16" : "fp32";
+    EXPECT_EQ(job.settings().at("precision"), expected);
+    job.mutable_settings()->erase("precision");
+    EXPECT_EQ(TrainSettingsOf(job)->precision, expected);
+    EXPECT_THAT(TrainSettingsOf(job)->words, Contains("precision=" + expected));
+  }
+}
+
 std::string Mistake(const TrainRequest& request) {
   const auto jobs = MakeTrainJobs(request);
   return jobs.ok() ? "" : std::string(jobs.status().message());
@@ -93,6 +109,19 @@ TEST(TrainJobsTest, MistakesAreNamed) {
   request.settings["engine"] = "eager";
   request.libraries = {"torch_eager"};
   EXPECT_THAT(Mistake(request), HasSubstr("leave it out for torch_eager"));
+  request = Request();
+  request.libraries = {"torch_compile_bf16"};
+  EXPECT_THAT(Mistake(request), HasSubstr("needs --precision=bf16"));
+  request = Request();
+  request.settings["precision"] = "fp16";
+  request.settings["optimizer"] = "lamb";
+  EXPECT_THAT(Mistake(request), HasSubstr("only --optimizer=adamw can"));
+  request = Request();
+  request.settings["clip_norm"] = "-1";
+  EXPECT_THAT(Mistake(request), HasSubstr("--clip_norm: \"-1\" is not 0 or"));
+  request.settings["clip_norm"] = "0";
+  request.settings["learning_rate"] = "0";
+  EXPECT_THAT(Mistake(request), HasSubstr("\"0\" is not above 0 and at most"));
   request = Request();
   request.sweep = "prefetch=1,2";
   EXPECT_THAT(Mistake(request), HasSubstr("\"prefetch\" is unknown"));
@@ -390,6 +419,24 @@ TEST(TrainRowTest, BudgetAddsUpToTheMeanStep) {
   EXPECT_NEAR(sum, 0.2, 1e-12);
   EXPECT_NEAR(budget.unattributed_s(), 0.004, 1e-12);
   EXPECT_DOUBLE_EQ(RowWith(SmallJob()).train().data_wait_share(), 0.1);
+}
+
+TEST(TrainRowTest, WhatTheProcessToldIsInTheRow) {
+  Job job = SmallJob();
+  (*job.mutable_settings())["precision"] = "fp16";
+  (*job.mutable_settings())["clip_norm"] = "0.5";
+  TrainReply result = TwoSteps();
+  EXPECT_FALSE(RowWith(job).train().has_skipped_steps());
+  result.set_skipped_steps(0);
+  result.set_loss_scale(4096);
+  result.set_method("eager");
+  result.add_validations()->set_top1(50);
+  const Train train = RowWith(job, {}, {result}).train();
+  EXPECT_EQ(train.skipped_steps(), 0);
+  EXPECT_EQ(train.loss_scale(), 4096);
+  EXPECT_EQ(train.clip_norm(), 0.5);
+  EXPECT_EQ(train.method(), "eager");
+  EXPECT_EQ(train.validations(0).top1(), 50);
 }
 
 TEST(TrainRowTest, UseIsHeldAgainstTheGivenPeak) {

@@ -8,11 +8,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -344,6 +348,27 @@ absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
                                            const std::string& loader) {
   return PythonScript(places, loader == "dali" ? "dali" : "torch_stack",
                       "feed.py");
+}
+
+absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
+    const std::string& path) {
+  RETURN_IF_ERROR(PlainFileBytes(path).status());
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  if (!std::getline(in, line) || line != "feedrate_checkpoint 1") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": is no checkpoint; `train --checkpoint` writes them"));
+  }
+  std::map<std::string, std::string> meta;
+  while (std::getline(in, line) && absl::StartsWith(line, "meta ")) {
+    meta.insert(absl::StrSplit(absl::StripPrefix(line, "meta "),
+                               absl::MaxSplits(' ', 1)));
+  }
+  if (meta.count("model") == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is a checkpoint of no model"));
+  }
+  return meta;
 }
 
 }  // namespace feedrate

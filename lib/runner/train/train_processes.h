@@ -62,4 +62,10 @@ absl::StatusOr<WorkerCommand> FeederWorker(const WorkerPlaces& places,
 absl::StatusOr<std::string> ModelWorker(const WorkerPlaces& places,
                                         const std::string& name);
 
+// What the lines of text at the beginning of a checkpoint say: `model`, `step`
+// and the like. InvalidArgument or NotFound if it is none, or of no model; the
+// message begins with the path.
+absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
+    const std::string& path);
+
 }  // namespace feedrate

@@ -124,7 +124,8 @@ void SetUse(const Job& job, const TrainSettings& settings,
   RooflineInput input;
   input.samples = job.batch_size() * settings.accumulation;
   input.batches = settings.accumulation;
-  input.bytes_per_value = settings.precision == "bf16" ? 2 : 4;
+  input.bytes_per_value =
+      settings.precision == "bf16" || settings.precision == "fp16" ? 2 : 4;
   input.matmul_flops = device.matmul_flops;
   input.copy_bytes = device.copy_bytes;
   const Roofline roofline = RooflineOf(settings.model, input);
@@ -143,6 +144,7 @@ void SetSettings(const TrainSettings& settings, Train* train) {
   train->set_precision(settings.precision);
   train->set_optimizer(settings.optimizer);
   train->set_optimizer_in_step(settings.optimizer_in_step);
+  train->set_clip_norm(settings.clip_norm);
   train->set_world_size(settings.world_size);
   train->set_accumulation(settings.accumulation);
   train->set_graphs(settings.graphs);
@@ -262,6 +264,12 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   *train->mutable_kernels() = results[0].kernels();
   train->set_profiled_steps(results[0].profiled_steps());
   train->set_engine(results[0].engine());
+  train->set_method(results[0].method());
+  *train->mutable_validations() = results[0].validations();
+  if (results[0].has_skipped_steps()) {
+    train->set_skipped_steps(results[0].skipped_steps());
+    train->set_loss_scale(results[0].loss_scale());
+  }
   train->set_blas(results[0].blas());
   if (results[0].has_gpu_use()) train->set_gpu_use(results[0].gpu_use());
   SetEnergy(results, row);

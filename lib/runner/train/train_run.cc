@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -13,10 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
@@ -25,6 +23,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/machine/gpu.h"
+#include "lib/model/worker/image_files.h"
 #include "lib/records/job_identity.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/measured_process.h"
@@ -76,6 +75,11 @@ std::vector<std::string> WordsOf(const TrainRunOptions& options) {
   if (!options.resume_from.empty()) {
     words.push_back(absl::StrCat("resume=", options.resume_from));
   }
+  if (options.validate_every > 0) {
+    words.push_back(
+        absl::StrCat("validation_folder=", options.validation_dataset));
+    words.push_back(absl::StrCat("validate_every=", options.validate_every));
+  }
   return words;
 }
 
@@ -123,6 +127,7 @@ class TrainMode : public JobMode {
           "it out");
     }
     RETURN_IF_ERROR(CheckResume(settings));
+    RETURN_IF_ERROR(CheckValidation(job, settings));
     // Either all tasks of Slurm train together, or rank 0 alone.
     if (!step_.has_value() || settings.world_size == 1 ||
         settings.world_size == step_->world_size) {
@@ -190,7 +195,8 @@ class TrainMode : public JobMode {
 
   // Tables, and last what limits each training.
   std::string Summary() const {
-    std::string text = absl::StrCat(TrainTable(rows_), LoaderTable(rows_));
+    std::string text = absl::StrCat(TrainTable(rows_), LoaderTable(rows_),
+                                    ValidationTable(rows_));
     for (const Row& row : rows_) {
       if (row.status() != "ok") continue;
       absl::StrAppend(&text, "train: ", Conclusion(row), "\n");
@@ -256,6 +262,31 @@ class TrainMode : public JobMode {
     return absl::InvalidArgumentError(
         absl::StrCat("--resume_from: ", options_.resume_from, ": is of model ",
                      model, "; train it with --model=", model));
+  }
+
+  absl::Status CheckValidation(const Job& job,
+                               const TrainSettings& settings) const {
+    if (options_.validate_every == 0) return absl::OkStatus();
+    if (settings.loader.empty() || settings.loader == kMixtureLoader) {
+      return absl::InvalidArgumentError(
+          "--validate_every: the model must be trained on labeled images; add "
+          "--scope=e2e and --dataset, or leave it out");
+    }
+    ImageFolder folder;
+    folder.path = folders_.at(job.dataset());
+    folder.classes = settings.model.classes;
+    std::vector<std::string> special;
+    std::vector<std::string> classes;
+    ListImages(folder, &special, &classes);
+    if (classes.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--validate_every: ", folder.path,
+                       ": has no classes; it needs a subfolder per class"));
+    }
+    folder.path = options_.validation_dataset;
+    const absl::Status status = ListLabeledImages(folder, classes).status();
+    return absl::Status(status.code(), absl::StrCat("--validation_dataset: ",
+                                                    status.message()));
   }
 
   // Rates of the device are measured by the first training that can tell; all
@@ -475,10 +506,16 @@ absl::Status CheckOptions(const TrainRunOptions& options) {
   }
   const RunLimits& limits = options.run.limits;
   if (limits.retries < 0 || !(limits.hang_s > 0) || options.peak_tflops < 0 ||
-      options.checkpoint_every < 0) {
+      options.checkpoint_every < 0 || options.validate_every < 0) {
     return absl::InvalidArgumentError(
-        "--retries, --peak_tflops and --checkpoint_every must be at least 0, "
-        "--timeout above 0");
+        "--retries, --peak_tflops, --checkpoint_every and --validate_every "
+        "must "
+        "be at least 0, --timeout above 0");
+  }
+  if ((options.validate_every > 0) == options.validation_dataset.empty()) {
+    return absl::InvalidArgumentError(
+        "--validate_every says when and --validation_dataset on which images; "
+        "use both or neither");
   }
   for (const std::string& status : options.run.fail_on) {
     RETURN_IF_ERROR(CheckChoice("--fail_on", status,
@@ -507,27 +544,6 @@ absl::StatusOr<std::vector<std::unique_ptr<RemoteData>>> BringHome(
 }
 
 }  // namespace
-
-absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
-    const std::string& path) {
-  RETURN_IF_ERROR(PlainFileBytes(path).status());
-  std::ifstream in(path, std::ios::binary);
-  std::string line;
-  if (!std::getline(in, line) || line != "feedrate_checkpoint 1") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is no checkpoint; `train --checkpoint` writes them"));
-  }
-  std::map<std::string, std::string> meta;
-  while (std::getline(in, line) && absl::StartsWith(line, "meta ")) {
-    meta.insert(absl::StrSplit(absl::StripPrefix(line, "meta "),
-                               absl::MaxSplits(' ', 1)));
-  }
-  if (meta.count("model") == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is a checkpoint of no model"));
-  }
-  return meta;
-}
 
 absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
   RETURN_IF_ERROR(CheckOptions(options));

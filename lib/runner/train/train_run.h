@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -45,16 +44,14 @@ struct TrainRunOptions {
   std::string checkpoint;
   int64_t checkpoint_every = 0;
   std::string resume_from;
+  // Evaluates the model on this labeled folder every so many steps. Empty and 0
+  // mean that it is not.
+  std::string validation_dataset;
+  int64_t validate_every = 0;
   // Drops the files of scope `e2e` from memory before each training. Otherwise
   // they are read once before, so that every loader finds them there.
   bool cold = false;
 };
-
-// What the lines of text at the beginning of a checkpoint say: `model`, `step`
-// and the like. InvalidArgument or NotFound if it is none, or of no model; the
-// message begins with the path.
-absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
-    const std::string& path);
 
 // Runs all jobs, writes env, run and row records, and prints tables and what
 // limits each training on standard error. kRunFailed if no training is ok. If

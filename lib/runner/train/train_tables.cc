@@ -191,6 +191,23 @@ std::string LoaderTable(const std::vector<Row>& rows) {
   return table.empty() ? "" : table.ToText();
 }
 
+std::string ValidationTable(const std::vector<Row>& rows) {
+  const Align right = Align::kRight;
+  Table table({"validation of", "step", "images", "loss", "top-1", "top-5"},
+              {Align::kLeft, right, right, right, right, right});
+  for (const Row* row : OkRows(rows)) {
+    if (!table.empty() && !row->train().validations().empty()) table.AddRule();
+    for (const Validation& validation : row->train().validations()) {
+      table.AddRow({NameOf(*row), absl::StrCat(validation.step()),
+                    absl::StrCat(validation.images()),
+                    SignificantText(validation.loss(), 4),
+                    PercentText(validation.top1() / 100),
+                    PercentText(validation.top5() / 100)});
+    }
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
 std::string KernelTable(const Train& train) {
   if (train.kernels().empty()) return "";
   // Parts in the order of their longest kernels.

@@ -19,6 +19,9 @@ std::string TrainTable(const std::vector<Row>& rows);
 // rows.
 std::string LoaderTable(const std::vector<Row>& rows);
 
+// Results on the validation data by step. Empty without.
+std::string ValidationTable(const std::vector<Row>& rows);
+
 // The longest kernels of the profiled steps by part of the step. Empty without.
 std::string KernelTable(const Train& train);
 

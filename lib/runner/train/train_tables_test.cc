@@ -132,6 +132,22 @@ TEST(KernelTableTest, SplitsPartsAndSaysOverHowManySteps) {
               HasSubstr("aten::_scaled_dot_product_flas...cpu_backward  64x8"));
 }
 
+TEST(ValidationTableTest, HasALinePerValidation) {
+  Row row = SlowStep();
+  EXPECT_EQ(ValidationTable({row}), "");
+  for (const int step : {10, 20}) {
+    Validation* const validation = row.mutable_train()->add_validations();
+    validation->set_step(step);
+    validation->set_images(50);
+    validation->set_loss(1.25);
+    validation->set_top1(62);
+    validation->set_top5(98);
+  }
+  const std::string table = ValidationTable({row});
+  EXPECT_THAT(table, HasSubstr("batch 8    10      50"));
+  EXPECT_THAT(table, HasSubstr("batch 8    20      50  1.250  62.0%  98.0%"));
+}
+
 TEST(ConclusionTest, NamesTheLargestPartAndItsKernel) {
   Row row = SlowStep();
   EXPECT_EQ(Conclusion(row),

@@ -1,0 +1,72 @@
+#include "lib/model/worker/validation.h"
+
+#include <ATen/ops/tensor.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "lib/model/worker/image_scores.h"
+#include "lib/model/worker/loader_batches.h"
+
+namespace feedrate {
+
+Validator::Validator(const TrainSpec& spec, const ModelSpec& model,
+                     const std::vector<std::string>& classes)
+    : image_size_(model.image_size),
+      workers_(spec.workers),
+      world_size_(spec.world_size) {
+  if (classes.empty()) {
+    throw std::runtime_error(
+        "validation: the data of the training has no classes; it needs a "
+        "subfolder per class");
+  }
+  ImageFolder folder;
+  folder.path = spec.validation_folder;
+  folder.classes = model.classes;
+  folder.rank = spec.rank;
+  folder.world_size = spec.world_size;
+  auto files = ListLabeledImages(folder, classes);
+  if (!files.ok()) {
+    throw std::runtime_error("validation: " +
+                             std::string(files.status().message()));
+  }
+  files_ = *std::move(files);
+}
+
+Validation Validator::Run(const Trainer& trainer, at::Device device,
+                          GradientSync* sync,
+                          const std::function<void()>& alive) const {
+  LoaderBatchOptions options;
+  options.batch_size = kScoredBatch;
+  options.image_size = image_size_;
+  options.workers = workers_;
+  ImageScores scores;
+  // A process beyond the number of images has none.
+  if (!files_.empty()) {
+    scores = ScoreImages(files_, options, [&](const at::Tensor& images) {
+      alive();
+      return trainer.Predict(images);
+    });
+  }
+  at::Tensor sums =
+      at::tensor({static_cast<double>(scores.images),
+                  static_cast<double>(scores.top1),
+                  static_cast<double>(scores.top5), scores.loss_sum})
+          .to(device);
+  // The mean over processes, of which mostly ratios are used.
+  if (sync != nullptr) sync->Average(sums);
+  sums = sums.to(at::kCPU);
+  const double* const sum = sums.const_data_ptr<double>();
+  const double loss = sum[3] / sum[0];
+  Validation validation;
+  validation.set_step(trainer.step());
+  validation.set_images(std::llround(sum[0] * world_size_));
+  validation.set_top1(100 * sum[1] / sum[0]);
+  validation.set_top5(100 * sum[2] / sum[0]);
+  // JSON has no number for others.
+  validation.set_loss(std::isfinite(loss) ? loss : 0);
+  return validation;
+}
+
+}  // namespace feedrate
