@@ -29,6 +29,13 @@ PEAK_TFLOPS = float(os.environ.get("PEAK_TFLOPS", "989.4"))
 # Medians of repeats should be this close to each other.
 SPREAD = 0.03
 AUTOTUNE = "torch_max_autotune"
+PEERS = (
+    "torch_eager",
+    "torch_compile",
+    "torch_reduce_overhead",
+    "torch_compile_bf16",
+    AUTOTUNE,
+)
 
 
 def ways(args):
@@ -37,10 +44,9 @@ def ways(args):
         "feedrate": [args.worker],
         "feedrate_graphs": [args.worker, "graphs=1"],
         "feedrate_eager": [args.worker, "engine=eager"],
-        "torch_eager": [*peer, "library=torch_eager"],
-        "torch_compile": [*peer, "library=torch_compile"],
-        AUTOTUNE: [*peer, f"library={AUTOTUNE}"],
     }
+    for library in PEERS:
+        known[library] = [*peer, f"library={library}"]
     unknown = sorted(set(args.libraries) - set(known))
     if unknown:
         sys.exit(f"no library {', '.join(unknown)}; there are {list(known)}")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The whole measurement of `train` on a machine with one GPU, in one call: our
-# trainer (fused, fused as a CUDA graph, eager) and PyTorch's ways in the same
+# trainer (fused, fused as a CUDA graph, eager) and PyTorch's five ways in the same
 # minutes, five repeats each, alternating. From the folder that dev/gpu_bundle.sh
 # made, which has all but a python3 with torch 2.11:
 #

@@ -4,12 +4,12 @@
     train_worker.py library=torch_compile model=vit5_small device=cuda ...
 
 Takes the words that worker_train takes and answers with the same JSON lines, on
-descriptor 3 where a runner listens, else on standard output. Libraries:
-torch_eager, torch_compile, torch_max_autotune. What it cannot do is an error,
-never something else instead.
+descriptor 3 where a runner listens, else on standard output. LIBRARIES has the
+ways. What it cannot do is an error, never something else instead.
 """
 
 import json
+import math
 import os
 import stat
 import sys
@@ -17,6 +17,7 @@ import time
 import traceback
 
 import process_setup
+import train_profile
 
 WORDS = {
     "library": "torch_eager",
@@ -25,6 +26,7 @@ WORDS = {
     "precision": "fp32",
     "optimizer": "adamw",
     "learning_rate": 1e-3,
+    "clip_norm": 0.0,
     "batch_size": 32,
     "accumulation": 1,
     "warmup": 200,
@@ -35,7 +37,25 @@ WORDS = {
     "graphs": 0,
     "samples": 0,
     "rates": 1,
+    "count": 1,
+    "profile": "",
+    "profile_prefix": "",
+    "profile_wait": 1,
+    "profile_warmup": 1,
+    "profile_active": 3,
+    "profile_repeat": 1,
 }
+
+# The mode of torch.compile; None: operation by operation.
+LIBRARIES = {
+    "torch_eager": None,
+    "torch_compile": "default",
+    "torch_reduce_overhead": "reduce-overhead",
+    "torch_max_autotune": "max-autotune",
+    # Weights and activations in bf16, and cuDNN's attention.
+    "torch_compile_bf16": "default",
+}
+BF16_WEIGHTS = "torch_compile_bf16"
 
 
 def answer(**fields):
@@ -57,8 +77,41 @@ def parse(words):
     if spec["optimizer"] != "adamw" or not spec["optimizer_in_step"]:
         raise ValueError("PyTorch's peers have AdamW inside the step alone")
     if spec["graphs"]:
-        raise ValueError("graphs of PyTorch come with torch_max_autotune")
+        raise ValueError(
+            "graphs of PyTorch come with torch_reduce_overhead and "
+            "torch_max_autotune"
+        )
+    if spec["library"] not in LIBRARIES:
+        raise ValueError(f'library "{spec["library"]}" is unknown')
+    if spec["library"] == BF16_WEIGHTS and spec["precision"] != "bf16":
+        raise ValueError(f"{BF16_WEIGHTS} computes in bf16 alone")
     return spec
+
+
+def method_of(spec):
+    """How the library runs the model, in words."""
+    mode = LIBRARIES[spec["library"]]
+    words = f"torch.compile, mode {mode}" if mode else "eager"
+    if spec["library"] == BF16_WEIGHTS:
+        words += (
+            "; weights, activations and residuals in bf16, no autocast; "
+            "AdamW on fp32 masters, copied to the weights each step; "
+        )
+        words += (
+            "cuDNN attention"
+            if spec["device"] == "cuda"
+            else "PyTorch's own attention (cuDNN needs CUDA)"
+        )
+    elif spec["precision"] in ("bf16", "fp16"):
+        words += f"; {spec['precision']} by autocast"
+    if spec["precision"] == "fp16":
+        words += ", GradScaler"
+    return words
+
+
+def finite(value):
+    """JSON has no number for others."""
+    return float(value) if math.isfinite(value) else 0.0
 
 
 class Clock:
@@ -127,15 +180,21 @@ def product_rate(torch, device, dtype, n):
     )
 
 
+def half_type(torch, spec):
+    """The type of 16 bits in which products run, or None."""
+    halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
+    return halves.get(spec["precision"])
+
+
 def measure_rates(torch, spec):
     device = spec["device"]
     cuda = device == "cuda"
     n, size = (8192, 2 << 30) if cuda else (1024, 128 << 20)
-    bf16 = spec["precision"] == "bf16"
-    dtypes = [torch.bfloat16] if bf16 else [torch.float32]
-    if bf16 and not cuda:
-        # A CPU without units for bf16 is slower in it than in fp32, but its
-        # peak is not lower for that.
+    half = half_type(torch, spec)
+    dtypes = [half or torch.float32]
+    if half and not cuda:
+        # A CPU without units for this type is slower in it than in fp32, but
+        # its peak is not lower for that.
         dtypes.append(torch.float32)
     source = torch.ones(size, device=device, dtype=torch.uint8)
     target = torch.empty_like(source)
@@ -169,135 +228,228 @@ def reset_peak(torch, cuda):
         pass  # The peak then counts from the start, which is more, not less.
 
 
+def make_batches(torch, spec, model_spec):
+    """All inputs and targets of the synthetic set."""
+    samples = spec["samples"] or 4 * spec["batch_size"]
+    device = spec["device"]
+    if model_spec.is_vit:
+        side = model_spec.image
+        return (
+            torch.randn(samples, 3, side, side, device=device),
+            torch.randint(model_spec.classes, (samples,), device=device),
+        )
+    text = torch.randint(
+        97, 123, (samples, model_spec.context + 1), device=device
+    )
+    return text[:, :-1].contiguous(), text[:, 1:].contiguous()
+
+
+class Training:
+    """The model, its optimizer and its step."""
+
+    def __init__(self, torch, spec):
+        import train_model
+
+        self.torch = torch
+        self.spec = spec
+        self.cuda = spec["device"] == "cuda"
+        self.model_spec = train_model.SPECS[spec["model"]]
+        self.model = train_model.Model(self.model_spec).to(spec["device"])
+        self.weights = list(self.model.parameters())
+        # What the optimizer updates: the weights, or fp32 copies of them.
+        self.masters = self.weights
+        self.bf16_weights = spec["library"] == BF16_WEIGHTS
+        if self.bf16_weights:
+            self.masters = [
+                p.detach().clone().requires_grad_() for p in self.weights
+            ]
+            for master in self.masters:
+                master.grad = torch.zeros_like(master)
+            self.model.to(torch.bfloat16)
+            if self.cuda:
+                torch.backends.cuda.enable_cudnn_sdp(True)
+                torch.backends.cuda.enable_flash_sdp(False)
+                torch.backends.cuda.enable_mem_efficient_sdp(False)
+                torch.backends.cuda.enable_math_sdp(False)
+        self.optimizer = torch.optim.AdamW(
+            [
+                {
+                    "params": [p for p in self.masters if p.dim() >= 2],
+                    "weight_decay": 0.05,
+                },
+                {
+                    "params": [p for p in self.masters if p.dim() < 2],
+                    "weight_decay": 0.0,
+                },
+            ],
+            lr=spec["learning_rate"],
+            fused=True,
+        )
+        self.scaler = torch.amp.GradScaler(
+            spec["device"], enabled=spec["precision"] == "fp16"
+        )
+        mode = LIBRARIES[spec["library"]]
+        self.forward = self.model
+        if mode:
+            self.forward = torch.compile(self.model, mode=mode)
+        self.inputs, self.targets = make_batches(torch, spec, self.model_spec)
+        if self.bf16_weights and self.model_spec.is_vit:
+            self.inputs = self.inputs.to(torch.bfloat16)
+        self.clock = Clock(torch, self.cuda)
+        self.losses, self.norms = [], []
+        self.steps = 0
+        self.range = train_profile.range_of(torch, False)
+
+    def batch(self, micro):
+        size, samples = self.spec["batch_size"], len(self.inputs)
+        number = self.steps * self.spec["accumulation"] + micro
+        first = (number * size % samples) // size * size
+        return (
+            self.inputs[first : first + size],
+            self.targets[first : first + size],
+        )
+
+    def gradients(self, micro):
+        """Adds those of one batch; returns its loss."""
+        torch, spec, clock = self.torch, self.spec, self.clock
+        with self.range("data"):
+            x, y = self.batch(micro)
+        clock.mark("data_wait")
+        half = half_type(torch, spec)
+        with torch.autocast(
+            spec["device"],
+            dtype=half or torch.bfloat16,
+            enabled=half is not None and not self.bf16_weights,
+        ):
+            with self.range("forward"):
+                logits = self.forward(x)
+            clock.mark("forward")
+            with self.range("loss"):
+                loss = torch.nn.functional.cross_entropy(
+                    logits.float().flatten(0, -2), y.flatten()
+                )
+        loss = loss / spec["accumulation"]
+        clock.mark("loss")
+        with self.range("backward"):
+            self.scaler.scale(loss).backward()
+        clock.mark("backward")
+        return loss.detach()
+
+    def clip(self):
+        """Norm of all gradients, which are clipped by it if asked to."""
+        torch = self.torch
+        if self.bf16_weights:
+            torch._foreach_copy_(
+                [p.grad for p in self.masters], [p.grad for p in self.weights]
+            )
+        self.scaler.unscale_(self.optimizer)
+        grads = [p.grad for p in self.masters]
+        norm = torch.nn.utils.get_total_norm(grads, foreach=True)
+        if self.spec["clip_norm"] > 0:
+            torch.nn.utils.clip_grads_with_norm_(
+                self.masters, self.spec["clip_norm"], norm, foreach=True
+            )
+        return norm
+
+    def step(self):
+        torch, clock = self.torch, self.clock
+        if "overhead" in self.spec["library"]:
+            torch.compiler.cudagraph_mark_step_begin()
+        clock.start()
+        total = 0
+        for micro in range(self.spec["accumulation"]):
+            total = total + self.gradients(micro)
+        self.norms.append(self.clip())
+        self.losses.append(total)
+        clock.mark("other")
+        with self.range("optimizer_step"):
+            self.scaler.step(self.optimizer)
+            if self.bf16_weights:
+                with torch.no_grad():
+                    torch._foreach_copy_(self.weights, self.masters)
+        clock.mark("optimizer")
+        self.scaler.update()
+        self.model.zero_grad(set_to_none=False)
+        clock.mark("other")
+        clock.end()
+        self.steps += 1
+
+    def forget(self):
+        for values in (self.clock.steps, self.losses, self.norms):
+            values.clear()
+
+
 def run(spec):
     import torch
-    import train_model
 
     cuda = spec["device"] == "cuda"
     if spec["threads"] > 0:
         torch.set_num_threads(spec["threads"])
     torch.manual_seed(spec["seed"])
     torch.backends.cuda.matmul.allow_tf32 = spec["precision"] == "tf32"
-    model_spec = train_model.SPECS[spec["model"]]
-    model = train_model.Model(model_spec).to(spec["device"])
-    decays = [p for p in model.parameters() if p.dim() >= 2]
-    others = [p for p in model.parameters() if p.dim() < 2]
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": decays, "weight_decay": 0.05},
-            {"params": others, "weight_decay": 0.0},
-        ],
-        lr=spec["learning_rate"],
-        fused=True,
-    )
-    forward = model
-    if spec["library"] == "torch_compile":
-        forward = torch.compile(model)
-    elif spec["library"] == "torch_max_autotune":
-        forward = torch.compile(model, mode="max-autotune")
-    elif spec["library"] != "torch_eager":
-        raise ValueError(f'library "{spec["library"]}" is unknown')
+    training = Training(torch, spec)
     answer(event="ready", version=torch.__version__)
 
-    batch = spec["batch_size"]
-    samples = spec["samples"] or 4 * batch
-    if model_spec.is_vit:
-        side = model_spec.image
-        inputs = torch.randn(samples, 3, side, side, device=spec["device"])
-        targets = torch.randint(
-            model_spec.classes, (samples,), device=spec["device"]
-        )
-    else:
-        text = torch.randint(
-            97, 123, (samples, model_spec.context + 1), device=spec["device"]
-        )
-        inputs, targets = text[:, :-1].contiguous(), text[:, 1:].contiguous()
-
-    clock = Clock(torch, cuda)
-    losses, norms = [], []
     told = time.perf_counter()
-
-    def step(index):
-        clock.start()
-        total = 0
-        for micro in range(spec["accumulation"]):
-            first = (
-                (index * spec["accumulation"] + micro) * batch % samples
-            ) // batch
-            x = inputs[first * batch : (first + 1) * batch]
-            y = targets[first * batch : (first + 1) * batch]
-            clock.mark("data_wait")
-            with torch.autocast(
-                spec["device"],
-                dtype=torch.bfloat16,
-                enabled=spec["precision"] == "bf16",
-            ):
-                logits = forward(x)
-                clock.mark("forward")
-                loss = torch.nn.functional.cross_entropy(
-                    logits.float().flatten(0, -2), y.flatten()
-                )
-            loss = loss / spec["accumulation"]
-            clock.mark("loss")
-            loss.backward()
-            clock.mark("backward")
-            total = total + loss.detach()
-        norms.append(
-            torch.linalg.vector_norm(
-                torch.stack(
-                    torch._foreach_norm([p.grad for p in model.parameters()])
-                )
-            )
-        )
-        losses.append(total)
-        clock.mark("other")
-        optimizer.step()
-        clock.mark("optimizer")
-        optimizer.zero_grad(set_to_none=False)
-        clock.mark("other")
-        clock.end()
-
     reset_peak(torch, cuda)
     total = spec["warmup"] + spec["steps"]
     for i in range(total):
         if i == spec["warmup"]:
             if cuda:
                 torch.cuda.synchronize()
-            clock.steps.clear()
-            losses.clear()
-            norms.clear()
+            training.forget()
             start = time.perf_counter()
-        step(i)
+        training.step()
         if time.perf_counter() - told > 1:
             told = time.perf_counter()
             answer(event="progress", done=i + 1, total=total)
     if cuda:
         torch.cuda.synchronize()
     wall_s = time.perf_counter() - start
-    steps_s, phases = clock.times()
+    steps_s, phases = training.clock.times()
+    losses = [float(loss) for loss in training.losses]
+    norms = [float(norm) for norm in training.norms]
+    fields = {}
+    if spec["precision"] == "fp16":
+        # GradScaler skips a step if a gradient is not finite.
+        fields["skipped_steps"] = sum(not math.isfinite(n) for n in norms)
+        fields["loss_scale"] = training.scaler.get_scale()
     allocated, reserved = peak_memory(torch, cuda)
+    traces, kernels, profiled, types = [], [], 0, {}
+    if spec["count"] or spec["profile"]:
+        training.range = train_profile.range_of(torch, True)
+        traces, found, profiled = train_profile.profile(
+            torch, spec, training.step
+        )
+        kernels = found.top(profiled)
+        types = found.types_per_step(profiled)
     rates = measure_rates(torch, spec) if spec["rates"] else (0, 0)
     answer(
         event="result",
         version=torch.__version__,
-        parameters=sum(p.numel() for p in model.parameters()),
+        parameters=sum(p.numel() for p in training.weights),
+        method=method_of(spec),
         wall_s=wall_s,
         steps_s=steps_s,
         phases=phases,
-        losses=[float(loss) for loss in losses],
-        grad_norms=[float(norm) for norm in norms],
+        losses=[finite(loss) for loss in losses],
+        grad_norms=[finite(norm) for norm in norms],
         memory_peak_bytes=allocated,
         memory_reserved_bytes=reserved,
         matmul_flops=rates[0],
         copy_bytes=rates[1],
-        matmul_types={},
-        kernels=[],
-        traces=[],
+        matmul_types=types,
+        kernels=kernels,
+        profiled_steps=profiled,
+        traces=traces,
+        **fields,
     )
 
 
 def main():
     process_setup.avoid_hidden_sve()
+    # Kineto prints warnings on every machine without a GPU.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     try:
         run(parse(sys.argv[1:]))
     except Exception as error:  # Whatever PyTorch raises is a row.

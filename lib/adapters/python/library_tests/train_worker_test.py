@@ -1,9 +1,11 @@
 """PyTorch's peers of worker_train: needs the environment of torch."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import process_setup
@@ -11,14 +13,22 @@ import process_setup
 HERE = pathlib.Path(__file__).resolve().parent.parent
 
 
-def run(*words):
+def run(*words, **variables):
     done = subprocess.run(
         [sys.executable, "-B", HERE / "train_worker.py", *words, "threads=1"],
         capture_output=True,
         text=True,
+        env={**os.environ, **variables},
         check=False,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def result_of(*words, **variables):
+    few = ("batch_size=2", "warmup=0", "steps=3", "rates=0")
+    result = run(*few, *words, **variables)[-1]
+    assert result["event"] == "result", result
+    return result
 
 
 class TrainWorkerTest(unittest.TestCase):
@@ -47,8 +57,81 @@ class TrainWorkerTest(unittest.TestCase):
             sum(result["phases"].values()), mean, delta=0.02 * mean
         )
 
+    def test_a_profile_is_like_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = result_of(
+                "profile=trace",
+                f"profile_prefix={folder}/t",
+                "profile_active=2",
+            )
+            file = f"{folder}/t.torch_eager.0.json"
+            self.assertEqual(result["traces"], [file])
+            events = json.loads(pathlib.Path(file).read_text())["traceEvents"]
+            tb = result_of(
+                "profile=tb", f"profile_prefix={folder}/tb", "profile_repeat=2"
+            )
+            self.assertEqual(
+                [pathlib.Path(name).name for name in tb["traces"]],
+                ["rank0.0.pt.trace.json", "rank0.1.pt.trace.json"],
+            )
+            self.assertEqual(tb["profiled_steps"], 6)
+        names = {event.get("name") for event in events}
+        for name in ("data", "forward", "loss", "backward", "optimizer_step"):
+            self.assertIn(name, names)
+        self.assertEqual(result["profiled_steps"], 2)
+        kernels = result["kernels"]
+        self.assertEqual(len(kernels), 30)
+        times = [kernel["step_s"] for kernel in kernels]
+        self.assertEqual(times, sorted(times, reverse=True))
+        for kernel in kernels:
+            self.assertIn(
+                kernel["part"],
+                ("data", "forward", "loss", "backward", "optimizer", "other"),
+            )
+        products = [k for k in kernels if k["name"] == "aten::mm"]
+        self.assertIn("backward", {kernel["part"] for kernel in products})
+        self.assertRegex(products[0]["shapes"], r"^\d+x\d+, \d+x\d+")
+
+    def test_products_run_in_the_precision(self):
+        for precision in ("fp32", "bf16", "fp16"):
+            result = result_of(f"precision={precision}")
+            # Four blocks of four products and attention, the patches and the
+            # head; the gradient of the image is not needed.
+            self.assertEqual(result["matmul_types"], {precision: 61}, precision)
+            self.assertEqual("loss_scale" in result, precision == "fp16")
+
+    def test_a_loss_scale_that_is_too_large_skips_steps(self):
+        result = result_of("precision=fp16", "learning_rate=1e30")
+        # After the first step, weights are so large that nothing is finite.
+        self.assertEqual(result["skipped_steps"], 2)
+        self.assertEqual(result["loss_scale"], 65536 / 4)
+
+    def test_clipped_gradients_are_those_of_pytorch(self):
+        plain = result_of()
+        clipped = result_of("clip_norm=0.1")
+        self.assertEqual(plain["losses"][0], clipped["losses"][0])
+        self.assertEqual(plain["grad_norms"][0], clipped["grad_norms"][0])
+        self.assertNotEqual(plain["losses"][2], clipped["losses"][2])
+
+    def test_bf16_weights_learn_what_autocast_learns(self):
+        """Without compiling, which takes minutes."""
+        words = ["precision=bf16", "steps=20", "learning_rate=3e-3"]
+        plain = result_of(*words)
+        weights = result_of(
+            *words, "library=torch_compile_bf16", TORCH_COMPILE_DISABLE="1"
+        )
+        self.assertEqual(plain["method"], "eager; bf16 by autocast")
+        self.assertIn("fp32 masters", weights["method"])
+        self.assertEqual(list(weights["matmul_types"]), ["bf16"])
+        self.assertLess(weights["losses"][-1], 0.7 * weights["losses"][0])
+        for i, loss in enumerate(plain["losses"]):
+            self.assertAlmostEqual(
+                loss, weights["losses"][i], delta=0.1 * loss + 0.02
+            )
+
     def test_what_it_cannot_do_is_an_error(self):
         for words in (
+            ["library=torch_compile_bf16"],
             ["mixing=mixup"],
             ["optimizer=lamb"],
             ["library=torch_magic", "batch_size=1"],
