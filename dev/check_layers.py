@@ -24,7 +24,7 @@ LINKED = ("deps", "implementation_deps", "srcs", "hdrs", "textual_hdrs")
 
 
 class Target:
-    """One rule of the query: what it uses, and what of that it links."""
+    """One rule of the query: what it uses, and which of these it links."""
 
     def __init__(self, rule):
         self.label = rule.get("name")

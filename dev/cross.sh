@@ -34,8 +34,8 @@ command="${1:?usage: cross.sh COMMAND [ARGUMENT...]}"
 shift
 cd "$REPO_ROOT"
 mkdir -p dist/x86_64
-# A server of its own: the toolchain of the other one would be looked for anew
-# at each change between the two.
+# Has its own server: one server would look for the toolchain again at each
+# change between the two.
 exec "${BAZEL:-bazel}" "--output_base=$FEEDRATE_CACHE/cross/$(pwd | sha256sum |
   cut -c1-16)" "$command" "--disk_cache=$FEEDRATE_CACHE/bazel" \
   --symlink_prefix=dist/x86_64/ \

@@ -209,7 +209,7 @@ def pins(group):
 
 
 def find_wheels(group, folder):
-    """Files of the group's wheels, and what is not there."""
+    """Files of the group's wheels, and names of missing wheels."""
     found, missing = [], []
     for name in _WHEELS[group][1]:
         files = sorted(pathlib.Path(folder).glob(f"{name}-*.whl"))

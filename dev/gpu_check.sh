@@ -366,13 +366,13 @@ dali_clips() {
     rows/dali_video.jsonl nvdec dali
 }
 
-# Epochs in turns, with the interval of their ratio.
+# Alternating epochs, with the interval of their ratio.
 dali_duel() {
   local seconds="${DUEL_S:-0}" folder="$dataset" duel
   # Those of the rows before are in the cache.
   if [[ ! -d "$folder" ]]; then folder=cache/feedrate/synthetic/seed1; fi
   duel=("$made" gpu_duel_dali.py "--folder=$folder" "--items=$images")
-  title "the loaders in turns: ${duel[*]} --seconds=120"
+  title "the loaders alternately: ${duel[*]} --seconds=120"
   if ((seconds == 0)); then
     echo "left out; DUEL_S=N runs it for N seconds"
     return

@@ -37,8 +37,8 @@ env="$FEEDRATE_CACHE/venvs/${name%.*}-$hash-$version"
 # be built elsewhere and renamed; the mark is what makes it whole or absent.
 mark="$env/.complete"
 
-# pip and setuptools, from which each environment gets its copy: installing them
-# anew takes five seconds of a processor.
+# pip and setuptools, which are copied to each environment: installing them
+# takes five seconds of a processor.
 pip_home="$FEEDRATE_CACHE/venvs/pip-$version"
 make_pip_home() (
   exec 8>"$pip_home.lock"

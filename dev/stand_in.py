@@ -35,7 +35,7 @@ def symbols(library, which):
 
 
 def wanted(real, users):
-    """Those that the users ask for and the real library has."""
+    """Symbols that the users need and the real library has."""
     has = symbols(real, "--defined-only")
     names = {name for name, _ in has}
     asked = set()

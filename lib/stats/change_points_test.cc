@@ -217,8 +217,8 @@ int CountWrong(const Changes& found, Changes steps) {
   return wrong;
 }
 
-// Every step is found, and nowhere is more reported that is none than Apache
-// Otava reports. tools/compare_baseline/bench_history.py wrote the series.
+// Every step is found, and no series gets more false reports than from Apache
+// Otava. tools/compare_baseline/bench_history.py wrote the series.
 TEST(ChangePointsTest, IsNeverWorseThanOtava) {
   simdjson::dom::parser parser;
   simdjson::dom::document_stream lines;

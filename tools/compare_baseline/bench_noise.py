@@ -171,7 +171,7 @@ def judge(path, baselines, args):
 
 
 def store_baseline(folder, args):
-    """Measures the suite three times; of each run the cleanest one counts."""
+    """Measures the suite three times; the cleanest attempt at a run counts."""
     paths = [folder / f"baseline_{i}.jsonl" for i in range(3)]
     for path in paths:
         measure(path, args)

@@ -163,7 +163,7 @@ class Campaign:
         return len(tasks) == len(rows)
 
     def finish(self):
-        """Holds the whole of it against the plan."""
+        """Compares all rows with the plan."""
         self.look()
         once = ROOT / "testdata/campaign/exactly_once.py"
         run(once, self.folder / "jobs.jsonl", self.folder / "rows")

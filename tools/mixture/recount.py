@@ -112,7 +112,7 @@ def recount(batches, weight_shares):
 
 
 def faults_of_batches(batches, order):
-    """What batches say of themselves and cannot be."""
+    """Contradictions inside the batches."""
     seen = set()
     for batch in batches:
         place = f"batch {batch['batch_index']}"

@@ -60,7 +60,7 @@ class Setting:
         return [row["mixture"]["samples_per_s"] for row in self.rows]
 
     def median(self, field):
-        """Over the rounds, of a number of the rows' `mixture`."""
+        """The median over rounds of a number in the rows' `mixture`."""
         return statistics.median(row["mixture"][field] for row in self.rows)
 
 

@@ -54,7 +54,7 @@ def train_once(settings, flags):
 
 
 def lines_of(best, rows):
-    """A line for each setting, compared with the first within rounds."""
+    """One line per setting, compared with the first within rounds."""
     lines = []
     speeds = [[row["throughput"] for row in of_one] for of_one in rows]
     for one, of_one, own in zip(best, rows, speeds, strict=True):

@@ -72,7 +72,7 @@ def say(name, values, bar):
 
 
 def speed_ratios(ours, theirs):
-    """Over the run indexes that both have."""
+    """Ratios for the run indexes that both have."""
     return [
         ours[i]["throughput"] / theirs[i]["throughput"]
         for i in sorted(set(ours) & set(theirs))

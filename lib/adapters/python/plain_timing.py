@@ -1,14 +1,13 @@
-"""Times five transforms the plain way, to hold micro's rows against.
+"""Times five transforms the plain way, to compare with micro's rows.
 
     <environment>/bin/python plain_timing.py --library=pillow \\
         --transform=blur --images_folder=DIR --count=200
 
-Transforms: flip, blur, rotate, equalize, jpeg. What a user would write is
-written out below, with the parameters of the profile `paper`. Of feedrate it
-uses the reader of a corpus, and what puts the process into a known state
-(process_setup.py). Prints one JSON line for each pass over the images;
-with --on_request a pass waits for a line on stdin, so that another program can
-take turns with it.
+Transforms: flip, blur, rotate, equalize, jpeg, as a user would write them, with
+the parameters of the profile `paper`. The only code of feedrate that it uses
+reads a corpus and puts the process into a known state (process_setup.py).
+Prints one JSON line per pass over the images. With --on_request, a pass waits
+for a line on stdin, so that another program can alternate with it.
 """
 
 import argparse

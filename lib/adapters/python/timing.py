@@ -2,9 +2,9 @@
 
 lib/adapters/worker/timing.h is the same in C++.
 
-The garbage collector is off while a loop runs. So that libraries whose objects
-form cycles cannot fill the memory, it runs between two samples, once as many
-objects wait as would have started it.
+The garbage collector is off while a loop runs. It runs between two samples once
+as many objects wait as would have started it, so that libraries whose objects
+form cycles cannot fill the memory.
 """
 
 import array

@@ -55,12 +55,12 @@ struct DuelOptions {
   // Gives both sides of a pair the same environment size, which differs from
   // pair to pair.
   bool vary_environment = true;
-  // Command that links the programs anew, with `{seed}` for the layout, before
+  // Command that links the programs again, with `{seed}` for the layout, before
   // each pair. With `{side}` it runs once per side, with different seeds.
   std::string relink;
   // Number of runs of each side per layout. They count as one pair.
   int runs_per_layout = 1;
-  // Runs A against itself, linked anew for each side.
+  // Runs A against itself, linked again for each side.
   bool floor = false;
   // Number of pairs at each look. A single number means no early end.
   std::vector<int> looks = DefaultLooks(kMaxPairs);

@@ -61,7 +61,7 @@ def start(folder):
 
 
 def run_other_sitecustomize():
-    """The one that this file hides."""
+    """Runs the sitecustomize.py that this file hides."""
     for folder in sys.path:
         path = os.path.join(folder, "sitecustomize.py")
         if os.path.abspath(folder) != HERE and os.path.isfile(path):

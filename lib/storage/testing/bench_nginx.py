@@ -1,11 +1,11 @@
-"""How fast the store streams, compared with curl's own parallel mode.
+"""Compares how fast the store streams with curl's own parallel mode.
 
 Both read the same object from the same nginx in ranges of the same size over
-the same number of connections, in turns, the order of a pair by chance. curl
-gets one range a transfer and throws the bytes away, as the store does once they
-are in memory. Printed are the median of the pairs' ratios of speed (ours over
-curl's) with its interval of 95% from the order statistics, and exit 3 where the
-lower end is below --at_least.
+the same number of connections, in pairs of random order. curl gets one range
+per transfer and throws the bytes away, as the store does once they are in
+memory. Prints the median of the pairs' ratios of speed (ours over curl's) with
+its 95% interval from the order statistics, and exits with 3 if the lower end is
+below --at_least.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""DALI's decoder of clips, with the CPU in the place of the GPU.
+"""DALI's decoder of clips, with the CPU instead of a GPU.
 
     <environment>/bin/python -m library_tests.decoder_dali_test
 
-A device called cpu:0 goes every way that cuda goes, and the graph is the same
-but for who decodes. dev/checks/python_loader_test.sh runs it.
+A device called cpu:0 takes every path that cuda takes, and the graph is the
+same except for the decoder. dev/checks/python_loader_test.sh runs it.
 """
 
 import ctypes

@@ -3,8 +3,8 @@
     <environment>/bin/python -m library_tests.plain_timing_test \
         --configs=configs LIBRARY...
 
-Its parameters are written out a second time on purpose; here they are held to
-configs/transforms by their outputs.
+Its parameters are written out a second time on purpose. This test compares its
+outputs with those of configs/transforms.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Clips on a device, with the CPU in its place: micro and loaders.
+"""Clips on a device, with the CPU instead of a GPU: micro and loaders.
 
-A device called cpu:0 goes every way that cuda goes, on the CPU.
+A device called cpu:0 takes every path that cuda takes, on the CPU.
 """
 
 import json

@@ -28,7 +28,7 @@ def recipe_on(device, **changes):
 
 class DeviceTest(unittest.TestCase):
     def finished(self, device, **changes):
-        """What a loader does with device cuda, on another one."""
+        """Does what a loader does with device cuda, on another device."""
         recipe, _ = recipe_on("cuda", **changes)
         crops = torch.stack([recipe.call(image) for image in IMAGES])
         self.assertEqual(crops.dtype, torch.uint8)

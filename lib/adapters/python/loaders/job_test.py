@@ -1,4 +1,4 @@
-"""Whose memory a loader's peaks are."""
+"""Which memory a loader's peaks count."""
 
 import sys
 import types

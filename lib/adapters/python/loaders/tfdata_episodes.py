@@ -49,9 +49,9 @@ def pairs_of(record, draw, number, name, spec, widths):
 
 @plain_python
 def widths_of(sets, spec):
-    """Numbers a step in the widest action and state of all data sets, seen in
-    the first episode of each: narrower ones get zeros, so that batches have a
-    shape. Empty where the metadata mode needs neither."""
+    """Numbers per step in the widest action and state of all data sets, seen in
+    the first episode of each. Narrower ones are padded with zeros, so that all
+    have one shape. Empty if the metadata mode needs neither."""
     if spec.metadata != "full":
         return {}
     widths = {ACTION: 0, STATE: 0}
@@ -70,9 +70,9 @@ def widths_of(sets, spec):
 
 
 def faults_of(sets, spec, most=None):
-    """What TensorFlow cannot use of the data sets in one pass, as {"item",
-    "path", "reason"}, and how many episodes of each it can use. At most `most`
-    faults are looked for."""
+    """What TensorFlow cannot use in one pass over the data sets, as {"item",
+    "path", "reason"}, and how many episodes of each it can use. Looks for at
+    most `most` faults."""
     faults, usable = [], [0] * len(sets)
     for number, one in enumerate(sets):
         for path in one.shards:

@@ -4,7 +4,7 @@
 
 prints its port and serves until its stdin ends or it is killed:
 
-    /BUCKET/KEY                    S3; signatures are held against botocore's
+    /BUCKET/KEY                    S3; compares signatures with botocore's
     /storage/v1/b/BUCKET/o/KEY     GCS
     /web/KEY                       a plain web server
     /_stats                        what it did so far, as JSON

@@ -1,8 +1,8 @@
 """torchvision: v2 transforms one after the other on uint8 CHW tensors.
 
-On a GPU workers only crop; the transform runs there for one sample after the
-other, and the normalization for the whole batch. Of clips workers do nothing
-but decode: the crop runs there too.
+With a GPU, workers only crop. The transform runs on the GPU for one sample
+after the other, and the normalization for the whole batch. For clips, workers
+only decode, and the crop runs on the GPU too.
 """
 
 import torch
