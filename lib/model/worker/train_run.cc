@@ -23,14 +23,12 @@
 #include "lib/model/torch/model.h"
 #include "lib/model/torch/profiler.h"
 #include "lib/model/torch/trainer.h"
-
-#if defined(FEEDRATE_CUDA)
-#include "lib/model/fused/engine.h"
-#endif
-#if defined(FEEDRATE_LOADER)
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
 #include "lib/model/worker/validation.h"
+
+#if defined(FEEDRATE_CUDA)
+#include "lib/model/fused/engine.h"
 #endif
 
 namespace feedrate {
@@ -170,7 +168,10 @@ class Training {
     parts.bucket_bytes = spec_.bucket_bytes;
     trainer_ = std::make_unique<Trainer>(parts, Options());
     if (!spec_.resume.empty()) trainer_->Restore(LoadCheckpoint(spec_.resume));
-    if (spec_.validate_every > 0) MakeValidator();
+    if (spec_.validate_every > 0) {
+      validator_ =
+          std::make_unique<Validator>(spec_, model_spec_, class_names_);
+    }
   }
 
   // Why the fused engine cannot train this; empty if it can.
@@ -227,7 +228,6 @@ class Training {
   }
 
   std::unique_ptr<BatchSource> FromFolder() {
-#if defined(FEEDRATE_LOADER)
     if (model_spec_.kind != ModelKind::kVit) {
       throw std::runtime_error("images do not feed " + model_spec_.name);
     }
@@ -242,12 +242,8 @@ class Training {
       return FromOurs(files);
     }
     return FromFeeder(files);
-#else
-    throw std::runtime_error("this program was built without a loader");
-#endif
   }
 
-#if defined(FEEDRATE_LOADER)
   void NoteFiles(const std::vector<ImageFile>& files) {
     storage_ = PrepareStorage(
         spec_.folder, files, spec_.cold, [this] { TellProgress(0); },
@@ -322,7 +318,6 @@ class Training {
     options.seed = spec_.seed;
     return MakeFedBatches(files, options);
   }
-#endif
 
   std::unique_ptr<BatchSource> FromText() const {
     if (model_spec_.kind != ModelKind::kByteLm) {
@@ -351,18 +346,9 @@ class Training {
     return options;
   }
 
-  void MakeValidator() {
-#if defined(FEEDRATE_LOADER)
-    validator_ = std::make_unique<Validator>(spec_, model_spec_, class_names_);
-#else
-    throw std::runtime_error("this program was built without a loader");
-#endif
-  }
-
   // Evaluates the model, unless this was just done. The time is no part of the
   // measured steps, nor is the memory.
   void Validate() {
-#if defined(FEEDRATE_LOADER)
     if (!validations_.empty() &&
         validations_.back().step() == trainer_->step()) {
       return;
@@ -375,7 +361,6 @@ class Training {
                         [this] { TellProgress(spec_.warmup + spec_.steps); }));
     device_->ResetPeaks();
     paused_s_ += MonotonicSeconds() - start;
-#endif
   }
 
   void MakeSync(bool engine) {
@@ -436,9 +421,7 @@ class Training {
         entry.second = entry.second.to(at::kBFloat16);
       }
     }
-#if defined(FEEDRATE_LOADER)
     checkpoint.meta.merge(MetaOfClasses(class_names_));
-#endif
     SaveCheckpoint(path, checkpoint);
   }
 
@@ -599,9 +582,7 @@ class Training {
   // Folders of the classes by number. Empty if the data has none.
   std::vector<std::string> class_names_;
   std::vector<Validation> validations_;
-#if defined(FEEDRATE_LOADER)
   std::unique_ptr<Validator> validator_;
-#endif
   int64_t skipped_steps_ = 0;
   double loss_scale_ = 0;
   // Time between measured steps that belongs to none.
