@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -272,6 +273,20 @@ Grid Example() {
 TEST(RenderTableTest, BestIsBoldAndGreenOnlyInColor) {
   EXPECT_THAT(RenderTable(Example(), true), HasSubstr("\x1B[1;32m12\x1B[0m"));
   EXPECT_THAT(RenderTable(Example(), false), Not(HasSubstr("\x1B")));
+}
+
+TEST(RenderTableTest, NoBrokenLineStartsWithACommand) {
+  Grid grid = Example();
+  const std::string words(110, 'x');
+  grid.caption = {absl::StrCat(words, " ::stop-commands::a")};
+  grid.notes = {absl::StrCat(words, " ::error::b"),
+                absl::StrCat(words, " $ ::error::c")};
+  for (const absl::string_view line :
+       absl::StrSplit(RenderTable(grid, false), '\n')) {
+    EXPECT_FALSE(
+        absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), "::"))
+        << line;
+  }
 }
 
 TEST(RenderTableTest, FitsInto120Columns) {

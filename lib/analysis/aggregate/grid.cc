@@ -72,7 +72,8 @@ std::string Wrapped(const std::string& text, const std::string& indent) {
   if (command != std::string::npos) {
     lines.push_back(absl::StrCat(indent, text.substr(command)));
   }
-  return absl::StrJoin(lines, "\n");
+  // A word that was harmless inside a line may be a command at its start.
+  return PrintableLines(absl::StrJoin(lines, "\n"));
 }
 
 std::vector<size_t> WidthsOf(const Grid& grid) {
