@@ -16,6 +16,10 @@ runs was not quiet, whatever was intended; it counts as loaded. With --keep,
 rows are kept in a folder and not measured again, so a bench that was stopped
 goes on where it was. Prints a line per suite on standard error.
 
+--chains=N runs N suites at a time on a machine with many processors, each chain
+on its own processors and against its own baseline: first the quiet ones, then
+those with load. More than a quarter of the processors would not be quiet.
+
 --simulate draws the times of the runs instead of measuring them, so it takes
 seconds: each job has its own noise, between 0.5% and 2% per run, and its own
 drift of 0.5% between the suites. A loaded machine has five times that, and its
@@ -24,6 +28,7 @@ runs are heavy-tailed; none of them is marked.
 
 import argparse
 import collections
+import concurrent.futures
 import contextlib
 import json
 import math
@@ -64,7 +69,7 @@ while True:
 
 
 class Load:
-    """Busy processes, one more than there are processors."""
+    """Busy processes, one more than there are processors for this thread."""
 
     def __enter__(self):
         self.processes = [
@@ -204,11 +209,38 @@ def repeats_of(args):
     return [(f"{kind[0]}_{i:03}", *kind[1:]) for i, kind in enumerate(kinds)]
 
 
-def run(folder, args):
+def processors_of(chain, chains):
+    """The chain's part of this process's processors."""
+    usable = sorted(os.sched_getaffinity(0))
+    part = len(usable) // chains
+    return usable[chain * part : (chain + 1) * part]
+
+
+def run_chains(folder, args):
+    """As run, with the suites of all chains."""
+    repeats = repeats_of(args)
+    suites = collections.defaultdict(list)
+    for loaded in (False, True):
+        mine = [repeat for repeat in repeats if repeat[1] == loaded]
+
+        def run_chain(chain, mine=mine):
+            # This thread's alone; its processes inherit it.
+            os.sched_setaffinity(0, processors_of(chain, args.chains))
+            own = folder / f"chain_{chain}"
+            own.mkdir(exist_ok=True)
+            return run(own, args, mine[chain :: args.chains])
+
+        with concurrent.futures.ThreadPoolExecutor(args.chains) as pool:
+            for part in pool.map(run_chain, range(args.chains)):
+                for kind, verdicts in part.items():
+                    suites[kind] += verdicts
+    return suites
+
+
+def run(folder, args, repeats):
     """{(loaded, slowdown): list of verdict lists}."""
     baselines = store_baseline(folder, args)
     suites = collections.defaultdict(list)
-    repeats = repeats_of(args)
     for i, (name, loaded, slowdown) in enumerate(repeats):
         path = folder / f"{name}.jsonl"
         busy = loaded and not args.simulate and not path.exists()
@@ -280,6 +312,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most_disturbed", type=float, default=0.1)
     parser.add_argument("--quiet_wait", type=float)
+    parser.add_argument("--chains", type=int, default=1)
     parser.add_argument("--simulate", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--micro", default=ROOT / "bazel-bin/tools/micro/micro")
@@ -291,10 +324,10 @@ def main():
     start = time.perf_counter()
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
-        good = report(run(args.keep, args))
+        good = report(run_chains(args.keep, args))
     else:
         with tempfile.TemporaryDirectory() as name:
-            good = report(run(pathlib.Path(name), args))
+            good = report(run_chains(pathlib.Path(name), args))
     print(f"{time.perf_counter() - start:.0f} s, {os.cpu_count()} processors")
     sys.exit(0 if good else 3)
 
