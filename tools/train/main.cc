@@ -54,9 +54,12 @@ DEFINE_bool(optimizer_in_step, true,
             "Include the optimizer in the timed step; the row says so");
 DEFINE_string(engine, "",
               "NAME: engine of library feedrate; the default is fused where it "
-              "can train the model (one GPU, bf16, adamw), else eager "
+              "can train the model (a GPU, bf16), else eager "
               "{fused|eager}");
 DEFINE_bool(graphs, false, "Replay the step as a CUDA graph");
+DEFINE_bool(deterministic, false,
+            "compute the same bits in every training, on a GPU too; the "
+            "attention of text is slower then");
 DEFINE_bool(activation_checkpointing, false,
             "Recompute activations in the backward pass to save memory");
 DEFINE_int32(world_size, 1,
@@ -175,6 +178,7 @@ TrainSource SourceFromFlags() {
       {"engine", FLAGS_engine},
       {"graphs", Truth(FLAGS_graphs)},
       {"activation_checkpointing", Truth(FLAGS_activation_checkpointing)},
+      {"deterministic", Truth(FLAGS_deterministic)},
       {"loader", FLAGS_loader},
       {"mixture", FLAGS_mixture},
       {"world_size", absl::StrCat(FLAGS_world_size)}};

@@ -491,6 +491,12 @@ class TrainTest(unittest.TestCase):
         self.assertGreater(len(result), 1)
         self.assertIn("largest that fits", result[-1]["reason"])
 
+    def test_deterministic_trainings_are_the_same(self):
+        (first,) = train("--threads=1", "--deterministic")
+        (second,) = train("--threads=1", "--deterministic")
+        self.assertEqual(first["settings"]["deterministic"], "1")
+        self.assertEqual(first["train"]["losses"], second["train"]["losses"])
+
     def test_activation_checkpointing_learns_the_same(self):
         (plain,) = train("--threads=1")
         (lean,) = train("--threads=1", "--activation-checkpointing")

@@ -1,7 +1,10 @@
 #include "lib/model/fused/engine.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention.h>
 #include <ATen/ops/_scaled_dot_product_cudnn_attention_backward.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_backward.h>
 
 #include <stdexcept>
 #include <tuple>
@@ -124,14 +127,23 @@ void FusedEngine::ForwardAttention(Block* block) {
     return;
   }
   fused::RunQkNormRope(rope, Half(block->q), Half(block->k), s);
-  auto attention = at::_scaled_dot_product_cudnn_attention(
-      block->q.transpose(1, 2), block->k.transpose(1, 2),
-      block->qkv.select(2, 2).transpose(1, 2), /*attn_bias=*/{},
-      /*compute_log_sumexp=*/true, /*dropout_p=*/0.0, /*is_causal=*/is_text_);
-  block->mixed = std::get<0>(attention).transpose(1, 2).contiguous();
-  block->log_sum = std::get<1>(attention);
-  block->random_seed = std::get<6>(attention);
-  block->random_offset = std::get<7>(attention);
+  const auto keep = [block](const auto& attention) {
+    block->mixed = std::get<0>(attention).transpose(1, 2).contiguous();
+    block->log_sum = std::get<1>(attention);
+    block->random_seed = std::get<6>(attention);
+    block->random_offset = std::get<7>(attention);
+  };
+  const at::Tensor q = block->q.transpose(1, 2), k = block->k.transpose(1, 2);
+  const at::Tensor v = block->qkv.select(2, 2).transpose(1, 2);
+  // cuDNN's backward pass is faster and adds up in any order.
+  if (at::globalContext().deterministicAlgorithms()) {
+    keep(at::_scaled_dot_product_flash_attention(q, k, v, /*dropout_p=*/0.0,
+                                                 /*is_causal=*/true));
+  } else {
+    keep(at::_scaled_dot_product_cudnn_attention(
+        q, k, v, /*attn_bias=*/{}, /*compute_log_sumexp=*/true,
+        /*dropout_p=*/0.0, /*is_causal=*/true));
+  }
 }
 
 void FusedEngine::ReleaseAttention(Block* block) const {
@@ -150,13 +162,22 @@ void FusedEngine::BackwardAttention(Block* block, bool accumulate) {
         block->k_norm.gradient, Floats(partial_), accumulate, s);
     return;
   }
-  auto gradients = at::_scaled_dot_product_cudnn_attention_backward(
-      attention_gradient_.transpose(1, 2), block->q.transpose(1, 2),
-      block->k.transpose(1, 2), block->qkv.select(2, 2).transpose(1, 2),
-      block->mixed.transpose(1, 2), block->log_sum, block->random_seed,
-      block->random_offset,
-      /*attn_bias=*/{}, /*cum_seq_q=*/{}, /*cum_seq_k=*/{}, spec_.tokens(),
-      spec_.tokens(), /*dropout_p=*/0.0, /*is_causal=*/is_text_);
+  const at::Tensor dmixed = attention_gradient_.transpose(1, 2);
+  const at::Tensor q = block->q.transpose(1, 2), k = block->k.transpose(1, 2);
+  const at::Tensor v = block->qkv.select(2, 2).transpose(1, 2);
+  const at::Tensor mixed = block->mixed.transpose(1, 2);
+  const int64_t tokens = spec_.tokens();
+  const auto gradients =
+      at::globalContext().deterministicAlgorithms()
+          ? at::_scaled_dot_product_flash_attention_backward(
+                dmixed, q, k, v, mixed, block->log_sum, /*cum_seq_q=*/{},
+                /*cum_seq_k=*/{}, tokens, tokens, /*dropout_p=*/0.0,
+                /*is_causal=*/true, block->random_seed, block->random_offset)
+          : at::_scaled_dot_product_cudnn_attention_backward(
+                dmixed, q, k, v, mixed, block->log_sum, block->random_seed,
+                block->random_offset, /*attn_bias=*/{}, /*cum_seq_q=*/{},
+                /*cum_seq_k=*/{}, tokens, tokens, /*dropout_p=*/0.0,
+                /*is_causal=*/true);
   const at::Tensor dq = std::get<0>(gradients).transpose(1, 2).contiguous();
   const at::Tensor dk = std::get<1>(gradients).transpose(1, 2).contiguous();
   const at::Tensor dv = std::get<2>(gradients).transpose(1, 2).contiguous();

@@ -3,7 +3,8 @@
 // address, so that the whole step can be one CUDA graph.
 //
 // Matrix products run in bf16 with the epilogues of cuBLASLt, attention of text
-// in cuDNN, everything else in the kernels of kernels.h. The residual stream
+// in cuDNN (or torch's flash attention, if its algorithms shall be
+// deterministic), everything else in the kernels of kernels.h. The residual stream
 // and the sums stay fp32. After the last attention of a ViT only class tokens
 // are computed: nothing depends on the others.
 #pragma once
@@ -88,7 +89,7 @@ class FusedEngine : public StepEngine, public Optimizer {
   // `again`: from the stream before the block, for the backward pass.
   void ForwardBlock(int64_t index, bool again);
   void ForwardAttention(Block* block);
-  // Frees what cuDNN allocated for the block.
+  // Frees what the attention of text allocated for the block.
   void ReleaseAttention(Block* block) const;
   void BackwardAttention(Block* block, bool accumulate);
   fused::QkNormRope RopeOf(const Block& block) const;

@@ -60,7 +60,7 @@ struct FusedEngine::Block {
   at::Tensor rstd, middle_rstd;
   at::Tensor qkv, q, k;
   at::Tensor mixed, log_sum;
-  // Only cuDNN's attention uses these, and q and k.
+  // Only the attention of text uses these, and q and k.
   at::Tensor random_seed, random_offset;
   at::Tensor attention_out, hidden, activated, mlp_out;
   Weight attention_norm, qkv_w, q_norm, k_norm, projection, attention_scale;

@@ -1,5 +1,6 @@
 #include "lib/model/worker/train_run.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <signal.h>
 #include <torch/version.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -52,6 +54,11 @@ class Training {
       throw std::runtime_error(foreign);
     }
     if (spec_.threads > 0) at::set_num_threads(spec_.threads);
+    if (spec_.deterministic) {
+      at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+      // Read when cuBLAS starts.
+      setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+    }
     device_ = MakeTrainDevice(spec_.device, spec_.device_index);
     MakeParts();
   }

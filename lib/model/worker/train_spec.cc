@@ -85,6 +85,7 @@ std::map<std::string, Setter> Setters(TrainSpec* s) {
       {"graphs", Bool(&s->graphs)},
       {"engine", Text(&s->engine)},
       {"activation_checkpointing", Bool(&s->activation_checkpointing)},
+      {"deterministic", Bool(&s->deterministic)},
       {"threads", Int(&s->threads)},
       {"rank", Int(&s->rank)},
       {"world_size", Int(&s->world_size)},

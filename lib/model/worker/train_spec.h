@@ -55,6 +55,8 @@ struct TrainSpec {
   // fused one where it can train this, else eager.
   std::string engine;
   bool activation_checkpointing = false;
+  // Two trainings compute the same bits, on a GPU too.
+  bool deterministic = false;
   // Threads per operation; 0: libtorch's default.
   int threads = 0;
 

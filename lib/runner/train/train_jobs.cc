@@ -120,6 +120,7 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"graphs", Truth(&s->graphs)},
       {"engine", OneOf({"fused", "eager"}, &s->engine)},
       {"activation_checkpointing", Truth(&s->activation_checkpointing)},
+      {"deterministic", Truth(&s->deterministic)},
   };
 }
 
@@ -159,6 +160,12 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--engine: only library feedrate has engines; leave it out for ",
         job.library()));
+  }
+  if (s.deterministic && job.library() != kTrainLibrary) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--deterministic: only library feedrate has it; leave it "
+                     "out for ",
+                     job.library()));
   }
   if (s.engine == "fused" &&
       (job.device() != "cuda" || s.precision != "bf16")) {
@@ -280,6 +287,7 @@ const std::map<std::string, std::string>& Defaults() {
   static const auto* const defaults =
       new std::map<std::string, std::string>{{"accumulation", "1"},
                                              {"activation_checkpointing", "0"},
+                                             {"deterministic", "0"},
                                              {"clip_norm", "0"},
                                              {"engine", ""},
                                              {"graphs", "0"},

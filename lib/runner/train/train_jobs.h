@@ -41,6 +41,7 @@ struct TrainSettings {
   // `fused`, `eager`, or empty for the best that can train the model.
   std::string engine;
   bool activation_checkpointing = false;
+  bool deterministic = false;
   int world_size = 1;
   // The loader. Empty in scope `synthetic`.
   std::string loader;
