@@ -419,24 +419,29 @@ __device__ __forceinline__ char* Bytes(const Bf16* p) {
   return reinterpret_cast<char*>(const_cast<Bf16*>(p));
 }
 
-// A tile of one head on its way to shared memory.
-struct ComingTile {
-  uint4 mixed[4];
-  float log_sum;
-};
+// Makes memory that is read soon come nearer.
+__device__ __forceinline__ void Prefetch(const void* p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
 
-// Starts the copies of Q, K and the gradient, and loads the rest but V.
-__device__ __forceinline__ ComingTile StartLoading(const QkNormRope& a,
-                                                   const BackwardInputs& b,
-                                                   int64_t block, int tile,
-                                                   Bf16* k, const Lanes& lanes,
-                                                   BackwardMemory* m) {
-  ComingTile coming;
+// Where a lane's part of row `row` of the result, or of its gradient, lies.
+__device__ __forceinline__ int64_t ResultPlace(const QkNormRope& a,
+                                               const BackwardInputs& b,
+                                               const HeadPlace& place, int row,
+                                               const Lanes& lanes) {
+  return ((place.sample * b.queries + row) * a.heads + place.head) * kHead +
+         (lanes.lane & 7) * 8;
+}
+
+// Starts the copies of Q, K and the gradient. The rest but V is only brought
+// nearer: registers that wait for it would not be there for the sums.
+__device__ __forceinline__ void StartLoading(const QkNormRope& a,
+                                             const BackwardInputs& b,
+                                             int64_t block, int tile, Bf16* k,
+                                             const Lanes& lanes,
+                                             BackwardMemory* m) {
   const HeadPlace place(a, block);
-  const int column = (lanes.lane & 7) * 8;
-  const Bf16* const in = a.qkv + place.first + column;
-  const int64_t result =
-      (place.sample * b.queries * a.heads + place.head) * kHead + column;
+  const Bf16* const in = a.qkv + place.first + (lanes.lane & 7) * 8;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int row = tile * kTile + lanes.row + 4 * i;
@@ -445,57 +450,62 @@ __device__ __forceinline__ ComingTile StartLoading(const QkNormRope& a,
     const Bf16* const from = in + (inside ? row : 0) * place.stride;
     CopyAsync(Bytes(m->q) + to, from, inside);
     CopyAsync(Bytes(k) + to, from + place.k, inside);
-    const int64_t at = result + (asked ? row : 0) * a.heads * kHead;
+    const int64_t at = ResultPlace(a, b, place, asked ? row : 0, lanes);
     CopyAsync(Bytes(m->dmixed) + to, b.dmixed + at, asked);
-    coming.mixed[i] = *reinterpret_cast<const uint4*>(b.mixed + at);
+    Prefetch(b.mixed + at);
   }
-  const int row = tile * kTile + lanes.lane % kTile;
-  // A row that is not there has probability 0.
-  coming.log_sum = row < b.queries
-                       ? b.log_sum[static_cast<int64_t>(block) * kRows + row]
-                       : 1e30f;
-  return coming;
 }
 
-// Norms and rotates the rows of a tile where they are.
-__device__ __forceinline__ void NormRotateTile(const QkNormRope& a,
-                                               const float* weight, int tile,
-                                               char* matrix,
+// Norms and rotates the rows of a tile of Q and of K where they are.
+__device__ __forceinline__ void NormRotateTile(const QkNormRope& a, int tile,
+                                               char* q, char* k,
                                                const Lanes& lanes) {
-  const LaneWeight w(weight, lanes);
+  const LaneWeight q_weight(a.q_weight, lanes), k_weight(a.k_weight, lanes);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int row = tile * kTile + lanes.row + 4 * i;
-    char* const at1 = matrix + tile * kTileBytes + lanes.Half(i, 0);
-    char* const at2 = matrix + tile * kTileBytes + lanes.Half(i, 1);
-    NormRotate(Load(&Value<Bf16>(at1)), Load(&Value<Bf16>(at2)), w,
-               Angles(a, row < a.tokens ? row : 0, lanes), at1, at2);
+    const Angles angles(a, row < a.tokens ? row : 0, lanes);
+    const int at1 = tile * kTileBytes + lanes.Half(i, 0);
+    const int at2 = tile * kTileBytes + lanes.Half(i, 1);
+    NormRotate(Load(&Value<Bf16>(q + at1)), Load(&Value<Bf16>(q + at2)),
+               q_weight, angles, q + at1, q + at2);
+    NormRotate(Load(&Value<Bf16>(k + at1)), Load(&Value<Bf16>(k + at2)),
+               k_weight, angles, k + at1, k + at2);
   }
 }
 
 // Waits for what StartLoading began, and after it CopyValues.
 __device__ __forceinline__ void FinishLoading(const QkNormRope& a,
-                                              const ComingTile& coming,
-                                              int tile, Bf16* k,
+                                              const BackwardInputs& b,
+                                              int64_t block, int tile, Bf16* k,
                                               const Lanes& lanes,
                                               BackwardMemory* m) {
+  const HeadPlace place(a, block);
+  uint4 mixed[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int row = tile * kTile + lanes.row + 4 * i;
+    mixed[i] = *reinterpret_cast<const uint4*>(
+        b.mixed + ResultPlace(a, b, place, row < b.queries ? row : 0, lanes));
+  }
+  if (lanes.lane < kTile) {
+    const int row = tile * kTile + lanes.lane;
+    // A row that is not there has probability 0.
+    m->log_sum[row] = row < b.queries ? b.log_sum[block * kRows + row] : 1e30f;
+  }
   // All but the last group of copies: V.
   asm volatile("cp.async.wait_group 1;" ::: "memory");
   __syncwarp();
+  NormRotateTile(a, tile, Bytes(m->q), Bytes(k), lanes);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     char* const at = Bytes(m->dmixed) + tile * kTileBytes + lanes.Sixteen(i);
     const Bf16* const gradient = &Value<Bf16>(at);
-    const Bf16* const mixed = reinterpret_cast<const Bf16*>(&coming.mixed[i]);
-    const float dot = HeadSum(Sum(Load(gradient) * Load(mixed)) +
-                              Sum(Load(gradient + 4) * Load(mixed + 4)));
+    const Bf16* const result = reinterpret_cast<const Bf16*>(&mixed[i]);
+    const float dot = HeadSum(Sum(Load(gradient) * Load(result)) +
+                              Sum(Load(gradient + 4) * Load(result + 4)));
     if (lanes.column == 0) m->dot[tile * kTile + lanes.row + 4 * i] = dot;
   }
-  if (lanes.lane < kTile) {
-    m->log_sum[tile * kTile + lanes.lane] = coming.log_sum;
-  }
-  NormRotateTile(a, a.q_weight, tile, Bytes(m->q), lanes);
-  NormRotateTile(a, a.k_weight, tile, Bytes(k), lanes);
   WaitForCopies();
 }
 
@@ -677,18 +687,18 @@ __global__ void __launch_bounds__(kBackwardWarps* kWarp, 1)
   float* const sums = m->weight_sums[tile][0];
   for (int i = threadIdx.x % kWarp; i < 2 * kHead; i += kWarp) sums[i] = 0;
   int buffer = 0;
-  ComingTile coming =
-      StartLoading(a, inputs, blockIdx.x, tile, m->k[0], Lanes(), m);
+  StartLoading(a, inputs, blockIdx.x, tile, m->k[0], Lanes(), m);
   EndGroup();
   CopyValues(a, HeadPlace(a, blockIdx.x), tile, Lanes(), Bytes(m->v));
   EndGroup();
   char* const v_tile = Bytes(m->v) + tile * kTileBytes;
   for (int block = blockIdx.x; block < blocks; block += gridDim.x) {
     Bf16* const k = m->k[buffer];
-    FinishLoading(a, coming, tile, k, Lanes(), m);
+    FinishLoading(a, inputs, block, tile, k, Lanes(), m);
     __syncthreads();
     const int next = block + gridDim.x;
     float sum[8][4] = {};
+    RawTile raw;
     {
       float dv[8][4] = {};
       KeyGradients(a.tokens, tile, chunks, k, Lanes(), m, sum, dv);
@@ -698,10 +708,12 @@ __global__ void __launch_bounds__(kBackwardWarps* kWarp, 1)
       buffer ^= 1;
       const Lanes lanes;
       if (next < blocks) {
-        coming = StartLoading(a, inputs, next, tile, m->k[buffer], lanes, m);
+        StartLoading(a, inputs, next, tile, m->k[buffer], lanes, m);
       }
       EndGroup();
       const HeadPlace place(a, block);
+      raw = LoadRawTile(a.qkv + place.first + place.k, place.stride,
+                        tile * kTile, a.tokens, lanes);
       StoreTile(dv, v_tile, 1, 1, lanes);
       __syncwarp();
       CopyTile(v_tile, tile * kTile, a.tokens, dqkv + place.first + 2 * place.k,
@@ -713,9 +725,9 @@ __global__ void __launch_bounds__(kBackwardWarps* kWarp, 1)
       const Lanes lanes;
       const HeadPlace place(a, block);
       const int64_t at = place.first + part * place.k;
-      const RawTile raw =
-          LoadRawTile(a.qkv + at, place.stride, tile * kTile, a.tokens, lanes);
       if (part == 0) {
+        raw = LoadRawTile(a.qkv + at, place.stride, tile * kTile, a.tokens,
+                          lanes);
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
           sum[j][0] = sum[j][1] = sum[j][2] = sum[j][3] = 0;
