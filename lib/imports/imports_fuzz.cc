@@ -3,6 +3,7 @@
 // row that is `ok` has a time. Read as decisions, they make results with known
 // names and times in one of the formats, maybe cut off: every result comes back
 // as it is, and what is cut off is an error or only the last result.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -146,6 +147,11 @@ void WriteAndRead(Decisions* decisions) {
   std::vector<Row> rows;
   const absl::Status status = Read(kNames[format], written.text, &rows);
   if (!is_cut) CHECK(status.ok()) << status << written.text;
+  // Whatever follows an open quote would be dropped.
+  if (format == kCsv &&
+      std::count(written.text.begin(), written.text.end(), '"') % 2 == 1) {
+    CHECK(!status.ok()) << written.text;
+  }
   CHECK_LE(rows.size(), results.size()) << written.text;
   // A table may end in the middle of its last number.
   CHECK_LE(rows.size(), whole + 1) << written.text;
