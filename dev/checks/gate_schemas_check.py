@@ -126,7 +126,7 @@ def check_kubernetes():
     """A campaign: its jobs are valid, and the command of each index brings the
     rows of its task, though pods are killed and started again."""
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name) / "campaign"
+        folder = pathlib.Path(name) / "l'été"
         programs = pathlib.Path(name) / "bin"
         programs.mkdir()
         shutil.copy(
@@ -191,13 +191,22 @@ def check_kubernetes():
 def run_indexes(job, folder):
     """Each index as a node would run it; each third one dies once before."""
     (container,) = job["spec"]["template"]["spec"]["containers"]
+    # All can write an emptyDir, and it has no sticky bit.
     local = folder.parent / "local"
     local.mkdir()
+    local.chmod(0o777)
+    (mount,) = (
+        v["mountPath"]
+        for v in container["volumeMounts"]
+        if v["name"] == "local"
+    )
     for index in range(job["spec"]["completions"]):
         environment = {
             **os.environ,
-            **{e["name"]: e["value"] for e in container["env"]},
-            "TMPDIR": str(local),
+            **{
+                e["name"]: e["value"].replace(mount, str(local))
+                for e in container["env"]
+            },
             "JOB_COMPLETION_INDEX": str(index),
             "FEEDRATE_CONFIGS": str(ROOT / "configs"),
         }
@@ -221,6 +230,7 @@ def run_indexes(job, folder):
             check=True,
             stderr=subprocess.DEVNULL,
         )
+    assert not (folder / "work").exists(), "tasks do not use the local disk"
 
 
 def main():

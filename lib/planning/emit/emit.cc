@@ -18,7 +18,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -38,6 +37,7 @@
 #include "lib/planning/plan_summary.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
+#include "lib/records/json.h"
 #include "lib/records/record_io.h"
 
 namespace feedrate {
@@ -435,9 +435,11 @@ absl::Status CheckKubernetes(const KubernetesOptions& kubernetes,
   return absl::OkStatus();
 }
 
-// As YAML takes any text.
+// As YAML takes any text: JSON is YAML.
 std::string YamlString(absl::string_view text) {
-  return absl::StrCat("\"", absl::CEscape(text), "\"");
+  std::string quoted;
+  AppendJsonString(text, &quoted);
+  return quoted;
 }
 
 std::string KubernetesJob(const SlurmArray& array, const Campaign& campaign,
@@ -462,6 +464,7 @@ std::string KubernetesJob(const SlurmArray& array, const Campaign& campaign,
        {"IMAGE_BIN", YamlString(kubernetes.image_bin)},
        {"MOUNT", YamlString(kubernetes.mount)},
        {"LOCAL", YamlString(kubernetes.local)},
+       {"LOCAL_FOLDER", YamlString(JoinPath(kubernetes.local, "task"))},
        {"CLAIM", YamlString(kubernetes.claim)},
        {"CPUS", absl::StrCat(needs.cpus)},
        {"MEMORY_MB", absl::StrCat(largest.memory_mb)}});
