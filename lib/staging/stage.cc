@@ -280,7 +280,27 @@ class Stager {
     }
     TAR_RETURN_IF_ERROR(dest_.Open(options_.dest));
     report_->dest = Absolute(options_.dest);
+    WarnOfOthers();
     return CheckApart();
+  }
+
+  // Folders that users share are allowed, but not in silence: whoever can write
+  // this one can change its files, and forge its sentinel.
+  void WarnOfOthers() const {
+    struct stat info;
+    if (fstat(dest_.fd(), &info) != 0) return;
+    const char* const dest = report_->dest.c_str();
+    if (info.st_uid != geteuid() && info.st_uid != 0) {
+      fprintf(stderr,
+              "stage_dataset: %s belongs to another user (%u), who can change "
+              "what is in it; unless you trust them, name another folder\n",
+              dest, static_cast<unsigned>(info.st_uid));
+    } else if ((info.st_mode & S_IWOTH) != 0) {
+      fprintf(stderr,
+              "stage_dataset: all users can change what is in %s; unless you "
+              "trust them, run: chmod o-w %s\n",
+              dest, dest);
+    }
   }
 
   // Copying a folder into itself would never end.

@@ -243,6 +243,17 @@ TEST_F(StageDatasetTest, StopsABombAtMaxBytes) {
       0);
 }
 
+TEST_F(StageDatasetTest, AFolderOfOthersIsNotTrustedInSilence) {
+  const auto warns = [this](const std::string& words) {
+    return Stage().err.find(words) != std::string::npos;
+  };
+  EXPECT_FALSE(warns("can change"));
+  fs::permissions(dest_, fs::perms::all);
+  EXPECT_TRUE(warns("all users can change what is in " + dest_));
+  if (chown(dest_.c_str(), 1234, 1234) != 0) GTEST_SKIP() << "only for root";
+  EXPECT_TRUE(warns("belongs to another user (1234), who can change"));
+}
+
 TEST_F(StageDatasetTest, CopiesAFolder) {
   const std::string from = folder_ / "from";
   WriteFile(from + "/d/a", "first");
