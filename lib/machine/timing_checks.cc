@@ -142,7 +142,7 @@ Check SetElsewhere(std::string name, const std::string& hypervisor) {
   }
   return {std::move(name), CheckStatus::kUnknown, "not visible in this guest",
           "the host sets the clock, and may change it at any time",
-          "compare A and B in turns, so that the clock hits both alike"};
+          "run A and B alternately, so that the clock affects both equally"};
 }
 
 Check TurboIsOn(absl::string_view command) {
@@ -443,7 +443,7 @@ Check CheckVirtualMachine(const std::string& hypervisor) {
   return {"virtual_machine", CheckStatus::kNote,
           hypervisor == "unknown" ? "yes" : hypervisor,
           "other guests share caches and memory bandwidth unseen",
-          "compare A and B in turns, or use a machine without a hypervisor"};
+          "run A and B alternately, or use a machine without a hypervisor"};
 }
 
 std::vector<Check> CheckTiming(const Root& root, absl::Duration sample,

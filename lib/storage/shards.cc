@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<ShardMember>> MembersByIndex(
     return absl::Status(
         parsed.status().code(),
         absl::StrCat(index.name, ": ", parsed.status().message(),
-                     "; make it anew with pipeline --make_shards"));
+                     "; make it again with pipeline --make_shards"));
   }
   if (parsed->bytes != shard.bytes) {
     return absl::FailedPreconditionError(

@@ -74,7 +74,7 @@ DEFINE_bool(vary_environment, true,
             "change the size of the environment, and with it addresses on the "
             "stack, from pair to pair");
 DEFINE_string(relink, "",
-              "COMMAND: link the programs anew before each pair, with {seed} "
+              "COMMAND: link the programs again before each pair, with {seed} "
               "for the layout, so that intervals include effects of layout; "
               "with {side} (a or b) it runs once per side");
 DEFINE_int32(relink_every, 0,
@@ -82,7 +82,7 @@ DEFINE_int32(relink_every, 0,
              "means 1, and 3 with --floor");
 DEFINE_bool(floor, false,
             "measure how much layout alone moves A: runs A against A, linked "
-            "anew by --relink for each side");
+            "again by --relink for each side");
 DEFINE_string(export, "",
               "FILE: write a table of the results there, in the format of "
               "--format");

@@ -191,7 +191,7 @@ Status ParseFlags(const std::vector<std::string>& arguments, Flags* flags) {
       value = argument.substr(equals + 1);
     } else if (!flag->is_switch) {
       if (++i == arguments.size()) {
-        return CallersMistake(argument + ": wants a value");
+        return CallersMistake(argument + ": needs a value");
       }
       value = arguments[i];
     }

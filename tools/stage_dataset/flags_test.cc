@@ -66,7 +66,7 @@ TEST(ParseFlags, SaysWhatWasMeant) {
 TEST(ParseFlags, RefusesBadValues) {
   EXPECT_NE(Mistake({"--source=s"}).find("--dest"), std::string::npos);
   EXPECT_NE(Mistake({"--dest=s"}).find("--source"), std::string::npos);
-  EXPECT_NE(Mistake({"--source"}).find("wants a value"), std::string::npos);
+  EXPECT_NE(Mistake({"--source"}).find("needs a value"), std::string::npos);
   EXPECT_NE(Mistake({"--threads=0"}).find("1 to 64"), std::string::npos);
   EXPECT_NE(Mistake({"--expected-bytes=-5"}).find("whole number"),
             std::string::npos);

@@ -406,7 +406,7 @@ class Judge {
     }
     Blame(CoverageCode::kRepeated, run,
           absl::StrCat(ties->rows, " rows of one attempt",
-                       ties->numbers_differ ? ", measured anew"
+                       ties->numbers_differ ? ", measured again"
                                             : ", copies of each other"));
   }
 

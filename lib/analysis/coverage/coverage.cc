@@ -155,7 +155,7 @@ std::string FixCommand(const CoverageOptions& options,
 absl::StatusOr<Coverage> CheckCoverage(const CoverageOptions& options) {
   if (options.coverage.empty() && options.plan.empty()) {
     return absl::InvalidArgumentError(
-        "nothing to hold rows against; give --coverage=full-paper, "
+        "nothing to compare rows with; give --coverage=full-paper, "
         "--coverage=FILE or --plan=jobs.jsonl");
   }
   ASSIGN_OR_RETURN(
