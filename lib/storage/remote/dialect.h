@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -156,6 +157,33 @@ class Dialect {
 
   // Converts an error response to a status.
   virtual absl::Status ErrorOf(const HttpResponse& response) const = 0;
+};
+
+// The part that S3 and GCS share: names are those of a bucket.
+class BucketDialect : public Dialect {
+ public:
+  explicit BucketDialect(std::unique_ptr<BucketPath> path)
+      : path_(std::move(path)) {}
+
+  const std::string& url() const override { return path_->url(); }
+  std::string AddressOf(const std::string& name) const override {
+    return path_->AddressOf(name);
+  }
+  const std::vector<std::string>& fixed_names() const override {
+    return path_->fixed_names();
+  }
+  std::optional<std::string> NameOf(const std::string& key) const override {
+    return path_->NameOf(key);
+  }
+  std::optional<std::string> NarrowToObject() override {
+    return path_->NarrowToObject();
+  }
+
+ protected:
+  const BucketPath& path() const { return *path_; }
+
+ private:
+  const std::unique_ptr<BucketPath> path_;
 };
 
 }  // namespace feedrate

@@ -137,35 +137,22 @@ constexpr char kGoogle[] = "https://storage.googleapis.com";
 constexpr char kFields[] =
     "items(name,size,generation,crc32c,md5Hash),nextPageToken";
 
-class GcsDialect : public Dialect {
+class GcsDialect : public BucketDialect {
  public:
   GcsDialect(std::unique_ptr<BucketPath> path, const std::string& endpoint,
              std::unique_ptr<GcsToken> token)
-      : path_(std::move(path)),
+      : BucketDialect(std::move(path)),
         objects_(absl::StrCat(endpoint, "/storage/v1/b/",
-                              PercentEncode(path_->bucket()), "/o")),
+                              PercentEncode(this->path().bucket()), "/o")),
         private_(IsPrivate(endpoint)),
         token_(std::move(token)) {}
 
-  const std::string& url() const override { return path_->url(); }
   std::string identity() const override {
-    return absl::StrCat(objects_, "\n", path_->url());
-  }
-  std::string AddressOf(const std::string& name) const override {
-    return path_->AddressOf(name);
-  }
-  const std::vector<std::string>& fixed_names() const override {
-    return path_->fixed_names();
-  }
-  std::optional<std::string> NameOf(const std::string& key) const override {
-    return path_->NameOf(key);
-  }
-  std::optional<std::string> NarrowToObject() override {
-    return path_->NarrowToObject();
+    return absl::StrCat(objects_, "\n", url());
   }
 
   absl::StatusOr<HttpRequest> ListRequest(const std::string& page) override {
-    UrlQuery query = {{"prefix", path_->prefix()},
+    UrlQuery query = {{"prefix", path().prefix()},
                       {"maxResults", "1000"},
                       {"fields", kFields}};
     if (!page.empty()) query.emplace_back("pageToken", page);
@@ -241,7 +228,7 @@ class GcsDialect : public Dialect {
     request.url = objects_;
     if (!name.empty()) {
       // Slashes are ordinary characters of a name here.
-      absl::StrAppend(&request.url, "/", PercentEncode(path_->KeyOf(name)));
+      absl::StrAppend(&request.url, "/", PercentEncode(path().KeyOf(name)));
     }
     const std::string encoded = EncodeQuery(query);
     if (!encoded.empty()) absl::StrAppend(&request.url, "?", encoded);
@@ -257,7 +244,6 @@ class GcsDialect : public Dialect {
     return request;
   }
 
-  const std::unique_ptr<BucketPath> path_;
   const std::string objects_;
   const bool private_;
   const std::unique_ptr<GcsToken> token_;  // Null for anonymous access.

@@ -371,11 +371,11 @@ std::string HostHeader(const Url& url) {
   return std::string(host);
 }
 
-class S3Dialect : public Dialect {
+class S3Dialect : public BucketDialect {
  public:
   S3Dialect(std::unique_ptr<BucketPath> path, const AwsSettings& settings,
             std::function<absl::Time()> now, Url base)
-      : path_(std::move(path)),
+      : BucketDialect(std::move(path)),
         settings_(settings),
         now_(std::move(now)),
         base_(std::move(base)),
@@ -385,29 +385,16 @@ class S3Dialect : public Dialect {
     secrets_.Add(settings.session_token);
   }
 
-  const std::string& url() const override { return path_->url(); }
   std::string identity() const override {
     return absl::StrCat(base_.scheme, "://", base_.host, base_.path, "\n",
-                        path_->url());
-  }
-  std::string AddressOf(const std::string& name) const override {
-    return path_->AddressOf(name);
-  }
-  const std::vector<std::string>& fixed_names() const override {
-    return path_->fixed_names();
-  }
-  std::optional<std::string> NameOf(const std::string& key) const override {
-    return path_->NameOf(key);
-  }
-  std::optional<std::string> NarrowToObject() override {
-    return path_->NarrowToObject();
+                        url());
   }
 
   absl::StatusOr<HttpRequest> ListRequest(const std::string& page) override {
     UrlQuery query = {{"list-type", "2"},
                       {"encoding-type", "url"},
                       {"max-keys", kKeysOfAPage},
-                      {"prefix", path_->prefix()}};
+                      {"prefix", path().prefix()}};
     if (!page.empty()) query.emplace_back("continuation-token", page);
     return Signed(false, "", query, {});
   }
@@ -416,7 +403,7 @@ class S3Dialect : public Dialect {
   }
 
   absl::StatusOr<HttpRequest> StatRequest(const std::string& name) override {
-    return Signed(true, path_->KeyOf(name), {},
+    return Signed(true, path().KeyOf(name), {},
                   {{"x-amz-checksum-mode", "ENABLED"}});
   }
   absl::StatusOr<ObjectInfo> ParseStat(const std::string& name,
@@ -439,7 +426,7 @@ class S3Dialect : public Dialect {
                                            const std::string& version,
                                            int64_t first,
                                            int64_t last) override {
-    HttpRequest request = Signed(false, path_->KeyOf(name), {},
+    HttpRequest request = Signed(false, path().KeyOf(name), {},
                                  {{"x-amz-checksum-mode", "ENABLED"}});
     request.headers.push_back(absl::StrCat("range: bytes=", first, "-", last));
     if (!version.empty()) {
@@ -493,7 +480,6 @@ class S3Dialect : public Dialect {
     return request;
   }
 
-  const std::unique_ptr<BucketPath> path_;
   const AwsSettings settings_;
   const std::function<absl::Time()> now_;
   const Url base_;
