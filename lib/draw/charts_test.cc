@@ -71,6 +71,16 @@ TEST(ScaleTest, AnyInputGivesAUsableScale) {
   }
 }
 
+template <typename Chart>
+void CheckDrawing(Chart chart, Svg (*draw)(const Chart&),
+                  const std::string& golden) {
+  EXPECT_TRUE(MatchesGolden(draw(chart).ToFile(), golden));
+  for (const double width : {200.0, 326.0, 820.0}) {
+    chart.width = width;
+    EXPECT_TRUE(CheckXml(draw(chart).ToFile()).ok()) << width;
+  }
+}
+
 BarChart ExampleBarChart() {
   BarChart chart;
   chart.title = "Throughput";
@@ -83,17 +93,9 @@ BarChart ExampleBarChart() {
   return chart;
 }
 
-TEST(BarChartTest, IsAsBefore) {
-  EXPECT_TRUE(MatchesGolden(DrawBarChart(ExampleBarChart()).ToFile(),
-                            "lib/draw/testdata/bar_chart.golden.svg"));
-}
-
-TEST(BarChartTest, IsWellFormedAtAnyWidth) {
-  for (const double width : {200.0, 326.0, 820.0}) {
-    BarChart sized = ExampleBarChart();
-    sized.width = width;
-    EXPECT_TRUE(CheckXml(DrawBarChart(sized).ToFile()).ok()) << width;
-  }
+TEST(BarChartTest, IsAsBeforeAndWellFormedAtAnyWidth) {
+  CheckDrawing(ExampleBarChart(), DrawBarChart,
+               "lib/draw/testdata/bar_chart.golden.svg");
 }
 
 // In every chart with rows: a long label takes more lines, not fewer letters.
@@ -206,17 +208,9 @@ HeatMap ExampleHeatMap() {
   return map;
 }
 
-TEST(HeatMapTest, IsAsBefore) {
-  EXPECT_TRUE(MatchesGolden(DrawHeatMap(ExampleHeatMap()).ToFile(),
-                            "lib/draw/testdata/heat_map.golden.svg"));
-}
-
-TEST(HeatMapTest, IsWellFormedAtAnyWidth) {
-  for (const double width : {200.0, 326.0, 820.0}) {
-    HeatMap sized = ExampleHeatMap();
-    sized.width = width;
-    EXPECT_TRUE(CheckXml(DrawHeatMap(sized).ToFile()).ok()) << width;
-  }
+TEST(HeatMapTest, IsAsBeforeAndWellFormedAtAnyWidth) {
+  CheckDrawing(ExampleHeatMap(), DrawHeatMap,
+               "lib/draw/testdata/heat_map.golden.svg");
 }
 
 TEST(HeatMapTest, NothingToDrawIsStillAFigure) {
@@ -242,17 +236,9 @@ LineChart ExampleLineChart() {
   return chart;
 }
 
-TEST(LineChartTest, IsAsBefore) {
-  EXPECT_TRUE(MatchesGolden(DrawLineChart(ExampleLineChart()).ToFile(),
-                            "lib/draw/testdata/line_chart.golden.svg"));
-}
-
-TEST(LineChartTest, IsWellFormedAtAnyWidth) {
-  for (const double width : {200.0, 326.0, 820.0}) {
-    LineChart sized = ExampleLineChart();
-    sized.width = width;
-    EXPECT_TRUE(CheckXml(DrawLineChart(sized).ToFile()).ok()) << width;
-  }
+TEST(LineChartTest, IsAsBeforeAndWellFormedAtAnyWidth) {
+  CheckDrawing(ExampleLineChart(), DrawLineChart,
+               "lib/draw/testdata/line_chart.golden.svg");
 }
 
 TEST(LineChartTest, NamesAndMarksItsPoints) {
@@ -301,17 +287,9 @@ ForestPlot ExampleForestPlot() {
   return plot;
 }
 
-TEST(ForestPlotTest, IsAsBefore) {
-  EXPECT_TRUE(MatchesGolden(DrawForestPlot(ExampleForestPlot()).ToFile(),
-                            "lib/draw/testdata/forest_plot.golden.svg"));
-}
-
-TEST(ForestPlotTest, IsWellFormedAtAnyWidth) {
-  for (const double width : {200.0, 326.0, 820.0}) {
-    ForestPlot sized = ExampleForestPlot();
-    sized.width = width;
-    EXPECT_TRUE(CheckXml(DrawForestPlot(sized).ToFile()).ok()) << width;
-  }
+TEST(ForestPlotTest, IsAsBeforeAndWellFormedAtAnyWidth) {
+  CheckDrawing(ExampleForestPlot(), DrawForestPlot,
+               "lib/draw/testdata/forest_plot.golden.svg");
 }
 
 TEST(ForestPlotTest, NothingToDrawIsStillAFigure) {
@@ -334,17 +312,9 @@ StripPlot ExampleStripPlot() {
   return plot;
 }
 
-TEST(StripPlotTest, IsAsBefore) {
-  EXPECT_TRUE(MatchesGolden(DrawStripPlot(ExampleStripPlot()).ToFile(),
-                            "lib/draw/testdata/strip_plot.golden.svg"));
-}
-
-TEST(StripPlotTest, IsWellFormedAtAnyWidth) {
-  for (const double width : {200.0, 326.0, 820.0}) {
-    StripPlot sized = ExampleStripPlot();
-    sized.width = width;
-    EXPECT_TRUE(CheckXml(DrawStripPlot(sized).ToFile()).ok()) << width;
-  }
+TEST(StripPlotTest, IsAsBeforeAndWellFormedAtAnyWidth) {
+  CheckDrawing(ExampleStripPlot(), DrawStripPlot,
+               "lib/draw/testdata/strip_plot.golden.svg");
 }
 
 TEST(StripPlotTest, NothingToDrawIsStillAFigure) {

@@ -353,11 +353,7 @@ absl::optional<Figure> EffectsFigure(const std::vector<Verdict>& jobs) {
   figure.caption =
       "Time of the candidate over the baseline's with its interval, job by "
       "job.";
-  figure.draw = [plot](ScaleType, double width) {
-    ForestPlot sized = plot;
-    sized.width = width;
-    return DrawForestPlot(sized);
-  };
+  figure.draw = DrawnBy(DrawForestPlot, std::move(plot));
   return figure;
 }
 

@@ -95,11 +95,7 @@ Figure FigureOf(const PeakMap& peaks) {
   figure.caption =
       "Largest memory of any run: resident set of the measured process, and "
       "what the CUDA allocator had in tensors.";
-  figure.draw = [chart](ScaleType, double width) {
-    BarChart sized = chart;
-    sized.width = width;
-    return DrawBarChart(sized);
-  };
+  figure.draw = DrawnBy(DrawBarChart, std::move(chart));
   return figure;
 }
 
@@ -179,12 +175,12 @@ absl::optional<Section> MixtureSection(const ReportInput& input) {
   section.id = "mixing";
   section.title = "How mixtures mix";
   section.blocks.emplace_back(Paragraph{
-      "The first run of each job, batch by batch. A data set's stalls are what "
-      "the consumer waited for batches of which it had the most samples; its "
-      "excess is what lay above the median wait in batches that it slowed. It "
-      "returns when it comes back after a gap of three times its usual one. "
-      "What is suggested is to "
-      "be tried in turns with what is, for example by `duel`."});
+      "The first run of each job, batch by batch. A data set's stalls are the "
+      "time that the consumer waited for batches in which it had the most "
+      "samples; its excess is the part above the median wait in batches that "
+      "it slowed. It returns when it comes back after a gap of three times its "
+      "usual one. Suggestions are guesses: compare them with the present "
+      "settings, for example by `duel`."});
   for (size_t i = 0; i < runs.size() && i < kShown; ++i) {
     AddRun(runs[i], i, &section);
   }
@@ -257,11 +253,7 @@ absl::optional<Figure> SpreadFigure(const std::vector<ReportCell>& cells) {
   figure.caption =
       "Every run against the median of its cell. The box holds the middle half "
       "of the runs.";
-  figure.draw = [plot](ScaleType, double width) {
-    StripPlot sized = plot;
-    sized.width = width;
-    return DrawStripPlot(sized);
-  };
+  figure.draw = DrawnBy(DrawStripPlot, std::move(plot));
   return figure;
 }
 

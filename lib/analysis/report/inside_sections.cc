@@ -190,11 +190,7 @@ Figure FlameFigure(const Profile& profile, const std::string& id) {
   figure.caption =
       "Calls from the top down. A frame is as wide as its time on both sides "
       "together; its color says how much more or less time B takes.";
-  figure.draw = [graph](ScaleType, double width) {
-    FlameGraph sized = graph;
-    sized.width = width;
-    return DrawFlameGraph(sized);
-  };
+  figure.draw = DrawnBy(DrawFlameGraph, std::move(graph));
   return figure;
 }
 
@@ -348,11 +344,7 @@ Figure PartsFigure(const std::vector<const Row*>& rows) {
   Figure figure;
   figure.id = "training-step-parts";
   figure.caption = "Where the time of a step goes; parts of 0.5% or more.";
-  figure.draw = [chart](ScaleType, double width) {
-    BarChart sized = chart;
-    sized.width = width;
-    return DrawBarChart(sized);
-  };
+  figure.draw = DrawnBy(DrawBarChart, std::move(chart));
   return figure;
 }
 

@@ -161,4 +161,15 @@ struct Setting {
 // `cells`.
 std::vector<Setting> SettingsOf(const std::vector<ReportCell>& cells);
 
+// Draws `chart` with any width; for Figure::draw.
+template <typename Chart>
+std::function<Svg(ScaleType, double)> DrawnBy(Svg (*draw)(const Chart&),
+                                              Chart chart) {
+  return [draw, chart = std::move(chart)](ScaleType, double width) {
+    Chart sized = chart;
+    sized.width = width;
+    return draw(sized);
+  };
+}
+
 }  // namespace feedrate

@@ -202,11 +202,7 @@ absl::optional<Figure> HeatMapOf(const Setting& setting) {
       "Each library against the highest median of its line, on a logarithmic "
       "color scale; numbers are medians. Gray: not run, not supported "
       "(none) or failed.";
-  figure.draw = [map](ScaleType, double width) {
-    HeatMap sized = map;
-    sized.width = width;
-    return DrawHeatMap(sized);
-  };
+  figure.draw = DrawnBy(DrawHeatMap, std::move(map));
   return figure;
 }
 
@@ -338,11 +334,7 @@ absl::optional<Figure> ForestOf(const Setting& setting,
       "Ratio of medians to `", speed_ups.reference,
       "` with 95% intervals; tied: the interval includes 1. The diamond is the "
       "geometric mean with its 95% interval over lines.");
-  figure.draw = [plot](ScaleType, double width) {
-    ForestPlot sized = plot;
-    sized.width = width;
-    return DrawForestPlot(sized);
-  };
+  figure.draw = DrawnBy(DrawForestPlot, std::move(plot));
   return figure;
 }
 
