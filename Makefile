@@ -118,9 +118,15 @@ perf-gate: ## Train, evaluate, compare with the baseline (after make torch)
 	@dev/setup.sh build dev
 	@dev/perf_gate.sh
 
+# The project that `make ci-workflow` writes into, and flags of
+# dev/ci_workflow.py: FLAGS="--bundle=URL --command='./bench --json'".
+PROJECT ?= .
+FLAGS ?=
+
 .PHONY: ci-workflow
-ci-workflow: ## Write a GitHub workflow that duels base and head
-	@python3 dev/ci_workflow.py --output=.github/workflows/performance.yml
+ci-workflow: ## GitHub workflow for PROJECT=FOLDER; FLAGS="--command=… --bundle=…"
+	@dev/ci_workflow.py $(FLAGS) \
+	  --output=$(PROJECT)/.github/workflows/performance.yml
 
 .PHONY: clean
 clean: ## Remove what the other targets made in this checkout

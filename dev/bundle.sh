@@ -7,8 +7,9 @@
 #   dist/feedrate-VERSION-linux-ARCH/
 #     bin/          the programs, and `feedrate`, which launches them
 #     libexec/      what runners start: worker_* and python/; envs.sh, which
-#                   makes Python environments (feedrate envs); programs that
-#                   need torch, launched through bin/
+#                   makes Python environments (feedrate envs); torch.sh, which
+#                   fetches torch (feedrate torch); programs whose worker needs
+#                   torch, launched through bin/
 #     lib/          the shared libraries they need, and licenses/ of those
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
@@ -53,7 +54,7 @@ set_rpath() {
 add_program() {
   local source="bazel-bin/tools/$1/$1" target="$2/bin/$1"
   [[ -x "$source" ]] || die "//tools/$1 makes no program $1"
-  if needs_torch "$source"; then
+  if [[ " $torch_tools " == *" $1 "* ]]; then
     target="$2/libexec/$1"
     ln -s feedrate "$2/bin/$1"
   fi
@@ -70,11 +71,25 @@ add_binary() {
 
 # Runners start processes that hold the libraries under test.
 runners="micro mixture pipeline video"
+# These start a worker that links torch (worker_eval, worker_train).
+torch_tools="eval train"
 
-# worker_labels TOOL...: of the workers that these tools need and that link no
-# torch. FFmpeg's is large, and `video` alone starts it.
+# worker_labels TOOL...: of the workers that these tools need. FFmpeg's is large,
+# and `video` alone starts it.
 worker_labels() {
-  local folder name
+  local folder name tool runs=""
+  for tool in $torch_tools; do
+    if [[ " $* " != *" $tool "* ]]; then continue; fi
+    if third_party/torch/find_torch.sh >/dev/null 2>&1; then
+      echo "//lib/model/worker:worker_$tool"
+    else
+      say "without libtorch, the bundle has no worker for $tool; make torch"
+    fi
+  done
+  for tool in "$@"; do
+    if [[ " $runners " == *" $tool "* ]]; then runs=1; fi
+  done
+  if [[ -z "$runs" ]]; then return; fi
   for folder in lib/adapters/*/; do
     name="$(basename "$folder")"
     if [[ "$name" =~ ^(faulty|torch|python|worker)$ ]]; then continue; fi
@@ -88,11 +103,11 @@ worker_labels() {
   fi
 }
 
-# add_workers BUNDLE TOOL...: copies the workers of the tools, and what makes
-# environments for those that are Python's.
+# add_workers BUNDLE LABEL...: copies workers, and what makes environments for
+# those that are Python's and fetches torch.
 add_workers() {
   local label name path
-  for label in $(worker_labels "${@:2}"); do
+  for label in "${@:2}"; do
     name="${label##*:}"
     path="${label#//}"
     add_binary "bazel-bin/${path/:/\/}" "$1/libexec/$name" "$1/lib"
@@ -101,7 +116,7 @@ add_workers() {
     install -D -m 644 "$path" "$1/libexec/${path#lib/adapters/}"
   done < <(repo_files 'lib/adapters/python/*.py' |
     grep -v -e '_test\.py$' -e '/testing/' -e '/compare_plain\.py$')
-  for name in common envs python_env; do
+  for name in common envs python_env torch; do
     install -m 755 "dev/$name.sh" "$1/libexec/$name.sh"
   done
 }
@@ -139,6 +154,7 @@ add_license() {
 add_files() {
   install -m 755 feedrate "$1/bin/feedrate"
   install -m 755 third_party/torch/find_torch.sh "$1/lib/find_torch.sh"
+  install -m 644 third_party/torch/torch.lock "$1/lib/torch.lock"
   install -m 644 LICENSE "$1/LICENSE"
   local file
   while IFS= read -r file; do
@@ -162,14 +178,9 @@ main() {
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
-  local with_workers="" labels=("${tools[@]/#///tools/}")
-  for tool in "${tools[@]}"; do
-    if [[ " $runners " == *" $tool "* ]]; then with_workers=1; fi
-  done
-  if [[ -n "$with_workers" ]]; then
-    mapfile -t -O "${#labels[@]}" labels < <(worker_labels "${tools[@]}")
-  fi
-  dev/bazel.sh build "${labels[@]}"
+  local workers
+  mapfile -t workers < <(worker_labels "${tools[@]}")
+  dev/bazel.sh build "${tools[@]/#///tools/}" "${workers[@]}"
 
   local dist="${BUNDLE_DIST:-dist}"
   mkdir -p "$dist"
@@ -180,7 +191,7 @@ main() {
     add_program "$tool" "$new"
     programs+=("bazel-bin/tools/$tool/$tool")
   done
-  if [[ -n "$with_workers" ]]; then add_workers "$new" "${tools[@]}"; fi
+  if [[ ${#workers[@]} -gt 0 ]]; then add_workers "$new" "${workers[@]}"; fi
   rmdir --ignore-fail-on-non-empty "$new/libexec"
   add_files "$new"
   dev/completions.sh "$new/completions" "${programs[@]}" "$new/bin/feedrate"

@@ -1,104 +1,418 @@
 #!/usr/bin/env python3
-"""Writes a GitHub Actions workflow that gates pull requests on performance.
+"""Writes a GitHub Actions workflow that gates a project's pull requests.
 
-    make ci-workflow            writes .github/workflows/performance.yml
-    dev/ci_workflow.py          prints it
+    dev/ci_workflow.py --bundle=URL --command='./bench' --build='make bench'
+    dev/ci_workflow.py --action           writes action.yml of this repository
 
-The workflow builds the base and the head of a pull request side by side, runs
-the same command of both alternately with `duel`, compares them, annotates the
-log, and posts the Markdown as one comment that later runs replace. It fails
-when something got slower (exit 3) or a side crashed (2); "cannot tell" (4)
-warns.
+    make ci-workflow PROJECT=../theirs FLAGS="--bundle=URL --command=./bench"
+
+Job `duel` builds the base and the head of a pull request side by side and runs
+the command of both alternately. Job `baseline` (--baselines) compares the head
+with results that are stored in the project; started by hand on branch main, it
+stores new ones. Job `eval` (--eval) compares what the models of base and head
+have learned. All annotate the log, write a summary and JUnit, and fail with the
+exit code of compare_baseline, where 4 ("cannot tell") only warns. The programs
+come from a bundle (`make bundle`).
+
+The shell of the steps takes everything from variables, so the workflow and the
+action share it, and nothing from a pull request is pasted into a script.
 """
 
 import argparse
+import json
 import pathlib
+import sys
 
-WORKFLOW = """\
-# Written by `make ci-workflow`; change dev/ci_workflow.py instead.
-name: performance
-on:
-  pull_request:
-    branches: [main]
-permissions:
-  contents: read
-  pull-requests: write
-concurrency:
-  group: performance-${{{{ github.ref }}}}
-  cancel-in-progress: true
-jobs:
-  duel:
-    runs-on: {runner}
-    timeout-minutes: 120
-    steps:
-      - name: Check out the base
-        uses: actions/checkout@v4
-        with:
-          ref: ${{{{ github.event.pull_request.base.sha }}}}
-          path: base
-      - name: Check out the head
-        uses: actions/checkout@v4
-        with:
-          ref: ${{{{ github.event.pull_request.head.sha }}}}
-          path: head
-      - name: Build both
-        run: |
-          for side in base head; do
-            make -C "$side" setup
-            (cd "$side" && dev/bazel.sh build {targets})
-          done
-          (cd head && dev/bazel.sh build //tools/duel //tools/compare_baseline)
-      - name: Duel
-        run: |
-          status=0
-          head/bazel-bin/tools/duel/duel \\
-            --a='cd base && {command}' \\
-            --b='cd head && {command}' \\
-            >rows.jsonl || status=$?
-          # A side that crashed is in the rows; compare_baseline says so.
-          test "$status" -eq 0 -o "$status" -eq 2
-      - name: Compare
-        id: compare
-        run: |
-          compare() {{
-            head/bazel-bin/tools/compare_baseline/compare_baseline \\
-              --configs=head/configs "$@"
-          }}
-          status=0
-          compare --paired --current=rows.jsonl >verdicts.jsonl || status=$?
-          for format in markdown junit sarif github; do
-            compare --current=verdicts.jsonl --format="$format" \\
-              --output="verdicts.$format" || true
-          done
-          cat verdicts.github
-          cat verdicts.markdown >>"$GITHUB_STEP_SUMMARY"
-          echo "status=$status" >>"$GITHUB_OUTPUT"
-      - name: Keep the results
-        if: always()
-        uses: actions/upload-artifact@v4
-        with:
-          name: performance
-          path: |
-            rows.jsonl
-            verdicts.*
-      - name: Comment
-        if: github.event.pull_request.head.repo.full_name == github.repository
-        env:
-          GH_TOKEN: ${{{{ github.token }}}}
-          NUMBER: ${{{{ github.event.pull_request.number }}}}
-        run: |
-          gh pr comment "$NUMBER" --repo "$GITHUB_REPOSITORY" \\
-            --body-file verdicts.markdown --edit-last ||
-            gh pr comment "$NUMBER" --repo "$GITHUB_REPOSITORY" \\
-              --body-file verdicts.markdown
-      - name: Verdict
-        env:
-          STATUS: ${{{{ steps.compare.outputs.status }}}}
-        run: |
-          # 0 nothing got slower, 4 cannot tell; 2 crashed, 3 slower, 5 nothing
-          # was comparable.
-          test "$STATUS" = 0 -o "$STATUS" = 4
-"""
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+INSTALL = """\
+sudo=
+if [ "$(id -u)" -ne 0 ]; then sudo=sudo; fi
+$sudo apt-get update -qq
+$sudo apt-get install -qq --yes --no-install-recommends $PACKAGES"""
+
+FETCH = """\
+bundle="$RUNNER_TEMP/feedrate.tar.gz"
+curl -fsSL --retry 3 -o "$bundle" "$BUNDLE"
+if [ -n "$SHA256" ]; then echo "$SHA256  $bundle" | sha256sum -c -; fi
+mkdir -p "$RUNNER_TEMP/feedrate"
+tar -C "$RUNNER_TEMP/feedrate" --strip-components=1 -xzf "$bundle"
+echo "$RUNNER_TEMP/feedrate/bin" >>"$GITHUB_PATH\""""
+
+DUEL = """\
+status=0
+duel --a="$A" --b="$B" --metrics="$METRICS" --output=rows.jsonl || status=$?
+# 2: a side failed. Its row says so, and the comparison reports it.
+test "$status" -eq 0 -o "$status" -eq 2"""
+
+MEASURE = """\
+# Not in the checkout, which must stay clean for an update.
+current="$RUNNER_TEMP/results"
+mkdir -p "$current"
+for run in 1 2 3 4 5; do
+  (cd "$FOLDER" && sh -c "$COMMAND") >"$current/$run.json"
+  # Programs that print rows of feedrate make their own runs.
+  if [ "$(head -c 9 "$current/1.json")" = '{"schema"' ]; then
+    current="$current/1.json"
+    break
+  fi
+done
+echo "current=$current" >>"$GITHUB_OUTPUT\""""
+
+EVALUATE = """\
+for side in base head; do (cd "$side" && sh -c "$EVAL"); done
+compare_baseline --eval=base/eval.json --baselines=eval_base \\
+  --update-baseline --i-am-a-maintainer="base of this pull request\""""
+
+PAIRED = 'set -- --paired --current=rows.jsonl --metrics="$METRICS"'
+STORED = """\
+set -- --current="$CURRENT" --baselines="$BASELINES" --require-all \\
+  ${TOLERANCES:+"--tolerances=$TOLERANCES"}"""
+LEARNED = "set -- --eval=head/eval.json --baselines=eval_base"
+
+COMPARE = """\
+status=0
+compare_baseline "$@" >verdicts.jsonl || status=$?
+show() { compare_baseline --current=verdicts.jsonl "$@" || true; }
+show --format=markdown --output=verdicts.md
+show --format=junit --output=junit.xml
+show --format=sarif --output=verdicts.sarif
+show --format=github
+cat verdicts.md >>"$GITHUB_STEP_SUMMARY"
+echo "status=$status" >>"$GITHUB_OUTPUT\""""
+
+UPDATE = """\
+compare_baseline --current="$CURRENT" --baselines="$BASELINES" \\
+  --update-baseline"""
+
+PUSH = """\
+cd head
+git add -- "${BASELINES#head/}"
+git -c user.name="$GITHUB_ACTOR" \\
+  -c user.email="$GITHUB_ACTOR@users.noreply.github.com" \\
+  commit -m "Baseline of $(git rev-parse --short HEAD) [skip ci]"
+git push origin HEAD:main"""
+
+COMMENT = """\
+# One comment per job, which later runs replace.
+mark="<!-- feedrate $GITHUB_JOB -->"
+{ echo "$mark"; cat verdicts.md; } | jq -Rs '{body: .}' >comment.json
+api() {
+  curl -fsS -H "Authorization: Bearer $GH_TOKEN" \\
+    -H "Accept: application/vnd.github+json" "$@"
+}
+comments="$GITHUB_API_URL/repos/$GITHUB_REPOSITORY/issues"
+old="$(api "$comments/$NUMBER/comments?per_page=100" |
+  jq -r --arg mark "$mark" \\
+    '[.[] | select(.body | startswith($mark)) | .id][0] // empty')"
+if [ -n "$old" ]; then
+  api -X PATCH -d @comment.json "$comments/comments/$old" >/dev/null
+else
+  api -d @comment.json "$comments/$NUMBER/comments" >/dev/null
+fi"""
+
+VERDICT = """\
+case "$STATUS" in
+  0) ;;
+  4) echo "::warning::cannot tell whether something got slower" ;;
+  *) exit "$STATUS" ;;
+esac"""
+
+
+def step(name, run=None, **keys):
+    """A step as lines. Keys: id, condition, uses, values (with:), env."""
+    lines = [f"- name: {name}"]
+    for key, label in (("id", "id"), ("condition", "if"), ("uses", "uses")):
+        if keys.get(key):
+            lines.append(f"  {label}: {keys[key]}")
+    for key, label in (("values", "with"), ("env", "env")):
+        if keys.get(key):
+            lines.append(f"  {label}:")
+            for entry, value in keys[key].items():
+                if "\n" in value:
+                    lines.append(f"    {entry}: |")
+                    lines += [f"      {part}" for part in value.split("\n")]
+                else:
+                    lines.append(f"    {entry}: {value}")
+    if keys.get("shell"):
+        lines.append(f"  shell: {keys['shell']}")
+    if run:
+        lines.append("  run: |")
+        lines += [f"    {line}" for line in run.split("\n")]
+    return lines
+
+
+def indent(lines, spaces):
+    return [" " * spaces + line if line else line for line in lines]
+
+
+def checkout(side, ref):
+    values = {"ref": ref, "path": side}
+    return step(
+        f"Check out the {side}", uses="actions/checkout@v4", values=values
+    )
+
+
+BASE = checkout("base", "${{ github.event.pull_request.base.sha }}")
+HEAD = checkout("head", "${{ github.event.pull_request.head.sha }}")
+
+
+def prepare(args, folders):
+    """Everything before the first measurement, for checkouts in folders."""
+    lines = []
+    if args.packages:
+        lines += step("Install packages", INSTALL)
+    lines += step("Get feedrate", FETCH)
+    if args.environments:
+        lines += step("Make Python environments", "feedrate envs $ENVIRONMENTS")
+    if args.build:
+        build = (
+            f'for side in {folders}; do (cd "$side" && sh -c "$BUILD"); done'
+        )
+        lines += step("Build", build)
+    return lines
+
+
+def conclude(compare, pull_request, current=None):
+    """Compares, keeps, comments, and fails where something got slower."""
+    same_repository = (
+        "github.event.pull_request.head.repo.full_name == github.repository"
+    )
+    return (
+        step(
+            "Compare",
+            f"{compare}\n{COMPARE}",
+            id="compare",
+            condition=pull_request,
+            env=current,
+        )
+        + step(
+            "Keep the results",
+            uses="actions/upload-artifact@v4",
+            condition="always()",
+            values={
+                "name": "${{ github.job }}",
+                "path": "rows.jsonl\nverdicts.*\njunit.xml\n"
+                "${{ runner.temp }}/results",
+            },
+        )
+        + step(
+            "Comment",
+            COMMENT,
+            condition=same_repository,
+            env={
+                "GH_TOKEN": "${{ github.token }}",
+                "NUMBER": "${{ github.event.pull_request.number }}",
+            },
+        )
+        + step(
+            "Verdict",
+            VERDICT,
+            condition=pull_request,
+            env={"STATUS": "${{ steps.compare.outputs.status }}"},
+        )
+    )
+
+
+def job(name, args, runner, condition, env, steps):
+    lines = [f"{name}:", f"  runs-on: {runner}", "  timeout-minutes: 120"]
+    if condition:
+        lines.append(f"  if: {condition}")
+    if name == "baseline":
+        # To push a baseline. Pull requests of forks get no such token.
+        lines += ["  permissions:", "    contents: write"]
+        lines += ["    pull-requests: write"]
+    lines.append("  env:")
+    common = {
+        "BUNDLE": args.bundle,
+        "SHA256": args.sha256,
+        "PACKAGES": args.packages,
+        "ENVIRONMENTS": args.environments,
+        "BUILD": args.build,
+    }
+    lines += [
+        f"    {key}: {json.dumps(value, ensure_ascii=False)}"
+        for key, value in {**common, **env}.items()
+        if value or key == "SHA256"
+    ]
+    return indent([*lines, "  steps:", *indent(steps, 4)], 2)
+
+
+PULL_REQUEST = "github.event_name == 'pull_request'"
+BY_HAND = "github.event_name == 'workflow_dispatch'"
+
+
+def workflow(args):
+    lines = [
+        "# By dev/ci_workflow.py of feedrate; run it again to change this.",
+        "name: performance",
+        "on:",
+        "  pull_request:",
+        "    branches: [main]",
+    ]
+    if args.baselines:
+        lines.append("  workflow_dispatch:")
+    lines += [
+        "permissions:",
+        "  contents: read",
+        "  pull-requests: write",
+        "concurrency:",
+        "  group: performance-${{ github.ref }}",
+        "  cancel-in-progress: true",
+        "defaults:",
+        "  run:",
+        "    shell: bash",
+        "jobs:",
+    ]
+    lines += job(
+        "duel",
+        args,
+        args.runner,
+        PULL_REQUEST if args.baselines else "",
+        {
+            "A": f"cd base && {args.command}",
+            "B": f"cd head && {args.command}",
+            "METRICS": args.metrics,
+        },
+        BASE
+        + HEAD
+        + prepare(args, "base head")
+        + step("Duel", DUEL)
+        + conclude(PAIRED, ""),
+    )
+    if args.baselines:
+        current = {"CURRENT": "${{ steps.measure.outputs.current }}"}
+        lines += job(
+            "baseline",
+            args,
+            args.baseline_runner or args.runner,
+            "",
+            {
+                "COMMAND": args.command,
+                "FOLDER": "head",
+                "BASELINES": f"head/{args.baselines}",
+                "TOLERANCES": args.tolerances and f"head/{args.tolerances}",
+            },
+            checkout(
+                "head",
+                "${{ github.event.pull_request.head.sha || github.ref }}",
+            )
+            + prepare(args, "head")
+            + step("Measure", MEASURE, id="measure")
+            + step(
+                "Update the baseline", UPDATE, condition=BY_HAND, env=current
+            )
+            + step("Push the baseline", PUSH, condition=BY_HAND)
+            + conclude(STORED, PULL_REQUEST, current),
+        )
+    if args.eval:
+        lines += job(
+            "eval",
+            args,
+            args.runner,
+            PULL_REQUEST if args.baselines else "",
+            {"EVAL": args.eval},
+            BASE
+            + HEAD
+            + prepare(args, "base head")
+            + (
+                step("Get torch", "feedrate torch")
+                if "feedrate eval" in args.eval
+                else []
+            )
+            + step("Evaluate", EVALUATE)
+            + conclude(LEARNED, ""),
+        )
+    return "\n".join(lines) + "\n"
+
+
+INPUTS = {
+    "bundle": ("URL of a bundle of feedrate (make bundle)", None),
+    "sha256": ("checksum of the bundle; empty means it is not checked", ""),
+    "a": ("command of the baseline, such as cd base && ./bench", ""),
+    "b": ("command of the candidate, which runs in turns with a", ""),
+    "metrics": ("what a duel judges", "time,memory,cpu"),
+    "command": ("with baselines: what to run, printing results", ""),
+    "baselines": (
+        "folder of stored results to compare with, instead of a duel",
+        "",
+    ),
+    "tolerances": ("with baselines: file of tolerances", ""),
+    "update": ("true stores the results in baselines instead", "false"),
+}
+
+
+def action():
+    lines = [
+        "# Written by dev/ci_workflow.py --action; change that instead.",
+        "name: feedrate",
+        "description: Fails where a command got slower than its baseline",
+        "inputs:",
+    ]
+    for name, (text, default) in INPUTS.items():
+        lines += [f"  {name}:", f"    description: {json.dumps(text)}"]
+        if default is None:
+            lines.append("    required: true")
+        else:
+            lines.append(f"    default: {json.dumps(default)}")
+    lines += [
+        "outputs:",
+        "  status:",
+        "    description: exit code of compare_baseline",
+        "    value: ${{ steps.compare.outputs.status }}",
+        "runs:",
+        "  using: composite",
+        "  steps:",
+    ]
+
+    def env(*names):
+        return {name.upper(): f"${{{{ inputs.{name} }}}}" for name in names}
+
+    current = {"CURRENT": "${{ steps.measure.outputs.current }}"}
+    stored = "inputs.baselines != ''"
+    shown = "inputs.update != 'true'"
+    compare = f'if [ -n "$BASELINES" ]; then\n{STORED}\nelse\n{PAIRED}\nfi'
+    steps = (
+        step("Get feedrate", FETCH, env=env("bundle", "sha256"), shell="bash")
+        + step(
+            "Duel",
+            DUEL,
+            condition="inputs.baselines == ''",
+            env=env("a", "b", "metrics"),
+            shell="bash",
+        )
+        + step(
+            "Measure",
+            MEASURE,
+            id="measure",
+            condition=stored,
+            env={**env("command"), "FOLDER": "."},
+            shell="bash",
+        )
+        + step(
+            "Update the baseline",
+            UPDATE,
+            condition="inputs.update == 'true'",
+            env={**env("baselines"), **current},
+            shell="bash",
+        )
+        + step(
+            "Compare",
+            f"{compare}\n{COMPARE}",
+            id="compare",
+            condition=shown,
+            env={**env("baselines", "metrics", "tolerances"), **current},
+            shell="bash",
+        )
+        + step(
+            "Verdict",
+            VERDICT,
+            condition=shown,
+            env={"STATUS": "${{ steps.compare.outputs.status }}"},
+            shell="bash",
+        )
+    )
+    return "\n".join(lines + indent(steps, 4)) + "\n"
 
 
 def main():
@@ -106,22 +420,62 @@ def main():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--runner", default="ubuntu-24.04")
     parser.add_argument(
-        "--targets", default="//tools/...", help="what to build on both sides"
+        "--action", action="store_true", help="print action.yml instead"
     )
     parser.add_argument(
         "--command",
-        default="bazel-bin/tools/micro/micro --config=configs/demo.textproto",
-        help="what to run in both checkouts; prints rows, or is timed",
+        help="benchmark, run in the top folder of a checkout: prints rows or"
+        " results of another harness, or is timed",
     )
-    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--bundle", help="URL of a bundle of feedrate")
+    parser.add_argument("--sha256", default="", help="checksum of the bundle")
+    parser.add_argument(
+        "--build", default="", help="builds a checkout, in its top folder"
+    )
+    parser.add_argument(
+        "--packages", default="", help="packages of Debian to install first"
+    )
+    parser.add_argument(
+        "--environments",
+        default="",
+        help="groups of Python environments that the command needs, such as"
+        ' "pillow albumentationsx" (feedrate envs)',
+    )
+    parser.add_argument(
+        "--baselines",
+        default="",
+        help="folder in the project for stored results; adds the job baseline",
+    )
+    parser.add_argument(
+        "--tolerances",
+        default="",
+        help="file in the project with tolerances of the job baseline; default:"
+        " configs/gate/tolerances.textproto of the bundle",
+    )
+    parser.add_argument(
+        "--eval",
+        default="",
+        help="writes eval.json, in the top folder of a checkout; adds the job"
+        " eval",
+    )
+    parser.add_argument("--metrics", default="time,memory,cpu")
+    parser.add_argument("--runner", default="ubuntu-24.04")
+    parser.add_argument(
+        "--baseline-runner",
+        help="runner of the job baseline: always the same machine (--runner)",
+    )
+    parser.add_argument("--output", type=pathlib.Path, help="default: stdout")
     args = parser.parse_args()
-    text = WORKFLOW.format(
-        runner=args.runner,
-        targets=args.targets,
-        command=args.command.replace("'", "'\\''"),
-    )
+    if args.action:
+        text = action()
+    elif not args.command or not args.bundle:
+        sys.exit(
+            "ci_workflow.py: a workflow needs --command and --bundle, such as"
+            " --command=./bench --bundle=https://example.org/feedrate.tar.gz"
+        )
+    else:
+        text = workflow(args)
     if args.output is None:
         print(text, end="")
         return

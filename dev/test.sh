@@ -19,7 +19,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT" || exit 1
 
 # Checks that only --full runs: minutes each, or gigabytes from PyPI.
-release_checks=(dev/checks/bundle_test.sh dev/checks/python_loader_test.sh
+release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
+  dev/checks/paper_smoke_test.sh dev/checks/python_loader_test.sh
   dev/checks/python_mixture_test.sh dev/checks/slurm_test.sh
   dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh)
 

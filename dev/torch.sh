@@ -9,7 +9,10 @@ set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-lock="$REPO_ROOT/third_party/torch/torch.lock"
+# In a checkout third_party/torch/, in a bundle lib/.
+home="$REPO_ROOT/third_party/torch"
+if [[ ! -d "$home" ]]; then home="$REPO_ROOT/lib"; fi
+lock="$home/torch.lock"
 hash="$(sha256sum <"$lock" | cut -c1-16)"
 arch="${1:-$(uname -m)}"
 folder="$FEEDRATE_CACHE/libtorch/torch-$hash-$arch"
@@ -20,11 +23,12 @@ if [[ "$arch" != "$(uname -m)" ]]; then
 fi
 
 if [[ ! -d "$folder" ]]; then
-  python="$("$REPO_ROOT/dev/python_env.sh" \
-    "$REPO_ROOT/dev/locks/requirements.lock")/bin/python"
   mkdir -p "$FEEDRATE_CACHE/libtorch"
   work="$(mktemp -d "$FEEDRATE_CACHE/libtorch/.new.XXXXXX")"
   trap 'rm -rf "$work"' EXIT
+  "$FEEDRATE_PYTHON" -m venv "$work/pip" ||
+    die "$FEEDRATE_PYTHON -m venv failed; install python3-venv"
+  python="$work/pip/bin/python"
   say "fetching libtorch (about 440 MB)"
   "$python" -m pip download --quiet --disable-pip-version-check --no-deps \
     "${platform[@]}" --requirement "$lock" --dest "$work/wheels"
@@ -37,5 +41,5 @@ fi
 if [[ "$arch" != "$(uname -m)" ]]; then
   echo "$folder/torch"
 else
-  "$REPO_ROOT/third_party/torch/find_torch.sh"
+  "$home/find_torch.sh"
 fi

