@@ -271,6 +271,10 @@ class Training:
                 torch.backends.cuda.enable_flash_sdp(False)
                 torch.backends.cuda.enable_mem_efficient_sdp(False)
                 torch.backends.cuda.enable_math_sdp(False)
+        # Their own memory, also in the first step: what a CUDA graph returns is
+        # overwritten by the next one.
+        for weight in self.weights:
+            weight.grad = torch.zeros_like(weight)
         self.optimizer = torch.optim.AdamW(
             [
                 {
@@ -289,6 +293,7 @@ class Training:
             spec["device"], enabled=spec["precision"] == "fp16"
         )
         mode = LIBRARIES[spec["library"]]
+        self.has_graphs = mode in ("reduce-overhead", "max-autotune")
         self.forward = self.model
         if mode:
             self.forward = torch.compile(self.model, mode=mode)
@@ -353,7 +358,7 @@ class Training:
 
     def step(self):
         torch, clock = self.torch, self.clock
-        if "overhead" in self.spec["library"]:
+        if self.has_graphs:
             torch.compiler.cudagraph_mark_step_begin()
         clock.start()
         total = 0
@@ -377,6 +382,28 @@ class Training:
     def forget(self):
         for values in (self.clock.steps, self.losses, self.norms):
             values.clear()
+
+
+def profile(torch, spec, training):
+    """Fields of the answer about steps after the measured ones."""
+    if not spec["count"] and not spec["profile"]:
+        return {}
+    training.range = train_profile.range_of(torch, True)
+    try:
+        traces, kernels, steps = train_profile.profile(
+            torch, spec, training.step
+        )
+    except Exception:
+        # What nobody asked for must not spoil the row.
+        if spec["profile"]:
+            raise
+        return {}
+    return {
+        "traces": traces,
+        "kernels": kernels.top(steps),
+        "profiled_steps": steps,
+        "matmul_types": kernels.types_per_step(steps),
+    }
 
 
 def run(spec):
@@ -415,14 +442,7 @@ def run(spec):
         fields["skipped_steps"] = sum(not math.isfinite(n) for n in norms)
         fields["loss_scale"] = training.scaler.get_scale()
     allocated, reserved = peak_memory(torch, cuda)
-    traces, kernels, profiled, types = [], [], 0, {}
-    if spec["count"] or spec["profile"]:
-        training.range = train_profile.range_of(torch, True)
-        traces, found, profiled = train_profile.profile(
-            torch, spec, training.step
-        )
-        kernels = found.top(profiled)
-        types = found.types_per_step(profiled)
+    fields.update(profile(torch, spec, training))
     rates = measure_rates(torch, spec) if spec["rates"] else (0, 0)
     answer(
         event="result",
@@ -438,10 +458,6 @@ def run(spec):
         memory_reserved_bytes=reserved,
         matmul_flops=rates[0],
         copy_bytes=rates[1],
-        matmul_types=types,
-        kernels=kernels,
-        profiled_steps=profiled,
-        traces=traces,
         **fields,
     )
 
