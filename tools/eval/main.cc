@@ -39,8 +39,8 @@ DEFINE_string(probes, "",
               "FILES: probes as JSONL files, separated by commas; default: the "
               "three bundled files");
 DEFINE_string(dataset, "",
-              "FOLDER: labeled images for a checkpoint of an image model, a "
-              "subfolder per class");
+              "WHERE: labeled images for a checkpoint of an image model: a "
+              "subfolder per class, or tar shards with numbers of classes");
 DEFINE_int32(workers, 1, "N: threads that decode the images of --dataset");
 DEFINE_int64(seed, 42, "N: seed for random numbers, if there are any");
 DEFINE_string(expect, "",

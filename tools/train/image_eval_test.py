@@ -6,10 +6,12 @@
 dev/checks/torch_model_test.sh runs it.
 """
 
+import io
 import json
 import pathlib
 import shutil
 import struct
+import tarfile
 import tempfile
 import unittest
 import zlib
@@ -98,6 +100,24 @@ class ImageEvalTest(unittest.TestCase):
         self.assertNotIn("perplexity", record)
         # To the bit, for any number of threads that decode.
         self.assertEqual(self.evaluate(self.images, "--workers=3")[0], record)
+
+    def test_shards_have_numbers_of_classes(self):
+        shards = self.folder / "shards"
+        shards.mkdir()
+        for number, name in enumerate(sorted(COLORS)):
+            with tarfile.open(shards / f"{name}.tar", "w") as tar:
+                for i, image in enumerate(
+                    sorted((self.images / name).iterdir())
+                ):
+                    label = str(number).encode()
+                    member = tarfile.TarInfo(f"{i:03}.cls")
+                    member.size = len(label)
+                    tar.addfile(member, io.BytesIO(label))
+                    tar.add(image, f"{i:03}.png")
+        record, _ = self.evaluate(shards)
+        expected, _ = self.evaluate(self.images)
+        for name in ("images", "top1", "top5", "loss"):
+            self.assertEqual(record[name], expected[name], name)
 
     def test_classes_are_known_by_name(self):
         """Two classes changed places, and one is missing."""

@@ -88,9 +88,10 @@ DEFINE_int64(validate_every, 0,
              "N: with --scope=e2e, evaluate the model on --validation_dataset "
              "every N steps and after the measured ones; no part of the "
              "measured steps");
-DEFINE_string(validation_dataset, "",
-              "FOLDER: images for --validate_every; it has a subfolder per "
-              "class, named as in --dataset");
+DEFINE_string(
+    validation_dataset, "",
+    "WHERE: images for --validate_every; a folder with a subfolder per "
+    "class, named as in --dataset");
 DEFINE_bool(cold, false,
             "With --scope=e2e: drop the files from memory before each "
             "training; by default they are read once before");

@@ -5,11 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
@@ -160,6 +162,7 @@ struct Member {
   std::string name;
   int64_t offset = 0;
   int64_t bytes = 0;
+  int64_t label = -1;
 };
 
 class Shards : public Source {
@@ -174,6 +177,7 @@ class Shards : public Source {
     const Member& member = members_[item];
     return absl::StrCat(shards_[member.shard].path, ":", member.name);
   }
+  int64_t label(int64_t item) const override { return members_[item].label; }
   ItemPlace Place(int64_t item) const override {
     const Member& member = members_[item];
     ItemPlace place;
@@ -204,21 +208,42 @@ class Index {
   Index(int shard, std::vector<Member>* members)
       : shard_(shard), members_(members) {}
 
-  void Add(const tar::Entry& entry) {
+  void Add(const tar::Entry& entry, int fd) {
     if (entry.type != tar::Entry::Type::kFile) return;
-    if (!IsItemName(entry.path)) return;
-    std::string key = KeyOf(entry.path);
-    if (key == last_key_) return;
-    last_key_ = std::move(key);
-    members_->push_back({shard_, entry.path,
-                         static_cast<int64_t>(entry.body_offset),
-                         static_cast<int64_t>(entry.size)});
+    const std::string key = KeyOf(entry.path);
+    if (absl::EndsWith(entry.path, ".cls")) {
+      label_key_ = key;
+      label_ = ReadLabel(fd, entry);
+      if (key == last_key_) members_->back().label = label_;
+      return;
+    }
+    if (!IsItemName(entry.path) || key == last_key_) return;
+    last_key_ = key;
+    members_->push_back(
+        {shard_, entry.path, static_cast<int64_t>(entry.body_offset),
+         static_cast<int64_t>(entry.size), key == label_key_ ? label_ : -1});
   }
 
  private:
+  // -1 if it is no number.
+  static int64_t ReadLabel(int fd, const tar::Entry& entry) {
+    char text[20];
+    const size_t size = std::min<size_t>(sizeof(text), entry.size);
+    const ssize_t n =
+        pread(fd, text, size, static_cast<off_t>(entry.body_offset));
+    int64_t label = -1;
+    if (n <= 0 || !absl::SimpleAtoi(absl::string_view(text, n), &label)) {
+      return -1;
+    }
+    return std::max<int64_t>(label, -1);
+  }
+
   int shard_;
   std::vector<Member>* members_;
+  // Keys of the last item and of the last label, which come in any order.
   std::string last_key_ = "/";  // Matches no member.
+  std::string label_key_ = "/";
+  int64_t label_ = -1;
 };
 
 absl::Status Broken(const std::string& path, absl::string_view what) {
@@ -241,7 +266,7 @@ absl::Status IndexShard(const Shard& shard, Index* index) {
     for (bool more = true; more;) {
       switch (reader.Next(&input)) {
         case tar::Reader::Event::kEntry:
-          index->Add(reader.entry());
+          index->Add(reader.entry(), shard.file.get());
           // Drops the rest of the block: the next read starts after the body.
           offset = reader.entry().EndOffset();
           reader.SkipRest();

@@ -93,6 +93,9 @@ class Source {
   // Used in messages: the path of the item, or a similar name.
   virtual std::string name(int64_t item) const = 0;
 
+  // Number of the item's class, or -1 if the source does not tell.
+  virtual int64_t label(int64_t item) const { return -1; }
+
   // True if items are decoded pixels in memory. Use Pixels then, and Place and
   // Read otherwise.
   virtual bool in_memory() const { return false; }
@@ -189,8 +192,8 @@ bool IsItemName(absl::string_view name);
 // every shard first, skipping the bodies; later reads go directly to the item.
 // In WebDataset naming, the members of a sample share the path up to the first
 // dot of the file name and are adjacent. The first member that is an image or
-// an array is the item; labels and captions are skipped. Items are named
-// SHARD:MEMBER.
+// an array is the item. The member `.cls`, a number as text, is its label;
+// captions and others are skipped. Items are named SHARD:MEMBER.
 //
 // InvalidArgument names a shard that is truncated or not an archive.
 absl::StatusOr<std::unique_ptr<Source>> ShardSource(

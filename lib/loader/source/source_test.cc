@@ -66,6 +66,8 @@ TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
                         .File("d.x/0001.jpg", std::string(5000, 'j'))
                         .File("d.x/0001.seg.png", "second image of the sample")
                         .File("d.x/0002.npy", "n")
+                        .File("d.x/0002.cls", "12\n")
+                        .File("d.x/0003.cls", "13")
                         .Finish());
   const std::string b =
       WriteTestFile(folder, "b.tar",
@@ -78,6 +80,9 @@ TEST(ShardSourceTest, FindsImagesByWebDatasetNames) {
   EXPECT_THAT(Contents(**source),
               ElementsAre(std::string(5000, 'j'), "n", "long name"));
   EXPECT_EQ((*source)->name(0), a + ":d.x/0001.jpg");
+  EXPECT_EQ((*source)->label(0), 7);
+  EXPECT_EQ((*source)->label(1), 12);
+  EXPECT_EQ((*source)->label(2), -1);
 }
 
 TEST(FolderSourceTest, OnlyPlainFilesAreItems) {

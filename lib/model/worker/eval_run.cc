@@ -241,9 +241,9 @@ void EvaluateImages(const EvalSpec& spec,
   ImageFolder folder;
   folder.path = spec.dataset;
   folder.classes = model.spec.classes;
-  const auto files = ListLabeledImages(folder, model.classes);
-  if (!files.ok()) {
-    throw std::runtime_error(std::string(files.status().message()));
+  const auto images = ListLabeledImages(folder, model.classes);
+  if (!images.ok()) {
+    throw std::runtime_error(std::string(images.status().message()));
   }
   LoaderBatchOptions options;
   options.batch_size = kScoredBatch;
@@ -251,14 +251,14 @@ void EvaluateImages(const EvalSpec& spec,
   options.workers = static_cast<int>(spec.workers);
   TrainReply progress;
   progress.set_event("progress");
-  progress.set_total(static_cast<int64_t>(files->size()));
+  progress.set_total(static_cast<int64_t>(images->files.size()));
   int64_t done = 0;
   const ImageScores scores =
-      ScoreImages(*files, options, [&](const at::Tensor& images) {
-        done += images.size(0);
+      ScoreImages(*images, options, [&](const at::Tensor& batch) {
+        done += batch.size(0);
         progress.set_done(done);
         tell(progress);
-        return model.forward(images);
+        return model.forward(batch);
       });
   reply->set_model(model.name);
   reply->set_parameters(model.parameters);

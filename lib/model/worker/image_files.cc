@@ -121,10 +121,60 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder,
   return files;
 }
 
-absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
+namespace {
+
+// The shards that `path` is or has, sorted.
+std::vector<std::string> ShardsOf(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) return {path};
+  std::vector<std::string> shards;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.path().extension() == ".tar" && entry.is_regular_file(error)) {
+      shards.push_back(entry.path().string());
+    }
+  }
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+absl::StatusOr<LabeledImages> ListShards(const ImageFolder& folder,
+                                         std::vector<std::string> shards) {
+  if (folder.world_size > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        folder.path, ": shards are for one process; use a folder of images"));
+  }
+  const auto source = ShardSource(shards);
+  if (!source.ok()) return source.status();
+  LabeledImages images;
+  for (int64_t i = 0; i < (*source)->size(); ++i) {
+    const std::string name = (*source)->name(i);
+    const int64_t label = (*source)->label(i);
+    if (label < 0 || label >= folder.classes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name,
+          label < 0 ? ": has no number of a class; it needs a member .cls"
+                    : absl::StrCat(": is of class ", label),
+          ", and the model has classes 0 to ", folder.classes - 1));
+    }
+    const size_t tar = name.find(".tar:");
+    images.files.push_back(
+        {name, (*source)->Place(i).bytes, label,
+         std::filesystem::path(name.substr(0, tar + 4)).filename().string()});
+  }
+  if (images.files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder.path, ": its shards have no images"));
+  }
+  images.shards = std::move(shards);
+  return images;
+}
+
+}  // namespace
+
+absl::StatusOr<LabeledImages> ListLabeledImages(
     const ImageFolder& folder, const std::vector<std::string>& names) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder.path, error)) {
+  if (!std::filesystem::exists(folder.path, error)) {
     return absl::NotFoundError(absl::StrCat(
         folder.path,
         ": no such folder; name one that has a subfolder per class"));
@@ -136,14 +186,16 @@ absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
   std::vector<std::string> special;
   const std::vector<ImageFile> all = ListImages(whole, &special);
   if (all.empty()) {
+    std::vector<std::string> shards = ShardsOf(folder.path);
+    if (!shards.empty()) return ListShards(folder, std::move(shards));
     return absl::InvalidArgumentError(
         absl::StrCat(folder.path,
                      ": has no images; name a folder that has a subfolder per "
-                     "class"));
+                     "class, or tar shards"));
   }
   std::map<std::string, int64_t> numbers;
   for (const std::string& name : names) numbers.emplace(name, numbers.size());
-  std::vector<ImageFile> files;
+  LabeledImages images;
   for (size_t i = 0; i < all.size(); ++i) {
     ImageFile file = all[i];
     if (file.folder.empty()) {
@@ -168,9 +220,9 @@ absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
     }
     if (static_cast<int>(i % folder.world_size) != folder.rank) continue;
     file.label = number->second % folder.classes;
-    files.push_back(file);
+    images.files.push_back(file);
   }
-  return files;
+  return images;
 }
 
 namespace {

@@ -41,12 +41,22 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder,
                                   std::vector<std::string>* special,
                                   std::vector<std::string>* names = nullptr);
 
+struct LabeledImages {
+  // Tar files that hold the images. Empty: each image is a file of its own.
+  std::vector<std::string> shards;
+  // In shards, paths are SHARD:MEMBER, and folders the names of shards.
+  std::vector<ImageFile> files;
+};
+
 // The images of a labeled folder, which has a subfolder per class. Classes have
 // the numbers of `names`, as ListImages gives them, or if it is empty, numbers
-// in the order of their names. Errors begin with the place and say what to do:
-// NotFound if there is no such folder; InvalidArgument if it has no images, an
-// image is in no subfolder, or a subfolder is none of the model's classes.
-absl::StatusOr<std::vector<ImageFile>> ListLabeledImages(
+// in the order of their names. Or the images of tar shards in WebDataset
+// naming, a file or all of a folder without images, whose `.cls` members are
+// numbers of classes; these must be for one process. Errors begin with the
+// place and say what to do: NotFound if there is nothing; InvalidArgument if
+// there are no images, an image has no class, or one that is none of the
+// model's.
+absl::StatusOr<LabeledImages> ListLabeledImages(
     const ImageFolder& folder, const std::vector<std::string>& names);
 
 // Names of classes as lines of a checkpoint, and back: `class.N` with spaces

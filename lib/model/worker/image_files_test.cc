@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "lib/machine/resources.h"
+#include "lib/tar/builder.h"
 
 namespace feedrate {
 namespace {
@@ -126,14 +127,15 @@ TEST_F(ImageFilesTest, ALabeledFolderHasTheClassesOfTheModel) {
   std::vector<std::string> names;
   ListImages(Folder(), &special, &names);
   EXPECT_THAT(names, ElementsAre("ant", "dog"));
-  EXPECT_THAT(Labels(*ListLabeledImages(Folder(), {})), ElementsAre(0, 1));
+  EXPECT_THAT(Labels(ListLabeledImages(Folder(), {})->files),
+              ElementsAre(0, 1));
   // A class that is missing here does not move the others.
-  EXPECT_THAT(Labels(*ListLabeledImages(Folder(), {"ant", "cat", "dog"})),
+  EXPECT_THAT(Labels(ListLabeledImages(Folder(), {"ant", "cat", "dog"})->files),
               ElementsAre(0, 2));
   ImageFolder second = Folder();
   second.rank = 1;
   second.world_size = 2;
-  EXPECT_THAT(Labels(*ListLabeledImages(second, {})), ElementsAre(1));
+  EXPECT_THAT(Labels(ListLabeledImages(second, {})->files), ElementsAre(1));
 }
 
 TEST_F(ImageFilesTest, WhatIsNoLabeledFolderIsRefused) {
@@ -153,6 +155,36 @@ TEST_F(ImageFilesTest, WhatIsNoLabeledFolderIsRefused) {
   EXPECT_THAT(mistake(narrow, {}), HasSubstr("more than the model's 1"));
   Write("1.jpg");
   EXPECT_THAT(mistake(Folder(), {}), HasSubstr("1.jpg: is in no subfolder"));
+}
+
+TEST_F(ImageFilesTest, ShardsHaveNumbersOfClasses) {
+  const auto shard = [this](const std::string& name, const std::string& label) {
+    std::filesystem::create_directories(root_);
+    std::ofstream(root_ / name)
+        << tar::Builder().File("1.cls", label).File("1.jpg", "image").Finish();
+  };
+  shard("a.tar", "3\n");
+  shard("b.tar", "0");
+  const LabeledImages images = *ListLabeledImages(Folder(), {"ant"});
+  EXPECT_THAT(images.shards, ElementsAre(EndsWith("a.tar"), EndsWith("b.tar")));
+  EXPECT_THAT(Labels(images.files), ElementsAre(3, 0));
+  EXPECT_EQ(images.files[0].folder, "a.tar");
+  EXPECT_THAT(images.files[1].path, EndsWith("b.tar:1.jpg"));
+  ImageFolder alone = Folder();
+  alone.path = (root_ / "a.tar").string();
+  EXPECT_THAT(Labels(ListLabeledImages(alone, {})->files), ElementsAre(3));
+  ImageFolder second = Folder();
+  second.world_size = 2;
+  const auto mistake = [](const ImageFolder& folder) {
+    return std::string(ListLabeledImages(folder, {}).status().message());
+  };
+  EXPECT_THAT(mistake(second), HasSubstr("shards are for one process"));
+  shard("a.tar", "10");
+  EXPECT_THAT(mistake(Folder()), HasSubstr("a.tar:1.jpg: is of class 10, and"));
+  shard("a.tar", "ant");
+  EXPECT_THAT(mistake(Folder()), HasSubstr("needs a member .cls"));
+  std::ofstream(root_ / "a.tar") << "no archive";
+  EXPECT_THAT(mistake(Folder()), HasSubstr("not a whole tar archive"));
 }
 
 TEST(ClassesTest, NamesSurviveACheckpoint) {

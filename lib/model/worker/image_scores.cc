@@ -23,11 +23,11 @@ void AddScores(const at::Tensor& logits, const at::Tensor& classes,
 }
 
 ImageScores ScoreImages(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const LabeledImages& images, const LoaderBatchOptions& options,
     const std::function<at::Tensor(const at::Tensor&)>& classify) {
   ImageScores scores;
   scores.skipped =
-      ForEachImageBatch(files, options, [&](const TrainBatch& batch) {
+      ForEachImageBatch(images, options, [&](const TrainBatch& batch) {
         AddScores(classify(batch.input), batch.target, &scores);
       });
   return scores;

@@ -34,10 +34,10 @@ void AddScores(const at::Tensor& logits, const at::Tensor& classes,
                ImageScores* scores);
 
 // `classify` maps float32 images on the host to logits on any device. The same
-// files give the same scores for any number of workers. std::runtime_error if
+// images give the same scores for any number of workers. std::runtime_error if
 // the loader fails.
 ImageScores ScoreImages(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const LabeledImages& images, const LoaderBatchOptions& options,
     const std::function<at::Tensor(const at::Tensor&)>& classify);
 
 }  // namespace feedrate

@@ -86,8 +86,8 @@ void Add(const SkippedFiles& epoch, SkippedFiles* all) {
       {all->total, epoch.total, static_cast<int64_t>(all->first.size())});
 }
 
-at::Tensor ClassesOf(const std::vector<int64_t>& items,
-                     const std::vector<int64_t>& classes) {
+at::Tensor LabelsOf(const std::vector<int64_t>& items,
+                    const std::vector<int64_t>& classes) {
   const at::Tensor of_items =
       at::empty({static_cast<int64_t>(items.size())}, at::kLong);
   int64_t* to = of_items.mutable_data_ptr<int64_t>();
@@ -130,7 +130,7 @@ TrainBatch TensorsOf(const LoaderBatch& batch,
                      const std::vector<int64_t>& classes) {
   return {
       at::from_blob(const_cast<float*>(batch.data), ShapeOf(batch), at::kFloat),
-      ClassesOf(batch.items, classes)};
+      LabelsOf(batch.items, classes)};
 }
 
 class NativeBatches : public BatchSource {
@@ -158,7 +158,7 @@ class NativeBatches : public BatchSource {
 #if defined(FEEDRATE_CUDA)
     if (on_gpu_) {
       return {copy_.Of(batch->data, ShapeOf(*batch)),
-              ClassesOf(batch->items, classes_)};
+              LabelsOf(batch->items, classes_)};
     }
 #endif
     // The loader gets its memory back at the next call, when the step that used
@@ -201,20 +201,21 @@ class NativeBatches : public BatchSource {
   SkippedFiles skipped_;  // Files skipped in epochs that ended.
 };
 
-}  // namespace
+std::vector<int64_t> ClassesOf(const std::vector<ImageFile>& files) {
+  std::vector<int64_t> classes;
+  for (const ImageFile& file : files) classes.push_back(file.label);
+  return classes;
+}
 
-namespace {
-
-// A loader of the files in their order, and their classes.
-std::unique_ptr<Loader> MakeLoader(const std::vector<ImageFile>& files,
-                                   const LoaderBatchOptions& options,
-                                   LoaderOptions loader_options,
-                                   std::vector<int64_t>* classes) {
+std::unique_ptr<Source> SourceOf(const std::vector<ImageFile>& files) {
   std::vector<ListedFile> listed;
-  for (const ImageFile& file : files) {
-    listed.push_back({file.path, file.bytes});
-    classes->push_back(file.label);
-  }
+  for (const ImageFile& file : files) listed.push_back({file.path, file.bytes});
+  return ListSource(std::move(listed));
+}
+
+std::unique_ptr<Loader> MakeLoader(std::unique_ptr<Source> source,
+                                   const LoaderBatchOptions& options,
+                                   LoaderOptions loader_options) {
   loader_options.recipe.crop = static_cast<int>(options.image_size);
   loader_options.batch_size = static_cast<int>(options.batch_size);
   loader_options.workers = options.workers;
@@ -226,7 +227,7 @@ std::unique_ptr<Loader> MakeLoader(const std::vector<ImageFile>& files,
     copy = Value(CudaCopy());
     loader_options.buffers = kGpuBuffers;
   }
-  return Value(Loader::Create(ListSource(std::move(listed)), loader_options,
+  return Value(Loader::Create(std::move(source), loader_options,
                               std::move(memory), std::move(copy)));
 }
 
@@ -245,23 +246,28 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
   step.one_of = {flip};
   step.probability = 0.5;
   loader_options.recipe.steps = {step};
-  std::vector<int64_t> classes;
-  auto loader = MakeLoader(files, options, loader_options, &classes);
-  return std::make_unique<NativeBatches>(std::move(loader), std::move(classes),
-                                         options.to_gpu);
+  return std::make_unique<NativeBatches>(
+      MakeLoader(SourceOf(files), options, loader_options), ClassesOf(files),
+      options.to_gpu);
 }
 
 SkippedFiles ForEachImageBatch(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const LabeledImages& images, const LoaderBatchOptions& options,
     const std::function<void(const TrainBatch&)>& use) {
   LoaderOptions loader_options;
   loader_options.recipe.position = CropPosition::kCentre;
-  std::vector<int64_t> classes;
-  const auto loader = MakeLoader(files, options, loader_options, &classes);
+  const std::vector<int64_t> classes = ClassesOf(images.files);
+  std::unique_ptr<Source> source = SourceOf(images.files);
+  if (!images.shards.empty()) {
+    auto shards = ShardSource(images.shards);
+    Check(shards.status());
+    source = *std::move(shards);
+  }
+  const auto loader = MakeLoader(std::move(source), options, loader_options);
   auto epoch = loader->StartEpoch(0);
   Check(epoch.status());
   // The file behind an unusable one takes its place, and comes again.
-  std::vector<bool> seen(files.size());
+  std::vector<bool> seen(classes.size());
   for (;;) {
     const absl::StatusOr<const LoaderBatch*> batch = (*epoch)->Next();
     Check(batch.status());
@@ -314,7 +320,7 @@ class GpuBatches : public BatchSource {
       batch = Value(loader_->Next());
     }
     return {copy_.Of(batch.data, {batch.count, 3, side_, side_}),
-            ClassesOf(batch.items, classes_)};
+            LabelsOf(batch.items, classes_)};
   }
 
  private:
@@ -365,12 +371,8 @@ std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
   loader.input_scale = usual.input_scale;
   loader.on_error = "skip";
   std::vector<SourceFile> list;
-  std::vector<int64_t> classes;
-  for (const ImageFile& file : files) {
-    list.push_back({file.path, file.bytes});
-    classes.push_back(file.label);
-  }
-  return std::make_unique<GpuBatches>(spec, std::move(list), std::move(classes),
+  for (const ImageFile& file : files) list.push_back({file.path, file.bytes});
+  return std::make_unique<GpuBatches>(spec, std::move(list), ClassesOf(files),
                                       options.seed);
 }
 

@@ -33,12 +33,12 @@ std::unique_ptr<BatchSource> MakeLoaderBatches(
 // GPU and leaves batches there. std::runtime_error without --config=cuda.
 std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>& files,
                                             const LoaderBatchOptions& options);
-// Passes each usable file once to `use`, in order, in batches of at most
+
+// Passes each usable image once to `use`, in order, in batches of at most
 // `batch_size`: center crops, normalized. The images are valid during the call.
-// Returns the files that cannot be used. std::runtime_error if the loader
-// fails.
+// Returns those that cannot be used. std::runtime_error if the loader fails.
 SkippedFiles ForEachImageBatch(
-    const std::vector<ImageFile>& files, const LoaderBatchOptions& options,
+    const LabeledImages& images, const LoaderBatchOptions& options,
     const std::function<void(const TrainBatch&)>& use);
 
 // Batches that another library's loader makes in a process of its own and

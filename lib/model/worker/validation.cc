@@ -26,12 +26,12 @@ Validator::Validator(const TrainSpec& spec, const ModelSpec& model,
   folder.classes = model.classes;
   folder.rank = spec.rank;
   folder.world_size = spec.world_size;
-  auto files = ListLabeledImages(folder, classes);
-  if (!files.ok()) {
+  auto images = ListLabeledImages(folder, classes);
+  if (!images.ok()) {
     throw std::runtime_error("validation: " +
-                             std::string(files.status().message()));
+                             std::string(images.status().message()));
   }
-  files_ = *std::move(files);
+  images_ = *std::move(images);
 }
 
 Validation Validator::Run(const Trainer& trainer, at::Device device,
@@ -43,10 +43,10 @@ Validation Validator::Run(const Trainer& trainer, at::Device device,
   options.workers = workers_;
   ImageScores scores;
   // A process beyond the number of images has none.
-  if (!files_.empty()) {
-    scores = ScoreImages(files_, options, [&](const at::Tensor& images) {
+  if (!images_.files.empty()) {
+    scores = ScoreImages(images_, options, [&](const at::Tensor& batch) {
       alive();
-      return trainer.Predict(images);
+      return trainer.Predict(batch);
     });
   }
   at::Tensor sums =

@@ -32,7 +32,7 @@ class Validator {
   const int workers_;
   const int world_size_;
   // This process's part.
-  std::vector<ImageFile> files_;
+  LabeledImages images_;
 };
 
 }  // namespace feedrate

@@ -148,11 +148,12 @@ absl::Status EvaluateImages(const EvalRunOptions& options,
   ImageFolder folder;
   folder.path = options.dataset;
   folder.classes = ModelOf(meta)->classes;
-  const absl::StatusOr<std::vector<ImageFile>> files =
+  const absl::StatusOr<LabeledImages> labeled =
       ListLabeledImages(folder, ClassesOfMeta(meta));
-  if (!files.ok()) {
-    return absl::Status(files.status().code(),
-                        absl::StrCat("--dataset: ", files.status().message()));
+  if (!labeled.ok()) {
+    return absl::Status(
+        labeled.status().code(),
+        absl::StrCat("--dataset: ", labeled.status().message()));
   }
   ASSIGN_OR_RETURN(TrainCommand command, CommandOf(options, configs));
   command.argv.push_back(absl::StrCat("dataset=", options.dataset));
@@ -166,7 +167,7 @@ absl::Status EvaluateImages(const EvalRunOptions& options,
         scores.skipped(0).path(), ": ", scores.skipped(0).reason()));
   }
   std::string list;
-  for (const ImageFile& file : *files) {
+  for (const ImageFile& file : labeled->files) {
     absl::StrAppend(&list, file.label, "\t", file.folder, "/",
                     BaseName(file.path), "\t", file.bytes, "\n");
   }
