@@ -1,5 +1,9 @@
 #include "lib/base/allowed_sizes.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -28,6 +32,19 @@ absl::Status CheckItemBytes(absl::string_view name, int64_t bytes) {
   return absl::Status(
       status.code(),
       absl::StrCat(absl::Utf8SafeCHexEscape(name), ": ", status.message()));
+}
+
+absl::Status CheckHasEnd(absl::string_view name, int fd) {
+  struct stat info;
+  const bool is_device =
+      fstat(fd, &info) == 0 && (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode));
+  if (!is_device || isatty(fd) == 1 ||
+      (major(info.st_rdev) == 1 && minor(info.st_rdev) == 3)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      absl::Utf8SafeCHexEscape(name),
+      ": is a device, which may have no end; name a file or a pipe"));
 }
 
 absl::Status DatasetSize::Add(absl::string_view name, int64_t bytes) {

@@ -27,6 +27,11 @@ absl::Status CheckItemBytes(int64_t bytes);
 // The same, prefixed with `name`.
 absl::Status CheckItemBytes(absl::string_view name, int64_t bytes);
 
+// For a file that is read to its end, whatever it is: InvalidArgument, with
+// `name`, when `fd` is a device other than a terminal or /dev/null. A checkout
+// may contain a link to /dev/zero.
+absl::Status CheckHasEnd(absl::string_view name, int fd);
+
 // Adds up the objects of a data set. InvalidArgument when one object, or the
 // data set, is larger than allowed.
 class DatasetSize {

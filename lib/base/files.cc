@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/unique_fd.h"
 
@@ -40,6 +41,7 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return Failed("open", path);
+  RETURN_IF_ERROR(CheckHasEnd(path, file.get()));
   std::string content;
   struct stat info;
   if (fstat(file.get(), &info) == 0 && info.st_size > 0) {

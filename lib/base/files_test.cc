@@ -39,6 +39,19 @@ TEST(FilesTest, ReadsFilesThatClaimToBeEmpty) {
   EXPECT_THAT(*ReadFile("/proc/self/status"), HasSubstr("Name:"));
 }
 
+TEST(FilesTest, ADeviceWithoutEndIsNotRead) {
+  const std::string link = testing::TempDir() + "/endless";
+  ASSERT_EQ(symlink("/dev/zero", link.c_str()), 0);
+  const absl::Status status = ReadFile(link).status();
+  unlink(link.c_str());
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            link +
+                ": is a device, which may have no end; name a file or a "
+                "pipe");
+  EXPECT_EQ(*ReadFile("/dev/null"), "");
+}
+
 TEST(FilesTest, MissingFileIsNotFoundAndNamed) {
   const auto read = ReadFile("no/such/file");
   EXPECT_EQ(read.status().code(), absl::StatusCode::kNotFound);

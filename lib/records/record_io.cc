@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
 
 namespace feedrate {
@@ -35,7 +36,8 @@ absl::Status RecordReader::ReadFile(const std::string& path) {
     return absl::NotFoundError(
         absl::StrCat(path, ": cannot open: ", std::strerror(errno)));
   }
-  absl::Status status = ReadDescriptor(fd, path);
+  absl::Status status = CheckHasEnd(path, fd);
+  if (status.ok()) status = ReadDescriptor(fd, path);
   close(fd);
   return status;
 }

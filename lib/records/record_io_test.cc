@@ -384,12 +384,14 @@ TEST(RecordReaderTest, LinesLongerThanTheBufferAreRead) {
   EXPECT_THAT(seen.workers, ElementsAre(1, 2));
 }
 
-TEST(RecordReaderTest, MissingFileIsAnError) {
+TEST(RecordReaderTest, MissingAndEndlessFilesAreErrors) {
   RecordReader reader(
       [](absl::string_view, JsonReader&) { return absl::OkStatus(); },
       [](const std::string&) {});
   EXPECT_EQ(reader.ReadFile("no/such.jsonl").code(),
             absl::StatusCode::kNotFound);
+  EXPECT_EQ(reader.ReadFile("/dev/zero").code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 using ::testing::HasSubstr;

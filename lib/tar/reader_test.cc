@@ -163,6 +163,10 @@ TEST(ParsePax, KeepsNewlinesInAName) {
 TEST(ParsePax, NoticesExtendedAttributesAndSparseFiles) {
   EXPECT_TRUE(Parsed("27 SCHILY.xattr.user.k=val\n").has_xattrs);
   EXPECT_TRUE(Parsed("30 LIBARCHIVE.xattr.user.k=dg\n").has_xattrs);
+  EXPECT_TRUE(Parsed("23 SCHILY.acl.access=u\n").has_xattrs);
+  EXPECT_TRUE(Parsed("26 RHT.security.selinux=s\n").has_xattrs);
+  EXPECT_TRUE(Parsed("17 com.apple.k=v\n").has_xattrs);
+  EXPECT_FALSE(Parsed("17 com.other.k=v\n").has_xattrs);
   EXPECT_TRUE(Parsed("22 GNU.sparse.major=1\n").sparse);
 }
 

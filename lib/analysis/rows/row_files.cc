@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -181,10 +182,10 @@ bool LineBlocks::ReadStreamBlock(LineBlock* block) {
                               : open(input.path.c_str(), O_RDONLY | O_CLOEXEC);
       stream_number_ = 0;
     }
-    if (fd_ < 0) {
-      status_.Update(CannotRead(input.name));
-      return false;
-    }
+    status_.Update(fd_ < 0             ? CannotRead(input.name)
+                   : input.path == "-" ? absl::OkStatus()
+                                       : CheckHasEnd(input.name, fd_));
+    if (!status_.ok()) return false;
     std::string& buffer = block->buffer;
     size_t size = rest_.size();
     buffer.resize(std::max(buffer.size(), size + kBlock + padding_));

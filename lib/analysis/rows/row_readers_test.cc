@@ -251,6 +251,13 @@ TEST(LineBlocksTest, AMissingFileIsNotFound) {
             absl::StatusCode::kNotFound);
 }
 
+TEST(LineBlocksTest, ADeviceWithoutEndIsNotRead) {
+  auto blocks = LineBlocks::Open({"/dev/zero"}, kPadding);
+  ASSERT_TRUE(blocks.ok()) << blocks.status();
+  EXPECT_TRUE(Lines(&*blocks).empty());
+  EXPECT_EQ(blocks->status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 // A row as a list of fields; owns their texts.
 class Line {
  public:
