@@ -1,5 +1,3 @@
-#include "docs/generator/equivalence_page.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "docs/generator/markdown.h"
+#include "docs/generator/pages.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/transforms.pb.h"

@@ -9,6 +9,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
+#include "lib/catalogue/catalogue.h"
+#include "lib/config/matrix.pb.h"
+#include "lib/records/row.pb.h"
 
 namespace feedrate {
 
@@ -27,7 +30,26 @@ std::string SchemaSections(
     const google::protobuf::FileDescriptor& file, int level,
     std::vector<const google::protobuf::Descriptor*>& earlier);
 
-// All generated pages under docs/.
+// The page that says what is measured, what is not, and why.
+absl::StatusOr<std::string> ScopePage(const Catalogue& catalogue);
+
+// The page of one transform set: members with what each library is asked for,
+// one line per transform, where libraries do different work under one name, and
+// what is not a member and why. REQUIRES: `scenario` is of `catalogue`.
+absl::StatusOr<std::string> TransformsPage(const Catalogue& catalogue,
+                                           const Scenario& scenario);
+
+// Reads what `micro --verify --format=jsonl` wrote to `path`. InvalidArgument
+// when a line is broken.
+absl::StatusOr<std::vector<Verification>> ReadVerifications(
+    const std::string& path);
+
+// The page that says which libraries do the same work: a table for each
+// scenario and profile, with what is different and why. Reasons are the
+// measured ones, and the notes that the catalogue has on libraries and
+// transforms.
+absl::StatusOr<std::string> EquivalencePage(
+    const Catalogue& catalogue, const std::vector<Verification>& verifications);
 
 struct Page {
   // From the workspace root, such as "docs/scope.md".

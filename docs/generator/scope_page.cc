@@ -1,5 +1,3 @@
-#include "docs/generator/scope_page.h"
-
 #include <map>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "docs/generator/markdown.h"
+#include "docs/generator/pages.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/matrix.pb.h"
 #include "lib/config/policy.pb.h"
@@ -278,7 +277,7 @@ std::string PolicySection(const Policy& policy) {
                       Campaign(policy));
 }
 
-constexpr char kIntroduction[] =
+constexpr char kScopeIntroduction[] =
     "# Scope\n\n"
     "This page says what feedrate measures, what it leaves out and why, and "
     "which rules it follows. The facts come from configs/matrix.textproto, "
@@ -436,7 +435,7 @@ absl::StatusOr<std::string> ScopePage(const Catalogue& catalogue) {
   const Matrix& matrix = catalogue.matrix();
   ASSIGN_OR_RETURN(const std::string scenarios, ScenariosSection(catalogue));
   ASSIGN_OR_RETURN(const std::string candidates, CandidatesSection(catalogue));
-  return absl::StrCat(kGeneratedNote, kIntroduction, scenarios,
+  return absl::StrCat(kGeneratedNote, kScopeIntroduction, scenarios,
                       LibrariesSection(matrix), CombinationsSection(matrix),
                       ExceptionsSection(matrix), candidates,
                       PolicySection(catalogue.policy()));

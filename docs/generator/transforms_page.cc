@@ -1,5 +1,3 @@
-#include "docs/generator/transforms_page.h"
-
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "docs/generator/markdown.h"
+#include "docs/generator/pages.h"
 #include "lib/base/status_macros.h"
 #include "lib/config/transforms.pb.h"
 #include "lib/draw/text.h"
