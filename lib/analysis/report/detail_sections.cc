@@ -1,5 +1,3 @@
-#include "lib/analysis/report/detail_sections.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -14,6 +12,7 @@
 #include "lib/analysis/mixture/mixture_report.h"
 #include "lib/analysis/mixture/mixture_run.h"
 #include "lib/analysis/report/report_data.h"
+#include "lib/analysis/report/sections.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"

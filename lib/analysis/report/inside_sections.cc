@@ -1,5 +1,3 @@
-#include "lib/analysis/report/inside_sections.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
+#include "lib/analysis/report/sections.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/charts.h"
 #include "lib/draw/document.h"

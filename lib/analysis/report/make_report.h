@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "lib/analysis/report/claims_and_targets.h"
 #include "lib/analysis/report/report_data.h"
-#include "lib/analysis/report/setting_section.h"
+#include "lib/analysis/report/sections.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/draw/document.h"
 #include "lib/gate/history.h"

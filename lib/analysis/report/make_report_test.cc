@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/analysis/report/report_data.h"
-#include "lib/analysis/report/setting_section.h"
+#include "lib/analysis/report/sections.h"
 #include "lib/analysis/report/speed_ups.h"
 #include "lib/analysis/testing/rows.h"
 #include "lib/base/files.h"

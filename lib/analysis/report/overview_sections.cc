@@ -1,5 +1,3 @@
-#include "lib/analysis/report/overview_sections.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
-#include "lib/analysis/report/setting_section.h"
+#include "lib/analysis/report/sections.h"
 #include "lib/analysis/report/speed_ups.h"
 #include "lib/base/text.h"
 #include "lib/draw/document.h"

@@ -1,5 +1,3 @@
-#include "lib/analysis/report/setting_section.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "lib/analysis/report/report_data.h"
+#include "lib/analysis/report/sections.h"
 #include "lib/analysis/report/speed_ups.h"
 #include "lib/draw/axes.h"
 #include "lib/draw/charts.h"
