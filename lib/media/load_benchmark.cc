@@ -23,7 +23,9 @@
 #include <jpeglib.h>
 // clang-format on
 
+#include "absl/status/statusor.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/media/load_images.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
@@ -135,13 +137,13 @@ void PrintMedian(const char* name, std::vector<double> values) {
 }
 
 int Run(int64_t images, int pairs, int threads) {
-  std::string folder = (std::filesystem::temp_directory_path() /
-                        "feedrate_load_benchmark_XXXXXX")
-                           .string();
-  if (mkdtemp(&folder[0]) == nullptr) {
-    std::perror(folder.c_str());
+  const absl::StatusOr<std::string> temporary =
+      MakeTemporaryFolder("feedrate_load_benchmark");
+  if (!temporary.ok()) {
+    std::fprintf(stderr, "%s\n", temporary.status().ToString().c_str());
     return 2;
   }
+  const std::string& folder = *temporary;
   const std::vector<std::string> files = MakeFiles(folder, images);
   std::vector<double> plain, load, ratio, cpu_ratio;
   for (int pair = -1; pair < pairs; ++pair) {
