@@ -38,6 +38,11 @@ reproduce-ranking: ## Hold ratios between libraries against the published ones
 	@dev/bazel.sh build --show_result=0 //tools/micro
 	@tools/micro/reproduce_ranking.py
 
+.PHONY: paper-smoke
+paper-smoke: ## The paper from plan to claims on 8 items (docs/paper.md)
+	@dev/setup.sh build dev
+	@dev/paper_smoke.sh
+
 .PHONY: build
 build: ## Build everything
 	@dev/setup.sh build

@@ -32,7 +32,7 @@ of_target+='|lib(stdc\+\+|gcc_s)\.so.*|lib(cuda|nvidia-.*)\.so.*)$'
 all_tools() {
   local folder
   for folder in tools/*/; do
-    if [[ -e "${folder}BUILD" ]]; then basename "$folder"; fi
+    if [[ -e "${folder}main.cc" ]]; then basename "$folder"; fi
   done
 }
 
