@@ -19,9 +19,12 @@ import zlib
 from torch_test import CHECKPOINT, QUICK, rows, run, train
 
 
-def write_png(path, color):
-    """An image of one color that is a little larger than vit5_tiny's."""
-    side = 40
+def write_png(path, color, border=None):
+    """An image of one color, whose center has vit5_tiny's size of 32; the
+    border may have another color."""
+    center, edge = bytes(color) * 32, bytes(border or color) * 4
+    rows_of = [b"\0" + edge + center + edge] * 32
+    outside = [b"\0" + bytes(border or color) * 40] * 4
 
     def chunk(kind, data):
         body = kind + data
@@ -31,12 +34,12 @@ def write_png(path, color):
             + struct.pack(">I", zlib.crc32(body))
         )
 
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", 40, 40, 8, 2, 0, 0, 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress((b"\0" + bytes(color) * side) * side))
+        + chunk(b"IDAT", zlib.compress(b"".join(outside + rows_of + outside)))
         + chunk(b"IEND", b"")
     )
 
@@ -100,6 +103,14 @@ class ImageEvalTest(unittest.TestCase):
         self.assertNotIn("perplexity", record)
         # To the bit, for any number of threads that decode.
         self.assertEqual(self.evaluate(self.images, "--workers=3")[0], record)
+
+    def test_only_the_center_is_seen(self):
+        losses = []
+        for name, border in (("plain", None), ("framed", (255, 255, 0))):
+            image = self.folder / name / "green/0.png"
+            write_png(image, COLORS["green"], border)
+            losses.append(self.evaluate(self.folder / name)[0]["loss"])
+        self.assertEqual(*losses)
 
     def test_shards_have_numbers_of_classes(self):
         shards = self.folder / "shards"
