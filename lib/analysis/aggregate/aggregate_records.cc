@@ -15,8 +15,6 @@
 namespace feedrate {
 namespace {
 
-GridCell Left(std::string text) { return {std::move(text), false, false}; }
-
 std::string Full(double value) {
   std::string text;
   AppendJsonDouble(value, &text);
@@ -38,7 +36,7 @@ std::string EndedText(const Aggregate& aggregate) {
 Grid FullGrid(const AggregateResult& result,
               const std::vector<std::string>& by) {
   Grid grid;
-  for (const std::string& field : by) grid.header.push_back(Left(field));
+  for (const std::string& field : by) grid.header.push_back(LeftCell(field));
   for (const char* name :
        {"status",     "runs",    "median",      "mean",       "sd",
         "cv",         "min",     "max",         "low",        "high",
@@ -46,12 +44,12 @@ Grid FullGrid(const AggregateResult& result,
         "rank",       "tied",    "relative_to", "ratio",      "ratio_low",
         "ratio_high", "retries", "flags",       "ended",      "metric",
         "disturbed",  "fastest", "evidence",    "runs_needed"}) {
-    grid.header.push_back(Left(name));
+    grid.header.push_back(LeftCell(name));
   }
   for (const Aggregate& a : result.aggregates) {
     std::vector<GridCell>& row = grid.rows.emplace_back();
     const auto add = [&](std::string text) {
-      row.push_back(Left(std::move(text)));
+      row.push_back(LeftCell(std::move(text)));
     };
     const auto number = [&](bool has, double value) {
       add(has ? Full(value) : "");

@@ -29,7 +29,6 @@
 namespace feedrate {
 namespace {
 
-GridCell Left(std::string text) { return {std::move(text), false, false}; }
 GridCell Right(std::string text) { return {std::move(text), false, true}; }
 
 // Two decimals, or two significant digits for small values.
@@ -387,12 +386,12 @@ Grid PlainGrid(const AggregateResult& result,
   grid.header.push_back(Right(shown.unit.empty()
                                   ? "median"
                                   : absl::StrCat("median (", shown.unit, ")")));
-  grid.header.push_back(Left("95% interval"));
+  grid.header.push_back(LeftCell("95% interval"));
   grid.header.push_back(Right("cv"));
   if (noisy) grid.header.push_back(Right("disturbed"));
-  if (ranked) grid.header.push_back(Left("rank"));
-  if (compared) grid.header.push_back(Left("speed-up"));
-  grid.header.push_back(Left(kNotesColumn));
+  if (ranked) grid.header.push_back(LeftCell("rank"));
+  if (compared) grid.header.push_back(LeftCell("speed-up"));
+  grid.header.push_back(LeftCell(kNotesColumn));
   for (const Aggregate& aggregate : result.aggregates) {
     std::vector<GridCell>& row = grid.rows.emplace_back();
     for (size_t i = 0; i < columns.size(); ++i) {
@@ -402,13 +401,13 @@ Grid PlainGrid(const AggregateResult& result,
     GridCell headline = Right(Headline(aggregate, shown));
     headline.best = aggregate.fastest();
     row.push_back(std::move(headline));
-    row.push_back(Left(IntervalText(aggregate, shown)));
+    row.push_back(LeftCell(IntervalText(aggregate, shown)));
     row.push_back(
         Right(aggregate.runs() > 1 ? PercentText(aggregate.cv()) : ""));
     if (noisy) row.push_back(Right(NoiseText(aggregate)));
-    if (ranked) row.push_back(Left(RankText(aggregate)));
-    if (compared) row.push_back(Left(SpeedUpText(aggregate.speed_up())));
-    row.push_back(Left(NotesOf(aggregate)));
+    if (ranked) row.push_back(LeftCell(RankText(aggregate)));
+    if (compared) row.push_back(LeftCell(SpeedUpText(aggregate.speed_up())));
+    row.push_back(LeftCell(NotesOf(aggregate)));
   }
   AddCaption(result, by, columns,
              absl::StrCat("Median ", MetricOf(result), InUnit(shown)),

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace feedrate {
@@ -16,6 +17,8 @@ struct GridCell {
   bool best = false;
   bool right_aligned = false;
 };
+
+inline GridCell LeftCell(std::string text) { return {std::move(text)}; }
 
 // The content of a table, independent of the output format.
 struct Grid {
