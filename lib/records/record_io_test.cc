@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
@@ -19,6 +20,9 @@
 #include "lib/records/env.pb.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
+#include "lib/records/train_worker.pb.h"
+#include "lib/records/worker.pb.h"
+#include "simdjson.h"
 
 namespace feedrate {
 namespace {
@@ -250,6 +254,44 @@ TEST(JsonReaderTest, NumbersThatAreNoneComeBackInLists) {
   EXPECT_THAT(ErrorOf(JobLine("\"labels\":[null]")), HasSubstr("no null"));
 }
 
+// The first wrong field of `json`, which a worker wrote.
+template <typename Reply>
+std::string WrongOf(const std::string& json) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  EXPECT_EQ(parser.parse(json).get(object), simdjson::SUCCESS) << json;
+  Reply reply;
+  const std::string wrong = ReadUntrusted(object, &reply);
+  std::string again;
+  AppendJson(reply, &again);
+  if (wrong.empty()) EXPECT_EQ(again, json);
+  return wrong;
+}
+
+TEST(ReadUntrustedTest, ListsAndMapsHaveTheirTypes) {
+  EpochReply epoch;
+  epoch.add_samples_s(0.5);
+  epoch.add_counts()->add_list(7);
+  std::string json;
+  AppendJson(epoch, &json);
+  EXPECT_EQ(WrongOf<EpochReply>(json), "");
+  const auto with = [&json](const std::string& old, const std::string& value) {
+    return absl::StrReplaceAll(json, {{old, value}});
+  };
+  EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "0.5")), "samples_s");
+  EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "[\"a\"]")), "samples_s");
+  EXPECT_EQ(WrongOf<EpochReply>(with("[0.5]", "[-0.5]")), "samples_s");
+  EXPECT_EQ(WrongOf<EpochReply>(with("[[7]]", "[7]")), "counts");
+  EXPECT_EQ(WrongOf<EpochReply>(with("[[7]]", "[[-7]]")), "counts");
+  TrainReply train;
+  (*train.mutable_phases())["forward"] = 0.5;
+  json.clear();
+  AppendJson(train, &json);
+  EXPECT_EQ(WrongOf<TrainReply>(json), "");
+  EXPECT_EQ(WrongOf<TrainReply>(with("{\"forward\":0.5}", "[0.5]")), "phases");
+  EXPECT_EQ(WrongOf<TrainReply>(with("0.5", "\"fast\"")), "phases");
+}
+
 TEST(JsonReaderTest, WhatIsNoRecordIsSaid) {
   EXPECT_THAT(ErrorOf("hello"), HasSubstr("not JSON"));
   EXPECT_THAT(ErrorOf("{\"schema\":1,\"record\":\"job\""),
@@ -298,10 +340,22 @@ Seen ReadAll(const std::string& content) {
       },
       [&](const std::string& text) { seen.complaints.push_back(text); });
   reader_of_this = &reader;
+  // A text is read as a file is.
+  reader.ReadText(content, path);
+  Seen of_text;
+  std::swap(of_text, seen);
+  of_text.broken = reader.broken_lines();
+  of_text.torn = reader.torn_lines();
+  of_text.rescued = reader.rescued_lines();
   EXPECT_TRUE(reader.ReadFile(path).ok());
-  seen.broken = reader.broken_lines();
-  seen.torn = reader.torn_lines();
-  seen.rescued = reader.rescued_lines();
+  EXPECT_EQ(of_text.workers, seen.workers);
+  EXPECT_EQ(of_text.complaints, seen.complaints);
+  EXPECT_EQ(of_text.lines, seen.lines);
+  seen.broken = reader.broken_lines() - of_text.broken;
+  seen.torn = reader.torn_lines() - of_text.torn;
+  seen.rescued = reader.rescued_lines() - of_text.rescued;
+  EXPECT_EQ(of_text.broken, seen.broken);
+  EXPECT_EQ(of_text.torn, seen.torn);
   return seen;
 }
 
