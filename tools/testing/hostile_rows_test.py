@@ -240,8 +240,12 @@ class Maker:
             ],
         })  # fmt: skip
         fields = [self.text().replace('"', '""') for _ in range(12)]
-        yield "table.csv", f'name,time_s,"x{fields[0]}"\n' + "".join(
-            f'"{field}",{self.number()},"{field}"\n' for field in fields
+        yield (
+            "table.csv",
+            f'name,time_s,"x{fields[0]}"\n'
+            + "".join(
+                f'"{field}",{self.number()},"{field}"\n' for field in fields
+            ),
         )
 
 
