@@ -1,6 +1,8 @@
 #!/bin/bash
-# dev/envs.sh lists the groups if asked for an unknown one, and is quick if all
-# environments exist. Makes at most Pillow's environment.
+# dev/envs.sh: says what there is when asked for what there is not, and is quick
+# where everything is made; with --full also the commands of
+# docs/adapters_python.md that show what changed between two sets, for minutes.
+# Makes Pillow's environments at most.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -23,3 +25,31 @@ env="$(dev/python_env.sh --made configs/requirements/paper/pillow.lock)"
 [[ "$out" == "pillow"$'\t'"$env" ]] || fail "printed: $out"
 version="$("$env/bin/python" -c 'import PIL; print(PIL.__version__)')"
 [[ "$version" == 12.2.0 ]] || fail "Pillow $version"
+
+# What the paper measured has versions of today.
+diff <(cd configs/requirements/paper && ls) \
+  <(cd configs/requirements/current && ls) || fail "the sets differ in groups"
+
+if [[ "${1:-}" != --full ]]; then exit 0; fi
+ENV_SET=current GROUPS_WANTED=pillow dev/envs.sh >/dev/null
+dev/bazel.sh build --show_result=0 //tools/micro //tools/report //tools/duel \
+  //tools/compare_baseline
+for program in micro report duel compare_baseline; do
+  PATH="$REPO_ROOT/bazel-bin/tools/$program:$PATH"
+done
+out="$(mktemp -d)"
+trap 'rm -rf "$out"' EXIT
+export PATH out
+status=0
+bash -euo pipefail <(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 }
+  inside' docs/adapters_python.md) >"$out/log" 2>&1 || status=$?
+# Of the last command: the same or faster, slower, cannot tell.
+[[ $status =~ ^(0|3|4)$ ]] || fail "exit $status: $(tail -n 5 "$out/log")"
+version_in() { sed -n 's/^pillow==//p' "configs/requirements/$1/pillow.in"; }
+change="$(version_in paper) → $(version_in current)"
+grep -q "library pillow; version $change;" "$out/changes.md" ||
+  fail "changes.md does not say $change"
+grep -q '^3 cells are in both' "$out/changes.md" || fail "cells do not meet"
+count="$(grep -c '^pillow .* \(same\|faster\|slower\|cannot tell\) ' "$out/log")" ||
+  true
+[[ "$count" == 3 ]] || fail "$count of 3 jobs have a verdict"
