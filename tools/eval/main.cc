@@ -41,7 +41,9 @@ DEFINE_string(probes, "",
 DEFINE_string(dataset, "",
               "WHERE: labeled images for a checkpoint of an image model: a "
               "subfolder per class, or tar shards with numbers of classes");
-DEFINE_int32(workers, 1, "N: threads that decode the images of --dataset");
+DEFINE_int32(
+    workers, 1,
+    "N: threads that decode the images of --dataset and run the model");
 DEFINE_int64(seed, 42, "N: seed for random numbers, if there are any");
 DEFINE_string(expect, "",
               "FILE: expected numbers with tolerances; exit 3 if a number "

@@ -56,7 +56,7 @@ def labeled_images(folder, per_class=8, colors=COLORS):
     for name, color in colors.items():
         for i in range(per_class):
             write_png(
-                folder / name / f"{i}.png", [value + i for value in color]
+                folder / name / f"{i}.png", [value + i % 16 for value in color]
             )
     return folder
 
@@ -101,8 +101,13 @@ class ImageEvalTest(unittest.TestCase):
         self.assertEqual((record["top1"], record["top5"]), (100, 100))
         self.assertLess(record["loss"], 0.5)
         self.assertNotIn("perplexity", record)
-        # To the bit, for any number of threads that decode.
-        self.assertEqual(self.evaluate(self.images, "--workers=3")[0], record)
+
+    def test_threads_change_no_bit(self):
+        # Several batches.
+        many = labeled_images(self.folder / "many", per_class=70)
+        one, _ = self.evaluate(many)
+        self.assertEqual(one["images"], 210)
+        self.assertEqual(self.evaluate(many, "--workers=3")[0], one)
 
     def test_only_the_center_is_seen(self):
         losses = []

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 
@@ -253,13 +254,21 @@ void EvaluateImages(const EvalSpec& spec,
   progress.set_event("progress");
   progress.set_total(static_cast<int64_t>(images->files.size()));
   int64_t done = 0;
+  std::mutex mutex;
+  const auto classify = [&](const at::Tensor& batch) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      done += batch.size(0);
+      progress.set_done(done);
+      tell(progress);
+    }
+    // Of this thread.
+    const at::AutoGradMode no_grad(false);
+    at::set_num_threads(1);
+    return model.forward(batch);
+  };
   const ImageScores scores =
-      ScoreImages(*images, options, [&](const at::Tensor& batch) {
-        done += batch.size(0);
-        progress.set_done(done);
-        tell(progress);
-        return model.forward(batch);
-      });
+      ScoreImages(*images, options, spec.workers, classify);
   reply->set_model(model.name);
   reply->set_parameters(model.parameters);
   reply->set_loss_sum(scores.loss_sum);

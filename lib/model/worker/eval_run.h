@@ -28,7 +28,7 @@ struct EvalSpec {
   int64_t max_answer_bytes = 24;
   int64_t seed = 42;
   // A labeled folder of images for an image model, instead of all text, and how
-  // many threads decode it.
+  // many threads decode images and run the model.
   std::string dataset;
   int64_t workers = 1;
 };
@@ -37,8 +37,8 @@ struct EvalSpec {
 EvalSpec ParseEvalSpec(const std::vector<std::string>& words);
 
 // Passes the event `answers` to `tell`, for images after `progress`. Runs in
-// float32 on one thread, so that results are identical each time. Throws what
-// libtorch throws, and std::runtime_error for invalid files.
+// float32, each pass on one thread, so that results are identical each time.
+// Throws what libtorch throws, and std::runtime_error for invalid files.
 void RunEval(const EvalSpec& spec,
              const std::function<void(const TrainReply&)>& tell);
 

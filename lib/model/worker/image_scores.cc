@@ -3,6 +3,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/log_softmax.h>
 
+#include <future>
+
 namespace feedrate {
 
 void AddScores(const at::Tensor& logits, const at::Tensor& classes,
@@ -24,12 +26,33 @@ void AddScores(const at::Tensor& logits, const at::Tensor& classes,
 
 ImageScores ScoreImages(
     const LabeledImages& images, const LoaderBatchOptions& options,
+    size_t threads,
     const std::function<at::Tensor(const at::Tensor&)>& classify) {
   ImageScores scores;
+  std::vector<TrainBatch> waiting;
+  const auto score_waiting = [&] {
+    std::vector<std::future<at::Tensor>> logits;
+    for (const TrainBatch& batch : waiting) {
+      logits.push_back(std::async(std::launch::async, [&classify, &batch] {
+        return classify(batch.input);
+      }));
+    }
+    // In order, so that sums round the same.
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      AddScores(logits[i].get(), waiting[i].target, &scores);
+    }
+    waiting.clear();
+  };
   scores.skipped =
       ForEachImageBatch(images, options, [&](const TrainBatch& batch) {
-        AddScores(classify(batch.input), batch.target, &scores);
+        if (threads <= 1) {
+          AddScores(classify(batch.input), batch.target, &scores);
+          return;
+        }
+        waiting.push_back({batch.input.clone(), batch.target});
+        if (waiting.size() == threads) score_waiting();
       });
+  score_waiting();
   return scores;
 }
 

@@ -28,16 +28,18 @@ struct ImageScores {
   SkippedFiles skipped;
 };
 
-// Adds a batch: logits, batch x classes, and the numbers of the classes. A
-// class whose logit is no number is the least likely.
+// Adds a batch: logits, batch x classes, and the numbers of the classes. What
+// is no number never makes an answer right.
 void AddScores(const at::Tensor& logits, const at::Tensor& classes,
                ImageScores* scores);
 
-// `classify` maps float32 images on the host to logits on any device. The same
-// images give the same scores for any number of workers. std::runtime_error if
-// the loader fails.
+// `classify` maps float32 images on the host to logits on any device; `threads`
+// threads call it at once, with a batch each. The same images give the same
+// scores for any number of workers and threads. std::runtime_error if the
+// loader fails.
 ImageScores ScoreImages(
     const LabeledImages& images, const LoaderBatchOptions& options,
+    size_t threads,
     const std::function<at::Tensor(const at::Tensor&)>& classify);
 
 }  // namespace feedrate

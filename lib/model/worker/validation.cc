@@ -44,10 +44,11 @@ Validation Validator::Run(const Trainer& trainer, at::Device device,
   ImageScores scores;
   // A process beyond the number of images has none.
   if (!images_.files.empty()) {
-    scores = ScoreImages(images_, options, [&](const at::Tensor& batch) {
-      alive();
-      return trainer.Predict(batch);
-    });
+    scores = ScoreImages(images_, options, /*threads=*/1,
+                         [&](const at::Tensor& batch) {
+                           alive();
+                           return trainer.Predict(batch);
+                         });
   }
   at::Tensor sums =
       at::tensor({static_cast<double>(scores.images),

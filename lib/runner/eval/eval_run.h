@@ -25,8 +25,9 @@ struct EvalRunOptions {
   int64_t shard_bytes = 8192;
   int64_t window = 128;
   int64_t seed = 42;
-  // A labeled folder, for image models, and the threads that decode it. Empty
-  // for language models, which alone use shard, probes and tokenizer.
+  // A labeled folder, for image models, and the threads that decode it and run
+  // the model. Empty for language models, which alone use shard, probes and
+  // tokenizer.
   std::string dataset;
   int workers = 1;
   std::string configs_folder;
