@@ -1,0 +1,93 @@
+// The loss of the fused engine, and sums over rows.
+#include "lib/model/fused/kernels.h"
+#include "lib/model/fused/vectors.cuh"
+
+namespace feedrate {
+namespace fused {
+namespace {
+
+__global__ void __launch_bounds__(kThreads)
+    CrossEntropyKernel(const float* __restrict__ logits,
+                       const int64_t* __restrict__ labels,
+                       const float* __restrict__ probabilities, float* row_loss,
+                       Bf16* __restrict__ dlogits, int classes, float factor) {
+  __shared__ float shared[kWarps];
+  const int64_t row = blockIdx.x;
+  const float* const z = logits + row * classes;
+  float top = -INFINITY;
+  for (int c = threadIdx.x; c < classes; c += kThreads) top = fmaxf(top, z[c]);
+  top = BlockReduce(top, true, shared);
+  float sum = 0, target_z = 0, mass = 0;
+  for (int c = threadIdx.x; c < classes; c += kThreads) {
+    sum += expf(z[c] - top);
+    if (probabilities != nullptr) {
+      const float p = probabilities[row * classes + c];
+      target_z += p * (z[c] - top);
+      mass += p;
+    }
+  }
+  sum = BlockReduce(sum, false, shared);
+  if (probabilities != nullptr) {
+    target_z = BlockReduce(target_z, false, shared);
+    mass = BlockReduce(mass, false, shared);
+  } else {
+    target_z = z[labels[row]] - top;
+    mass = 1;
+  }
+  const float log_sum = logf(sum);
+  if (threadIdx.x == 0) row_loss[row] = mass * log_sum - target_z;
+  for (int c = threadIdx.x; c < classes; c += kThreads) {
+    const float p = probabilities != nullptr ? probabilities[row * classes + c]
+                                             : (c == labels[row] ? 1.f : 0.f);
+    dlogits[row * classes + c] =
+        __float2bfloat16(factor * (mass * expf(z[c] - top) / sum - p));
+  }
+}
+
+__global__ void SumKernel(const float* __restrict__ values, int64_t count,
+                          float factor, bool accumulate, float* out) {
+  __shared__ float shared[kWarps];
+  float sum = 0;
+  for (int64_t i = threadIdx.x; i < count; i += kThreads) sum += values[i];
+  sum = BlockReduce(sum, false, shared);
+  if (threadIdx.x == 0) *out = (accumulate ? *out : 0) + factor * sum;
+}
+
+__global__ void SumRowsKernel(const Bf16* __restrict__ in, int64_t rows,
+                              int width, float* partial) {
+  const int j = blockIdx.x * blockDim.x + threadIdx.x;
+  if (j >= width) return;
+  float sum = 0;
+  for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
+    sum += __bfloat162float(in[r * width + j]);
+  }
+  partial[blockIdx.y * width + j] = sum;
+}
+
+}  // namespace
+
+void CrossEntropy(const float* logits, const int64_t* labels,
+                  const float* probabilities, float* row_loss, Bf16* dlogits,
+                  int64_t rows, int64_t classes, float factor, cudaStream_t s) {
+  CrossEntropyKernel<<<rows, kThreads, 0, s>>>(
+      logits, labels, probabilities, row_loss, dlogits, classes, factor);
+  Check("cross entropy");
+}
+
+void SumTo(const float* values, int64_t count, float factor, bool accumulate,
+           float* out, cudaStream_t s) {
+  SumKernel<<<1, kThreads, 0, s>>>(values, count, factor, accumulate, out);
+  Check("sum");
+}
+
+void SumRows(const Bf16* in, int64_t rows, int64_t width, bool accumulate,
+             float* out, float* partial, cudaStream_t s) {
+  constexpr int kRowParts = 128;
+  SumRowsKernel<<<dim3((width + 127) / 128, kRowParts), 128, 0, s>>>(
+      in, rows, width, partial);
+  Check("sum of rows");
+  ReduceRows(partial, kRowParts, width, width, out, accumulate, s);
+}
+
+}  // namespace fused
+}  // namespace feedrate
