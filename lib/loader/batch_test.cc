@@ -160,6 +160,20 @@ TEST_F(BatchRingTest, MixesEachPairOnce) {
   }
 }
 
+TEST(PageMemoryTest, BatchesStartAtALargePage) {
+  const std::unique_ptr<BatchMemory> memory = PageMemory();
+  // Odd sizes, so that the kernel's own places are not all aligned.
+  std::vector<std::unique_ptr<MemoryBlock>> blocks;
+  for (const size_t bytes : {4096, 12288, 4096, 5 << 20, 4096}) {
+    auto block = memory->Allocate(bytes);
+    ASSERT_TRUE(block.ok()) << block.status();
+    float* const data = (*block)->data();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % (2 << 20), 0) << bytes;
+    data[bytes / sizeof(float) - 1] = 1;
+    blocks.push_back(*std::move(block));
+  }
+}
+
 TEST(BoundedQueueTest, KeepsTheOrderAndTheBound) {
   BoundedQueue<int> queue(2);
   EXPECT_TRUE(queue.Push(1));
