@@ -5,8 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export JOBS
 
-# Seconds that each fuzzer runs in `make fuzz` and `make test-full`.
-FUZZ_SECONDS ?= 600
+# Seconds that each fuzzer runs: 600 in `make fuzz`, 60 in `make test-full`.
 export FUZZ_SECONDS
 
 .PHONY: help

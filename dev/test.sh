@@ -174,6 +174,7 @@ fi
 run_checks "$work/checks"
 if [[ -n "$started" ]]; then collect "$started"; fi
 if [[ -n "$full" ]]; then
+  export FUZZ_SECONDS="${FUZZ_SECONDS:-60}"
   echo "fuzz dev/fuzz.sh" >"$work/checks"
   run_checks "$work/checks"
 fi
