@@ -390,9 +390,8 @@ absl::StatusOr<std::vector<Job>> MakeTrainJobs(const TrainRequest& request) {
   base.set_hardware_class(request.device == "cuda" ? "gpu" : "cpu");
   base.set_output("train.jsonl");
   for (int i = 0; i < request.num_runs; ++i) base.add_run_indexes(i);
-  for (const auto& setting : request.settings) {
-    (*base.mutable_settings())[setting.first] = setting.second;
-  }
+  base.mutable_settings()->insert(request.settings.begin(),
+                                  request.settings.end());
   ASSIGN_OR_RETURN(const std::vector<Job> points, Points(base, request.sweep));
   std::vector<std::string> datasets = request.datasets;
   if (datasets.empty()) datasets = {kSyntheticDataset};
