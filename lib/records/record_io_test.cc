@@ -264,7 +264,9 @@ std::string WrongOf(const std::string& json) {
   const std::string wrong = ReadUntrusted(object, &reply);
   std::string again;
   AppendJson(reply, &again);
-  if (wrong.empty()) EXPECT_EQ(again, json);
+  if (wrong.empty()) {
+    EXPECT_EQ(again, json);
+  }
   return wrong;
 }
 
