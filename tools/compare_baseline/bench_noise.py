@@ -219,6 +219,8 @@ def processors_of(chain, chains):
 def run_chains(folder, args):
     """As run, with the suites of all chains."""
     repeats = repeats_of(args)
+    if args.chains == 1:
+        return run(folder, args, repeats)
     suites = collections.defaultdict(list)
     for loaded in (False, True):
         mine = [repeat for repeat in repeats if repeat[1] == loaded]
