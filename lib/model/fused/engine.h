@@ -4,9 +4,9 @@
 //
 // Matrix products run in bf16 with the epilogues of cuBLASLt, attention of text
 // in cuDNN (or torch's flash attention, if its algorithms shall be
-// deterministic), everything else in the kernels of kernels.h. The residual stream
-// and the sums stay fp32. After the last attention of a ViT only class tokens
-// are computed: nothing depends on the others.
+// deterministic), everything else in the kernels of kernels.h. The residual
+// stream and the sums stay fp32. After the last attention of a ViT only class
+// tokens are computed: nothing depends on the others.
 #pragma once
 
 #include <ATen/core/Tensor.h>
