@@ -330,7 +330,7 @@ INPUTS = {
     "bundle": ("URL of a bundle of feedrate (make bundle)", None),
     "sha256": ("checksum of the bundle; empty means it is not checked", ""),
     "a": ("command of the baseline, such as cd base && ./bench", ""),
-    "b": ("command of the candidate, which runs in turns with a", ""),
+    "b": ("command of the candidate, which runs alternately with a", ""),
     "metrics": ("what a duel judges", "time,memory,cpu"),
     "command": ("with baselines: what to run, printing results", ""),
     "baselines": (
