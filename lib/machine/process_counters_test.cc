@@ -52,8 +52,8 @@ TEST_F(ProcessCountersTest, AProcessThatIsGoneHasNone) {
 
 TEST_F(ProcessCountersTest, OwnProcessorTimeRises) {
   const double before = *ReadProcessCounters(Root(), getpid()).cpu_s;
-  volatile int sink = 0;
-  for (int i = 0; i < 1000000; ++i) sink = sink + i;
+  volatile unsigned sink = 0;
+  for (unsigned i = 0; i < 1000000; ++i) sink = sink + i;
   EXPECT_GT(*ReadProcessCounters(Root(), getpid()).cpu_s, before);
 }
 
