@@ -13,6 +13,6 @@ dev/bazel.sh test //lib/model/torch:model_test \
 dev/bazel.sh build //tools/train //tools/eval //tools/compare_baseline \
   //tools/collect_env //lib/media:write_synthetic \
   //lib/model/worker:worker_train //lib/model/worker:worker_eval
-for test in torch image_eval; do
+for test in torch eval image_eval; do
   python3 "tools/train/${test}_test.py" "$(dev/bazel.sh info bazel-bin)"
 done

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""`eval` of language models, and the gate on what they learned.
+
+    eval_test.py BAZEL_BIN [TEST...]
+
+dev/checks/torch_model_test.sh runs it.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from torch_test import BIN, CHECKPOINT, ENVIRONMENT, ROOT, python_of, run
+
+SCRIPT = """
+import torch
+
+class Next(torch.nn.Module):
+    # The token after this one, for sure.
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+        self.scale = torch.nn.Parameter(torch.tensor(30.0))
+
+    def forward(self, tokens):
+        after = (tokens + 1) % self.size
+        return self.scale * torch.nn.functional.one_hot(
+            after, self.size
+        ).float()
+
+torch.jit.script(Next({size})).save("{path}")
+"""
+
+
+@unittest.skipUnless(python_of("torch_stack"), "make envs GROUPS=torch_stack")
+class ScriptTest(unittest.TestCase):
+    """Language models that others saved as TorchScript."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def evaluate(self, size, text, prompt, *flags):
+        model = self.folder / "model.pt"
+        # In a file: TorchScript reads the source of what it compiles.
+        script = self.folder / "make.py"
+        script.write_text(SCRIPT.format(size=size, path=model))
+        subprocess.run(
+            [python_of("torch_stack"), script],
+            env={**ENVIRONMENT, "NVPL_BLAS_DEBUG_CPU_TYPE": "1"},
+            check=True,
+        )
+        shard = self.folder / "shard.txt"
+        shard.write_text(text)
+        probe = self.folder / "probe.jsonl"
+        probe.write_text(json.dumps({"prompt": prompt, "answer": "x"}) + "\n")
+        out, _ = run(
+            "eval",
+            f"--checkpoint={model}",
+            f"--shard={shard}",
+            f"--probes={probe}",
+            *flags,
+        )
+        return json.loads(out)
+
+    def test_bytes(self):
+        record = self.evaluate(256, "abcdefgh", "abc")
+        self.assertEqual(record["model"], "torchscript")
+        self.assertEqual(record["parameters"], 1)
+        self.assertEqual(record["shard_bytes"], 7)
+        self.assertAlmostEqual(record["perplexity"], 1, places=6)
+        self.assertEqual(
+            record["probes"][0]["answers"], ["defghijklmnopqrstuvwxyz{"]
+        )
+
+    def test_tokens_of_a_file(self):
+        tokens = self.folder / "tokens.txt"
+        tokens.write_text("a\nbc\nbcd\n\\n\n")
+        record = self.evaluate(
+            4, "abc\na", "abc", f"--tokenizer={tokens}", "--window=8"
+        )
+        # a, bc, newline, a: only bc after a is what the model expects, and a
+        # after newline; bytes are counted, not tokens.
+        self.assertEqual(record["shard_bytes"], 4)
+        self.assertAlmostEqual(record["loss"], 30 / 4, places=3)
+        self.assertEqual(record["probes"][0]["answers"], ["bcd"])
+
+
+@unittest.skipUnless(CHECKPOINT.exists(), f"no {CHECKPOINT}")
+class EvalTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_two_runs_give_the_same_bytes(self):
+        first, _ = run("eval", f"--checkpoint={CHECKPOINT}")
+        # It writes no file, least of all under a name that others can guess.
+        second, _ = run("eval", f"--checkpoint={CHECKPOINT}", TMPDIR="/nowhere")
+        self.assertEqual(first, second)
+        record = json.loads(first)
+        self.assertEqual(
+            [probe["name"] for probe in record["probes"]],
+            ["basic_reasoning_25", "format_following_30", "code_sanity_20"],
+        )
+        for probe in record["probes"]:
+            self.assertGreaterEqual(probe["accuracy"], 30, probe)
+            self.assertLessEqual(probe["accuracy"], 90, probe)
+
+    def test_expectation_decides_the_exit_code(self):
+        expected = ROOT / "testdata/eval/expected.json"
+        run("eval", f"--checkpoint={CHECKPOINT}", f"--expect={expected}")
+        damaged = self.damage()
+        _, err = run(
+            "eval", f"--checkpoint={damaged}", f"--expect={expected}", code=3
+        )
+        self.assertIn("perplexity is", err)
+
+    def test_the_gate_says_no_to_damaged_weights(self):
+        good = self.folder / "good.json"
+        bad = self.folder / "bad.json"
+        run("eval", f"--checkpoint={CHECKPOINT}", f"--eval-json={good}")
+        run("eval", f"--checkpoint={self.damage()}", f"--eval-json={bad}")
+        profile = json.loads(good.read_text())["machine_profile"]
+        baselines = self.folder / "baselines"
+        baselines.mkdir()
+        shutil.copy(good, baselines / f"{profile}.eval.json")
+        (self.folder / "none.jsonl").write_text("")
+        for file, code in ((good, 0), (bad, 3)):
+            run(
+                "compare_baseline",
+                f"--current={self.folder}/none.jsonl",
+                f"--eval={file}",
+                f"--baselines={baselines}",
+                code=code,
+            )
+
+    def gate(self, code, **variables):
+        done = subprocess.run(
+            [
+                ROOT / "dev/perf_gate.sh",
+                "--warmup-steps=1",
+                "--measured-steps=3",
+                "--batch-size=2",
+            ],
+            capture_output=True,
+            text=True,
+            env={
+                **ENVIRONMENT,
+                "BIN": str(BIN),
+                "OUT": str(self.folder / "gate"),
+                **variables,
+            },
+            check=False,
+        )
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_perf_gate_leaves_its_files_and_judges_the_next(self):
+        # A first baseline is made by somebody who may: this folder is in no
+        # checkout.
+        self.gate(1)
+        self.assertEqual(
+            list((self.folder / "gate/baselines").glob("*.json")), []
+        )
+        self.gate(0, MAINTAINER="the test")
+        updates = (self.folder / "gate/baselines").glob("*.updates.jsonl")
+        self.assertIn("the test", next(updates).read_text())
+        for name in ("env.json", "metrics.json", "eval.json"):
+            json.loads((self.folder / "gate" / name).read_text())
+        verdict = self.gate(3, CHECKPOINT=str(self.damage()))
+        self.assertIn("perplexity", verdict)
+
+    def test_a_checkpoint_that_is_cut_short(self):
+        short = self.folder / "short.ckpt"
+        short.write_bytes(CHECKPOINT.read_bytes()[:-100])
+        _, err = run("eval", f"--checkpoint={short}", code=2)
+        self.assertIn("cut short", err)
+
+    def test_wrong_files_are_named(self):
+        text = self.folder / "text.ckpt"
+        text.write_text("no checkpoint")
+        _, err = run("eval", f"--checkpoint={text}", code=2)
+        self.assertIn(f"{text}: is neither a checkpoint of train nor", err)
+        _, err = run(
+            "eval", f"--checkpoint={CHECKPOINT}", "--tokenizer=/none", code=1
+        )
+        self.assertIn("/none", err)
+
+    def damage(self):
+        """A checkpoint with some weights of the middle set to large values,
+        0x3F3F3F3F, wherever in the file they begin."""
+        content = bytearray(CHECKPOINT.read_bytes())
+        middle = len(content) // 2
+        content[middle : middle + 40000] = b"\x3f" * 40000
+        path = self.folder / "damaged.ckpt"
+        path.write_bytes(content)
+        return path
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
