@@ -5,12 +5,26 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace feedrate {
+
+// What a loader returns, for code that throws: std::runtime_error
+// "loader: MESSAGE" unless it is ok.
+inline void CheckLoader(const absl::Status& status) {
+  if (status.ok()) return;
+  throw std::runtime_error("loader: " + std::string(status.message()));
+}
+template <typename T>
+T LoaderValue(absl::StatusOr<T> value) {
+  CheckLoader(value.status());
+  return *std::move(value);
+}
 
 struct ImageFolder {
   std::string path;

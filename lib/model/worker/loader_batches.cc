@@ -5,18 +5,11 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/tensor.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -26,9 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
-#include "absl/types/optional.h"
-#include "lib/base/unique_fd.h"
 #include "lib/loader/cuda/cuda_copy.h"
 #include "lib/loader/epoch_report.h"
 #include "lib/loader/loader.h"
@@ -36,7 +26,6 @@
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/source/source.h"
 #include "lib/worker/loader_message.h"
-#include "lib/worker/process.h"
 #include "lib/worker/source_list.h"
 
 #if defined(FEEDRATE_CUDA)
@@ -47,18 +36,6 @@
 
 namespace feedrate {
 namespace {
-
-void Check(const absl::Status& status) {
-  if (!status.ok()) {
-    throw std::runtime_error("loader: " + std::string(status.message()));
-  }
-}
-
-template <typename T>
-T Value(absl::StatusOr<T> value) {
-  Check(value.status());
-  return *std::move(value);
-}
 
 // Batches in memory for a GPU, whose steps are short.
 constexpr int kGpuBuffers = 4;
@@ -171,7 +148,7 @@ class NativeBatches : public BatchSource {
     for (int tries = 0; tries < 2; ++tries) {
       if (epoch_ != nullptr) {
         const absl::StatusOr<const LoaderBatch*> batch = epoch_->Next();
-        Check(batch.status());
+        CheckLoader(batch.status());
         if (*batch != nullptr) return *batch;
         Add(SkippedOf(epoch_->faults()), &skipped_);
         epoch_ = nullptr;
@@ -181,7 +158,7 @@ class NativeBatches : public BatchSource {
       EpochRange range;
       range.first = first_;
       auto epoch = loader_->StartEpoch(number_++, range);
-      Check(epoch.status());
+      CheckLoader(epoch.status());
       const auto files = static_cast<int64_t>(classes_.size());
       first_ = (first_ + files - files % loader_->options().batch_size) % files;
       epoch_ = *std::move(epoch);
@@ -223,12 +200,12 @@ std::unique_ptr<Loader> MakeLoader(std::unique_ptr<Source> source,
   std::unique_ptr<BatchMemory> memory;
   std::unique_ptr<DeviceCopy> copy;
   if (options.to_gpu) {
-    memory = Value(PinnedMemory());
-    copy = Value(CudaCopy());
+    memory = LoaderValue(PinnedMemory());
+    copy = LoaderValue(CudaCopy());
     loader_options.buffers = kGpuBuffers;
   }
-  return Value(Loader::Create(std::move(source), loader_options,
-                              std::move(memory), std::move(copy)));
+  return LoaderValue(Loader::Create(std::move(source), loader_options,
+                                    std::move(memory), std::move(copy)));
 }
 
 }  // namespace
@@ -260,17 +237,17 @@ SkippedFiles ForEachImageBatch(
   std::unique_ptr<Source> source = SourceOf(images.files);
   if (!images.shards.empty()) {
     auto shards = ShardSource(images.shards);
-    Check(shards.status());
+    CheckLoader(shards.status());
     source = *std::move(shards);
   }
   const auto loader = MakeLoader(std::move(source), options, loader_options);
   auto epoch = loader->StartEpoch(0);
-  Check(epoch.status());
+  CheckLoader(epoch.status());
   // The file behind an unusable one takes its place, and comes again.
   std::vector<bool> seen(classes.size());
   for (;;) {
     const absl::StatusOr<const LoaderBatch*> batch = (*epoch)->Next();
-    Check(batch.status());
+    CheckLoader(batch.status());
     if (*batch == nullptr) return SkippedOf((*epoch)->faults());
     std::vector<int64_t> fresh;
     for (int i = 0; i < (*batch)->size; ++i) {
@@ -301,7 +278,7 @@ class GpuBatches : public BatchSource {
         files_(std::move(files)),
         classes_(std::move(classes)),
         seed_(seed),
-        loader_(Value(MakeDeviceLoader(spec, files_))) {
+        loader_(LoaderValue(MakeDeviceLoader(spec, files_))) {
     Start();
   }
 
@@ -313,11 +290,11 @@ class GpuBatches : public BatchSource {
 
   TrainBatch Get(int64_t) override {
     copy_.Wait();
-    DeviceBatch batch = Value(loader_->Next());
+    DeviceBatch batch = LoaderValue(loader_->Next());
     if (batch.count == 0) {
       skipped_ = skipped();
       Start();
-      batch = Value(loader_->Next());
+      batch = LoaderValue(loader_->Next());
     }
     return {copy_.Of(batch.data, {batch.count, 3, side_, side_}),
             LabelsOf(batch.items, classes_)};
@@ -332,7 +309,7 @@ class GpuBatches : public BatchSource {
     command.seed = seed_++;
     command.first = first_;
     command.count = files - files % batch_size_;
-    Check(loader_->StartEpoch(command));
+    CheckLoader(loader_->StartEpoch(command));
     first_ = (first_ + command.count) % files;
   }
 
@@ -340,7 +317,7 @@ class GpuBatches : public BatchSource {
   const int64_t side_;
   const std::vector<SourceFile> files_;
   const std::vector<int64_t> classes_;
-  uint64_t seed_;  // Of the next epoch.
+  uint64_t seed_;  // For the next epoch.
   const std::unique_ptr<DeviceLoader> loader_;
   GpuCopy copy_;
   int64_t first_ = 0;     // File of the next epoch.
@@ -386,165 +363,6 @@ std::unique_ptr<BatchSource> MakeGpuBatches(const std::vector<ImageFile>&,
 }
 
 #endif
-
-namespace {
-
-constexpr int64_t kChannels = 3;
-
-// Memory shared by both processes.
-class SharedMemory {
- public:
-  explicit SharedMemory(size_t bytes)
-      : bytes_(bytes), fd_(memfd_create("feedrate batches", MFD_CLOEXEC)) {
-    if (!fd_.valid() || ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) {
-      throw std::runtime_error("loader: no shared memory for batches");
-    }
-    data_ =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-    if (data_ == MAP_FAILED) {
-      throw std::runtime_error("loader: not enough memory for batches");
-    }
-  }
-  ~SharedMemory() { munmap(data_, bytes_); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-
-  char* data() const { return static_cast<char*>(data_); }
-  int fd() const { return fd_.get(); }
-
- private:
-  const size_t bytes_;
-  const UniqueFd fd_;
-  void* data_ = nullptr;
-};
-
-// Path by which another process opens a descriptor of this one.
-std::string PathOf(int fd) {
-  return absl::StrCat("/proc/", getpid(), "/fd/", fd);
-}
-
-class FedBatches : public BatchSource {
- public:
-  FedBatches(const std::vector<ImageFile>& files, const FeederOptions& options)
-      : options_(options),
-        memory_(options.slots * (ImageBytes() + ListBytes())) {
-    std::vector<SourceFile> list;
-    for (const ImageFile& file : files) {
-      list.push_back({file.path, file.bytes, {}});
-      labels_.push_back(file.label);
-    }
-    list_ = Value(WriteSourceList(list));
-    StartedProcess process = Value(StartProcess(Command(), {}));
-    pid_ = process.pid;
-    socket_ = process.control.get();
-    answers_.emplace(std::move(process.control));
-    last_words_.emplace(std::move(process.stderr_end));
-  }
-
-  ~FedBatches() override {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-
-  // Batches come in order; `index` only counts.
-  TrainBatch Get(int64_t) override {
-    if (slot_ >= 0) GiveBack();
-    slot_ = NextSlot();
-    auto* const images =
-        reinterpret_cast<float*>(memory_.data() + slot_ * ImageBytes());
-    const auto* const numbers = reinterpret_cast<const int64_t*>(
-        memory_.data() + options_.slots * ImageBytes() + slot_ * ListBytes());
-    const at::Tensor labels = at::empty({options_.batch_size}, at::kLong);
-    for (int64_t i = 0; i < options_.batch_size; ++i) {
-      labels.mutable_data_ptr<int64_t>()[i] =
-          labels_.at(static_cast<size_t>(numbers[i]));
-    }
-    return {at::from_blob(images,
-                          {options_.batch_size, kChannels, options_.image_size,
-                           options_.image_size},
-                          at::kFloat),
-            labels};
-  }
-
- private:
-  int64_t ImageBytes() const {
-    return options_.batch_size * kChannels * options_.image_size *
-           options_.image_size * static_cast<int64_t>(sizeof(float));
-  }
-  int64_t ListBytes() const {
-    return options_.batch_size * static_cast<int64_t>(sizeof(int64_t));
-  }
-
-  std::vector<std::string> Command() const {
-    std::vector<std::string> command = options_.command;
-    for (const std::string& word :
-         {absl::StrCat("loader=", options_.loader),
-          absl::StrCat("files=", PathOf(list_.get())),
-          absl::StrCat("memory=", PathOf(memory_.fd())),
-          absl::StrCat("slots=", options_.slots),
-          absl::StrCat("batch_size=", options_.batch_size),
-          absl::StrCat("image_size=", options_.image_size),
-          absl::StrCat("workers=", options_.workers),
-          absl::StrCat("seed=", options_.seed)}) {
-      command.push_back(word);
-    }
-    return command;
-  }
-
-  void GiveBack() {
-    const std::string line = absl::StrCat(slot_, "\n");
-    // Whether the process has ended shows when the next batch is waited for.
-    send(socket_, line.data(), line.size(), MSG_NOSIGNAL);
-  }
-
-  int NextSlot() {
-    const std::string line = NextLine();
-    absl::string_view word = line;
-    int slot = 0;
-    if (absl::ConsumePrefix(&word, "slot ") && absl::SimpleAtoi(word, &slot) &&
-        slot >= 0 && slot < options_.slots) {
-      return slot;
-    }
-    absl::ConsumePrefix(&word, "error ");
-    throw std::runtime_error(
-        absl::StrCat("loader ", options_.loader, ": ", word));
-  }
-
-  std::string NextLine() {
-    for (;;) {
-      last_words_->Drain();
-      answers_->Fill();
-      if (absl::optional<std::string> line = answers_->TakeLine()) return *line;
-      if (answers_->closed()) {
-        last_words_->Drain();
-        throw std::runtime_error(
-            absl::StrCat("loader ", options_.loader,
-                         ": its process ended: ", last_words_->Text()));
-      }
-      pollfd polls[] = {{answers_->fd(), POLLIN, 0},
-                        {last_words_->fd(), POLLIN, 0}};
-      poll(polls, 2, /*timeout=*/-1);
-    }
-  }
-
-  const FeederOptions options_;
-  const SharedMemory memory_;
-  std::vector<int64_t> labels_;
-  UniqueFd list_;
-  pid_t pid_ = -1;
-  int socket_ = -1;
-  std::optional<LineInbox> answers_;
-  std::optional<LastWords> last_words_;
-  // The slot that the trainer uses; -1: none yet.
-  int slot_ = -1;
-};
-
-}  // namespace
-
-std::unique_ptr<BatchSource> MakeFedBatches(const std::vector<ImageFile>& files,
-                                            const FeederOptions& options) {
-  return std::make_unique<FedBatches>(files, options);
-}
 
 namespace {
 

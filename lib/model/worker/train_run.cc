@@ -25,6 +25,7 @@
 #include "lib/model/torch/model.h"
 #include "lib/model/torch/profiler.h"
 #include "lib/model/torch/trainer.h"
+#include "lib/model/worker/fed_batches.h"
 #include "lib/model/worker/image_files.h"
 #include "lib/model/worker/loader_batches.h"
 #include "lib/model/worker/validation.h"

@@ -1,0 +1,187 @@
+#include "lib/model/worker/fed_batches.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/types/optional.h"
+#include "lib/base/unique_fd.h"
+#include "lib/worker/process.h"
+#include "lib/worker/source_list.h"
+
+namespace feedrate {
+namespace {
+
+constexpr int64_t kChannels = 3;
+
+// Memory shared by both processes.
+class SharedMemory {
+ public:
+  explicit SharedMemory(size_t bytes)
+      : bytes_(bytes), fd_(memfd_create("feedrate batches", MFD_CLOEXEC)) {
+    if (!fd_.valid() || ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) {
+      throw std::runtime_error("loader: no shared memory for batches");
+    }
+    data_ =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (data_ == MAP_FAILED) {
+      throw std::runtime_error("loader: not enough memory for batches");
+    }
+  }
+  ~SharedMemory() { munmap(data_, bytes_); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  char* data() const { return static_cast<char*>(data_); }
+  int fd() const { return fd_.get(); }
+
+ private:
+  const size_t bytes_;
+  const UniqueFd fd_;
+  void* data_ = nullptr;
+};
+
+// Path by which another process opens a descriptor of this one.
+std::string PathOf(int fd) {
+  return absl::StrCat("/proc/", getpid(), "/fd/", fd);
+}
+
+class FedBatches : public BatchSource {
+ public:
+  FedBatches(const std::vector<ImageFile>& files, const FeederOptions& options)
+      : options_(options),
+        memory_(options.slots * (ImageBytes() + ListBytes())) {
+    std::vector<SourceFile> list;
+    for (const ImageFile& file : files) {
+      list.push_back({file.path, file.bytes, {}});
+      labels_.push_back(file.label);
+    }
+    list_ = LoaderValue(WriteSourceList(list));
+    StartedProcess process = LoaderValue(StartProcess(Command(), {}));
+    pid_ = process.pid;
+    socket_ = process.control.get();
+    answers_.emplace(std::move(process.control));
+    last_words_.emplace(std::move(process.stderr_end));
+  }
+
+  ~FedBatches() override {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  // Batches come in order; `index` only counts.
+  TrainBatch Get(int64_t) override {
+    if (slot_ >= 0) GiveBack();
+    slot_ = NextSlot();
+    auto* const images =
+        reinterpret_cast<float*>(memory_.data() + slot_ * ImageBytes());
+    const auto* const numbers = reinterpret_cast<const int64_t*>(
+        memory_.data() + options_.slots * ImageBytes() + slot_ * ListBytes());
+    const at::Tensor labels = at::empty({options_.batch_size}, at::kLong);
+    for (int64_t i = 0; i < options_.batch_size; ++i) {
+      labels.mutable_data_ptr<int64_t>()[i] =
+          labels_.at(static_cast<size_t>(numbers[i]));
+    }
+    return {at::from_blob(images,
+                          {options_.batch_size, kChannels, options_.image_size,
+                           options_.image_size},
+                          at::kFloat),
+            labels};
+  }
+
+ private:
+  int64_t ImageBytes() const {
+    return options_.batch_size * kChannels * options_.image_size *
+           options_.image_size * static_cast<int64_t>(sizeof(float));
+  }
+  int64_t ListBytes() const {
+    return options_.batch_size * static_cast<int64_t>(sizeof(int64_t));
+  }
+
+  std::vector<std::string> Command() const {
+    std::vector<std::string> command = options_.command;
+    for (const std::string& word :
+         {absl::StrCat("loader=", options_.loader),
+          absl::StrCat("files=", PathOf(list_.get())),
+          absl::StrCat("memory=", PathOf(memory_.fd())),
+          absl::StrCat("slots=", options_.slots),
+          absl::StrCat("batch_size=", options_.batch_size),
+          absl::StrCat("image_size=", options_.image_size),
+          absl::StrCat("workers=", options_.workers),
+          absl::StrCat("seed=", options_.seed)}) {
+      command.push_back(word);
+    }
+    return command;
+  }
+
+  void GiveBack() {
+    const std::string line = absl::StrCat(slot_, "\n");
+    // Whether the process has ended shows when the next batch is waited for.
+    send(socket_, line.data(), line.size(), MSG_NOSIGNAL);
+  }
+
+  int NextSlot() {
+    const std::string line = NextLine();
+    absl::string_view word = line;
+    int slot = 0;
+    if (absl::ConsumePrefix(&word, "slot ") && absl::SimpleAtoi(word, &slot) &&
+        slot >= 0 && slot < options_.slots) {
+      return slot;
+    }
+    absl::ConsumePrefix(&word, "error ");
+    throw std::runtime_error(
+        absl::StrCat("loader ", options_.loader, ": ", word));
+  }
+
+  std::string NextLine() {
+    for (;;) {
+      last_words_->Drain();
+      answers_->Fill();
+      if (absl::optional<std::string> line = answers_->TakeLine()) return *line;
+      if (answers_->closed()) {
+        last_words_->Drain();
+        throw std::runtime_error(
+            absl::StrCat("loader ", options_.loader,
+                         ": its process ended: ", last_words_->Text()));
+      }
+      pollfd polls[] = {{answers_->fd(), POLLIN, 0},
+                        {last_words_->fd(), POLLIN, 0}};
+      poll(polls, 2, /*timeout=*/-1);
+    }
+  }
+
+  const FeederOptions options_;
+  const SharedMemory memory_;
+  std::vector<int64_t> labels_;
+  UniqueFd list_;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  std::optional<LineInbox> answers_;
+  std::optional<LastWords> last_words_;
+  // The slot that the trainer uses; -1: none yet.
+  int slot_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> MakeFedBatches(const std::vector<ImageFile>& files,
+                                            const FeederOptions& options) {
+  return std::make_unique<FedBatches>(files, options);
+}
+
+}  // namespace feedrate
