@@ -4,10 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -19,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
+#include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
 #include "lib/machine/root.h"
@@ -293,14 +291,8 @@ absl::StatusOr<std::vector<TrainReply>> RunTrainProcesses(
   if (command.world_size == 1 || !command.store.empty()) {
     return RunAll(command);
   }
-  const char* const parent = getenv("TMPDIR");
-  std::string folder =
-      JoinPath(parent != nullptr ? parent : "/tmp", "feedrate_train_XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) {
-    return absl::UnavailableError(absl::StrCat(
-        folder, ": cannot make this folder: ", std::strerror(errno),
-        "; set TMPDIR"));
-  }
+  ASSIGN_OR_RETURN(const std::string folder,
+                   MakeTemporaryFolder("feedrate_train"));
   TrainCommand here = command;
   here.store = JoinPath(folder, "store");
   absl::StatusOr<std::vector<TrainReply>> results = RunAll(here);
