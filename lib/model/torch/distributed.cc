@@ -89,6 +89,10 @@ std::string AddressTowards(const Place& place) {
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> JoinGroup(const GroupOptions& options) {
+  if (options.collectives != "gloo" && options.collectives != "nccl") {
+    throw std::runtime_error("collectives \"" + options.collectives +
+                             "\" are unknown; use gloo or nccl");
+  }
   const auto timeout =
       std::chrono::milliseconds(std::chrono::seconds(options.timeout_s));
   const auto store = MakeStore(options, timeout);
