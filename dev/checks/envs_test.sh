@@ -43,7 +43,7 @@ export PATH out
 status=0
 bash -euo pipefail <(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 }
   inside' docs/adapters_python.md) >"$out/log" 2>&1 || status=$?
-# Of the last command: the same or faster, slower, cannot tell.
+# The last command compares: 0 the same or faster, 3 slower, 4 cannot tell.
 [[ $status =~ ^(0|3|4)$ ]] || fail "exit $status: $(tail -n 5 "$out/log")"
 version_in() { sed -n 's/^pillow==//p' "configs/requirements/$1/pillow.in"; }
 change="$(version_in paper) → $(version_in current)"

@@ -4,7 +4,7 @@ traces, the longest kernels by part of the step, and types of products."""
 import contextlib
 import os
 
-# Of torch: at::RecordScope::USER_SCOPE.
+# at::RecordScope::USER_SCOPE in torch.
 USER_SCOPE = 7
 # The parts of a step; PyTorch has ranges of its own inside of them.
 RANGES = ("data", "forward", "loss", "backward", "optimizer_step")

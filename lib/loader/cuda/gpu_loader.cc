@@ -272,7 +272,7 @@ class GpuLoader : public PreparedLoader, public DeviceLoader {
   std::vector<DeviceBlock> slots_;
   std::vector<std::unique_ptr<ChunkMaker>> makers_;
   std::vector<float> sample_;
-  // Of a consumer in this process; uses all of the above.
+  // The epoch that StartEpoch started; it uses all of the above.
   std::unique_ptr<GpuEpoch> epoch_;
 };
 

@@ -40,7 +40,7 @@ struct LoadedModel {
   int64_t context = 0;
   Forward forward;
   ModelSpec spec;
-  // Of a checkpoint. Empty if it does not name them.
+  // The names of its classes. Empty if the checkpoint has none.
   std::vector<std::string> classes;
 };
 
@@ -262,7 +262,7 @@ void EvaluateImages(const EvalSpec& spec,
       progress.set_done(done);
       tell(progress);
     }
-    // Of this thread.
+    // Both apply to the thread that calls them.
     const at::AutoGradMode no_grad(false);
     at::set_num_threads(1);
     return model.forward(batch);

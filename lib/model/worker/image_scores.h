@@ -22,7 +22,7 @@ struct ImageScores {
   // Sum of the negative logarithms of the probabilities of the images' classes.
   double loss_sum = 0;
   // Images whose class is the most likely one, or one of the five most likely.
-  // Of equally likely classes, the one with the lower number comes first.
+  // If classes are equally likely, the one with the lower number comes first.
   int64_t top1 = 0;
   int64_t top5 = 0;
   SkippedFiles skipped;

@@ -101,7 +101,7 @@ class S3:
         keys, left = keys[start : start + self.page], keys[start:]
         items = "".join(self.item(key) for key in keys)
         more = len(left) > len(keys)
-        token = f"t={start + len(keys)}/+ &"  # Of letters that need encoding.
+        token = f"t={start + len(keys)}/+ &"  # Has letters that need encoding.
         next_page = (
             "<NextContinuationToken>"
             f"{xml.sax.saxutils.escape(token)}</NextContinuationToken>"
