@@ -15,6 +15,7 @@ runs.
 
 import csv
 import io
+import json
 import os
 import pathlib
 import random
@@ -68,8 +69,31 @@ for line in sys.stdin:
 """
 
 
-def write_rows(path, count, shuffled=False):
+# How a row is printed: as our own writer does, or as others do.
+FORMS = {
+    "printed": lambda line, rng: line,
+    "spaces": lambda line, rng: json.dumps(json.loads(line)) + "\n",
+    "sorted": lambda line, rng: json.dumps(json.loads(line), sort_keys=True)
+    + "\n",
+    "any_order": lambda line, rng: in_any_order(json.loads(line), rng),
+    "escapes": lambda line, rng: line.replace(
+        '"unit":"image"', '"unit":"image","note":"\\"\\u00b5\\""'
+    ),
+    "utf8": lambda line, rng: line.replace(
+        '"unit":"image"', '"unit":"image","note":"µ"'
+    ),
+}
+
+
+def in_any_order(row, rng):
+    keys = list(row)
+    rng.shuffle(keys)
+    return json.dumps({key: row[key] for key in keys}) + "\n"
+
+
+def write_rows(path, count, shuffled=False, form="printed"):
     """Rows as a runner prints them, run by run; or jobs and ids at random."""
+    reprint = FORMS[form]
     rng = random.Random(1)
     jobs = []
     for library in LIBRARIES:
@@ -94,7 +118,7 @@ def write_rows(path, count, shuffled=False):
             if shuffled:
                 number = i
             throughput = speed * rng.lognormvariate(0, 0.05)
-            out.write(
+            line = (
                 f'{{"schema":1,"record":"row","job_id":"{number:016x}",'
                 f'"mode":"micro","library":"{library}",'
                 f'"transform":"{transform}","device":"{device}",'
@@ -104,6 +128,7 @@ def write_rows(path, count, shuffled=False):
                 f'"throughput":{throughput!r},'
                 '"machine_profile":"xeon-8481c_16c_x86-64"}\n'
             )
+            out.write(reprint(line, rng))
     return os.path.getsize(path)
 
 
@@ -211,11 +236,14 @@ def main():
         action="store_true",
         help="no two rows of one job and no order: nothing to foresee",
     )
+    parser.add_argument(
+        "--form", choices=FORMS, default="printed", help="how rows are printed"
+    )
     args = parser.parse_args()
     args.aggregate = str(args.aggregate)
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "rows.jsonl"
-        size = write_rows(path, args.rows, args.shuffled)
+        size = write_rows(path, args.rows, args.shuffled, args.form)
         if args.quiet:
             wait_until_quiet()
         print(

@@ -20,7 +20,7 @@
 #include "lib/analysis/aggregate/row_groups.h"
 #include "lib/analysis/rows/row_files.h"
 #include "lib/analysis/rows/row_log.h"
-#include "lib/analysis/rows/row_readers.h"
+#include "lib/analysis/rows/row_reader.h"
 #include "lib/analysis/rows/row_templates.h"
 #include "lib/base/status_macros.h"
 #include "lib/records/record_io.h"
@@ -31,8 +31,6 @@ namespace {
 
 // A second thread is worth it from this size on.
 constexpr int64_t kBytesPerThread = 2 << 20;
-
-constexpr size_t kPadding = std::max(kPrintedPadding, AnyRowReader::kPadding);
 
 // A problem in a line, whose number in the file is not known yet.
 struct Complaint {
@@ -50,8 +48,7 @@ class BlockWorker {
         log_(log),
         by_message_(query->needs_messages),
         steps_(*query),
-        printed_(&steps_, query->slots.size(), log),
-        any_(&steps_, query->slots.size(), log),
+        fast_(&steps_, query->slots.size(), log),
         thorough_([this](absl::string_view record,
                          JsonReader& json) { return AddRecord(record, json); },
                   [this](const std::string& text) {
@@ -68,14 +65,14 @@ class BlockWorker {
   void Run() {
     while (blocks_->Next(&block_)) {
       line_ = 0;
-      // Only an input that is still being written ends without a newline.
-      const bool is_whole =
-          !block_.lines.empty() && block_.lines.back() == '\n' && !by_message_;
       const char* at = block_.lines.data();
       const char* const end = at + block_.lines.size();
+      // An input that is still being written ends without a newline.
+      const char* const whole =
+          by_message_ ? at : at + (block_.lines.rfind('\n') + 1);
       while (at < end) {
         ++line_;
-        const char* newline = is_whole ? printed_.Read(at, end) : nullptr;
+        const char* newline = at < whole ? fast_.Read(at, whole) : nullptr;
         at = newline != nullptr ? newline + 1 : ReadUnusual(at, end);
       }
       lines_.emplace_back(block_.input, block_.number, line_);
@@ -104,10 +101,8 @@ class BlockWorker {
             ? left
             : static_cast<size_t>(static_cast<const char*>(newline) - at);
     const absl::string_view line(at, length);
-    if (by_message_ || !any_.Read(line)) {
-      thorough_.ReadLine(line, /*place=*/"",
-                         /*is_unfinished=*/newline == nullptr);
-    }
+    thorough_.ReadLine(line, /*place=*/"",
+                       /*is_unfinished=*/newline == nullptr);
     return newline == nullptr ? end : at + length + 1;
   }
 
@@ -121,8 +116,7 @@ class BlockWorker {
   RowLog* const log_;
   const bool by_message_;
   const RowSteps steps_;
-  PrintedRowReader printed_;
-  AnyRowReader any_;
+  RowReader fast_;
   RecordReader thorough_;
   LineBlock block_;
   Row row_;
@@ -201,7 +195,7 @@ class Aggregator : public RowAggregator {
     ASSIGN_OR_RETURN(std::vector<std::string> files,
                      ExpandPaths(paths, {".jsonl"}));
     ASSIGN_OR_RETURN(LineBlocks blocks,
-                     LineBlocks::Open(std::move(files), kPadding));
+                     LineBlocks::Open(std::move(files), kScanPadding));
     const int64_t useful = blocks.has_streams()
                                ? options_.threads
                                : 1 + blocks.bytes() / kBytesPerThread;

@@ -438,8 +438,12 @@ TEST(AggregateFilesTest, FastAndThoroughReadersAgree) {
       const std::string printed = Text(rows);
       for (const std::string& text :
            {printed,
+            absl::StrReplaceAll(printed, {{",\"", ", \""}, {"\":", "\": "}}),
             absl::StrReplaceAll(printed,
-                                {{",\"library\":", " , \"library\" : "}}),
+                                {{",\"library\":", "\t,\"library\"\t:"},
+                                 {"[", "[ "},
+                                 {"]", "\r]"},
+                                 {"}\n", " } \r\n"}}),
             absl::StrReplaceAll(printed,
                                 {{"\"schema\":1,\"record\":\"row\",",
                                   "\"record\":\"row\",\"schema\":1,"}})}) {

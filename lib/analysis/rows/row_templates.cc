@@ -156,7 +156,8 @@ const RowTemplates::Text* RowTemplates::NextOf(const Followers& followers,
   return nullptr;
 }
 
-bool RowTemplates::Learn(absl::Span<const PrintedField> fields, uint32_t group,
+bool RowTemplates::Learn(absl::Span<const PrintedField> fields,
+                         absl::string_view end, uint32_t group,
                          Constants constants) {
   for (const PrintedField& field : fields) {
     const bool is_hole = IsHole(field);
@@ -177,18 +178,17 @@ bool RowTemplates::Learn(absl::Span<const PrintedField> fields, uint32_t group,
     return true;
   };
   std::string content;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    absl::StrAppend(&content, i == 0 ? "{" : ",", fields[i].key);
-    if (IsHole(fields[i])) {
-      if (!step(content, fields[i].step.act, /*is_last=*/false)) return false;
+  for (const PrintedField& field : fields) {
+    absl::StrAppend(&content, field.before);
+    if (IsHole(field)) {
+      if (!step(content, field.step.act, /*is_last=*/false)) return false;
       content.clear();
     } else {
-      absl::StrAppend(&content, fields[i].value);
+      absl::StrAppend(&content, field.value);
     }
   }
-  if (!step(absl::StrCat(content, "}\n"), Act::kSkip, /*is_last=*/true)) {
-    return false;
-  }
+  absl::StrAppend(&content, end);
+  if (!step(content, Act::kSkip, /*is_last=*/true)) return false;
   if (Find(path) == nullptr) {
     AddKind({path, group + 1, 0}, std::move(constants));
   }
@@ -200,7 +200,7 @@ uint32_t RowTemplates::NumberOf(const std::string& content, Act hole,
   // The key at the end of the text determines the hole.
   const auto known = number_of_.find(content);
   if (known != number_of_.end()) return known->second;
-  const size_t lines = (content.size() + kPrintedPadding + kLine - 1) / kLine;
+  const size_t lines = (content.size() + kScanPadding + kLine - 1) / kLine;
   if ((lines_ + lines) * kLine > bytes_.size()) return 0;
   Text text;
   text.size = static_cast<uint32_t>(content.size());

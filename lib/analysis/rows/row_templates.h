@@ -109,10 +109,11 @@ class RowScratch {
   const size_t slots_;
 };
 
-// A key of a row with its value, exactly as printed.
+// A value of a row, exactly as printed.
 struct PrintedField {
-  // With quotes and colon.
-  absl::string_view key;
+  // Everything between the value before and this one: a brace or comma, the
+  // key, its colon, spaces.
+  absl::string_view before;
   absl::string_view value;
   Step step;
 };
@@ -122,7 +123,7 @@ class PaddedText {
  public:
   PaddedText() = default;
   explicit PaddedText(absl::string_view text)
-      : bytes_(absl::StrCat(text, std::string(kPrintedPadding, '\0'))),
+      : bytes_(absl::StrCat(text, std::string(kScanPadding, '\0'))),
         size_(text.size()) {}
   bool empty() const { return size_ == 0; }
   absl::string_view view() const {
@@ -212,12 +213,12 @@ class RowTemplates {
     return *constants_[kind.constants - 1];
   }
 
-  // Remembers a row of `group` (an index from 0). `constants` are its values,
-  // whether they are in holes or not. False, and nothing is remembered, if
-  // there is no room, or if the group depends on the throughput: then no two
-  // rows are alike.
-  bool Learn(absl::Span<const PrintedField> fields, uint32_t group,
-             Constants constants);
+  // Remembers a row of `group` (an index from 0). `end` is what follows its
+  // last value, newline included. `constants` are its values, in holes or not.
+  // False, and nothing is remembered, if there is no room, or if the group
+  // depends on the throughput: then no two rows are alike.
+  bool Learn(absl::Span<const PrintedField> fields, absl::string_view end,
+             uint32_t group, Constants constants);
 
  private:
   // Texts are aligned to this.

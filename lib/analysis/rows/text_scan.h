@@ -111,25 +111,41 @@ inline uint64_t HashLong(const char* at, size_t size) {
   return MixWord(one ^ kOdd2, two ^ kOdd1);
 }
 
-// The functions below find the end of a value in JSON without spaces or
-// escapes. They need a control character, such as a newline, somewhere after
-// the text, and kPrintedPadding readable bytes after that.
-inline constexpr size_t kPrintedPadding = 64;
+// The functions below find the end of a value in a line of JSON. They need a
+// newline somewhere after the value, and kScanPadding readable bytes after
+// that.
+inline constexpr size_t kScanPadding = 64;
 
-// Just after the list or object that starts at `at`; null if no plain end is
-// found. Counts brackets without matching their kinds.
+// Continues StringEnd at the first byte of a string that is not plain.
+const char* OddStringEnd(const char* start);
+
+// `at` is just after the opening quote of a JSON string; returns the place just
+// after its closing quote. Null if the string holds a control character or is
+// not UTF-8. Does not check what follows a backslash.
+inline const char* StringEnd(const char* at) {
+  const char* const end = PlainStringEnd(at);
+  return end != nullptr ? end : OddStringEnd(at);
+}
+
+inline const char* AfterSpaces(const char* at) {
+  while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
+  return at;
+}
+
+// Just after the list or object that starts at `at`; null if no end is found.
+// Counts brackets without matching their kinds.
 inline const char* NestedEnd(const char* at) {
   int depth = 0;
   for (;;) {
     const char c = *at++;
     if (c == '"') {
-      at = PlainStringEnd(at);
+      at = StringEnd(at);
       if (at == nullptr) return nullptr;
     } else if (c == '{' || c == '[') {
       ++depth;
     } else if (c == '}' || c == ']') {
       if (--depth == 0) return at;
-    } else if (static_cast<unsigned char>(c) < ' ') {
+    } else if (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\r') {
       return nullptr;
     }
   }
@@ -139,7 +155,7 @@ inline const char* NestedEnd(const char* at) {
 // check that numbers are well formed: that is done when a number is used.
 inline const char* ValueEnd(const char* at) {
   const char c = *at;
-  if (c == '"') return PlainStringEnd(at + 1);
+  if (c == '"') return StringEnd(at + 1);
   if (c == '{' || c == '[') return NestedEnd(at);
   if ((c < '0' || c > '9') && c != '-' && c != 't' && c != 'f' && c != 'n') {
     return nullptr;

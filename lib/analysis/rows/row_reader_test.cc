@@ -1,3 +1,5 @@
+#include "lib/analysis/rows/row_reader.h"
+
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -258,33 +260,36 @@ TEST(LineBlocksTest, ADeviceWithoutEndIsNotRead) {
   EXPECT_EQ(blocks->status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+constexpr char kLineEnd[] = "}\n";
+
 // A row as a list of fields; owns their texts.
 class Line {
  public:
   Line& Add(const std::string& key, const std::string& value, Act act,
             int also_slot = -1) {
-    keys_.push_back(absl::StrCat("\"", key, "\":"));
+    before_.push_back(
+        absl::StrCat(before_.empty() ? "{" : ",", "\"", key, "\":"));
     values_.push_back(value);
     steps_.push_back({act, -1, also_slot});
     return *this;
   }
   std::vector<PrintedField> Fields() const {
     std::vector<PrintedField> fields;
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      fields.push_back({keys_[i], values_[i], steps_[i]});
+    for (size_t i = 0; i < before_.size(); ++i) {
+      fields.push_back({before_[i], values_[i], steps_[i]});
     }
     return fields;
   }
   std::string Text() const {
     std::string text;
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      absl::StrAppend(&text, i == 0 ? "{" : ",", keys_[i], values_[i]);
+    for (size_t i = 0; i < before_.size(); ++i) {
+      absl::StrAppend(&text, before_[i], values_[i]);
     }
-    return absl::StrCat(text, "}\n");
+    return absl::StrCat(text, kLineEnd);
   }
 
  private:
-  std::vector<std::string> keys_;
+  std::vector<std::string> before_;
   std::vector<std::string> values_;
   std::vector<Step> steps_;
 };
@@ -305,7 +310,7 @@ Line MakeLine(const std::string& job_id, const std::string& library,
 uint32_t Walk(const RowTemplates& known, std::string text,
               std::vector<std::string>* values = nullptr) {
   const size_t size = text.size();
-  text.append(kPrintedPadding, '\0');
+  text.append(kScanPadding, '\0');
   const char* at = text.data();
   const char* const end = at + size;
   uint64_t path = 0;
@@ -333,7 +338,8 @@ TEST(RowTemplatesTest, KnowsNothingAtFirst) {
 
 TEST(RowTemplatesTest, OnlyHolesMayDiffer) {
   RowTemplates known(kRoom);
-  ASSERT_TRUE(known.Learn(MakeLine("a", "kornia", "1").Fields(), 4, {}));
+  ASSERT_TRUE(
+      known.Learn(MakeLine("a", "kornia", "1").Fields(), kLineEnd, 4, {}));
   std::vector<std::string> values;
   EXPECT_EQ(Walk(known, MakeLine("other", "kornia", "17.25").Text(), &values),
             5u);
@@ -347,7 +353,8 @@ TEST(RowTemplatesTest, TellsManyTextsOfDifferentLengthsApart) {
     return absl::StrCat(std::string(i % 90, 'x'), "library", i);
   };
   for (uint32_t i = 0; i < 3000; ++i) {
-    ASSERT_TRUE(known.Learn(MakeLine("a", library(i), "1").Fields(), i, {}));
+    ASSERT_TRUE(
+        known.Learn(MakeLine("a", library(i), "1").Fields(), kLineEnd, i, {}));
   }
   for (uint32_t i = 0; i < 3000; ++i) {
     ASSERT_EQ(Walk(known, MakeLine("b", library(i), "2.5").Text()), i + 1);
@@ -367,8 +374,8 @@ TEST(RowTemplatesTest, TextsInAnotherOrderAreAnotherKind) {
       .Add("n", "1", Act::kSkip)
       .Add("b", "\"y\"", Act::kSlot)
       .Add("n", "1", Act::kSkip);
-  ASSERT_TRUE(known.Learn(one.Fields(), 0, {}));
-  ASSERT_TRUE(known.Learn(other.Fields(), 1, {}));
+  ASSERT_TRUE(known.Learn(one.Fields(), kLineEnd, 0, {}));
+  ASSERT_TRUE(known.Learn(other.Fields(), kLineEnd, 1, {}));
   EXPECT_EQ(Walk(known, one.Text()), 1u);
   EXPECT_EQ(Walk(known, other.Text()), 2u);
 }
@@ -376,7 +383,7 @@ TEST(RowTemplatesTest, TextsInAnotherOrderAreAnotherKind) {
 TEST(RowTemplatesTest, LinesThatEndTooSoonAreNotKnown) {
   RowTemplates known(kRoom);
   const Line line = MakeLine("a", "kornia", "1");
-  ASSERT_TRUE(known.Learn(line.Fields(), 0, {}));
+  ASSERT_TRUE(known.Learn(line.Fields(), kLineEnd, 0, {}));
   const std::string text = line.Text();
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_EQ(Walk(known, text.substr(0, size)), 0u) << size;
@@ -394,9 +401,9 @@ TEST(RowTemplatesTest, KeepsConstantsThatStandInTexts) {
   constants.attempt = 2;
   constants.job_id = PaddedText("\"a\"");
   constants.run_index = PaddedText("3");
-  ASSERT_TRUE(known.Learn(line.Fields(), 0, std::move(constants)));
+  ASSERT_TRUE(known.Learn(line.Fields(), kLineEnd, 0, std::move(constants)));
   uint64_t path = 0;
-  const std::string text = line.Text() + std::string(kPrintedPadding, '\0');
+  const std::string text = line.Text() + std::string(kScanPadding, '\0');
   const char* const end = text.data() + line.Text().size();
   const RowTemplates::Text* first = known.Next(known.start(), text.data(), end);
   ASSERT_NE(first, nullptr);
@@ -421,7 +428,7 @@ TEST(RowTemplatesTest, DoesNotLearnGroupsByThroughput) {
   RowTemplates known(kRoom);
   Line line;
   line.Add("throughput", "1", Act::kThroughput, /*also_slot=*/0);
-  EXPECT_FALSE(known.Learn(line.Fields(), 0, {}));
+  EXPECT_FALSE(known.Learn(line.Fields(), kLineEnd, 0, {}));
 }
 
 TEST(RowTemplatesTest, StopsWhenFullAndKeepsWhatItKnows) {
@@ -430,7 +437,7 @@ TEST(RowTemplatesTest, StopsWhenFullAndKeepsWhatItKnows) {
   const auto line = [](uint32_t i) {
     return MakeLine("a", absl::StrCat("library", i), "1");
   };
-  while (known.Learn(line(learned).Fields(), learned, {})) ++learned;
+  while (known.Learn(line(learned).Fields(), kLineEnd, learned, {})) ++learned;
   EXPECT_GT(learned, 5u);
   EXPECT_LT(learned, 40u);
   for (uint32_t i = 0; i < learned; ++i) {
@@ -439,10 +446,60 @@ TEST(RowTemplatesTest, StopsWhenFullAndKeepsWhatItKnows) {
   EXPECT_EQ(Walk(known, line(learned).Text()), 0u);
 }
 
+// How many of the lines the fast reader takes, for groups by library.
+int Taken(const std::vector<std::string>& lines) {
+  const auto query = MakeQuery({"library"}, "", {}, "throughput");
+  EXPECT_TRUE(query.ok()) << query.status();
+  const RowSteps steps(*query);
+  RowLog log(&*query);
+  RowReader reader(&steps, query->slots.size(), &log);
+  int taken = 0;
+  for (const std::string& line : lines) {
+    const std::string text =
+        absl::StrCat(line, "\n", std::string(kScanPadding, '\0'));
+    const char* const end = text.data() + line.size() + 1;
+    const char* const newline = reader.Read(text.data(), end);
+    EXPECT_TRUE(newline == nullptr || newline == end - 1) << line;
+    taken += newline == nullptr ? 0 : 1;
+  }
+  EXPECT_EQ(log.size(), taken);
+  return taken;
+}
+
+TEST(RowReaderTest, TakesRowsInAnyForm) {
+  const std::vector<std::string> lines = {
+      R"({"schema":1,"record":"row","library":"a","throughput":1.5})",
+      R"({"schema": 1, "record": "row", "library": "a", "throughput": 1.5})",
+      "\t{ \"throughput\" :2e3 ,\"record\":\"row\",\"schema\":1\t}\r",
+      R"({"note":"\"\\","throughput":1,"record":"row","schema":1})",
+      R"({"note":"µ","throughput":1,"record":"row","schema":1})",
+      R"({"library":"\u00b5","throughput":1,"record":"row","schema":1})",
+      R"({"samples_s":[ 1 , 2.5 ],"throughput":1,"record":"row","schema":1})",
+  };
+  for (const std::string& line : lines) EXPECT_EQ(Taken({line}), 1) << line;
+  std::vector<std::string> twice = lines;
+  twice.insert(twice.end(), lines.begin(), lines.end());
+  EXPECT_EQ(Taken(twice), static_cast<int>(twice.size()));
+}
+
+TEST(RowReaderTest, LeavesWhatIsNoRowToTheThoroughReader) {
+  for (const char* line :
+       {"", "{}", R"({"schema":1,"record":"row")",
+        R"({"schema":1,"record":"env","throughput":1})",
+        R"({"schema":1,"record":"row","throughput":"fast"})",
+        R"({"schema":1,"record":"row","throughput":-inf})",
+        R"({"schema":1,"record":"row","throughput":1} x)",
+        R"({"schema":1,"record":"row","note":"\)",
+        R"({"schema":1,"record":"row","throughput":1,"throughput":2})",
+        "{\"schema\":1,\"record\":\"row\",\"note\":\"\xC3\"}"}) {
+    EXPECT_EQ(Taken({line}), 0) << line;
+  }
+}
+
 TEST(PaddedTextTest, HasReadableBytesBehindIt) {
   const PaddedText text("abc");
   EXPECT_EQ(text.view(), "abc");
-  EXPECT_EQ(text.view().data()[3 + kPrintedPadding - 1], '\0');
+  EXPECT_EQ(text.view().data()[3 + kScanPadding - 1], '\0');
   EXPECT_TRUE(PaddedText().empty());
 }
 
