@@ -194,6 +194,9 @@ bool Load(absl::string_view file, uint64_t offset, T* value) {
   return true;
 }
 
+// Linkers make ids of 8 to 32 bytes.
+constexpr uint64_t kMaxIdBytes = 64;
+
 uint64_t Aligned(uint64_t size) { return (size + 3) & ~uint64_t{3}; }
 
 // Clears the build ids among the notes in [start, start + size).
@@ -209,7 +212,8 @@ bool ClearNotes(uint64_t start, uint64_t size, std::string* elf) {
     if (next > end || next <= start) return false;
     const bool is_gnu =
         note.n_namesz == 4 && elf->compare(name, 4, std::string("GNU", 4)) == 0;
-    if (is_gnu && note.n_type == NT_GNU_BUILD_ID) {
+    if (is_gnu && note.n_type == NT_GNU_BUILD_ID &&
+        note.n_descsz <= kMaxIdBytes) {
       std::memset(&(*elf)[content], 0, note.n_descsz);
     }
     start = next;

@@ -70,8 +70,8 @@ Row WallRow(const std::string& name, const TimedCommandResult& result);
 // The row of a command that did not run to completion.
 Row FailureRow(const std::string& name, const TimedCommandResult& result);
 
-// `elf` with its build ids (notes of type NT_GNU_BUILD_ID) set to zeros. Empty
-// if it is not a whole 64-bit little-endian ELF file.
+// `elf` with its build ids (notes of type NT_GNU_BUILD_ID, up to 64 bytes) set
+// to zeros. Empty if it is not a whole 64-bit little-endian ELF file.
 std::string WithoutBuildIds(absl::string_view elf);
 
 // Whether `a` and `b` are sure to do the same work: plain words without

@@ -1,8 +1,10 @@
 #include "lib/gate/duel/duel.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -425,6 +427,35 @@ TEST_F(DuelTest, IdenticalProgramsDoNotRun) {
   ASSERT_TRUE(WriteFileAtomically(b, other_id).ok());
   EXPECT_FALSE(AreSamePrograms(a, b));
   EXPECT_EQ(WithoutBuildIds("#!/bin/sh"), "");
+}
+
+// A note that is longer than any id may hold code.
+TEST(WithoutBuildIdsTest, OnlyWhatMayBeAnIdIsCleared) {
+  for (const uint32_t bytes : {20, 64, 65, 4000}) {
+    Elf64_Ehdr header = {};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_phentsize = sizeof(Elf64_Phdr);
+    header.e_phoff = sizeof(header);
+    header.e_phnum = 1;
+    Elf64_Phdr segment = {};
+    segment.p_type = PT_NOTE;
+    segment.p_offset = sizeof(header) + sizeof(segment);
+    Elf64_Nhdr note = {4, bytes, NT_GNU_BUILD_ID};
+    const std::string id((bytes + 3) / 4 * 4, 'i');
+    segment.p_filesz = sizeof(note) + 4 + id.size();
+    std::string elf(reinterpret_cast<const char*>(&header), sizeof(header));
+    elf.append(reinterpret_cast<const char*>(&segment), sizeof(segment));
+    elf.append(reinterpret_cast<const char*>(&note), sizeof(note));
+    elf.append("GNU", 4);
+    elf += id;
+    const std::string code = WithoutBuildIds(elf);
+    ASSERT_EQ(code.size(), elf.size());
+    EXPECT_EQ(code != elf, bytes <= 64) << bytes;
+    // Cut off anywhere, it is no program.
+    EXPECT_EQ(WithoutBuildIds(elf.substr(0, elf.size() - 1)), "");
+  }
 }
 
 TEST(DuelSummaryTest, CostFollowsTheErrorLevel) {

@@ -38,6 +38,8 @@ constexpr int kPerfHertz = 1999;
 // A command that spends less of its time in Python is left to perf. Not half,
 // because short commands spend most of it starting Python.
 constexpr double kMostlyPython = 0.2;
+// About as much as fits into int64_t nanoseconds. A sample has milliseconds.
+constexpr double kMaxSeconds = 1e10;
 const absl::Duration kScriptLimit = absl::Minutes(5);
 
 class ProfileRun {
@@ -129,15 +131,7 @@ class ProfileRun {
                      ListFiles(folder_, ".stacks", false));
     for (const std::string& file : files) {
       ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-      for (const absl::string_view line :
-           absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-        const std::pair<absl::string_view, absl::string_view> parts =
-            absl::StrSplit(line, absl::MaxSplits(' ', 1));
-        double seconds = 0;
-        if (absl::SimpleAtod(parts.first, &seconds)) {
-          stacks[std::string(parts.second)] += seconds;
-        }
-      }
+      AddPythonStacks(text, &stacks);
     }
     if (stacks.empty() && profiler_ == Profiler::kPython) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -219,7 +213,12 @@ std::string FrameName(absl::string_view line) {
   line.remove_prefix(std::min(line.find(' '), line.size()));
   line = absl::StripAsciiWhitespace(line);
   absl::string_view object;
-  const size_t open = line.rfind(" (");
+  // A path or something in brackets, maybe followed by " (deleted)".
+  size_t open = line.npos;
+  for (const absl::string_view start : {" (/", " ([", " ("}) {
+    open = line.rfind(start);
+    if (open != line.npos) break;
+  }
   if (open != absl::string_view::npos && absl::EndsWith(line, ")")) {
     object = line.substr(open + 2, line.size() - open - 3);
     line = line.substr(0, open);
@@ -260,6 +259,19 @@ FoldedStacks ParsePerfScript(const std::string& text) {
   }
   finish();
   return stacks;
+}
+
+void AddPythonStacks(absl::string_view text, FoldedStacks* stacks) {
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    double seconds = 0;
+    if (absl::SimpleAtod(parts.first, &seconds) && seconds > 0 &&
+        seconds < kMaxSeconds) {
+      (*stacks)[std::string(parts.second)] += seconds;
+    }
+  }
 }
 
 absl::StatusOr<Profile> RunProfile(const DuelOptions& options,

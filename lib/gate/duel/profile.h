@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lib/gate/duel/duel.h"
 #include "lib/gate/where.h"
 #include "lib/records/verdict.pb.h"
@@ -30,5 +31,9 @@ absl::StatusOr<Profile> RunProfile(const DuelOptions& options,
 // Parses the output of `perf script -F period,ip,sym,dso`, with cpu-clock as
 // the event: periods are nanoseconds.
 FoldedStacks ParsePerfScript(const std::string& text);
+
+// Adds the lines `SECONDS STACK` that python_sampler.py writes. Ignores lines
+// whose time is not a number above 0.
+void AddPythonStacks(absl::string_view text, FoldedStacks* stacks);
 
 }  // namespace feedrate

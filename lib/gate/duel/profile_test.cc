@@ -38,6 +38,22 @@ TEST(ParsePerfScriptTest, SumsSamplesByStackFromTheOutermostFrame) {
   EXPECT_TRUE(ParsePerfScript("").empty());
 }
 
+TEST(ParsePerfScriptTest, TheFileIsNoPartOfTheName) {
+  const FoldedStacks stacks = ParsePerfScript(
+      "1000000 \n"
+      "\t1143 work (int) (/tmp/a (1)/program (deleted))\n"
+      "\t1197 [unknown] ([vdso])\n");
+  EXPECT_THAT(stacks, UnorderedElementsAre(Pair("[[vdso]];work (int)", 0.001)));
+}
+
+TEST(AddPythonStacksTest, OnlyTimesCount) {
+  FoldedStacks stacks;
+  AddPythonStacks(
+      "0.5 main;work\n0.25 main;work\nnan a\ninf b\n-1 c\n0 d\n1e300 e\nf\n",
+      &stacks);
+  EXPECT_THAT(stacks, UnorderedElementsAre(Pair("main;work", 0.75)));
+}
+
 // The path of a program in a folder of its own, as in two checkouts.
 std::string PythonProgram(const std::string& side, int slow) {
   const std::string folder =
