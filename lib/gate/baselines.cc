@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/machine/git_state.h"
@@ -22,48 +23,64 @@
 namespace feedrate {
 namespace {
 
-// Finds the lines of keys that are asked for in the order of the text.
-class KeyLines {
- public:
-  explicit KeyLines(absl::string_view text) : text_(text) {}
+// Names are paths through nested objects: without a limit, a small file could
+// have names of gigabytes.
+constexpr size_t kMaxNameBytes = 512;
 
-  int LineOf(absl::string_view key) {
-    const std::string quoted = absl::StrCat("\"", key, "\"");
-    size_t at = text_.find(quoted, place_);
-    while (at != absl::string_view::npos) {
-      const absl::string_view rest =
-          absl::StripLeadingAsciiWhitespace(text_.substr(at + quoted.size()));
-      if (absl::StartsWith(rest, ":")) break;
-      at = text_.find(quoted, at + 1);
+// The lines of the keys in `json`, in their order, without those in lists.
+std::vector<int> KeyLines(absl::string_view json) {
+  std::vector<int> lines;
+  int line = 1;
+  int line_of_text = 0;
+  int lists = 0;
+  for (size_t i = 0; i < json.size(); ++i) {
+    switch (json[i]) {
+      case '\n':
+        ++line;
+        break;
+      case '[':
+        ++lists;
+        break;
+      case ']':
+        --lists;
+        break;
+      case '"':
+        line_of_text = line;
+        for (++i; i < json.size() && json[i] != '"'; ++i) {
+          if (json[i] == '\\') ++i;
+        }
+        break;
+      case ':':
+        if (lists == 0) lines.push_back(line_of_text);
+        break;
+      default:
+        break;
     }
-    if (at != absl::string_view::npos) {
-      line_ += static_cast<int>(
-          std::count(text_.begin() + place_, text_.begin() + at, '\n'));
-      place_ = at;
-    }
-    return line_;
   }
+  return lines;
+}
 
- private:
-  const absl::string_view text_;
-  size_t place_ = 0;
-  int line_ = 1;
-};
-
+// `lines` are those of the keys that come next.
 absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
-                       KeyLines* lines, MetricsFile* file) {
+                       absl::Span<const int>* lines, MetricsFile* file) {
   for (const auto field : object) {
     const std::string key = absl::StrCat(prefix, std::string(field.key));
-    const int line = lines->LineOf(std::string(field.key));
+    const int line = lines->front();
+    lines->remove_prefix(1);
     const auto wrong = [&](absl::string_view what) {
       return absl::InvalidArgumentError(
-          absl::StrCat(file->name, ":", line, ": ", key, " ", what));
+          absl::StrCat(file->name, ":", line, ": ",
+                       absl::string_view(key).substr(0, 100), " ", what));
     };
+    if (key.size() > kMaxNameBytes) return wrong("... is too long a name");
     simdjson::dom::object inner;
     double number = 0;
     if (field.value.get(inner) == simdjson::SUCCESS) {
       RETURN_IF_ERROR(AddObject(inner, key + ".", lines, file));
       continue;
+    }
+    if (!file->lines.emplace(key, line).second) {
+      return wrong("is there twice; which one counts?");
     }
     if (field.value.get(number) == simdjson::SUCCESS) {
       if (!std::isfinite(number)) return wrong("is no finite number");
@@ -79,7 +96,6 @@ absl::Status AddObject(simdjson::dom::object object, const std::string& prefix,
                           : field.value.is_bool() ? "true or false"
                                                   : "a list";
     }
-    file->lines[key] = line;
   }
   return absl::OkStatus();
 }
@@ -109,8 +125,9 @@ absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                      "it may be compared with"));
   }
   file.machine_profile = std::string(profile);
-  KeyLines lines(text);
-  RETURN_IF_ERROR(AddObject(object, "", &lines, &file));
+  const std::vector<int> lines = KeyLines(text);
+  absl::Span<const int> next = lines;
+  RETURN_IF_ERROR(AddObject(object, "", &next, &file));
   if (file.metrics.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": has no number in it"));

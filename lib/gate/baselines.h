@@ -34,7 +34,8 @@ struct MetricsFile {
 
 // Parses one JSON object with `machine_profile` and numbers, also in nested
 // objects. InvalidArgument, with `name` and the reason: not an object, no
-// profile, truncated, an invalid number, or no number at all.
+// profile, truncated, an invalid number, a name that is there twice or has more
+// than 512 bytes, or no number at all.
 absl::StatusOr<MetricsFile> ParseMetrics(absl::string_view text,
                                          const std::string& name);
 

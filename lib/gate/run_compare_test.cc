@@ -100,11 +100,50 @@ TEST(MetricsTest, RefusesWhatIsNotWhole) {
         "{\"machine_profile\":\"\",\"x\":1}", "{\"x\":1}",
         "{\"machine_profile\":\"m\",\"x\":null}",
         "{\"machine_profile\":\"m\",\"x\":NaN}",
-        "{\"machine_profile\":\"m\",\"x\":1e999}"}) {
+        "{\"machine_profile\":\"m\",\"x\":1e999}",
+        // Which of the two was reviewed?
+        "{\"machine_profile\":\"m\",\"x\":1,\"x\":2}",
+        "{\"machine_profile\":\"m\",\"x.y\":1,\"x\":{\"y\":2}}"}) {
     const auto file = ParseMetrics(text, "f.json");
     EXPECT_FALSE(file.ok()) << text;
     EXPECT_EQ(file.status().message().substr(0, 7), "f.json:") << text;
   }
+}
+
+TEST(MetricsTest, KnowsTheLinesOfValues) {
+  const auto file = ParseMetrics(
+      "{\"machine_profile\": \"a\\\":m\",\n\"a\\u0062\": 1, \"list\":\n"
+      "[{\"x\": 1}, \"x\"],\n\"x\" :\n{\"y\": \"x\"\n,\"z\": 2}}",
+      "f");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->lines.at("ab"), 2);
+  EXPECT_EQ(file->lines.at("list"), 2);
+  EXPECT_EQ(file->lines.at("x.y"), 5);
+  EXPECT_EQ(file->lines.at("x.z"), 6);
+}
+
+// Neither the names of many values in a nest of long names nor the search for
+// lines may take more than the file: these would take gigabytes, and minutes.
+TEST(MetricsTest, ASmallFileTakesLittle) {
+  std::string escaped = "{\"machine_profile\":\"m\"";
+  for (int i = 0; i < 200000; ++i) {
+    absl::StrAppend(&escaped, ",\"\\u0061", i, "\":1");
+  }
+  const auto file = ParseMetrics(escaped + "}", "f");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->metrics.size(), 200000);
+
+  std::string nest = "{\"machine_profile\":\"m\",";
+  for (int i = 0; i < 500; ++i) {
+    absl::StrAppend(&nest, "\"", std::string(2000, 'n'), "\":{");
+  }
+  for (int i = 0; i < 100000; ++i) absl::StrAppend(&nest, "\"", i, "\":1,");
+  const auto refused =
+      ParseMetrics(nest + "\"x\":1" + std::string(501, '}'), "f");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_LT(refused.status().message().size(), 200);
+  EXPECT_NE(refused.status().message().find("too long a name"),
+            absl::string_view::npos);
 }
 
 TEST(MetricsTest, RowsGiveMedians) {
