@@ -152,6 +152,41 @@ absl::StatusOr<std::unique_ptr<Source>> FolderSource(const std::string& folder,
 
 namespace {
 
+class Array : public Source {
+ public:
+  Array(const PixelView& first, int64_t count) : first_(first), count_(count) {}
+
+  int64_t size() const override { return count_; }
+  std::string name(int64_t item) const override {
+    return absl::StrCat("item ", item);
+  }
+  bool in_memory() const override { return true; }
+  PixelView Pixels(int64_t item) const override {
+    PixelView pixels = first_;
+    pixels.data += item * first_.height * first_.stride;
+    return pixels;
+  }
+
+ private:
+  const PixelView first_;
+  const int64_t count_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
+                                    int height, int width, int channels) {
+  PixelView first;
+  first.data = data;
+  first.stride = static_cast<ptrdiff_t>(width) * channels;
+  first.height = height;
+  first.width = width;
+  first.channels = channels;
+  return std::make_unique<Array>(first, count);
+}
+
+namespace {
+
 struct Shard {
   std::string path;
   UniqueFd file;

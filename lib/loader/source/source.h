@@ -134,6 +134,36 @@ inline uint64_t MixSeed(uint64_t seed, int64_t epoch, int64_t batch) {
   return MixSeeds(ItemSeed(seed, epoch, kMixing), static_cast<uint64_t>(batch));
 }
 
+// What one of several processes takes of an epoch: of the order of all items,
+// positions start + rank, start + rank + world, and so on. After each process
+// has taken n items, the first start + n * world positions are done, so that
+// another number of processes can continue there.
+struct EpochShare {
+  int64_t start = 0;
+  int64_t rank = 0;
+  int64_t world = 1;
+  // What becomes of items that do not make a full batch in every process.
+  // kKeep: each item is delivered once; last batches are smaller, or missing in
+  // some processes. kPad: the first items of the epoch again, until all
+  // processes have as many. kDrop: only full batches, as many in each process.
+  enum class Tail { kKeep, kPad, kDrop };
+  Tail tail = Tail::kKeep;
+
+  // Number of items in the share.
+  int64_t Count(int64_t num_items, int64_t batch_size) const {
+    const int64_t left = num_items > start ? num_items - start : 0;
+    switch (tail) {
+      case Tail::kKeep:
+        return left > rank ? (left - rank + world - 1) / world : 0;
+      case Tail::kPad:
+        return (left + world - 1) / world;
+      case Tail::kDrop:
+        return left / (world * batch_size) * batch_size;
+    }
+    return 0;
+  }
+};
+
 // Order of an epoch: maps positions 0 to count - 1 to items.
 class ItemOrder {
  public:
@@ -142,25 +172,47 @@ class ItemOrder {
   // count are not negative, num_items > 0 unless count is 0.
   ItemOrder(int64_t first, int64_t count, int64_t num_items, bool shuffle,
             uint64_t seed, int64_t epoch)
-      : first_(first), count_(count), num_items_(num_items) {
+      : first_(first), count_(count), modulus_(num_items) {
     if (!shuffle) return;
     shuffled_.resize(count);
+    for (int64_t i = 0; i < count; ++i) shuffled_[i] = (first + i) % num_items;
+    Shuffle(seed, epoch);
+    first_ = 0;
+    modulus_ = count;
+  }
+
+  // The first `count` items of a share; beyond the last item follow the first
+  // of the epoch again. With `shuffle`, all items are shuffled before they are
+  // shared. REQUIRES: as above.
+  ItemOrder(const EpochShare& share, int64_t count, int64_t num_items,
+            bool shuffle, uint64_t seed, int64_t epoch)
+      : first_(share.start + share.rank),
+        stride_(share.world),
+        count_(count),
+        modulus_(num_items) {
+    if (!shuffle) return;
+    shuffled_.resize(num_items);
     std::iota(shuffled_.begin(), shuffled_.end(), int64_t{0});
+    Shuffle(seed, epoch);
+  }
+
+  int64_t count() const { return count_; }
+  int64_t Item(int64_t position) const {
+    const int64_t place = (first_ + position * stride_) % modulus_;
+    return shuffled_.empty() ? place : shuffled_[place];
+  }
+
+ private:
+  void Shuffle(uint64_t seed, int64_t epoch) {
     // Differs from the seed of every item.
     Random random(ItemSeed(~seed, epoch, -1));
     random.Shuffle(&shuffled_);
   }
 
-  int64_t count() const { return count_; }
-  int64_t Item(int64_t position) const {
-    const int64_t step = shuffled_.empty() ? position : shuffled_[position];
-    return (first_ + step) % num_items_;
-  }
-
- private:
   int64_t first_;
+  int64_t stride_ = 1;
   int64_t count_;
-  int64_t num_items_;
+  int64_t modulus_;
   std::vector<int64_t> shuffled_;
 };
 
@@ -184,6 +236,11 @@ std::unique_ptr<Source> ListSource(std::vector<ListedFile> files,
 // exist.
 absl::StatusOr<std::unique_ptr<Source>> FolderSource(
     const std::string& folder, FileAccess access = FileAccess::kRead);
+
+// Decoded images of one size in memory of the caller, which must outlive the
+// source: `count` times 8-bit HWC without gaps.
+std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
+                                    int height, int width, int channels);
 
 // True if the name ends like that of an image or array.
 bool IsItemName(absl::string_view name);
