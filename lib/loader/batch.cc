@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,15 @@ void MixUp(float own, const SampleShape& shape, float* a, float* b) {
 
 void SwapBox(const MixPlan& plan, const SampleShape& shape, float* a,
              float* b) {
+  if (!shape.is_planes()) {
+    for (int y = plan.top; y < plan.top + plan.height; ++y) {
+      const int64_t begin =
+          (int64_t{y} * shape.width + plan.left) * shape.channels;
+      std::swap_ranges(a + begin, a + begin + plan.width * shape.channels,
+                       b + begin);
+    }
+    return;
+  }
   for (int c = 0; c < shape.channels; ++c) {
     for (int y = plan.top; y < plan.top + plan.height; ++y) {
       const int64_t begin =
@@ -114,13 +124,14 @@ void BatchRing::Prepare(int64_t index) {
       options_.batch_size, options_.count - index * options_.batch_size));
   batch.items.resize(batch.size);
   batch.mix = DrawMix(options_.mix, options_.shape,
-                      MixSeed(options_.seed, options_.epoch, index));
+                      MixSeed(options_.seed, options_.epoch,
+                              options_.first_mix + index * options_.mix_step));
   for (int i = 0; i < batch.size; ++i) buffer.half_done[i] = false;
   buffer.left.store(batch.size, std::memory_order_relaxed);
   buffer.ready = false;
 }
 
-float* BatchRing::Slot(int64_t position, int64_t* waited_ns) {
+void* BatchRing::Slot(int64_t position, int64_t* waited_ns) {
   const int64_t batch = position / options_.batch_size;
   if (batch >= open_.load(std::memory_order_acquire)) {
     const int64_t begin = MonotonicNs();
@@ -131,8 +142,8 @@ float* BatchRing::Slot(int64_t position, int64_t* waited_ns) {
     *waited_ns += MonotonicNs() - begin;
   }
   if (ended()) return nullptr;
-  return BufferOf(batch).data +
-         position % options_.batch_size * options_.shape.values();
+  return reinterpret_cast<char*>(BufferOf(batch).data) +
+         position % options_.batch_size * options_.shape.bytes();
 }
 
 void BatchRing::Done(int64_t position, int64_t item, int64_t* mix_ns) {
@@ -185,6 +196,18 @@ void BatchRing::GiveBack() {
     open_.store(next + 1, std::memory_order_release);
   }
   opened_.notify_all();
+}
+
+bool BatchRing::WaitFor(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return ready_.wait_for(lock, std::chrono::duration<double>(seconds), [this] {
+    return ended() || next_ == batches_ || BufferOf(next_).ready;
+  });
+}
+
+void BatchRing::ReplaceMemory(float* data) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  BufferOf(next_ - 1).data = data;
 }
 
 bool BatchRing::NextRange(int64_t* begin, int64_t* end) const {
@@ -260,6 +283,29 @@ class PageAllocator : public BatchMemory {
 
 std::unique_ptr<BatchMemory> PageMemory() {
   return std::make_unique<PageAllocator>();
+}
+
+absl::StatusOr<std::unique_ptr<MemoryBlock>> BlockPool::Take(
+    size_t bytes, BatchMemory* memory) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (bytes != bytes_) free_.clear();
+    bytes_ = bytes;
+    if (!free_.empty()) {
+      // The one given back last: part of it may still be in a cache.
+      std::unique_ptr<MemoryBlock> block = std::move(free_.back());
+      free_.pop_back();
+      return block;
+    }
+  }
+  return memory->Allocate(bytes);
+}
+
+void BlockPool::GiveBack(std::unique_ptr<MemoryBlock> block, size_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (bytes == bytes_ && free_.size() < most_free_) {
+    free_.push_back(std::move(block));
+  }
 }
 
 }  // namespace feedrate

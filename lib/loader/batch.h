@@ -16,12 +16,34 @@
 
 namespace feedrate {
 
-// Shape of one sample: planes without gaps.
+// How values lie in memory: one plane per channel (CHW), or all channels of a
+// pixel side by side (HWC). Floats are normalized, bytes are as decoded.
+enum class SampleFormat {
+  kFloatPlanes,
+  kFloatPixels,
+  kBytePlanes,
+  kBytePixels
+};
+
+// Shape of one sample, without gaps.
 struct SampleShape {
   int channels = 0;
   int height = 0;
   int width = 0;
+  SampleFormat format = SampleFormat::kFloatPlanes;
+
+  bool is_planes() const {
+    return format == SampleFormat::kFloatPlanes ||
+           format == SampleFormat::kBytePlanes;
+  }
+  bool is_float() const {
+    return format == SampleFormat::kFloatPlanes ||
+           format == SampleFormat::kFloatPixels;
+  }
   int64_t values() const { return int64_t{channels} * height * width; }
+  int64_t bytes() const {
+    return values() * static_cast<int64_t>(is_float() ? sizeof(float) : 1);
+  }
 };
 
 // Mixup and CutMix: mixing pairs of samples of a batch.
@@ -57,12 +79,13 @@ MixPlan DrawMix(const MixOptions& options, const SampleShape& shape,
 // is its own partner.
 inline int MixPartner(int sample, int size) { return size - 1 - sample; }
 
-// Mixes both samples of a pair. REQUIRES: a != b.
+// Mixes both samples of a pair. REQUIRES: a != b; the shape is of floats.
 void MixPair(const MixPlan& plan, const SampleShape& shape, float* a, float* b);
 
-// A batch as delivered: `size` samples, float32 NCHW, contiguous.
+// A batch as delivered: `size` samples, contiguous.
 struct LoaderBatch {
   int64_t index = 0;
+  // Bytes rather than floats if the shape says so.
   const float* data = nullptr;
   int size = 0;
   SampleShape shape;
@@ -70,9 +93,7 @@ struct LoaderBatch {
   std::vector<int64_t> items;
   MixPlan mix;
 
-  int64_t bytes() const {
-    return size * shape.values() * static_cast<int64_t>(sizeof(float));
-  }
+  int64_t bytes() const { return size * shape.bytes(); }
 };
 
 // The ring of batch buffers.
@@ -86,6 +107,9 @@ struct BatchRingOptions {
   // Seeds for mixing.
   uint64_t seed = 0;
   int64_t epoch = 0;
+  // Batch b is mixed like batch first_mix + b * mix_step of another ring.
+  int64_t first_mix = 0;
+  int64_t mix_step = 1;
 };
 
 // Batches that are being filled or are ready to be delivered. Batch b uses
@@ -106,7 +130,7 @@ class BatchRing {
 
   // For workers: returns where to write the sample at `position`, after waiting
   // for its buffer. Null once the ring has ended.
-  float* Slot(int64_t position, int64_t* waited_ns);
+  void* Slot(int64_t position, int64_t* waited_ns);
   // For workers: the sample is written and belongs to `item`. Mixes the pair if
   // the partner is also ready, and adds the time for that to `mix_ns`.
   void Done(int64_t position, int64_t item, int64_t* mix_ns);
@@ -115,6 +139,12 @@ class BatchRing {
   // is valid until GiveBack or End.
   absl::StatusOr<const LoaderBatch*> Next();
   void GiveBack();
+  // For the consumer: true if Next need not wait; waits for that at most
+  // `seconds`. REQUIRES: the last batch was given back.
+  bool WaitFor(double seconds);
+  // For the consumer: puts `data` in the place of the memory of its batch,
+  // which is the consumer's after GiveBack. REQUIRES: it has a batch.
+  void ReplaceMemory(float* data);
   // Positions of the batch that Next would return, if there is one.
   bool NextRange(int64_t* begin, int64_t* end) const;
 
@@ -158,6 +188,8 @@ class BatchRing {
 
 // Memory for batches.
 
+class BatchMemory;
+
 // A block of memory, freed with the object.
 class MemoryBlock {
  public:
@@ -178,6 +210,44 @@ class BatchMemory {
 // is 154 MB, and faulting in its 37,000 small pages would take as long as
 // filling them. All pages are resident when Allocate returns.
 std::unique_ptr<BatchMemory> PageMemory();
+
+// Blocks of one size that consumers keep for as long as they like, and that are
+// used again after that. Thread-safe.
+class BlockPool {
+ public:
+  // Keeps at most `most_free` blocks that nobody uses.
+  explicit BlockPool(size_t most_free) : most_free_(most_free) {}
+
+  // A block of `bytes`: one that was given back, or a new one of `memory`.
+  absl::StatusOr<std::unique_ptr<MemoryBlock>> Take(size_t bytes,
+                                                    BatchMemory* memory);
+  void GiveBack(std::unique_ptr<MemoryBlock> block, size_t bytes);
+
+ private:
+  const size_t most_free_;
+  std::mutex mutex_;
+  size_t bytes_ = 0;  // Of each free block.
+  std::vector<std::unique_ptr<MemoryBlock>> free_;
+};
+
+// A batch that its consumer keeps. Its memory goes back to the pool with it,
+// from any thread, also after the loader is gone.
+struct KeptBatch {
+  KeptBatch(LoaderBatch batch, std::unique_ptr<MemoryBlock> block, size_t bytes,
+            std::shared_ptr<BlockPool> pool)
+      : batch(std::move(batch)),
+        block(std::move(block)),
+        block_bytes(bytes),
+        pool(std::move(pool)) {}
+  ~KeptBatch() { pool->GiveBack(std::move(block), block_bytes); }
+  KeptBatch(const KeptBatch&) = delete;
+  KeptBatch& operator=(const KeptBatch&) = delete;
+
+  const LoaderBatch batch;
+  std::unique_ptr<MemoryBlock> block;
+  const size_t block_bytes;
+  const std::shared_ptr<BlockPool> pool;
+};
 
 // Copy stage: moves batches from host memory to the device. Called by one
 // thread of its own, so that copies overlap with the consumer and the workers.

@@ -88,7 +88,7 @@ BatchRingOptions Options(int64_t count, MixKind mix = MixKind::kNone) {
 class BatchRingTest : public ::testing::Test {
  protected:
   void Fill(BatchRing* ring, int64_t position) {
-    float* const slot = ring->Slot(position, &waited_ns_);
+    auto* const slot = static_cast<float*>(ring->Slot(position, &waited_ns_));
     ASSERT_NE(slot, nullptr);
     slot[0] = slot[1] = static_cast<float>(position);
     ring->Done(position, position * 10, &mix_ns_);
@@ -158,6 +158,56 @@ TEST_F(BatchRingTest, MixesEachPairOnce) {
                   own * (4 * b + i) + (1 - own) * (4 * b + partner), 1e-5);
     }
   }
+}
+
+TEST_F(BatchRingTest, ABatchIsMixedByItsPlaceInTheEpoch) {
+  BatchRingOptions options = Options(12, MixKind::kMixup);
+  const auto shares = [this](const BatchRingOptions& options) {
+    BatchRing ring(options);
+    ring.SetBuffers({one_.data(), two_.data()});
+    std::vector<double> found;
+    for (int64_t p = 0; p < options.count; ++p) {
+      Fill(&ring, p);
+      if (p % 4 == 3) found.push_back((*ring.Next())->mix.own_share);
+    }
+    return found;
+  };
+  const std::vector<double> all = shares(options);
+  options.count = 4;
+  options.first_mix = 2;
+  EXPECT_THAT(shares(options), ElementsAre(all[2]));
+  options.first_mix = 0;
+  options.mix_step = 2;
+  options.count = 8;
+  EXPECT_THAT(shares(options), ElementsAre(all[0], all[2]));
+}
+
+TEST_F(BatchRingTest, AConsumerCanWaitForALimitedTime) {
+  BatchRing ring(Options(4));
+  ring.SetBuffers({one_.data()});
+  EXPECT_FALSE(ring.WaitFor(0.001));
+  for (int64_t p = 0; p < 4; ++p) Fill(&ring, p);
+  EXPECT_TRUE(ring.WaitFor(1000));
+  EXPECT_TRUE(ring.Next().ok());
+  EXPECT_TRUE(ring.WaitFor(1000));
+  EXPECT_EQ(*ring.Next(), nullptr);
+}
+
+TEST(BatchMixTest, CutMixSwapsTheSamePixelsInBothLayouts) {
+  SampleShape pixels = kShape;
+  pixels.format = SampleFormat::kFloatPixels;
+  const MixPlan plan = DrawMix({MixKind::kCutMix, 1}, kShape, 4);
+  std::vector<float> a(kShape.values(), 1), b(kShape.values(), 2);
+  std::vector<float> c = a, d = b;
+  MixPair(plan, kShape, a.data(), b.data());
+  MixPair(plan, pixels, c.data(), d.data());
+  for (int channel = 0; channel < kShape.channels; ++channel) {
+    for (int i = 0; i < kShape.height * kShape.width; ++i) {
+      ASSERT_EQ(a[channel * kShape.height * kShape.width + i],
+                c[i * kShape.channels + channel]);
+    }
+  }
+  EXPECT_NE(a, std::vector<float>(kShape.values(), 1));
 }
 
 TEST(PageMemoryTest, BatchesStartAtALargePage) {

@@ -23,6 +23,11 @@ absl::Status CheckOptions(const LoaderOptions& options) {
   if (!(options.mix.alpha > 0)) {
     return absl::InvalidArgumentError("mixing needs alpha above 0");
   }
+  if (options.mix.kind != MixKind::kNone &&
+      !SampleShape{0, 0, 0, options.recipe.format}.is_float()) {
+    return absl::InvalidArgumentError(
+        "mixing needs float32; ask for that, or leave mixing out");
+  }
   return absl::OkStatus();
 }
 
@@ -32,6 +37,18 @@ Recipe RecipeOf(const LoaderOptions& options) {
     recipe.steps.resize(recipe.first_step_crops ? 1 : 0);
   }
   return recipe;
+}
+
+BatchRingOptions RingOptions(const Loader& loader, uint64_t seed, int64_t epoch,
+                             int64_t count) {
+  BatchRingOptions options;
+  options.shape = loader.shape();
+  options.batch_size = loader.options().batch_size;
+  options.count = count;
+  options.mix = loader.options().mix;
+  options.seed = seed;
+  options.epoch = epoch;
+  return options;
 }
 
 }  // namespace
@@ -50,6 +67,8 @@ absl::StatusOr<std::unique_ptr<Loader>> Loader::Create(
   std::unique_ptr<Loader> loader(new Loader(std::move(source), options));
   loader->memory_ = memory == nullptr ? PageMemory() : std::move(memory);
   loader->copy_ = std::move(copy);
+  // A consumer that asks for a batch while it has one gives two back.
+  loader->pool_ = std::make_shared<BlockPool>(options.buffers + 2);
   for (int i = 0; i < std::max(1, options.workers); ++i) {
     ASSIGN_OR_RETURN(std::unique_ptr<SampleMaker> maker,
                      SampleMaker::Create(RecipeOf(options)));
@@ -65,8 +84,7 @@ int64_t Loader::CountOf(EpochRange range) const {
   return options_.drop_last ? count - count % options_.batch_size : count;
 }
 
-absl::Status Loader::ReserveFor(EpochRange range) {
-  const int64_t count = CountOf(range);
+absl::Status Loader::ReserveCount(int64_t count) {
   const int64_t samples = std::min<int64_t>(options_.batch_size, count);
   if (samples > block_samples_) blocks_.clear();
   block_samples_ = std::max(block_samples_, samples);
@@ -74,13 +92,12 @@ absl::Status Loader::ReserveFor(EpochRange range) {
       (count + options_.batch_size - 1) / options_.batch_size;
   const int64_t needed = std::min<int64_t>(options_.buffers, batches);
   while (static_cast<int64_t>(blocks_.size()) < needed) {
-    ASSIGN_OR_RETURN(
-        std::unique_ptr<MemoryBlock> block,
-        memory_->Allocate(block_samples_ * shape().values() * sizeof(float)));
+    ASSIGN_OR_RETURN(std::unique_ptr<MemoryBlock> block,
+                     memory_->Allocate(block_bytes()));
     blocks_.push_back(std::move(block));
   }
   if (copy_ == nullptr || samples == 0) return absl::OkStatus();
-  return copy_->Reserve(block_samples_ * shape().values() * sizeof(float));
+  return copy_->Reserve(block_bytes());
 }
 
 absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartEpoch(int64_t epoch,
@@ -95,14 +112,41 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartEpoch(uint64_t seed,
     return absl::InvalidArgumentError("an epoch begins with an item below 0");
   }
   RETURN_IF_ERROR(ReserveFor(range));
-  range.count = CountOf(range);
-  std::unique_ptr<Epoch> started(new Epoch(this, seed, epoch, range));
+  const int64_t count = CountOf(range);
+  std::unique_ptr<Epoch> started(
+      new Epoch(this, seed, epoch,
+                ItemOrder(range.first, count, source_->size(), options_.shuffle,
+                          seed, epoch),
+                RingOptions(*this, seed, epoch, count)));
+  RETURN_IF_ERROR(started->Start());
+  return started;
+}
+
+absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartShare(
+    int64_t epoch, const EpochShare& share) {
+  if (share.start < 0 || share.rank < 0 || share.rank >= share.world) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a share needs a start not below 0 and a rank from 0 to world - 1; "
+        "these are ",
+        share.start, ", ", share.rank, " and ", share.world));
+  }
+  const int64_t count = share.Count(source_->size(), options_.batch_size);
+  RETURN_IF_ERROR(ReserveCount(count));
+  BatchRingOptions ring = RingOptions(*this, options_.seed, epoch, count);
+  // By the place of the batch in the epoch, wherever this share starts.
+  ring.first_mix = share.start + share.rank;
+  ring.mix_step = share.world * options_.batch_size;
+  std::unique_ptr<Epoch> started(
+      new Epoch(this, options_.seed, epoch,
+                ItemOrder(share, count, source_->size(), options_.shuffle,
+                          options_.seed, epoch),
+                ring));
   RETURN_IF_ERROR(started->Start());
   return started;
 }
 
 absl::Status Loader::MakeSample(uint64_t seed, int64_t epoch, int64_t item,
-                                float* out) {
+                                void* out) {
   if (item < 0 || item >= source_->size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("no item ", item, "; the source has ", source_->size()));
@@ -123,18 +167,6 @@ namespace {
 // This many bad items in a row mean that the data set is of another kind.
 constexpr int64_t kMostReplacements = 100;
 
-BatchRingOptions RingOptions(const Loader& loader, uint64_t seed, int64_t epoch,
-                             int64_t count) {
-  BatchRingOptions options;
-  options.shape = loader.shape();
-  options.batch_size = loader.options().batch_size;
-  options.count = count;
-  options.mix = loader.options().mix;
-  options.seed = seed;
-  options.epoch = epoch;
-  return options;
-}
-
 // Releases a position in any case.
 class Released {
  public:
@@ -149,13 +181,13 @@ class Released {
 
 }  // namespace
 
-Epoch::Epoch(Loader* loader, uint64_t seed, int64_t epoch, EpochRange range)
+Epoch::Epoch(Loader* loader, uint64_t seed, int64_t epoch, ItemOrder order,
+             const BatchRingOptions& ring)
     : loader_(loader),
       seed_(seed),
       epoch_(epoch),
-      order_(range.first, range.count, loader->source().size(),
-             loader->options().shuffle, seed, epoch),
-      ring_(RingOptions(*loader, seed, epoch, range.count)),
+      order_(std::move(order)),
+      ring_(ring),
       times_(loader->makers_.size()) {}
 
 Epoch::~Epoch() { Stop(); }
@@ -210,6 +242,22 @@ absl::StatusOr<const LoaderBatch*> Epoch::NextOnHost() {
   return ring_.Next();
 }
 
+absl::StatusOr<std::unique_ptr<KeptBatch>> Epoch::NextKept() {
+  if (stopped_) return nullptr;
+  ASSIGN_OR_RETURN(const LoaderBatch* batch, NextOnHost());
+  if (batch == nullptr) return nullptr;
+  const size_t bytes = loader_->block_bytes();
+  ASSIGN_OR_RETURN(std::unique_ptr<MemoryBlock> block,
+                   loader_->pool_->Take(bytes, loader_->memory_.get()));
+  std::vector<std::unique_ptr<MemoryBlock>>& blocks = loader_->blocks_;
+  std::swap(block, blocks[batch->index % blocks.size()]);
+  ring_.ReplaceMemory(blocks[batch->index % blocks.size()]->data());
+  auto kept = std::make_unique<KeptBatch>(*batch, std::move(block), bytes,
+                                          loader_->pool_);
+  ring_.GiveBack();
+  return kept;
+}
+
 void Epoch::Work(int worker) {
   while (!ring_.ended()) {
     const int64_t position =
@@ -221,7 +269,7 @@ void Epoch::Work(int worker) {
 
 // Any error or exception ends the epoch.
 void Epoch::MakeAt(int worker, int64_t position) {
-  float* const out = ring_.Slot(position, &times_[worker].wait_out_ns);
+  void* const out = ring_.Slot(position, &times_[worker].wait_out_ns);
   if (out == nullptr) return;
   try {
     const absl::Status status = MakeSlot(worker, position, out);
@@ -235,7 +283,7 @@ void Epoch::MakeAt(int worker, int64_t position) {
   }
 }
 
-absl::Status Epoch::MakeSlot(int worker, int64_t position, float* out) {
+absl::Status Epoch::MakeSlot(int worker, int64_t position, void* out) {
   WorkerTimes& times = times_[worker];
   const int64_t item = order_.Item(position);
   if (loader_->options().ablation == Ablation::kCachedBatch) {
@@ -258,7 +306,7 @@ absl::Status Epoch::MakeSlot(int worker, int64_t position, float* out) {
   return absl::OkStatus();
 }
 
-absl::Status Epoch::MakeFromReads(int worker, int64_t position, float* out) {
+absl::Status Epoch::MakeFromReads(int worker, int64_t position, void* out) {
   const Released released(reads_.get(), position);
   const bool ahead = reads_->method() != ReadMethod::kInline;
   const int64_t begin = ahead ? MonotonicNs() : 0;
@@ -272,7 +320,7 @@ absl::Status Epoch::MakeFromReads(int worker, int64_t position, float* out) {
 // The next item replaces a bad one. The choice depends on the data alone, not
 // on timing.
 absl::Status Epoch::MakeReplacement(int worker, int64_t position,
-                                    const absl::Status& first, float* out) {
+                                    const absl::Status& first, void* out) {
   const int64_t bad = order_.Item(position);
   const Source& source = loader_->source();
   faults_.Add({position, bad, source.name(bad), std::string(first.message())});
@@ -302,7 +350,7 @@ absl::Status Epoch::MakeReplacement(int worker, int64_t position,
 }
 
 absl::Status Epoch::MakeItem(int worker, int64_t item, absl::string_view bytes,
-                             float* out) {
+                             void* out) {
   SampleMaker& maker = *loader_->makers_[worker];
   const uint64_t seed = ItemSeed(seed_, epoch_, item);
   SampleTimes* const times = &times_[worker].sample;

@@ -86,7 +86,9 @@ class Loader {
 
   // Allocates the memory for an epoch of this range, which StartEpoch does
   // otherwise.
-  absl::Status ReserveFor(EpochRange range);
+  absl::Status ReserveFor(EpochRange range) {
+    return ReserveCount(CountOf(range));
+  }
 
   // Starts the workers. Draws depend on options().seed, `epoch` and the item.
   // REQUIRES: the previous epoch is destroyed.
@@ -96,17 +98,23 @@ class Loader {
   absl::StatusOr<std::unique_ptr<Epoch>> StartEpoch(uint64_t seed,
                                                     int64_t epoch,
                                                     EpochRange range);
+  // Same, for one of several processes. InvalidArgument if the share is not
+  // possible.
+  absl::StatusOr<std::unique_ptr<Epoch>> StartShare(int64_t epoch,
+                                                    const EpochShare& share);
 
   // Writes the sample of one item to `out`, as it is in this epoch before
   // mixing. REQUIRES: no epoch is running.
   absl::Status MakeSample(uint64_t seed, int64_t epoch, int64_t item,
-                          float* out);
+                          void* out);
 
  private:
   friend class Epoch;
   Loader(std::unique_ptr<Source> source, const LoaderOptions& options);
   // Number of samples of an epoch.
   int64_t CountOf(EpochRange range) const;
+  absl::Status ReserveCount(int64_t count);
+  size_t block_bytes() const { return block_samples_ * shape().bytes(); }
 
   std::unique_ptr<Source> source_;
   LoaderOptions options_;
@@ -116,6 +124,7 @@ class Loader {
   std::vector<std::unique_ptr<ReadBuffer>> read_buffers_;
   // One per batch buffer, allocated when an epoch first needs it.
   std::vector<std::unique_ptr<MemoryBlock>> blocks_;
+  std::shared_ptr<BlockPool> pool_;
   int64_t block_samples_ = 0;
   // Destroyed before the batches that it copies from.
   std::unique_ptr<DeviceCopy> copy_;
@@ -142,6 +151,15 @@ class Epoch {
   // one. Errors (an unusable file with OnError::kFail, or a worker that threw,
   // with the file's name) are final.
   absl::StatusOr<const LoaderBatch*> Next();
+
+  // The same, but the caller keeps the batch for as long as it likes, and other
+  // memory takes its place. An epoch is read by one of the two. REQUIRES: there
+  // is no copy stage.
+  absl::StatusOr<std::unique_ptr<KeptBatch>> NextKept();
+  // True if NextKept need not wait; waits for that at most `seconds`.
+  bool WaitFor(double seconds) {
+    return loader_->options().workers == 0 || ring_.WaitFor(seconds);
+  }
 
   // Ends the epoch: when it returns, workers have ended or wait for the next
   // epoch. Gives back the last batch.
@@ -175,18 +193,19 @@ class Epoch {
     int slot = 0;
   };
 
-  Epoch(Loader* loader, uint64_t seed, int64_t epoch, EpochRange range);
+  Epoch(Loader* loader, uint64_t seed, int64_t epoch, ItemOrder order,
+        const BatchRingOptions& ring);
   absl::Status Start();
 
   // For workers.
   void Work(int worker);
   void MakeAt(int worker, int64_t position);
-  absl::Status MakeSlot(int worker, int64_t position, float* out);
-  absl::Status MakeFromReads(int worker, int64_t position, float* out);
+  absl::Status MakeSlot(int worker, int64_t position, void* out);
+  absl::Status MakeFromReads(int worker, int64_t position, void* out);
   absl::Status MakeReplacement(int worker, int64_t position,
-                               const absl::Status& first, float* out);
+                               const absl::Status& first, void* out);
   absl::Status MakeItem(int worker, int64_t item, absl::string_view bytes,
-                        float* out);
+                        void* out);
   absl::Status Named(int64_t item, absl::StatusCode code,
                      absl::string_view reason) const;
 

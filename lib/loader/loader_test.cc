@@ -3,6 +3,7 @@
 #include "lib/loader/loader.h"
 
 #include <chrono>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -380,6 +381,85 @@ TEST(LoaderFaultTest, ATransformThatThrowsDoesToo) {
   const auto loader = Loader::Create(*FolderSource(TestFolder(3)), options);
   EXPECT_FALSE(loader.ok());
   EXPECT_THAT(std::string(loader.status().message()), HasSubstr("throws"));
+}
+
+// Batches that the consumer keeps.
+
+TEST(LoaderKeepTest, KeptBatchesStayAsTheyAre) {
+  const std::string folder = TestFolder(40);
+  for (const int workers : {0, 2}) {
+    LoaderOptions options = Options(workers);
+    options.shuffle = true;
+    auto loader = Make(*FolderSource(folder), options);
+    const Batches want = RunAll(loader.get(), 1);
+    std::vector<std::unique_ptr<KeptBatch>> kept;
+    auto epoch = *loader->StartEpoch(1);
+    for (;;) {
+      while (!epoch->WaitFor(0.01)) {
+      }
+      auto batch = *epoch->NextKept();
+      if (batch == nullptr) break;
+      kept.push_back(std::move(batch));
+    }
+    ASSERT_EQ(kept.size(), want.size());
+    epoch.reset();
+    loader.reset();
+    for (size_t i = 0; i < want.size(); ++i) {
+      const LoaderBatch& batch = kept[i]->batch;
+      const Kept found = {
+          batch.items,
+          {batch.data, batch.data + batch.bytes() / sizeof(float)}};
+      EXPECT_TRUE(found == want[i]) << i;
+    }
+  }
+}
+
+TEST(LoaderKeepTest, MemoryThatComesBackIsUsedAgain) {
+  const auto loader = Make(Folder(40), Options(1));
+  std::set<const float*> places;
+  for (int round = 0; round < 5; ++round) {
+    auto epoch = *loader->StartEpoch(round);
+    std::unique_ptr<KeptBatch> last;
+    for (;;) {
+      // Two at a time, as in a loop that assigns.
+      auto batch = *epoch->NextKept();
+      if (batch == nullptr) break;
+      places.insert(batch->batch.data);
+      last = std::move(batch);
+    }
+  }
+  EXPECT_LE(places.size(), 4u);
+}
+
+TEST(LoaderShareTest, APartContinuesTheEpoch) {
+  LoaderOptions options = Options(2);
+  options.shuffle = true;
+  options.batch_size = 5;
+  options.mix.kind = MixKind::kMixup;
+  const auto loader = Make(Folder(40), options);
+  const auto run = [&loader](int64_t start) {
+    EpochShare share;
+    share.start = start;
+    share.rank = 1;
+    share.world = 2;
+    return Collect((*loader->StartShare(4, share)).get());
+  };
+  const Batches all = run(0);
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_TRUE(run(20) == Batches(all.begin() + 2, all.end()));
+  EpochShare wrong;
+  wrong.rank = 1;
+  EXPECT_TRUE(absl::IsInvalidArgument(loader->StartShare(0, wrong).status()));
+}
+
+TEST(LoaderKeepTest, BytesAreNotMixed) {
+  LoaderOptions options = Options(1);
+  options.recipe.format = SampleFormat::kBytePixels;
+  EXPECT_TRUE(Loader::Create(Folder(3), options).ok());
+  options.mix.kind = MixKind::kMixup;
+  EXPECT_THAT(
+      std::string(Loader::Create(Folder(3), options).status().message()),
+      HasSubstr("float32"));
 }
 
 // Ending an epoch at any moment: nothing hangs, nothing is left behind.

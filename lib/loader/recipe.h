@@ -37,6 +37,8 @@ struct Recipe {
   // more than that. Faster, but the pixels are smoother than those of a full
   // decode and resize.
   bool scaled_decode = false;
+  // Bytes are not normalized.
+  SampleFormat format = SampleFormat::kFloatPlanes;
 };
 
 // The native_op of a recipe of several steps. Each param is a step; names begin

@@ -348,9 +348,9 @@ void MixtureLoader::TakeRun(int dataset, Worker* worker) {
 absl::Status MixtureLoader::Make(Worker* worker) {
   worker->places.clear();
   for (const Task& task : worker->tasks) {
-    float* const place = ring_.Slot(task.position, &worker->wait_out_ns);
+    void* const place = ring_.Slot(task.position, &worker->wait_out_ns);
     if (place == nullptr) return absl::OkStatus();
-    worker->places.push_back(reinterpret_cast<uint8_t*>(place));
+    worker->places.push_back(static_cast<uint8_t*>(place));
   }
   const int64_t begin = MonotonicNs();
   for (size_t i = 0; i < worker->tasks.size(); ++i) {

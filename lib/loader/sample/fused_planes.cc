@@ -218,6 +218,148 @@ void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
   }
 }
 
+// Three channels of bytes, kStep pixels from `in` to `out` and two others.
+template <bool kMirror>
+HWY_INLINE void SplitStep(const uint8_t* in, uint8_t* out, size_t plane) {
+  hn::Vec<decltype(kBytes)> v0, v1, v2;
+  hn::LoadInterleaved3(kBytes, in, v0, v1, v2);
+  hn::StoreU(kMirror ? Reversed(v0) : v0, kBytes, out);
+  hn::StoreU(kMirror ? Reversed(v1) : v1, kBytes, out + plane);
+  hn::StoreU(kMirror ? Reversed(v2) : v2, kBytes, out + 2 * plane);
+}
+
+template <bool kMirror>
+void SplitRow(const uint8_t* in, int width, int channels, uint8_t* out,
+              size_t plane) {
+  const int last = width - kStep;
+  if (channels == 3 && last >= 0) {
+    for (int to = 0; to <= last; to += kStep) {
+      SplitStep<kMirror>(in + 3 * (kMirror ? last - to : to), out + to, plane);
+    }
+    // Some columns twice, as in Row.
+    SplitStep<kMirror>(in + 3 * (kMirror ? 0 : last), out + last, plane);
+    return;
+  }
+  for (int x = 0; x < width; ++x) {
+    uint8_t* const to = out + (kMirror ? width - 1 - x : x);
+    for (int c = 0; c < channels; ++c) to[c * plane] = in[x * channels + c];
+  }
+}
+
+HWY_INLINE void MirrorStep(const uint8_t* in, uint8_t* out) {
+  hn::Vec<decltype(kBytes)> v0, v1, v2;
+  hn::LoadInterleaved3(kBytes, in, v0, v1, v2);
+  hn::StoreInterleaved3(Reversed(v0), Reversed(v1), Reversed(v2), kBytes, out);
+}
+
+// Pixels of a row with `from` channels, which repeat until there are
+// `channels`.
+void PixelRow(const uint8_t* in, int width, int from, bool mirror, int channels,
+              uint8_t* out) {
+  if (!mirror && from == channels) {
+    std::copy_n(in, width * channels, out);
+    return;
+  }
+  const int last = width - kStep;
+  if (from == 3 && channels == 3 && last >= 0) {
+    for (int to = 0; to <= last; to += kStep) {
+      MirrorStep(in + 3 * (last - to), out + 3 * to);
+    }
+    MirrorStep(in, out + 3 * last);
+    return;
+  }
+  for (int x = 0; x < width; ++x) {
+    const uint8_t* const pixel = in + (mirror ? width - 1 - x : x) * from;
+    for (int c = 0; c < channels; c += from) {
+      out = std::copy_n(pixel, from, out);
+    }
+  }
+}
+
+// Factors of interleaved values. They repeat after `channels` vectors.
+struct Pattern {
+  static constexpr int kMost = kMostPixelChannels;
+  static constexpr int kLanes =
+      static_cast<int>(hn::MaxLanes(hn::ScalableTag<float>()));
+  Pattern(const float* scales, const float* offsets, int channels)
+      : size(channels * kLanes) {
+    for (int i = 0; i < size; ++i) {
+      scale[i] = scales[i % channels];
+      offset[i] = offsets[i % channels];
+    }
+  }
+  int size;
+  float scale[kMost * kLanes];
+  float offset[kMost * kLanes];
+};
+
+// Values of whole pixels.
+void NormaliseRow(const uint8_t* in, int count, const Pattern& pattern,
+                  float* out) {
+  const hn::Rebind<uint8_t, decltype(kFloats)> bytes;
+  const hn::RebindToSigned<hn::RebindToUnsigned<decltype(kFloats)>> ints;
+  int i = 0;
+  int at = 0;
+  for (; i + Pattern::kLanes <= count; i += Pattern::kLanes) {
+    const auto values =
+        hn::ConvertTo(kFloats, hn::PromoteTo(ints, hn::LoadU(bytes, in + i)));
+    hn::StoreU(hn::MulAdd(values, hn::LoadU(kFloats, pattern.scale + at),
+                          hn::LoadU(kFloats, pattern.offset + at)),
+               kFloats, out + i);
+    at += Pattern::kLanes;
+    if (at == pattern.size) at = 0;
+  }
+  // Rounds like the vectors.
+  const hn::CappedTag<float, 1> one;
+  for (; i < count; ++i, ++at) {
+    const auto value = hn::Set(one, static_cast<float>(in[i]));
+    out[i] = hn::GetLane(hn::MulAdd(value, hn::Set(one, pattern.scale[at]),
+                                    hn::Set(one, pattern.offset[at])));
+  }
+}
+
+void PixelsToPixels(const PlanesInput& image, bool mirror, const float* scale,
+                    const float* offset, int channels, float* out) {
+  const Pattern pattern(scale, offset, channels);
+  uint8_t piece[kPiece * Pattern::kMost];
+  const int width = image.width;
+  for (int y = 0; y < image.height; ++y) {
+    const uint8_t* const in = image.data + y * image.stride;
+    for (int x = 0; x < width; x += kPiece) {
+      const int count = std::min(kPiece, width - x);
+      PixelRow(in + (mirror ? width - x - count : x) * image.channels, count,
+               image.channels, mirror, channels, piece);
+      NormaliseRow(piece, count * channels, pattern, out);
+      out += count * channels;
+    }
+  }
+}
+
+void CopyToPlanes(const PlanesInput& image, bool mirror, int channels,
+                  uint8_t* out) {
+  const size_t plane = static_cast<size_t>(image.height) * image.width;
+  for (int c = 0; c < channels; c += image.channels) {
+    for (int y = 0; y < image.height; ++y) {
+      const uint8_t* const in = image.data + y * image.stride;
+      uint8_t* const row = out + c * plane + y * image.width;
+      if (mirror) {
+        SplitRow<true>(in, image.width, image.channels, row, plane);
+      } else {
+        SplitRow<false>(in, image.width, image.channels, row, plane);
+      }
+    }
+  }
+}
+
+void CopyToPixels(const PlanesInput& image, bool mirror, int channels,
+                  uint8_t* out) {
+  for (int y = 0; y < image.height; ++y) {
+    PixelRow(image.data + y * image.stride, image.width, image.channels, mirror,
+             channels, out);
+    out += static_cast<size_t>(image.width) * channels;
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace feedrate
 HWY_AFTER_NAMESPACE();
@@ -230,6 +372,28 @@ HWY_EXPORT(PixelsToPlanes);
 void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
                     const float* offset, float* out) {
   HWY_DYNAMIC_DISPATCH(PixelsToPlanes)(image, mirror, scale, offset, out);
+}
+
+HWY_EXPORT(PixelsToPixels);
+
+void PixelsToPixels(const PlanesInput& image, bool mirror, const float* scale,
+                    const float* offset, int channels, float* out) {
+  HWY_DYNAMIC_DISPATCH(PixelsToPixels)
+  (image, mirror, scale, offset, channels, out);
+}
+
+HWY_EXPORT(CopyToPlanes);
+
+void CopyToPlanes(const PlanesInput& image, bool mirror, int channels,
+                  uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(CopyToPlanes)(image, mirror, channels, out);
+}
+
+HWY_EXPORT(CopyToPixels);
+
+void CopyToPixels(const PlanesInput& image, bool mirror, int channels,
+                  uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(CopyToPixels)(image, mirror, channels, out);
 }
 
 }  // namespace feedrate

@@ -1,5 +1,6 @@
-// Last pass over an image: interleaved bytes become planes of normalized
-// floats, optionally mirrored, with one read and one write.
+// Last pass over an image: interleaved bytes become what the batch holds
+// (planes or pixels, normalized floats or bytes), optionally mirrored, with one
+// read and one write.
 //
 // Vectorized with Highway, which selects the instruction set at run time. Three
 // and nine channels are fastest; one, two and four are nearly as fast.
@@ -25,5 +26,18 @@ struct PlanesInput {
 // column x goes to width - 1 - x.
 void PixelsToPlanes(const PlanesInput& image, bool mirror, const float* scale,
                     const float* offset, float* out);
+
+// The same values with the channels of each pixel side by side. The image's
+// channels repeat until there are `channels`, a multiple of them. REQUIRES:
+// channels <= kMostPixelChannels.
+inline constexpr int kMostPixelChannels = 16;
+void PixelsToPixels(const PlanesInput& image, bool mirror, const float* scale,
+                    const float* offset, int channels, float* out);
+
+// Both for bytes as they are.
+void CopyToPlanes(const PlanesInput& image, bool mirror, int channels,
+                  uint8_t* out);
+void CopyToPixels(const PlanesInput& image, bool mirror, int channels,
+                  uint8_t* out);
 
 }  // namespace feedrate

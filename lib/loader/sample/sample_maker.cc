@@ -67,6 +67,16 @@ bool IsFlip(const RecipeStep& step, int* code) {
   return params.Finish().ok();
 }
 
+PlanesInput InputOf(const PixelView& image) {
+  PlanesInput input;
+  input.data = image.data;
+  input.stride = image.stride;
+  input.height = image.height;
+  input.width = image.width;
+  input.channels = image.channels;
+  return input;
+}
+
 }  // namespace
 
 SampleMaker::SampleMaker(const Recipe& recipe) : recipe_(recipe) {}
@@ -79,6 +89,12 @@ absl::StatusOr<std::unique_ptr<SampleMaker>> SampleMaker::Create(
     return absl::InvalidArgumentError(
         "a recipe needs channels, crop and input_scale above 0, and as many "
         "mean as std, all std above 0");
+  }
+  if (recipe.format == SampleFormat::kFloatPixels &&
+      recipe.channels > kMostPixelChannels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "channels-last floats have at most ", kMostPixelChannels,
+        " channels, not ", recipe.channels, "; ask for channels first"));
   }
   std::unique_ptr<SampleMaker> maker(new SampleMaker(recipe));
   maker->normalisation_ = MakeNormalisation(
@@ -144,7 +160,7 @@ absl::Status SampleMaker::FindShape() {
   Seed(0);
   try {
     const cv::Mat sample = Augment(image);
-    shape_ = {recipe_.channels, sample.rows, sample.cols};
+    shape_ = {recipe_.channels, sample.rows, sample.cols, recipe_.format};
   } catch (const std::exception& error) {
     return absl::InvalidArgumentError(
         absl::StrCat("the recipe throws on an image of ", recipe_.channels,
@@ -197,7 +213,7 @@ cv::Mat SampleMaker::Augment(const cv::Mat& window) {
   return current;
 }
 
-absl::Status SampleMaker::Finish(const PixelView& window, float* out,
+absl::Status SampleMaker::Finish(const PixelView& window, void* out,
                                  SampleTimes* times) {
   if (recipe_.channels % window.channels != 0) {
     return absl::InvalidArgumentError(
@@ -221,13 +237,30 @@ absl::Status SampleMaker::Finish(const PixelView& window, float* out,
     view.data += (view.height - 1) * view.stride;
     view.stride = -view.stride;
   }
-  NormaliseToPlanes(view, flip && mirror_, normalisation_, out);
+  Write(view, flip && mirror_, out);
   times->collate_ns += MonotonicNs() - augmented;
   return absl::OkStatus();
 }
 
+void SampleMaker::Write(const PixelView& sample, bool mirror, void* out) const {
+  switch (shape_.format) {
+    case SampleFormat::kFloatPlanes:
+      return NormaliseToPlanes(sample, mirror, normalisation_,
+                               static_cast<float*>(out));
+    case SampleFormat::kFloatPixels:
+      return NormaliseToPixels(sample, mirror, normalisation_,
+                               static_cast<float*>(out));
+    case SampleFormat::kBytePlanes:
+      return CopyToPlanes(InputOf(sample), mirror, shape_.channels,
+                          static_cast<uint8_t*>(out));
+    case SampleFormat::kBytePixels:
+      return CopyToPixels(InputOf(sample), mirror, shape_.channels,
+                          static_cast<uint8_t*>(out));
+  }
+}
+
 absl::Status SampleMaker::FromBytes(absl::string_view bytes, uint64_t seed,
-                                    float* out, SampleTimes* times) {
+                                    void* out, SampleTimes* times) {
   Seed(seed);
   const int64_t begin = MonotonicNs();
   ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
@@ -239,7 +272,7 @@ absl::Status SampleMaker::FromBytes(absl::string_view bytes, uint64_t seed,
 }
 
 absl::Status SampleMaker::FromPixels(const PixelView& image, uint64_t seed,
-                                     float* out, SampleTimes* times) {
+                                     void* out, SampleTimes* times) {
   Seed(seed);
   const DecodeWindow window = DrawWindow(image.height, image.width);
   PixelView pixels = image;
@@ -251,7 +284,7 @@ absl::Status SampleMaker::FromPixels(const PixelView& image, uint64_t seed,
 }
 
 absl::Status SampleMaker::FromFirst(absl::string_view bytes, uint64_t seed,
-                                    float* out, SampleTimes* times) {
+                                    void* out, SampleTimes* times) {
   if (first_.empty()) {
     ASSIGN_OR_RETURN(const ImageInfo info, decoder_.Open(bytes));
     ASSIGN_OR_RETURN(const PixelView whole,
@@ -276,17 +309,18 @@ Normalisation MakeNormalisation(const std::vector<double>& mean,
 
 void NormaliseToPlanes(const PixelView& image, bool mirror,
                        const Normalisation& how, float* out) {
-  PlanesInput input;
-  input.data = image.data;
-  input.stride = image.stride;
-  input.height = image.height;
-  input.width = image.width;
-  input.channels = image.channels;
+  const PlanesInput input = InputOf(image);
   const size_t plane = static_cast<size_t>(image.height) * image.width;
   for (int c = 0; c < how.channels(); c += image.channels) {
     PixelsToPlanes(input, mirror, &how.scale[c], &how.offset[c],
                    out + c * plane);
   }
+}
+
+void NormaliseToPixels(const PixelView& image, bool mirror,
+                       const Normalisation& how, float* out) {
+  PixelsToPixels(InputOf(image), mirror, how.scale.data(), how.offset.data(),
+                 how.channels(), out);
 }
 
 }  // namespace feedrate

@@ -39,6 +39,10 @@ Normalisation MakeNormalisation(const std::vector<double>& mean,
 void NormaliseToPlanes(const PixelView& image, bool mirror,
                        const Normalisation& how, float* out);
 
+// The same, with the channels of each pixel side by side.
+void NormaliseToPixels(const PixelView& image, bool mirror,
+                       const Normalisation& how, float* out);
+
 // Time per stage, in nanoseconds.
 struct SampleTimes {
   int64_t decode_ns = 0;
@@ -56,16 +60,16 @@ class SampleMaker {
 
   const SampleShape& shape() const { return shape_; }
 
-  // Makes the sample of an encoded item and writes shape().values() floats to
+  // Makes the sample of an encoded item and writes shape().bytes() bytes to
   // `out`. All draws come from `seed`. Errors are faults of the item.
-  absl::Status FromBytes(absl::string_view bytes, uint64_t seed, float* out,
+  absl::Status FromBytes(absl::string_view bytes, uint64_t seed, void* out,
                          SampleTimes* times);
   // Same, from decoded pixels.
-  absl::Status FromPixels(const PixelView& image, uint64_t seed, float* out,
+  absl::Status FromPixels(const PixelView& image, uint64_t seed, void* out,
                           SampleTimes* times);
   // Same, but always with the pixels of the first item it was called with: what
   // a loader could do if decoding cost nothing.
-  absl::Status FromFirst(absl::string_view bytes, uint64_t seed, float* out,
+  absl::Status FromFirst(absl::string_view bytes, uint64_t seed, void* out,
                          SampleTimes* times);
 
  private:
@@ -83,7 +87,8 @@ class SampleMaker {
   DecodeWindow DrawWindow(int height, int width);
   int ShrinkFor(const DecodeWindow& window) const;
   cv::Mat Augment(const cv::Mat& window);
-  absl::Status Finish(const PixelView& window, float* out, SampleTimes* times);
+  void Write(const PixelView& sample, bool mirror, void* out) const;
+  absl::Status Finish(const PixelView& window, void* out, SampleTimes* times);
 
   Recipe recipe_;
   SampleShape shape_;

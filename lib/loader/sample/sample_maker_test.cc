@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <random>
 #include <string>
 
@@ -59,6 +60,75 @@ std::vector<float> Make(const Recipe& recipe, const Image& image,
       (*maker)->FromPixels(View(image), seed, out.data(), &times);
   EXPECT_TRUE(status.ok()) << status;
   return out;
+}
+
+// Values of a sample by channel, row and column, whatever the format.
+std::vector<float> Planes(Recipe recipe, SampleFormat format,
+                          const Image& image, uint64_t seed) {
+  recipe.format = format;
+  auto maker = *SampleMaker::Create(recipe);
+  const SampleShape& shape = maker->shape();
+  std::vector<char> out(shape.bytes() + 1, 77);
+  SampleTimes times;
+  EXPECT_TRUE(maker->FromPixels(View(image), seed, out.data(), &times).ok());
+  EXPECT_EQ(out.back(), 77);
+  std::vector<float> planes;
+  for (int c = 0; c < shape.channels; ++c) {
+    for (int y = 0; y < shape.height; ++y) {
+      for (int x = 0; x < shape.width; ++x) {
+        const int64_t at = shape.is_planes()
+                               ? (c * shape.height + y) * shape.width + x
+                               : (y * shape.width + x) * shape.channels + c;
+        float value = static_cast<uint8_t>(out[at]);
+        if (shape.is_float()) std::memcpy(&value, &out[at * 4], 4);
+        planes.push_back(value);
+      }
+    }
+  }
+  return planes;
+}
+
+TEST(SampleMakerTest, FormatsHaveTheSameValues) {
+  for (const int crop : {5, 16, 37, 300}) {
+    for (const int channels : {3, 9, 4}) {
+      Recipe recipe = Plain(crop);
+      recipe.channels = channels;
+      TransformSpec flip;
+      flip.native_op = "cv::flip";
+      flip.params = {"flip_code=1"};
+      recipe.steps = {{{flip}, 0.5}};
+      const Image image = TestImage(crop + 4, crop + 9, 1, channels / 3 * 3);
+      const Image four = TestImage(crop + 4, crop + 9, 1, 4);
+      const Image& from = channels == 4 ? four : image;
+      for (uint64_t seed = 0; seed < 4; ++seed) {
+        const auto want =
+            Planes(recipe, SampleFormat::kFloatPlanes, from, seed);
+        EXPECT_EQ(Planes(recipe, SampleFormat::kBytePlanes, from, seed), want);
+        EXPECT_EQ(Planes(recipe, SampleFormat::kBytePixels, from, seed), want);
+        recipe.mean = {0.4, 0.5, 0.6};
+        recipe.std = {0.2, 0.3, 0.7};
+        EXPECT_EQ(Planes(recipe, SampleFormat::kFloatPixels, from, seed),
+                  Planes(recipe, SampleFormat::kFloatPlanes, from, seed));
+        recipe.mean = Plain(1).mean;
+        recipe.std = Plain(1).std;
+      }
+    }
+  }
+}
+
+TEST(SampleMakerTest, FewerChannelsRepeatInEveryFormat) {
+  Recipe recipe = Plain(20);
+  recipe.channels = 9;
+  const Image image = TestImage(24, 29, 1);
+  const auto want = Planes(recipe, SampleFormat::kFloatPlanes, image, 0);
+  for (const SampleFormat format :
+       {SampleFormat::kFloatPixels, SampleFormat::kBytePlanes,
+        SampleFormat::kBytePixels}) {
+    EXPECT_EQ(Planes(recipe, format, image, 0), want);
+  }
+  recipe.channels = 18;
+  recipe.format = SampleFormat::kFloatPixels;
+  EXPECT_TRUE(absl::IsInvalidArgument(SampleMaker::Create(recipe).status()));
 }
 
 TEST(SampleMakerTest, CropsInTheMiddleToPlanes) {
