@@ -1,6 +1,7 @@
 #include "lib/loader/source/remote_source.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -26,11 +27,12 @@ constexpr int64_t kLargestGap = 64 << 10;
 
 RemoteSource::RemoteSource(OpenedStore store, std::vector<RemoteObject> objects,
                            std::vector<RemoteItem> items, int connections,
-                           int64_t block_bytes)
+                           int64_t block_bytes, std::vector<int64_t> labels)
     : store_(std::move(store)),
       objects_(std::move(objects)),
       items_(std::move(items)),
-      connections_(connections) {
+      connections_(connections),
+      labels_(std::move(labels)) {
   MakeBlocks(block_bytes);
 }
 
@@ -129,7 +131,8 @@ CacheCounts RemoteSource::cache_counts() const {
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
-    const StoreSpec& spec, const std::vector<SourceFile>& files) {
+    const StoreSpec& spec, const std::vector<SourceFile>& files,
+    std::vector<int64_t> labels) {
   ASSIGN_OR_RETURN(OpenedStore store, OpenCachedStore(spec));
   std::vector<RemoteObject> objects;
   std::vector<RemoteItem> items;
@@ -156,13 +159,14 @@ absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
   }
   return std::make_unique<RemoteSource>(
       std::move(store), std::move(objects), std::move(items),
-      spec.options.connections, spec.options.range_bytes);
+      spec.options.connections, spec.options.range_bytes, std::move(labels));
 }
 
 namespace {
 
 // Number of indexes read at once.
 constexpr size_t kIndexesAtOnce = 16;
+constexpr size_t kLabelsAtOnce = 4096;
 
 SourceFile ItemOf(const ObjectInfo& object) {
   SourceFile file = {object.name, object.bytes, {}};
@@ -206,10 +210,32 @@ class ShardLister {
       RETURN_IF_ERROR(AddShards(begin, end));
       if (num_items > 0 && static_cast<int64_t>(items_.size()) >= num_items) {
         items_.resize(num_items);
+        label_of_.resize(num_items);
         break;
       }
     }
     return std::move(items_);
+  }
+
+  // The labels of the items that were listed.
+  absl::StatusOr<std::vector<int64_t>> ReadLabels() {
+    std::vector<std::array<char, kLabelBytes>> texts(kLabelsAtOnce);
+    std::vector<int64_t> labels(label_of_.size(), -1);
+    for (size_t begin = 0; begin < labels.size(); begin += kLabelsAtOnce) {
+      const size_t end = std::min(begin + kLabelsAtOnce, labels.size());
+      std::vector<ReadRequest> requests;
+      for (size_t i = begin; i < end; ++i) {
+        if (label_of_[i].bytes == 0) continue;
+        requests.push_back(label_of_[i]);
+        requests.back().out = texts[i - begin].data();
+      }
+      RETURN_IF_ERROR(ReadMany(requests, store_));
+      for (size_t i = begin; i < end; ++i) {
+        labels[i] = ParseLabel(
+            absl::string_view(texts[i - begin].data(), label_of_[i].bytes));
+      }
+    }
+    return labels;
   }
 
  private:
@@ -255,10 +281,21 @@ class ShardLister {
   void AddSamples(const ObjectInfo& shard,
                   const std::vector<ShardMember>& members) {
     std::string last_key = "/";  // Matches no member.
+    std::string label_key = "/";
+    ReadRequest label;
     for (const ShardMember& member : members) {
-      if (!IsItemName(member.name)) continue;
       std::string key = SampleKey(member.name);
-      if (key == last_key) continue;
+      if (absl::EndsWith(member.name, ".cls")) {
+        label.name = shard.name;
+        label.version = shard.version;
+        label.offset = member.offset;
+        label.bytes = std::min<int64_t>(kLabelBytes, member.bytes);
+        if (key == last_key) label_of_.back() = label;
+        label_key = std::move(key);
+        continue;
+      }
+      if (!IsItemName(member.name) || key == last_key) continue;
+      label_of_.push_back(key == label_key ? label : ReadRequest());
       last_key = std::move(key);
       items_.push_back(ItemOf(shard, member));
     }
@@ -268,6 +305,8 @@ class ShardLister {
   const std::vector<ObjectInfo> shards_;
   ObjectStore* const store_;
   std::vector<SourceFile> items_;
+  // Where the label of each item is; no bytes if it has none.
+  std::vector<ReadRequest> label_of_;
 };
 
 }  // namespace
@@ -275,14 +314,19 @@ class ShardLister {
 absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<ObjectInfo>& objects,
     const std::vector<std::string>& endings, int64_t num_items,
-    ObjectStore* store) {
+    ObjectStore* store, std::vector<int64_t>* labels) {
   std::vector<SourceFile> items;
   for (const ObjectInfo& object : WithEndings(objects, endings)) {
     if (num_items > 0 && static_cast<int64_t>(items.size()) == num_items) break;
     items.push_back(ItemOf(object));
   }
+  if (labels != nullptr) labels->assign(items.size(), -1);
   if (items.empty()) {
-    ASSIGN_OR_RETURN(items, ShardLister(objects, store).List(num_items));
+    ShardLister lister(objects, store);
+    ASSIGN_OR_RETURN(items, lister.List(num_items));
+    if (labels != nullptr) {
+      ASSIGN_OR_RETURN(*labels, lister.ReadLabels());
+    }
   }
   if (items.empty()) return NothingThere(store->url(), objects.size());
   const int64_t have = static_cast<int64_t>(items.size());

@@ -39,12 +39,16 @@ struct RemoteItem {
 // one cache entry.
 class RemoteSource final : public Source {
  public:
+  // `labels` has one per item, or is empty.
   RemoteSource(OpenedStore store, std::vector<RemoteObject> objects,
                std::vector<RemoteItem> items, int connections,
-               int64_t block_bytes);
+               int64_t block_bytes, std::vector<int64_t> labels = {});
 
   int64_t size() const override { return static_cast<int64_t>(items_.size()); }
   std::string name(int64_t item) const override;
+  int64_t label(int64_t item) const override {
+    return labels_.empty() ? -1 : labels_[item];
+  }
   // Reads the item with one request, or from the cache.
   absl::StatusOr<absl::string_view> Read(int64_t item,
                                          ReadBuffer* buffer) const override;
@@ -82,6 +86,7 @@ class RemoteSource final : public Source {
   const std::vector<RemoteObject> objects_;
   const std::vector<RemoteItem> items_;
   const int connections_;
+  const std::vector<int64_t> labels_;
   std::vector<int32_t> block_of_;
   std::vector<CacheBlock> blocks_;
 };
@@ -90,17 +95,20 @@ class RemoteSource final : public Source {
 // cache if it has one. InvalidArgument if an entry of the list is not part of
 // an object.
 absl::StatusOr<std::unique_ptr<Source>> OpenRemoteSource(
-    const StoreSpec& store, const std::vector<SourceFile>& files);
+    const StoreSpec& store, const std::vector<SourceFile>& files,
+    std::vector<int64_t> labels = {});
 
 // Finds the items in a store: the first `num_items` items (0: all) of
 // `objects`, the result of `store`'s List. Objects with one of `endings` (no
 // dot, any case) are items, sorted by name. If there are none, the items are
 // the samples of tar files, found in the index next to the shard or else in the
 // shard's headers. InvalidArgument if there are fewer items than asked for.
+// `labels`, if not null, gets the label of each item as ShardSource has it,
+// with a small request each.
 absl::StatusOr<std::vector<SourceFile>> StoreItems(
     const std::vector<ObjectInfo>& objects,
     const std::vector<std::string>& endings, int64_t num_items,
-    ObjectStore* store);
+    ObjectStore* store, std::vector<int64_t>* labels = nullptr);
 
 // InvalidArgument, with its name, for an item that cannot be read into memory.
 // REQUIRES: it is a part of an object.

@@ -128,6 +128,12 @@ bool IsItemName(absl::string_view name) {
   return false;
 }
 
+int64_t ParseLabel(absl::string_view text) {
+  int64_t label = -1;
+  if (!absl::SimpleAtoi(text, &label)) return -1;
+  return std::max<int64_t>(label, -1);
+}
+
 std::unique_ptr<Source> ListSource(std::vector<ListedFile> files,
                                    FileAccess access) {
   for (ListedFile& file : files) {
@@ -260,17 +266,12 @@ class Index {
   }
 
  private:
-  // -1 if it is no number.
   static int64_t ReadLabel(int fd, const tar::Entry& entry) {
-    char text[20];
+    char text[kLabelBytes];
     const size_t size = std::min<size_t>(sizeof(text), entry.size);
     const ssize_t n =
         pread(fd, text, size, static_cast<off_t>(entry.body_offset));
-    int64_t label = -1;
-    if (n <= 0 || !absl::SimpleAtoi(absl::string_view(text, n), &label)) {
-      return -1;
-    }
-    return std::max<int64_t>(label, -1);
+    return n <= 0 ? -1 : ParseLabel(absl::string_view(text, n));
   }
 
   int shard_;

@@ -242,6 +242,11 @@ absl::StatusOr<std::unique_ptr<Source>> FolderSource(
 std::unique_ptr<Source> ArraySource(const uint8_t* data, int64_t count,
                                     int height, int width, int channels);
 
+// The number in a `.cls` member, of which at most kLabelBytes are read; -1 if
+// it is none.
+inline constexpr size_t kLabelBytes = 20;
+int64_t ParseLabel(absl::string_view text);
+
 // True if the name ends like that of an image or array.
 bool IsItemName(absl::string_view name);
 
