@@ -1,0 +1,26 @@
+#!/bin/bash
+# feedrate.Loader: sources, labels, order over ranks, resuming after kill -9,
+# memory, errors. With torch, also tensors and the training loop of examples/;
+# --full installs it, otherwise a machine without it leaves these out.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+cd "$REPO_ROOT"
+
+locks=configs/requirements/paper
+dev/bazel.sh build --show_result=0 //lib/loader/python:feedrate_loader
+STORAGE_PYTHON="$(dev/python_env.sh dev/locks/storage.lock)/bin/python"
+export STORAGE_PYTHON
+pillow="$(dev/python_env.sh "$locks/pillow.lock")"
+"$pillow/bin/python" -B python/tests/loader_test.py
+
+if [[ "${1:-}" == --full ]]; then
+  torch="$(dev/python_env.sh "$locks/torch_stack.lock")"
+elif ! torch="$(dev/python_env.sh --made "$locks/torch_stack.lock")"; then
+  echo 'no environment of torch; make it with: make envs GROUPS=torch_stack'
+  exit 0
+fi
+# What examples/train_vit.py --loader=dali needs, where it is made.
+DALI_PACKAGES="$(dev/python_env.sh --made "$locks/dali.lock" || true)"
+export DALI_PACKAGES
+"$torch/bin/python" -B python/tests/torch_test.py

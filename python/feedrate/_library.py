@@ -1,0 +1,165 @@
+"""The C functions of lib/loader/python/c_api.h, through ctypes.
+
+ctypes releases the interpreter's lock during every call, needs no header of
+Python, and one library serves every version of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+from typing import NoReturn
+
+ABI = 1
+LIBRARY = "libfeedrate_loader.so"
+_PACKAGE = pathlib.Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
+
+# Numbers of absl::StatusCode.
+DEADLINE_EXCEEDED = 4
+_ERRORS = {
+    3: ValueError,
+    5: FileNotFoundError,
+    7: PermissionError,
+    8: MemoryError,
+    14: OSError,
+    15: OSError,
+    16: PermissionError,
+}
+
+
+class Array(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("height", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("channels", ctypes.c_int32),
+    ]
+
+
+PIN = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint
+)
+UNPIN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+class Pinning(ctypes.Structure):
+    _fields_ = [("pin", PIN), ("unpin", UNPIN)]
+
+
+class Batch(ctypes.Structure):
+    _fields_ = [
+        ("keep", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("size", ctypes.c_int64),
+        ("items", ctypes.POINTER(ctypes.c_int64)),
+        ("own_share", ctypes.c_double),
+    ]
+
+
+_TEXTS = ctypes.POINTER(ctypes.c_char_p)
+_NUMBERS = ctypes.POINTER(ctypes.c_int64)
+_FUNCTIONS = {
+    # name: (result, arguments)
+    "feedrate_loader_abi": (ctypes.c_int, []),
+    "feedrate_error": (ctypes.c_char_p, []),
+    "feedrate_open": (
+        ctypes.c_int,
+        [
+            _TEXTS,
+            ctypes.c_int64,
+            _TEXTS,
+            ctypes.c_int64,
+            ctypes.POINTER(Array),
+            ctypes.POINTER(Pinning),
+            ctypes.POINTER(ctypes.c_void_p),
+        ],
+    ),
+    "feedrate_close": (None, [ctypes.c_void_p]),
+    "feedrate_size": (ctypes.c_int64, [ctypes.c_void_p]),
+    "feedrate_names": (ctypes.c_void_p, [ctypes.c_void_p, _NUMBERS]),
+    "feedrate_labels": (None, [ctypes.c_void_p, ctypes.c_void_p]),
+    "feedrate_shape": (None, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int32)]),
+    "feedrate_count": (ctypes.c_int64, [ctypes.c_void_p, ctypes.c_int64]),
+    "feedrate_start": (
+        ctypes.c_int,
+        [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64],
+    ),
+    "feedrate_next": (
+        ctypes.c_int,
+        [ctypes.c_void_p, ctypes.c_double, ctypes.POINTER(Batch)],
+    ),
+    "feedrate_release": (None, [ctypes.c_void_p]),
+    "feedrate_stop": (None, [ctypes.c_void_p]),
+    "feedrate_faults": (ctypes.c_int64, [ctypes.c_void_p, _TEXTS]),
+}
+
+
+def _find(what: str, places: list[pathlib.Path], remedy: str) -> pathlib.Path:
+    for place in places:
+        if place.exists():
+            return place
+    raise ImportError(f"feedrate: {what} is missing; {remedy}")
+
+
+@functools.cache
+def load() -> ctypes.CDLL:
+    """The library beside this file, or else the one that Bazel built here."""
+    path = _find(
+        LIBRARY,
+        [
+            _PACKAGE / LIBRARY,
+            _CHECKOUT / "bazel-bin/lib/loader/python" / LIBRARY,
+        ],
+        "install the wheel again, or in a checkout run:"
+        " dev/bazel.sh build //lib/loader/python:feedrate_loader",
+    )
+    library = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    found = library.feedrate_loader_abi()
+    if found != ABI:
+        raise ImportError(
+            f"feedrate: {path} has interface {found}, and this package needs"
+            f" {ABI}; build or install both again"
+        )
+    return library
+
+
+def configs() -> str:
+    """The folder with the transforms."""
+    given = os.environ.get("FEEDRATE_CONFIGS")
+    if given:
+        return given
+    return str(
+        _find(
+            "the folder configs",
+            [_PACKAGE / "configs", _CHECKOUT / "configs"],
+            "install the wheel again, or set FEEDRATE_CONFIGS",
+        )
+    )
+
+
+def message() -> str:
+    return load().feedrate_error().decode("utf-8", "replace")
+
+
+def fail(code: int) -> NoReturn:
+    """Raises what fits the last error."""
+    raise _ERRORS.get(code, RuntimeError)(f"feedrate.Loader: {message()}")
+
+
+def texts(values: list[str]) -> ctypes.Array:
+    return (ctypes.c_char_p * len(values))(*map(os.fsencode, values))
+
+
+def names(handle: ctypes.c_void_p) -> list[str]:
+    size = ctypes.c_int64()
+    data = load().feedrate_names(handle, ctypes.byref(size))
+    parts = ctypes.string_at(data, size.value).split(b"\0")
+    return [os.fsdecode(part) for part in parts[:-1]]

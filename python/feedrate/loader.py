@@ -1,0 +1,628 @@
+"""feedrate.Loader: the native loader of feedrate as a Python iterable."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from feedrate import _library
+
+if TYPE_CHECKING:
+    # A transform by its name, alternatives of which one is drawn, or one of
+    # these with its probability.
+    Step = str | Sequence[str] | tuple[str | Sequence[str], float]
+    Labels = None | Sequence[int] | np.ndarray | Callable[[str], int]
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+# So often Python looks whether Ctrl-C was pressed.
+_WAIT_S = 0.2
+
+
+class Loader:
+    """Batches of images and labels, decoded and augmented by C++ threads.
+
+        loader = feedrate.Loader("train/", batch_size=256, crop=224, flip=True)
+        for images, labels in loader:
+            ...
+
+    Each pass of a ``for`` loop is an epoch. Every item comes once per epoch,
+    over all ranks. The same seed gives the same batches for any number of
+    workers. Batches stay as they are for as long as you keep them.
+
+    Args:
+      source: a folder of images (.jpg, .jpeg, .png, .npy; with subfolders) or
+        of tar shards; the path of a shard, with lists as in
+        ``train-{000..099}.tar``; a list of image files or of shards; an address
+        ``s3://``, ``gs://``, ``http(s)://`` or ``file://``; or an array of
+        uint8 (N, H, W, C).
+      batch_size: images per batch and rank.
+      crop: height and width of the crop. Smaller images are padded with zeros.
+      crop_position: ``random`` or ``center``.
+      flip: mirror half of the images.
+      transforms: what is done between crop and flip: a name of
+        docs/transform_sets/rgb.md or a list of names. A tuple ``(name, 0.3)``
+        has a probability; a list of names instead of a name means one of them.
+        ``RandomResizedCrop`` as the first replaces the crop; ``Mixup`` and
+        ``CutMix`` mix the batch, and labels are then rows of shares.
+      labels: a sequence with one number per item, in the order of
+        ``loader.names``; or a function that makes the number of a name. Without
+        it: the ``.cls`` members of shards, else the number of the item's folder
+        among all folders directly below the source, else -1.
+      workers: threads; 0 makes batches in the thread that asks. Default: one
+        per CPU that this process may use.
+      prefetch: batches that are made ahead.
+      shuffle: a new order in each epoch.
+      seed: of order and augmentation.
+      rank, world_size: this process and the number of processes.
+      tail: what becomes of items that do not make a full batch on every rank.
+        ``keep``: each item comes once; last batches are smaller, or missing on
+        some ranks. ``pad``: the first items of the epoch again, until all ranks
+        have as many. ``drop``: only full batches.
+      drop_last: the same as ``tail="drop"``, as DataLoader spells it.
+      dtype: ``float32``, normalized with mean and std, or ``uint8`` as decoded.
+      mean, std: of values from 0 to 1, one per channel or one for all.
+      channels_last: False is (N, C, H, W). True is (N, H, W, C); torch tensors
+        then have the shape (N, C, H, W) in torch's memory format channels_last.
+      output: ``torch`` or ``numpy``. Both share memory with the loader, and
+        pass it on by DLPack.
+      pin_memory: torch only: batches lie in pinned memory. Without CUDA it
+        does nothing.
+      return_index: batches are (images, labels, indexes of items).
+      on_error: ``skip``: the next usable image takes the place of one that
+        cannot be used, see ``loader.skipped``. ``fail``: RuntimeError.
+      cache_dir, cache_bytes: a local cache of what addresses deliver, and how
+        large it may become.
+      endpoint, anonymous, connections: how a store is reached; see
+        docs/storage.md.
+
+    Raises:
+      ValueError: names the argument that is not possible.
+      FileNotFoundError: there is no such data.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        *,
+        batch_size: int = 256,
+        crop: int = 224,
+        crop_position: str = "random",
+        flip: bool = False,
+        transforms: str | Sequence[Step] | None = None,
+        labels: Labels = None,
+        workers: int | None = None,
+        prefetch: int = 2,
+        shuffle: bool = False,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        tail: str = "keep",
+        drop_last: bool = False,
+        dtype: str = "float32",
+        mean: float | Sequence[float] = IMAGENET_MEAN,
+        std: float | Sequence[float] = IMAGENET_STD,
+        channels_last: bool = False,
+        output: str = "torch",
+        pin_memory: bool = False,
+        return_index: bool = False,
+        on_error: str = "skip",
+        cache_dir: str | os.PathLike[str] | None = None,
+        cache_bytes: int | None = None,
+        endpoint: str | None = None,
+        anonymous: bool = False,
+        connections: int | None = None,
+    ) -> None:
+        if drop_last and tail not in ("keep", "drop"):
+            raise _wrong("drop_last", True, f'False, because tail="{tail}"')
+        self.batch_size = _whole("batch_size", batch_size, 1)
+        self.rank = _whole("rank", rank, 0)
+        self.world_size = _whole("world_size", world_size, 1)
+        if self.rank >= self.world_size:
+            raise _wrong("rank", rank, f"0 to {self.world_size - 1}")
+        if workers is None:
+            workers = len(os.sched_getaffinity(0))
+        self._tail = "drop" if drop_last else tail
+        _word("output", output, "torch numpy")
+        self._torch = _torch() if output == "torch" else None
+        self._channels_last = bool(channels_last)
+        self._dtype = _word("dtype", dtype, "float32 uint8")
+        self._return_index = return_index
+        self._seed = _whole("seed", seed, 0)
+        self._shuffle = bool(shuffle)
+        self._kind, self._path, files, array = _source(source)
+        channels = 3 if array is None else array.shape[3]
+        self._settings = [
+            f"source={self._kind}",
+            f"path={self._path}",
+            f"batch_size={self.batch_size}",
+            f"crop={_whole('crop', crop, 1)}",
+            "crop_position="
+            + _word("crop_position", crop_position, "random center"),
+            f"channels={channels}",
+            f"flip={int(flip)}",
+            f"workers={_whole('workers', workers, 0)}",
+            f"prefetch={_whole('prefetch', prefetch, 1)}",
+            f"shuffle={int(self._shuffle)}",
+            f"seed={self._seed}",
+            f"rank={self.rank}",
+            f"world_size={self.world_size}",
+            f"tail={_word('tail', self._tail, 'keep pad drop')}",
+            f"on_error={_word('on_error', on_error, 'skip fail')}",
+            f"format={dtype} {'last' if channels_last else 'first'}",
+            f"mean={_numbers('mean', mean)}",
+            f"std={_numbers('std', std)}",
+            "read_ahead=auto",
+            f"needs_labels={int(labels is None)}",
+            *_steps(transforms),
+        ]
+        self._settings += _store_settings(
+            self._kind,
+            cache_folder=cache_dir,
+            cache_bytes=cache_bytes,
+            endpoint=endpoint,
+            anonymous="true" if anonymous else None,
+            connections=connections,
+        )
+        # Outlives the library's use of it.
+        self._array = array
+        self._pinning = self._make_pinning(pin_memory)
+        self._open(files, array)
+        self._names: list[str] | None = None
+        #: Names of the folders that labels stand for; empty if they do not.
+        self.classes: list[str] = []
+        try:
+            self.labels = self._make_labels(labels)
+        except BaseException:
+            self.close()
+            raise
+        self._epoch = 0  # Of the next pass, and where it starts.
+        self._position = 0
+        self._pass: _Pass | None = None
+        self._warned = 0
+
+    # Iterating.
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        self._check_usable()
+        epoch, start = self._epoch, self._position
+        code = self._library.feedrate_start(self._handle, epoch, start)
+        if code != 0:
+            _library.fail(code)
+        self._pass = _Pass(self, epoch, start)
+        # A pass that is left early is not continued, as with DataLoader.
+        self._epoch, self._position = epoch + 1, 0
+        return self._pass
+
+    def __len__(self) -> int:
+        """Batches of this rank in a whole epoch."""
+        return -(-self._samples(0) // self.batch_size)
+
+    @property
+    def size(self) -> int:
+        """Number of items, over all ranks."""
+        return len(self.labels)
+
+    @property
+    def names(self) -> list[str]:
+        """Path, address or number of each item."""
+        if self._names is None:
+            self._check_usable()
+            self._names = _library.names(self._handle)
+        return self._names
+
+    @property
+    def skipped(self) -> int:
+        """How many images could not be used since the loader was made."""
+        return self._faults()[0]
+
+    # Where it is.
+
+    @property
+    def epoch(self) -> int:
+        """Number of the current epoch, or of the next if none is under way."""
+        return self.state_dict()["epoch"]
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the number of the next epoch, which decides its order.
+
+        Epochs count from 0 by themselves. A position that `load_state_dict`
+        has set stays if it is in this epoch."""
+        epoch = _whole("epoch", epoch, 0)
+        if epoch != self._epoch:
+            self._epoch, self._position = epoch, 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the next batch starts, the same on all ranks.
+
+        Any number of workers or ranks can continue there, with any batch size;
+        all ranks must have taken the same number of full batches."""
+        epoch, position = self._epoch, self._position
+        if self._pass is not None and not self._pass.done:
+            epoch, position = self._pass.epoch, self._pass.position
+        return {
+            "version": 1,
+            "epoch": epoch,
+            "position": position,
+            "seed": self._seed,
+            "shuffle": self._shuffle,
+            "size": self.size,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues where `state_dict` was called: the next pass begins with
+        the sample after the last batch."""
+        if state.get("version") != 1:
+            raise ValueError(
+                "load_state_dict: is not a state of this version of"
+                " feedrate.Loader; start the epoch again"
+            )
+        mine = self.state_dict()
+        for name in ("size", "seed", "shuffle"):
+            if state[name] != mine[name]:
+                raise ValueError(
+                    f"load_state_dict: the state has {name}={state[name]} and"
+                    f" this loader {name}={mine[name]}; make it with the same"
+                    " data, seed and shuffle"
+                )
+        self._epoch = _whole("epoch", state["epoch"], 0)
+        self._position = _whole("position", state["position"], 0)
+        self._pass = None
+
+    # The end.
+
+    def close(self) -> None:
+        """Ends the threads. Batches stay valid. May be called twice."""
+        self._pass = None
+        self._closer()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a feedrate.Loader has threads and cannot be pickled; make it in"
+            " the process that uses it"
+        )
+
+    # Parts.
+
+    def _open(self, files: list[str], array: np.ndarray | None) -> None:
+        self._library = _library.load()
+        self._pid = os.getpid()
+        view = None
+        if array is not None:
+            view = _library.Array(array.ctypes.data, *array.shape)
+        steps = any(text.startswith("step=") for text in self._settings)
+        settings = [
+            *self._settings,
+            f"configs={_library.configs() if steps else ''}",
+        ]
+        handle = ctypes.c_void_p()
+        code = self._library.feedrate_open(
+            _library.texts(settings),
+            len(settings),
+            _library.texts(files),
+            len(files),
+            view,
+            self._pinning,
+            ctypes.byref(handle),
+        )
+        if code != 0:
+            _library.fail(code)
+        self._handle = handle
+        self._closer = weakref.finalize(
+            self, _close, self._library, handle, self._pid, array
+        )
+        shape = (ctypes.c_int32 * 4)()
+        self._library.feedrate_shape(handle, shape)
+        channels, height, width, self._mixes = shape
+        planes = (channels, height, width)
+        self._shape = planes[1:] + planes[:1] if self._channels_last else planes
+
+    def _make_pinning(self, wanted: bool) -> _library.Pinning | None:
+        if not wanted or self._torch is None:
+            return None
+        if not self._torch.cuda.is_available():
+            return None
+        major = self._torch.version.cuda.split(".")[0]
+        # Loaded already, by torch.
+        cuda = ctypes.CDLL(f"libcudart.so.{major}")
+        self._torch.cuda.init()
+        return _library.Pinning(
+            _library.PIN(("cudaHostRegister", cuda)),
+            _library.UNPIN(("cudaHostUnregister", cuda)),
+        )
+
+    def _make_labels(self, given: Labels) -> np.ndarray:
+        size = self._library.feedrate_size(self._handle)
+        if callable(given):
+            found = np.array([given(name) for name in self.names])
+        elif given is not None:
+            found = np.asarray(given)
+        else:
+            found = np.empty(size, np.int64)
+            self._library.feedrate_labels(self._handle, found.ctypes.data)
+            if self._kind != "array" and (found < 0).all():
+                found = self._folder_labels()
+        if found.shape != (size,) or found.dtype.kind not in "iu":
+            raise ValueError(
+                f"labels: is {found.dtype} of shape {found.shape}; needs"
+                f" {size} integers, one per item in the order of loader.names"
+            )
+        found = np.ascontiguousarray(found, np.int64)
+        if self._mixes and found.min() < 0:
+            raise ValueError(
+                "labels: an item has none, and mixing needs them; pass labels"
+            )
+        return found
+
+    def _folder_labels(self) -> np.ndarray:
+        """By the first folder below the source; -1 where all items are in
+        it."""
+        folders = [_folder(name, self._path) for name in self.names]
+        self.classes = sorted(set(folders) - {""})
+        number = {name: i for i, name in enumerate(self.classes)}
+        return np.array([number.get(name, -1) for name in folders], np.int64)
+
+    def _samples(self, start: int) -> int:
+        self._check_usable()
+        return self._library.feedrate_count(self._handle, start)
+
+    def _faults(self) -> tuple[int, str]:
+        self._check_usable()
+        text = ctypes.c_char_p()
+        total = self._library.feedrate_faults(self._handle, ctypes.byref(text))
+        return total, os.fsdecode(text.value or b"")
+
+    def _warn_of_faults(self) -> None:
+        total, text = self._faults()
+        if total == self._warned:
+            return
+        count, self._warned = total - self._warned, total
+        first = text.split("\n")[0]
+        warnings.warn(
+            f"feedrate.Loader: {count} images could not be used in this epoch"
+            f" and others took their place; the first is {first}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def _check_usable(self) -> None:
+        if os.getpid() != self._pid:
+            raise RuntimeError(
+                "feedrate.Loader: its threads did not survive the fork; make"
+                " the loader in the process that uses it"
+            )
+        if not self._closer.alive:
+            raise RuntimeError("feedrate.Loader: it is closed; make a new one")
+
+    def _deliver(self, batch: _library.Batch) -> tuple[Any, ...]:
+        items = np.ctypeslib.as_array(batch.items, (batch.size,)).copy()
+        labels = self._labels_of(items, batch.own_share)
+        memory = _Memory(batch, (batch.size, *self._shape), self)
+        images: Any = np.asarray(memory)
+        parts = (
+            [images, labels, items]
+            if self._return_index
+            else [
+                images,
+                labels,
+            ]
+        )
+        if self._torch is not None:
+            parts = [self._torch.from_numpy(part) for part in parts]
+            if self._channels_last:
+                parts[0] = parts[0].permute(0, 3, 1, 2)
+        return tuple(parts)
+
+    def _labels_of(self, items: np.ndarray, own_share: float) -> np.ndarray:
+        labels = self.labels[items]
+        if not self._mixes:
+            return labels
+        shares = np.zeros((len(items), self.labels.max() + 1), np.float32)
+        rows = np.arange(len(items))
+        np.add.at(shares, (rows, labels), own_share)
+        np.add.at(shares, (rows, labels[::-1]), 1 - own_share)
+        return shares
+
+
+class _Pass:
+    """One epoch, or what is left of it."""
+
+    def __init__(self, loader: Loader, epoch: int, start: int) -> None:
+        self._loader = loader
+        self.epoch = epoch
+        self.position = start
+        self._left = loader._samples(start)
+        self.done = self._left == 0
+
+    def __iter__(self) -> _Pass:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        loader = self._loader
+        if self.done:
+            raise StopIteration
+        loader._check_usable()
+        if loader._pass is not self:
+            raise RuntimeError(
+                "feedrate.Loader: a later loop has started; a loader runs one"
+                " at a time, make a second one for another"
+            )
+        batch = _library.Batch()
+        code = _library.DEADLINE_EXCEEDED
+        while code == _library.DEADLINE_EXCEEDED:
+            code = loader._library.feedrate_next(
+                loader._handle, _WAIT_S, ctypes.byref(batch)
+            )
+        if code != 0:
+            self.done = True
+            raise RuntimeError(f"feedrate.Loader: {_library.message()}")
+        self._left -= batch.size
+        self.position += batch.size * loader.world_size
+        if self._left <= 0:
+            self.done = True
+            loader._warn_of_faults()
+        return loader._deliver(batch)
+
+
+class _Memory:
+    """A batch's memory, which goes back to the loader when no array uses it."""
+
+    def __init__(
+        self, batch: _library.Batch, shape: tuple[int, ...], loader: Loader
+    ) -> None:
+        self.__array_interface__ = {
+            "data": (batch.data, False),
+            "shape": shape,
+            "typestr": "<f4" if loader._dtype == "float32" else "|u1",
+            "version": 3,
+        }
+        self._release = (loader._library, batch.keep, loader._pid)
+
+    def __del__(self) -> None:
+        library, keep, pid = self._release
+        if os.getpid() == pid:
+            library.feedrate_release(keep)
+
+
+def _close(library: Any, handle: Any, pid: int, _array: Any) -> None:
+    # A forked process has the memory, but not the threads.
+    if os.getpid() == pid:
+        library.feedrate_close(handle)
+
+
+# Arguments.
+
+
+def _wrong(name: str, value: object, allowed: str) -> ValueError:
+    return ValueError(
+        f"feedrate.Loader: {name}={value!r} is not possible; use {allowed}"
+    )
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number < 2**63:
+        raise _wrong(name, value, f"a whole number from {least} on")
+    return number
+
+
+def _word(name: str, value: str, words: str) -> str:
+    if value not in words.split():
+        raise _wrong(name, value, " or ".join(words.split()))
+    return value
+
+
+def _numbers(name: str, value: float | Sequence[float]) -> str:
+    numbers = np.atleast_1d(np.asarray(value, np.float64))
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise _wrong(name, value, "a number, or one per channel")
+    if name == "std" and numbers.min() <= 0:
+        raise _wrong(name, value, "numbers above 0")
+    return ",".join(repr(float(number)) for number in numbers)
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            'feedrate.Loader: output="torch" needs torch; install it, or pass'
+            ' output="numpy"'
+        ) from error
+    return torch
+
+
+def _steps(transforms: str | Sequence[Step] | None) -> list[str]:
+    if transforms is None:
+        return []
+    if isinstance(transforms, str):
+        transforms = [transforms]
+    lines = []
+    for step in transforms:
+        chance: Any = 1.0
+        names: Any = step
+        if isinstance(step, tuple):
+            if len(step) != 2 or not isinstance(step[1], (int, float)):
+                raise _wrong("transforms", step, "(name, probability)")
+            names, chance = step
+        if isinstance(names, str):
+            names = [names]
+        lines.append(f"step={float(chance)!r} {'|'.join(names)}")
+    return lines
+
+
+def _store_settings(kind: str, **given: Any) -> list[str]:
+    found = {k: v for k, v in given.items() if v is not None}
+    if found and kind != "store":
+        name = next(iter(found)).replace("folder", "dir")
+        raise _wrong(
+            name, next(iter(found.values())), "it with an address such as s3://"
+        )
+    return [
+        f"{name}={os.fspath(v) if name == 'cache_folder' else v}"
+        for name, v in found.items()
+    ]
+
+
+def _source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
+    """(kind, path, files, array) of what the user gave."""
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if "://" in path:
+            return "store", path, [], None
+        if path.endswith(".tar"):
+            return "shards", path, [path], None
+        return "folder", path, [], None
+    if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
+        array = np.asarray(source)
+        if array.dtype != np.uint8 or array.ndim != 4 or array.size == 0:
+            raise ValueError(
+                f"feedrate.Loader: source: an array of {array.dtype} and shape"
+                f" {array.shape} is not possible; use uint8 of (N, H, W, C)"
+            )
+        return "array", "the array", [], np.ascontiguousarray(array)
+    files = [os.fspath(path) for path in source]
+    if any("://" in path for path in files):
+        raise ValueError(
+            "feedrate.Loader: source: a list cannot hold addresses; use one"
+            " address with a list in it, as in https://host/{000..099}.tar"
+        )
+    shards = [path.endswith(".tar") for path in files]
+    if any(shards) and not all(shards):
+        raise ValueError(
+            "feedrate.Loader: source: the list has shards and images; make a"
+            " loader for each"
+        )
+    kind = "shards" if any(shards) else "files"
+    root = os.path.commonpath([os.path.dirname(f) for f in files] or [""])
+    return kind, root, files, None
+
+
+def _folder(name: str, root: str) -> str:
+    """The first folder of an item below the source, or of a shard's member."""
+    _, is_member, member = name.partition(".tar:")
+    if is_member:
+        inside = member
+    else:
+        if "://" in root:
+            root = root.partition("{")[0]
+        if not name.startswith(root):
+            return ""
+        inside = name[len(root) :].lstrip("/")
+    return inside.partition("/")[0] if "/" in inside else ""

@@ -1,0 +1,122 @@
+"""Images that tell which they are, for the tests of feedrate.Loader."""
+
+import contextlib
+import io
+import pathlib
+import random
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+import feedrate  # noqa: E402
+
+
+def image(number, height=20, width=24):
+    """All pixels are (number % 256, number // 256, 7)."""
+    pixels = np.empty((height, width, 3), np.uint8)
+    pixels[:] = (number % 256, number // 256, 7)
+    return pixels
+
+
+def noisy(count, seed=1, height=40, width=48):
+    return np.random.default_rng(seed).integers(
+        0, 256, (count, height, width, 3), dtype=np.uint8
+    )
+
+
+def ids(images):
+    """The numbers of a batch of uint8 in NCHW."""
+    pixels = np.asarray(images)[:, :, 0, 0].astype(int)
+    assert (pixels[:, 2] == 7).all(), pixels
+    return list(pixels[:, 0] + 256 * pixels[:, 1])
+
+
+def npy(pixels):
+    text = io.BytesIO()
+    np.save(text, pixels)
+    return text.getvalue()
+
+
+def write(path, pixels):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(npy(pixels))
+
+
+def write_jpegs(folder, count, classes=2):
+    """count JPEGs of noise, CLASS/NUMBER.jpg."""
+    from PIL import Image
+
+    for i, pixels in enumerate(noisy(count, height=60, width=70)):
+        path = folder / f"class{i % classes}" / f"{i:03}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path, quality=90)
+
+
+def write_shards(folder, count, shards, label):
+    """Samples 000.npy and, if there is a label, 000.cls."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for shard in range(shards):
+        path = folder / f"train-{shard:03}.tar"
+        with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+            for i in range(shard, count, shards):
+                members = {f"{i:03}.npy": npy(image(i))}
+                if label is not None:
+                    members[f"{i:03}.cls"] = str(label(i)).encode()
+                for name, data in sorted(members.items()):
+                    info = tarfile.TarInfo(name)
+                    info.size = len(data)
+                    tar.addfile(info, io.BytesIO(data))
+
+
+@contextlib.contextmanager
+def store(python, folder):
+    """The port of a server of the folder that speaks S3, GCS and HTTP."""
+    server = ROOT / "lib/storage/testing/faulty_server/server.py"
+    with subprocess.Popen(
+        [python, "-B", server, f"--folder={folder}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.stdin.close()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def loader(self, source, **arguments):
+        """Bytes as numpy arrays, in small batches, unless told otherwise."""
+        given = {
+            "batch_size": 8,
+            "crop": 16,
+            "dtype": "uint8",
+            "output": "numpy",
+            "workers": 2,
+            **arguments,
+        }
+        loader = feedrate.Loader(source, **given)
+        self.addCleanup(loader.close)
+        return loader
+
+    def array(self, count=100):
+        return np.stack([image(i) for i in range(count)])
+
+    def numbers(self, loader):
+        return [number for batch in loader for number in ids(batch[0])]
+
+
+def shuffled(values, seed=1):
+    return random.Random(seed).sample(values, len(values))

@@ -1,0 +1,542 @@
+"""feedrate.Loader with numpy: sources, labels, order, resuming, errors."""
+
+import collections
+import itertools
+import json
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+import warnings
+
+import cases  # Puts feedrate on the path.
+import feedrate
+import numpy as np
+
+EVERY = list(range(100))
+
+
+class OrderTest(cases.Case):
+    def test_every_item_comes_once_per_epoch(self):
+        loader = self.loader(self.array(), shuffle=True)
+        orders = [self.numbers(loader) for _ in range(3)]
+        for order in orders:
+            self.assertEqual(sorted(order), EVERY)
+        self.assertEqual(len(set(map(tuple, [*orders, EVERY]))), 4)
+        again = self.loader(self.array(), shuffle=True)
+        again.set_epoch(2)
+        self.assertEqual(self.numbers(again), orders[2])
+        other = self.loader(self.array(), shuffle=True, seed=1)
+        self.assertNotEqual(self.numbers(other), orders[0])
+        plain = self.loader(self.array())
+        self.assertEqual(self.numbers(plain), EVERY)
+
+    def test_every_item_comes_once_over_all_ranks(self):
+        for world in (1, 2, 3, 7, 101):
+            loaders = [
+                self.loader(
+                    self.array(), shuffle=True, rank=rank, world_size=world
+                )
+                for rank in range(world)
+            ]
+            for _ in range(2):
+                found = [n for one in loaders for n in self.numbers(one)]
+                self.assertEqual(sorted(found), EVERY, world)
+
+    def test_ranks_have_the_same_batches_when_padded_or_cut(self):
+        for tail, sizes in (("pad", [8, 8, 8, 8, 2]), ("drop", [8] * 4)):
+            found = []
+            for rank in range(3):
+                loader = self.loader(
+                    self.array(),
+                    shuffle=True,
+                    rank=rank,
+                    world_size=3,
+                    tail=tail,
+                )
+                batches = [cases.ids(images) for images, _ in loader]
+                self.assertEqual([len(batch) for batch in batches], sizes)
+                self.assertEqual(len(loader), len(sizes))
+                found += itertools.chain(*batches)
+            self.assertEqual(len(set(found)), 100 if tail == "pad" else 96)
+        dropped = self.loader(self.array(), drop_last=True)
+        self.assertEqual([len(i) for i, _ in dropped], [8] * 12)
+
+    def test_the_number_of_workers_changes_nothing(self):
+        source = cases.noisy(30)
+        wanted = None
+        for workers in (0, 1, 2, 5):
+            loader = self.loader(
+                source,
+                workers=workers,
+                shuffle=True,
+                flip=True,
+                dtype="float32",
+                transforms=[("GaussianNoise", 0.5), ["Solarize", "Blur"]],
+            )
+            found = [images.copy() for images, _ in loader]
+            wanted = wanted or found
+            for one, other in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(one, other)
+        changed = next(iter(self.loader(source, seed=1, dtype="float32")))[0]
+        self.assertFalse((changed == wanted[0]).all())
+
+    def test_draws_depend_on_seed_epoch_and_item_alone(self):
+        """The same crops in another order, batch size and world."""
+        source = cases.noisy(30)
+
+        def crops(**arguments):
+            loader = self.loader(source, return_index=True, **arguments)
+            return {
+                index: pixels.tobytes()
+                for images, _, indexes in loader
+                for index, pixels in zip(indexes, images, strict=True)
+            }
+
+        wanted = crops(flip=True)
+        self.assertEqual(crops(flip=True, shuffle=True, batch_size=7), wanted)
+        half = crops(flip=True, rank=1, world_size=2)
+        self.assertEqual(half, {n: wanted[n] for n in range(1, 30, 2)})
+
+
+class ResumeTest(cases.Case):
+    def test_continues_at_the_next_sample(self):
+        source = cases.noisy(50)
+        first = self.loader(source, shuffle=True, flip=True)
+        for _ in first:  # Epoch 0.
+            pass
+        wanted = [images.copy() for images, _ in first]
+        for taken, workers in ((0, 1), (1, 4), (4, 0), (7, 2)):
+            before = self.loader(source, shuffle=True, flip=True)
+            before.set_epoch(1)
+            for _ in itertools.islice(before, taken):
+                pass
+            state = json.loads(json.dumps(before.state_dict()))
+            after = self.loader(
+                source, shuffle=True, flip=True, workers=workers
+            )
+            after.load_state_dict(state)
+            if taken < 7:
+                self.assertEqual(after.epoch, 1)
+                # A loop over epochs that sets the number keeps the place.
+                after.set_epoch(1)
+                rest = [images.copy() for images, _ in after]
+                for one, other in zip(rest, wanted[taken:], strict=True):
+                    np.testing.assert_array_equal(one, other)
+            self.assertEqual(after.epoch, 2)
+
+    def test_another_number_of_ranks_takes_over(self):
+        source = self.array()
+        for old, new, size in ((2, 3, 8), (3, 1, 5), (1, 4, 8), (4, 2, 3)):
+            found, states = [], []
+            for rank in range(old):
+                loader = self.loader(
+                    source, shuffle=True, rank=rank, world_size=old
+                )
+                for images, _ in itertools.islice(loader, 2):
+                    found += cases.ids(images)
+                states.append(loader.state_dict())
+            self.assertEqual(states, states[:1] * old)
+            for rank in range(new):
+                loader = self.loader(
+                    source,
+                    shuffle=True,
+                    rank=rank,
+                    world_size=new,
+                    batch_size=size,
+                )
+                loader.load_state_dict(states[0])
+                found += self.numbers(loader)
+            self.assertEqual(sorted(found), EVERY, (old, new))
+
+    def test_nothing_is_lost_or_repeated_when_it_is_killed(self):
+        """The sample audit of a run that kill -9 ends again and again."""
+        source = self.folder / "source.npy"
+        np.save(source, self.array())
+        log, epochs, kills = self.folder / "log", 4, 0
+        log.touch()
+        command = [sys.executable, "-B", __file__, "train", source, log]
+        for attempt in range(20):
+            workers, batches = attempt % 4, 5 + attempt
+            done = subprocess.run(
+                [*command, str(workers), str(epochs), str(batches)]
+            )
+            if done.returncode == 0:
+                break
+            self.assertEqual(done.returncode, -signal.SIGKILL)
+            kills += 1
+        seen = collections.Counter()
+        for line in log.read_text().splitlines():
+            done = json.loads(line)
+            seen.update((done["epoch"], number) for number in done["ids"])
+        wanted = {(e, n): 1 for e in range(epochs) for n in EVERY}
+        self.assertEqual(seen, wanted)
+        self.assertGreater(kills, 3)
+
+    def test_a_state_of_other_data_is_refused(self):
+        state = self.loader(self.array(), shuffle=True).state_dict()
+        for other, word in (
+            (self.loader(self.array(50), shuffle=True), "size"),
+            (self.loader(self.array(), shuffle=True, seed=3), "seed"),
+            (self.loader(self.array()), "shuffle"),
+        ):
+            with self.assertRaisesRegex(ValueError, f"{word}="):
+                other.load_state_dict(state)
+        with self.assertRaisesRegex(ValueError, "version"):
+            self.loader(self.array()).load_state_dict({"epoch": 3})
+
+
+def train(source, log, workers, epochs, batches):
+    """What the test above starts: writes a line per batch, with the state, and
+    dies by kill -9 in the middle of a line after this many batches."""
+    loader = feedrate.Loader(
+        np.load(source),
+        batch_size=8,
+        crop=16,
+        dtype="uint8",
+        output="numpy",
+        shuffle=True,
+        workers=int(workers),
+    )
+    log = pathlib.Path(log)
+    whole, _, torn = log.read_text().rpartition("\n")
+    if torn:
+        log.write_text(whole + "\n")
+    if whole:
+        loader.load_state_dict(json.loads(whole.splitlines()[-1])["state"])
+    with log.open("a") as out:
+        while loader.epoch < int(epochs):
+            epoch = loader.epoch
+            for images, _ in loader:
+                numbers = [int(number) for number in cases.ids(images)]
+                state = loader.state_dict()
+                done = {"epoch": epoch, "ids": numbers, "state": state}
+                line = json.dumps(done) + "\n"
+                batches = int(batches) - 1
+                out.write(line if batches > 0 else line[:20])
+                out.flush()
+                if batches == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class SourceTest(cases.Case):
+    def setUp(self):
+        super().setUp()
+        self.images = self.folder / "images"
+        for i in range(30):
+            cases.write(
+                self.images / f"c{i % 3}" / f"{i:02}.npy", cases.image(i)
+            )
+
+    def check(self, loader, label=lambda i: i % 3):
+        found = {}
+        for images, labels in loader:
+            numbers = cases.ids(images)
+            found.update(zip(numbers, labels.tolist(), strict=True))
+        self.assertEqual(found, {i: label(i) for i in range(30)})
+
+    def test_labels_are_the_numbers_of_folders(self):
+        loader = self.loader(self.images, shuffle=True)
+        self.check(loader)
+        self.assertEqual(loader.classes, ["c0", "c1", "c2"])
+        self.check(self.loader(f"{self.images}/"))
+        self.check(self.loader(sorted(self.images.rglob("*.npy"))))
+        flat = self.folder / "flat"
+        cases.write(flat / "a.npy", cases.image(0))
+        self.assertEqual(list(self.loader(flat).labels), [-1])
+
+    def test_labels_are_a_list_or_a_function(self):
+        numbers = [
+            int(pathlib.Path(n).stem) for n in self.loader(self.images).names
+        ]
+        self.check(
+            self.loader(self.images, labels=[5 * n for n in numbers]),
+            lambda i: 5 * i,
+        )
+        self.check(
+            self.loader(
+                self.images, labels=lambda name: int(pathlib.Path(name).stem)
+            ),
+            lambda i: i,
+        )
+        for wrong in ([1, 2], np.zeros(30), np.zeros((30, 1), int)):
+            with self.assertRaisesRegex(ValueError, "labels: .* 30 integers"):
+                self.loader(self.images, labels=wrong)
+
+    def test_shards(self):
+        shards = self.folder / "shards"
+        cases.write_shards(shards, 30, 3, lambda i: i + 4)
+        for source in (
+            shards,
+            f"{shards}/train-{{000..002}}.tar",
+            sorted(shards.iterdir()),
+        ):
+            self.check(self.loader(source, shuffle=True), lambda i: i + 4)
+
+    def test_stores_with_a_cache(self):
+        shards = self.images / "shards"
+        cases.write_shards(shards, 30, 3, lambda i: i + 4)
+        python = os.environ["STORAGE_PYTHON"]
+        os.environ.update(
+            AWS_ACCESS_KEY_ID="AKIAIOSFODNN7EXAMPLE",
+            AWS_SECRET_ACCESS_KEY="wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            CLOUDSDK_AUTH_ACCESS_TOKEN="ya29.good-token",
+        )
+        cache = {"cache_dir": self.folder / "cache", "cache_bytes": 1 << 20}
+        with cases.store(python, self.images) as port:
+            endpoint = {"endpoint": f"http://127.0.0.1:{port}"}
+            for _ in range(2):
+                self.check(self.loader("s3://data/", **endpoint, **cache))
+            self.check(self.loader("gs://data/", **endpoint, **cache))
+            self.check(
+                self.loader(
+                    f"{endpoint['endpoint']}/web/shards/train-{{000..002}}.tar",
+                    connections=4,
+                ),
+                lambda i: i + 4,
+            )
+        self.check(self.loader(f"file://{self.images}", **cache))
+        self.assertTrue(any(cache["cache_dir"].rglob("*")))
+
+    def test_recipes_by_name_and_as_lists(self):
+        source = cases.noisy(20)
+        for transforms in (
+            "ThreeAugment",
+            "RandomResizedCrop",
+            [
+                "RandomResizedCrop",
+                ("HorizontalFlip", 0.5),
+                ["Blur", "Solarize"],
+            ],
+            ["CenterCrop224", (["Blur", "Solarize"], 0.3)],
+        ):
+            loader = self.loader(source, transforms=transforms)
+            for images, _ in loader:
+                self.assertEqual(images.shape[1:], (3, 16, 16))
+        inverted = next(iter(self.loader(source, transforms="Invert")))[0]
+        plain = next(iter(self.loader(source)))[0]
+        np.testing.assert_array_equal(inverted, 255 - plain)
+
+    def test_mixing_gives_shares_of_labels(self):
+        source = np.stack([cases.image(i) for i in range(10)])
+        for name in ("Mixup", "CutMix"):
+            loader = self.loader(
+                source,
+                batch_size=10,
+                transforms=name,
+                labels=list(range(10)),
+                dtype="float32",
+                mean=0,
+                std=1,
+            )
+            images, labels = next(iter(loader))
+            np.testing.assert_allclose(labels.sum(axis=1), 1, rtol=1e-5)
+            numbers = images[:, 0].mean(axis=(1, 2)) * 255
+            np.testing.assert_allclose(labels @ range(10), numbers, atol=1e-3)
+            self.assertGreater((labels > 0).sum(), 10)
+
+    def test_layouts_have_the_same_values(self):
+        source = cases.noisy(8)
+        arguments = {"flip": True, "mean": 0.5, "std": 0.25}
+        (first, _), *_ = self.loader(source, **arguments)
+        (last, _), *_ = self.loader(source, channels_last=True, **arguments)
+        (floats, _), *_ = self.loader(source, dtype="float32", **arguments)
+        self.assertEqual(first.shape, (8, 3, 16, 16))
+        self.assertEqual(last.shape, (8, 16, 16, 3))
+        np.testing.assert_array_equal(first, last.transpose(0, 3, 1, 2))
+        np.testing.assert_allclose(
+            floats, (first / 255 - 0.5) / 0.25, atol=1e-5
+        )
+
+    def test_other_channels(self):
+        source = np.random.default_rng(1).integers(
+            0, 256, (5, 20, 20, 4), dtype=np.uint8
+        )
+        (images, _), *_ = self.loader(source, crop=20)
+        np.testing.assert_array_equal(images, source.transpose(0, 3, 1, 2))
+
+
+class MemoryTest(cases.Case):
+    def test_kept_batches_stay_as_they_are(self):
+        loader = self.loader(self.array(), shuffle=True)
+        kept = [images for images, _ in loader]
+        copies = [images.copy() for images in kept]
+        for _ in loader:
+            pass
+        loader.close()
+        for one, other in zip(kept, copies, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    def test_memory_is_used_again(self):
+        loader = self.loader(self.array(1000))
+        places = {images.ctypes.data for images, _ in loader}
+        self.assertLess(len(places), 8)
+
+    def test_dlpack_and_views_share_the_memory(self):
+        loader = self.loader(self.array())
+        batches = iter(loader)
+        shared = np.from_dlpack(next(batches)[0])
+        part = next(batches)[0][3:5]
+        for _ in batches:  # Would overwrite them.
+            pass
+        self.assertEqual(cases.ids(shared), EVERY[:8])
+        self.assertEqual(cases.ids(part), [11, 12])
+        images = next(iter(loader))[0]
+        self.assertEqual(np.from_dlpack(images).ctypes.data, images.ctypes.data)
+
+    def test_other_threads_run_while_it_works(self):
+        """With the lock held, the counter would stand still in each call."""
+        source = cases.noisy(64, height=400, width=400)
+        loader = self.loader(source, workers=0, crop=380, transforms="Blur")
+        count, ended = [0], threading.Event()
+
+        def run():
+            while not ended.is_set():
+                count[0] += 1
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        batches = iter(loader)
+        moved = 0
+        for _ in range(len(loader)):
+            before = count[0]
+            batch = feedrate._library.Batch()
+            code = loader._library.feedrate_next(loader._handle, 1, batch)
+            moved += count[0] > before
+            self.assertEqual(code, 0)
+            loader._library.feedrate_release(batch.keep)
+        ended.set()
+        thread.join()
+        self.assertGreater(moved, 0)
+        del batches
+
+    def test_pinned_memory_is_unpinned(self):
+        from feedrate import _library
+        from feedrate import loader as module
+
+        pinned, unpinned = [], []
+
+        def pin(data, size, _flags):
+            pinned.append(data)
+            return 0 if size < 100000 else 2
+
+        class Pinned(module.Loader):
+            def _make_pinning(self, wanted):
+                return _library.Pinning(
+                    _library.PIN(pin),
+                    _library.UNPIN(lambda data: unpinned.append(data) or 0),
+                )
+
+        arguments = {"crop": 16, "output": "numpy", "dtype": "uint8"}
+        with Pinned(self.array(), batch_size=8, **arguments) as loader:
+            images = [images for images, _ in loader]
+            places = {one.ctypes.data for one in images}
+            self.assertLessEqual(places, set(pinned))
+        del images
+        self.assertEqual(sorted(pinned), sorted(unpinned))
+        with (
+            Pinned(cases.noisy(200), batch_size=200, **arguments) as loader,
+            self.assertRaisesRegex(MemoryError, "pin_memory.* batch_size"),
+        ):
+            iter(loader)
+
+
+class FaultTest(cases.Case):
+    def setUp(self):
+        super().setUp()
+        for i in range(30):
+            cases.write(self.folder / f"{i:02}.npy", cases.image(i))
+        (self.folder / "05.npy").write_bytes(b"no array")
+
+    def test_skips_and_tells(self):
+        loader = self.loader(self.folder)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            numbers = self.numbers(loader)
+        self.assertEqual(numbers[4:7], [4, 6, 6])
+        self.assertEqual(loader.skipped, 1)
+        self.assertEqual(len(told), 1)
+        self.assertRegex(str(told[0].message), r"1 images .*05\.npy: ")
+
+    def test_fails_with_the_name(self):
+        loader = self.loader(self.folder, on_error="fail")
+        with self.assertRaisesRegex(RuntimeError, r"05\.npy: "):
+            self.numbers(loader)
+
+    def test_arguments_are_named(self):
+        source = self.array(10)
+        for wrong, words in (
+            ({"batch_size": 0}, "batch_size=0 .* from 1 on"),
+            ({"batch_size": 2.5}, "batch_size=2.5 "),
+            ({"workers": -1}, "workers=-1 "),
+            ({"rank": 2, "world_size": 2}, "rank=2 .* 0 to 1"),
+            ({"tail": "cut"}, "tail='cut' .* keep or pad or drop"),
+            ({"tail": "pad", "drop_last": True}, "drop_last=True "),
+            ({"dtype": "float16"}, "dtype='float16' .* float32 or uint8"),
+            ({"output": "jax"}, "output='jax' "),
+            ({"std": 0}, "std=0 .* above 0"),
+            ({"cache_dir": "x"}, "cache_dir='x' .* s3://"),
+            ({"transforms": "Blurr"}, 'transforms: "Blurr" .* "Blur"'),
+            ({"transforms": [("Blur", 2)]}, "transforms: .* from 0 to 1"),
+            ({"transforms": [("Mixup", 0.5)]}, "transforms: .* alone"),
+            ({"transforms": ["Blur", "CenterCrop224"]}, "must come first"),
+            ({"transforms": "Mixup"}, "float32"),
+            (
+                {"transforms": "Mixup", "dtype": "float32"},
+                "labels: .* pass labels",
+            ),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                self.loader(source, **wrong)
+        for array in (np.zeros((4, 8, 8), np.uint8), np.zeros((4, 8, 8, 3))):
+            with self.assertRaisesRegex(ValueError, r"uint8 of \(N, H, W, C\)"):
+                self.loader(array)
+        with self.assertRaisesRegex(FileNotFoundError, "missing"):
+            self.loader(self.folder / "missing")
+        (self.folder / "empty").mkdir()
+        with self.assertRaisesRegex(FileNotFoundError, "has no .jpg"):
+            self.loader(self.folder / "empty")
+        with self.assertRaisesRegex(ValueError, "shards and images"):
+            self.loader(["a.tar", "b.jpg"])
+
+    def test_a_fork_is_told(self):
+        loader = self.loader(self.array())
+        batches = iter(loader)
+        kept = next(batches)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                next(batches)
+            except RuntimeError as error:
+                code = 0 if "fork" in str(error) else 2
+            del kept
+            loader.close()
+            os._exit(code)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(len(list(batches)), 12)
+
+    def test_ends(self):
+        with self.loader(self.array()) as loader:
+            first = iter(loader)
+            next(first)
+            second = iter(loader)
+            with self.assertRaisesRegex(RuntimeError, "later loop"):
+                next(first)
+            self.assertEqual(len(next(second)[0]), 8)
+            with self.assertRaisesRegex(TypeError, "pickled"):
+                pickle.dumps(loader)
+        with self.assertRaisesRegex(RuntimeError, "closed"):
+            iter(loader)
+        loader.close()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["train"]:
+        train(*sys.argv[2:])
+    else:
+        unittest.main()
