@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/gate/verdict/stored_runs.h"
@@ -62,6 +63,11 @@ Value Allocations(const Row& row) {
   return PerItem(row, row.usage().allocations());
 }
 
+Value AllocatedBytes(const Row& row) {
+  if (!row.usage().has_allocated_bytes()) return absl::nullopt;
+  return PerItem(row, row.usage().allocated_bytes());
+}
+
 Value GpuMemoryPeak(const Row& row) {
   if (!row.has_gpu_memory()) return absl::nullopt;
   return static_cast<double>(row.gpu_memory().peak_allocated_bytes());
@@ -98,8 +104,13 @@ const std::vector<GateMetric>& NamedGateMetrics() {
        "hardware counters, which most virtual machines do not",
        Instructions},
       {"allocations", "", 1, false, 1e-6,
-       "usage.allocations; the program has to count and print them",
+       "usage.allocations; duel adds it to plain commands if its --metrics "
+       "names it",
        Allocations},
+      {"allocated_bytes", "B", 5, false, 1e-6,
+       "usage.allocated_bytes; duel adds it to plain commands if its --metrics "
+       "names it",
+       AllocatedBytes},
       {"gpu_memory", "B", 5, false, 1 << 20,
        "gpu_memory.peak_allocated_bytes; runners write it on a GPU",
        GpuMemoryPeak},
@@ -109,6 +120,14 @@ const std::vector<GateMetric>& NamedGateMetrics() {
        Joules},
   };
   return *metrics;
+}
+
+bool NeedsAllocationCounter(const MetricChoice& choice) {
+  for (const GateMetric& metric : choice.metrics) {
+    const absl::string_view name = absl::StripPrefix(metric.name, "usage.");
+    if (name == "allocations" || name == "allocated_bytes") return true;
+  }
+  return false;
 }
 
 MetricChoice DefaultMetricChoice() {

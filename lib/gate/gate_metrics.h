@@ -46,6 +46,9 @@ MetricChoice DefaultMetricChoice();
 // direction, both optional. InvalidArgument names the flag `--metrics`.
 absl::StatusOr<MetricChoice> ParseMetricChoice(const std::string& text);
 
+// Whether one of them is known only if a run's allocations are counted.
+bool NeedsAllocationCounter(const MetricChoice& choice);
+
 // The metric of one run. Absent if the row is not `ok` or does not have it.
 absl::optional<double> MetricOf(const Row& row, const GateMetric& metric);
 

@@ -58,6 +58,7 @@ TEST(MetricOfTest, ReadsEachFieldPerItem) {
   row.mutable_usage()->set_written_bytes(20);
   row.mutable_usage()->set_instructions(24);
   row.mutable_usage()->set_allocations(28);
+  row.mutable_usage()->set_allocated_bytes(36);
   row.mutable_gpu_memory()->set_peak_allocated_bytes(99);
   row.mutable_energy()->set_cpu_j(30);
   row.mutable_energy()->set_gpu_j(2);
@@ -69,6 +70,7 @@ TEST(MetricOfTest, ReadsEachFieldPerItem) {
   EXPECT_EQ(Of("bytes_written", row), 5);
   EXPECT_EQ(Of("instructions", row), 6);
   EXPECT_EQ(Of("allocations", row), 7);
+  EXPECT_EQ(Of("allocated_bytes", row), 9);
   EXPECT_EQ(Of("gpu_memory", row), 99);
   EXPECT_EQ(Of("energy", row), 8);
   EXPECT_EQ(Of("of_limit", row), 0.5);
@@ -88,6 +90,16 @@ TEST(MetricOfTest, LoadersHaveTheirOwnFields) {
   row.clear_loader();
   row.mutable_mixture()->set_cpu_s(5);
   EXPECT_EQ(Of("cpu", row), 2.5);
+}
+
+TEST(NeedsAllocationCounterTest, ByName) {
+  const auto needs = [](const std::string& list) {
+    return NeedsAllocationCounter(*ParseMetricChoice(list));
+  };
+  EXPECT_FALSE(needs("time,memory,cpu"));
+  EXPECT_TRUE(needs("time,allocations"));
+  EXPECT_TRUE(needs("allocated_bytes:3"));
+  EXPECT_TRUE(needs("usage.allocations"));
 }
 
 TEST(MetricTextTest, HasAUnit) {

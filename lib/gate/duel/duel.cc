@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -58,6 +59,7 @@ class Dueller {
     prints_rows_ = options.timing == DuelTiming::kRows;
     reruns_all_ = options.rerun_all;
     if (options.controls) reference_.emplace(ReferenceWork::Options());
+    counts_allocations_ = NeedsAllocationCounter(options.metrics);
   }
   Dueller(const Dueller&) = delete;
   Dueller& operator=(const Dueller&) = delete;
@@ -478,11 +480,26 @@ class Dueller {
     }
     spec.is_stopped = options_.is_stopped;
     spec.energy = &energy_;
+    if (counts_allocations_ && !prints_rows_) {
+      if (allocations_ == nullptr) {
+        ASSIGN_OR_RETURN(allocations_, AllocationCounter::Make());
+      }
+      spec.allocations = allocations_.get();
+    }
     const absl::Time started = absl::Now();
     ASSIGN_OR_RETURN(last_run_, RunTimedCommand(spec));
     ++result_.runs;
     started_at_ =
         absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", started, absl::UTCTimeZone());
+    if (!last_run_.uncounted_reason.empty() && last_run_.ok()) {
+      // Once: with one side that is not counted there is nothing to compare.
+      counts_allocations_ = false;
+      if (options_.warn) {
+        options_.warn(
+            absl::StrCat("--metrics: allocations of ", SideName(who),
+                         " are not counted: ", last_run_.uncounted_reason));
+      }
+    }
     ReadRows(round, side_b);
     if (uses_jobs_file_ && !jobs_file_works_) {
       if (rows_.empty() && IsRefusal(last_run_)) {
@@ -578,6 +595,9 @@ class Dueller {
   const DuelOptions& options_;
   Xoshiro256 random_;
   EnergyMeter energy_{Root("/"), nullptr};
+  bool counts_allocations_ = false;
+  // Null until it is needed.
+  std::unique_ptr<AllocationCounter> allocations_;
   // Draws layouts, so that these do not change the order of runs.
   Xoshiro256 layout_random_;
   std::vector<DuelRound> rounds_;

@@ -65,12 +65,16 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
   for (std::string& word : image.words) image.argv.push_back(&word[0]);
   image.argv.push_back(nullptr);
   image.variables = spec.variables;
+  if (spec.allocations != nullptr) {
+    const std::vector<std::string>& more = spec.allocations->variables();
+    image.variables.insert(image.variables.end(), more.begin(), more.end());
+  }
   for (std::string& text : image.variables) image.env.push_back(&text[0]);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string name(
         *variable, std::find(*variable, *variable + strlen(*variable), '='));
     const bool is_replaced =
-        std::any_of(spec.variables.begin(), spec.variables.end(),
+        std::any_of(image.variables.begin(), image.variables.end(),
                     [&name](const std::string& text) {
                       return text.compare(0, name.size() + 1, name + "=") == 0;
                     });
@@ -284,6 +288,7 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
   }
   if (pipe2(error, O_CLOEXEC) != 0) return SystemError("make a pipe");
   const InstructionCounter instructions;
+  if (spec.allocations != nullptr) spec.allocations->Reset();
   const EnergyUse energy =
       spec.energy != nullptr ? spec.energy->Read() : EnergyUse();
   const Clock::time_point start = Clock::now();
@@ -320,6 +325,10 @@ absl::StatusOr<TimedCommandResult> RunTimedCommand(const TimedCommand& spec) {
   }
   // Processes that it left behind would disturb the next run.
   kill(-pid, SIGKILL);
+  if (spec.allocations != nullptr) {
+    result.uncounted_reason =
+        std::string(spec.allocations->Read(&result.usage).message());
+  }
   Drain(out[0], &result.output);
   Drain(error[0], &result.error_tail);
   close(pid_fd);

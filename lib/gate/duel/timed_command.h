@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "lib/gate/duel/allocations/allocation_counter.h"
 #include "lib/machine/energy.h"
 #include "lib/records/row.pb.h"
 
@@ -39,6 +40,8 @@ struct TimedCommand {
   double grace_s = 10;
   // Measures the energy of the run. May be null.
   EnergyMeter* energy = nullptr;
+  // Counts the allocations of the run. May be null.
+  AllocationCounter* allocations = nullptr;
 };
 
 struct TimedCommandResult {
@@ -54,6 +57,8 @@ struct TimedCommandResult {
   int64_t rss_peak_bytes = 0;
   // Sums over all its processes that were waited for.
   Usage usage;
+  // Why allocations were not counted although there is a counter.
+  std::string uncounted_reason;
   // Joules of the processors, including what others used. Absent if unknown.
   absl::optional<double> energy_j;
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,65 @@ TEST(TimedCommandTest, CountsWhatTheCommandAndItsChildrenUse) {
   if (much.usage.has_instructions()) {
     EXPECT_GT(much.usage.instructions(), little.usage.instructions());
   }
+}
+
+// Programs of the test, compiled from lib/gate/duel/allocations/allocating.cc.
+constexpr char kAllocating[] = "lib/gate/duel/allocations/allocating";
+
+class AllocationsTest : public testing::Test {
+ protected:
+  TimedCommandResult Counted(const std::string& command) const {
+    TimedCommand spec;
+    spec.command = command;
+    spec.allocations = counter_.get();
+    const TimedCommandResult result = RunIt(spec);
+    EXPECT_TRUE(result.ok()) << result.Reason();
+    return result;
+  }
+  std::string WhyNot(const std::string& command) const {
+    const TimedCommandResult result = Counted(command);
+    EXPECT_FALSE(result.usage.has_allocations());
+    return result.uncounted_reason;
+  }
+
+  const std::unique_ptr<AllocationCounter> counter_ =
+      *AllocationCounter::Make();
+};
+
+TEST_F(AllocationsTest, AllThreadsAndProcessesCount) {
+  const Usage none = Counted(absl::StrCat(kAllocating, " 0")).usage;
+  const Usage some = Counted(absl::StrCat(kAllocating, " 1000")).usage;
+  EXPECT_GT(none.allocations(), 0);
+  // Nine calls per round, by four threads and a child.
+  EXPECT_EQ(some.allocations() - none.allocations(), 9 * 5 * 1000);
+  EXPECT_EQ(some.allocated_bytes() - none.allocated_bytes(),
+            256 * 9 * 5 * 1000);
+  // A program that it becomes, and one in a pipe.
+  const std::string twice =
+      absl::StrCat(kAllocating, " 10 ", kAllocating, " 30");
+  const Usage chain = Counted(absl::StrCat(twice, " | cat")).usage;
+  const Usage idle =
+      Counted(absl::StrCat(kAllocating, " 0 ", kAllocating, " 0 | cat")).usage;
+  EXPECT_EQ(chain.allocations() - idle.allocations(), 9 * 5 * 40);
+}
+
+TEST_F(AllocationsTest, SaysWhyItDoesNotCount) {
+  const std::string program = absl::StrCat(kAllocating, "_static");
+  EXPECT_EQ(WhyNot(absl::StrCat(program, " 1")),
+            absl::StrCat(program, " is a static program; link it dynamically"));
+  EXPECT_EQ(WhyNot(absl::StrCat(kAllocating, " 1 ", program, " 1")),
+            absl::StrCat(program, " is a static program; link it dynamically"));
+  EXPECT_EQ(WhyNot("env -i /bin/true"),
+            "/bin/true is started without LD_PRELOAD and FEEDRATE_ALLOCATIONS "
+            "in its environment");
+  TimedCommand spec;
+  spec.shell = "";
+  spec.command = program;
+  spec.allocations = counter_.get();
+  EXPECT_EQ(RunIt(spec).uncounted_reason.substr(0, 27),
+            "the command, or the shell t");
+  // Nothing of that is left for the next run.
+  EXPECT_TRUE(Counted("true").usage.has_allocations());
 }
 
 TEST(TimedCommandTest, LargeOutputArrivesWhole) {
