@@ -113,17 +113,20 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartEpoch(uint64_t seed,
   }
   RETURN_IF_ERROR(ReserveFor(range));
   const int64_t count = CountOf(range);
+  // Shuffled before drop_last, so that each epoch drops other items.
+  ItemOrder order(range.first,
+                  range.count < 0 || count == 0 ? source_->size() : range.count,
+                  source_->size(), options_.shuffle, seed, epoch);
+  order.Cut(count);
   std::unique_ptr<Epoch> started(
-      new Epoch(this, seed, epoch,
-                ItemOrder(range.first, count, source_->size(), options_.shuffle,
-                          seed, epoch),
+      new Epoch(this, seed, epoch, std::move(order),
                 RingOptions(*this, seed, epoch, count)));
   RETURN_IF_ERROR(started->Start());
   return started;
 }
 
 absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartShare(
-    int64_t epoch, const EpochShare& share) {
+    uint64_t seed, int64_t epoch, const EpochShare& share) {
   if (share.start < 0 || share.rank < 0 || share.rank >= share.world) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a share needs a start not below 0 and a rank from 0 to world - 1; "
@@ -132,15 +135,14 @@ absl::StatusOr<std::unique_ptr<Epoch>> Loader::StartShare(
   }
   const int64_t count = share.Count(source_->size(), options_.batch_size);
   RETURN_IF_ERROR(ReserveCount(count));
-  BatchRingOptions ring = RingOptions(*this, options_.seed, epoch, count);
+  BatchRingOptions ring = RingOptions(*this, seed, epoch, count);
   // By the place of the batch in the epoch, wherever this share starts.
   ring.first_mix = share.start + share.rank;
   ring.mix_step = share.world * options_.batch_size;
-  std::unique_ptr<Epoch> started(
-      new Epoch(this, options_.seed, epoch,
-                ItemOrder(share, count, source_->size(), options_.shuffle,
-                          options_.seed, epoch),
-                ring));
+  std::unique_ptr<Epoch> started(new Epoch(
+      this, seed, epoch,
+      ItemOrder(share, count, source_->size(), options_.shuffle, seed, epoch),
+      ring));
   RETURN_IF_ERROR(started->Start());
   return started;
 }

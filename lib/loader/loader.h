@@ -100,7 +100,8 @@ class Loader {
                                                     EpochRange range);
   // Same, for one of several processes. InvalidArgument if the share is not
   // possible.
-  absl::StatusOr<std::unique_ptr<Epoch>> StartShare(int64_t epoch,
+  absl::StatusOr<std::unique_ptr<Epoch>> StartShare(uint64_t seed,
+                                                    int64_t epoch,
                                                     const EpochShare& share);
 
   // Writes the sample of one item to `out`, as it is in this epoch before

@@ -157,6 +157,20 @@ TEST(LoaderTest, ARangeGoesRound) {
   EXPECT_THAT(RunAll(loader.get(), 0, {0, 30}), SizeIs(5));
 }
 
+TEST(LoaderTest, DroppingTheLastBatchDropsOtherItemsInEachEpoch) {
+  LoaderOptions options = Options(1);
+  options.shuffle = options.drop_last = true;
+  auto loader = Loader::Create(Folder(9), options);
+  ASSERT_TRUE(loader.ok()) << loader.status();
+  std::set<int64_t> items;
+  for (int64_t epoch = 0; epoch < 20; ++epoch) {
+    const Batches batches = RunAll(loader->get(), epoch);
+    ASSERT_THAT(batches, SizeIs(1));
+    items.insert(batches[0].items.begin(), batches[0].items.end());
+  }
+  EXPECT_THAT(items, SizeIs(9));
+}
+
 TEST(LoaderTest, PersistentWorkersDoTheSame) {
   const std::string folder = TestFolder(20);
   const auto fresh = Make(*FolderSource(folder), Options(2));
@@ -442,14 +456,15 @@ TEST(LoaderShareTest, APartContinuesTheEpoch) {
     share.start = start;
     share.rank = 1;
     share.world = 2;
-    return Collect((*loader->StartShare(4, share)).get());
+    return Collect((*loader->StartShare(0, 4, share)).get());
   };
   const Batches all = run(0);
   ASSERT_THAT(all, SizeIs(4));
   EXPECT_TRUE(run(20) == Batches(all.begin() + 2, all.end()));
   EpochShare wrong;
   wrong.rank = 1;
-  EXPECT_TRUE(absl::IsInvalidArgument(loader->StartShare(0, wrong).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(loader->StartShare(0, 0, wrong).status()));
 }
 
 TEST(LoaderKeepTest, BytesAreNotMixed) {

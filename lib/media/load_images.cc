@@ -123,7 +123,7 @@ class SyntheticSource : public ImageSource {
     return SyntheticSize(spec_.seed, i);
   }
   absl::Status Read(int64_t i, std::string* bytes) const override {
-    *bytes = SyntheticJpeg(spec_.seed, i);
+    *bytes = SyntheticFile(spec_, i);
     return absl::OkStatus();
   }
 

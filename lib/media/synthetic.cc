@@ -16,6 +16,7 @@
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/media/image_file.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/synthetic_random.h"
 
 namespace feedrate {
@@ -419,14 +420,15 @@ absl::Status ReadParameter(absl::string_view dataset, absl::string_view text,
     }
     return absl::OkStatus();
   }
-  if (parts[0] == "seed") {
+  if (parts[0] == "seed" && !spec->ids) {
     if (!absl::SimpleAtoi(parts[1], &spec->seed)) {
       return Wrong(dataset, "seed must be a whole number of 64 bits");
     }
     return absl::OkStatus();
   }
-  return Wrong(dataset, absl::StrCat("parameter \"", parts[0],
-                                     "\" is unknown, n and seed are not"));
+  return Wrong(dataset,
+               absl::StrCat("parameter \"", parts[0], "\" is unknown, n ",
+                            spec->ids ? "is not" : "and seed are not"));
 }
 
 }  // namespace
@@ -439,13 +441,18 @@ absl::StatusOr<SyntheticSpec> ParseSynthetic(absl::string_view dataset) {
   ASSIGN_OR_RETURN(const std::string id, DatasetId(dataset));
   const std::vector<absl::string_view> parts =
       absl::StrSplit(absl::StripPrefix(id, "synthetic:"), ',');
-  if (parts[0] != "rgb" && parts[0] != "9ch") {
-    return Wrong(dataset, absl::StrCat("there are no synthetic images of kind ",
-                                       "\"", parts[0], "\", only rgb and 9ch"));
-  }
   SyntheticSpec spec;
+  spec.ids = parts[0] == "ids";
+  if (parts[0] != "rgb" && parts[0] != "9ch" && !spec.ids) {
+    return Wrong(dataset,
+                 absl::StrCat("there are no synthetic images of kind \"",
+                              parts[0], "\", only rgb, 9ch and ids"));
+  }
   for (size_t i = 1; i < parts.size(); ++i) {
     RETURN_IF_ERROR(ReadParameter(dataset, parts[i], &spec));
+  }
+  if (spec.ids && spec.n > kItemIds) {
+    return Wrong(dataset, absl::StrCat("there are ", kItemIds, " ids"));
   }
   return spec;
 }
@@ -469,6 +476,10 @@ std::string SyntheticJpeg(uint64_t seed, int64_t index) {
   const Image image = Paint(size, &random);
   // Cannot fail: three channels and moderate sides.
   return EncodeJpeg(image.view(), options).value();
+}
+
+std::string SyntheticFile(const SyntheticSpec& spec, int64_t index) {
+  return spec.ids ? ItemIdJpeg(index) : SyntheticJpeg(spec.seed, index);
 }
 
 std::string SyntheticName(int64_t index) {

@@ -20,6 +20,8 @@ namespace feedrate {
 struct SyntheticSpec {
   int64_t n = 0;  // Images. 0 means as many as are requested.
   uint64_t seed = 1;
+  // Kind `ids`: pictures that show their number (item_ids.h), not photographs.
+  bool ids = false;
 };
 
 // True for data sets that begin with `synthetic:`.
@@ -27,7 +29,7 @@ bool IsSynthetic(absl::string_view dataset);
 
 // Parses `synthetic:KIND,n=N,seed=S`; n and seed are optional. Kinds are `rgb`
 // and `9ch`; both are these photographs, from which a run makes what the
-// scenario needs.
+// scenario needs; and `ids`, without a seed.
 absl::StatusOr<SyntheticSpec> ParseSynthetic(absl::string_view dataset);
 
 // Size of image `index` of the set with this seed, without making the image.
@@ -36,6 +38,8 @@ ImageInfo SyntheticSize(uint64_t seed, int64_t index);
 Image SyntheticPixels(uint64_t seed, int64_t index);
 // The encoded file.
 std::string SyntheticJpeg(uint64_t seed, int64_t index);
+// File `index` of the data set, of either kind.
+std::string SyntheticFile(const SyntheticSpec& spec, int64_t index);
 // The file's name, such as `synthetic_00000042.jpg`: sorted by index.
 std::string SyntheticName(int64_t index);
 

@@ -11,6 +11,7 @@
 
 #include "lib/hash/sha256.h"
 #include "lib/media/image_file.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 
 namespace feedrate {
@@ -29,6 +30,44 @@ TEST(SyntheticTest, BytesAreTheSameOnEveryMachine) {
             "91fed40e291250bb07cd5b523afa0d195e047968393d2654552fba623e0deb6d");
   EXPECT_EQ(Sha256Hex(SyntheticJpeg(0xfeedfacecafe, 123456789)),
             "126936d77e10d1219597b8d8e764781bc88d4a44d222d95f77fe20ed5104ae23");
+}
+
+// Audits of loaders stand on this.
+TEST(ItemIdsTest, AJpegShowsItsIdAfterACropAndAFlip) {
+  for (int64_t id = 0; id < kItemIds; id += 13) {
+    absl::StatusOr<Image> image = DecodeImage(ItemIdJpeg(id));
+    ASSERT_TRUE(image.ok()) << image.status();
+    for (const int size : {224, 8}) {
+      EXPECT_EQ(IdOfPicture(size, size,
+                            [&](int c, int y, int x) -> double {
+                              const int column = image->width() - 1 - x;
+                              return image->row(y + 17)[3 * column + c];
+                            }),
+                id);
+    }
+  }
+}
+
+TEST(ItemIdsTest, ColorsThatShowNoIdAreFound) {
+  for (int64_t id = 0; id < kItemIds; ++id) {
+    const auto color = ItemIdColor(id);
+    ASSERT_EQ(IdOfColor({color[0] + 3.0, color[1] - 3.0, color[2] * 1.0}), id);
+    // The next level of one channel is another id, or none.
+    ASSERT_NE(IdOfColor({color[0] + 8.0, color[1] * 1.0, color[2] * 1.0}), id);
+  }
+  EXPECT_EQ(IdOfColor({0, 0, 0}), std::nullopt);
+  EXPECT_EQ(IdOfColor({300, 4, 4}), std::nullopt);
+  EXPECT_EQ(IdOfColor({NAN, 4, 4}), std::nullopt);
+}
+
+TEST(ItemIdsTest, IsASyntheticDataSet) {
+  const auto spec = ParseSynthetic("synthetic:ids,n=7");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->n, 7);
+  EXPECT_EQ(SyntheticFile(*spec, 5), ItemIdJpeg(5));
+  for (const char* wrong : {"synthetic:ids,n=5000", "synthetic:ids,seed=1"}) {
+    EXPECT_FALSE(ParseSynthetic(wrong).ok()) << wrong;
+  }
 }
 
 TEST(SyntheticTest, FilesDecodeToTheirSizeAndLookLikeThePixels) {
@@ -134,7 +173,7 @@ TEST(ParseSyntheticTest, SaysWhatIsWrong) {
     const char* reason;
   } kCases[] = {
       {"synthetic:", "names no kind"},
-      {"synthetic:video", "only rgb and 9ch"},
+      {"synthetic:video", "only rgb, 9ch and ids"},
       {"synthetic:rgb,n", "no parameter"},
       {"synthetic:rgb,n=0", "above 0"},
       {"synthetic:rgb,n=-3", "above 0"},

@@ -87,7 +87,9 @@ absl::StatusOr<EpochReply> CheckEpochReply(const EpochCommand& command,
                                            absl::StatusOr<EpochReply> reply) {
   if (!reply.ok()) return reply;
   const int64_t samples = reply->samples_s_size();
-  if (reply->items() > command.count || reply->batches() != samples ||
+  // An audit must see a loader that delivers too much.
+  const bool too_many = reply->items() > command.count && !command.ids;
+  if (too_many || reply->batches() != samples ||
       (reply->items() > 0) != (reply->batches() > 0)) {
     return absl::DataLossError(
         absl::StrCat("answered with ", samples, " timings of ",
@@ -140,6 +142,7 @@ constexpr size_t kMaxReplyBytes = size_t{1} << 20;
 constexpr size_t kBytesPerSample = 32;
 // Two whole numbers with commas.
 constexpr size_t kBytesPerCount = 24;
+constexpr size_t kMaxStateBytes = size_t{16} << 20;
 constexpr int64_t kLongestPollMs = 60000;
 // Time for a child that closed its pipe to end.
 constexpr int kEndMs = 200;
@@ -336,9 +339,11 @@ absl::StatusOr<EpochReply> MeasuredChild::Epoch(const EpochCommand& command,
   const size_t per_batch = datasets > 0
                                ? 2 * kBytesPerSample + datasets * kBytesPerCount
                                : kBytesPerSample;
+  // Loaders with a checkpoint of megabytes keep a record of each item.
+  const size_t for_ids = command.ids ? kMaxStateBytes + command.count * 32 : 0;
   ASSIGN_OR_RETURN(const std::string line,
                    Exchange(EpochLine(command), limit,
-                            kMaxReplyBytes + batches * per_batch));
+                            kMaxReplyBytes + batches * per_batch + for_ids));
   return Judge(CheckEpochReply(command, ParseEpochReply(line)));
 }
 

@@ -47,6 +47,9 @@ struct LoaderSpec {
   // Whether an incomplete last batch is dropped.
   bool drop_last = false;
   bool shuffle = false;
+  // Which of how many processes that share each epoch.
+  int rank = 0;
+  int ranks = 1;
   int channels = 0;
   // Height and width of an item of a batch.
   int crop = 0;
@@ -85,6 +88,16 @@ struct EpochCommand {
   double limit_s = 0;
   // Duration of the simulated training step after each batch.
   double consumer_s = 0;
+
+  // For audits. Whether the reply has the ids that items show, and the loader's
+  // state.
+  bool ids = false;
+  // Number of the epoch: with `shuffle`, each has its own order.
+  int64_t epoch = 0;
+  // The epoch ends after this many batches. 0 means after the last.
+  int64_t batches = 0;
+  // State of an interrupted epoch, which this one continues. Empty means none.
+  std::string state;
 };
 
 // At most this many errors are listed.

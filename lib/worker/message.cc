@@ -24,6 +24,8 @@ void VisitFields(Fields& fields, LoaderSpec& spec) {
   fields("pin_memory", spec.pin_memory);
   fields("drop_last", spec.drop_last);
   fields("shuffle", spec.shuffle);
+  fields.If(spec.ranks > 1, "rank", spec.rank);
+  fields.If(spec.ranks > 1, "ranks", spec.ranks);
   fields("channels", spec.channels);
   fields("crop", spec.crop);
   fields("is_crop", spec.is_crop);
@@ -122,6 +124,10 @@ void VisitFields(Fields& fields, EpochCommand& command) {
   fields("count", command.count);
   fields("limit_s", command.limit_s);
   fields("consumer_s", command.consumer_s);
+  fields.If(command.ids, "ids", command.ids);
+  fields.If(command.epoch > 0, "epoch", command.epoch);
+  fields.If(command.batches > 0, "batches", command.batches);
+  fields.If(!command.state.empty(), "state", command.state);
 }
 
 template <typename Fields>
@@ -168,10 +174,12 @@ absl::Status CheckWord(absl::string_view field, absl::string_view word,
 
 absl::Status CheckNumbers(const LoaderSpec& spec) {
   if (spec.batch_size < 1 || spec.workers < 0 || spec.prefetch < 1 ||
-      spec.channels < 1 || spec.crop < 1 || !(spec.input_scale > 0)) {
+      spec.channels < 1 || spec.crop < 1 || !(spec.input_scale > 0) ||
+      spec.rank < 0 || spec.rank >= spec.ranks) {
     return absl::InvalidArgumentError(
         "loader: needs batch_size, prefetch, channels and crop of at least 1, "
-        "workers of at least 0, and an input_scale above 0");
+        "workers of at least 0, a rank from 0 to ranks - 1, and an input_scale "
+        "above 0");
   }
   bool divides = !spec.std.empty() && spec.mean.size() == spec.std.size();
   for (const double value : spec.std) divides = divides && value > 0;

@@ -16,12 +16,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "lib/adapters/worker/params.h"
 #include "lib/adapters/worker/server.h"
+#include "lib/adapters/worker/timing.h"
+#include "lib/base/split_mix64.h"
 #include "lib/base/status_macros.h"
+#include "lib/records/worker.pb.h"
+#include "lib/worker/loader_message.h"
 
 namespace c10 {
 
@@ -354,6 +359,119 @@ absl::StatusOr<std::unique_ptr<PreparedTransform>> FaultyAdapter::Prepare(
   ASSIGN_OR_RETURN(Plan plan, ReadPlan(spec));
   if (plan.when == kPrepare) plan.fault(plan.settings);
   return std::make_unique<FaultyTransform>(std::move(plan), corpus);
+}
+
+namespace {
+
+const std::vector<std::string>& LoaderFaults() {
+  static const auto* const names = new std::vector<std::string>{
+      "ok",         "drop",       "repeat",   "no_id",  "same_order",
+      "new_order",  "by_workers", "every_rank", "no_state", "forget",
+      "skip_ahead", "leak"};
+  return *names;
+}
+
+// Some ids in batches.
+class IdStream : public BatchStream {
+ public:
+  // `begin` is the number of batches before.
+  IdStream(std::vector<std::optional<int64_t>> ids, int64_t batch_size,
+           int64_t begin, bool has_state)
+      : ids_(std::move(ids)),
+        batch_size_(batch_size),
+        batch_(begin),
+        has_state_(has_state) {}
+
+  absl::StatusOr<Batch> Next() override {
+    const size_t begin =
+        std::min<size_t>(ids_.size(), batch_ * batch_size_);
+    const size_t end = std::min<size_t>(ids_.size(), begin + batch_size_);
+    if (begin == end) return Batch();
+    ++batch_;
+    return Batch{static_cast<int64_t>(end - begin), 1,
+                 {ids_.begin() + begin, ids_.begin() + end}};
+  }
+  absl::Status Finish(EpochReply* reply) override {
+    if (has_state_) reply->set_state(absl::StrCat(batch_));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<std::optional<int64_t>> ids_;
+  const int64_t batch_size_;
+  int64_t batch_;
+  const bool has_state_;
+};
+
+class FaultyLoader : public PreparedLoader {
+ public:
+  FaultyLoader(const TransformSpec& spec, int64_t leaked_bytes)
+      : fault_(spec.native_op),
+        spec_(*spec.loader),
+        leaked_bytes_(leaked_bytes) {}
+
+  absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
+    if (fault_ == "leak") kept_.emplace_back(leaked_bytes_, 'x');
+    int64_t begin = 0;
+    if (!command.state.empty() && !absl::SimpleAtoi(command.state, &begin)) {
+      return absl::InvalidArgumentError("the state is not one of this loader");
+    }
+    if (fault_ == "forget") begin = 0;
+    if (fault_ == "skip_ahead" && begin > 0) ++begin;
+    return TimeEpoch(command, [&] {
+      return std::make_unique<IdStream>(IdsOf(command), spec_.batch_size, begin,
+                                        command.ids && fault_ != "no_state");
+    });
+  }
+  absl::StatusOr<Output> OutputFor(int64_t, uint64_t) override {
+    return absl::UnimplementedError("faulty makes no outputs");
+  }
+
+ private:
+  std::vector<std::optional<int64_t>> IdsOf(const EpochCommand& command) {
+    std::vector<std::optional<int64_t>> all(command.count);
+    for (int64_t i = 0; i < command.count; ++i) all[i] = i;
+    uint64_t seed = command.seed * 1000 + command.epoch;
+    if (fault_ == "same_order") seed = command.seed * 1000;
+    if (fault_ == "by_workers") seed += uint64_t{1000000} * spec_.workers;
+    if (fault_ == "new_order") seed += ++epochs_ + getpid();
+    SplitMix64 random(seed);
+    for (int64_t i = command.count - 1; i > 0; --i) {
+      std::swap(all[i], all[random.Next() % (i + 1)]);
+    }
+    std::vector<std::optional<int64_t>> ids;
+    for (int64_t i = 0; i < command.count; ++i) {
+      if (fault_ == "every_rank" || i % spec_.ranks == spec_.rank) {
+        ids.push_back(all[i]);
+      }
+    }
+    if (fault_ == "drop") ids.pop_back();
+    if (fault_ == "repeat") ids.push_back(ids[0]);
+    if (fault_ == "no_id") ids[0] = std::nullopt;
+    return ids;
+  }
+
+  const std::string fault_;
+  const LoaderSpec spec_;
+  const int64_t leaked_bytes_;
+  std::vector<std::string> kept_;
+  uint64_t epochs_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedLoader>> FaultyAdapter::PrepareLoader(
+    const TransformSpec& spec, const LoaderInput& input) {
+  const std::vector<std::string>& names = LoaderFaults();
+  if (std::count(names.begin(), names.end(), spec.native_op) == 0) {
+    return absl::NotFoundError(absl::StrCat("no fault \"", spec.native_op,
+                                            "\" of loaders; there are ",
+                                            absl::StrJoin(names, ", ")));
+  }
+  Params params(spec.params);
+  const double bytes = params.Has("bytes") ? params.Number("bytes") : 0;
+  RETURN_IF_ERROR(params.Finish());
+  return std::make_unique<FaultyLoader>(spec, static_cast<int64_t>(bytes));
 }
 
 }  // namespace feedrate

@@ -32,6 +32,22 @@
 // `call` is the `time` command) and `at=N` or `at=uniform(A,B)` (before which
 // call of that kind, counted from 0 over the child's life, or drawn by the
 // job's seed).
+//
+// As a loader it delivers ids without reading anything, shuffled, shared out
+// among ranks and with a state, and does one thing wrong:
+//
+//   ok             nothing
+//   drop           leaves out the last item
+//   repeat         delivers the first item again at the end
+//   no_id          delivers an item that shows no id
+//   same_order     every epoch has the same order
+//   new_order      no epoch can be repeated
+//   by_workers     the order depends on the number of loader workers
+//   every_rank     every rank gets everything
+//   no_state       has no state to continue from
+//   forget         continues from the beginning
+//   skip_ahead     continues one batch too late
+//   leak           keeps `bytes` of each epoch
 #pragma once
 
 #include <memory>
@@ -50,6 +66,9 @@ class FaultyAdapter : public Adapter {
   // `native_op` is the name of the fault.
   absl::StatusOr<std::unique_ptr<PreparedTransform>> Prepare(
       const TransformSpec& spec, const Corpus& corpus) override;
+  // The same for the faults of loaders.
+  absl::StatusOr<std::unique_ptr<PreparedLoader>> PrepareLoader(
+      const TransformSpec& spec, const LoaderInput& input) override;
 };
 
 }  // namespace feedrate

@@ -105,6 +105,17 @@ double PlayTrainingStep(double step_s) {
   return SecondsSince(start);
 }
 
+void AddIds(const std::vector<std::optional<int64_t>>& ids, EpochReply* reply) {
+  BatchCounts* const batch = reply->add_ids();
+  for (const std::optional<int64_t>& id : ids) {
+    if (id.has_value()) {
+      batch->add_list(*id);
+    } else {
+      reply->set_unreadable(reply->unreadable() + 1);
+    }
+  }
+}
+
 absl::Status TakeBatches(const EpochCommand& command, int64_t start,
                          BatchStream* stream, EpochReply* reply) {
   static const InjectedSlowdown slowdown;
@@ -119,6 +130,8 @@ absl::Status TakeBatches(const EpochCommand& command, int64_t start,
     reply->set_batches(reply->batches() + 1);
     reply->set_items(reply->items() + batch.items);
     reply->set_bytes_out(reply->bytes_out() + batch.bytes);
+    if (command.ids) AddIds(batch.ids, reply);
+    if (reply->batches() == command.batches) return absl::OkStatus();
     if (command.consumer_s > 0) {
       reply->set_consumer_s(reply->consumer_s() +
                             PlayTrainingStep(command.consumer_s));

@@ -64,6 +64,8 @@ class BatchStream {
     int64_t items = 0;
     // Size of the tensor that was delivered.
     int64_t bytes = 0;
+    // For a command with `ids`: the id that each item shows, if it shows one.
+    std::vector<std::optional<int64_t>> ids = {};
   };
 
   virtual ~BatchStream() = default;

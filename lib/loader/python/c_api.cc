@@ -480,7 +480,9 @@ int feedrate_start(feedrate_loader* loader, int64_t epoch, int64_t start) {
     feedrate::EndEpoch(loader);
     feedrate::EpochShare share = loader->share;
     share.start = start;
-    ASSIGN_OR_RETURN(loader->epoch, loader->loader->StartShare(epoch, share));
+    ASSIGN_OR_RETURN(loader->epoch,
+                     loader->loader->StartShare(loader->loader->options().seed,
+                                                epoch, share));
     return absl::OkStatus();
   });
 }

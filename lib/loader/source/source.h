@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -197,6 +198,8 @@ class ItemOrder {
   }
 
   int64_t count() const { return count_; }
+  // Ends after `count` items.
+  void Cut(int64_t count) { count_ = std::min(count_, count); }
   int64_t Item(int64_t position) const {
     const int64_t place = (first_ + position * stride_) % modulus_;
     return shuffled_.empty() ? place : shuffled_[place];

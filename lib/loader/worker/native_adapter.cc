@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "lib/adapters/worker/timing.h"
@@ -20,6 +21,7 @@
 #include "lib/loader/mixture/mixture_loader.h"
 #include "lib/loader/recipe.h"
 #include "lib/loader/source/remote_source.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 #include "lib/records/fields.h"
 #include "lib/records/worker.pb.h"
@@ -55,23 +57,74 @@ StorageCounts Since(const StorageCounts& before, StorageCounts now) {
   return now;
 }
 
+// Where an epoch of all ranks is: our checkpoint.
+struct EpochPosition {
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+  // Samples that all ranks together have delivered.
+  int64_t done = 0;
+  int64_t ranks = 1;
+
+  std::string ToText() const {
+    return absl::StrCat(seed, " ", epoch, " ", done);
+  }
+  // False if `text` is no position.
+  bool Read(const std::string& text) {
+    const std::vector<std::string> words = absl::StrSplit(text, ' ');
+    return words.size() == 3 && absl::SimpleAtoi(words[0], &seed) &&
+           absl::SimpleAtoi(words[1], &epoch) &&
+           absl::SimpleAtoi(words[2], &done) && done >= 0;
+  }
+};
+
+// The id that each sample shows.
+std::vector<std::optional<int64_t>> IdsOf(const LoaderBatch& batch,
+                                          const Recipe& recipe) {
+  const SampleShape& shape = batch.shape;
+  std::vector<std::optional<int64_t>> ids;
+  for (int i = 0; i < batch.size; ++i) {
+    const float* const sample = batch.data + i * shape.values();
+    ids.push_back(IdOfPicture(
+        shape.height, shape.width, [&](int c, int y, int x) -> double {
+          const float value =
+              sample[(int64_t{c} * shape.height + y) * shape.width + x];
+          const size_t at = c % recipe.mean.size();
+          return (value * recipe.std[at] + recipe.mean[at]) *
+                 recipe.input_scale;
+        }));
+  }
+  return ids;
+}
+
 class NativeStream : public BatchStream {
  public:
   // `loader` is the epoch's; `before` are the store's counts before it.
+  // `position` is where the epoch begins, if ids are to be read.
   NativeStream(std::unique_ptr<Epoch> epoch, const Loader& loader,
-               std::optional<StorageCounts> before)
-      : epoch_(std::move(epoch)), loader_(loader), before_(before) {}
+               std::optional<StorageCounts> before,
+               std::optional<EpochPosition> position)
+      : epoch_(std::move(epoch)),
+        loader_(loader),
+        before_(before),
+        position_(position) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
     ASSIGN_OR_RETURN(const LoaderBatch* batch, epoch_->Next());
     if (batch == nullptr) return BatchStream::Batch();
-    return BatchStream::Batch{batch->size, batch->bytes()};
+    BatchStream::Batch taken{batch->size, batch->bytes(), {}};
+    if (position_.has_value()) {
+      taken.ids = IdsOf(*batch, loader_.options().recipe);
+      position_->done +=
+          int64_t{loader_.options().batch_size} * position_->ranks;
+    }
+    return taken;
   }
 
   absl::Status Finish(EpochReply* reply) override {
     epoch_->Stop();
     ReportStages(epoch_->stages(), reply);
     ReportFaults(epoch_->faults(), reply);
+    if (position_.has_value()) reply->set_state(position_->ToText());
     if (before_.has_value()) {
       *reply->mutable_storage() = Since(*before_, *StorageOf(loader_.source()));
     }
@@ -88,27 +141,40 @@ class NativeStream : public BatchStream {
   std::unique_ptr<Epoch> epoch_;
   const Loader& loader_;
   const std::optional<StorageCounts> before_;
+  std::optional<EpochPosition> position_;
 };
 
 class NativeLoader : public PreparedLoader {
  public:
-  explicit NativeLoader(std::unique_ptr<Loader> loader)
-      : loader_(std::move(loader)) {}
+  // `share` is the rank.
+  NativeLoader(std::unique_ptr<Loader> loader, EpochShare share)
+      : loader_(std::move(loader)), share_(share) {}
 
   absl::StatusOr<EpochReply> RunEpoch(const EpochCommand& command) override {
     // The loader owns the memory for batches, not the epoch: allocated before.
     EpochRange range;
     range.first = command.first;
     range.count = command.count;
+    EpochPosition begin{command.seed, command.epoch, 0, share_.world};
+    if (!command.state.empty() && !begin.Read(command.state)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
+    }
+    EpochShare share = share_;
+    share.start = begin.done;
     RETURN_IF_ERROR(loader_->ReserveFor(range));
     return TimeEpoch(
         command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
           const std::optional<StorageCounts> before =
               StorageOf(loader_->source());
-          ASSIGN_OR_RETURN(std::unique_ptr<Epoch> epoch,
-                           loader_->StartEpoch(command.seed, 0, range));
-          return std::make_unique<NativeStream>(std::move(epoch), *loader_,
-                                                before);
+          ASSIGN_OR_RETURN(
+              std::unique_ptr<Epoch> epoch,
+              share.world > 1 || share.start > 0
+                  ? loader_->StartShare(begin.seed, begin.epoch, share)
+                  : loader_->StartEpoch(begin.seed, begin.epoch, range));
+          return std::make_unique<NativeStream>(
+              std::move(epoch), *loader_, before,
+              command.ids ? std::make_optional(begin) : std::nullopt);
         });
   }
 
@@ -127,6 +193,7 @@ class NativeLoader : public PreparedLoader {
 
  private:
   std::unique_ptr<Loader> loader_;
+  const EpochShare share_;
   std::vector<float> sample_;
 };
 
@@ -170,7 +237,11 @@ absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareLoader(
                    Loader::Create(std::move(source), options, std::move(memory),
                                   std::move(copy)));
   threads_ = std::max(1, options.workers);
-  return std::make_unique<NativeLoader>(std::move(loader));
+  EpochShare share;
+  share.rank = spec.loader->rank;
+  share.world = spec.loader->ranks;
+  if (options.drop_last) share.tail = EpochShare::Tail::kDrop;
+  return std::make_unique<NativeLoader>(std::move(loader), share);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedLoader>> NativeAdapter::PrepareMixture(

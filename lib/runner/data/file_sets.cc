@@ -17,6 +17,7 @@
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
+#include "lib/media/item_ids.h"
 #include "lib/media/parallel.h"
 #include "lib/media/synthetic.h"
 #include "lib/storage/object_store.h"
@@ -137,9 +138,11 @@ absl::StatusOr<FileSet> WriteSynthetic(const std::string& dataset,
         dataset, ": does not say how many; add --num_items=N or write ",
         dataset, ",n=N"));
   }
-  if (spec.n > 0 && spec.n < count) return TooFew(dataset, spec.n, count);
-  const std::string folder =
-      JoinPath(cache, absl::StrCat("synthetic/seed", spec.seed));
+  const int64_t most = spec.ids && spec.n == 0 ? kItemIds : spec.n;
+  if (most > 0 && most < count) return TooFew(dataset, most, count);
+  const std::string folder = JoinPath(
+      cache, spec.ids ? "synthetic/ids"
+                      : absl::StrCat("synthetic/seed", spec.seed));
   RETURN_IF_ERROR(MakeFolder(folder));
   FileSet set;
   set.items = count;
@@ -149,7 +152,7 @@ absl::StatusOr<FileSet> WriteSynthetic(const std::string& dataset,
     file.path = JoinPath(folder, SyntheticName(i));
     file.bytes = SizeOf(file.path);
     if (file.bytes > 0) return absl::OkStatus();
-    const std::string jpeg = SyntheticJpeg(spec.seed, i);
+    const std::string jpeg = SyntheticFile(spec, i);
     file.bytes = static_cast<int64_t>(jpeg.size());
     return WriteFileAtomically(file.path, jpeg);
   }));
