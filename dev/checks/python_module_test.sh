@@ -23,4 +23,4 @@ fi
 # What examples/train_vit.py --loader=dali needs, where it is made.
 DALI_PACKAGES="$(dev/python_env.sh --made "$locks/dali.lock" || true)"
 export DALI_PACKAGES
-"$torch/bin/python" -B python/tests/torch_test.py
+OMP_NUM_THREADS=1 "$torch/bin/python" -B python/tests/torch_test.py

@@ -1,0 +1,183 @@
+"""feedrate.Loader with torch: tensors, several processes, the example."""
+
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import cases  # Puts feedrate on the path.
+import numpy as np
+import torch
+
+EXAMPLE = cases.ROOT / "examples/train_vit.py"
+THIS = pathlib.Path(__file__).resolve()
+
+
+class TensorTest(cases.Case):
+    def test_tensors_share_the_loaders_memory(self):
+        loader = self.loader(self.array(), output="torch", labels=range(100))
+        images, labels = next(iter(loader))
+        self.assertEqual(
+            (images.dtype, labels.dtype), (torch.uint8, torch.int64)
+        )
+        self.assertEqual(images.shape, (8, 3, 16, 16))
+        self.assertEqual(labels.tolist(), list(range(8)))
+        self.assertEqual(
+            torch.from_dlpack(images).data_ptr(), images.data_ptr()
+        )
+        self.assertEqual(np.from_dlpack(images).ctypes.data, images.data_ptr())
+        kept = [images for images, _ in loader]
+        found = [number for one in kept for number in cases.ids(one)]
+        self.assertEqual(found, list(range(100)))
+        self.assertEqual(cases.ids(images), list(range(8)))
+
+    def test_channels_last_is_torchs_memory_format(self):
+        source = cases.noisy(8)
+        for dtype in ("uint8", "float32"):
+            (first, _), *_ = self.loader(source, output="torch", dtype=dtype)
+            (last, _), *_ = self.loader(
+                source, output="torch", dtype=dtype, channels_last=True
+            )
+            self.assertTrue(torch.equal(first, last))
+            self.assertTrue(first.is_contiguous())
+            self.assertTrue(
+                last.is_contiguous(memory_format=torch.channels_last)
+            )
+
+    def test_pinned_memory(self):
+        loader = self.loader(self.array(), output="torch", pin_memory=True)
+        images, _ = next(iter(loader))
+        self.assertEqual(images.is_pinned(), torch.cuda.is_available())
+
+    def test_replaces_a_dataloader(self):
+        """The same loop with either; both learn which class is brighter."""
+        dark = cases.noisy(64, height=16, width=16) // 4
+        source = np.concatenate([dark, dark + 128])
+        labels = [0] * 64 + [1] * 64
+        pixels = torch.from_numpy(source).permute(0, 3, 1, 2) / 255
+        theirs = torch.utils.data.DataLoader(
+            torch.utils.data.TensorDataset(pixels, torch.tensor(labels)),
+            batch_size=16,
+            shuffle=True,
+        )
+        ours = self.loader(
+            source,
+            labels=labels,
+            batch_size=16,
+            shuffle=True,
+            output="torch",
+            dtype="float32",
+            mean=0,
+            std=1,
+        )
+        self.assertEqual(len(ours), len(theirs))
+        for loader in (theirs, ours):
+            torch.manual_seed(0)
+            model = torch.nn.Sequential(
+                torch.nn.Flatten(), torch.nn.Linear(3 * 16 * 16, 2)
+            )
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+            losses = []
+            for _, (images, targets) in itertools.product(range(6), loader):
+                loss = torch.nn.functional.cross_entropy(model(images), targets)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+            self.assertLess(losses[-1], losses[0] / 2)
+
+
+class ProcessesTest(cases.Case):
+    def test_ranks_of_a_training_see_every_item_once(self):
+        """DistributedDataParallel with gloo; each rank tells what it saw."""
+        np.save(self.folder / "source.npy", self.array())
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-B", THIS, "rank", self.folder, str(rank)],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        told = [json.loads(process.communicate()[0]) for process in started]
+        for epoch in range(2):
+            found = [number for one in told for number in one[epoch]]
+            self.assertEqual(sorted(found), list(range(100)))
+        self.assertNotEqual(told[0][0], told[0][1])
+
+
+def run_rank(folder, rank):
+    rank, world = int(rank), 2
+    torch.distributed.init_process_group(
+        "gloo", f"file://{folder}/meeting", rank=rank, world_size=world
+    )
+    loader = cases.feedrate.Loader(
+        np.load(f"{folder}/source.npy"),
+        batch_size=8,
+        crop=16,
+        dtype="uint8",
+        shuffle=True,
+        workers=2,
+        rank=rank,
+        world_size=world,
+    )
+    model = torch.nn.parallel.DistributedDataParallel(
+        torch.nn.Linear(3 * 16 * 16, 1)
+    )
+    seen = []
+    for epoch in range(2):
+        loader.set_epoch(epoch)
+        seen.append([])
+        for images, _ in loader:
+            model(images.flatten(1) / 255).sum().backward()
+            seen[-1] += map(int, cases.ids(images))
+    torch.distributed.destroy_process_group()
+    print(json.dumps(seen))
+
+
+class ExampleTest(cases.Case):
+    def run_example(self, loader, packages=""):
+        cases.write_jpegs(self.folder / "train", 40)
+        # Behind the packages of this environment.
+        start = (
+            "import runpy, site, sys\n"
+            "if sys.argv[1]: site.addsitedir(sys.argv[1])\n"
+            "sys.argv = sys.argv[2:]\n"
+            "runpy.run_path(sys.argv[0])\n"
+        )
+        done = subprocess.run(
+            [
+                *(sys.executable, "-B", "-c", start, packages, EXAMPLE),
+                *(self.folder / "train", f"--loader={loader}"),
+                *("--batch_size=8", "--crop=32", "--epochs=2"),
+            ],
+            env={**os.environ, "PYTHONPATH": str(cases.ROOT / "python")},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = r"epoch \d step \d: loss \d+\.\d+, waiting \d+\.\d%\n"
+        self.assertRegex(done.stdout, f"^({line}){{10}}$", done.stderr)
+
+    def test_with_feedrate(self):
+        self.run_example("feedrate")
+
+    def test_with_dataloader(self):
+        self.run_example("dataloader")
+
+    def test_with_dali(self):
+        dali = os.environ.get("DALI_PACKAGES")
+        if not dali:
+            self.skipTest("no environment of DALI: make envs GROUPS=dali")
+        version = "python{}.{}".format(*sys.version_info)
+        self.run_example("dali", f"{dali}/lib/{version}/site-packages")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["rank"]:
+        run_rank(*sys.argv[2:])
+    else:
+        unittest.main()
