@@ -14,7 +14,10 @@ umask go-w
 # The distribution's own Python, so that no environment hangs on an interpreter
 # of a version manager that may be gone tomorrow.
 FEEDRATE_PYTHON="${FEEDRATE_PYTHON:-/usr/bin/python3}"
-export REPO_ROOT FEEDRATE_CACHE FEEDRATE_PYTHON
+# The processor that dev/cross.sh builds for: the other of the two.
+CROSS_ARCH=x86_64
+if [[ "$(uname -m)" == x86_64 ]]; then CROSS_ARCH=aarch64; fi
+export REPO_ROOT FEEDRATE_CACHE FEEDRATE_PYTHON CROSS_ARCH
 
 say() { echo "feedrate: $*" >&2; }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Unpacks Debian's libraries for x86-64 into a folder of the user's cache, so
-# that another processor can compile for x86-64, and prints the folder. Installs
-# nothing: apt resolves and fetches with its own state, and packages are only
-# unpacked.
+# Unpacks Debian's libraries for the other processor (CROSS_ARCH) into a folder of
+# the user's cache, so that dev/cross.sh can compile for it, and prints the
+# folder. Installs nothing: apt resolves and fetches with its own state, and
+# packages are only unpacked.
 #
 #   dev/sysroot.sh          /…/feedrate/sysroot/x86_64-0123456789abcdef
 set -euo pipefail
@@ -23,8 +23,8 @@ fetch_cudart() {
     "$REPO_ROOT/third_party/torch/torch.lock")"
   "$FEEDRATE_PYTHON" -m venv "$1/venv"
   "$1/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps \
-    --only-binary=:all: --platform=manylinux_2_28_x86_64 \
-    --platform=manylinux2014_x86_64 --dest="$1/wheels" \
+    --only-binary=:all: "--platform=manylinux_2_28_$CROSS_ARCH" \
+    "--platform=manylinux2014_$CROSS_ARCH" --dest="$1/wheels" \
     "nvidia-cuda-runtime==$version"
   "$FEEDRATE_PYTHON" -m zipfile -e "$1"/wheels/*.whl "$1/cuda"
   mkdir -p "$2/usr/local/cuda"
@@ -32,8 +32,10 @@ fetch_cudart() {
 }
 
 fetch() {
+  local name=amd64
+  if [[ "$CROSS_ARCH" == aarch64 ]]; then name=arm64; fi
   local options=(
-    -o APT::Architecture=amd64 -o APT::Architectures=amd64
+    -o "APT::Architecture=$name" -o "APT::Architectures=$name"
     -o "Dir::State::lists=$1/lists" -o "Dir::State::status=$1/status"
     -o "Dir::Cache=$1/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=root
   )
@@ -56,12 +58,12 @@ fetch() {
 
 main() {
   local folder work
-  folder="$FEEDRATE_CACHE/sysroot/x86_64-$({
+  folder="$FEEDRATE_CACHE/sysroot/$CROSS_ARCH-$({
     packages
     cat "${BASH_SOURCE[0]}"
   } | sha256sum | cut -c1-16)"
   if [[ ! -d "$folder" ]]; then
-    say "fetching Debian's libraries for x86-64 (about 100 MB)"
+    say "fetching Debian's libraries for $CROSS_ARCH (about 100 MB)"
     mkdir -p "${folder%/*}"
     work="$(mktemp -d "${folder%/*}/.new.XXXXXX")"
     # shellcheck disable=SC2064  # Now, while it is known.
