@@ -1,33 +1,33 @@
 #!/bin/bash
-# Makes a folder and a tarball that run on any Linux of this processor with this
-# glibc or a newer one, unpacked anywhere, without Bazel or other packages:
+# Makes a folder and a tarball that run on any Linux of this processor with glibc
+# 2.34 or newer, unpacked anywhere, without Bazel or other packages:
 #
 #   dev/bundle.sh [TOOL...]    all programs if none is named
+#   ARCH=aarch64 dev/bundle.sh for the other processor (dev/cross.sh)
 #
 #   dist/feedrate-VERSION-linux-ARCH/
 #     bin/          the programs, and `feedrate`, which launches them
-#     libexec/      what runners start: worker_* and python/; envs.sh, which
-#                   makes Python environments (feedrate envs); torch.sh, which
-#                   fetches torch (feedrate torch); programs whose worker needs
-#                   torch, launched through bin/
+#     libexec/      what runners start: worker_* and python/; scripts behind
+#                   feedrate demo, doctor, envs and torch; programs whose worker
+#                   needs torch, launched through bin/
 #     lib/          the shared libraries they need, and licenses/ of those
 #     configs/      what the programs read
 #     completions/  for bash, zsh and fish
 #
-# The target provides libc, libstdc++, torch and the NVIDIA driver. BUNDLE_DIST
-# names another folder than dist/.
+# The target provides libc, libstdc++, torch and the NVIDIA driver. FFmpeg has
+# stand-ins for what it is linked to and does not use here (dev/libraries.sh).
+# BUNDLE_DIST names another folder than dist/.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT"
+# shellcheck source=dev/libraries.sh
+source dev/libraries.sh
 
 # A bundle is copied to every machine of a run, so it must stay small.
 limit_bytes="${BUNDLE_LIMIT_BYTES:-60000000}"
-# FFmpeg alone is 164 MB; DESIGN gives `video` no limit.
+# FFmpeg alone takes half of that.
 unlimited=video
-# Libraries of the target: the libc family, the compiler's, the driver's.
-of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl)\.so.*'
-of_target+='|lib(stdc\+\+|gcc_s)\.so.*|lib(cuda|nvidia-.*)\.so.*)$'
 
 all_tools() {
   local folder
@@ -36,23 +36,9 @@ all_tools() {
   done
 }
 
-# needed FILE: names of the shared libraries that it asks for. Read to the end: a
-# grep that stops at the first match ends readelf, and with it the pipe, by chance.
-needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
-
-# needs_torch BINARY
-needs_torch() { [[ "$(needed "$1")" == *libtorch* ]]; }
-
-# set_rpath FILE PATH: strip first, because strip may undo what patchelf did. A
-# static program looks for no library, so it has no path to set.
-set_rpath() {
-  strip --strip-unneeded "$1"
-  if [[ -n "$(needed "$1")" ]]; then patchelf --set-rpath "$2" "$1"; fi
-}
-
 # Copies the program $1 into the bundle $2.
 add_program() {
-  local source="bazel-bin/tools/$1/$1" target="$2/bin/$1"
+  local source="$built/tools/$1/$1" target="$2/bin/$1"
   [[ -x "$source" ]] || die "//tools/$1 makes no program $1"
   if [[ " $torch_tools " == *" $1 "* ]]; then
     target="$2/libexec/$1"
@@ -64,7 +50,7 @@ add_program() {
 # add_binary SOURCE TARGET LIB: with the shared libraries that it needs in LIB.
 add_binary() {
   install -m 755 "$1" "$2"
-  add_libraries "$1" "$3"
+  add_libraries "$2" "$3"
   # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
   set_rpath "$2" '$ORIGIN/../lib'
 }
@@ -103,14 +89,13 @@ worker_labels() {
   fi
 }
 
-# add_workers BUNDLE LABEL...: copies workers, and what makes environments for
-# those that are Python's and fetches torch.
+# add_workers BUNDLE LABEL...: copies workers, and the scripts behind `feedrate`.
 add_workers() {
   local label name path
   for label in "${@:2}"; do
     name="${label##*:}"
     path="${label#//}"
-    add_binary "bazel-bin/${path/:/\/}" "$1/libexec/$name" "$1/lib"
+    add_binary "$built/${path/:/\/}" "$1/libexec/$name" "$1/lib"
   done
   while IFS= read -r path; do
     install -D -m 644 "$path" "$1/libexec/${path#lib/adapters/}"
@@ -119,35 +104,6 @@ add_workers() {
   for name in common envs python_env torch; do
     install -m 755 "dev/$name.sh" "$1/libexec/$name.sh"
   done
-}
-
-# Copies the shared libraries of $1, theirs too, into $2.
-add_libraries() {
-  local name path torch=""
-  if needs_torch "$1"; then torch="$(third_party/torch/find_torch.sh)"; fi
-  while read -r name path; do
-    if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
-    # torch, and the CUDA libraries that are installed beside it.
-    if [[ -n "$torch" && "$path" == "${torch%/*}"/* ]]; then continue; fi
-    [[ -e "$path" ]] || die "$1 needs $name, which is not installed"
-    install -m 644 "$path" "$2/$name"
-    # shellcheck disable=SC2016
-    set_rpath "$2/$name" '$ORIGIN'
-    add_license "$path" "$2/licenses"
-  done < <({ ldd "$1" 2>/dev/null || true; } | sed -n 's/^\t\(\S*\) => \(.*\) (0x.*/\1 \2/p
-                              s/^\t\(\S*\) => not found/\1 missing/p')
-}
-
-# Copies the licence of the package that owns the file $1 into $2.
-add_license() {
-  local file package
-  file="$(readlink -f "$1")"
-  # Some packages list their files under /lib, which is a link to /usr/lib.
-  package="$(dpkg-query -S "$file" "${file#/usr}" 2>/dev/null |
-    sed -n '1s/:.*//p')" || true
-  if [[ -e "/usr/share/doc/$package/copyright" ]]; then
-    install -D -m 644 "/usr/share/doc/$package/copyright" "$2/$package"
-  fi
 }
 
 # Everything else that belongs into the bundle $1.
@@ -173,14 +129,18 @@ check_size() {
 }
 
 main() {
-  local tools tool version folder programs=()
+  local tools tool version folder file programs=() launcher=./feedrate
   # TOOLS=plan,micro is as good as TOOLS="plan micro".
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
   if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
   local workers
   mapfile -t workers < <(worker_labels "${tools[@]}")
-  dev/bazel.sh build "${tools[@]/#///tools/}" "${workers[@]}"
+  "${bazel[@]}" build "${tools[@]/#///tools/}" "${workers[@]}"
+  # This machine's own print the version and the completions.
+  if [[ "$ARCH" != "$(uname -m)" ]]; then
+    dev/bazel.sh build "${tools[@]/#///tools/}"
+  fi
 
   local dist="${BUNDLE_DIST:-dist}"
   mkdir -p "$dist"
@@ -192,13 +152,19 @@ main() {
     programs+=("bazel-bin/tools/$tool/$tool")
   done
   if [[ ${#workers[@]} -gt 0 ]]; then add_workers "$new" "${workers[@]}"; fi
+  for file in "$new"/bin/* "$new"/libexec/worker_*; do
+    if [[ -f "$file" ]]; then add_ffmpeg "$file" "$new/lib"; fi
+  done
+  find "$new" -type f \( -perm -u+x -o -name '*.so*' \) \
+    -exec dev/older_symbols.py {} +
   rmdir --ignore-fail-on-non-empty "$new/libexec"
   add_files "$new"
-  dev/completions.sh "$new/completions" "${programs[@]}" "$new/bin/feedrate"
+  if [[ "$ARCH" == "$(uname -m)" ]]; then launcher="$new/bin/feedrate"; fi
+  dev/completions.sh "$new/completions" "${programs[@]}" "$launcher"
   chmod -R u=rwX,go=rX "$new"
 
   version="$("${programs[0]}" --version | cut -d' ' -f2)"
-  folder="$dist/feedrate-$version-linux-$(uname -m)"
+  folder="$dist/feedrate-$version-linux-$ARCH"
   rm -rf "$folder" "$folder.tar.gz"
   mv -T "$new" "$folder"
   check_size "$folder"

@@ -19,92 +19,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 cd "$REPO_ROOT"
 
 folder="${1:-dist/gpu}"
-# A processor of its own builds with its own tools.
-if [[ "$(uname -m)" == x86_64 ]]; then
-  bazel=(dev/bazel.sh)
-  built="bazel-bin"
-  libraries=(/usr/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu)
-  strip="strip"
-  compiler="g++"
-else
-  TORCH_ROOT="${TORCH_ROOT:-$(dev/torch.sh x86_64)}"
-  export TORCH_ROOT
-  bazel=(dev/cross.sh)
-  built=dist/x86_64/bin
-  sysroot="$(dev/sysroot.sh)"
-  libraries=("$sysroot/usr/lib/x86_64-linux-gnu"
-    "$sysroot/lib/x86_64-linux-gnu")
-  strip=x86_64-linux-gnu-strip
-  compiler="$sysroot/cc"
-fi
-
-# The libraries of the target, as in dev/bundle.sh, and torch with its own.
-of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*'
-of_target+='|lib(torch|c10|cuda|cublas|nvidia-|cudart|cupti).*)$'
-
-# FFmpeg, and what of its libraries our videos need: zlib, and an encoder.
-ffmpeg='^lib(av(codec|format|util)|sw(scale|resample))\.so'
-# libgme is asked what every file is, and answers with a text.
-of_ffmpeg='^lib(z|x264|gme)\.so'
-
-# needed FILE: names of the libraries it is linked to.
-needed() { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p'; }
-
-# find_library NAME: its path.
-find_library() {
-  local place
-  for place in "${libraries[@]}" "${libraries[@]/%//blas}" \
-    "${libraries[@]/%//lapack}"; do
-    if [[ -e "$place/$1" ]]; then
-      echo "$place/$1"
-      return
-    fi
-  done
-  die "$1 is not in ${libraries[*]}"
-}
-
-# add_ffmpeg NAME: one of FFmpeg's libraries; what it needs and nothing here uses
-# is a stand-in.
-add_ffmpeg() {
-  local path name user users=()
-  path="$(find_library "$1")"
-  install -m 644 "$path" "$folder/lib/$1"
-  # shellcheck disable=SC2016
-  patchelf --set-rpath '$ORIGIN' "$folder/lib/$1"
-  for user in libavcodec.so.59 libavformat.so.59 libavutil.so.57 \
-    libswscale.so.6 libswresample.so.4; do
-    users+=("$(find_library "$user")")
-  done
-  for name in $(needed "$path"); do
-    if [[ "$name" =~ $of_target || -e "$folder/lib/$name" ]]; then continue; fi
-    if [[ "$name" =~ $ffmpeg ]]; then
-      add_ffmpeg "$name"
-    elif [[ "$name" =~ $of_ffmpeg ]]; then
-      install -m 644 "$(find_library "$name")" "$folder/lib/$name"
-    else
-      dev/stand_in.py "$compiler" "$folder/lib/$name" \
-        "$(find_library "$name")" "${users[@]}"
-    fi
-  done
-}
-
-# add_libraries FILE: those it needs, and theirs. FFmpeg's come when all others
-# are there, which then need no stand-in.
-ffmpeg_needed=()
-add_libraries() {
-  local name
-  for name in $(needed "$1"); do
-    if [[ "$name" =~ $of_target || -e "$folder/lib/$name" ]]; then continue; fi
-    if [[ "$name" =~ $ffmpeg ]]; then
-      ffmpeg_needed+=("$name")
-      continue
-    fi
-    install -m 644 "$(find_library "$name")" "$folder/lib/$name"
-    # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
-    patchelf --set-rpath '$ORIGIN' "$folder/lib/$name"
-    add_libraries "$folder/lib/$name"
-  done
-}
+# The device machine is x86-64.
+ARCH=x86_64
+# shellcheck source=dev/libraries.sh
+source "$REPO_ROOT/dev/libraries.sh"
 
 # add LABEL FOLDER: the program, which finds its libraries wherever it lies. The
 # target's torch is linked to lib/torch by gpu_check.sh.
@@ -116,10 +34,9 @@ add() {
     return
   fi
   install -D -m 755 "$built/${path/:/\/}" "$target"
-  "$strip" --strip-unneeded "$target"
   # shellcheck disable=SC2016
-  patchelf --set-rpath '$ORIGIN/../lib:$ORIGIN/../lib/torch' "$target"
-  add_libraries "$target"
+  set_rpath "$target" '$ORIGIN/../lib:$ORIGIN/../lib/torch'
+  add_libraries "$target" "$folder/lib"
 }
 
 programs=(//tools/micro:micro //tools/pipeline:pipeline //tools/plan:plan
@@ -148,9 +65,9 @@ for label in "${programs[@]}" "${loader[@]}"; do add "$label" bin; done
 for label in "${workers[@]}"; do add "$label" libexec; done
 add "$bench" .
 for label in "${tests[@]}"; do add "$label" tests; done
-for name in "${ffmpeg_needed[@]}"; do
-  [[ -e "$folder/lib/$name" ]] || add_ffmpeg "$name"
-done
+while IFS= read -r file; do
+  add_ffmpeg "$file" "$folder/lib"
+done < <(find "$folder" -type f -perm -u+x)
 while IFS= read -r path; do
   install -D -m 644 "$path" "$folder/libexec/${path#lib/adapters/}"
 done < <(repo_files 'lib/adapters/python/*.py' |

@@ -1,0 +1,115 @@
+# Sourced by the scripts that make folders of programs (dev/bundle.sh,
+# dev/gpu_bundle.sh): builds for the processor ARCH (this one unless it is set),
+# and copies the shared libraries that programs need.
+# shellcheck shell=bash disable=SC2034  # Some variables are for those scripts.
+
+ARCH="${ARCH:-$(uname -m)}"
+libraries=("/usr/lib/$ARCH-linux-gnu" "/lib/$ARCH-linux-gnu")
+# A processor of its own builds with its own tools.
+if [[ "$ARCH" == "$(uname -m)" ]]; then
+  bazel=("$REPO_ROOT/dev/bazel.sh")
+  built="bazel-bin"
+  strip="strip"
+  compiler=g++
+else
+  [[ "$ARCH" == "$CROSS_ARCH" ]] ||
+    die "ARCH=$ARCH: want $(uname -m) or $CROSS_ARCH"
+  bazel=("$REPO_ROOT/dev/cross.sh")
+  built="dist/$ARCH/bin"
+  strip="$ARCH-linux-gnu-strip"
+  sysroot="$("$REPO_ROOT/dev/sysroot.sh")"
+  libraries=("${libraries[@]/#/$sysroot}")
+  compiler="$sysroot/cc"
+  TORCH_ROOT="${TORCH_ROOT:-$("$REPO_ROOT/dev/torch.sh" "$ARCH")}"
+  export TORCH_ROOT
+fi
+
+# Libraries of the target: the libc family, the compiler's, the driver's, and
+# torch with its own.
+of_target='^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl)\.so.*'
+of_target+='|lib(stdc\+\+|gcc_s)\.so.*|lib(torch|c10|cuda|cublas|nvidia-|cudart'
+of_target+='|cupti).*)$'
+
+# FFmpeg, and what it really uses of the libraries that it is linked to: zlib,
+# an encoder for synthetic videos, and a decoder of AV1, the one format that it
+# does not decode by itself. libgme is asked what every file is, and answers with
+# a text.
+ffmpeg='^lib(av(codec|format|util)|sw(scale|resample))\.so'
+of_ffmpeg='^lib(z|x264|dav1d|gme)\.so'
+
+# needed FILE: names of the shared libraries that it asks for. Read to the end: a
+# grep that stops at the first match ends readelf, and with it the pipe, by chance.
+needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
+
+# set_rpath FILE PATH: strip first, because strip may undo what patchelf did. A
+# static program looks for no library, so it has no path to set.
+set_rpath() {
+  "$strip" --strip-unneeded "$1"
+  if [[ -n "$(needed "$1")" ]]; then patchelf --set-rpath "$2" "$1"; fi
+}
+
+# find_library NAME: its path.
+find_library() {
+  local place
+  for place in "${libraries[@]}" "${libraries[@]/%//blas}" \
+    "${libraries[@]/%//lapack}"; do
+    if [[ -e "$place/$1" ]]; then
+      echo "$place/$1"
+      return
+    fi
+  done
+  die "$1 is not in ${libraries[*]}"
+}
+
+# add_library NAME LIB: one library, and the license of the package that owns it.
+add_library() {
+  local path file package
+  path="$(find_library "$1")"
+  install -m 644 "$path" "$2/$1"
+  # shellcheck disable=SC2016  # $ORIGIN is for the dynamic linker.
+  set_rpath "$2/$1" '$ORIGIN'
+  # This machine has the same packages for itself.
+  path="${path#"${sysroot:-}"}"
+  file="$(readlink -f "${path//$ARCH/$(uname -m)}")"
+  # Some packages list their files under /lib, which is a link to /usr/lib.
+  package="$(dpkg-query -S "$file" "${file#/usr}" 2>/dev/null |
+    sed -n '1s/:.*//p')" || true
+  if [[ -e "/usr/share/doc/$package/copyright" ]]; then
+    install -D -m 644 "/usr/share/doc/$package/copyright" "$2/licenses/$package"
+  fi
+}
+
+# add_libraries FILE LIB: those it needs, and theirs. FFmpeg's come last, by
+# add_ffmpeg: what is there by then needs no stand-in.
+add_libraries() {
+  local name
+  for name in $(needed "$1"); do
+    if [[ "$name" =~ $of_target || "$name" =~ $ffmpeg || -e "$2/$name" ]]; then
+      continue
+    fi
+    add_library "$name" "$2"
+    add_libraries "$2/$name" "$2"
+  done
+}
+
+# add_ffmpeg FILE LIB: FFmpeg's libraries that FILE needs. Those that FFmpeg is
+# linked to and nothing here uses are stand-ins (dev/stand_in.py).
+add_ffmpeg() {
+  local name user users=()
+  for user in libavcodec.so.59 libavformat.so.59 libavutil.so.57 \
+    libswscale.so.6 libswresample.so.4; do
+    users+=("$(find_library "$user")")
+  done
+  for name in $(needed "$1"); do
+    if [[ "$name" =~ $of_target || -e "$2/$name" ]]; then continue; fi
+    if [[ "$name" =~ $ffmpeg ]]; then
+      add_library "$name" "$2"
+      add_ffmpeg "$2/$name" "$2"
+    elif [[ "$name" =~ $of_ffmpeg ]]; then
+      add_library "$name" "$2"
+    else
+      "$REPO_ROOT/dev/stand_in.py" "$compiler" "$2/$name" \
+        "$(find_library "$name")" "${users[@]}"
+    fi
+  done
+}
