@@ -1,21 +1,15 @@
-"""SPDL: pipelines of threads. It has no transforms of its own; those, and the
-decoder, are torchvision's."""
+"""SPDL: pipelines of threads."""
 
-import pathlib
-from importlib import metadata
+from library_support.torchvision_base import (
+    RECIPE,
+    array_of,
+    input_of,
+    make,
+    threads,
+    use_threads,
+    version_of,
+)
 
-import server
-
+__all__ = ["RECIPE", "array_of", "input_of", "make", "threads", "use_threads"]
 LOADER = "spdl"
-RECIPE = "torchvision"
-
-_base = server.load_library("torchvision", [pathlib.Path(__file__).parent])
-array_of = _base.array_of
-input_of = _base.input_of
-make = _base.make
-threads = _base.threads
-use_threads = _base.use_threads
-
-
-def version():
-    return metadata.version("spdl-core")
+version = version_of("spdl-core")

@@ -6,6 +6,8 @@ items, as its users do: building takes 0.2 s, which would be visible in an epoch
 of a thousand images.
 """
 
+import base64
+
 import numpy as np
 from loaders import processes
 from loaders.epoch import Batch
@@ -23,8 +25,8 @@ class Loader:
     def __init__(self, source, recipe, spec, command):
         if spec.ablation:
             raise ValueError(f"DALI's graph cannot leave out {spec.ablation}")
-        if spec.shuffle:
-            raise ValueError("shuffle is not measured with DALI")
+        if spec.shuffle and not source.decodes:
+            raise ValueError("DALI shuffles what its readers read: files")
         known = _OF_CLIPS if recipe.is_clip else {_FUSED}
         for name in set(spec.settings) - known:
             raise ValueError(f"DALI has no setting {name}")
@@ -40,23 +42,45 @@ class Loader:
         self._fused = self._fuses(recipe, spec)
         self._pipeline = None
         self._items = None
+        self._seed = 0
         self._is_new = True
         self._finished = True
 
-    def set_epoch(self, seed, first, count):
+    def set_epoch(self, seed, first, count, epoch=0):
         size = len(self._source)
         items = [i % size for i in range(first, first + count)]
-        if items == self._items:
-            return
-        self._source.preload(sorted(set(items)))
+        # The reader goes on to the next shard after each epoch.
+        shard = (self._spec.rank + epoch) % self._spec.ranks
+        count = _end_of(shard, self._spec.ranks, count) - _end_of(
+            shard - 1, self._spec.ranks, count
+        )
         batch_size = self._spec.batch_size
         batches, rest = divmod(count, batch_size)
         self._counts = [batch_size] * batches
         if rest and not self._spec.drop_last:
             self._counts.append(rest)
+        if items == self._items:
+            return
+        self._source.preload(sorted(set(items)))
         self._pipeline = self._build(items, batch_size, seed)
         self._is_new = True
         self._items = items
+        self._seed = seed
+
+    def state(self):
+        """DALI's checkpoint, and the number of batches before it."""
+        checkpoint = base64.b64encode(self._pipeline.checkpoint()).decode()
+        return f"{self._taken} {checkpoint}"
+
+    def resume(self, state):
+        batches, checkpoint = state.split(" ")
+        self._counts = self._counts[int(batches) :]
+        self._pipeline = self._build(
+            self._items,
+            self._spec.batch_size,
+            self._seed,
+            base64.b64decode(checkpoint),
+        )
 
     def start(self):
         self._finished = False
@@ -103,11 +127,13 @@ class Loader:
             for _ in range(min(self._spec.prefetch, waiting)):
                 self._pipeline.schedule_run()
                 waiting -= 1
+        self._taken = 0
         for number, count in enumerate(self._counts):
             batch = self._take(number)
             tensor = batch.as_tensor()
             nbytes = np.prod(tensor.shape()[1:]) * 4 * count
-            yield Batch(count, int(nbytes), [])
+            self._taken += 1
+            yield Batch(count, int(nbytes), [], _First(tensor, count))
             del tensor, batch
             self._pipeline.release_outputs()
             if waiting > 0:
@@ -136,7 +162,9 @@ class Loader:
                 )
         return error
 
-    def _build(self, items, batch_size, seed):
+    def _build(self, items, batch_size, seed, checkpoint=None):
+        # Only audits shuffle, and continue.
+        more = {"enable_checkpointing": True} if self._spec.shuffle else {}
         pipeline = Pipeline(
             batch_size=batch_size,
             num_threads=max(1, self._spec.workers),
@@ -144,6 +172,8 @@ class Loader:
             # -1 would be drawn; 0 is as good as any other.
             seed=seed % 2**31,
             prefetch_queue_depth=self._spec.prefetch,
+            checkpoint=checkpoint,
+            **more,
         )
         with pipeline:
             images, cropped = self._images(items, batch_size)
@@ -158,12 +188,21 @@ class Loader:
         if not self._source.decodes:
             return self._from_memory(items, batch_size), False
         paths = [self._source.path(i) for i in items]
+        # Shuffles within a buffer of a thousand, its default, as NVIDIA's
+        # training scripts do.
+        reading = {"pad_last_batch": True}
+        if self._spec.shuffle:
+            reading |= {
+                "random_shuffle": True,
+                "shard_id": self._spec.rank,
+                "num_shards": self._spec.ranks,
+            }
         if all(path.endswith(".npy") for path in paths):
-            images = fn.readers.numpy(files=paths, pad_last_batch=True)
+            images = fn.readers.numpy(files=paths, **reading)
             images = fn.reinterpret(images, layout="HWC")
             return (images.gpu() if self._gpu else images), False
         encoded, _ = fn.readers.file(
-            files=paths, labels=[0] * len(paths), pad_last_batch=True
+            files=paths, labels=[0] * len(paths), **reading
         )
         decoding = {
             "device": "mixed" if self._gpu else "cpu",
@@ -199,6 +238,22 @@ class Loader:
             no_copy=True,
         )
         return images.gpu() if self._gpu else images
+
+
+def _end_of(shard, shards, count):
+    """Where a shard of DALI's readers ends."""
+    return count * (shard + 1) // shards
+
+
+class _First:
+    """The first items of a batch on the CPU, for numpy: the rest fills it."""
+
+    def __init__(self, tensor, count):
+        self._tensor = tensor
+        self._count = count
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self._tensor)[: self._count]
 
 
 def _in_batches(arrays, batch_size):

@@ -3,13 +3,18 @@ torch nor processes.
 
 A loader has
   forks                          whether it makes worker processes
-  set_epoch(seed, first, count)  untimed: what the loader object itself costs
+  set_epoch(seed, first, count, epoch=0)
+                                 untimed: what the loader object itself costs;
+                                 only audits have an epoch
   start()                        an iterator of Batch
   stop()                         returns when no worker is left; may be called
                                  at any moment, and twice
   cpu_s()                        processor time of this process and its workers
   stages()                       as the reply has them
   outputs(indexes, seed)         the tensors of single items
+and, if an epoch can be continued in another process,
+  state()                        text, after a batch and before stop()
+  resume(state)                  between set_epoch() and start()
 """
 
 import contextlib
@@ -17,6 +22,7 @@ import dataclasses
 import mmap
 import time
 
+import item_ids
 import numpy as np
 
 _NAMED_ERRORS = 20
@@ -34,6 +40,8 @@ class Batch:
     nbytes: int
     # Items that were left out: {"item", "path", "reason"}.
     errors: list
+    # What numpy can read, for audits; only until the next batch.
+    data: object = None
 
 
 @dataclasses.dataclass
@@ -51,11 +59,41 @@ class _Sums:
         self.errors += batch.errors
 
 
+class _Seen:
+    """What an audit wants to know of an epoch."""
+
+    def __init__(self):
+        self._reader = item_ids.Reader()
+        self._ids = []
+        self._unreadable = 0
+
+    def add(self, batch):
+        if batch.data is None:
+            raise ValueError("this loader cannot be audited by its content")
+        ids, unreadable = self._reader.read(batch.data)
+        self._ids.append(ids)
+        self._unreadable += unreadable
+
+    def reply(self, state):
+        reply = {"ids": self._ids, "unreadable": self._unreadable}
+        return reply if state is None else reply | {"state": state}
+
+
+def _set_epoch(loader, command):
+    seed, first = command.get("seed", 0), command.get("first", 0)
+    if not command.get("ids"):
+        loader.set_epoch(seed, first, command["count"])
+        return
+    loader.set_epoch(seed, first, command["count"], command.get("epoch", 0))
+    if "state" in command:
+        loader.resume(command["state"])
+
+
 def run_epoch(loader, command, clock=time.perf_counter, sleep=time.sleep):
     """The reply to an `epoch` command."""
-    loader.set_epoch(
-        command.get("seed", 0), command.get("first", 0), command["count"]
-    )
+    _set_epoch(loader, command)
+    seen = _Seen() if command.get("ids") else None
+    state = None
     limit_s = command.get("limit_s", 0) or float("inf")
     consumer_s = command.get("consumer_s", 0)
     sums, samples = _Sums(), []
@@ -72,6 +110,11 @@ def run_epoch(loader, command, clock=time.perf_counter, sleep=time.sleep):
                 break
             sums.add(batch)
             samples.append(got - asked)
+            if seen is not None:
+                seen.add(batch)
+                if len(samples) == command.get("batches"):
+                    state = getattr(loader, "state", lambda: None)()
+                    break
             del batch
             if consumer_s > 0:
                 sleep(consumer_s)
@@ -83,7 +126,7 @@ def run_epoch(loader, command, clock=time.perf_counter, sleep=time.sleep):
         batches = None
         loader.stop()
     end = clock()
-    return {
+    return (seen.reply(state) if seen else {}) | {
         "items": sums.items,
         "batches": sums.batches,
         "elapsed_s": end - begin,

@@ -25,7 +25,7 @@ class FakeLoader:
         self._fails = fails
         self.calls = []
 
-    def set_epoch(self, seed, first, count):
+    def set_epoch(self, seed, first, count, epoch=0):
         self._time.now += 50  # Must not be seen in the reply.
         self.calls.append((seed, first, count))
 

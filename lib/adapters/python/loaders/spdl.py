@@ -1,4 +1,5 @@
-"""SPDL's pipelines: threads of one process, in the order of the items."""
+"""SPDL's pipelines: threads of one process, which deliver in the order of the
+source."""
 
 from loaders import processes
 from loaders.collate import Collate, make_mix, seed_all
@@ -7,6 +8,8 @@ from loaders.epoch import Batch, Stages
 from loaders.source import ItemError
 from loaders.spec import refuse_settings
 from spdl.pipeline import PipelineBuilder
+from spdl.source import DistributedRandomSampler
+from spdl.source.utils import embed_shuffle
 
 
 class Loader:
@@ -14,32 +17,61 @@ class Loader:
 
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "SPDL")
-        if (
-            spec.device != "cpu"
-            or spec.shuffle
-            or spec.copies_to_device
-            or spec.persistent
-        ):
-            raise ValueError(
-                "SPDL is measured in order, in memory, with new threads for"
-                " each epoch"
-            )
+        if spec.device != "cpu" or spec.copies_to_device:
+            raise ValueError("SPDL is measured on the CPU, in memory")
         self._source = source
         self._recipe = recipe
         self._spec = spec
         self._stages = Stages(1)
         self._items = Items(source, recipe, spec, self._stages)
         self._collate = Collate(spec, self._stages, make_mix(command, spec))
-        self._pipeline = None
+        self._pipeline = self._indexes = self._sampler = None
+        self._started = self._finished = False
 
-    def set_epoch(self, seed, first, count):
+    def set_epoch(self, seed, first, count, epoch=0):
         indexes = [i % len(self._source) for i in range(first, first + count)]
         self._source.preload(sorted(set(indexes)))
         seed_all(self._recipe, seed)
+        if self._spec.shuffle:
+            indexes = self._shuffled(seed, count)
+        if self._pipeline is None or indexes != self._indexes:
+            self.stop(whole=True)
+            self._pipeline = self._build(indexes)
+            self._indexes = indexes
+
+    def start(self):
+        if not self._started:
+            self._pipeline.start()
+            self._started = True
+        self._finished = False
+        return self._batches()
+
+    def stop(self, whole=False):
+        """Keeps a persistent pipeline, unless it holds items of the epoch."""
+        if self._spec.persistent and self._finished and not whole:
+            return
+        pipeline, self._pipeline = self._pipeline, None
+        self._started = False
+        if pipeline is not None:
+            pipeline.stop()
+
+    def _shuffled(self, seed, count):
+        """Each pass over it shuffles by the next seed. Ranks get as many items
+        each, and the rest is dropped: the sampler's default."""
+        if self._sampler is None:
+            sampler = DistributedRandomSampler(
+                count, rank=self._spec.rank, world_size=self._spec.ranks
+            )
+            self._sampler = embed_shuffle(sampler, epoch=seed % 2**31)
+        return self._sampler
+
+    def _build(self, indexes):
         workers = max(1, self._spec.workers)
-        self._pipeline = (
+        # Persistent pipelines read their source again and again.
+        more = {"continuous": True} if self._spec.persistent else {}
+        return (
             PipelineBuilder()
-            .add_source(indexes)
+            .add_source(indexes, **more)
             .pipe(self._load, concurrency=workers, output_order="input")
             .aggregate(self._spec.batch_size, drop_last=self._spec.drop_last)
             .pipe(self._make_batch)
@@ -47,15 +79,6 @@ class Loader:
             # One more, so that a batch is made while items are.
             .build(num_threads=workers + 1)
         )
-
-    def start(self):
-        self._pipeline.start()
-        return self._batches()
-
-    def stop(self):
-        pipeline, self._pipeline = self._pipeline, None
-        if pipeline is not None:
-            pipeline.stop()
 
     def outputs(self, indexes, seed):
         seed_all(self._recipe, seed)
@@ -90,4 +113,5 @@ class Loader:
             if batch is None:
                 yield Batch(0, 0, errors)
             else:
-                yield Batch(len(batch), batch.nbytes, errors)
+                yield Batch(len(batch), batch.nbytes, errors, batch)
+        self._finished = True

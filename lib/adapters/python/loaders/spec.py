@@ -31,6 +31,9 @@ class LoaderSpec:
     pin_memory: bool = False
     drop_last: bool = False
     shuffle: bool = False
+    # Which of how many processes that share an epoch.
+    rank: int = 0
+    ranks: int = 1
     channels: int = 3
     crop: int = 224
     is_crop: bool = False

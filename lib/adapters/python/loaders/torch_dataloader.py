@@ -2,7 +2,6 @@
 are persistent."""
 
 import os
-import random
 
 import torch
 import torch.utils.data
@@ -21,17 +20,12 @@ class Indexes:
 
     def __init__(self):
         self.range = []
-        self.shuffle = None
 
     def __len__(self):
         return len(self.range)
 
     def __iter__(self):
-        if not self.shuffle:
-            return iter(self.range)
-        order = list(self.range)
-        self.shuffle.shuffle(order)
-        return iter(order)
+        return iter(self.range)
 
 
 class WorkerStart:
@@ -52,6 +46,10 @@ class WorkerStart:
 
 
 class Loader:
+    # What a loader with the same interface replaces.
+    DataLoader = torch.utils.data.DataLoader
+    DistributedSampler = torch.utils.data.DistributedSampler
+
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "torch's DataLoader")
         self._mix = make_mix(command, spec)
@@ -68,17 +66,18 @@ class Loader:
         self._items = Items(source, recipe, spec, self._stages)
         processes.leave_no_files()
 
-    def set_epoch(self, seed, first, count):
+    def set_epoch(self, seed, first, count, epoch=0):
         indexes = [i % len(self._source) for i in range(first, first + count)]
+        if self._spec.shuffle and indexes != list(range(len(self._source))):
+            raise ValueError("a shuffled epoch has every item once")
         self._source.preload(sorted(set(indexes)))
         self._stages.clear()
         self._indexes.range = indexes
-        self._indexes.shuffle = (
-            random.Random(seed) if self._spec.shuffle else None
-        )
         if self._loader is None or not self._spec.persistent:
             self._worker_start.seed = seed
             self._loader = self._make(seed)
+        if isinstance(self._loader.sampler, self.DistributedSampler):
+            self._loader.sampler.set_epoch(epoch)
         if not self._spec.workers:
             seed_all(self._recipe, seed)
 
@@ -120,10 +119,10 @@ class Loader:
 
     def _make(self, seed):
         spec, forked = self._spec, self._spec.workers > 0
-        return torch.utils.data.DataLoader(
+        return self.DataLoader(
             self._items,
             batch_size=spec.batch_size,
-            sampler=self._indexes,
+            **self._sampling(seed),
             num_workers=spec.workers,
             collate_fn=self._collate(),
             pin_memory=spec.pin_memory,
@@ -135,6 +134,19 @@ class Loader:
             persistent_workers=spec.persistent,
         )
 
+    def _sampling(self, seed):
+        """Shuffled as in training: by the DataLoader, and shared among ranks by
+        its sampler."""
+        spec = self._spec
+        if not spec.shuffle:
+            return {"sampler": self._indexes}
+        if spec.ranks == 1:
+            return {"shuffle": True}
+        sampler = self.DistributedSampler(
+            self._items, spec.ranks, spec.rank, seed=seed % 2**31
+        )
+        return {"sampler": sampler}
+
     def _collate(self):
         return Collate(self._spec, self._stages, self._mix)
 
@@ -145,9 +157,8 @@ class Loader:
                 continue
             if self._last:
                 batch = self._last(batch)
-            yield Batch(
-                len(batch), batch.numel() * batch.element_size(), errors
-            )
+            nbytes = batch.numel() * batch.element_size()
+            yield Batch(len(batch), nbytes, errors, batch)
 
     def _running(self):
         """Workers that keep running after an epoch."""

@@ -4,6 +4,8 @@ Batches hold the images of one worker, so their order depends on the workers;
 with fewer shards than workers, some workers do nothing.
 """
 
+import os
+
 import torch
 import webdataset
 from loaders import torch_dataloader
@@ -18,18 +20,19 @@ class Loader(torch_dataloader.Loader):
     def __init__(self, source, recipe, spec, command):
         if not isinstance(source, ShardSource):
             raise ValueError("WebDataset reads shards; give it tar files")
-        if spec.ablation or spec.shuffle or spec.persistent:
-            raise ValueError(
-                "WebDataset is measured whole, in order, with new workers for"
-                " each epoch"
-            )
+        if spec.ablation:
+            raise ValueError("WebDataset is measured whole")
+        # What WebDataset knows of ranks.
+        os.environ["RANK"] = str(spec.rank)
+        os.environ["WORLD_SIZE"] = str(spec.ranks)
         super().__init__(source, recipe, spec, command)
-        self._left = 0
+        self._left = self._seed = 0
 
-    def set_epoch(self, seed, first, count):
+    def set_epoch(self, seed, first, count, epoch=0):
         if first % len(self._source):
             raise ValueError("shards are read from their start; first is not 0")
         self._left = count
+        self._seed = seed % 2**31
         super().set_epoch(seed, first, count)
 
     def outputs(self, indexes, seed):
@@ -60,9 +63,14 @@ class Loader(torch_dataloader.Loader):
             multiprocessing_context="fork" if forked else None,
             generator=torch.Generator().manual_seed(seed),
             prefetch_factor=spec.prefetch if forked else None,
+            persistent_workers=spec.persistent,
         )
 
     def _batches(self):
+        if self._spec.shuffle:
+            # An audit wants to see how an epoch ends.
+            yield from super()._batches()
+            return
         # More items than there are: again from the start, as a loop over
         # epochs would.
         while self._left > 0:
@@ -79,9 +87,20 @@ class Loader(torch_dataloader.Loader):
             self._iterator = iter(self._loader)
 
     def _stream(self):
-        return webdataset.WebDataset(
-            self._source.shards, shardshuffle=False, empty_check=False
+        if not self._spec.shuffle:
+            return webdataset.WebDataset(
+                self._source.shards, shardshuffle=False, empty_check=False
+            )
+        # By shards, then by a buffer of samples; both by the seed.
+        stream = webdataset.WebDataset(
+            self._source.shards,
+            shardshuffle=len(self._source.shards),
+            detshuffle=True,
+            seed=self._seed,
+            nodesplitter=webdataset.split_by_node,
+            empty_check=False,
         )
+        return stream.compose(webdataset.detshuffle(1000, seed=self._seed))
 
     def _unpacked(self, sample):
         for extension in EXTENSIONS:

@@ -1,0 +1,164 @@
+"""Shuffled epochs, ranks and continued epochs of a loader, by the ids that its
+items show.
+
+    <environment>/bin/python -m library_tests.loader_audit_test \
+        --packages=ENV LIBRARY
+
+dev/checks/python_loader_test.sh runs it. `pipeline --audit` does the same and
+more for all loaders; this test says what is expected of each.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import tarfile
+import tempfile
+import unittest
+
+import item_ids
+import numpy as np
+from testing import loading, worker
+
+ITEMS = 43
+BATCH = 4
+# Those that can continue an epoch in another process.
+STATEFUL = {"dali", "grain", "litdata", "mosaicml", "torchdata"}
+# Those whose ranks leave out items, or get some twice, by default.
+INEXACT_RANKS = {"litdata", "mosaicml", "pillow", "spdl", "torchdata"}
+SHARDS = {"webdataset"}
+# Shards go to whole loader workers, so batches depend on their number; DALI and
+# the others fill batches in one order.
+BY_WORKERS = {"litdata", "mosaicml", "webdataset"}
+FLAGS = None
+
+
+def flat(batches):
+    return [item for batch in batches for item in batch]
+
+
+class AuditTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        flags = ["--loader"]
+        if FLAGS.packages:
+            flags.append(f"--packages={FLAGS.packages}")
+        cls.server = worker.Server([FLAGS.library], flags=flags)
+        if "hello" not in cls.server.hello:
+            raise RuntimeError(f"the server said {cls.server.hello}")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.paths = cls.write(pathlib.Path(folder.name))
+
+    @classmethod
+    def tearDownClass(cls):
+        status, errors = cls.server.close()
+        assert status == 0, errors
+
+    @staticmethod
+    def write(folder):
+        paths = []
+        for item in range(ITEMS):
+            image = np.empty((230, 240, 3), np.uint8)
+            image[:] = item_ids.color_of(item)
+            paths.append(folder / f"{item:04d}.npy")
+            np.save(paths[-1], image)
+        if FLAGS.library not in SHARDS:
+            return paths
+        shards = []
+        for number in range(0, ITEMS, 5):
+            shards.append(folder / f"{number:04d}.tar")
+            with tarfile.open(shards[-1], "w") as tar:
+                for path in paths[number : number + 5]:
+                    tar.add(path, path.name)
+        return shards
+
+    def child(self, **changes):
+        fd = loading.write_list(self.paths)
+        child = self.server.spawn(FLAGS.library, fd)
+        os.close(fd)
+        self.addCleanup(child.close)
+        source = "shards" if FLAGS.library in SHARDS else "files"
+        settings = {
+            "source": source,
+            "batch_size": BATCH,
+            "shuffle": True,
+            "persistent": True,
+            "on_error": "fail",
+        }
+        reply = child.ask(
+            {
+                "op": "prepare",
+                "library": FLAGS.library,
+                "native_op": FLAGS.native_op,
+                "params": FLAGS.params,
+                "device": "cpu",
+                "loader": loading.of_files(**settings | changes),
+            }
+        )
+        self.assertNotIn("error", reply)
+        return child
+
+    def epoch(self, child, **changes):
+        reply = child.ask(loading.epoch(ITEMS, ids=True, **changes))
+        self.assertNotIn("error", reply)
+        self.assertEqual(reply["unreadable"], 0)
+        self.assertEqual(reply["items"], len(flat(reply["ids"])))
+        return reply
+
+    def ids(self, child, **changes):
+        return self.epoch(child, **changes)["ids"]
+
+    def test_every_epoch_has_each_item_once_in_a_new_order(self):
+        child = self.child()
+        first, second = self.ids(child), self.ids(child, epoch=1)
+        for epoch in (first, second):
+            self.assertEqual(sorted(flat(epoch)), list(range(ITEMS)))
+        self.assertNotEqual(first, second)
+        self.assertNotEqual(flat(first), list(range(ITEMS)))
+        self.assertEqual(self.ids(self.child()), first)
+        self.assertNotEqual(self.ids(self.child(), seed=8), first)
+        other = self.ids(self.child(workers=1))
+        self.assertEqual(other == first, FLAGS.library not in BY_WORKERS)
+
+    def test_ranks_share_an_epoch(self):
+        ranks = [
+            self.ids(self.child(rank=rank, ranks=2)) for rank in range(2)
+        ]
+        self.assertNotEqual(ranks[0], ranks[1])
+        items = flat(ranks[0]) + flat(ranks[1])
+        if FLAGS.library in INEXACT_RANKS:
+            self.assertEqual(len(ranks[0]), len(ranks[1]))
+            self.assertGreaterEqual(len(set(items)), ITEMS - 1)
+        else:
+            self.assertEqual(sorted(items), list(range(ITEMS)))
+
+    def test_an_epoch_continues_in_another_process(self):
+        whole = self.ids(self.child())
+        begun = self.epoch(self.child(), batches=3)
+        self.assertEqual(begun["ids"], whole[:3])
+        if FLAGS.library not in STATEFUL:
+            self.assertNotIn("state", begun)
+            return
+        rest = self.ids(self.child(), state=begun["state"])
+        self.assertEqual(rest, whole[3:])
+
+
+def main():
+    global FLAGS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library")
+    parser.add_argument("--packages", default="")
+    FLAGS, rest = parser.parse_known_args()
+    flips = {
+        "dali": ("flip", ["horizontal=1"]),
+        "pillow": ("ImageOps.mirror", []),
+    }
+    FLAGS.native_op, FLAGS.params = flips.get(
+        FLAGS.library, ("RandomHorizontalFlip", ["p=1"])
+    )
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()
