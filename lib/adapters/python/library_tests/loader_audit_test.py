@@ -128,7 +128,6 @@ class AuditTest(unittest.TestCase):
         self.assertNotEqual(ranks[0], ranks[1])
         items = flat(ranks[0]) + flat(ranks[1])
         if FLAGS.library in INEXACT_RANKS:
-            self.assertEqual(len(ranks[0]), len(ranks[1]))
             self.assertGreaterEqual(len(set(items)), ITEMS - 1)
         else:
             self.assertEqual(sorted(items), list(range(ITEMS)))
