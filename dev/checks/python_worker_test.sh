@@ -13,6 +13,6 @@ cd "$REPO_ROOT/lib/adapters/python"
   devices.driver_device_test devices.nvml_test library_support.cvcuda_steps_test \
   library_support.pillow_crops_test library_support.steps_test params_test \
   server_test timing_test worker_files_test \
-  libraries.pillow_test loaders.dataset_test loaders.epoch_test \
+  subject_test libraries.pillow_test loaders.dataset_test loaders.epoch_test \
   loaders.job_test loaders.mixture_test \
   loaders.processes_test loaders.spec_test

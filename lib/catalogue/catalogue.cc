@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lib/base/files.h"
@@ -205,8 +206,16 @@ const Scenario* Catalogue::FindScenario(absl::string_view name) const {
   return FindOrNull(data_->scenarios, name);
 }
 
+bool IsSubject(absl::string_view library) {
+  return absl::StrContains(library, ':');
+}
+
+absl::string_view MatrixName(absl::string_view library) {
+  return IsSubject(library) ? kSubjectLibrary : library;
+}
+
 const Library* Catalogue::FindLibrary(absl::string_view name) const {
-  return FindOrNull(data_->libraries, name);
+  return FindOrNull(data_->libraries, MatrixName(name));
 }
 
 const InputLayout* Catalogue::FindInputLayout(absl::string_view library,
@@ -227,8 +236,9 @@ const Combination* Catalogue::FindCombination(absl::string_view scenario,
                                               absl::string_view mode,
                                               absl::string_view device,
                                               absl::string_view scope) const {
-  return FindOrNull(data_->combinations,
-                    CombinationKey(scenario, library, mode, device, scope));
+  return FindOrNull(
+      data_->combinations,
+      CombinationKey(scenario, MatrixName(library), mode, device, scope));
 }
 
 const CellException* Catalogue::FindException(

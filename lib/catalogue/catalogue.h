@@ -56,6 +56,13 @@ absl::optional<absl::string_view> FindParameter(
 // Notes and library defaults are not part of it. Hashes of it are in job ids.
 std::string CanonicalParameters(const Implementation& implementation);
 
+// The matrix entry of all subjects: what your own code can be measured in. A
+// subject itself is named MODULE:NAME, which no library is.
+inline constexpr char kSubjectLibrary[] = "subject";
+bool IsSubject(absl::string_view library);
+// The name under which the matrix has `library`.
+absl::string_view MatrixName(absl::string_view library);
+
 // Everything below configs/ that is not a run's config. Matrix and policy are
 // read and checked at once, a transform set when it is first asked for, so
 // that a tool pays only for the scenario it works on.

@@ -106,6 +106,15 @@ void LaySelection(const Overrides& o, Selection* s, Places* places) {
       [&](const auto& v) { s->set_params_profile(v); });
   Lay(o.env_set, "selection.env_set", "env_set", places,
       [&](const auto& v) { s->set_env_set(v); });
+  Lay(o.subjects, "selection.subjects", "subject", places,
+      [&](const auto& names) {
+        s->clear_subjects();
+        for (const std::string& name : names) s->add_subjects()->set_name(name);
+      });
+  Lay(o.python, "selection.python", "python", places,
+      [&](const auto& v) { s->set_python(v); });
+  Lay(o.reference, "selection.reference", "reference", places,
+      [&](const auto& v) { s->set_reference(v); });
 }
 
 void LayData(const Overrides& o, Data* d, Places* places) {

@@ -115,7 +115,7 @@ class Builder {
                      const Combination* combination) const {
     std::set<std::string> possible;
     for (const Combination& other : catalogue_.matrix().combinations()) {
-      if (!absl::c_linear_search(other.library(), library) ||
+      if (!absl::c_linear_search(other.library(), MatrixName(library)) ||
           !absl::c_linear_search(other.scenario(), scenario_.name()) ||
           other.status() == REJECTED) {
         continue;
@@ -147,11 +147,36 @@ class Builder {
       by_name[transform.name()] = &transform;
     }
     for (const std::string& name : config_.selection().transforms()) {
+      const auto transform = by_name.find(name);
       for (size_t i = 0; i < table_.libraries.size(); ++i) {
-        AddCell(*by_name.at(name), static_cast<int>(i));
+        const LibraryPlan& plan = table_.libraries[i];
+        if (IsSubject(plan.name)) {
+          AddSubject(name, static_cast<int>(i));
+        } else if (transform != by_name.end()) {
+          AddCell(*transform->second, static_cast<int>(i));
+        } else {
+          Exclude(name, plan, "only a subject has it");
+        }
       }
     }
     return absl::OkStatus();
+  }
+
+  void AddSubject(const std::string& transform, int library) {
+    const LibraryPlan& plan = table_.libraries[library];
+    for (const PythonSubject& subject : config_.selection().subjects()) {
+      if (subject.name() != plan.name) continue;
+      if (!absl::c_linear_search(subject.transforms(), transform)) {
+        return Exclude(transform, plan,
+                       mode_ == "micro"
+                           ? "the subject does not have it"
+                           : "the subject takes no argument `transform`");
+      }
+      Cell cell;
+      cell.library = library;
+      cell.transform = transform;
+      table_.cells.push_back(std::move(cell));
+    }
   }
 
   // Without transforms a library is one cell.
@@ -170,7 +195,7 @@ class Builder {
     const CellException* exception = catalogue_.FindException(
         scenario_.name(), plan.name, mode_, plan.device, transform.name());
     if (exception != nullptr && exception->status() == EXCLUDED) {
-      return Exclude(transform, plan, exception->reason());
+      return Exclude(transform.name(), plan, exception->reason());
     }
     const Implementation* implementation =
         catalogue_.ImplementationOf(transform, plan.name, params_profile_);
@@ -178,15 +203,15 @@ class Builder {
     cell.library = library;
     cell.transform = transform.name();
     if (implementation == nullptr && params_profile_ != kPaperProfile) {
-      return Exclude(transform, plan, WhyAbsent(transform, plan.name));
+      return Exclude(transform.name(), plan, WhyAbsent(transform, plan.name));
     }
     if (exception != nullptr) {
       cell.unsupported_reason = exception->reason();
     } else if (implementation == nullptr) {
-      return Exclude(transform, plan, WhyAbsent(transform, plan.name));
+      return Exclude(transform.name(), plan, WhyAbsent(transform, plan.name));
     } else if (!HasMode(*implementation, mode_)) {
       return Exclude(
-          transform, plan,
+          transform.name(), plan,
           absl::StrCat("only in mode ",
                        absl::StrJoin(implementation->modes(), ", ")));
     }
@@ -211,9 +236,9 @@ class Builder {
     return absl::StrCat("no parameters for profile ", params_profile_);
   }
 
-  void Exclude(const Transform& transform, const LibraryPlan& plan,
+  void Exclude(const std::string& transform, const LibraryPlan& plan,
                std::string reason) {
-    table_.excluded.push_back({plan.name, transform.name(), std::move(reason)});
+    table_.excluded.push_back({plan.name, transform, std::move(reason)});
   }
 
   absl::Status NothingToRun() const {

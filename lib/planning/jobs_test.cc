@@ -549,5 +549,91 @@ TEST(CheckJobsTest, SaysWhatPlanningWould) {
               HasSubstr("at most four channels"));
 }
 
+// What a describer would find, without Python.
+SubjectDescriber Describes(const SubjectDescription& description) {
+  return [description](const Selection&, const std::string&)
+             -> absl::StatusOr<SubjectDescription> { return description; };
+}
+
+Planned PlanSubject(const std::string& text,
+                    const SubjectDescription& description) {
+  const LoadedConfig loaded = LoadText(text);
+  Planned planned;
+  const auto config =
+      Resolve(loaded, CheckedInCatalogue(), Describes(description));
+  planned.status = config.status();
+  if (!config.ok()) return planned;
+  // A resolved config says everything: nobody needs to be asked again.
+  LoadedConfig again = loaded;
+  again.config = *config;
+  const Planned second = PlanLoaded(again);
+  EXPECT_EQ(second.config.DebugString(), config->DebugString());
+  return second;
+}
+
+TEST(SubjectTest, ItsTransformsAreJobsBesideThoseOfLibraries) {
+  const Planned planned = PlanSubject(
+      "version: 1 selection { scenario: \"image-rgb\" mode: \"micro\" "
+      "libraries: \"pillow\" subjects { name: \"aug:mine\" } }",
+      {{"HorizontalFlip", "mine"}, false});
+  ASSERT_TRUE(planned.status.ok()) << planned.status;
+  EXPECT_THAT(planned.jobs, SizeIs(3));
+  EXPECT_NE(planned.Find("pillow", "HorizontalFlip"), nullptr);
+  const Job* const job = planned.Find("aug:mine", "mine");
+  ASSERT_NE(job, nullptr);
+  EXPECT_EQ(job->env_group(), "");
+  EXPECT_EQ(job->params_sha256(), "");
+  EXPECT_THAT(job->labels(), ElementsAre("optional"));
+  EXPECT_TRUE(planned.IsExcluded("pillow", "mine"));
+}
+
+TEST(SubjectTest, ALoaderHasOneTransformUnlessItTakesThem) {
+  const std::string text =
+      "version: 1 selection { scenario: \"image-rgb\" mode: \"pipeline\" "
+      "libraries: [ \"native\", \"data:make\" ] "
+      "transforms: [ \"Blur\", \"Rotate\" ] }";
+  const Planned one = PlanSubject(text, {});
+  ASSERT_TRUE(one.status.ok()) << one.status;
+  EXPECT_NE(one.Find("data:make", "Blur"), nullptr);
+  EXPECT_TRUE(one.IsExcluded("data:make", "Rotate"));
+  EXPECT_EQ(one.Count("native"), 2);
+  const Planned both = PlanSubject(text, {{}, true});
+  EXPECT_EQ(both.Count("data:make"), 2);
+}
+
+TEST(SubjectTest, Errors) {
+  const auto error = [](const std::string& selection) {
+    const LoadedConfig loaded = LoadText(absl::StrCat(
+        "version: 1 selection { scenario: \"image-rgb\" mode: \"micro\" ",
+        selection, " }"));
+    return std::string(
+        Resolve(loaded, CheckedInCatalogue(),
+                [](const Selection&,
+                   const std::string&) -> absl::StatusOr<SubjectDescription> {
+                  return absl::InvalidArgumentError("no module aug; add it");
+                })
+            .status()
+            .message());
+  };
+  EXPECT_THAT(error("subjects { name: \"aug\" }"),
+              HasSubstr("\"aug\" is no subject; write MODULE:NAME"));
+  EXPECT_THAT(error("subjects { name: \"aug:a;b\" }"),
+              HasSubstr("is no subject"));
+  EXPECT_THAT(error("subjects { name: \"aug:a\" }"),
+              HasSubstr("no module aug; add it"));
+  EXPECT_THAT(error("libraries: \"subject\""), HasSubstr("is unknown"));
+  EXPECT_THAT(error("reference: \"pillow\""),
+              HasSubstr("is for subjects; name one with --subject"));
+  EXPECT_THAT(error("subjects { name: \"a:b\" transforms: \"x\" } "
+                    "reference: \"pilow\""),
+              HasSubstr("did you mean \"pillow\""));
+  EXPECT_THAT(
+      std::string(ResolveText("version: 1 selection { scenario: \"image-rgb\" "
+                              "mode: \"micro\" libraries: \"a:b\" }")
+                      .status()
+                      .message()),
+      HasSubstr("its transforms are not known here; list them"));
+}
+
 }  // namespace
 }  // namespace feedrate

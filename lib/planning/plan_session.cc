@@ -171,7 +171,9 @@ absl::StatusOr<std::unique_ptr<PlanSession>> PlanSession::Start(
   ASSIGN_OR_RETURN(std::vector<LoadedConfig> chosen,
                    LoadConfigs(files, inputs));
   for (LoadedConfig& loaded : chosen) {
-    ASSIGN_OR_RETURN(RunConfig config, Resolve(loaded, session->catalogue_));
+    ASSIGN_OR_RETURN(RunConfig config,
+                     Resolve(loaded, session->catalogue_,
+                             DescribeWithPython(session->catalogue_)));
     session->configs_.push_back({std::move(loaded), std::move(config)});
     RETURN_IF_ERROR(CheckJobs(session->InputOf(session->configs_.back())));
   }

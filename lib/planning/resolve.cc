@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -27,6 +28,7 @@ namespace {
 struct ResolveContext {
   const Catalogue& catalogue;
   const FieldChecker& check;
+  const SubjectDescriber& describe;
   // Set by ResolveScenarioAndMode.
   const Scenario* scenario = nullptr;
   const ModePolicy* mode = nullptr;
@@ -120,12 +122,88 @@ absl::Status ResolveScenarioAndMode(const RunConfig& config,
                    context->scenario->media(), "s"));
 }
 
+// Subjects.
+
+// Dotted identifiers, a colon, dotted identifiers.
+bool IsSubjectName(absl::string_view name) {
+  const std::vector<std::string> sides = absl::StrSplit(name, ':');
+  if (sides.size() != 2) return false;
+  for (const std::string& side : sides) {
+    for (const absl::string_view part : absl::StrSplit(side, '.')) {
+      if (part.empty() || absl::ascii_isdigit(part[0]) ||
+          !absl::c_all_of(part, [](unsigned char c) {
+            return absl::ascii_isalnum(c) || c == '_' || c >= 0x80;
+          })) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Makes `subjects` and the subjects among `libraries` the same.
+absl::Status NameSubjects(const FieldChecker& check, Selection* selection) {
+  std::vector<std::string> names;
+  for (const PythonSubject& subject : selection->subjects()) {
+    names.push_back(subject.name());
+  }
+  for (const std::string& library : selection->libraries()) {
+    if (!IsSubject(library) || absl::c_linear_search(names, library)) continue;
+    names.push_back(library);
+    selection->add_subjects()->set_name(library);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!IsSubjectName(names[i])) {
+      return check.Error(absl::StrCat("selection.subjects[", i, "]"),
+                         absl::StrCat("\"", names[i],
+                                      "\" is no subject; write MODULE:NAME, "
+                                      "such as my_pkg.aug:transforms"));
+    }
+    if (!absl::c_linear_search(selection->libraries(), names[i])) {
+      selection->add_libraries(names[i]);
+    }
+  }
+  return check.Distinct("selection.subjects", names);
+}
+
+// Asks each subject that does not say it for its transforms.
+absl::Status DescribeSubjects(const ResolveContext& context,
+                              Selection* selection) {
+  const bool own = selection->mode() == "micro";
+  for (int i = 0; i < selection->subjects_size(); ++i) {
+    PythonSubject* const subject = selection->mutable_subjects(i);
+    if (!subject->transforms().empty()) continue;
+    const std::string path = absl::StrCat("selection.subjects[", i, "]");
+    if (context.describe == nullptr) {
+      if (!context.scenario->has_transforms()) continue;
+      return context.check.Error(
+          path, "its transforms are not known here; list them");
+    }
+    const absl::StatusOr<SubjectDescription> found =
+        context.describe(*selection, subject->name());
+    if (!found.ok()) {
+      return context.check.Error(path, found.status().message());
+    }
+    if (own) {
+      subject->mutable_transforms()->Assign(found->transforms.begin(),
+                                            found->transforms.end());
+    } else if (found->takes_transform) {
+      *subject->mutable_transforms() = selection->transforms();
+    } else if (!selection->transforms().empty()) {
+      subject->add_transforms(selection->transforms(0));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ResolveTransforms(const ResolveContext& context,
                                RunConfig* config) {
   Selection* selection = config->mutable_selection();
   const Scenario& scenario = *context.scenario;
   if (!scenario.has_transforms()) {
-    if (selection->transforms().empty()) return absl::OkStatus();
+    if (selection->transforms().empty()) {
+      return DescribeSubjects(context, selection);
+    }
     return context.check.Error(
         "selection.transforms",
         absl::StrCat("scenario ", scenario.name(),
@@ -144,12 +222,27 @@ absl::Status ResolveTransforms(const ResolveContext& context,
         absl::StrCat("\"", selection->transform_set(),
                      "\" has no transforms of ", scenario.name()));
   }
+  const bool subjects_have_own =
+      selection->mode() == "micro" && !selection->subjects().empty();
+  std::vector<std::string> own;
+  if (subjects_have_own) {
+    RETURN_IF_ERROR(DescribeSubjects(context, selection));
+    for (const PythonSubject& subject : selection->subjects()) {
+      for (const std::string& name : subject.transforms()) {
+        if (!absl::c_linear_search(own, name)) own.push_back(name);
+      }
+    }
+  }
   if (selection->transforms().empty()) {
     RETURN_IF_ERROR(
         NotEmptyByFlag(context, "selection.transforms", "--transforms"));
-    for (const std::string& name : members) selection->add_transforms(name);
-    return absl::OkStatus();
+    for (const std::string& name : subjects_have_own ? own : members) {
+      selection->add_transforms(name);
+    }
+    return subjects_have_own ? absl::OkStatus()
+                             : DescribeSubjects(context, selection);
   }
+  members.insert(members.end(), own.begin(), own.end());
   const std::set<std::string> known(members.begin(), members.end());
   for (int i = 0; i < selection->transforms_size(); ++i) {
     const std::string& name = selection->transforms(i);
@@ -157,8 +250,9 @@ absl::Status ResolveTransforms(const ResolveContext& context,
     return context.check.Error(absl::StrCat("selection.transforms[", i, "]"),
                                WhyNoMember(name, scenario, *set, members));
   }
-  return context.check.Distinct("selection.transforms",
-                                selection->transforms());
+  RETURN_IF_ERROR(
+      context.check.Distinct("selection.transforms", selection->transforms()));
+  return DescribeSubjects(context, selection);
 }
 
 // Needs device and scope.
@@ -170,14 +264,35 @@ absl::Status ResolveLibraries(const ResolveContext& context,
         NotEmptyByFlag(context, "selection.libraries", "--libraries"));
     return DefaultLibraries(context, config);
   }
-  const std::vector<std::string> known =
+  std::vector<std::string> known =
       NamesOf(context.catalogue.matrix().libraries());
+  known.erase(std::remove(known.begin(), known.end(), kSubjectLibrary),
+              known.end());
   for (int i = 0; i < selection->libraries_size(); ++i) {
+    if (IsSubject(selection->libraries(i))) continue;
     RETURN_IF_ERROR(
         context.check.OneOf(absl::StrCat("selection.libraries[", i, "]"),
                             selection->libraries(i), known));
   }
   return context.check.Distinct("selection.libraries", selection->libraries());
+}
+
+absl::Status ResolveReference(const ResolveContext& context,
+                              const Selection& selection) {
+  constexpr char kPath[] = "selection.reference";
+  if (!selection.has_reference()) return absl::OkStatus();
+  if (selection.subjects().empty()) {
+    return context.check.Error(
+        kPath, "is for subjects; name one with --subject=MODULE:NAME");
+  }
+  if (!IsSubject(selection.reference())) {
+    return context.check.OneOf(kPath, selection.reference(),
+                               NamesOf(context.catalogue.matrix().libraries()));
+  }
+  if (context.describe == nullptr) return absl::OkStatus();
+  const absl::Status found =
+      context.describe(selection, selection.reference()).status();
+  return found.ok() ? found : context.check.Error(kPath, found.message());
 }
 
 // How to run: what a sweep can vary, what it cannot, and the sweep itself.
@@ -487,16 +602,19 @@ absl::Status ResolveCloud(const FieldChecker& check,
 }  // namespace
 
 absl::StatusOr<RunConfig> Resolve(const LoadedConfig& loaded,
-                                  const Catalogue& catalogue) {
+                                  const Catalogue& catalogue,
+                                  const SubjectDescriber& describe) {
   RunConfig config = loaded.config;
   const FieldChecker check(loaded.places);
-  ResolveContext context{catalogue, check};
+  ResolveContext context{catalogue, check, describe};
   RETURN_IF_ERROR(CheckVersion(check, config));
   RETURN_IF_ERROR(ResolveScenarioAndMode(config, &context));
   RETURN_IF_ERROR(ResolveSets(check, &config));
+  RETURN_IF_ERROR(NameSubjects(check, config.mutable_selection()));
   RETURN_IF_ERROR(ResolveTransforms(context, &config));
   RETURN_IF_ERROR(ResolveExecution(context, &config));
   RETURN_IF_ERROR(ResolveLibraries(context, &config));
+  RETURN_IF_ERROR(ResolveReference(context, config.selection()));
   RETURN_IF_ERROR(ResolveData(context, config.mutable_data()));
   RETURN_IF_ERROR(ResolveOutput(check, &config));
   RETURN_IF_ERROR(ResolveMixture(check, context.mode->mode(),

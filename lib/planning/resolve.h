@@ -5,6 +5,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/config/load.h"
 #include "lib/config/run_config.pb.h"
+#include "lib/planning/subjects.h"
 
 namespace feedrate {
 
@@ -14,8 +15,10 @@ namespace feedrate {
 // would be right.
 //
 // Whether each library has the device and scope is checked by BuildCells,
-// because a sweep may vary them.
+// because a sweep may vary them. Without `describe`, subjects must list their
+// transforms.
 absl::StatusOr<RunConfig> Resolve(const LoadedConfig& loaded,
-                                  const Catalogue& catalogue);
+                                  const Catalogue& catalogue,
+                                  const SubjectDescriber& describe = nullptr);
 
 }  // namespace feedrate

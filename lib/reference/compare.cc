@@ -52,10 +52,10 @@ std::string Difference(const Reference& reference, const Pixels& expected,
   return "";
 }
 
-Comparison CompareWithOne(const Reference& reference, const Pixels& expected,
-                          const LibraryOutput& output) {
+Comparison CompareWithOne(const Reference& reference, const std::string& name,
+                          const Pixels& expected, const LibraryOutput& output) {
   Comparison comparison;
-  comparison.reference = ReferenceText(reference);
+  comparison.reference = name;
   if (!expected.SameShape(output.pixels)) {
     comparison.label = kDifferent;
     absl::StrAppend(&comparison.reference, ": ", SizeText(output.pixels),
@@ -80,6 +80,15 @@ Comparison CompareWithOne(const Reference& reference, const Pixels& expected,
     absl::StrAppend(&comparison.reference, ": ", difference);
   }
   return comparison;
+}
+
+// A different output that is the input is a `noop`.
+void NoteUnchanged(const std::string& name, const Pixels& input,
+                   const LibraryOutput& output, Comparison* comparison) {
+  comparison->unchanged = SameImage(input, output.pixels);
+  if (!comparison->unchanged || comparison->label != kDifferent) return;
+  comparison->label = kNoop;
+  comparison->reference = absl::StrCat(name, ": the output is the input");
 }
 
 int Severity(const std::string& label) {
@@ -122,9 +131,11 @@ absl::StatusOr<Comparison> CompareWithAll(const Reference& reference,
                                           const LibraryOutput& output) {
   ASSIGN_OR_RETURN(const std::vector<Pixels> allowed,
                    ComputeReference(reference, input));
-  Comparison best = CompareWithOne(reference, allowed.front(), output);
+  const std::string name = ReferenceText(reference);
+  Comparison best = CompareWithOne(reference, name, allowed.front(), output);
   for (size_t i = 1; i < allowed.size() && best.label != kExact; ++i) {
-    const Comparison other = CompareWithOne(reference, allowed[i], output);
+    const Comparison other =
+        CompareWithOne(reference, name, allowed[i], output);
     if (Better(other, best)) best = other;
   }
   return best;
@@ -150,12 +161,16 @@ absl::StatusOr<Comparison> Compare(const Reference& reference,
                    reference.kind() == DISTRIBUTION
                        ? CompareDraw(reference, input, output)
                        : CompareWithAll(reference, input, output));
-  comparison.unchanged = SameImage(input, output.pixels);
-  if (comparison.unchanged && comparison.label == kDifferent) {
-    comparison.label = kNoop;
-    comparison.reference =
-        absl::StrCat(ReferenceText(reference), ": the output is the input");
-  }
+  NoteUnchanged(ReferenceText(reference), input, output, &comparison);
+  return comparison;
+}
+
+Comparison CompareWithOutput(const std::string& name, const Pixels& input,
+                             const LibraryOutput& expected,
+                             const LibraryOutput& output) {
+  Comparison comparison =
+      CompareWithOne(Reference(), name, expected.pixels, output);
+  NoteUnchanged(name, input, output, &comparison);
   return comparison;
 }
 

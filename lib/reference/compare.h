@@ -54,6 +54,13 @@ absl::StatusOr<Comparison> Compare(const Reference& reference,
                                    const Pixels& input,
                                    const LibraryOutput& output);
 
+// Compares `output` with `expected`, an output that `name` made for `input`:
+// `exact`, `equivalent` (a PSNR of 40 dB or more, and no sub-pixel shift
+// betters it), `noop` or `different`.
+Comparison CompareWithOutput(const std::string& name, const Pixels& input,
+                             const LibraryOutput& expected,
+                             const LibraryOutput& output);
+
 // A result that says that nothing was compared, and why.
 Comparison Unchecked(const std::string& reason, const Pixels& input,
                      const LibraryOutput& output);

@@ -1,5 +1,6 @@
 #include "lib/reference/compare.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gmock/gmock.h"
@@ -331,6 +332,23 @@ TEST(RecipeTest, RepeatsChannels) {
   image.values = {1, 2, 3};
   EXPECT_THAT(RepeatChannels(image, 9).values,
               ElementsAre(1, 2, 3, 1, 2, 3, 1, 2, 3));
+}
+
+TEST(CompareTest, WithTheOutputOfAnother) {
+  const LibraryOutput flipped = {FlipVertically(Waves()), true};
+  const auto label = [&](const Pixels& output) {
+    return CompareWithOutput("mine", Waves(), flipped, {output, true});
+  };
+  EXPECT_EQ(label(flipped.pixels).label, kExact);
+  EXPECT_EQ(label(Waves()).label, kNoop);
+  EXPECT_EQ(label(Waves()).reference, "mine: the output is the input");
+  const Comparison off = label(MapValues(
+      flipped.pixels, [](double v) { return std::min(255., v + 1); }));
+  EXPECT_EQ(off.label, kEquivalent);
+  const Comparison inverted =
+      label(MapValues(Waves(), [](double v) { return 255 - v; }));
+  EXPECT_EQ(inverted.label, kDifferent);
+  EXPECT_THAT(inverted.reference, HasSubstr("mine: PSNR"));
 }
 
 }  // namespace

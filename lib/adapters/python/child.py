@@ -18,6 +18,8 @@ import outputs
 import params
 import timing
 from corpus import Corpus
+from loaders.job import LoaderJob
+from loaders.mixture import MixtureJob
 
 
 class Child:
@@ -48,19 +50,15 @@ class Child:
                 raise ValueError(f"no command {command.get('op')!r}")
             return act(command)
         except Exception as error:
-            return error_reply(error, self._device)
+            return error_reply(error, self._device, self._library)
 
     def _prepare(self, command):
         self._operation = self._loader = None
         self._mixture = self._device = None
         self._library.use_threads(command)
         if "loader" in command:
-            from loaders.job import LoaderJob
-
             self._loader = LoaderJob(self._library, command, self._corpus_fd)
         elif "mixture" in command:
-            from loaders.mixture import MixtureJob
-
             self._mixture = MixtureJob(self._library, command, self._corpus_fd)
         elif "decode" in command:
             self._prepare_decoder(command)
@@ -89,6 +87,9 @@ class Child:
         self._inputs = [None] * len(self._corpus)
         self._operation = self._library.make(command)
         self._seed(command.get("seed", 0))
+        settle = getattr(self._operation, "settle", None)
+        if settle:
+            settle(self._input(0))
         if self._device is not None:
             for i in range(len(self._inputs)):
                 self._input(i)
@@ -205,6 +206,8 @@ class Child:
             item = self._library.input_of(
                 self._corpus.item(index), self._corpus.layout
             )
+            if place := getattr(self._operation, "place", None):
+                item = place(item)
             if self._device is not None:
                 item = self._device.place(item)
             self._inputs[index] = item
@@ -217,8 +220,9 @@ class Child:
         self._operation.seed(seed)
 
 
-def error_reply(error, device=None):
-    words = f"{type(error).__name__}: {error}"
+def error_reply(error, device=None, library=None):
+    explain = getattr(library, "explain", None)
+    words = explain(error) if explain else f"{type(error).__name__}: {error}"
     # Torch's allocator says what was free; CUDA itself does not.
     if device and "out of memory" in words and " is free" not in words:
         first, *rest = words.split("\n")

@@ -1,9 +1,11 @@
 """What a worker process sets up before it imports or measures anything."""
 
+import contextlib
 import ctypes
 import os
 import platform
 import signal
+import sys
 
 # glibc adapts up to 32 MiB.
 _BLOCK_BYTES = 31 << 20
@@ -43,6 +45,25 @@ def avoid_hidden_sve():
     getauxval.restype = ctypes.c_ulong
     if not getauxval(ctypes.c_ulong(_AT_HWCAP)) & _HWCAP_SVE:
         os.environ.setdefault("NVPL_BLAS_DEBUG_CPU_TYPE", "1")
+
+
+@contextlib.contextmanager
+def only_our_modules():
+    """Imports inside find modules of this folder and of the standard library:
+    those of a user may have the same names."""
+    import numpy  # noqa: F401, which is wherever the user has it.
+
+    everything = sys.path[:]
+    sys.path[:] = [
+        path
+        for path in everything
+        if path == everything[0]
+        or (path.startswith(sys.base_prefix) and "-packages" not in path)
+    ]
+    try:
+        yield
+    finally:
+        sys.path[:] = everything
 
 
 def die_with_parent(parent):

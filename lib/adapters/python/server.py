@@ -8,6 +8,7 @@ have started before a fork hangs in every child.
 """
 
 import argparse
+import contextlib
 import gc
 import importlib.util
 import json
@@ -57,8 +58,9 @@ class Control:
 
 
 class Server:
-    def __init__(self, control, libraries):
+    def __init__(self, control, libraries, run_child):
         self._control = control
+        self._run = run_child
         self._libraries = libraries
         # What their workers may leave behind, by process.
         self._children = {}
@@ -109,9 +111,7 @@ class Server:
             commands, replies, errors, corpus = fds
             os.dup2(errors, 1)
             os.dup2(errors, 2)
-            import child
-
-            child.run(library, commands, replies, corpus)
+            self._run(library, commands, replies, corpus)
             status = 0
         except BaseException:
             sys.excepthook(*sys.exc_info())
@@ -146,7 +146,15 @@ def load_library(name, folders):
 def parse_flags(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--libraries", required=True, help="names, with commas between"
+        "--libraries", default="", help="names, with commas between"
+    )
+    parser.add_argument(
+        "--subject", help="MODULE:NAME of the user's own code, instead"
+    )
+    parser.add_argument(
+        "--describe",
+        metavar="MODE",
+        help="print what the subject is for this mode, and end",
     )
     parser.add_argument(
         "--library_folder",
@@ -190,32 +198,72 @@ def import_loaders(libraries):
             job.import_modules(library, name)
 
 
+def load_libraries(flags):
+    """All libraries by name; imports nothing else that a job needs."""
+    if flags.subject:
+        with process_setup.only_our_modules():
+            import subject
+
+        return {flags.subject: subject.Subject(flags.subject)}
+    folders = [*flags.library_folder, FOLDER / "libraries"]
+    return {
+        name: load_library(name, folders) for name in flags.libraries.split(",")
+    }
+
+
+def describe(flags):
+    """Prints what lib/planning/subjects.cc reads."""
+    answers = os.dup(1)
+    # What the subject itself prints is no answer.
+    os.dup2(2, 1)
+    if importlib.util.find_spec("numpy") is None:
+        lines = [
+            f"problem={sys.executable} has no numpy, which the worker needs;"
+            " install it, or name another interpreter with --python=PATH"
+        ]
+    else:
+        process_setup.avoid_hidden_sve()
+        with process_setup.only_our_modules():
+            import subject
+
+        lines = subject.describe(flags.subject, flags.describe)
+    text = "".join(f"\nfeedrate:{' '.join(x.splitlines())}" for x in lines)
+    os.write(answers, f"{text}\n".encode())
+    # Threads of the subject's libraries must not keep us.
+    os._exit(0)
+
+
 def main():
     flags = parse_flags(sys.argv[1:])
+    if flags.describe:
+        describe(flags)
     # Ctrl-C reaches the whole terminal; what becomes of a job is the runner's
     # decision.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = Control(CONTROL_FD)
-    folders = [*flags.library_folder, FOLDER / "libraries"]
     try:
         process_setup.settle_malloc()
         process_setup.avoid_hidden_sve()
         started = time.perf_counter()
         if flags.packages:
             add_packages(flags.packages)
-        libraries = {
-            name: load_library(name, folders)
-            for name in flags.libraries.split(",")
-        }
-        import child  # noqa: F401, so that no job pays for it
+        # Before a subject, which may have modules with names of ours.
+        with (
+            process_setup.only_our_modules()
+            if flags.subject
+            else contextlib.nullcontext()
+        ):
+            import child
 
-        if flags.loader:
+        libraries = load_libraries(flags)
+        if flags.loader and not flags.subject:
             import_loaders(libraries)
         import_s = time.perf_counter() - started
         versions = {n: library.version() for n, library in libraries.items()}
     except BaseException as error:
         sys.excepthook(*sys.exc_info())
-        control.send({"error": f"{type(error).__name__}: {error}"})
+        kind = "" if flags.subject else f"{type(error).__name__}: "
+        control.send({"error": f"{kind}{error}"})
         return 1
     # Children share these objects; a collection would write to each of them.
     gc.collect()
@@ -228,7 +276,7 @@ def main():
             "import_s": import_s,
         }
     )
-    Server(control, libraries).serve()
+    Server(control, libraries, child.run).serve()
     return 0
 
 

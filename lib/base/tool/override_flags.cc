@@ -1,6 +1,8 @@
 #include "lib/base/tool/override_flags.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gflags/gflags.h"
 
 DEFINE_int64(num_items, 0, "N: images or clips per pass");
@@ -22,6 +24,16 @@ DEFINE_string(thread_policy, "",
 DEFINE_string(params_profile, "",
               "NAME: parameters of the transforms {paper|matched}");
 DEFINE_string(env_set, "", "NAME: library versions {paper|current}");
+DEFINE_string(subject, "",
+              "MODULE:NAME: your own Python code to measure beside the "
+              "libraries; repeat it, or separate by commas, for several");
+DEFINE_string(python, "",
+              "PATH: Python interpreter that runs --subject; default: the "
+              "python3 in PATH");
+DEFINE_string(reference, "",
+              "NAME: library or subject that the outputs of --subject are "
+              "compared with; default: the reference of the transform with the "
+              "same name");
 DEFINE_string(dataset, "",
               "WHERE: data set: a folder, a store address or synthetic:…");
 DEFINE_double(sample_ratio, 1, "X: fraction of the data set to use, at most 1");
@@ -35,6 +47,24 @@ DEFINE_string(output, "-", "WHERE: a file, a folder, or - for standard output");
 
 namespace feedrate {
 namespace {
+
+// All values of --subject: gflags itself keeps only the last one, but shows
+// every one to the validator.
+std::vector<std::string>& Subjects() {
+  static auto* const subjects = new std::vector<std::string>;
+  return *subjects;
+}
+
+bool AddSubjects(const char* /*flag*/, const std::string& value) {
+  for (const absl::string_view name :
+       absl::StrSplit(value, absl::ByAnyChar(", "), absl::SkipEmpty())) {
+    if (!absl::c_linear_search(Subjects(), name)) {
+      Subjects().emplace_back(name);
+    }
+  }
+  return true;
+}
+DEFINE_validator(subject, &AddSubjects);
 
 bool IsSet(const char* name) {
   return !gflags::GetCommandLineFlagInfoOrDie(name).is_default;
@@ -71,6 +101,9 @@ Overrides OverridesFromFlags() {
   set.thread_policy = IfSet("thread_policy", FLAGS_thread_policy);
   set.params_profile = IfSet("params_profile", FLAGS_params_profile);
   set.env_set = IfSet("env_set", FLAGS_env_set);
+  if (IsSet("subject")) set.subjects = Subjects();
+  set.python = IfSet("python", FLAGS_python);
+  set.reference = IfSet("reference", FLAGS_reference);
   set.dataset = IfSet("dataset", FLAGS_dataset);
   set.sample_ratio = IfSet("sample_ratio", FLAGS_sample_ratio);
   set.sweep = IfSet("sweep", FLAGS_sweep);

@@ -26,6 +26,9 @@ struct Overrides {
   absl::optional<std::string> thread_policy;
   absl::optional<std::string> params_profile;
   absl::optional<std::string> env_set;
+  absl::optional<std::vector<std::string>> subjects;
+  absl::optional<std::string> python;
+  absl::optional<std::string> reference;
   absl::optional<std::string> dataset;
   absl::optional<double> sample_ratio;
   absl::optional<std::string> sweep;

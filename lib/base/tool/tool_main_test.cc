@@ -322,6 +322,11 @@ TEST_F(OverrideFlagsTest, ListsSplitAtCommas) {
   EXPECT_THAT(*OverridesFromFlags().libraries, ElementsAre("kornia", "pillow"));
 }
 
+TEST_F(OverrideFlagsTest, SubjectsAddUp) {
+  ASSERT_TRUE(ParseFlags({"--subject=a:b,c:d", "--subject=e:f"}).ok());
+  EXPECT_THAT(*OverridesFromFlags().subjects, ElementsAre("a:b", "c:d", "e:f"));
+}
+
 // Ends the process, because flags and logging can be initialized only once.
 void EndAsWriter(std::vector<std::string> words, const absl::Status& outcome) {
   words.insert(words.begin(), "write_things");

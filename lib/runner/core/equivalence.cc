@@ -80,7 +80,52 @@ absl::StatusOr<Equivalence> AskTestLibrary(const Job& job, absl::Duration limit,
   return equivalence;
 }
 
+Equivalence UncheckedSubject(const std::string& reason) {
+  Equivalence equivalence;
+  equivalence.set_label(kUnchecked);
+  equivalence.set_reference(reason);
+  return equivalence;
+}
+
 }  // namespace
+
+std::optional<Job> EquivalenceCheck::ReferenceJob(const Job& job) const {
+  if (reference_.empty() || !IsSubject(job.library()) ||
+      job.library() == reference_ || job.mode() != "micro") {
+    return std::nullopt;
+  }
+  Job reference = job;
+  reference.set_library(reference_);
+  const Library* const library = catalogue_.FindLibrary(reference_);
+  if (library != nullptr) reference.set_env_group(library->env_group());
+  return reference;
+}
+
+absl::StatusOr<Equivalence> EquivalenceCheck::CheckAgainst(
+    const Rival& rival, const Job& job, const ComparedItems& items,
+    absl::Duration limit, MeasuredChild* child) {
+  if (rival.child == nullptr) {
+    return UncheckedSubject(
+        absl::StrCat(rival.name, " has no ", job.transform()));
+  }
+  const int64_t count = std::min<int64_t>(
+      catalogue_.policy().measuring().compared_items(), items.count);
+  const auto seed = static_cast<uint64_t>(job.seed());
+  ASSIGN_OR_RETURN(const std::vector<ItemOutput> expected,
+                   GetOutputs(items, count, seed, limit, rival.child));
+  ASSIGN_OR_RETURN(const std::vector<ItemOutput> outputs,
+                   GetOutputs(items, count, seed, limit, child));
+  std::vector<Comparison> comparisons;
+  for (size_t i = 0; i < outputs.size() && i < expected.size(); ++i) {
+    ASSIGN_OR_RETURN(const Pixels input, items.item(outputs[i].item, 0));
+    ASSIGN_OR_RETURN(const LibraryOutput theirs,
+                     ReadOutput(FrameOfOutput(expected[i].output, 0)));
+    ASSIGN_OR_RETURN(const LibraryOutput ours,
+                     ReadOutput(FrameOfOutput(outputs[i].output, 0)));
+    comparisons.push_back(CompareWithOutput(rival.name, input, theirs, ours));
+  }
+  return RecordOf(WorstOf(comparisons));
+}
 
 std::string EquivalenceCachePath() {
   const absl::StatusOr<std::string> cache = CacheFolder();
@@ -174,9 +219,24 @@ absl::StatusOr<Equivalence> EquivalenceCheck::Check(const Job& job,
                                                     absl::Duration limit,
                                                     MeasuredChild* child) {
   if (IsTestLibrary(job.library())) return AskTestLibrary(job, limit, child);
-  ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue_, job));
+  if (IsSubject(job.library()) && items.recipe != nullptr) {
+    return UncheckedSubject("a subject's batches are not taken apart");
+  }
+  const absl::StatusOr<const Transform*> known_transform =
+      TransformOfJob(catalogue_, job);
+  if (IsSubject(job.library()) && !known_transform.ok()) {
+    return UncheckedSubject(
+        "no transform of the set has this name; --reference compares with a "
+        "library or a subject");
+  }
+  RETURN_IF_ERROR(known_transform.status());
+  const Transform* const transform = *known_transform;
   const Implementation* implementation = catalogue_.ImplementationOf(
       *transform, job.library(), job.params_profile());
+  // A subject has parameters of its own, in its code.
+  if (IsSubject(job.library())) {
+    implementation = &Implementation::default_instance();
+  }
   const int64_t count = std::min<int64_t>(
       catalogue_.policy().measuring().compared_items(), items.count);
   const std::string key =

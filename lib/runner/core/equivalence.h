@@ -64,9 +64,18 @@ struct ComparedItems {
 // version, parameters, reference and data. Not thread-safe.
 class EquivalenceCheck {
  public:
-  // `catalogue` outlives this.
-  EquivalenceCheck(const Catalogue& catalogue, const std::string& cache_path)
-      : catalogue_(catalogue), cache_(cache_path) {}
+  // What the outputs of a subject's job are compared with.
+  struct Rival {
+    // A library or another subject.
+    std::string name;
+    // Null when it does not have the transform.
+    MeasuredChild* child = nullptr;
+  };
+
+  // `catalogue` outlives this. `reference` is the config's.
+  EquivalenceCheck(const Catalogue& catalogue, const std::string& cache_path,
+                   const std::string& reference = "")
+      : catalogue_(catalogue), cache_(cache_path), reference_(reference) {}
 
   // Asks `child`, which has prepared the job's transform, for its outputs for
   // the first items, and compares them. Fails as the child does, with the name
@@ -75,6 +84,16 @@ class EquivalenceCheck {
   absl::StatusOr<Equivalence> Check(const Job& job, const std::string& version,
                                     const ComparedItems& items,
                                     absl::Duration limit, MeasuredChild* child);
+
+  // The job whose outputs a subject's job is compared with. Absent when that is
+  // the reference of its transform, and for other libraries.
+  std::optional<Job> ReferenceJob(const Job& job) const;
+  // Compares the outputs of a subject with those of `rival`. Fails as Check
+  // does.
+  absl::StatusOr<Equivalence> CheckAgainst(const Rival& rival, const Job& job,
+                                           const ComparedItems& items,
+                                           absl::Duration limit,
+                                           MeasuredChild* child);
 
  private:
   // The output for an item.
@@ -94,6 +113,7 @@ class EquivalenceCheck {
 
   const Catalogue& catalogue_;
   EquivalenceCache cache_;
+  const std::string reference_;
 };
 
 // The file with known results, in the user's cache folder. Empty without one:

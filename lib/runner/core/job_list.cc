@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
 #include "lib/catalogue/catalogue.h"
@@ -14,6 +15,7 @@
 #include "lib/config/load.h"
 #include "lib/config/text_proto.h"
 #include "lib/planning/resolve.h"
+#include "lib/planning/subjects.h"
 #include "lib/records/record_io.h"
 #include "lib/records/row.pb.h"
 
@@ -56,6 +58,7 @@ std::string LateOverride(const Overrides& o) {
   if (o.params_profile.has_value()) return "params_profile";
   if (o.env_set.has_value()) return "env_set";
   if (o.sample_ratio.has_value()) return "sample_ratio";
+  if (o.subjects.has_value()) return "subject";
   if (o.sweep.has_value()) return "sweep";
   if (o.seed.has_value()) return "seed";
   return "";
@@ -149,7 +152,8 @@ absl::StatusOr<JobList> PlanJobs(const JobSource& source,
   JobList list;
   ASSIGN_OR_RETURN(const LoadedConfig loaded,
                    LoadConfig(source.config, source.overrides));
-  ASSIGN_OR_RETURN(list.config, Resolve(loaded, catalogue));
+  ASSIGN_OR_RETURN(list.config,
+                   Resolve(loaded, catalogue, DescribeWithPython(catalogue)));
   ASSIGN_OR_RETURN(const PublishedNumbers published,
                    PublishedNumbers::Load(catalogue.configs_dir()));
   const CostModel cost(catalogue.policy(), published);
@@ -180,6 +184,12 @@ absl::StatusOr<JobList> ReadJobs(const JobSource& source) {
 void SetFlags(const Overrides& flags, RunConfig* config) {
   if (flags.dataset.has_value()) {
     config->mutable_data()->set_dataset(*flags.dataset);
+  }
+  if (flags.python.has_value()) {
+    config->mutable_selection()->set_python(*flags.python);
+  }
+  if (flags.reference.has_value()) {
+    config->mutable_selection()->set_reference(*flags.reference);
   }
   if (flags.label.has_value()) config->set_label(*flags.label);
   if (flags.note.has_value()) config->set_note(*flags.note);
@@ -240,8 +250,16 @@ absl::Status CheckJob(const Job& job, const std::string& tool,
 
 }  // namespace
 
-absl::StatusOr<JobList> LoadJobList(const JobSource& source,
+absl::StatusOr<JobList> LoadJobList(const JobSource& given,
                                     const Catalogue& catalogue) {
+  JobSource source = given;
+  // What a subject needs beside its name is in a config of its own.
+  if (source.config.empty() && source.jobs == "-" &&
+      source.overrides.subjects.has_value()) {
+    source.config =
+        JoinPath(catalogue.configs_dir(),
+                 absl::StrCat("subjects/", source.tool, ".textproto"));
+  }
   ASSIGN_OR_RETURN(JobList list, source.config.empty()
                                      ? ReadJobs(source)
                                      : PlanJobs(source, catalogue));

@@ -77,6 +77,10 @@ absl::StatusOr<PrepareCommand> PrepareCommandOfJob(const Catalogue& catalogue,
   }
   // MixtureWork sets the mixture part.
   if (job.mode() == "mixture") return command;
+  if (IsSubject(job.library())) {
+    command.native_op = job.transform();
+    return command;
+  }
   if (IsTestLibrary(job.library())) {
     command.native_op = job.transform();
     const std::map<std::string, std::string> settings(job.settings().begin(),

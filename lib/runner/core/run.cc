@@ -142,12 +142,20 @@ class Session {
 
   // Also finds missing workers before anything starts.
   absl::Status AddServers() {
-    servers_ = std::make_unique<ServerPool>(
-        *catalogue_, PlacesOfThisProgram(catalogue_->configs_dir()),
-        interrupt_.fd());
+    WorkerPlaces places = PlacesOfThisProgram(catalogue_->configs_dir());
+    const Selection& selection = list_.config.selection();
+    places.python = selection.python();
+    servers_ = std::make_unique<ServerPool>(*catalogue_, std::move(places),
+                                            interrupt_.fd());
+    equivalence_ = std::make_unique<EquivalenceCheck>(
+        *catalogue_, EquivalenceCachePath(), selection.reference());
     if (!uses_servers_) return absl::OkStatus();
     RETURN_IF_ERROR(AddLibraries(options_.skip_missing, warn_, servers_.get(),
                                  &list_.jobs));
+    for (const Job& job : list_.jobs) {
+      const std::optional<Job> reference = equivalence_->ReferenceJob(job);
+      if (reference.has_value()) RETURN_IF_ERROR(servers_->Add(*reference));
+    }
     null_job_ = NullJob(list_.jobs[0]);
     if (MeasuresNull()) RETURN_IF_ERROR(servers_->Add(null_job_));
     return absl::OkStatus();
@@ -323,26 +331,26 @@ class Session {
     EngineSpeeds engines;
     EnergyMeter cpu_energy(Root(), nullptr);
     EnergyMeter gpu_energy(Root(), OpenGpuEnergy());
-    EquivalenceCheck equivalence(*catalogue_, EquivalenceCachePath());
-    const RunContext context = {*catalogue_,
-                                options_.limits,
-                                identity_,
-                                options_.modes,
-                                servers_.get(),
-                                corpora_.get(),
-                                done_.get(),
-                                output_.get(),
-                                &noise,
-                                quiet_.get(),
-                                &speed,
-                                &account_,
-                                options_.equivalence ? &equivalence : nullptr,
-                                &engines,
-                                &cpu_energy,
-                                &gpu_energy,
-                                options_.clips,
-                                interrupt_.fd(),
-                                warn_};
+    const RunContext context = {
+        *catalogue_,
+        options_.limits,
+        identity_,
+        options_.modes,
+        servers_.get(),
+        corpora_.get(),
+        done_.get(),
+        output_.get(),
+        &noise,
+        quiet_.get(),
+        &speed,
+        &account_,
+        options_.equivalence ? equivalence_.get() : nullptr,
+        &engines,
+        &cpu_energy,
+        &gpu_energy,
+        options_.clips,
+        interrupt_.fd(),
+        warn_};
     stable_within_ = StableWithin(context);
     if (options_.verify) return Verify(context);
     if (options_.on_jobs) options_.on_jobs(list_.jobs);
@@ -476,6 +484,7 @@ class Session {
   bool has_null_ = false;
   Job null_job_;
   std::unique_ptr<ServerPool> servers_;
+  std::unique_ptr<EquivalenceCheck> equivalence_;
   std::unique_ptr<RowOutput> output_;
   std::unique_ptr<RemoteData> remote_;
   std::unique_ptr<InputCorpora> corpora_;

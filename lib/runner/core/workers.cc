@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -19,6 +18,7 @@
 #include "lib/catalogue/catalogue.h"
 #include "lib/draw/progress.h"
 #include "lib/hash/sha256.h"
+#include "lib/planning/subjects.h"
 #include "lib/records/job.pb.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/data/cache_folder.h"
@@ -28,11 +28,6 @@ namespace {
 
 // Digits of the lock's hash in an environment's name, as in dev/python_env.sh.
 constexpr size_t kHashDigits = 16;
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 // Keeps libraries from using the network or writing beside their sources.
 std::map<std::string, std::string> QuietPython() {
@@ -45,20 +40,6 @@ std::map<std::string, std::string> QuietPython() {
           {"ALBUMENTATIONS_NO_TELEMETRY", "1"},
           {"DO_NOT_TRACK", "1"},
           {"HF_HUB_OFFLINE", "1"}};
-}
-
-absl::StatusOr<std::string> FindServer(const WorkerPlaces& places) {
-  for (const std::string& folder : places.folders) {
-    for (const char* name :
-         {"lib/adapters/python/server.py", "python/server.py"}) {
-      const std::string path = JoinPath(folder, name);
-      if (IsFile(path)) return path;
-    }
-  }
-  return absl::NotFoundError(
-      absl::StrCat("lib/adapters/python/server.py is in none of ",
-                   absl::StrJoin(places.folders, ", "),
-                   "; name its folder with $FEEDRATE_WORKERS"));
 }
 
 // The environment of a lock file, for any version of Python.
@@ -99,16 +80,7 @@ WorkerPlaces PlacesOfThisProgram(const std::string& configs) {
   if (places.environments.ok()) {
     places.environments = JoinPath(*places.environments, "venvs");
   }
-  places.folders =
-      absl::StrSplit(Variable("FEEDRATE_WORKERS"), ':', absl::SkipEmpty());
-  const absl::StatusOr<std::string> program = ProgramPath();
-  if (program.ok()) {
-    const std::string folder = ParentFolder(*program);
-    places.folders.push_back(absl::StrCat(*program, ".runfiles/feedrate"));
-    // tools/NAME/NAME in a build tree, or in another program's runfiles.
-    places.folders.push_back(ParentFolder(ParentFolder(folder)));
-    places.folders.push_back(JoinPath(ParentFolder(folder), "libexec"));
-  }
+  places.folders = WorkerFolders();
   return places;
 }
 
@@ -144,7 +116,7 @@ absl::StatusOr<std::string> FindProgram(const WorkerPlaces& places,
 
 absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
                                            const PythonServer& server) {
-  ASSIGN_OR_RETURN(const std::string program, FindServer(places));
+  ASSIGN_OR_RETURN(const std::string program, FindPythonServer(places.folders));
   ASSIGN_OR_RETURN(const std::string environment,
                    FindEnvironment(places, server.env_set, server.env_group));
   WorkerCommand command;
@@ -159,6 +131,22 @@ absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
     command.argv.push_back(absl::StrCat("--packages=", packages));
   }
   command.environment = QuietPython();
+  return command;
+}
+
+absl::StatusOr<WorkerCommand> SubjectWorker(const WorkerPlaces& places,
+                                            const std::string& subject,
+                                            bool loader) {
+  WorkerCommand command;
+  ASSIGN_OR_RETURN(const std::string python, FindInterpreter(places.python));
+  ASSIGN_OR_RETURN(const std::string program, FindPythonServer(places.folders));
+  command.argv = {python, program, absl::StrCat("--subject=", subject)};
+  if (loader) command.argv.push_back("--loader");
+  command.environment = QuietPython();
+  // It may need what the user has installed, and the network.
+  for (const char* name : {"PYTHONNOUSERSITE", "HF_HUB_OFFLINE"}) {
+    command.environment.erase(name);
+  }
   return command;
 }
 
@@ -193,7 +181,9 @@ absl::Status ServerPool::SetCommand(const Key& key, Entry* entry) const {
     }
   }
   WorkerCommand command;
-  if (entry->is_python) {
+  if (IsSubject(name)) {
+    ASSIGN_OR_RETURN(command, SubjectWorker(places_, name, loader));
+  } else if (entry->is_python) {
     ASSIGN_OR_RETURN(command, PythonWorker(places_, python));
   } else {
     ASSIGN_OR_RETURN(command.argv.emplace_back(),

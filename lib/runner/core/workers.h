@@ -31,11 +31,11 @@ struct WorkerPlaces {
   absl::StatusOr<std::string> environments;
   // Folder that holds requirements/SET/GROUP.lock.
   std::string configs;
+  // Interpreter of subjects. Empty means the python3 in PATH.
+  std::string python;
 };
 
-// Searches $FEEDRATE_WORKERS, the running program's runfiles, the build tree
-// around it and ../libexec of a bundle; environments are in the user's cache
-// folder.
+// WorkerFolders(); environments are in the user's cache folder.
 WorkerPlaces PlacesOfThisProgram(const std::string& configs);
 
 // How to start a server.
@@ -77,6 +77,11 @@ struct PythonServer {
 // NotFound says how to create the missing environment.
 absl::StatusOr<WorkerCommand> PythonWorker(const WorkerPlaces& places,
                                            const PythonServer& server);
+
+// NotFound when there is no such interpreter.
+absl::StatusOr<WorkerCommand> SubjectWorker(const WorkerPlaces& places,
+                                            const std::string& subject,
+                                            bool loader);
 
 // The processes that have loaded the libraries of a run: one server per
 // environment group and thread policy, or per C++ library and thread policy.

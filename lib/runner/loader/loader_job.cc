@@ -94,7 +94,9 @@ absl::Status SetRecipe(const Catalogue& catalogue, const Job& job,
   spec->std.assign(policy.normalise().std().begin(),
                    policy.normalise().std().end());
   spec->input_scale = policy.normalise().input_scale();
-  if (IsTestLibrary(job.library())) return absl::OkStatus();
+  if (IsTestLibrary(job.library()) || IsSubject(job.library())) {
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const Transform* transform, TransformOfJob(catalogue, job));
   spec->batch_transform = transform->batch_transform();
   return absl::OkStatus();
@@ -258,6 +260,9 @@ absl::StatusOr<LoaderInputs::Input> LoaderInputs::Get(const Job& job) {
     input.remote = remote_;
   } else {
     input.paths = &loaded->paths;
+    input.folder = dataset_.empty() || IsSynthetic(dataset_)
+                       ? ParentFolder(loaded->paths[0])
+                       : dataset_;
   }
   ASSIGN_OR_RETURN(input.items, ItemsOfEpoch(job, loaded->opened.items));
   return input;

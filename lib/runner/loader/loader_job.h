@@ -57,6 +57,8 @@ class LoaderInputs {
     const std::vector<std::string>* paths = nullptr;
     // The store, for objects.
     RemoteData* remote = nullptr;
+    // The folder of the data set, for files.
+    std::string folder;
   };
 
   // `dataset` is as in InputCorpora. A null `remote` means that there is no

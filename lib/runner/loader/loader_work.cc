@@ -155,6 +155,7 @@ absl::Status LoaderWork::GetInput() {
   ASSIGN_OR_RETURN(spec_, LoaderSpecOfJob(context_.catalogue, job_));
   spec_.source = input_.source;
   if (input_.remote != nullptr) spec_.store = input_.remote->Fields();
+  if (IsSubject(job_.library())) spec_.settings["dataset"] = input_.folder;
   spec_.on_error = options_.on_error;
   ASSIGN_OR_RETURN(epochs_, EpochPolicyOfJob(job_));
   return absl::OkStatus();
@@ -273,8 +274,13 @@ absl::StatusOr<EpochReply> LoaderWork::TryOther(const LoaderSpec& spec,
 absl::Status LoaderWork::CompareWithOneWorker() {
   LoaderSpec spec = spec_;
   spec.workers = 1;
-  ASSIGN_OR_RETURN(const EpochReply epoch, TryOther(spec));
-  const double throughput = RunningThroughput(epoch);
+  const absl::StatusOr<EpochReply> epoch = TryOther(spec);
+  // A subject may have a number of workers of its own.
+  if (IsSubject(job_.library()) && absl::IsUnknown(epoch.status())) {
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(epoch.status());
+  const double throughput = RunningThroughput(*epoch);
   if (throughput > 0) one_worker_ = throughput;
   return absl::OkStatus();
 }

@@ -176,6 +176,10 @@ class TransformWork : public JobWork {
   std::string timed_unit() const override { return "item"; }
 
  private:
+  // A process that makes the outputs to compare with. Null when its library
+  // does not have the transform.
+  absl::StatusOr<std::unique_ptr<MeasuredChild>> StartReference(
+      const Job& reference);
   void AddMeasured(const TimeReply& timing, Row* row);
   void AddGpu(const TimeReply& timing, Row* row);
   bool IsPartial() const;
@@ -278,8 +282,37 @@ absl::StatusOr<Equivalence> TransformWork::CheckEquivalence() {
                                 int frame) -> absl::StatusOr<Pixels> {
     return PixelsOfItem(*input_.original, i, frame, channels);
   };
-  return context_.equivalence->Check(job_, version_, items, limit,
-                                     child_.get());
+  const std::optional<Job> reference = context_.equivalence->ReferenceJob(job_);
+  if (!reference.has_value()) {
+    return context_.equivalence->Check(job_, version_, items, limit,
+                                       child_.get());
+  }
+  EquivalenceCheck::Rival rival = {reference->library(), nullptr};
+  ASSIGN_OR_RETURN(const std::unique_ptr<MeasuredChild> other,
+                   StartReference(*reference));
+  rival.child = other.get();
+  return context_.equivalence->CheckAgainst(rival, job_, items, limit,
+                                            child_.get());
+}
+
+absl::StatusOr<std::unique_ptr<MeasuredChild>> TransformWork::StartReference(
+    const Job& reference) {
+  const absl::StatusOr<PrepareCommand> command =
+      PrepareCommandOfJob(context_.catalogue, reference);
+  if (!command.ok()) return nullptr;
+  ASSIGN_OR_RETURN(LibraryServer* const server,
+                   context_.servers->Get(reference));
+  ASSIGN_OR_RETURN(const InputCorpora::Input input,
+                   context_.corpora->Get(reference));
+  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
+                   MeasuredChild::Spawn(server, reference.library(), input.fd,
+                                        context_.limits.memory_bytes));
+  const absl::StatusOr<PrepareReply> reply =
+      child->Prepare(*command, PrepareLimit(context_));
+  // A subject without this transform says so.
+  if (absl::IsUnknown(reply.status())) return nullptr;
+  RETURN_IF_ERROR(reply.status());
+  return child;
 }
 
 absl::Status TransformWork::WarmUp() {

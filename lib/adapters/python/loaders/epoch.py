@@ -174,12 +174,17 @@ class Stages:
         self._handed_over = time.perf_counter()
 
     @contextlib.contextmanager
-    def busy(self, name):
+    def busy(self, name, without=None):
+        """`without` names a stage inside this one that counts for itself."""
+        inside = self._row[STAGES.index(without)] if without else 0
         begin = time.perf_counter()
         try:
             yield
         finally:
-            self._row[STAGES.index(name)] += time.perf_counter() - begin
+            spent = time.perf_counter() - begin
+            if without:
+                spent -= self._row[STAGES.index(without)] - inside
+            self._row[STAGES.index(name)] += spent
 
     @contextlib.contextmanager
     def waiting(self):

@@ -65,8 +65,11 @@ class _Peaks:
 class LoaderJob:
     def __init__(self, library, command, fd):
         self._spec = spec.parse(command["loader"], command.get("device", "cpu"))
-        loaders, recipes = import_modules(library, command["library"])
         self._peaks = _Peaks(self._spec.device)
+        if hasattr(library, "make_loader"):
+            self._loader = library.make_loader(self._spec, command, fd)
+            return
+        loaders, recipes = import_modules(library, command["library"])
         self._recipe = recipes.Recipe(library, command, self._spec)
         self._source = open_source(self._spec.source, fd, self._recipe)
         self._loader = loaders.Loader(

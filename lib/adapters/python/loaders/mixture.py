@@ -180,10 +180,13 @@ class MixtureJob:
     def __init__(self, library, command, fd):
         if command.get("device", "cpu") != "cpu":
             raise ValueError(f"no device {command['device']!r} in this worker")
-        if not hasattr(library, "MIXTURE"):
-            raise ValueError(f"{command.get('library')} mixes no data sets")
         self._spec = parse(command["mixture"])
         sets = read_sets(fd)
+        if hasattr(library, "make_mixture"):
+            self._mixture = library.make_mixture(sets, self._spec)
+            return
+        if not hasattr(library, "MIXTURE"):
+            raise ValueError(f"{command.get('library')} mixes no data sets")
         self._mixture = import_module(library).Mixture(sets, self._spec)
 
     def epoch(self, command):

@@ -72,7 +72,9 @@ def write_corpus(arrays, layout="HWC"):
 class Server:
     """server.py with the interpreter given; used with `with`."""
 
-    def __init__(self, libraries, python=sys.executable, flags=(), env=None):
+    def __init__(
+        self, libraries, python=sys.executable, flags=(), env=None, cwd=None
+    ):
         ours, theirs = socket.socketpair()
         self.socket = ours
         # Only after the fork is descriptor 3 certain to be free.
@@ -90,6 +92,7 @@ class Server:
             stderr=subprocess.PIPE,
             pass_fds=[theirs.fileno()],
             env={**os.environ, **QUIET, **(env or {})},
+            cwd=cwd,
         )
         theirs.close()
         self._lines = ours.makefile("rb")
