@@ -246,7 +246,9 @@ class TrainTest(unittest.TestCase):
             "--profile=trace",
             f"--profile-output={prefix}",
             "--profile-active=2",
+            "--sweep=batch_size=1,2",
         )
+        self.assertTrue((self.folder / "trace-2.0.json").exists())
         trace = json.loads((self.folder / "trace.0.json").read_text())
         names = {event.get("name") for event in trace["traceEvents"]}
         for name in ("data", "forward", "loss", "backward", "optimizer_step"):

@@ -94,7 +94,6 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder,
   }
   std::sort(paths.begin(), paths.end());
   std::sort(special->begin(), special->end());
-  paths.resize(static_cast<size_t>(paths.size() * folder.sample_ratio));
   const std::filesystem::path root =
       std::filesystem::absolute(folder.path).lexically_normal();
   const auto below = [&root](const std::filesystem::path& path) {
@@ -110,6 +109,15 @@ std::vector<ImageFile> ListImages(const ImageFolder& folder,
     }
   }
   if (names != nullptr && found.size() > 1) *names = found;
+  // Evenly over the sorted files, so that every class keeps its share.
+  size_t kept = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto before = [&](size_t index) {
+      return static_cast<size_t>(index * folder.sample_ratio);
+    };
+    if (before(i + 1) > before(i)) std::swap(paths[kept++], paths[i]);
+  }
+  paths.resize(kept);
   std::vector<ImageFile> files;
   for (size_t i = folder.rank; i < paths.size(); i += folder.world_size) {
     const int64_t label =

@@ -83,6 +83,16 @@ TEST_F(ImageFilesTest, ProcessesShareAndRatiosCut) {
   EXPECT_THAT(Labels(List(folder)), ElementsAre(1, 3));
 }
 
+TEST_F(ImageFilesTest, ARatioKeepsEveryClass) {
+  for (const char* name : {"a/1.jpg", "a/2.jpg", "b/1.jpg", "b/2.jpg",
+                           "c/1.jpg", "c/2.jpg"}) {
+    Write(name);
+  }
+  ImageFolder folder = Folder();
+  folder.sample_ratio = 0.5;
+  EXPECT_THAT(Labels(List(folder)), ElementsAre(0, 1, 2));
+}
+
 TEST_F(ImageFilesTest, NoSuchFolderHasNoImages) {
   EXPECT_THAT(List(Folder()), IsEmpty());
 }

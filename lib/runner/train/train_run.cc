@@ -55,13 +55,15 @@ std::string Words(const Job& job) {
   return words;
 }
 
-// Arguments of the processes that are not part of a job.
-std::vector<std::string> WordsOf(const TrainRunOptions& options) {
+// Arguments of the processes that are not part of a job. `trial` counts the
+// trainings of the library from 0: each has its own traces.
+std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial) {
   std::vector<std::string> words;
   const TrainProfile& profile = options.profile;
   if (!profile.form.empty()) {
     words = {absl::StrCat("profile=", profile.form),
-             absl::StrCat("profile_prefix=", profile.output),
+             absl::StrCat("profile_prefix=", profile.output,
+                          trial == 0 ? "" : absl::StrCat("-", trial + 1)),
              absl::StrCat("profile_wait=", profile.wait),
              absl::StrCat("profile_warmup=", profile.warmup),
              absl::StrCat("profile_active=", profile.active),
@@ -337,7 +339,8 @@ class TrainMode : public JobMode {
     for (const std::string& word : settings.words) {
       command.argv.push_back(word);
     }
-    for (const std::string& word : WordsOf(options_)) {
+    for (const std::string& word :
+         WordsOf(options_, trials_[job.library()]++)) {
       command.argv.push_back(word);
     }
     if (!settings.loader.empty()) AddLoader(job, settings, &command);
@@ -411,6 +414,8 @@ class TrainMode : public JobMode {
   std::map<std::string, WorkerCommand> commands_;
   // Measured rates by RatesKey.
   std::map<std::string, TrainDevicePeak> peaks_;
+  // Trainings so far, by library.
+  std::map<std::string, int> trials_;
   // Programs of loaders that are not ours.
   std::map<std::string, WorkerCommand> feeders_;
   std::function<void(const std::string&, int64_t, int64_t)> progress_;
