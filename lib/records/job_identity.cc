@@ -110,6 +110,8 @@ void CopyCommon(const From& from, To* to) {
   to->set_env_group(from.env_group());
   to->set_env_set(from.env_set());
   to->set_hardware_class(from.hardware_class());
+  if (from.has_label()) to->set_label(from.label());
+  if (from.has_note()) to->set_note(from.note());
 }
 
 bool IsEarned(const std::string& label) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <random>
 #include <utility>
 
@@ -35,6 +36,16 @@ std::string TimeText(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
 }
 
+std::string SlurmJobId() {
+  const auto text = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  const std::string array = text("SLURM_ARRAY_JOB_ID");
+  if (array.empty()) return text("SLURM_JOB_ID");
+  return absl::StrCat(array, "_", text("SLURM_ARRAY_TASK_ID"));
+}
+
 Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
   Row row = RowOfJob(job);
   row.set_unit(unit);
@@ -44,6 +55,7 @@ Row RowOf(const Job& job, const RunIdentity& run, const std::string& unit) {
   row.set_machine_profile(run.machine_profile);
   row.set_env_id(run.env_id);
   row.set_run_id(run.run_id);
+  if (!run.slurm_job_id.empty()) row.set_slurm_job_id(run.slurm_job_id);
   return row;
 }
 
@@ -320,6 +332,7 @@ RunHead MakeRunHead(const MachineInfo& machine, const RunConfig& config,
   head.run.set_started_at(TimeText(now));
   head.identity.run_id = head.run.run_id();
   head.identity.env_id = head.env.env_id();
+  head.identity.slurm_job_id = SlurmJobId();
   head.identity.machine_profile = head.env.machine_profile();
   head.identity.hardware = head.env.cpu().model();
   if (!machine.gpu.gpus.empty()) {

@@ -38,7 +38,13 @@ struct RunIdentity {
   // Name of the first GPU. Empty means none.
   std::string gpu;
   int64_t gpu_memory_bytes = 0;
+  // See Row. Empty means none.
+  std::string slurm_job_id;
 };
+
+// The Slurm job that this process is part of, by its environment. Empty if
+// there is none.
+std::string SlurmJobId();
 
 // A row with the fields of the job and of the run, without a result. `unit`
 // says what one item is.

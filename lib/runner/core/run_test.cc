@@ -38,7 +38,14 @@ TEST(RowBuilderTest, ARowSaysWhatItsJobAndRunAre) {
   job.set_dataset("val");
   job.add_labels("optional");
   (*job.mutable_settings())["prefetch"] = "2";
-  const Row row = RowOf(job, {"run", "env", "profile", "Xeon", ""}, "image");
+  job.set_label("nightly");
+  job.set_note("after the upgrade");
+  RunIdentity run{"run", "env", "profile", "Xeon", ""};
+  run.slurm_job_id = "77_3";
+  const Row row = RowOf(job, run, "image");
+  EXPECT_EQ(row.label(), "nightly");
+  EXPECT_EQ(row.note(), "after the upgrade");
+  EXPECT_EQ(row.slurm_job_id(), "77_3");
   EXPECT_EQ(row.job_id(), job.job_id());
   EXPECT_EQ(row.library(), "pillow");
   EXPECT_EQ(row.dataset().id(), "val");
@@ -49,6 +56,19 @@ TEST(RowBuilderTest, ARowSaysWhatItsJobAndRunAre) {
   EXPECT_EQ(row.machine_profile(), "profile");
   EXPECT_EQ(row.hardware(), "Xeon");
   EXPECT_EQ(row.unit(), "image");
+}
+
+TEST(RowBuilderTest, RowsNameTheirSlurmJob) {
+  for (const char* name :
+       {"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"}) {
+    unsetenv(name);
+  }
+  EXPECT_EQ(SlurmJobId(), "");
+  setenv("SLURM_JOB_ID", "80", 1);
+  EXPECT_EQ(SlurmJobId(), "80");
+  setenv("SLURM_ARRAY_JOB_ID", "77", 1);
+  setenv("SLURM_ARRAY_TASK_ID", "3", 1);
+  EXPECT_EQ(SlurmJobId(), "77_3");
 }
 
 TEST(RowBuilderTest, FailuresHaveTheirStatus) {
