@@ -20,7 +20,7 @@ setup: ## Install what is missing for building and testing
 
 .PHONY: demo
 demo: ## Build, measure libraries and a loader on synthetic data, print tables
-	@dev/demo.sh configs/demo.textproto configs/demo_pipeline.textproto
+	@dev/demo.sh
 
 .PHONY: demo-full
 demo-full: ## The same with torch, torchvision and Kornia (5 GB)

@@ -101,7 +101,7 @@ add_workers() {
     install -D -m 644 "$path" "$1/libexec/${path#lib/adapters/}"
   done < <(repo_files 'lib/adapters/python/*.py' |
     grep -v -e '_test\.py$' -e '/testing/' -e '/compare_plain\.py$')
-  for name in common envs python_env torch; do
+  for name in common demo doctor envs python_env torch; do
     install -m 755 "dev/$name.sh" "$1/libexec/$name.sh"
   done
 }
@@ -171,7 +171,7 @@ main() {
   # gzip, because a bare machine has it; the same input gives the same bytes.
   tar --sort=name --owner=0 --group=0 --numeric-owner \
     --mtime="@$(git log -1 --format=%ct)" -C "$dist" \
-    -cf - "$(basename "$folder")" | gzip -n9 >"$folder.tar.gz"
+    -cf - "$(basename "$folder")" | gzip -n >"$folder.tar.gz"
   echo "$folder.tar.gz"
 }
 
