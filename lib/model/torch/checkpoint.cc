@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
+
+#include "lib/model/checkpoint_header.h"
 
 namespace feedrate {
 namespace {
-
-constexpr char kFirstLine[] = "feedrate_checkpoint 1";
 
 [[noreturn]] void Fail(const std::string& path, const std::string& what) {
   throw std::runtime_error(path + ": " + what);
@@ -27,27 +26,15 @@ std::string TypeWord(const std::string& path, const at::Tensor& tensor) {
   Fail(path, "a checkpoint holds float32, bfloat16 and int64 alone");
 }
 
-std::string ShapeWord(const at::Tensor& tensor) {
-  if (tensor.dim() == 0) return "-";
-  std::string word;
-  for (const int64_t size : tensor.sizes()) {
-    word += (word.empty() ? "" : ",") + std::to_string(size);
-  }
-  return word;
-}
-
-std::string Header(const std::string& path, const Checkpoint& checkpoint) {
-  std::ostringstream header;
-  header << kFirstLine << '\n';
-  for (const auto& entry : checkpoint.meta) {
-    header << "meta " << entry.first << ' ' << entry.second << '\n';
-  }
+CheckpointHeader HeaderOf(const std::string& path,
+                          const Checkpoint& checkpoint) {
+  CheckpointHeader header;
+  header.meta = checkpoint.meta;
   for (const auto& entry : checkpoint.tensors) {
-    header << "tensor " << entry.first << ' ' << TypeWord(path, entry.second)
-           << ' ' << ShapeWord(entry.second) << '\n';
+    header.tensors.push_back({entry.first, TypeWord(path, entry.second),
+                              entry.second.sizes().vec(), 0});
   }
-  header << "data\n";
-  return header.str();
+  return header;
 }
 
 void WriteAll(int fd, const std::string& path, const char* data, size_t size) {
@@ -65,61 +52,10 @@ void WriteAll(int fd, const std::string& path, const char* data, size_t size) {
   }
 }
 
-std::vector<int64_t> ParseShape(const std::string& path,
-                                const std::string& word) {
-  std::vector<int64_t> shape;
-  if (word == "-") return shape;
-  std::istringstream in(word);
-  std::string size;
-  while (std::getline(in, size, ',')) {
-    char* end = nullptr;
-    const int64_t value = std::strtoll(size.c_str(), &end, 10);
-    // Larger than any layer, small enough that products do not overflow.
-    if (size.empty() || *end != '\0' || value < 0 || value > (1 << 28)) {
-      Fail(path, "\"" + word + "\" is no shape");
-    }
-    shape.push_back(value);
-  }
-  if (shape.empty() || shape.size() > 4) {
-    Fail(path, "\"" + word + "\" is no shape");
-  }
-  return shape;
-}
-
-// Parses a line of the header. Returns false at its end.
-bool ParseLine(const std::string& path, const std::string& line,
-               Checkpoint* checkpoint) {
-  if (line == "data") return false;
-  std::istringstream in(line);
-  std::string kind, name;
-  in >> kind >> name;
-  if (kind == "meta" && !name.empty()) {
-    std::string value;
-    std::getline(in >> std::ws, value);
-    checkpoint->meta[name] = value;
-    return true;
-  }
-  std::string type, shape, more;
-  in >> type >> shape;
-  static const std::map<std::string, at::ScalarType> types = {
-      {"f32", at::kFloat}, {"bf16", at::kBFloat16}, {"i64", at::kLong}};
-  const auto known = types.find(type);
-  if (kind != "tensor" || known == types.end() || in >> more) {
-    Fail(path, "\"" + line.substr(0, 80) + "\" is no line of a checkpoint");
-  }
-  checkpoint->tensors.emplace_back(name, at::empty({0}, known->second));
-  const std::vector<int64_t> sizes = ParseShape(path, shape);
-  // Only the shape for now: memory is allocated once the file is known to be
-  // long enough.
-  at::Tensor& tensor = checkpoint->tensors.back().second;
-  tensor.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
-  return true;
-}
-
 }  // namespace
 
 void SaveCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
-  const std::string header = Header(path, checkpoint);
+  const std::string header = PrintCheckpointHeader(HeaderOf(path, checkpoint));
   const std::string temporary = path + ".new." + std::to_string(getpid());
   const int fd =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -144,23 +80,22 @@ Checkpoint LoadCheckpoint(const std::string& path) {
   in.seekg(0, std::ios::end);
   const int64_t file_bytes = in.tellg();
   in.seekg(0);
-  std::string line;
-  if (!std::getline(in, line) || line != kFirstLine) {
-    Fail(path, "is no checkpoint of feedrate");
-  }
+  CheckpointHeader header;
+  const std::string wrong = ReadCheckpointHeader(in, &header);
+  if (!wrong.empty()) Fail(path, wrong);
   Checkpoint checkpoint;
-  bool more = true;
-  while (more) {
-    if (!std::getline(in, line)) Fail(path, "ends within its header");
-    more = ParseLine(path, line, &checkpoint);
-  }
+  checkpoint.meta = std::move(header.meta);
   int64_t left = file_bytes - static_cast<int64_t>(in.tellg());
-  for (auto& entry : checkpoint.tensors) {
-    const int64_t bytes = entry.second.numel() * entry.second.itemsize();
-    if (bytes > left) Fail(path, "is cut short within " + entry.first);
-    entry.second = at::empty(entry.second.sizes(), entry.second.options());
-    in.read(static_cast<char*>(entry.second.mutable_data_ptr()), bytes);
-    left -= bytes;
+  for (const CheckpointTensor& tensor : header.tensors) {
+    // Memory is allocated only if the file is long enough.
+    if (tensor.bytes > left) Fail(path, "is cut short within " + tensor.name);
+    const at::ScalarType type = tensor.type == "f32"   ? at::kFloat
+                                : tensor.type == "i64" ? at::kLong
+                                                       : at::kBFloat16;
+    checkpoint.tensors.emplace_back(tensor.name, at::empty(tensor.shape, type));
+    at::Tensor& read = checkpoint.tensors.back().second;
+    in.read(static_cast<char*>(read.mutable_data_ptr()), tensor.bytes);
+    left -= tensor.bytes;
   }
   if (!in || left != 0) Fail(path, "does not end where it should");
   return checkpoint;

@@ -570,6 +570,14 @@ TEST(CheckpointTest, BrokenHeaders) {
   EXPECT_NE(ErrorOf("feedrate_checkpoint 1\n"
                     "tensor a f32 99999999,99999999\ndata\n"),
             "");
+  // 2^64 elements, which an int64_t takes for none.
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\n"
+                    "tensor a f32 268435456,268435456,256\ndata\n"),
+            "");
+  EXPECT_NE(ErrorOf("feedrate_checkpoint 1\n"
+                    "tensor a f32 0\ntensor a f32 0\ndata\n")
+                .find("a twice"),
+            std::string::npos);
 }
 
 TEST(CheckpointTest, CopyNamesWhatDoesNotFit) {

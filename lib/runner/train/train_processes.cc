@@ -10,16 +10,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
 #include "lib/machine/root.h"
+#include "lib/model/checkpoint_header.h"
 #include "lib/records/json.h"
 #include "lib/runner/train/train_jobs.h"
 #include "lib/worker/memory_guard.h"
@@ -346,21 +344,16 @@ absl::StatusOr<std::map<std::string, std::string>> CheckpointMeta(
     const std::string& path) {
   RETURN_IF_ERROR(PlainFileBytes(path).status());
   std::ifstream in(path, std::ios::binary);
-  std::string line;
-  if (!std::getline(in, line) || line != "feedrate_checkpoint 1") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": is no checkpoint; `train --checkpoint` writes them"));
+  CheckpointHeader header;
+  const std::string wrong = ReadCheckpointHeader(in, &header);
+  if (!wrong.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", wrong));
   }
-  std::map<std::string, std::string> meta;
-  while (std::getline(in, line) && absl::StartsWith(line, "meta ")) {
-    meta.insert(absl::StrSplit(absl::StripPrefix(line, "meta "),
-                               absl::MaxSplits(' ', 1)));
-  }
-  if (meta.count("model") == 0) {
+  if (header.meta.count("model") == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is a checkpoint of no model"));
   }
-  return meta;
+  return header.meta;
 }
 
 }  // namespace feedrate

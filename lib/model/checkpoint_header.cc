@@ -1,0 +1,119 @@
+#include "lib/model/checkpoint_header.h"
+
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace feedrate {
+namespace {
+
+constexpr char kFirstLine[] = "feedrate_checkpoint 1";
+// More than any tensor, little enough that products do not overflow.
+constexpr int64_t kMaxBytes = int64_t{1} << 46;
+
+// Returns 0 for an unknown type.
+int64_t BytesOfType(const std::string& type) {
+  if (type == "f32") return 4;
+  if (type == "bf16") return 2;
+  return type == "i64" ? 8 : 0;
+}
+
+// Parses `word`, such as "384,128", or "-" for a single number.
+bool ParseShape(const std::string& word, CheckpointTensor* tensor) {
+  tensor->bytes = BytesOfType(tensor->type);
+  if (word == "-") return true;
+  bool is_empty = false;
+  std::istringstream in(word);
+  for (std::string text; std::getline(in, text, ',');) {
+    char* end = nullptr;
+    const int64_t size = std::strtoll(text.c_str(), &end, 10);
+    if (text.empty() || *end != '\0' || size < 0) return false;
+    tensor->shape.push_back(size);
+    if (size == 0) {
+      is_empty = true;
+    } else if (tensor->bytes > kMaxBytes / size) {
+      // Also in an empty tensor, whose strides are products too.
+      return false;
+    } else {
+      tensor->bytes *= size;
+    }
+  }
+  if (is_empty) tensor->bytes = 0;
+  return !tensor->shape.empty() && tensor->shape.size() <= 4;
+}
+
+class HeaderReader {
+ public:
+  HeaderReader(std::istream& in, CheckpointHeader* header)
+      : in_(in), header_(*header) {}
+
+  std::string Read() {
+    std::string line;
+    if (!std::getline(in_, line) || line != kFirstLine) {
+      return "is no checkpoint; `train --checkpoint` writes them";
+    }
+    while (std::getline(in_, line)) {
+      if (line == "data") return "";
+      const std::string wrong = ReadLine(line);
+      if (!wrong.empty()) return wrong;
+    }
+    return "ends within its header";
+  }
+
+ private:
+  std::string ReadLine(const std::string& line) {
+    std::istringstream words(line);
+    std::string kind, name;
+    words >> kind >> name;
+    if (kind == "meta" && !name.empty()) {
+      std::string& value = header_.meta[name];
+      value.clear();
+      std::getline(words >> std::ws, value);
+      return "";
+    }
+    CheckpointTensor tensor;
+    tensor.name = name;
+    std::string shape, more;
+    words >> tensor.type >> shape;
+    if (kind != "tensor" || BytesOfType(tensor.type) == 0 || words >> more) {
+      return "\"" + line.substr(0, 80) + "\" is no line of a checkpoint";
+    }
+    if (!ParseShape(shape, &tensor)) {
+      return "\"" + shape.substr(0, 80) + "\" is no shape of a tensor";
+    }
+    if (!names_.insert(name).second) return "has " + name + " twice";
+    header_.tensors.push_back(std::move(tensor));
+    return "";
+  }
+
+  std::istream& in_;
+  CheckpointHeader& header_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::string ReadCheckpointHeader(std::istream& in, CheckpointHeader* header) {
+  return HeaderReader(in, header).Read();
+}
+
+std::string PrintCheckpointHeader(const CheckpointHeader& header) {
+  std::ostringstream text;
+  text << kFirstLine << '\n';
+  for (const auto& entry : header.meta) {
+    text << "meta " << entry.first << ' ' << entry.second << '\n';
+  }
+  for (const CheckpointTensor& tensor : header.tensors) {
+    text << "tensor " << tensor.name << ' ' << tensor.type << ' '
+         << (tensor.shape.empty() ? "-" : "");
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      text << (i == 0 ? "" : ",") << tensor.shape[i];
+    }
+    text << '\n';
+  }
+  text << "data\n";
+  return text.str();
+}
+
+}  // namespace feedrate

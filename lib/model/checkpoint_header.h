@@ -1,0 +1,33 @@
+// The header of a checkpoint (lib/model/torch/checkpoint.h), for programs with
+// and without libtorch. Standard library only.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace feedrate {
+
+struct CheckpointTensor {
+  std::string name;
+  std::string type;  // f32, bf16 or i64.
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+};
+
+struct CheckpointHeader {
+  // Keys have no spaces; values are any text on one line.
+  std::map<std::string, std::string> meta;
+  std::vector<CheckpointTensor> tensors;
+};
+
+// Reads a header, up to the first byte of the tensors. Returns what is wrong,
+// or "" if nothing is.
+std::string ReadCheckpointHeader(std::istream& in, CheckpointHeader* header);
+
+// Inverse of ReadCheckpointHeader.
+std::string PrintCheckpointHeader(const CheckpointHeader& header);
+
+}  // namespace feedrate
