@@ -270,8 +270,10 @@ Status Journal::Open(int folder_fd, const std::string& identity, bool fresh,
 }
 
 bool Journal::Load(int folder_fd, const std::string& header, uint64_t* offset) {
-  const int fd = openat(folder_fd, kJournalName,
-                        O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+  // O_NONBLOCK: a FIFO would be read forever.
+  const int fd =
+      openat(folder_fd, kJournalName,
+             O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   const std::string text = ReadAll(fd);
   if (text.compare(0, header.size(), header) != 0) {

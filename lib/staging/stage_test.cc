@@ -153,6 +153,13 @@ TEST_F(JournalTest, IsOfNoUseWithoutAnIdentity) {
   EXPECT_EQ(Use("", {}), 0u);
 }
 
+TEST_F(JournalTest, APipeIsNotRead) {
+  const std::string path = folder_ + "/" + kJournalName;
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(Use("a", {512}), 0u);
+  EXPECT_EQ(Use("a", {}), 512u);
+}
+
 TEST_F(JournalTest, StartsAfreshWhenTold) {
   Use("a", {512});
   EXPECT_EQ(Use("a", {}, true), 0u);
