@@ -19,6 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/base/allowed_sizes.h"
 #include "lib/base/files.h"
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
@@ -133,7 +134,7 @@ class FileLock {
 int64_t ReadCount(int fd) {
   int64_t count = 0;
   const bool whole = pread(fd, &count, sizeof(count), 0) == sizeof(count);
-  return whole ? std::max<int64_t>(count, 0) : 0;
+  return whole ? std::clamp<int64_t>(count, 0, kMaxDatasetBytes) : 0;
 }
 
 // Writes in place, which works on a full disk. If it fails, the next scan

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -217,6 +218,19 @@ TEST_F(CacheDirTest, ALostCountIsMadeAnew) {
   }
   Reopen();
   EXPECT_LE(Files("blobs").size(), 10u);
+}
+
+TEST_F(CacheDirTest, ACountThatIsTooLargeIsMadeAnew) {
+  options_.max_bytes = 1000;
+  Reopen();
+  for (int i = 0; i < 20; ++i) {
+    // Whatever is added to it overflows.
+    std::ofstream(JoinPath(options_.folder, "bytes"), std::ios::in)
+        << "\xff\xff\xff\xff\xff\xff\xff\x7f";
+    ASSERT_TRUE(
+        cache_->Insert(absl::StrCat(i), std::string(100, 'a' + i)).ok());
+    EXPECT_LE(Files("blobs").size(), 10u);
+  }
 }
 
 TEST_F(CacheDirTest, WhatADeadProcessWroteIsSweptOut) {
