@@ -69,6 +69,11 @@ bundle: ## Relocatable folder and tarball in dist/; TOOLS="plan micro" picks
 	@dev/setup.sh build dev
 	@dev/bundle.sh $(TOOLS)
 
+.PHONY: wheel
+wheel: ## Wheels for pip in dist/, for both processors; ARCHS=x86_64 picks
+	@dev/setup.sh build dev "cross-$$(uname -m)"
+	@dev/wheel.sh $(ARCHS)
+
 .PHONY: format
 format: ## Format C++, CUDA, proto and Python in place
 	@dev/setup.sh dev

@@ -37,6 +37,14 @@ for mistake in "" frobnicate ../plan --completion=csh; do
   [[ "$err" == *feedrate* ]] || fail "mistake '$mistake': $err"
 done
 
+# Exit 2 only if a line says broken; dev/checks/wheel_test.sh breaks something.
+code=0
+table="$(./feedrate doctor)" || code=$?
+expect_eq doctor "$code" "$(grep -q ' broken ' <<<"$table" && echo 2 || echo 0)"
+for check in programs 'worker native' python torch gpu perf memory quiet; do
+  grep -q "^$check  " <<<"$table" || fail "doctor does not look at $check"
+done
+
 # complete WORD...: what bash would offer for the last word.
 complete_words() {
   COMP_WORDS=("$@")

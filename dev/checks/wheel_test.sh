@@ -1,0 +1,98 @@
+#!/bin/bash
+# Does what a newcomer does: installs the wheel into a fresh virtual environment
+# from a folder of files, and runs feedrate list, doctor, demo and completion.
+#
+#   dev/checks/wheel_test.sh           on this machine, with an empty cache
+#   dev/checks/wheel_test.sh --full    and on a bare Debian without a compiler,
+#                                      made by debootstrap (needs root)
+#
+# WHEEL_DIST names a folder with wheels, which are tested instead of new ones.
+set -euo pipefail
+# shellcheck source=dev/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+# shellcheck source=dev/checks/bare_root.sh
+source "$REPO_ROOT/dev/checks/bare_root.sh"
+# shellcheck source=tools/testing/checks.sh
+source "$REPO_ROOT/tools/testing/checks.sh"
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+dist="${WHEEL_DIST:-$work/dist}"
+if [[ -z "${WHEEL_DIST:-}" ]]; then
+  BUNDLE_DIST="$dist" "$REPO_ROOT/dev/wheel.sh" "$(uname -m)" >/dev/null
+fi
+
+# expect_text NAME FILE PATTERN...: lines like these are in the file.
+expect_text() {
+  local pattern
+  for pattern in "${@:3}"; do
+    grep -q -e "$pattern" "$2" || fail "$1 printed no $pattern: $(tail -n 5 "$2")"
+  done
+}
+
+# Nothing but the interpreter's folder in PATH, and no cache, so that nothing of
+# this checkout helps.
+"$FEEDRATE_PYTHON" -m venv "$work/venv"
+here() {
+  (cd "$work" && env -i PATH="$work/venv/bin:/usr/bin:/bin" HOME="$work" "$@")
+}
+here pip install --quiet --no-index "--find-links=$dist" feedrate
+
+expect_eq list "$(here feedrate list)" "$("$REPO_ROOT/feedrate" list)"
+expect_eq "python -m" "$(here python -m feedrate plan --version)" \
+  "$(here feedrate plan --version)"
+for name in $(here feedrate list); do
+  here feedrate "$name" --version >/dev/null || fail "$name does not start"
+done
+version="$(here python -c 'import feedrate; print(feedrate.__version__)')"
+expect_eq version "plan $version" "$(here feedrate plan --version)"
+
+# The shell finds the completion by the command's name.
+script="$work/venv/share/bash-completion/completions/feedrate"
+# shellcheck disable=SC2016
+expect_eq completion "$(here bash -c 'source "$0"
+  COMP_WORDS=(feedrate plan --emi) COMP_CWORD=2
+  _feedrate
+  echo "$COMPREPLY"' "$script")" "--emit="
+
+here feedrate doctor >"$work/doctor" || fail "doctor: exit $?"
+expect_text doctor "$work/doctor" '^programs  *ok  *15 start' \
+  '^worker opencv  *ok' '^worker ffmpeg  *ok' '^worker native  *ok' \
+  '^environments  *missing .*pillow' '^environments: feedrate envs'
+
+started="$(date +%s)"
+here feedrate demo >"$work/demo" 2>"$work/demo.err" ||
+  fail "demo: $(tail -n 5 "$work/demo.err")"
+say "feedrate demo took $(($(date +%s) - started)) s"
+expect_text demo "$work/demo" '^library opencv' '^GaussianBlur ' \
+  '^library native' 'feedrate envs albumentationsx pillow'
+page="$work/feedrate_demo/report.html"
+expect_text demo "$work/demo" "$page"
+expect_text page "$page" '<svg'
+
+# What does not work is named, with exit 2. Empty, because this machine may have
+# the library too.
+bundle="$(echo "$work"/venv/lib/python3*/site-packages/feedrate/bundle)"
+: >"$(echo "$bundle"/lib/libopencv_imgproc.so.*)"
+code=0
+here feedrate doctor >"$work/doctor" || code=$?
+expect_eq "doctor without a library" "$code" 2
+expect_text doctor "$work/doctor" '^worker opencv  *broken .*libopencv_imgproc' \
+  '^worker opencv: install feedrate again' '^worker null  *ok'
+
+if [[ "${1:-}" != --full ]]; then
+  :
+elif [[ "$(id -u)" -ne 0 || -z "$mounts" ]]; then
+  say "no root or no mounts of its own, so no bare Debian was tried"
+else
+  bare_debian "$work/debian" python3-venv
+  mkdir "$work/debian/srv/dist"
+  cp "$dist"/*.whl "$work/debian/srv/dist/"
+  in_root "$work/debian" sh -c 'cd /root && python3 -m venv venv &&
+    venv/bin/pip install --quiet --no-index --find-links=/srv/dist feedrate &&
+    ! command -v gcc && venv/bin/feedrate doctor && venv/bin/feedrate demo' \
+    >"$work/bare" 2>"$work/bare.err" || fail "bare: $(tail -n 5 "$work/bare.err")"
+  expect_text "the bare Debian" "$work/bare" '^programs  *ok' \
+    '^library opencv' '^library native' '/root/feedrate_demo/report.html'
+fi
+finish

@@ -1,0 +1,23 @@
+"""The command `feedrate` of a wheel, and `python -m feedrate`.
+
+Becomes the launcher of the bundle that the package contains.
+"""
+
+import importlib.util
+import os
+import sys
+
+
+def main():
+    # Found without importing the package, which takes longer than to start.
+    package = importlib.util.find_spec("feedrate")
+    bundle = os.path.join(package.submodule_search_locations[0], "bundle")
+    launcher = os.path.join(bundle, "bin", "feedrate")
+    # Makes environments (feedrate envs).
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    os.environ.setdefault("FEEDRATE_PYTHON", base)
+    os.execv("/bin/sh", ["/bin/sh", launcher, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
