@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
@@ -183,8 +184,21 @@ absl::Status ApplyOverrides(const Overrides& overrides, LoadedConfig* loaded) {
   return LaySweep(*overrides.sweep, loaded);
 }
 
-absl::StatusOr<LoadedConfig> LoadConfig(const std::string& path,
+std::string FindConfig(const std::string& path) {
+  absl::string_view rest = path;
+  if (!absl::ConsumePrefix(&rest, "configs/") || IsFile(path) ||
+      IsFolder(path)) {
+    return path;
+  }
+  const absl::StatusOr<std::string> folder = FindConfigsFolder("", "");
+  if (!folder.ok()) return path;
+  const std::string found = absl::StrCat(*folder, "/", rest);
+  return IsFile(found) || IsFolder(found) ? found : path;
+}
+
+absl::StatusOr<LoadedConfig> LoadConfig(const std::string& given,
                                         const Overrides& overrides) {
+  const std::string path = FindConfig(given);
   LoadedConfig loaded;
   loaded.path = path;
   loaded.places = Places(path);

@@ -27,7 +27,12 @@ struct LoadedConfig {
   Places places{""};
 };
 
-// Reads `path` and lays `overrides` over it.
+// Where a config or a folder of configs is: `path`, or, if nothing is there and
+// it starts with configs/, the same below FindConfigsFolder("", ""). So
+// `--config=configs/demo.textproto` works in any folder.
+std::string FindConfig(const std::string& path);
+
+// Reads FindConfig(`path`) and lays `overrides` over it.
 absl::StatusOr<LoadedConfig> LoadConfig(const std::string& path,
                                         const Overrides& overrides);
 

@@ -129,6 +129,32 @@ TEST(FindConfigsFolderTest, TheFlagWinsOverTheVariable) {
   unsetenv("FEEDRATE_CONFIGS");
 }
 
+// As after `pip install`, where the configs are not in the working folder.
+TEST(FindConfigTest, LooksInTheConfigsFolder) {
+  const std::string root = Folder("installed");
+  Write(root + "/matrix.textproto", "");
+  Write(root + "/x.textproto", "label: \"installed\"");
+  mkdir((root + "/paper").c_str(), 0755);
+  setenv("FEEDRATE_CONFIGS", root.c_str(), 1);
+  EXPECT_EQ(FindConfig("configs/x.textproto"), root + "/x.textproto");
+  EXPECT_EQ(FindConfig("configs/paper"), root + "/paper");
+  EXPECT_EQ(LoadConfig("configs/x.textproto", Overrides())->config.label(),
+            "installed");
+  EXPECT_EQ(FindConfig("configs/none.textproto"), "configs/none.textproto");
+  EXPECT_EQ(FindConfig("other/x.textproto"), "other/x.textproto");
+  EXPECT_EQ(FindConfig(root + "/x.textproto"), root + "/x.textproto");
+
+  const std::string here = Folder("here");
+  mkdir((here + "/configs").c_str(), 0755);
+  Write(here + "/configs/x.textproto", "");
+  char before[4096];
+  ASSERT_NE(getcwd(before, sizeof(before)), nullptr);
+  ASSERT_EQ(chdir(here.c_str()), 0);
+  EXPECT_EQ(FindConfig("configs/x.textproto"), "configs/x.textproto");
+  ASSERT_EQ(chdir(before), 0);
+  unsetenv("FEEDRATE_CONFIGS");
+}
+
 TEST(FindConfigsFolderTest, SaysWhereItLooked) {
   unsetenv("FEEDRATE_CONFIGS");
   EXPECT_THAT(std::string(FindConfigsFolder("", "/tmp").status().message()),

@@ -41,7 +41,8 @@ struct ConfigFile {
 absl::StatusOr<std::vector<ConfigFile>> ConfigFiles(
     const std::vector<std::string>& configs) {
   std::vector<ConfigFile> files;
-  for (const std::string& path : configs) {
+  for (const std::string& config : configs) {
+    const std::string path = FindConfig(config);
     if (!IsFolder(path)) {
       files.push_back({path, ""});
       continue;
