@@ -74,6 +74,12 @@ wheel: ## Wheels for pip in dist/, for both processors; ARCHS=x86_64 picks
 	@dev/setup.sh build dev "cross-$$(uname -m)"
 	@dev/wheel.sh $(ARCHS)
 
+.PHONY: release
+release: ## Wheels, tarballs, .deb files, SHA256SUMS and notes in dist/release
+	@dev/setup.sh build dev "cross-$$(uname -m)"
+	@dev/torch.sh >/dev/null
+	@dev/release.sh $(ARCHS)
+
 .PHONY: format
 format: ## Format C++, CUDA, proto and Python in place
 	@dev/setup.sh dev

@@ -6,8 +6,9 @@
 #
 #   dev/test.sh           what guards a change; CI runs it
 #   dev/test.sh --full    what guards a release: also FEEDRATE_FULL=1 in every
-#                         test, sanitizers, fuzzers, Slurm, the bundle in a bare
-#                         Debian, and libraries whose environments take gigabytes
+#                         test, sanitizers, fuzzers, Slurm, the bundle, the wheel
+#                         and the release in a bare Debian, and libraries whose
+#                         environments take gigabytes
 #
 # Packages of PyPI are fetched while Bazel compiles. Checks run two at a time
 # after Bazel's tests; the one that mostly waits runs beside them. A check that
@@ -21,8 +22,9 @@ cd "$REPO_ROOT" || exit 1
 # Checks that only --full runs: minutes each, or gigabytes from PyPI.
 release_checks=(dev/checks/bundle_test.sh dev/checks/ci_workflow_test.sh
   dev/checks/paper_smoke_test.sh dev/checks/python_loader_test.sh
-  dev/checks/python_mixture_test.sh dev/checks/slurm_test.sh
-  dev/checks/slurm_train_test.sh dev/checks/torch_cells_test.sh)
+  dev/checks/python_mixture_test.sh dev/checks/release_test.sh
+  dev/checks/slurm_test.sh dev/checks/slurm_train_test.sh
+  dev/checks/torch_cells_test.sh)
 
 full=""
 if [[ "${1:-}" == --full ]]; then full=1; fi
@@ -119,6 +121,7 @@ fetch() {
   dev/python_env.sh dev/locks/storage.lock
   dev/python_env.sh dev/locks/gate_schemas.lock
   dev/python_env.sh dev/locks/imports.lock
+  dev/python_env.sh dev/locks/wheel.lock
   GROUPS_WANTED="pillow albumentationsx albumentationsx_video" dev/envs.sh
 }
 
