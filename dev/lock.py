@@ -1,13 +1,15 @@
 """Writes a lock file with hashes to stdout; see dev/lock.sh, which runs it.
 
 Dependencies that the list does not name are resolved for the machine that this
-runs on. Then every package is looked up for both processors and both Python
+runs on. A list that says `# on top of x.lock` leaves out what that lock, beside
+it, has: programs add the other environment's packages to their path. Then every package is looked up for both processors and both Python
 versions that the project supports. Reads only the index's metadata, so the hash
 of a 400 MB wheel costs no download.
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,15 @@ def pip_report(*arguments):
         command + list(arguments), stdout=subprocess.PIPE, text=True
     )
     return json.loads(done.stdout)["install"] if done.returncode == 0 else None
+
+
+def pins_below(requirements):
+    """The lock that a list is on top of and its pins, or None and []."""
+    named = re.search(r"(?m)^# on top of (\S+)$", requirements.read_text())
+    if named is None:
+        return None, []
+    text = (requirements.parent / named[1]).read_text()
+    return named[1], re.findall(r"(?m)^[\w.-]+==[^\s\\;]+", text)
 
 
 def pins_of(report):
@@ -77,10 +88,11 @@ def lock_lines(pin, found):
 
 def main():
     requirements = pathlib.Path(sys.argv[1])
-    report = pip_report("--requirement", str(requirements))
+    lower, provided = pins_below(requirements)
+    report = pip_report("--requirement", str(requirements), *provided)
     if report is None:
         sys.exit(f"{requirements}: pip cannot resolve it (see above)")
-    pins = pins_of(report)
+    pins = [pin for pin in pins_of(report) if pin not in provided]
     with tempfile.TemporaryDirectory() as folder:
         found = {
             (machine, python): hashes_on(pins, machine, python, folder)
@@ -91,6 +103,8 @@ def main():
         f"# Made by dev/lock.sh from {requirements.name}; change that file"
         " instead."
     )
+    if lower is not None:
+        print(f"# on top of {lower}")
     for pin in pins:
         print(lock_lines(pin, found))
 

@@ -48,6 +48,14 @@ make_pip_home() (
   "$FEEDRATE_PYTHON" -m venv "$pip_home" && touch "$pip_home/.complete"
 )
 
+# Where the packages are that the lock is on top of (dev/lock.py).
+packages_below() {
+  local below
+  below="$(sed -n 's/^# on top of //p' "$lock")"
+  [[ -n "$below" ]] || return 0
+  echo "$("$0" "$(dirname "$lock")/$below")/lib/python${version#py}/site-packages"
+}
+
 build() {
   rm -rf "$env"
   say "making the Python environment of $lock"
@@ -59,7 +67,8 @@ build() {
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check \
     --no-deps --no-compile --requirement "$lock" ||
     die "$lock: pip could not install it (see above)"
-  "$env/bin/python" -m pip check --disable-pip-version-check >&2 ||
+  PYTHONPATH="$(packages_below)" \
+    "$env/bin/python" -m pip check --disable-pip-version-check >&2 ||
     die "$lock: a package lacks what it needs; add it to the lock"
   # What pip leaves out with --no-compile, without the packages' own tests, which
   # are a third of it. Files for other Python versions do not compile.

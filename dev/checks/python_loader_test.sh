@@ -38,6 +38,7 @@ if dali="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/dali.lock")"; then
   "$dali/bin/python" -B -m library_tests.loader_dali_test
   "$dali/bin/python" -B -m library_tests.decoder_dali_test
   "$dali/bin/python" -B -m library_tests.feed_test dali
+  "$dali/bin/python" -B -m library_tests.loader_audit_test dali
 else
   echo 'no environment of DALI; make it with: make envs GROUPS=dali'
 fi
@@ -45,10 +46,25 @@ for group in spdl webdataset; do
   if env="$("$REPO_ROOT/dev/python_env.sh" --made "$locks/$group.lock")"; then
     "$env/bin/python" -B -m library_tests.loader_extras_test \
       --packages="$torch" "$group"
+    "$env/bin/python" -B -m library_tests.loader_audit_test \
+      --packages="$torch" "$group"
   else
     echo "no environment of $group; make it with: make envs GROUPS=$group"
   fi
 done
+
+# Loaders that the paper does not know.
+current="$REPO_ROOT/configs/requirements/current"
+if env="$("$REPO_ROOT/dev/python_env.sh" --made "$current/loaders.lock")"; then
+  newest="$("$REPO_ROOT/dev/python_env.sh" "$current/torch_stack.lock")"
+  for library in torchdata grain litdata; do
+    "$env/bin/python" -B -m library_tests.loader_audit_test \
+      --packages="$newest" "$library"
+  done
+else
+  echo 'no environment of loaders; make it with:' \
+    'make envs ENV_SET=current GROUPS=loaders'
+fi
 
 # Faults and ends are the loader's own, so one library shows them; with --full
 # each does.

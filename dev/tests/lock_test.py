@@ -2,6 +2,8 @@
 """dev/lock.py: hashes of every processor and Python, and markers, without a
 network: pip's answers are made up."""
 
+import pathlib
+import tempfile
 import unittest
 from unittest import mock
 
@@ -23,6 +25,21 @@ class LockTest(unittest.TestCase):
     def test_pins_are_in_a_stable_order(self):
         report = answer(("b", "1", ""), ("C", "2", ""), ("a", "3", ""))
         self.assertEqual(lock.pins_of(report), ["a==3", "b==1", "C==2"])
+
+    def test_a_list_on_top_of_a_lock_leaves_out_what_it_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / "base.lock").write_text(
+                "a==1 \\\n    --hash=sha256:11\n"
+                'b==2 ; platform_machine == "x86_64" \\\n    --hash=sha256:2\n'
+            )
+            plain, top = folder / "plain.in", folder / "top.in"
+            plain.write_text("c==3\n")
+            top.write_text("# optional\n# on top of base.lock\nc==3\n")
+            self.assertEqual(lock.pins_below(plain), (None, []))
+            self.assertEqual(
+                lock.pins_below(top), ("base.lock", ["a==1", "b==2"])
+            )
 
     def test_one_hash_each_of_all_wheels(self):
         found = {
