@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 env="$("$REPO_ROOT/dev/python_env.sh" \
   "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
 cd "$REPO_ROOT/lib/adapters/python"
-"$env/bin/python" -B -m unittest process_setup_test corpus_test \
+"$env/bin/python" -B -m unittest process_setup_test corpus_test item_ids_test \
   devices.driver_device_test devices.nvml_test library_support.cvcuda_steps_test \
   library_support.pillow_crops_test library_support.steps_test params_test \
   server_test timing_test worker_files_test \

@@ -14,11 +14,12 @@ _STEP = 8
 _TOLERANCE = 3.5
 _IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 # Mean, standard deviation and scale that loaders normalize by.
+_PIXELS = ((0, 0, 0), (1, 1, 1), 1)
 _FORMS = (
     (*_IMAGENET, 255),
     ((0, 0, 0), (1, 1, 1), 255),
     ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5), 255),
-    ((0, 0, 0), (1, 1, 1), 1),
+    _PIXELS,
 )
 
 
@@ -31,7 +32,10 @@ class Reader:
     def read(self, batch):
         """The ids of a batch's items in order, without those of items that
         show none, and the number of these."""
-        colors = _colors_of(np.asarray(batch))
+        batch = np.asarray(batch)
+        colors = _colors_of(batch)
+        if np.issubdtype(batch.dtype, np.integer):
+            self._form = _PIXELS
         if self._form is None:
             found = [_decode(colors, form) for form in _FORMS]
             best = max(range(len(found)), key=lambda i: (found[i] >= 0).sum())

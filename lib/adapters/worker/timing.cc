@@ -130,7 +130,7 @@ absl::Status TakeBatches(const EpochCommand& command, int64_t start,
     reply->set_batches(reply->batches() + 1);
     reply->set_items(reply->items() + batch.items);
     reply->set_bytes_out(reply->bytes_out() + batch.bytes);
-    if (command.ids) AddIds(batch.ids, reply);
+    if (!batch.ids.empty()) AddIds(batch.ids, reply);
     if (reply->batches() == command.batches) return absl::OkStatus();
     if (command.consumer_s > 0) {
       reply->set_consumer_s(reply->consumer_s() +

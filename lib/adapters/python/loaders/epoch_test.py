@@ -2,6 +2,8 @@
 
 import unittest
 
+import item_ids
+import numpy as np
 from loaders.epoch import Batch, Stages, run_epoch
 
 
@@ -25,9 +27,15 @@ class FakeLoader:
         self._fails = fails
         self.calls = []
 
-    def set_epoch(self, seed, first, count, epoch=0):
+    def set_epoch(self, seed, first, count, *epoch):
         self._time.now += 50  # Must not be seen in the reply.
-        self.calls.append((seed, first, count))
+        self.calls.append((seed, first, count, *epoch))
+
+    def resume(self, state):
+        self.calls.append(state)
+
+    def state(self):
+        return "here"
 
     def start(self):
         self._time.now += 1
@@ -51,7 +59,7 @@ class FakeLoader:
         return [{"name": "decode", "busy_s": 1.0}]
 
 
-def run(batches, fails=False, **command):
+def run(batches, /, fails=False, **command):
     time = Time()
     loader = FakeLoader(time, batches, fails)
     command = {"count": 8, **command}
@@ -112,6 +120,39 @@ class EpochTest(unittest.TestCase):
         self.assertEqual([s["name"] for s in stages.report()], ["copy"])
         stages.clear()
         self.assertEqual(stages.sync_s(), 0)
+
+
+class AuditTest(unittest.TestCase):
+    def batches(self):
+        batches = []
+        for ids in ([3, 9], [4], [7]):
+            data = np.empty((len(ids), 3, 8, 8), np.uint8)
+            for i, item in enumerate(ids):
+                data[i] = np.reshape(item_ids.color_of(item), (3, 1, 1))
+            batches.append(Batch(len(ids), data.nbytes, [], data))
+        return batches
+
+    def test_the_reply_has_ids(self):
+        loader, reply = run(self.batches(), ids=True, epoch=5, state="there")
+        self.assertEqual(reply["ids"], [[3, 9], [4], [7]])
+        self.assertEqual(reply["unreadable"], 0)
+        self.assertEqual(loader.calls[0][3:], (5,))
+        self.assertEqual(loader.calls[1], "there")
+        self.assertNotIn("state", reply)
+
+    def test_an_epoch_ends_with_a_state(self):
+        _, reply = run(self.batches(), ids=True, batches=2)
+        self.assertEqual(reply["ids"], [[3, 9], [4]])
+        self.assertEqual(reply["state"], "here")
+
+    def test_a_timed_epoch_has_none_of_it(self):
+        loader, reply = run(self.batches())
+        self.assertEqual(len(loader.calls[0]), 3)
+        self.assertNotIn("ids", reply)
+
+    def test_a_loader_without_data_cannot_be_audited(self):
+        with self.assertRaisesRegex(ValueError, "by its content"):
+            run([Batch(1, 1, [])], ids=True)
 
 
 if __name__ == "__main__":
