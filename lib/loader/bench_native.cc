@@ -36,6 +36,7 @@ DEFINE_int32(channels, 3, "N: 3, or 9 in memory");
 DEFINE_int32(workers, 2, "N: number of threads");
 DEFINE_int32(batch_size, 256, "N: images per batch");
 DEFINE_int64(items, 1000, "N: images per epoch");
+DEFINE_bool(persistent, false, "keep the threads between epochs");
 DEFINE_string(write_decoded, "",
               "FOLDER: measure nothing; instead write the images there as "
               "NUMBER_HEIGHT_WIDTH.rgb");
@@ -62,6 +63,7 @@ LoaderOptions Options() {
   LoaderOptions options;
   options.workers = FLAGS_workers;
   options.batch_size = FLAGS_batch_size;
+  options.persistent = FLAGS_persistent;
   options.recipe.channels = FLAGS_channels;
   options.recipe.crop = kCrop;
   TransformSpec flip;

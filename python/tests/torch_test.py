@@ -1,11 +1,14 @@
 """feedrate.Loader with torch: tensors, several processes, the example."""
 
+import contextlib
 import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import textwrap
 import unittest
 
 import cases  # Puts feedrate on the path.
@@ -174,6 +177,33 @@ class ExampleTest(cases.Case):
             self.skipTest("no environment of DALI: make envs GROUPS=dali")
         version = "python{}.{}".format(*sys.version_info)
         self.run_example("dali", f"{dali}/lib/{version}/site-packages")
+
+
+class PageTest(cases.Case):
+    def test_the_code_of_the_page_runs(self):
+        """docs/python_loader.md, in a folder with train/."""
+        from PIL import Image
+
+        for i, pixels in enumerate(cases.noisy(40, height=230, width=240)):
+            path = self.folder / "train" / ("dog", "cat")[i % 2] / f"{i}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(path)
+        page = (cases.ROOT / "docs/python_loader.md").read_text()
+        blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, re.MULTILINE)
+        code = [
+            textwrap.dedent(block)
+            for block in blocks
+            if "feedrate.Loader" in block
+        ]
+        self.assertEqual(len(code), 4)
+        names = {}
+        with contextlib.chdir(self.folder):
+            for block in code:
+                exec(compile(block, "python_loader.md", "exec"), names)
+        self.assertEqual(names["shares"].shape, (40, 2))
+        self.assertEqual(names["images"].shape[1:], (3, 224, 224))
+        # Of 40 items, 16 were taken before.
+        self.assertEqual(names["rest"], 24)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares the native loader with the others on this machine.
 
-    dev/bazel.sh build //lib/loader:bench_native //lib/media:write_synthetic
+    dev/bazel.sh build //lib/loader:bench_native //lib/media:write_synthetic \\
+        //lib/loader/python:feedrate_loader
     make envs GROUPS="torch_stack albumentationsx pillow dali spdl"
-    tools/pipeline/bench.py [--only=decode,memory,nine] [--pairs=20]
+    tools/pipeline/bench.py [--only=decode,memory,nine,training] [--pairs=20]
 
 1,000 synthetic JPEGs of ImageNet's sizes, batches of 256 (nine channels: 64): a
 random crop of 224, a flip half of the time, normalized, float32 NCHW. In every
@@ -20,6 +21,10 @@ interval lies at or above the bar; exit 3 when one does not.
   memory  from decoded images; bars: 1.2 x DALI, 7 x the best DataLoader; the
           limit is a copy of the batch's bytes
   nine    nine channels, from memory; bar: 7 x the best DataLoader
+  training  feedrate.Loader in Python against the others from files, as in a
+          training: threads and processes live on between epochs. A ratio is
+          module / other; bars: 0.97 of native, 1.3 x DALI with region decode, 4
+          x the best DataLoader
   pss     with each of them, memory of the process tree while it works; from
           files native stays under a third of the smallest DataLoader's. From
           memory it is printed but not judged: most of it is the images
@@ -30,6 +35,7 @@ FFCV is left out: there is no wheel of it for the machine that this was written
 on, and pip could not prepare its source.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -60,6 +66,11 @@ SCOPES = {
         "dali_fused dali_decode torchvision albumentationsx pillow spdl",
         {"DALI": 1.1, "DataLoader": 2.4, "limit": 0.8},
     ),
+    "training": (
+        ["--scope=decode", "--persistent"],
+        "module dali_fused torchvision albumentationsx pillow",
+        {"native": 0.97, "DALI": 1.3, "DataLoader": 4},
+    ),
     "memory": (
         ["--scope=memory"],
         "dali_external torchvision albumentationsx pillow nothing",
@@ -81,6 +92,7 @@ def peer_command(peer):
         "spdl": "dev/locks/bench_pipeline.lock",
         "albumentationsx": f"{LOCKS}/albumentationsx.lock",
         "pillow": f"{LOCKS}/pillow.lock",
+        "module": f"{LOCKS}/pillow.lock",
     }.get(peer, f"{LOCKS}/torch_stack.lock")
     if peer.startswith("dali"):
         lock = f"{LOCKS}/dali.lock"
@@ -122,8 +134,10 @@ class Side(bench_common.Asked):
             raise RuntimeError(f"{error}: {words}") from error
 
     def images_per_s(self):
+        before = tree_cpu_s(self.process.pid)
         answer = self.ask()
-        return answer["items"] / answer["elapsed_s"]
+        used = tree_cpu_s(self.process.pid) - before
+        return answer["items"] / answer["elapsed_s"], answer["items"] / used
 
     def pss_bytes(self):
         """The most that the tree had during an epoch."""
@@ -144,20 +158,39 @@ class Side(bench_common.Asked):
         return most
 
 
-def tree_pss(pid):
+def tree_sum(pid, count):
+    """The sum of count(folder in /proc) over a process and those below it."""
     total = 0
-    try:
-        text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-        for line in text.splitlines():
-            if line.startswith("Pss:"):
-                total += int(line.split()[1]) * 1024
-        for task in os.listdir(f"/proc/{pid}/task"):
-            children = pathlib.Path(f"/proc/{pid}/task/{task}/children")
-            for child in children.read_text().split():
-                total += tree_pss(int(child))
-    except OSError:
-        pass  # It ended in the meantime.
+    with contextlib.suppress(OSError):  # It ended in the meantime.
+        folder = pathlib.Path(f"/proc/{pid}")
+        total += count(folder)
+        for task in (folder / "task").iterdir():
+            for child in (task / "children").read_text().split():
+                total += tree_sum(int(child), count)
     return total
+
+
+def tree_pss(pid):
+    def pss(folder):
+        lines = (folder / "smaps_rollup").read_text().splitlines()
+        return sum(
+            int(line.split()[1]) * 1024 for line in lines if line[:4] == "Pss:"
+        )
+
+    return tree_sum(pid, pss)
+
+
+def tree_cpu_s(pid):
+    """CPU time of the threads and processes that live now."""
+
+    def cpu_s(folder):
+        tasks = (folder / "task").iterdir()
+        return sum(
+            int((task / "schedstat").read_text().split()[0]) * 1e-9
+            for task in tasks
+        )
+
+    return tree_sum(pid, cpu_s)
 
 
 def jpeg_size(path):
@@ -165,14 +198,14 @@ def jpeg_size(path):
     return struct.unpack(">HH", head[head.index(b"\xff\xc0") + 5 :][:4])
 
 
-def make_images(folder):
+def make_images(folder, count):
     """As many as wanted that the crop fits into: DALI refuses others."""
     everything = folder / "all"
     subprocess.run(
         [
             BIN / "lib/media/write_synthetic",
             f"--folder={everything}",
-            f"--n={IMAGES * 11 // 10}",
+            f"--n={count * 11 // 10}",
         ],
         check=True,
         stderr=subprocess.DEVNULL,
@@ -180,7 +213,7 @@ def make_images(folder):
     chosen = folder / "images"
     chosen.mkdir()
     large = [p for p in sorted(everything.iterdir()) if min(jpeg_size(p)) > 223]
-    for path in large[:IMAGES]:
+    for path in large[:count]:
         path.rename(chosen / path.name)
     shutil.rmtree(everything)
     return chosen
@@ -197,6 +230,8 @@ class Scope:
             f"--workers={flags.workers}",
             f"--items={flags.items}",
         ]
+        if flags.batch_size:
+            shared.append(f"--batch_size={flags.batch_size}")
         native = BIN / "lib/loader/bench_native"
         self.sides = [Side("native", [native, *shared])]
         self.missing = []
@@ -210,7 +245,9 @@ class Scope:
             if "--scope=memory" in shared:
                 command.append(f"--decoded={decoded}")
             self.sides.append(Side(peer, [*command, *shared]))
+        self.ours = "module" if name == "training" else "native"
         self.rates = {side.name: [] for side in self.sides}
+        self.per_cpu_s = {side.name: [] for side in self.sides}
         self.limits = []
         self.held_bytes = 0
         if "--scope=memory" in shared:
@@ -241,29 +278,43 @@ class Scope:
                 for side in self.sides
             }
             seen = bench_common.take_turns(sides, shuffle)
-            for name, rate in seen.items():
+            for name, (rate, per_cpu_s) in seen.items():
                 self.rates[name].append(rate)
-            self.limits.append(native.ask("limit")["limit"])
+                self.per_cpu_s[name].append(per_cpu_s)
+            if self.name != "training":
+                self.limits.append(native.ask("limit")["limit"])
             print(f"{self.name}: round {number + 1}", file=sys.stderr)
 
     def report(self):
         """Prints the table; the bars that are missed."""
         pss = {side.name: side.pss_bytes() for side in self.sides}
-        native = self.rates["native"]
+        ours = self.rates[self.ours]
         print(f"\n## {self.name}, {self.flags.pairs} rounds\n")
-        print("| loader | images/s | native / it | 95% | PSS MB |")
+        print(f"| loader | images/s | {self.ours} / it | 95% | PSS MB |")
         print("|---|---|---|---|---|")
         found = {}
         for name, rates in sorted(
             self.rates.items(), key=lambda row: -statistics.median(row[1])
         ):
-            found[name] = interval(ratios(native, rates))
+            found[name] = interval(ratios(ours, rates))
             self.print_row(name, rates, found[name], pss[name] / 1e6)
-        found["limit"] = interval(ratios(native, self.limits))
-        self.print_row("limit", self.limits, found["limit"], None)
+        if self.limits:
+            found["limit"] = interval(ratios(ours, self.limits))
+            self.print_row("limit", self.limits, found["limit"], None)
+        if self.name == "training":
+            self.report_cpu()
         for peer in self.missing:
             print(f"| {peer} | could not be run | | | |")
         return self.judge(found, pss)
+
+    def report_cpu(self):
+        """What a busy machine disturbs least, where everything lives on."""
+        print("\n| loader | images per s of CPU time | module / it | 95% | |")
+        print("|---|---|---|---|---|")
+        ours = self.per_cpu_s[self.ours]
+        for name in self.rates:
+            rates = self.per_cpu_s[name]
+            self.print_row(name, rates, interval(ratios(ours, rates)), None)
 
     @staticmethod
     def print_row(name, rates, ratio, megabytes):
@@ -279,14 +330,15 @@ class Scope:
             "DALI": [name for name in ratios if name.startswith("dali")],
             "DataLoader": [name for name in ratios if name in DATALOADERS],
             "limit": ["limit"],
+            "native": ["native"],
         }
         missed = []
         print()
-        if ratios["limit"][1] > 1:
+        if self.limits and ratios["limit"][1] > 1:
             print(f"- the limit is wrong: native is {ratios['limit'][0]:.2f}")
             missed.append("limit")
         for group, bar in self.bars.items():
-            # The best of a group is the one that native beats least.
+            # The best of a group is the one that ours beats least.
             found = [(ratios[name][1], name) for name in groups[group]]
             if not found:
                 print(f"- {group}: none ran; bar {bar}")
@@ -301,9 +353,11 @@ class Scope:
                 missed.append(group)
         loaders = [pss[name] for name in groups["DataLoader"] if name in pss]
         if loaders:
-            share = pss["native"] / min(loaders)
+            share = pss[self.ours] / min(loaders)
             told = f"- PSS: {share:.2f} of a DataLoader's"
-            if self.held_bytes:
+            if self.name == "training":
+                print(f"{told}; four batches, of which the loop has two")
+            elif self.held_bytes:
                 print(f"{told}; the images are {self.held_bytes / 1e6:,.0f} MB")
             elif share < 1 / 3:
                 print(f"{told}; bar 0.33: ok")
@@ -324,6 +378,7 @@ def main():
     parser.add_argument("--peers", default="", help="only these, by name")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--items", type=int, default=IMAGES)
+    parser.add_argument("--batch_size", type=int, help="of all scopes")
     parser.add_argument("--folder", help="of the images; else a temporary one")
     flags = parser.parse_args()
     for name in flags.only.split(","):
@@ -336,7 +391,7 @@ def main():
             sys.exit(f"bench.py: {program} is not built; see --help")
     missed = []
     with tempfile.TemporaryDirectory(dir=flags.folder) as temporary:
-        folder = make_images(pathlib.Path(temporary))
+        folder = make_images(pathlib.Path(temporary), flags.items)
         decoded = pathlib.Path(temporary) / "decoded"
         if flags.only != "decode":
             subprocess.run(

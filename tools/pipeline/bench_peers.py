@@ -4,7 +4,9 @@
 
 Every peer does the same: decode, a random crop of 224, a flip half of the time,
 normalize, float32 NCHW batches. Plain code on purpose, without any code of
-feedrate. Answers each line with {"items":…, "elapsed_s":…}.
+feedrate but its Python module, which is a peer. Answers each line with
+{"items":…, "elapsed_s":…}. With --persistent, what an epoch needs is started
+before.
 """
 
 import argparse
@@ -158,13 +160,31 @@ def dataloader(flags):
         def __getitem__(self, index):
             return item(sources[index])
 
-    def epoch():
-        loader = DataLoader(
-            Items(), batch_size=flags.batch_size, num_workers=flags.workers
+    def make():
+        return DataLoader(
+            Items(),
+            batch_size=flags.batch_size,
+            num_workers=flags.workers,
+            persistent_workers=flags.persistent,
         )
-        return sum(len(batch) for batch in loader)
 
-    return epoch
+    made = make() if flags.persistent else None
+    return lambda: sum(len(batch) for batch in made or make())
+
+
+def feedrate_module(flags):
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
+    import feedrate
+
+    loader = feedrate.Loader(
+        flags.folder,
+        batch_size=flags.batch_size,
+        crop=CROP,
+        flip=True,
+        workers=flags.workers,
+        output="numpy",
+    )
+    return lambda: sum(len(images) for images, _ in loader)
 
 
 # DALI on the CPU. As many batches are asked for as an epoch has and no more, so
@@ -318,6 +338,7 @@ def spdl(flags):
 
 
 PEERS = {
+    "module": feedrate_module,
     "torchvision": dataloader,
     "albumentationsx": dataloader,
     "pillow": dataloader,
@@ -339,6 +360,7 @@ def main():
     parser.add_argument("--batch_size", type=int, default=256)
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--persistent", action="store_true")
     parser.add_argument("--packages", help="an environment to import from too")
     flags = parser.parse_args()
     if flags.packages:
