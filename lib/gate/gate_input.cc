@@ -1,5 +1,6 @@
 #include "lib/gate/gate_input.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -33,11 +34,11 @@ bool IsMetrics(absl::string_view text) {
 
 // Results of another harness, as rows.
 absl::StatusOr<GateInput> ImportGateInput(const std::string& path,
-                                          const std::string& harness,
+                                          const ImportChoice& import,
                                           const Warn& warn) {
   GateInput input;
   input.is_imported = true;
-  Importer importer(harness, [&input](const Row& row) {
+  Importer importer(import, [&input](const Row& row) {
     input.rows.push_back(row);
     return absl::OkStatus();
   });
@@ -111,7 +112,7 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
       std::numeric_limits<int64_t>::max());
   size_t start = 0;
   int64_t number = 0;
-  int64_t complaints = 0;
+  std::vector<std::string> complaints;
   while (start < text.size()) {
     const size_t end = text.find('\n', start);
     const bool is_unfinished = end == std::string::npos;
@@ -128,34 +129,37 @@ absl::StatusOr<GateInput> ParseGateInput(const std::string& text,
           absl::StrContains(line, "\"record\"")) {
         return absl::InvalidArgumentError(complaint);
       }
-      if (!complaint.empty() && ++complaints <= RecordReader::kMostComplaints) {
-        warn(complaint);
-      }
+      if (!complaint.empty()) complaints.push_back(complaint);
     }
     start = is_unfinished ? text.size() : end + 1;
-  }
-  const int64_t more = complaints - RecordReader::kMostComplaints;
-  if (more > 0) {
-    warn(absl::StrCat(name, ": ", more, " more broken ",
-                      more == 1 ? "line" : "lines"));
   }
   const bool has_any = input.paired_rows > 0 || !input.rows.empty() ||
                        !input.verdicts.empty() || input.paired.duel();
   if (reader.broken_lines() > 0 && !has_any) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": holds neither records nor a metrics file"));
+        absl::StrCat(name,
+                     ": holds neither records nor a metrics file nor results "
+                     "of a known harness (docs/import.md lists them)"));
+  }
+  const size_t shown =
+      std::min<size_t>(complaints.size(), RecordReader::kMostComplaints);
+  for (size_t i = 0; i < shown; ++i) warn(complaints[i]);
+  if (const size_t more = complaints.size() - shown; more > 0) {
+    warn(absl::StrCat(name, ": ", more, " more broken ",
+                      more == 1 ? "line" : "lines"));
   }
   return input;
 }
 
 absl::StatusOr<GateInput> ReadGateInput(const std::string& path,
-                                        const std::string& harness,
+                                        const ImportChoice& import,
                                         RunStatistic statistic,
                                         const Warn& warn,
                                         const MetricChoice& metrics) {
-  const bool is_imported = harness.empty() ? !DetectHarnessOfPath(path).empty()
-                                           : !absl::EndsWith(path, ".jsonl");
-  if (is_imported) return ImportGateInput(path, harness, warn);
+  const bool is_imported = import.harness.empty()
+                               ? !DetectHarnessOfPath(path).empty()
+                               : !absl::EndsWith(path, ".jsonl");
+  if (is_imported) return ImportGateInput(path, import, warn);
   ASSIGN_OR_RETURN(const std::string text,
                    path == "-" ? ReadStandardInput() : ReadFile(path));
   return ParseGateInput(text, path == "-" ? "standard input" : path, statistic,

@@ -12,6 +12,7 @@
 #include "lib/gate/baselines.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/imports/imports.h"
 #include "lib/records/env.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
@@ -49,10 +50,9 @@ absl::StatusOr<GateInput> ParseGateInput(
     const MetricChoice& metrics = DefaultMetricChoice());
 
 // Reads a file, or standard input if `path` is `-`: records, metrics, or the
-// results of another harness, which become rows. An empty `harness` means that
-// it is detected.
+// results of another harness, which become rows.
 absl::StatusOr<GateInput> ReadGateInput(
-    const std::string& path, const std::string& harness, RunStatistic statistic,
+    const std::string& path, const ImportChoice& import, RunStatistic statistic,
     const std::function<void(const std::string&)>& warn,
     const MetricChoice& metrics);
 

@@ -138,6 +138,10 @@ absl::StatusOr<MetricChoice> ParseMetricChoice(const std::string& text) {
   MetricChoice choice;
   choice.has_time = false;
   std::set<std::string> seen;
+  if (text.empty()) {
+    return absl::InvalidArgumentError(
+        "--metrics: name what to judge, such as time,memory");
+  }
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
     const std::vector<std::string> words = absl::StrSplit(part, ':');
     const std::string& name = words[0];

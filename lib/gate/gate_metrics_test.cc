@@ -92,6 +92,11 @@ TEST(MetricOfTest, LoadersHaveTheirOwnFields) {
   EXPECT_EQ(Of("cpu", row), 2.5);
 }
 
+TEST(ParseMetricChoiceTest, NothingIsNoChoice) {
+  EXPECT_EQ(ParseMetricChoice("").status().message(),
+            "--metrics: name what to judge, such as time,memory");
+}
+
 TEST(NeedsAllocationCounterTest, ByName) {
   const auto needs = [](const std::string& list) {
     return NeedsAllocationCounter(*ParseMetricChoice(list));

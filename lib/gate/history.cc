@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/base/files.h"
@@ -13,12 +17,25 @@
 #include "lib/base/text.h"
 #include "lib/draw/text.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/imports/imports.h"
 #include "lib/records/attempts.h"
 #include "lib/records/record_io.h"
 #include "lib/stats/quantiles.h"
 
 namespace feedrate {
 namespace {
+
+void AddRow(const Row& row, HistoryEntry* entry) {
+  if (entry->machine_profile.empty()) {
+    entry->machine_profile = row.machine_profile();
+  }
+  const std::string& started = row.started_at();
+  if (!started.empty() &&
+      (entry->started_at.empty() || started < entry->started_at)) {
+    entry->started_at = started;
+  }
+  entry->rows.push_back(row);
+}
 
 class HistoryReader {
  public:
@@ -40,16 +57,7 @@ class HistoryReader {
       Row row;
       RETURN_IF_ERROR(reader.Read(&row));
       if (!is_open_) Open(BaseName(file_));
-      HistoryEntry& entry = entries_->back();
-      if (entry.machine_profile.empty()) {
-        entry.machine_profile = row.machine_profile();
-      }
-      const std::string& started = row.started_at();
-      if (!started.empty() &&
-          (entry.started_at.empty() || started < entry.started_at)) {
-        entry.started_at = started;
-      }
-      entry.rows.push_back(std::move(row));
+      AddRow(row, &entries_->back());
     }
     return absl::OkStatus();
   }
@@ -65,6 +73,59 @@ class HistoryReader {
   std::string file_;
   bool is_open_ = false;
 };
+
+// What a folder of results holds, files and folders, in the order of their
+// names: `run-9.json` before `run-10.json`.
+std::vector<std::string> PointsIn(const std::string& folder) {
+  std::vector<std::string> points;
+  std::error_code error;
+  for (const auto& child : std::filesystem::directory_iterator(folder, error)) {
+    points.push_back(child.path().string());
+  }
+  std::sort(points.begin(), points.end(),
+            [](const std::string& a, const std::string& b) {
+              return strverscmp(a.c_str(), b.c_str()) < 0;
+            });
+  return points;
+}
+
+// Reads results of another harness.
+absl::Status ReadImported(const std::string& path, const ImportChoice& import,
+                          const std::function<void(const std::string&)>& warn,
+                          std::vector<HistoryEntry>* entries) {
+  int64_t left_out = 0;
+  const bool is_folder = IsFolder(path);
+  const std::vector<std::string> points =
+      is_folder ? PointsIn(path) : std::vector<std::string>{path};
+  for (const std::string& point : points) {
+    // Other files may lie beside the results.
+    if (is_folder && DetectHarnessOfPath(point, import.harness).empty()) {
+      continue;
+    }
+    std::string name = BaseName(point);
+    if (IsFile(point)) name = name.substr(0, name.rfind('.'));
+    // criterion:NAME
+    name = name.substr(name.rfind(':') + 1);
+    std::map<std::string, size_t> known;
+    Importer importer(import, [&](const Row& row) {
+      const bool has_commit =
+          (row.mode() == "asv" || row.mode() == "pytest_benchmark") &&
+          !row.library_version().empty();
+      const std::string& revision = has_commit ? row.library_version() : name;
+      const auto added = known.emplace(revision, entries->size());
+      if (added.second) entries->emplace_back().revision = revision;
+      AddRow(row, &(*entries)[added.first->second]);
+      return absl::OkStatus();
+    });
+    RETURN_IF_ERROR(importer.ReadPath(point));
+    left_out += importer.left_out();
+  }
+  if (left_out > 0) {
+    warn(absl::StrCat(path, ": ", left_out,
+                      " results are no times and are left out"));
+  }
+  return absl::OkStatus();
+}
 
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
                                     RunStatistic statistic) {
@@ -150,7 +211,7 @@ std::vector<HistorySeries> HistoryOf(const std::vector<HistoryEntry>& entries,
 }
 
 absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
-    const std::vector<std::string>& paths,
+    const std::vector<std::string>& paths, const ImportChoice& import,
     const std::function<void(const std::string&)>& warn) {
   std::vector<HistoryEntry> entries;
   HistoryReader history(&entries);
@@ -163,6 +224,14 @@ absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
     std::vector<std::string> files = {path};
     if (IsFolder(path)) {
       ASSIGN_OR_RETURN(files, ListPlainFiles(path, ".jsonl"));
+    }
+    const bool is_imported =
+        (files.empty() || files[0] == path) &&
+        !absl::EndsWith(path, ".jsonl") &&
+        (!import.harness.empty() || !DetectHarnessOfPath(path).empty());
+    if (is_imported) {
+      RETURN_IF_ERROR(ReadImported(path, import, warn, &entries));
+      continue;
     }
     for (const std::string& file : files) {
       history.StartFile(file);

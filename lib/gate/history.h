@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/imports/imports.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
 #include "lib/stats/change_points.h"
@@ -23,11 +24,13 @@ struct HistoryEntry {
   std::vector<Row> rows;
 };
 
-// Reads files of records. Each `env` record starts a new entry. Skips broken
-// lines and calls `warn` for each. Entries are sorted by the times of their
-// rows if all have times, otherwise they stay in the given order.
+// Reads files and folders. Each `env` record starts a new entry. Of results of
+// another harness, each file and each folder in the folder is one, unless the
+// results name their commit. Skips broken lines and calls `warn` for each.
+// Entries are sorted by the times of their rows if all have times, otherwise
+// they stay in the given order, files of a folder in that of their names.
 absl::StatusOr<std::vector<HistoryEntry>> ReadHistory(
-    const std::vector<std::string>& paths,
+    const std::vector<std::string>& paths, const ImportChoice& import,
     const std::function<void(const std::string&)>& warn);
 
 struct HistoryOptions {

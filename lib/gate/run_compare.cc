@@ -573,7 +573,7 @@ absl::StatusOr<ExitCode> RunCalibrate(const CompareOptions& options) {
 
 absl::StatusOr<ExitCode> RunHistory(const CompareOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<HistoryEntry> entries,
-                   ReadHistory(options.history, options.warn));
+                   ReadHistory(options.history, options.import, options.warn));
   HistoryOptions history;
   history.statistic = options.statistic;
   const std::vector<ChangePoint> points = FindChangePoints(entries, history);

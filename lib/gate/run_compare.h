@@ -10,6 +10,7 @@
 #include "lib/base/tool/exit_code.h"
 #include "lib/gate/gate_metrics.h"
 #include "lib/gate/paired_rows.h"
+#include "lib/imports/imports.h"
 
 namespace feedrate {
 
@@ -19,7 +20,7 @@ struct CompareOptions {
   std::string eval;
   std::string baselines;
   std::string baseline;
-  std::string import;
+  ImportChoice import;
   bool paired = false;
   double interest_percent = 2;
   double max_cannot_tell_percent = 5;

@@ -367,14 +367,56 @@ TEST(HistoryTest, ReadsFilesInTheOrderOfTheirTimes) {
   }
   std::vector<std::string> warnings;
   const auto entries = ReadHistory(
-      paths, [&](const std::string& text) { warnings.push_back(text); });
+      paths, {}, [&](const std::string& text) { warnings.push_back(text); });
   ASSERT_TRUE(entries.ok()) << entries.status();
   ASSERT_EQ(entries->size(), 2);
   EXPECT_EQ((*entries)[0].revision, "r1");
   EXPECT_EQ((*entries)[1].revision, "r2");
   EXPECT_EQ(warnings.size(), 2);
   EXPECT_FALSE(
-      ReadHistory({folder + "/none.jsonl"}, [](const std::string&) {}).ok());
+      ReadHistory({folder + "/none.jsonl"}, {}, [](const std::string&) {
+      }).ok());
+}
+
+TEST(HistoryTest, FilesOfOtherHarnessesArePoints) {
+  const std::string folder = testing::TempDir() + "/nightly";
+  ASSERT_TRUE(MakeFolder(folder + "/run-9").ok());
+  const auto write = [&folder](const std::string& name, double ms) {
+    return WriteFileAtomically(
+        JoinPath(folder, name),
+        absl::StrCat("name,time_ms\nsort,", ms, "\nsort,", ms + 0.5, "\n"));
+  };
+  // Twelve at 10 ms, then twelve at 12; in the order of their numbers.
+  for (int i = 1; i <= 24; ++i) {
+    if (i == 9) continue;
+    ASSERT_TRUE(
+        write(absl::StrCat("run-", i, ".csv"), (i > 12 ? 12 : 10) + 0.01 * i)
+            .ok());
+  }
+  // Several files of a point.
+  ASSERT_TRUE(write("run-9/one.csv", 10).ok());
+  ASSERT_TRUE(write("run-9/two.csv", 10).ok());
+  ASSERT_TRUE(WriteFileAtomically(folder + "/README.txt", "notes\n").ok());
+  const auto entries = ReadHistory(
+      {folder}, {}, [](const std::string& text) { FAIL() << text; });
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  ASSERT_EQ(entries->size(), 24);
+  EXPECT_EQ((*entries)[8].revision, "run-9");
+  EXPECT_EQ((*entries)[8].rows.size(), 4);
+  const std::vector<ChangePoint> points = FindChangePoints(*entries, {});
+  ASSERT_EQ(points.size(), 1);
+  EXPECT_EQ(points[0].before(), "run-12");
+  EXPECT_EQ(points[0].after(), "run-13");
+}
+
+TEST(HistoryTest, CommitsAreThoseThatTheResultsName) {
+  const auto entries =
+      ReadHistory({"lib/imports/testdata/asv"}, {}, [](const std::string&) {});
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  ASSERT_EQ(entries->size(), 2);
+  EXPECT_EQ((*entries)[0].revision, "277633c18b375a1c8463533749f03aca43e521c6");
+  // The date of the commit, by which asv orders its own pages.
+  EXPECT_EQ((*entries)[0].started_at, "2026-11-16T11:38:16Z");
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "lib/base/status_macros.h"
@@ -70,6 +73,14 @@ struct Column {
   std::string name;
   // Seconds per unit of a time; 0 if the column does not say.
   double seconds = 0;
+  // Of kSetting: lines that differ in it are different benchmarks. Otherwise it
+  // is a counter.
+  bool is_parameter = false;
+};
+
+struct Line {
+  size_t number = 0;
+  std::vector<std::string> fields;
 };
 
 const std::map<std::string, Role>& Roles() {
@@ -111,6 +122,13 @@ const std::map<std::string, Role>& Roles() {
       {"run_index", Role::kIgnored},
       {"repetition", Role::kIgnored},
       {"repetition_index", Role::kIgnored},
+      {"rep", Role::kIgnored},
+      {"round", Role::kIgnored},
+      {"iteration", Role::kIgnored},
+      {"trial", Role::kIgnored},
+      {"index", Role::kIgnored},
+      {"timestamp", Role::kIgnored},
+      {"date", Role::kIgnored},
       {"error_occurred", Role::kIgnored},
       {"error_message", Role::kIgnored},
       {"label", Role::kIgnored},
@@ -147,6 +165,148 @@ Column ColumnOf(const std::string& header) {
   }
   column.seconds = text == "seconds" ? 1 : seconds;
   return column;
+}
+
+// Words in the names of columns that are measured, never chosen.
+bool IsResult(const std::string& name) {
+  static const auto* const kWords = new std::set<std::string>{
+      "allocations",  "allocs", "cycles", "energy", "errors",     "faults",
+      "instructions", "iqr",    "max",    "min",    "misses",     "ops",
+      "outliers",     "p90",    "p95",    "p99",    "per",        "percent",
+      "q1",           "q3",     "rate",   "ratio",  "rss",        "score",
+      "sys",          "system", "time",   "user",   "throughput",
+  };
+  if (name.find_first_of("/%") != std::string::npos) return true;
+  for (const std::string& word : std::vector<std::string>(
+           absl::StrSplit(absl::AsciiStrToLower(name),
+                          absl::ByAnyChar(" _-()[]"), absl::SkipEmpty()))) {
+    if (kWords->count(word) > 0) return true;
+  }
+  return false;
+}
+
+bool ReadNumber(const std::string& text, double* number) {
+  return absl::SimpleAtod(text, number) && std::isfinite(*number);
+}
+
+// Whether the values of a column could be chosen ones as well as measured ones:
+// integers, or few that occur again and again.
+bool CouldBeParameter(const std::vector<Line>& lines, size_t column) {
+  std::set<double> values;
+  bool are_integers = true;
+  for (const Line& line : lines) {
+    double number = 0;
+    if (!ReadNumber(line.fields[column], &number)) continue;
+    values.insert(number);
+    are_integers &= number == std::floor(number);
+  }
+  return are_integers || 2 * values.size() <= lines.size();
+}
+
+// Says of each column without a role of its own whether it is a parameter: one
+// that the user names or that is called `parameter_NAME`, or one with a text in
+// it. Refuses a table in which lines of the same benchmark differ in another
+// column that could be a parameter, because those lines would be taken for runs
+// of the same work.
+absl::Status FindParameters(const std::vector<Line>& lines,
+                            const std::vector<std::string>& chosen,
+                            std::vector<Column>* columns, RowSink* sink) {
+  const bool has_choice = !chosen.empty();
+  for (const std::string& name : chosen) {
+    if (name == "none" && chosen.size() == 1) break;
+    const auto column =
+        std::find_if(columns->begin(), columns->end(),
+                     [&name](const Column& c) { return c.name == name; });
+    if (column == columns->end()) {
+      std::vector<std::string> names;
+      for (const Column& c : *columns) names.push_back(c.name);
+      return sink->Error(
+          "line 1",
+          absl::StrCat("--import-parameters: no column is called ", name,
+                       "; there are ", absl::StrJoin(names, ", ")));
+    }
+    column->role = Role::kSetting;
+    column->is_parameter = true;
+  }
+  for (size_t i = 0; i < columns->size(); ++i) {
+    Column& column = (*columns)[i];
+    if (column.role != Role::kSetting || column.is_parameter) continue;
+    absl::string_view name = column.name;
+    column.is_parameter = absl::ConsumePrefix(&name, "parameter_");
+    column.name = std::string(name);
+    for (const Line& line : lines) {
+      double number = 0;
+      column.is_parameter |=
+          !line.fields[i].empty() && !absl::SimpleAtod(line.fields[i], &number);
+    }
+  }
+  if (has_choice) return absl::OkStatus();
+  // The first line of each benchmark.
+  std::map<std::vector<std::string>, const Line*> benchmarks;
+  for (const Line& line : lines) {
+    std::vector<std::string> key;
+    for (size_t i = 0; i < columns->size(); ++i) {
+      const Column& column = (*columns)[i];
+      if (column.role == Role::kName || column.role == Role::kField ||
+          column.is_parameter) {
+        key.push_back(line.fields[i]);
+      }
+    }
+    const Line& first = *benchmarks.emplace(key, &line).first->second;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < columns->size(); ++i) {
+      const Column& column = (*columns)[i];
+      if (column.role == Role::kSetting && !column.is_parameter &&
+          line.fields[i] != first.fields[i] && !IsResult(column.name) &&
+          CouldBeParameter(lines, i)) {
+        names.push_back(column.name);
+      }
+    }
+    if (names.empty()) continue;
+    return sink->Error(
+        absl::StrCat("line ", line.number),
+        absl::StrCat("is line ", first.number, " with another ",
+                     absl::StrJoin(names, " and "),
+                     ": a parameter, or a result of another run? Pass "
+                     "--import-parameters=",
+                     absl::StrJoin(names, ","),
+                     " or =none, or call the column "
+                     "parameter_",
+                     names[0]));
+  }
+  return absl::OkStatus();
+}
+
+// google/benchmark's table has lines of statistics among those of the
+// repetitions: `BM_a_mean`, `_median`, `_stddev`, `_cv`.
+void LeaveOutStatistics(const std::vector<Column>& columns,
+                        std::vector<Line>* lines, RowSink* sink) {
+  const auto place = [&columns](absl::string_view name) {
+    return std::find_if(columns.begin(), columns.end(),
+                        [name](const Column& c) { return c.name == name; }) -
+           columns.begin();
+  };
+  const size_t name = place("name");
+  for (const char* column : {"name", "real_time", "cpu_time", "time_unit"}) {
+    if (place(column) == static_cast<ptrdiff_t>(columns.size())) return;
+  }
+  std::set<std::string> names;
+  for (const Line& line : *lines) names.insert(line.fields[name]);
+  const auto is_statistic = [&](const Line& line) {
+    for (const char* ending : {"_mean", "_median", "_stddev", "_cv"}) {
+      absl::string_view stem = line.fields[name];
+      if (!absl::ConsumeSuffix(&stem, ending)) continue;
+      // Without repetitions, a mean or median is all there is.
+      if (names.count(std::string(stem)) > 0 || ending[1] == 's' ||
+          ending[1] == 'c') {
+        sink->LeaveOut();
+        return true;
+      }
+    }
+    return false;
+  };
+  lines->erase(std::remove_if(lines->begin(), lines->end(), is_statistic),
+               lines->end());
 }
 
 bool IsTime(const Column& column) {
@@ -194,8 +354,7 @@ absl::Status AddCsvRow(const std::vector<Column>& columns,
     const Column& column = columns[i];
     const std::string& text = fields[i];
     double number = 0;
-    const bool is_number =
-        absl::SimpleAtod(text, &number) && std::isfinite(number);
+    const bool is_number = ReadNumber(text, &number);
     const bool needs_number = IsTime(column) || column.role == Role::kDeviation;
     if (needs_number && !is_number) {
       if (text.empty() && column.role == Role::kDeviation) continue;
@@ -241,17 +400,13 @@ absl::Status AddCsvRow(const std::vector<Column>& columns,
       case Role::kIterations:
         iterations = is_number ? number : 0;
         break;
-      case Role::kSetting: {
-        absl::string_view param = column.name;
-        if (absl::ConsumePrefix(&param, "parameter_") || !is_number) {
-          if (!text.empty()) {
-            (*row->mutable_settings())[std::string(param)] = text;
-          }
-        } else {
-          AddCounter(column.name, number, row);
+      case Role::kSetting:
+        if (!column.is_parameter) {
+          if (is_number) AddCounter(column.name, number, row);
+        } else if (!text.empty()) {
+          (*row->mutable_settings())[column.name] = text;
         }
         break;
-      }
       case Role::kUnit:
       case Role::kIgnored:
         break;
@@ -322,12 +477,12 @@ absl::Status ReadCsv(absl::string_view content, bool is_nvbench,
                      RowSink* sink) {
   size_t line = 1;
   std::vector<std::string> headers;
-  std::vector<std::string> fields;
+  std::vector<Line> lines;
   if (!ReadCsvLine(&content, &line, &headers)) {
     return sink->Error("line 1",
                        "there is no header, or a quote in it is not closed");
   }
-  const std::vector<Column> columns = ColumnsOf(headers);
+  std::vector<Column> columns = ColumnsOf(headers);
   if (!is_nvbench && !IsTimed(columns)) {
     return sink->Error(
         "line 1",
@@ -346,21 +501,31 @@ absl::Status ReadCsv(absl::string_view content, bool is_nvbench,
     }
   }
   while (!content.empty()) {
-    const size_t start = line;
+    Line next;
+    next.number = line;
+    std::vector<std::string>& fields = next.fields;
     if (!ReadCsvLine(&content, &line, &fields)) {
-      return sink->Error(absl::StrCat("line ", start),
+      return sink->Error(absl::StrCat("line ", next.number),
                          "a quote is not closed; the file may be half-written");
     }
     if (fields.size() == 1 && fields[0].empty()) continue;
     if (fields.size() != headers.size()) {
-      return sink->Error(absl::StrCat("line ", start),
+      return sink->Error(absl::StrCat("line ", next.number),
                          absl::StrCat(fields.size(),
                                       " fields, but the header "
                                       "has ",
                                       headers.size()));
     }
-    RETURN_IF_ERROR(is_nvbench ? AddNvbenchRow(headers, fields, sink)
-                               : AddCsvRow(columns, fields, start, sink));
+    lines.push_back(std::move(next));
+  }
+  if (!is_nvbench) {
+    LeaveOutStatistics(columns, &lines, sink);
+    RETURN_IF_ERROR(FindParameters(lines, sink->parameters(), &columns, sink));
+  }
+  for (const Line& each : lines) {
+    RETURN_IF_ERROR(is_nvbench
+                        ? AddNvbenchRow(headers, each.fields, sink)
+                        : AddCsvRow(columns, each.fields, each.number, sink));
   }
   return absl::OkStatus();
 }

@@ -45,6 +45,10 @@ class RowSink {
 
   const std::string& name() const { return name_; }
   bool may_read_files() const { return may_read_files_; }
+  // Columns of a table that are parameters, as the user says.
+  const std::vector<std::string>& parameters() const {
+    return importer_->parameters_;
+  }
   // Where the file's content ends if bytes after it are readable, else null.
   const char* padded_end() const { return padded_end_; }
 

@@ -38,6 +38,16 @@ std::string DetectHarnessOfPath(const std::string& path,
 // Returns all of standard input.
 absl::StatusOr<std::string> ReadStandardInput();
 
+// The flags --import and --import-parameters.
+struct ImportChoice {
+  // One of ImportNames, or empty to detect it for each file.
+  std::string harness;
+  // Columns of tables that are parameters; all other numbers are results.
+  // {"none"}: none of them is. Empty: the values tell, and a table in which
+  // they do not is refused.
+  std::vector<std::string> parameters;
+};
+
 // Makes rows of results. A row stands for what the harness itself repeats: a
 // repetition, a process, a fork. Its `mode` is the harness, `transform` the
 // benchmark, `settings` the parameters, `samples_s` the raw times in seconds
@@ -51,11 +61,11 @@ class Importer {
  public:
   using AddRow = std::function<absl::Status(const Row&)>;
 
-  // `harness` is one of ImportNames, or empty to detect it for each file.
   // `machine` is the profile of rows whose file does not name the machine.
-  Importer(std::string harness, AddRow add,
+  Importer(ImportChoice choice, AddRow add,
            std::string machine = kUnstatedMachine)
-      : harness_(std::move(harness)),
+      : harness_(std::move(choice.harness)),
+        parameters_(std::move(choice.parameters)),
         add_(std::move(add)),
         machine_(std::move(machine)) {}
 
@@ -87,6 +97,7 @@ class Importer {
                           const std::string& baseline);
 
   const std::string harness_;
+  const std::vector<std::string> parameters_;
   const AddRow add_;
   const std::string machine_;
   // By job_id.

@@ -54,7 +54,7 @@ void BM_GoogleBenchmark(benchmark::State& state) {
   const std::string text = Results(state.range(0));
   for (auto _ : state) {
     int64_t rows = 0;
-    Importer importer("", [&rows](const Row&) {
+    Importer importer({"", {}}, [&rows](const Row&) {
       ++rows;
       return absl::OkStatus();
     });

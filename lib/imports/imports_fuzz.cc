@@ -29,7 +29,7 @@ constexpr char kFile[] = "kornia_results.json";
 
 absl::Status Read(const std::string& harness, absl::string_view text,
                   std::vector<Row>* rows) {
-  Importer importer(harness, [&](const Row& row) {
+  Importer importer({harness, {}}, [&](const Row& row) {
     CHECK(!row.job_id().empty());
     if (row.status() == "ok") {
       CHECK(row.throughput() > 0 && std::isfinite(row.throughput()));

@@ -33,7 +33,7 @@ std::string Data(const std::string& name) {
 std::vector<Row> Read(const std::string& name,
                       const std::string& harness = "") {
   std::vector<Row> rows;
-  Importer importer(harness, [&rows](const Row& row) {
+  Importer importer({harness, {}}, [&rows](const Row& row) {
     rows.push_back(row);
     return absl::OkStatus();
   });
@@ -216,7 +216,7 @@ TEST(GoogleTest, AggregatesAloneAreSummaries) {
 
 TEST(GoogleTest, NumbersThatJsonDoesNotHaveAreRead) {
   std::vector<Row> rows;
-  Importer importer("", [&rows](const Row& row) {
+  Importer importer({"", {}}, [&rows](const Row& row) {
     rows.push_back(row);
     return absl::OkStatus();
   });
@@ -390,7 +390,7 @@ TEST(AsvTest, AFolderHoldsTheRunsOfItsCommits) {
 }
 
 TEST(AsvTest, MemoryIsNoTime) {
-  Importer importer("asv", [](const Row&) { return absl::OkStatus(); });
+  Importer importer({"asv", {}}, [](const Row&) { return absl::OkStatus(); });
   ASSERT_TRUE(importer.ReadPath(Data("asv")).ok());
   EXPECT_EQ(importer.left_out(), 2);
 }
@@ -469,6 +469,65 @@ TEST(CsvTest, ColumnsTellTheirUnits) {
   EXPECT_EQ(rows[4].counters().at("errors"), 2);
 }
 
+TEST(CsvTest, LinesThatMayBeOtherBenchmarksAreRefused) {
+  std::vector<Row> rows;
+  const auto read = [&rows](const std::string& text,
+                            std::vector<std::string> parameters = {}) {
+    rows.clear();
+    Importer importer({"csv", std::move(parameters)}, [&rows](const Row& row) {
+      rows.push_back(row);
+      return absl::OkStatus();
+    });
+    return std::string(importer.ReadText("f", text, false).message());
+  };
+  const std::string table = "name,n,time_s\nsort,10,1\nsort,100,8\n";
+  EXPECT_EQ(read(table),
+            "f: line 3: is line 2 with another n: a parameter, or a result of "
+            "another run? Pass --import-parameters=n or =none, or call the "
+            "column parameter_n");
+  EXPECT_EQ(read(table, {"n"}), "");
+  EXPECT_THAT(Names(rows), ElementsAre("sort n=10 1", "sort n=100 1"));
+  EXPECT_EQ(read(table, {"none"}), "");
+  EXPECT_THAT(Names(rows), ElementsAre("sort 2"));
+  EXPECT_EQ(rows[1].counters().at("n"), 100);
+  EXPECT_EQ(read(table, {"size"}),
+            "f: line 1: --import-parameters: no column is called size; there "
+            "are name, n, time_s");
+  // Few values that occur again and again.
+  EXPECT_THAT(read("name,keep,time_s\na,.5,1\na,.25,2\na,.5,1\na,.25,2\n"),
+              HasSubstr("another keep"));
+  // Not: a name that says what it is, values that scatter, values that do not
+  // differ within a benchmark, numbers of runs.
+  EXPECT_EQ(read("name,run,cpu_time,rate,x,k,time_s\n"
+                 "a,1,10,5,.11,3,1\na,2,11,6,.12,3,1\nb,1,12,7,.13,4,1\n"),
+            "");
+  EXPECT_THAT(Names(rows), ElementsAre("a 2", "b 1"));
+  EXPECT_EQ(rows[2].counters().at("k"), 4);
+  // A column is a parameter as a whole.
+  EXPECT_EQ(read("name,size,time_s\na,64,1\na,1k,2\n"), "");
+  EXPECT_THAT(Names(rows), ElementsAre("a size=1k 1", "a size=64 1"));
+}
+
+TEST(CsvTest, StatisticsOfGoogleBenchmarkAreNoBenchmarks) {
+  std::vector<Row> rows;
+  Importer importer({"", {}}, [&rows](const Row& row) {
+    rows.push_back(row);
+    return absl::OkStatus();
+  });
+  const auto read = [&](const std::string& lines) {
+    rows.clear();
+    return importer.ReadText(
+        "f", "name,iterations,real_time,cpu_time,time_unit\n" + lines, false);
+  };
+  ASSERT_TRUE(read("\"a\",10,5,5,ns\n\"a\",10,6,5,ns\n\"a_mean\",2,5.5,5,ns\n"
+                   "\"a_cv\",2,.01,0,ns\n\"b_mean\",1,7,7,ns\n")
+                  .ok());
+  EXPECT_THAT(Names(rows), ElementsAre("a 2", "b_mean 1"));
+  EXPECT_EQ(importer.left_out(), 2);
+  ASSERT_TRUE(read("\"a_mean\",2,5.5,5,ns\n\"a_cv\",2,.01,0,ns\n").ok());
+  EXPECT_THAT(Names(rows), ElementsAre("a_mean 1"));
+}
+
 TEST(CsvTest, TablesOfOtherHarnessesAreRead) {
   const std::vector<Row> google = Read("google_benchmark.csv");
   ASSERT_EQ(google.size(), 3);
@@ -483,7 +542,7 @@ TEST(CsvTest, TablesOfOtherHarnessesAreRead) {
 
 TEST(ImporterTest, RunsAreNumberedAcrossFiles) {
   std::vector<Row> rows;
-  Importer importer("", [&rows](const Row& row) {
+  Importer importer({"", {}}, [&rows](const Row& row) {
     rows.push_back(row);
     return absl::OkStatus();
   });
@@ -541,7 +600,8 @@ TEST(ImporterTest, BadInputIsNamedWithItsPlace) {
        "f: A: the names in a result have 20004 bytes"},
   };
   for (const std::vector<std::string>& each : cases) {
-    Importer importer(each[0], [](const Row&) { return absl::OkStatus(); });
+    Importer importer({each[0], {}},
+                      [](const Row&) { return absl::OkStatus(); });
     const absl::Status status = importer.ReadText("f", each[1], false);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << each[1];
     EXPECT_THAT(std::string(status.message()), StartsWith("f: ")) << each[1];
@@ -553,7 +613,7 @@ TEST(ImporterTest, NumbersThatNoTimeHasAreNotBelieved) {
   std::vector<Row> rows;
   const auto read = [&rows](const std::string& harness,
                             const std::string& text) {
-    Importer importer(harness, [&rows](const Row& row) {
+    Importer importer({harness, {}}, [&rows](const Row& row) {
       rows.push_back(row);
       return absl::OkStatus();
     });
@@ -586,7 +646,7 @@ TEST(AsvTest, ManyCombinationsAreRead) {
     return absl::StrCat(text, "]");
   };
   size_t rows = 0;
-  Importer importer("asv", [&rows](const Row& row) {
+  Importer importer({"asv", {}}, [&rows](const Row& row) {
     rows += row.samples_s_size() == 1 && row.items() == 3 ? 1 : 0;
     return absl::OkStatus();
   });
@@ -601,7 +661,7 @@ TEST(AsvTest, ManyCombinationsAreRead) {
 }
 
 TEST(ImporterTest, AFolderWithoutResultsIsNamed) {
-  Importer importer("jmh", [](const Row&) { return absl::OkStatus(); });
+  Importer importer({"jmh", {}}, [](const Row&) { return absl::OkStatus(); });
   const absl::Status status = importer.ReadPath(Data("asv"));
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("no result of jmh in this folder"));

@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/imports/harnesses.h"
@@ -243,6 +244,14 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
   const std::string profile =
       found ? MachineName({Text(machine, "machine")}) : "";
   const std::string version = Text(file, "commit_hash");
+  // When a commit was measured says nothing about its place in the history.
+  const double date_ms = Number(file, "date");
+  const std::string date =
+      date_ms > 0 ? absl::FormatTime(
+                        "%Y-%m-%dT%H:%M:%SZ",
+                        absl::FromUnixMillis(static_cast<int64_t>(date_ms)),
+                        absl::UTCTimeZone())
+                  : "";
   std::vector<std::string> names;
   for (const element& entry : ItemsOf(file, "result_columns")) {
     names.push_back(PlainText(entry));
@@ -297,6 +306,7 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
       row->set_transform(name);
       row->set_machine_profile(profile);
       row->set_library_version(version);
+      row->set_started_at(date);
       RETURN_IF_ERROR(sink->AddStatus("failed", "asv has no result for it"));
       continue;
     }
@@ -311,6 +321,7 @@ absl::Status ReadAsv(const object& file, RowSink* sink) {
       row->set_transform(name);
       row->set_machine_profile(profile);
       row->set_library_version(version);
+      row->set_started_at(date);
       // The last parameter changes fastest.
       size_t rest = n;
       for (size_t i = params.size(); i-- > 0;) {

@@ -52,6 +52,9 @@ DEFINE_string(import, "",
               "recognized by their content "
               "{google_benchmark|pytest_benchmark|pyperf|hyperfine|criterion|"
               "nvbench|asv|jmh|go|catch2|csv|albumentations}");
+DEFINE_string(import_parameters, "",
+              "LIST: columns of CSV tables that are parameters of a benchmark, "
+              "such as n,threads; other numbers are results; `none`: all are");
 DEFINE_string(output, "-", "FILE: where to write; - means standard output");
 DEFINE_string(color, "auto",
               "WHEN: show values that the data prove fastest in bold and color "
@@ -119,7 +122,9 @@ AggregateRun RunOfFlags(const std::vector<std::string>& arguments) {
   run.pivot = FLAGS_pivot;
   run.sort = List(FLAGS_sort);
   run.color = WantsColor();
-  run.import = FLAGS_import;
+  run.import.harness = FLAGS_import;
+  run.import.parameters =
+      absl::StrSplit(FLAGS_import_parameters, ',', absl::SkipEmpty());
   run.runs_needed = FLAGS_runs_needed;
   run.rerun_noisy = FLAGS_rerun_noisy;
   run.configs_folder = FLAGS_configs;

@@ -391,7 +391,7 @@ exits 1 'none' --history=none.jsonl
 "$TOOL" --calibrate --command='sleep 0.004' --time=wall --duels=1 \
   --slowdowns=900 --max-pairs=30 --baselines=cal --format=text >out 2>err ||
   fail "--calibrate: $(cat err)"
-grep -q 'sees changes from 900%' out || fail "no floor: $(cat out)"
+grep -q 'detects changes from 900%' out || fail "no floor: $(cat out)"
 ls cal/*.calibration.jsonl >/dev/null || fail "the calibration is not stored"
 "$DUEL" --a='sleep 0.004' --b='sleep 0.02' --pairs=18 --seed=1 --quiet |
   "$TOOL" --paired --baselines=cal >out

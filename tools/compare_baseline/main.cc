@@ -38,11 +38,15 @@ DEFINE_string(baselines, "",
 DEFINE_string(baseline, "",
               "FILE: instead of a folder of baselines, the rows or results to "
               "compare with");
-DEFINE_string(import, "",
-              "HARNESS: what wrote --current and --baseline; default: "
-              "recognized by their content "
-              "{google_benchmark|pytest_benchmark|pyperf|hyperfine|criterion|"
-              "nvbench|asv|jmh|go|catch2|csv|albumentations}");
+DEFINE_string(
+    import, "",
+    "HARNESS: what wrote --current, --baseline and --history; default: "
+    "recognized by their content "
+    "{google_benchmark|pytest_benchmark|pyperf|hyperfine|criterion|"
+    "nvbench|asv|jmh|go|catch2|csv|albumentations}");
+DEFINE_string(import_parameters, "",
+              "LIST: columns of CSV tables that are parameters of a benchmark, "
+              "such as n,threads; other numbers are results; `none`: all are");
 DEFINE_bool(paired, false,
             "judge paired rows of a duel; the default if the rows are paired");
 DEFINE_double(interest, 2,
@@ -76,7 +80,7 @@ DEFINE_string(explain, "",
               "pattern such as '*Flip'");
 DEFINE_string(history, "",
               "FILES: instead of comparing, find change points in these files "
-              "or folders, separated by commas");
+              "or folders of rows or results, separated by commas");
 DEFINE_bool(update_baseline, false,
             "instead of comparing, make --current (and --eval) the baseline");
 DEFINE_string(i_am_a_maintainer, "",
@@ -204,7 +208,9 @@ absl::StatusOr<ExitCode> Compare() {
   options.eval = FLAGS_eval;
   options.baselines = FLAGS_baselines;
   options.baseline = FLAGS_baseline;
-  options.import = FLAGS_import;
+  options.import.harness = FLAGS_import;
+  options.import.parameters =
+      absl::StrSplit(FLAGS_import_parameters, ',', absl::SkipEmpty());
   options.paired = FLAGS_paired;
   options.interest_percent = FLAGS_interest;
   options.max_cannot_tell_percent = FLAGS_max_cannot_tell;

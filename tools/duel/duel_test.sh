@@ -33,14 +33,14 @@ PYTHON
 count() { grep -c "$1" "$tmp/out"; }
 
 # Plain commands: fixed pairs, one row a run, a summary on standard error.
-exits 0 --a='sleep 0.005' --b='sleep 0.04' --pairs=30 --seed=1
+exits 0 --a='sleep 0.005' --b='sleep 0.4' --pairs=20 --seed=1
 whole_lines plain
-[[ $(count '"record":"row"') -eq 60 ]] || fail "30 pairs are not 60 rows"
+[[ $(count '"record":"row"') -eq 40 ]] || fail "20 pairs are not 40 rows"
 [[ $(count '"record":"duel"') -eq 1 ]] || fail "no duel record"
 [[ $(head -n 1 "$tmp/out") == '{"schema":1,"record":"env"'* ]] || fail "no env"
 grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
 "$COMPARE" --paired --format=text <"$tmp/out" >"$tmp/verdict"
-[[ $? -eq 3 ]] || fail "eight times as slow is not exit 3"
+[[ $? -eq 3 ]] || fail "eighty times as slow is not exit 3"
 
 # Metrics: what a plain command used is in its rows, and more memory is found
 # although the time of these commands says nothing. Large, so that nothing hides it.
@@ -164,6 +164,9 @@ exits 1 --a=true --b=true --profiler=pref
 google() {
   echo "echo '{\"context\":{\"executable\":\"x\",\"num_cpus\":2},\"benchmarks\":[{\"name\":\"BM_a\",\"real_time\":$1,\"time_unit\":\"ns\"},{\"name\":\"BM_b\",\"real_time\":7,\"time_unit\":\"ns\"}]}'"
 }
+exits 1 --a="printf 'name,n,time_s\nsort,1,1\nsort,2,2\n'" --b=true --pairs=1
+grep -q 'duel: --a: the results that it prints: output: line 3: is line 2 with another n.*--time=wall' \
+  "$tmp/err" || fail "a table that cannot be read: $(cat "$tmp/err")"
 for timing in auto rows; do
   exits 0 --a="$(google 100)" --b="$(google 130)" --time=$timing
   grep -q 'google_benchmark BM_a *slower *+30.00%' "$tmp/err" ||
@@ -249,11 +252,20 @@ exits 0 --a="$tmp/prog_a" --b="$tmp/prog_b" --pairs=20 --seed=2 --no-controls \
   --relink="sh $tmp/link.sh $tmp {side} {seed}"
 "$COMPARE" --paired <"$tmp/out" >"$tmp/verdicts"
 [[ $? -eq 4 ]] || fail "layout is a change: $(cat "$tmp/verdicts" "$tmp/err")"
-exits 0 --floor --a="$tmp/prog_a" --pairs=8 --seed=2 \
+exits 0 --floor --a="$tmp/prog_a" --pairs=16 --seed=2 \
   --relink="sh $tmp/link.sh $tmp {side} {seed}"
 grep -Eq 'layout alone moves A by ([2-9][0-9]|[0-9]{3})\.' "$tmp/err" ||
   fail "the floor is not seen: $(cat "$tmp/err")"
-exits 0 --floor --a="$tmp/true_a" --pairs=3 --seed=2 --relink='true {seed}'
+# What differs from link to link, whatever the seed, is not layout: the control
+# pairs have it too.
+echo 0 >"$tmp/links"
+exits 0 --floor --a="sleep 0.0\$((\$(cat $tmp/links) % 2 * 5 + 1))" --pairs=12 --seed=2 \
+  --relink="expr \$(cat $tmp/links) + 1 >$tmp/links; : {seed}"
+grep -q 'that may be chance; layout explains no change above' "$tmp/err" ||
+  fail "noise is layout: $(cat "$tmp/err")"
+exits 1 --floor --a=true --pairs=3 --relink='true {seed}'
+grep -q -e '--floor: use at least 4 pairs' "$tmp/err" || fail "three pairs are enough"
+exits 1 --a=true --b=true --relink-every=2
 
 # The caller's mistakes.
 exits 1 --a=true --b=true --b=true

@@ -249,6 +249,22 @@ std::vector<std::string> JoinRepeated(int argc, char** argv) {
   return args;
 }
 
+// Half of them with the same layout on both sides.
+constexpr int kFloorPairs = 20;
+constexpr int kLeastFloorPairs = 4;
+
+std::vector<int> LooksFromFlags(int64_t jobs) {
+  if (FLAGS_pairs > 0) return {FLAGS_pairs};
+  if (FLAGS_floor) return {std::min(FLAGS_max_pairs, kFloorPairs)};
+  const double level = FLAGS_error_level > 0
+                           ? FLAGS_error_level / 100 / static_cast<double>(jobs)
+                           : LevelFor(jobs);
+  if (FLAGS_noise > 0) {
+    return LooksFor(FLAGS_noise / 100, level, FLAGS_interest, FLAGS_max_pairs);
+  }
+  return DefaultLooks(FLAGS_max_pairs, level);
+}
+
 absl::Status CheckFlags() {
   if (FLAGS_bisect) {
     RETURN_IF_ERROR(CheckBisectFlags());
@@ -261,6 +277,10 @@ absl::Status CheckFlags() {
       return absl::InvalidArgumentError(
           "--floor: runs A against itself; leave out --b");
     }
+    if (LooksFromFlags(1)[0] < kLeastFloorPairs) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--floor: use at least ", kLeastFloorPairs, " pairs"));
+    }
   } else if (FLAGS_a.empty() || FLAGS_b.empty()) {
     return absl::InvalidArgumentError(
         "--a and --b: give both commands, such as --a='./old' --b='./new'");
@@ -272,6 +292,10 @@ absl::Status CheckFlags() {
   if (FLAGS_relink_every < 0) {
     return absl::InvalidArgumentError("--relink_every: use at least 1, or 0");
   }
+  if (FLAGS_relink_every > 0 && FLAGS_relink.empty()) {
+    return absl::InvalidArgumentError(
+        "--relink_every: also give --relink='COMMAND with {seed}'");
+  }
   if (!(FLAGS_error_level >= 0 && FLAGS_error_level <= 20)) {
     return absl::InvalidArgumentError(
         "--error_level: use a percentage above 0, at most 20");
@@ -280,8 +304,8 @@ absl::Status CheckFlags() {
     return absl::InvalidArgumentError("--jobs_expected: use at least 1");
   }
   if (!FLAGS_export.empty() || !FLAGS_format.empty()) {
-    RETURN_IF_ERROR(
-        CheckChoice("--format", ExportFormat(), {"csv", "markdown", "json"}));
+    RETURN_IF_ERROR(CheckChoice(FLAGS_format.empty() ? "--export" : "--format",
+                                ExportFormat(), {"csv", "markdown", "json"}));
   }
   RETURN_IF_ERROR(CheckChoice("--time", FLAGS_time, {"auto", "rows", "wall"}));
   RETURN_IF_ERROR(
@@ -319,18 +343,6 @@ int64_t ExpectedJobs(const DuelOptions& options) {
     jobs *= parameter.second.size();
   }
   return jobs;
-}
-
-std::vector<int> LooksFromFlags(int64_t jobs) {
-  if (FLAGS_pairs > 0) return {FLAGS_pairs};
-  if (FLAGS_floor) return {10};
-  const double level = FLAGS_error_level > 0
-                           ? FLAGS_error_level / 100 / static_cast<double>(jobs)
-                           : LevelFor(jobs);
-  if (FLAGS_noise > 0) {
-    return LooksFor(FLAGS_noise / 100, level, FLAGS_interest, FLAGS_max_pairs);
-  }
-  return DefaultLooks(FLAGS_max_pairs, level);
 }
 
 absl::StatusOr<DuelOptions> OptionsFromFlags() {

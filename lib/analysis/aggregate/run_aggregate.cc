@@ -330,8 +330,8 @@ const std::vector<std::string>& Formats() {
 
 absl::Status CheckChoices(const AggregateRun& run) {
   RETURN_IF_ERROR(CheckChoice("--format", run.format, Formats()));
-  if (!run.import.empty()) {
-    RETURN_IF_ERROR(CheckChoice("--import", run.import, ImportNames()));
+  if (!run.import.harness.empty()) {
+    RETURN_IF_ERROR(CheckChoice("--import", run.import.harness, ImportNames()));
   }
   const std::vector<std::string>& by = run.options.by;
   if (run.runs_needed &&
@@ -363,10 +363,11 @@ Inputs SortInputs(const AggregateRun& run) {
     const bool has_records =
         IsFolder(path) ? HasRecords(path) : absl::EndsWith(path, ".jsonl");
     const bool is_import =
-        run.import.empty()
+        run.import.harness.empty()
             ? !has_records && !DetectHarnessOfPath(path).empty()
-            : !has_records || (IsFolder(path) &&
-                               DetectHarnessOfPath(path, run.import) != "");
+            : !has_records ||
+                  (IsFolder(path) &&
+                   DetectHarnessOfPath(path, run.import.harness) != "");
     if (is_import) inputs.imports.push_back(path);
     if (has_records || !is_import) inputs.rows.push_back(path);
   }

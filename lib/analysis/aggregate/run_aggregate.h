@@ -16,6 +16,7 @@
 #include "lib/analysis/rows/filter.h"
 #include "lib/base/tool/exit_code.h"
 #include "lib/catalogue/catalogue.h"
+#include "lib/imports/imports.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/summary.pb.h"
@@ -112,9 +113,8 @@ struct AggregateRun {
   std::string pivot;
   std::vector<std::string> sort;
   bool color = false;
-  // The harness that wrote the results among `paths`, of ImportNames. Empty
-  // means to recognize it.
-  std::string import;
+  // What wrote the results among `paths`.
+  ImportChoice import;
   // Prints the jobs that would separate close calls instead of the table.
   bool runs_needed = false;
   // Prints the jobs of the disturbed runs instead of the table.

@@ -226,7 +226,7 @@ absl::StatusOr<ExitCode> MakeReport(const ReportRequest& request,
   if (!request.history.empty()) {
     ASSIGN_OR_RETURN(
         const std::vector<HistoryEntry> entries,
-        ReadHistory(absl::StrSplit(request.history, ',', absl::SkipEmpty()),
+        ReadHistory(absl::StrSplit(request.history, ',', absl::SkipEmpty()), {},
                     request.warn));
     options.history = HistoryOf(entries, HistoryOptions());
   }

@@ -276,7 +276,15 @@ class Bisector {
     }
     int broken = 0;
     std::vector<Row> rows;
-    if (spec.capture_output) rows = RowsIn(run.output, &broken);
+    if (spec.capture_output) {
+      absl::StatusOr<std::vector<Row>> read = RowsIn(run.output, &broken);
+      if (!read.ok()) {
+        commit.problem = absl::StrCat("the results that the command prints: ",
+                                      read.status().message());
+        return 0;
+      }
+      rows = *std::move(read);
+    }
     if (!is_timing_known_) prints_rows_ = !rows.empty();
     is_timing_known_ = true;
     return prints_rows_ ? TimeOfRows(rows, &commit) : std::log(run.wall_s);

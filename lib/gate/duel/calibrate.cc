@@ -147,7 +147,7 @@ absl::StatusOr<CalibrationResult> Calibrate(const CalibrationOptions& options) {
 
 std::string CalibrationText(const std::vector<Calibration>& calibrations) {
   Table table({"job", "A/A duels", "false alarms", "slowdown", "found",
-               "missed", "cannot tell", "seen as"},
+               "missed", "cannot tell", "measured as"},
               {Align::kLeft, Align::kRight, Align::kRight, Align::kRight,
                Align::kRight, Align::kRight, Align::kRight, Align::kRight});
   std::string floors;
@@ -164,9 +164,9 @@ std::string CalibrationText(const std::vector<Calibration>& calibrations) {
     }
     absl::StrAppend(&floors, PrintableText(calibration.job()), ": ",
                     calibration.has_floor_percent()
-                        ? absl::StrFormat("sees changes from %g%%",
+                        ? absl::StrFormat("detects changes from %g%%",
                                           calibration.floor_percent())
-                        : std::string("sees none of these slowdowns"),
+                        : std::string("detects none of these slowdowns"),
                     "\n");
   }
   return absl::StrCat(table.empty() ? "" : table.ToText(), floors);

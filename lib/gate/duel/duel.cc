@@ -37,6 +37,8 @@ namespace {
 
 // Runs of A in B's place: every second pair has one.
 constexpr int kPairsPerControl = 2;
+// Number of layouts that --relink may be asked for.
+constexpr uint64_t kSeeds = 1 << 30;
 // The environment grows by up to this many bytes, a page.
 constexpr int kMaxPadding = 4096;
 
@@ -116,26 +118,12 @@ class Dueller {
       duel.set_error_percent(options_.error_percent);
     }
     if (!options_.relink.empty()) duel.set_relinked(true);
-    bool has_identical = false;
-    for (DuelRound& round : rounds_) {
-      for (Contest& contest : round.contests) {
-        if (options_.skip_identical &&
-            AreSamePrograms(contest.a(), contest.b())) {
-          contest.set_identical(true);
-          has_identical = true;
-        }
-        *duel.add_contests() = contest;
-      }
-      round.contests.erase(
-          std::remove_if(round.contests.begin(), round.contests.end(),
-                         [](const Contest& c) { return c.identical(); }),
-          round.contests.end());
+    const std::vector<Contest> contests = options_.skip_identical
+                                              ? TakeOutIdentical(&rounds_)
+                                              : ContestsOf(rounds_);
+    if (contests.size() > 1 || contests[0].identical()) {
+      *duel.mutable_contests() = {contests.begin(), contests.end()};
     }
-    rounds_.erase(
-        std::remove_if(rounds_.begin(), rounds_.end(),
-                       [](const DuelRound& r) { return r.contests.empty(); }),
-        rounds_.end());
-    if (duel.contests_size() == 1 && !has_identical) duel.clear_contests();
     result_.rows.Add(duel);
     return options_.write(duel);
   }
@@ -178,7 +166,9 @@ class Dueller {
   absl::Status Prepare() {
     const bool probes =
         options_.timing == DuelTiming::kAuto || !options_.only.empty();
-    for (const DuelRound& round : rounds_) Relink(round);
+    for (const DuelRound& round : rounds_) {
+      Relink(round, layout_random_.Below(kSeeds));
+    }
     if (probes && !ended_) {
       RETURN_IF_ERROR(RunSide(rounds_[0], 0, "looking at what A prints"));
       if (ended_) return WriteFailure(rounds_[0], 0, -1, 0, 0);
@@ -323,15 +313,17 @@ class Dueller {
                    : -1;
     if (options_.floor) {
       const std::vector<int> order = Order(round, 1);
+      const uint64_t seed = layout_random_.Below(kSeeds);
       for (const int who : order) {
-        Relink(round);
+        Relink(round,
+               HasSameLayouts(pair) ? seed : layout_random_.Below(kSeeds));
         for (int run = 0; run < options_.runs_per_layout && !ended_; ++run) {
           RETURN_IF_ERROR(RunTurn(round, who, order, look, pair));
         }
       }
       return absl::OkStatus();
     }
-    Relink(round);
+    Relink(round, layout_random_.Below(kSeeds));
     for (int run = 0; run < options_.runs_per_layout; ++run) {
       const std::vector<int> order = Order(round, pair);
       for (const int who : order) {
@@ -341,15 +333,15 @@ class Dueller {
     return WriteControls();
   }
 
-  // Gives the programs of a round another layout.
-  void Relink(const DuelRound& round) {
+  // Gives the programs of a round another layout: A the one of `seed`.
+  void Relink(const DuelRound& round, uint64_t seed) {
     if (options_.relink.empty()) return;
     const bool has_sides = absl::StrContains(options_.relink, "{side}");
     for (const char* side : {"a", "b"}) {
       if (ended_ || (side[0] == 'b' && (!has_sides || options_.floor))) return;
       auto values = round.values;
-      values.emplace_back("{seed}",
-                          absl::StrCat(layout_random_.Below(1 << 30)));
+      if (side[0] == 'b') seed = layout_random_.Below(kSeeds);
+      values.emplace_back("{seed}", absl::StrCat(seed));
       values.emplace_back("{side}", side);
       RunHelper("--relink", Filled(options_.relink, values));
     }
@@ -500,7 +492,7 @@ class Dueller {
                          " are not counted: ", last_run_.uncounted_reason));
       }
     }
-    ReadRows(round, side_b);
+    RETURN_IF_ERROR(ReadRows(round, side_b));
     if (uses_jobs_file_ && !jobs_file_works_) {
       if (rows_.empty() && IsRefusal(last_run_)) {
         reruns_all_ = true;
@@ -520,11 +512,19 @@ class Dueller {
     return absl::OkStatus();
   }
 
-  void ReadRows(const DuelRound& round, bool side_b) {
+  absl::Status ReadRows(const DuelRound& round, bool side_b) {
     rows_.clear();
     int broken = 0;
     if (prints_rows_ || result_.runs == 1) {
-      rows_ = RowsIn(last_run_.output, &broken);
+      absl::StatusOr<std::vector<Row>> rows = RowsIn(last_run_.output, &broken);
+      // A side that failed has a better reason.
+      if (!rows.ok() && last_run_.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            side_b ? "--b" : "--a",
+            ": the results that it prints: ", rows.status().message(),
+            "; if these are no results, time the command with --time=wall"));
+      }
+      if (rows.ok()) rows_ = *std::move(rows);
       // Other harnesses do not take --jobs=FILE.
       reruns_all_ |= !rows_.empty() && IsImported(rows_[0]);
     }
@@ -538,6 +538,7 @@ class Dueller {
         rows_.push_back(WallRow(NameOf(round), last_run_));
       }
     }
+    return absl::OkStatus();
   }
 
   std::string NameOf(const DuelRound& round) const {

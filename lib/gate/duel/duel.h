@@ -60,7 +60,8 @@ struct DuelOptions {
   std::string relink;
   // Number of runs of each side per layout. They count as one pair.
   int runs_per_layout = 1;
-  // Runs A against itself, linked again for each side.
+  // Runs A against itself, linked again for each side: with another seed in one
+  // pair, with the same one in the next.
   bool floor = false;
   // Number of pairs at each look. A single number means no early end.
   std::vector<int> looks = DefaultLooks(kMaxPairs);
@@ -113,6 +114,10 @@ struct DuelResult {
   // The key is twice the pair plus the side.
   std::map<int, std::vector<double>> layout_logs;
 };
+
+// Whether this pair of a duel with `floor` runs the same layout twice, which
+// shows what is not due to layout.
+inline bool HasSameLayouts(int pair) { return pair % 2 == 1; }
 
 // Runs pairs in random order, look by look. After each look only jobs without a
 // verdict go on. Several candidates run in one random order with the baseline,

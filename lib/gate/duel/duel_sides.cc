@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "lib/base/files.h"
+#include "lib/base/status_macros.h"
 #include "lib/imports/imports.h"
 #include "lib/records/job.pb.h"
 #include "lib/records/job_identity.h"
@@ -101,16 +102,17 @@ Row IdentityRow(const std::string& name) {
 
 }  // namespace
 
-std::vector<Row> RowsIn(const std::string& output, int* broken) {
+absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output,
+                                        int* broken) {
   std::vector<Row> rows;
   if (!DetectHarness(output).empty()) {
     // The duel itself knows which machine this is.
-    Importer importer("", [&rows](const Row& row) {
+    Importer importer({"", {}}, [&rows](const Row& row) {
       rows.push_back(row);
       rows.back().clear_machine_profile();
       return absl::OkStatus();
     });
-    if (!importer.ReadText("output", output, false).ok()) ++*broken;
+    RETURN_IF_ERROR(importer.ReadText("output", output, false));
     return rows;
   }
   JsonReader reader;
@@ -278,6 +280,37 @@ bool AreSamePrograms(const std::string& a, const std::string& b) {
   }
   const std::string code = WithoutBuildIds(*a_file);
   return !code.empty() && code == WithoutBuildIds(*b_file);
+}
+
+std::vector<Contest> ContestsOf(const std::vector<DuelRound>& rounds) {
+  std::vector<Contest> contests;
+  for (const DuelRound& round : rounds) {
+    contests.insert(contests.end(), round.contests.begin(),
+                    round.contests.end());
+  }
+  return contests;
+}
+
+std::vector<Contest> TakeOutIdentical(std::vector<DuelRound>* rounds) {
+  for (DuelRound& round : *rounds) {
+    for (Contest& contest : round.contests) {
+      if (AreSamePrograms(contest.a(), contest.b())) {
+        contest.set_identical(true);
+      }
+    }
+  }
+  std::vector<Contest> contests = ContestsOf(*rounds);
+  for (DuelRound& round : *rounds) {
+    round.contests.erase(
+        std::remove_if(round.contests.begin(), round.contests.end(),
+                       [](const Contest& c) { return c.identical(); }),
+        round.contests.end());
+  }
+  rounds->erase(
+      std::remove_if(rounds->begin(), rounds->end(),
+                     [](const DuelRound& r) { return r.contests.empty(); }),
+      rounds->end());
+  return contests;
 }
 
 }  // namespace feedrate

@@ -46,9 +46,10 @@ absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseParameter(
     const std::string& text);
 
 // The rows in a command's output, which may also be results of another harness.
-// Ignores lines that are not records, because a plain command may print
-// anything. `broken` counts lines that look like records but are not.
-std::vector<Row> RowsIn(const std::string& output, int* broken);
+// InvalidArgument if those cannot be read. Ignores lines that are not records,
+// because a plain command may print anything. `broken` counts lines that look
+// like records but are not.
+absl::StatusOr<std::vector<Row>> RowsIn(const std::string& output, int* broken);
 
 // `command` restricted to the jobs in `jobs_file`: replaces `{jobs}` by
 // `--jobs=FILE`, or appends that if there is no `{jobs}`. Without a file,
@@ -80,5 +81,11 @@ std::string WithoutBuildIds(absl::string_view elf);
 // scripts and for programs that look for libraries next to themselves
 // ($ORIGIN), because what those load may differ.
 bool AreSamePrograms(const std::string& a, const std::string& b);
+
+// All contests, in their order.
+std::vector<Contest> ContestsOf(const std::vector<DuelRound>& rounds);
+// The same, with `identical` set for those of the same programs, which are then
+// no longer among `rounds`.
+std::vector<Contest> TakeOutIdentical(std::vector<DuelRound>* rounds);
 
 }  // namespace feedrate

@@ -15,11 +15,17 @@
 #include "lib/gate/paired_rows.h"
 #include "lib/gate/verdict/metric_verdicts.h"
 #include "lib/gate/verdict/verdicts.h"
+#include "lib/gate/xoshiro.h"
 #include "lib/records/json.h"
 #include "lib/stats/paired_design.h"
 
 namespace feedrate {
 namespace {
+
+// For the interval of the layout's deviation.
+constexpr int kResamples = 2000;
+// Above this, the upper end of an interval is not worth printing.
+constexpr double kWidestPercent = 10000;
 
 std::string SideText(const char* side, const std::string& command,
                      const PairedJob& job, bool side_b) {
@@ -49,9 +55,13 @@ std::string Comparison(const Verdict& verdict) {
   if (verdict.codes_size() == 1 && verdict.codes(0) == kCodeControlMoved) {
     return absl::StrCat("cannot tell: ", verdict.reason());
   }
-  const std::string range = absl::StrFormat(
-      "99%% sure of %+.2f%% to %+.2f%%, %d pairs", effect.low_percent(),
-      effect.high_percent(), verdict.pairs());
+  // Two or three pairs say next to nothing.
+  const std::string range =
+      effect.high_percent() > kWidestPercent
+          ? absl::StrFormat("%d pairs, which do not bound it", verdict.pairs())
+          : absl::StrFormat("99%% sure of %+.2f%% to %+.2f%%, %d pairs",
+                            effect.low_percent(), effect.high_percent(),
+                            verdict.pairs());
   const bool is_about_time =
       std::count(verdict.codes().begin(), verdict.codes().end(), kCodeTime) > 0;
   if ((word == "slower" || word == "faster") && !is_about_time) {
@@ -99,60 +109,80 @@ std::string ManyJobs(const DuelResult& result) {
              : verdict.reason(),
          absl::StrCat(verdict.pairs()), Sparkline(changes)});
   }
-  return absl::StrCat(table.empty() ? "" : table.ToText(), same, " of ",
-                      result.verdicts.size(), " jobs are the same\n");
+  std::string text = table.empty() ? "" : table.ToText();
+  for (const Verdict& verdict : result.verdicts) {
+    for (const MetricChange& change : verdict.metrics()) {
+      if (!HasMoved(change)) continue;
+      absl::StrAppend(&text, verdict.job(), ": ", MetricChangeText(change),
+                      "\n");
+    }
+  }
+  absl::StrAppend(&text, same, " of ", result.verdicts.size(),
+                  " jobs are the same\n");
+  return text;
 }
 
-struct LayoutDeviations {
-  double layout = 0;
-  double run = 0;
-};
+// The mean of the squares of half differences, which is the variance of one of
+// the two values.
+double VarianceOf(const std::vector<double>& differences) {
+  double sum = 0;
+  for (const double d : differences) sum += d * d / 2;
+  return differences.empty() ? 0 : sum / differences.size();
+}
 
-// Separates the variance between layouts from that between runs.
-LayoutDeviations DeviationsOf(const DuelOptions& options,
-                              const DuelResult& result) {
-  double between = 0;
-  double within = 0;
-  double freedom = 0;
-  int pairs = 0;
+std::vector<double> Resampled(const std::vector<double>& values,
+                              Xoshiro256* random) {
+  std::vector<double> result;
+  for (size_t i = 0; i < values.size(); ++i) {
+    result.push_back(values[random->Below(values.size())]);
+  }
+  return result;
+}
+
+// How much A's speed depends on where the linker puts its code: what two
+// layouts differ by, beyond what the same layout differs by when it is linked
+// and run again.
+std::string LayoutText(const DuelResult& result) {
   std::map<int, double> means;
   for (const auto& layout : result.layout_logs) {
-    const double n = layout.second.size();
-    double mean = 0;
-    for (const double log : layout.second) mean += log / n;
-    for (const double log : layout.second) {
-      within += (log - mean) * (log - mean);
-    }
-    freedom += n - 1;
-    means[layout.first] = mean;
-    // The other side of the same pair, whatever the machine did meanwhile.
-    const auto other = means.find(layout.first - 1);
-    if (layout.first % 2 == 0 || other == means.end()) continue;
-    between += (mean - other->second) * (mean - other->second) / 2;
-    ++pairs;
+    double& mean = means[layout.first];
+    for (const double log : layout.second) mean += log / layout.second.size();
   }
-  if (pairs == 0) return {};
-  if (freedom > 0) within /= freedom;
-  return {std::sqrt(std::max(
-              0.0, between / pairs - within / options.runs_per_layout)),
-          std::sqrt(within)};
-}
-
-// How much A's speed depends on where the linker puts its code.
-std::string LayoutText(const DuelOptions& options, const DuelResult& result) {
-  const LayoutDeviations deviations = DeviationsOf(options, result);
-  // Two layouts differ by less than this in 95 of 100 cases.
-  const double most = 1.96 * std::sqrt(2.0) * deviations.layout;
+  std::vector<double> same;
+  std::vector<double> other;
+  for (const auto& a : means) {
+    const auto b = means.find(a.first + 1);
+    if (a.first % 2 != 0 || b == means.end()) continue;
+    (HasSameLayouts(a.first / 2) ? same : other)
+        .push_back(b->second - a.second);
+  }
+  const auto deviation = [](double variance) {
+    return 100 * std::sqrt(std::max(0.0, variance));
+  };
+  const double percent = deviation(VarianceOf(other) - VarianceOf(same));
+  Xoshiro256 random(1);
+  std::vector<double> resampled;
+  for (int i = 0; i < kResamples; ++i) {
+    resampled.push_back(deviation(VarianceOf(Resampled(other, &random)) -
+                                  VarianceOf(Resampled(same, &random))));
+  }
+  std::sort(resampled.begin(), resampled.end());
+  const double low = resampled[kResamples / 40];
+  const double high = resampled[kResamples - 1 - kResamples / 40];
   std::string text = absl::StrFormat(
-      "layout alone moves A by %.2f%% (standard deviation over %d layouts; a "
-      "run scatters by %.2f%%)\n",
-      100 * deviations.layout, result.layout_logs.size(), 100 * deviations.run);
+      "layout alone moves A by %.2f%% (standard deviation; 95%% sure of %.2f%% "
+      "to %.2f%%; %d pairs of layouts, and %d of the same layout, which differ "
+      "by %.2f%%)\n",
+      percent, low, high, other.size(), same.size(),
+      deviation(VarianceOf(same)));
+  // Two layouts differ by less than this in 95 of 100 cases.
+  const double most = 100 * std::expm1(1.96 * std::sqrt(2.0) *
+                                       (low > 0 ? percent : high) / 100);
   absl::StrAppendFormat(
-      &text, "a change below %.2f%% between two builds can be layout alone\n",
-      100 * std::expm1(most));
-  if (options.runs_per_layout < 2) {
-    text += "with --relink_every=1 that includes the noise of a run\n";
-  }
+      &text,
+      low > 0 ? "a change below %.2f%% between two builds can be layout alone\n"
+              : "that may be chance; layout explains no change above %.2f%%\n",
+      most);
   return text;
 }
 
@@ -160,17 +190,20 @@ std::string LayoutText(const DuelOptions& options, const DuelResult& result) {
 
 std::string DuelSummary(const DuelOptions& options, const DuelResult& result) {
   if (result.verdicts.empty()) return "";
-  if (options.floor) return LayoutText(options, result);
+  if (options.floor) return LayoutText(result);
   if (result.verdicts.size() > 1) return ManyJobs(result);
   if (result.rows.jobs().empty()) {
     return absl::StrCat("same: ", result.verdicts[0].reason(), "\n");
   }
   const PairedJob& job = result.rows.jobs()[0];
+  const Verdict& verdict = result.verdicts[0];
   std::string text = absl::StrCat(SideText("A", options.a, job, false),
-                                  SideText("B", options.b, job, true),
-                                  Comparison(result.verdicts[0]), "\n");
-  for (const MetricChange& change : result.verdicts[0].metrics()) {
-    if (!HasMoved(change)) continue;
+                                  SideText("B", options.b, job, true));
+  if (options.metrics.has_time || verdict.metrics().empty()) {
+    absl::StrAppend(&text, Comparison(verdict), "\n");
+  }
+  for (const MetricChange& change : verdict.metrics()) {
+    if (options.metrics.has_time && !HasMoved(change)) continue;
     absl::StrAppend(&text, MetricChangeText(change), "\n");
   }
   return text;
@@ -187,9 +220,10 @@ std::string DuelCost(const DuelOptions& options, int64_t jobs) {
   // The floor is proportional to the scatter.
   const double factor =
       FloorOf(1, options.looks[last], ShareOfLook(design, last));
-  std::string text =
-      absl::StrFormat("level %.2g per job: %d to %d pairs per job", level,
-                      options.looks[0], options.looks[last]);
+  std::string text = absl::StrFormat("level %.2g per job: ", level);
+  if (last > 0) absl::StrAppend(&text, options.looks[0], " to ");
+  absl::StrAppend(&text, options.looks[last],
+                  options.looks[last] == 1 ? " pair" : " pairs", " per job");
   if (std::isinf(factor)) {
     return absl::StrFormat("%s, too few to prove a change, which takes %d\n",
                            text, LeastPairs(level / 2));

@@ -19,6 +19,7 @@
 #include "lib/gate/duel/calibrate.h"
 #include "lib/gate/duel/duel_sides.h"
 #include "lib/gate/duel/duel_summary.h"
+#include "lib/gate/testing_rows.h"
 #include "lib/gate/verdict/verdicts.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/verdict.pb.h"
@@ -30,22 +31,22 @@ TEST(RowsInTest, ResultsOfAnotherHarnessAreRows) {
   int broken = 0;
   const std::string start =
       R"({"context": {"executable": "x", "num_cpus": 2}, "benchmarks": [)";
-  const std::vector<Row> rows =
-      RowsIn(start + R"({"name": "BM_a", "real_time": 3, "time_unit": "ms"}]})",
-             &broken);
+  const std::vector<Row> rows = *RowsIn(
+      start + R"({"name": "BM_a", "real_time": 3, "time_unit": "ms"}]})",
+      &broken);
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0].transform(), "BM_a");
   EXPECT_EQ(rows[0].samples_s(0), 0.003);
   // The duel knows the machine better than the file.
   EXPECT_EQ(rows[0].machine_profile(), "");
   EXPECT_EQ(broken, 0);
-  EXPECT_TRUE(RowsIn(start, &broken).empty());
-  EXPECT_EQ(broken, 1);
+  EXPECT_EQ(RowsIn(start, &broken).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(DuelSideTest, FindsRowsAmongOtherThings) {
   int broken = 0;
-  const std::vector<Row> rows = RowsIn(
+  const std::vector<Row> rows = *RowsIn(
       "hello\n{\"schema\":1,\"record\":\"env\"}\n"
       "{\"schema\":1,\"record\":\"row\",\"job_id\":\"x\",\"status\":\"ok\"}\n"
       "{\"schema\":1,\"record\":\"row\",\"job_id\":\"y\",\"sta",
@@ -477,8 +478,48 @@ TEST(DuelSummaryTest, CostFollowsTheErrorLevel) {
       << DuelCost(options, 1);
   options.error_percent = 0;
   options.looks = {10};
-  EXPECT_NE(DuelCost(options, 1).find("too few to prove a change"),
+  EXPECT_NE(DuelCost(options, 1).find("10 pairs per job, too few to prove a"),
             std::string::npos);
+}
+
+TEST(DuelSummaryTest, SaysWhatWasJudged) {
+  DuelOptions options;
+  DuelResult result;
+  const auto judge = [&](const std::string& metrics,
+                         const std::vector<std::string>& jobs) {
+    options.metrics = *ParseMetricChoice(metrics);
+    result.rows = PairedRows(RunStatistic::kTypical, options.metrics);
+    for (const std::string& job : jobs) {
+      for (int i = 0; i < 24; ++i) {
+        for (const char* side : {"a", "b"}) {
+          Row row = PairRow(job, i, side, 1);
+          row.mutable_pair()->set_position((side[0] == 'b') == (i % 2 == 0));
+          row.set_rss_peak_bytes(side[0] == 'b' ? 30 << 20 : 20 << 20);
+          result.rows.Add(row);
+        }
+      }
+    }
+    result.verdicts = JudgePairs(result.rows, PairedOptions());
+    return DuelSummary(options, result);
+  };
+  EXPECT_NE(judge("time,memory", {"x"}).find("\nmemory worse: "),
+            std::string::npos);
+  const std::string alone = judge("memory", {"x"});
+  EXPECT_NE(alone.find("\nmemory worse: "), std::string::npos) << alone;
+  EXPECT_EQ(alone.find("99% sure"), std::string::npos) << alone;
+  const std::string many = judge("time,memory", {"x", "y"});
+  EXPECT_NE(many.find("lib y: memory worse: "), std::string::npos) << many;
+  // Two pairs.
+  options.metrics = *ParseMetricChoice("time");
+  result.rows = PairedRows(RunStatistic::kTypical, options.metrics);
+  for (int i = 0; i < 2; ++i) {
+    result.rows.Add(PairRow("x", i, "a", 1 + 9 * i));
+    result.rows.Add(PairRow("x", i, "b", 10 - 9 * i));
+  }
+  result.verdicts = JudgePairs(result.rows, PairedOptions());
+  EXPECT_NE(DuelSummary(options, result).find("(2 pairs, which do not bound"),
+            std::string::npos)
+      << DuelSummary(options, result);
 }
 
 TEST_F(DuelTest, ExportsATable) {
@@ -558,7 +599,7 @@ TEST(CalibrateTest, CountsAlarmsAndFinds) {
   EXPECT_EQ(calibrations[0].points(1).duels(), 1);
   SetFloor(&calibrations[0]);
   EXPECT_EQ(calibrations[0].floor_percent(), 5);
-  EXPECT_NE(CalibrationText(calibrations).find("sees changes from 5%"),
+  EXPECT_NE(CalibrationText(calibrations).find("detects changes from 5%"),
             std::string::npos);
 }
 

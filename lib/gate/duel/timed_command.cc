@@ -86,8 +86,11 @@ absl::StatusOr<Image> ImageOf(const TimedCommand& spec) {
 
 [[noreturn]] void Exec(const Image& image) {
   execvpe(image.argv[0], image.argv.data(), image.env.data());
-  const char text[] = "cannot start the command\n";
-  [[maybe_unused]] const ssize_t written = write(2, text, sizeof(text) - 1);
+  for (const char* text :
+       {"cannot start ", static_cast<const char*>(image.argv[0]), ": ",
+        strerrordesc_np(errno), "\n"}) {
+    [[maybe_unused]] const ssize_t written = write(2, text, strlen(text));
+  }
   _exit(kCannotStart);
 }
 

@@ -218,7 +218,9 @@ TEST(TimedCommandTest, RunsWithoutAShell) {
   spec.command = "echo 'a  b' c\\ d";
   EXPECT_EQ(RunIt(spec).output, "a  b c d\n");
   spec.command = "/no/such/program";
-  EXPECT_EQ(RunIt(spec).Reason(), "exit code 127: cannot start the command");
+  EXPECT_EQ(RunIt(spec).Reason(),
+            "exit code 127: cannot start /no/such/program: No such file or "
+            "directory");
   spec.command = "echo 'x";
   EXPECT_FALSE(RunTimedCommand(spec).ok());
   spec.command = "  ";

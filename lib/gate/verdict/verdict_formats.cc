@@ -65,8 +65,8 @@ std::string FloorText(const Verdict& verdict) {
 
 Table PairedTable(const std::vector<Verdict>& jobs) {
   Table table(
-      {"job", "verdict", "change", "99% interval", "p", "sees", "pairs", "",
-       "why"},
+      {"job", "verdict", "change", "99% interval", "p", "detectable", "pairs",
+       "", "why"},
       {Align::kLeft, Align::kLeft, Align::kRight, Align::kLeft, Align::kRight,
        Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
   for (const Verdict& job : jobs) {
@@ -120,8 +120,9 @@ std::string DirectionText(const RuleCheck& check) {
   if (check.unit() == "value") {
     return check.worse_by() > 0 ? "past the limit" : "";
   }
+  // Adding 0 makes 0 of -0.
   const double change =
-      check.better() == "higher" ? -check.worse_by() : check.worse_by();
+      (check.better() == "higher" ? -check.worse_by() : check.worse_by()) + 0.0;
   return check.unit() == "%" ? absl::StrFormat("%+.1f%%%s", change, direction)
                              : absl::StrFormat("%+.4g%s", change, direction);
 }
