@@ -74,7 +74,13 @@ python() {
     ) or set FEEDRATE_PYTHON; without, no Python library can be measured"
     return
   fi
-  line python ok "$version, $FEEDRATE_PYTHON"
+  # As in dev/lock.py.
+  if [[ "$version" =~ ^3\.1[12]\. ]]; then
+    line python ok "$version, $FEEDRATE_PYTHON"
+  else
+    line python untried "$version, $FEEDRATE_PYTHON" "feedrate envs is tried$(
+    ) with 3.11 and 3.12; set FEEDRATE_PYTHON if an environment is not made"
+  fi
   local lock group made=() missing=()
   for lock in "$REPO_ROOT/configs/requirements/paper"/*.lock; do
     group="$(basename "$lock" .lock)"

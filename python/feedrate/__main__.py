@@ -13,9 +13,9 @@ def main():
     package = importlib.util.find_spec("feedrate")
     bundle = os.path.join(package.submodule_search_locations[0], "bundle")
     launcher = os.path.join(bundle, "bin", "feedrate")
-    # Makes environments (feedrate envs).
+    # Makes environments (feedrate envs), which outlive a virtual environment.
     base = getattr(sys, "_base_executable", None) or sys.executable
-    os.environ.setdefault("FEEDRATE_PYTHON", base)
+    os.environ.setdefault("FEEDRATE_PYTHON", os.path.realpath(base))
     os.execv("/bin/sh", ["/bin/sh", launcher, *sys.argv[1:]])
 
 
