@@ -2,7 +2,8 @@
 
 Dependencies that the list does not name are resolved for the machine that this
 runs on. A list that says `# on top of x.lock` leaves out what that lock, beside
-it, has: programs add the other environment's packages to their path. Then every package is looked up for both processors and both Python
+it, has: programs add the other environment's packages to their path. What the
+list names itself comes first there. Then every package is looked up for both processors and both Python
 versions that the project supports. Reads only the index's metadata, so the hash
 of a 400 MB wheel costs no download.
 """
@@ -32,12 +33,16 @@ def pip_report(*arguments):
 
 
 def pins_below(requirements):
-    """The lock that a list is on top of and its pins, or None and []."""
-    named = re.search(r"(?m)^# on top of (\S+)$", requirements.read_text())
+    """The lock that a list is on top of and its pins, without packages that the
+    list names itself; or None and []."""
+    text = requirements.read_text()
+    named = re.search(r"(?m)^# on top of (\S+)$", text)
     if named is None:
         return None, []
-    text = (requirements.parent / named[1]).read_text()
-    return named[1], re.findall(r"(?m)^[\w.-]+==[^\s\\;]+", text)
+    own = re.findall(r"(?m)^([\w.-]+)==", text)
+    lower = (requirements.parent / named[1]).read_text()
+    pins = re.findall(r"(?m)^[\w.-]+==[^\s\\;]+", lower)
+    return named[1], [pin for pin in pins if pin.split("==")[0] not in own]
 
 
 def pins_of(report):

@@ -40,6 +40,8 @@ class LockTest(unittest.TestCase):
             self.assertEqual(
                 lock.pins_below(top), ("base.lock", ["a==1", "b==2"])
             )
+            top.write_text("# on top of base.lock\na==0\n")
+            self.assertEqual(lock.pins_below(top), ("base.lock", ["b==2"]))
 
     def test_one_hash_each_of_all_wheels(self):
         found = {

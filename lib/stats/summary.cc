@@ -306,6 +306,33 @@ Summary Summarize(absl::Span<double> values) {
   return summary;
 }
 
+absl::optional<Slope> SlopeOf(absl::Span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  if (n < 4) return absl::nullopt;
+  std::vector<double> slopes;
+  slopes.reserve(values.size() * (values.size() - 1) / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t j = i + 1; j < values.size(); ++j) {
+      slopes.push_back((values[j] - values[i]) / static_cast<double>(j - i));
+    }
+  }
+  std::sort(slopes.begin(), slopes.end());
+  const double pairs = static_cast<double>(slopes.size());
+  const double spread = 1.96 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
+  const auto low = static_cast<size_t>(std::max(0.0, (pairs - spread) / 2));
+  Slope slope;
+  slope.median = SortedQuantile(slopes, 0.5);
+  slope.interval = {slopes[low], slopes[slopes.size() - 1 - low]};
+  return slope;
+}
+
+double ChiSquareTail(double value, double df) {
+  const double variance = 2 / (9 * df);
+  const double z =
+      (std::cbrt(value / df) - (1 - variance)) / std::sqrt(variance);
+  return std::erfc(z / std::sqrt(2)) / 2;
+}
+
 double GeometricMean(absl::Span<const double> values) {
   CHECK(!values.empty());
   return std::exp(MeanOf(SortedLogs(values)));

@@ -73,12 +73,27 @@ struct Summary {
 // Takes linear time. REQUIRES: not empty, all finite.
 Summary Summarize(absl::Span<double> values);
 
+// How much values change from one to the next: the median of the slopes between
+// all pairs of them (Theil and Sen), and its 95% interval from the distribution
+// of Kendall's S. A few values that are far off change little. Absent for fewer
+// than four values. Takes quadratic time.
+struct Slope {
+  double median = 0;
+  Interval interval;
+};
+absl::optional<Slope> SlopeOf(absl::Span<const double> values);
+
 // exp of the mean logarithm. REQUIRES: not empty, all above 0.
 double GeometricMean(absl::Span<const double> values);
 
 // A 95% interval of the geometric mean of the distribution that `values` come
 // from: Student's t interval of the logarithms. Absent for fewer than three.
 absl::optional<Interval> GeometricMeanInterval(absl::Span<const double> values);
+
+// The probability that a chi-square variable with `df` degrees of freedom is
+// larger than `value`, by Wilson and Hilferty's approximation: within 0.01 from
+// one degree on. REQUIRES: value >= 0, df > 0.
+double ChiSquareTail(double value, double df);
 
 // Student's t distribution: the probability of at most `t` with `df` degrees of
 // freedom (> 0, need not be whole). Accurate to about 12 digits.

@@ -375,6 +375,40 @@ TEST(SummaryTest, OneRunHasNoDeviation) {
   EXPECT_FALSE(GeometricMeanInterval({1, 2}).has_value());
 }
 
+TEST(SlopeTest, IsThatOfALineWithOutliers) {
+  std::vector<double> line;
+  for (int i = 0; i < 30; ++i) line.push_back(5 + 3 * i + i % 3);
+  line[4] = 1e6;
+  const auto slope = SlopeOf(line);
+  ASSERT_TRUE(slope.has_value());
+  EXPECT_NEAR(slope->median, 3, 0.05);
+  EXPECT_GT(slope->interval.low, 2.8);
+  EXPECT_LT(slope->interval.high, 3.2);
+  EXPECT_FALSE(SlopeOf({1, 2, 3}).has_value());
+  EXPECT_EQ(SlopeOf({7, 7, 7, 7})->interval.high, 0);
+}
+
+// In 95 of 100 cases the interval of plain noise has 0.
+TEST(SlopeTest, NoiseHasNone) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> draw(100, 4);
+  int covered = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<double> values(20);
+    for (double& value : values) value = draw(random);
+    const auto slope = SlopeOf(values);
+    covered += slope->interval.low <= 0 && slope->interval.high >= 0;
+  }
+  EXPECT_GE(covered, 370);
+}
+
+TEST(ChiSquareTest, HasTheQuantilesOfTables) {
+  EXPECT_NEAR(ChiSquareTail(3.841, 1), 0.05, 0.01);
+  EXPECT_NEAR(ChiSquareTail(18.307, 10), 0.05, 0.001);
+  EXPECT_NEAR(ChiSquareTail(50.892, 28), 0.005, 0.0005);
+  EXPECT_NEAR(ChiSquareTail(27.336, 28), 0.5, 0.001);
+}
+
 TEST(SummaryTest, TheSameBitsInAnyOrder) {
   std::mt19937_64 random(3);
   std::lognormal_distribution<double> draw(6, 0.5);

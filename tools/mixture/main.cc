@@ -33,6 +33,9 @@ DEFINE_string(
 DEFINE_string(batches, "",
               "FILE: where to write batch records; default: batch_times.jsonl "
               "beside the rows, or standard output if the rows go there");
+DEFINE_bool(audit, false,
+            "measure nothing; instead check whether the weights are kept, on "
+            "each rank and after an interruption; docs/audit.md explains it");
 DEFINE_double(teardown_limit, 10,
               "SECONDS: kill a process whose teardown takes longer; the row is "
               "kept and says so");
@@ -60,6 +63,7 @@ ToolInfo Info() {
       "--on_error=fail",
       "mixture --config=configs/mixture/demo.textproto "
       "--dataset=s3://bucket/episodes --cache_dir=/data/cache",
+      "mixture --config=configs/mixture/demo.textproto --audit",
       "plan --config=configs/mixture/demo.textproto | mixture",
   };
   info.flag_files = {"tools/mixture/main.cc", kRunFlagsFile, kStoreFlagsFile,
@@ -111,6 +115,7 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   mixture.on_error = FLAGS_on_error;
   mixture.teardown_limit_s = FLAGS_teardown_limit;
   options.modes = {MakeMixtureMode(mixture)};
+  options.audit = FLAGS_audit;
   return options;
 }
 

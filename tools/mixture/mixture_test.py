@@ -57,6 +57,27 @@ class MixtureTest(harness.TestCase):
         shutil.copytree(source, copy)
         return copy
 
+    def test_an_audit_tests_the_weights(self):
+        run = Run("--audit")
+        self.assertEqual(run.code, 0, run.stderr)
+        (audit,) = [r for r in run.records if r["record"] == "audit"]
+        self.assertEqual(audit["verdict"], "pass", audit["faults"])
+        streams = [w["stream"] for w in audit["weights"]]
+        ranks = [f"rank {i} of 4" for i in range(4)]
+        self.assertEqual(streams, [*ranks, "resumed"])
+        for weights in audit["weights"]:
+            self.assertEqual(weights["draws"], 14 * 16 // 4)
+            self.assertGreater(weights["p_value"], 0.001)
+        self.assertTrue(audit["resume"]["same_batches"])
+        self.assertEqual(audit["resume"]["after_batches"], 7)
+        # The interrupted stream is that of rank 0.
+        first, resumed = audit["weights"][0], audit["weights"][-1]
+        self.assertEqual(first["chi_square"], resumed["chi_square"])
+        self.assertNotEqual(
+            first["chi_square"], audit["weights"][1]["chi_square"]
+        )
+        self.assertIn("rank 3 of 4", run.stderr)
+
     def test_rows_and_batches(self):
         run = Run("--num_runs=2", "--label=lab", "--note=remark")
         self.assertEqual(run.code, 0, run.stderr)

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gflags/gflags.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/text.h"
@@ -37,6 +38,12 @@ DEFINE_string(on_error, "skip",
 DEFINE_bool(
     diagnose, false,
     "report where the time goes, by running epochs with parts left out");
+DEFINE_bool(audit, false,
+            "measure nothing; instead check what loaders deliver: each item "
+            "once, order, ranks, resume; docs/audit.md explains it");
+DEFINE_string(soak, "",
+              "DURATION: with --audit, also run epochs for this long, such as "
+              "10m, and report whether memory grows");
 DEFINE_bool(connection_efficiency, true,
             "for data in a store, also measure a single connection for "
             "comparison, for up to 2 s per job");
@@ -64,7 +71,9 @@ ToolInfo Info() {
       "that are ready for training. The timed epoch includes starting and\n"
       "stopping the loader workers. Every recipe is a crop to 224, the\n"
       "transform, normalization and conversion to float32 CHW. At the end,\n"
-      "--sweep prints the best setting, and --diagnose prints the bottleneck.";
+      "--sweep prints the best setting, and --diagnose prints the bottleneck.\n"
+      "--audit checks what loaders deliver instead, and writes audit records;\n"
+      "it exits with 3 if a loader has a fault.";
   info.examples = {
       "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
       "--transforms=HorizontalFlip",
@@ -78,6 +87,7 @@ ToolInfo Info() {
       "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
       "--transforms=HorizontalFlip --dataset=s3://bucket/prefix "
       "--cache_dir=/data/cache --sweep='connections=1,2,4,8,16'",
+      "pipeline --config=configs/loaders.textproto --audit --soak=10m",
       "pipeline --make_shards=shards --dataset=s3://bucket/prefix",
   };
   info.flag_files = {"tools/pipeline/main.cc", kRunFlagsFile, kStoreFlagsFile,
@@ -98,6 +108,17 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   loader.diagnose = FLAGS_diagnose;
   loader.worker_efficiency = FLAGS_worker_efficiency;
   loader.connection_efficiency = FLAGS_connection_efficiency;
+  if (!FLAGS_soak.empty()) {
+    absl::Duration soak;
+    if (!absl::ParseDuration(FLAGS_soak, &soak) || soak <= absl::ZeroDuration()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--soak: \"", FLAGS_soak, "\" is no duration; write 90s or 10m"));
+    }
+    if (!FLAGS_audit) {
+      return absl::InvalidArgumentError("--soak is a part of --audit; add it");
+    }
+    loader.soak_s = absl::ToDoubleSeconds(soak);
+  }
   options.modes = {MakeLoaderMode(loader)};
   ASSIGN_OR_RETURN(options.open_remote, OpenStoresByFlags());
   // With a random crop per item there is nothing to compare.
@@ -105,6 +126,12 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   if (options.verify && !options.source.config.empty() &&
       !overrides.params_profile.has_value()) {
     overrides.params_profile = "matched";
+  }
+  options.audit = FLAGS_audit;
+  // Jobs name their data themselves.
+  if (FLAGS_audit && !options.source.config.empty() &&
+      !overrides.dataset.has_value()) {
+    overrides.dataset = "synthetic:ids";
   }
   return options;
 }

@@ -88,6 +88,7 @@ absl::StatusOr<std::unique_ptr<MixtureLoader>> MixtureLoader::Start(
   RETURN_IF_ERROR(CheckMixtureSpec(options.spec));
   auto loader = absl::WrapUnique(new MixtureLoader(options, *memory));
   RETURN_IF_ERROR(loader->OpenSources(sources));
+  RETURN_IF_ERROR(loader->SkipDone());
   loader->StartThreads();
   return loader;
 }
@@ -147,6 +148,15 @@ absl::Status MixtureLoader::OpenFirst(DatasetStream* stream) {
     ASSIGN_OR_RETURN(const bool settled, stream->Settle());
     if (settled) return absl::OkStatus();
   }
+}
+
+absl::Status MixtureLoader::SkipDone() {
+  for (int64_t i = 0; i < options_.done; ++i) {
+    DatasetStream* const stream = streams_[order_->DatasetAt(i)].get();
+    RETURN_IF_ERROR(OpenFirst(stream));
+    stream->Next();
+  }
+  return absl::OkStatus();
 }
 
 void MixtureLoader::StartThreads() {
@@ -314,7 +324,7 @@ bool MixtureLoader::TakeTasks(Worker* worker) {
       return false;
     }
     const int64_t position = next_position_;
-    const int dataset = order_->DatasetAt(position);
+    const int dataset = order_->DatasetAt(options_.done + position);
     const absl::Status ready =
         WaitFor(position, streams_[dataset].get(), &lock);
     if (!ready.ok()) {
@@ -335,8 +345,9 @@ void MixtureLoader::TakeRun(int dataset, Worker* worker) {
   // waits for the next batch's buffer must not hold up this batch.
   const int64_t batch = options_.spec.batch_size;
   const int64_t batch_end = (next_position_ / batch + 1) * batch;
-  const int64_t end =
-      std::min({batch_end, options_.count, order_->BlockEnd(next_position_)});
+  const int64_t block_end =
+      order_->BlockEnd(options_.done + next_position_) - options_.done;
+  const int64_t end = std::min({batch_end, options_.count, block_end});
   const int64_t run = std::min(end - next_position_, stream->left_in_episode());
   for (int64_t i = 0; i < run; ++i) {
     worker->tasks.push_back(

@@ -49,6 +49,10 @@ struct MixtureOptions {
   uint64_t seed = 0;
   // Total number of samples. The last batch may be smaller.
   int64_t count = 0;
+  // Samples of an interrupted mixture that were delivered, and come before
+  // these. Their episodes are opened again and nothing is decoded. With
+  // on_error skip, frames that had to be replaced may make a difference.
+  int64_t done = 0;
 };
 
 // `size` samples of two frames each: uint8 NHWC of shape (size, 2, height,
@@ -134,6 +138,8 @@ class MixtureLoader {
   MixtureLoader(const MixtureOptions& options, const MixtureMemory& memory);
   absl::Status OpenSources(const std::vector<MixtureSource>& sources);
   absl::Status OpenFirst(DatasetStream* stream);
+  // Takes the samples that are done from their streams.
+  absl::Status SkipDone();
   void StartThreads();
 
   // For reading threads.

@@ -61,6 +61,22 @@ TEST(MixtureLoaderTest, AnotherSeedIsAnotherRun) {
   EXPECT_FALSE(first.batches == Mixed(sources, options).batches);
 }
 
+TEST(MixtureLoaderTest, AnInterruptedMixtureContinues) {
+  const std::vector<MixtureSource> sources = TestMixture();
+  for (const int samples : {0, 5}) {
+    MixtureOptions options = TestOptions(200);
+    options.spec.metadata = "full";
+    options.spec.samples_per_episode = samples;
+    // So that it is interrupted within a block.
+    options.spec.mix_block_length = 3;
+    std::vector<TestBatch> whole = Mixed(sources, options).batches;
+    options.done = 11 * 8;
+    options.count -= options.done;
+    whole.erase(whole.begin(), whole.begin() + 11);
+    EXPECT_TRUE(Mixed(sources, options).batches == whole) << samples;
+  }
+}
+
 TEST(MixtureLoaderTest, MetadataChangesNoFrame) {
   const std::vector<MixtureSource> sources = TestMixture();
   MixtureOptions options = TestOptions(64);

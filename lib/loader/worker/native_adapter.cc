@@ -77,6 +77,14 @@ struct EpochPosition {
   }
 };
 
+absl::StatusOr<EpochPosition> BeginOf(const EpochCommand& command,
+                                      int64_t ranks) {
+  EpochPosition begin{command.seed, command.epoch, 0, ranks};
+  if (command.state.empty() || begin.Read(command.state)) return begin;
+  return absl::InvalidArgumentError(
+      absl::StrCat("state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
+}
+
 // The id that each sample shows.
 std::vector<std::optional<int64_t>> IdsOf(const LoaderBatch& batch,
                                           const Recipe& recipe) {
@@ -155,11 +163,7 @@ class NativeLoader : public PreparedLoader {
     EpochRange range;
     range.first = command.first;
     range.count = command.count;
-    EpochPosition begin{command.seed, command.epoch, 0, share_.world};
-    if (!command.state.empty() && !begin.Read(command.state)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "state \"", command.state, "\" is not SEED EPOCH SAMPLES"));
-    }
+    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command, share_.world));
     EpochShare share = share_;
     share.start = begin.done;
     RETURN_IF_ERROR(loader_->ReserveFor(range));
@@ -434,8 +438,13 @@ BatchCounts CountsOf(const MixtureBatch& batch) {
 // Takes the batches and records when they came and what they contain.
 class MixtureStream : public BatchStream {
  public:
-  MixtureStream(MixtureLoader* loader, int64_t start_ns, int64_t count)
-      : loader_(loader), start_ns_(start_ns), left_(count) {}
+  // `position` is where the mixture begins, if its state is wanted.
+  MixtureStream(MixtureLoader* loader, int64_t start_ns, int64_t count,
+                std::optional<EpochPosition> position)
+      : loader_(loader),
+        start_ns_(start_ns),
+        left_(count),
+        position_(position) {}
 
   absl::StatusOr<BatchStream::Batch> Next() override {
     ASSIGN_OR_RETURN(const MixtureBatch* const batch, loader_->Next());
@@ -443,6 +452,7 @@ class MixtureStream : public BatchStream {
     batches_.add_times_s((MonotonicNs() - start_ns_) * 1e-9);
     *batches_.add_counts() = CountsOf(*batch);
     left_ -= batch->size;
+    if (position_.has_value()) position_->done += batch->size;
     return BatchStream::Batch{batch->size, batch->bytes()};
   }
 
@@ -454,6 +464,7 @@ class MixtureStream : public BatchStream {
     }
     reply->set_memory_bound_bytes(loader_->memory_bound_bytes());
     ReportFaults(loader_->faults(), reply);
+    if (position_.has_value()) reply->set_state(position_->ToText());
     // Threads that are still working have not added up their times yet.
     if (left_ <= 0) ReportStages(loader_->stages(), reply);
     return absl::OkStatus();
@@ -463,6 +474,7 @@ class MixtureStream : public BatchStream {
   MixtureLoader* const loader_;
   const int64_t start_ns_;
   int64_t left_;
+  std::optional<EpochPosition> position_;
   // Holds `times_s` and `counts`.
   EpochReply batches_;
 };
@@ -478,17 +490,20 @@ class NativeMixture : public PreparedLoader {
     // The loader owns the memory for batches, not the epoch: allocated before.
     // Not in Prepare, since a runner keeps many prepared loaders waiting.
     RETURN_IF_ERROR(memory_.Reserve(spec_));
+    ASSIGN_OR_RETURN(const EpochPosition begin, BeginOf(command, 1));
     return TimeEpoch(
         command, [&]() -> absl::StatusOr<std::unique_ptr<BatchStream>> {
           const int64_t start_ns = MonotonicNs();
           MixtureOptions options;
           options.spec = spec_;
-          options.seed = command.seed;
+          options.seed = begin.seed;
           options.count = command.count;
+          options.done = begin.done;
           ASSIGN_OR_RETURN(loader_,
                            MixtureLoader::Start(sources_, options, &memory_));
-          return std::make_unique<MixtureStream>(loader_.get(), start_ns,
-                                                 command.count);
+          return std::make_unique<MixtureStream>(
+              loader_.get(), start_ns, command.count,
+              command.ids ? std::make_optional(begin) : std::nullopt);
         });
   }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "lib/measure/measure_run.h"
 #include "lib/records/job.pb.h"
+#include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 
 namespace feedrate {
@@ -118,6 +119,13 @@ class JobMode {
   virtual std::unique_ptr<JobWork> MakeWork(const RunContext& context,
                                             const Job& job,
                                             const JobPolicy& policy) = 0;
+  // Audits the job instead of measuring it. Faults are part of the audit; fails
+  // only if the run is to end.
+  virtual absl::StatusOr<Audit> AuditJob(const RunContext& /*context*/,
+                                         const Job& /*job*/,
+                                         const JobPolicy& /*policy*/) {
+    return absl::UnimplementedError("only loaders are audited");
+  }
   // Called for each row before it is written. An error ends the run, and the
   // row is not written.
   virtual absl::Status FinishRow(const RunContext& /*context*/,

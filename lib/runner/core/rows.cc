@@ -284,6 +284,12 @@ absl::StatusOr<RecordWriter*> RowOutput::WriterAt(const std::string& path) {
   return file.writer.get();
 }
 
+absl::Status RowOutput::WriteAudit(const Audit& audit,
+                                   const std::string& file) {
+  ASSIGN_OR_RETURN(RecordWriter* const writer, WriterOf(file));
+  return writer->Write(audit);
+}
+
 absl::Status RowOutput::WriteText(const std::string& text) {
   const std::string path =
       is_folder_ ? JoinPath(options_.path, "verify.txt") : options_.path;

@@ -117,6 +117,9 @@ class RowOutput {
   // `file` is the job's `output`.
   absl::Status Write(const Row& row, const std::string& file);
 
+  // The same for an audit.
+  absl::Status WriteAudit(const Audit& audit, const std::string& file);
+
   // Writes batch records of a mixture. `file` is the job's `output`.
   absl::Status WriteBatches(const std::vector<Batch>& batches,
                             const std::string& file);

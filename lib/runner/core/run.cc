@@ -30,6 +30,7 @@
 #include "lib/measure/subject.h"
 #include "lib/records/json.h"
 #include "lib/records/verdict.pb.h"
+#include "lib/runner/core/audit.h"
 #include "lib/runner/core/equivalence.h"
 #include "lib/runner/core/job_run.h"
 #include "lib/runner/core/job_settings.h"
@@ -318,7 +319,8 @@ class Session {
   }
 
   absl::Status RunGroups() {
-    if (uses_servers_ && !options_.verify && NothingIsLeft()) {
+    if (uses_servers_ && !options_.verify && !options_.audit &&
+        NothingIsLeft()) {
       Say("every run is done already");
       return absl::OkStatus();
     }
@@ -353,6 +355,7 @@ class Session {
         warn_};
     stable_within_ = StableWithin(context);
     if (options_.verify) return Verify(context);
+    if (options_.audit) return AuditAll(context);
     if (options_.on_jobs) options_.on_jobs(list_.jobs);
     if (MeasuresNull()) RETURN_IF_ERROR(RunNull(context));
     // A job has one step to begin and one for each run.
@@ -403,7 +406,30 @@ class Session {
     return output_->WriteText(text);
   }
 
-  bool MeasuresNull() const { return has_null_ && !options_.verify; }
+  absl::Status AuditAll(const RunContext& context) {
+    for (const Job& job : list_.jobs) {
+      progress_.Show("audits", static_cast<int64_t>(audits_.size()),
+                     list_.jobs.size(), job.library());
+      Audit& audit =
+          audits_.emplace_back(StartAudit(job, identity_.run_id));
+      if (job.has_unsupported_reason()) {
+        audit.set_status("unsupported");
+        audit.set_reason(job.unsupported_reason());
+      } else {
+        ASSIGN_OR_RETURN(const JobPolicy policy,
+                         JobPolicyOf(*catalogue_, job, options_.limits.hang_s));
+        ASSIGN_OR_RETURN(audit, FindMode(options_.modes, job)
+                                    ->AuditJob(context, job, policy));
+      }
+      RETURN_IF_ERROR(output_->WriteAudit(audit, job.output()));
+    }
+    progress_.Finish();
+    return absl::OkStatus();
+  }
+
+  bool MeasuresNull() const {
+    return has_null_ && !options_.verify && !options_.audit;
+  }
 
   // Its items are timed one by one at any cost: the row shows what reading the
   // clock costs.
@@ -442,7 +468,10 @@ class Session {
   void Report() {
     progress_.Finish();
     if (options_.report) std::cerr << PrintableLines(options_.report());
-    if (WantsTable() && !options_.verify) {
+    if (options_.audit) {
+      (WantsTable() ? std::cout : std::cerr)
+          << AuditTable(audits_) << std::flush;
+    } else if (WantsTable() && !options_.verify) {
       std::cout << PrintableLines(tally_.Table()) << std::flush;
     }
   }
@@ -450,6 +479,7 @@ class Session {
   ExitCode Verdict() {
     Report();
     const std::string time = absl::StrFormat("%.1f s", account_.Total());
+    if (options_.audit) return AuditVerdict(time);
     if (options_.verify) {
       Say(absl::StrCat("compared in ", time));
     } else if (!uses_servers_ || quiet_ == nullptr) {
@@ -463,6 +493,19 @@ class Session {
       if (tally_.by_status().count(status) > 0) return ExitCode::kCheckSaidNo;
     }
     return tally_.AllFailed() ? ExitCode::kRunFailed : ExitCode::kDone;
+  }
+
+  ExitCode AuditVerdict(const std::string& time) {
+    int64_t passed = 0, failed = 0;
+    for (const Audit& audit : audits_) {
+      passed += audit.verdict() == "pass" ? 1 : 0;
+      failed += audit.verdict() == "fail" ? 1 : 0;
+    }
+    const int64_t others = audits_.size() - passed - failed;
+    Say(absl::StrCat(audits_.size(), " audits (", passed, " pass, ", failed,
+                     " fail, ", others, " not done) in ", time));
+    if (failed > 0) return ExitCode::kCheckSaidNo;
+    return passed > 0 || others == 0 ? ExitCode::kDone : ExitCode::kRunFailed;
   }
 
   void Say(const std::string& text) {
@@ -495,6 +538,7 @@ class Session {
   std::unique_ptr<QuietWait> quiet_;
   double stable_within_ = 0;
   RunTally tally_;
+  std::vector<Audit> audits_;
 };
 
 }  // namespace

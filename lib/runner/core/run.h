@@ -41,6 +41,8 @@ struct RunOptions {
   bool equivalence = true;
   // Only compares outputs, and prints a table of libraries and transforms.
   bool verify = false;
+  // Audits the jobs instead of measuring them.
+  bool audit = false;
   // `table` or `jsonl`. A table of the jobs follows the last row on standard
   // output, which then gets no records. Empty means `table` for `verify`, and
   // for rows if standard output is a terminal.

@@ -33,6 +33,7 @@
 #include "lib/runner/core/run_context.h"
 #include "lib/runner/core/workers.h"
 #include "lib/runner/data/input_corpora.h"
+#include "lib/runner/loader/loader_audit.h"
 #include "lib/runner/loader/loader_job.h"
 #include "lib/runner/loader/loader_limits.h"
 #include "lib/runner/loader/loader_row.h"
@@ -173,20 +174,7 @@ absl::StatusOr<int64_t> LoaderWork::ExpectedMemory() {
 
 absl::StatusOr<std::unique_ptr<MeasuredChild>> LoaderWork::Spawn(
     const LoaderSpec& spec, PrepareReply* reply) const {
-  ASSIGN_OR_RETURN(PrepareCommand command,
-                   PrepareCommandOfJob(context_.catalogue, job_));
-  command.loader = spec;
-  LibraryServer* server = nullptr;
-  {
-    const TimeAccount::Entry entry(context_.account, Spending::kImport);
-    ASSIGN_OR_RETURN(server, context_.servers->Get(job_));
-  }
-  const TimeAccount::Entry entry(context_.account, Spending::kPrepare);
-  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
-                   MeasuredChild::Spawn(server, job_.library(), input_.fd,
-                                        context_.limits.memory_bytes));
-  ASSIGN_OR_RETURN(*reply, child->Prepare(command, PrepareLimit(context_)));
-  return child;
+  return SpawnLoader(context_, job_, spec, input_.fd, reply);
 }
 
 absl::Status LoaderWork::Prepare() {
@@ -569,6 +557,11 @@ class LoaderMode : public JobMode {
     return std::make_unique<LoaderWork>(context, job, policy, options_,
                                         inputs_.get(), limits_.get());
   }
+  absl::StatusOr<Audit> AuditJob(const RunContext& context, const Job& job,
+                                 const JobPolicy& policy) override {
+    ASSIGN_OR_RETURN(const LoaderInputs::Input input, inputs_->Get(job));
+    return AuditLoader(context, job, policy, input, options_.soak_s);
+  }
 
  private:
   const LoaderOptions options_;
@@ -577,6 +570,25 @@ class LoaderMode : public JobMode {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
+    const RunContext& context, const Job& job, const LoaderSpec& spec, int fd,
+    PrepareReply* reply) {
+  ASSIGN_OR_RETURN(PrepareCommand command,
+                   PrepareCommandOfJob(context.catalogue, job));
+  command.loader = spec;
+  LibraryServer* server = nullptr;
+  {
+    const TimeAccount::Entry entry(context.account, Spending::kImport);
+    ASSIGN_OR_RETURN(server, context.servers->Get(job));
+  }
+  const TimeAccount::Entry entry(context.account, Spending::kPrepare);
+  ASSIGN_OR_RETURN(std::unique_ptr<MeasuredChild> child,
+                   MeasuredChild::Spawn(server, job.library(), fd,
+                                        context.limits.memory_bytes));
+  ASSIGN_OR_RETURN(*reply, child->Prepare(command, PrepareLimit(context)));
+  return child;
+}
 
 std::shared_ptr<JobMode> MakeLoaderMode(const LoaderOptions& options) {
   return std::make_shared<LoaderMode>(options);

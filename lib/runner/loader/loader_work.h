@@ -4,7 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "lib/records/worker.pb.h"
 #include "lib/runner/core/job_mode.h"
+#include "lib/worker/child.h"
+#include "lib/worker/loader_message.h"
 
 namespace feedrate {
 
@@ -22,7 +26,14 @@ struct LoaderOptions {
   bool worker_efficiency = true;
   // The same with one connection, for data in a store.
   bool connection_efficiency = true;
+  // For audits: seconds of epochs in which the memory is watched.
+  double soak_s = 0;
 };
+
+// A process that is ready to run epochs of `spec` for `job`. `fd` is its input.
+absl::StatusOr<std::unique_ptr<MeasuredChild>> SpawnLoader(
+    const RunContext& context, const Job& job, const LoaderSpec& spec, int fd,
+    PrepareReply* reply);
 
 // What `pipeline` measures, and `video` on files of clips: jobs of mode
 // `pipeline`.

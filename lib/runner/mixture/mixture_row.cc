@@ -202,6 +202,56 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
   }
 }
 
+AuditWeights WeightsOf(const std::string& stream,
+                       const std::vector<BatchCounts>& batches,
+                       const std::vector<MixtureSource>& sources,
+                       const std::vector<std::string>& left_out, int block) {
+  std::vector<double> samples(sources.size());
+  double all = 0;
+  for (const BatchCounts& batch : batches) {
+    for (int i = 0; i + 1 < batch.list_size(); i += 2) {
+      samples[batch.list(i)] += static_cast<double>(batch.list(i + 1));
+      all += static_cast<double>(batch.list(i + 1));
+    }
+  }
+  double weights = 0;
+  std::vector<double> own(sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (std::count(left_out.begin(), left_out.end(), sources[i].name) > 0) {
+      continue;
+    }
+    own[i] = sources[i].weight;
+    weights += own[i];
+  }
+  AuditWeights found;
+  found.set_stream(stream);
+  const double draws = all / block;
+  found.set_draws(static_cast<int64_t>(draws));
+  if (!(draws > 0 && weights > 0)) return found;
+  constexpr double kFewestDraws = 5;
+  double distance = 0, chi_square = 0, rare_expected = 0, rare_draws = 0;
+  int cells = 0;
+  const auto add_cell = [&](double expected, double observed) {
+    ++cells;
+    chi_square += (observed - expected) * (observed - expected) / expected;
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const double expected = draws * own[i] / weights;
+    distance += std::abs(samples[i] / all - own[i] / weights);
+    if (expected >= kFewestDraws) {
+      add_cell(expected, samples[i] / block);
+    } else {
+      rare_expected += expected;
+      rare_draws += samples[i] / block;
+    }
+  }
+  if (rare_expected > 0) add_cell(rare_expected, rare_draws);
+  found.set_mixture_error(distance / 2);
+  found.set_chi_square(chi_square);
+  found.set_p_value(cells > 1 ? ChiSquareTail(chi_square, cells - 1) : 1);
+  return found;
+}
+
 std::string MixtureText(const Row& row) {
   const std::string who =
       absl::StrCat(row.library(), ", run ", row.run_index(), ": ");

@@ -31,6 +31,15 @@ void SetMixture(const EpochReply& reply, const std::vector<Batch>& batches,
                 const std::vector<MixtureSource>& sources,
                 const MixtureSettingsOfJob& settings, Row* row);
 
+// Whether the samples of a stream keep the weights of the sources, without
+// those that `left_out` names: Pearson's test of its blocks of `block` samples,
+// which are drawn independently. Data sets with fewer than five expected draws
+// count as one.
+AuditWeights WeightsOf(const std::string& stream,
+                       const std::vector<BatchCounts>& batches,
+                       const std::vector<MixtureSource>& sources,
+                       const std::vector<std::string>& left_out, int block);
+
 // Lines for the user: why a run failed, what was skipped and left out, and
 // whether a teardown was killed. Empty when there is nothing to report.
 std::string MixtureText(const Row& row);

@@ -50,6 +50,39 @@ MixtureSettingsOfJob SomeSettings() {
   return settings;
 }
 
+std::vector<BatchCounts> Counted(const std::vector<int64_t>& samples) {
+  std::vector<BatchCounts> batches(1);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    batches[0].add_list(static_cast<int64_t>(i));
+    batches[0].add_list(samples[i]);
+  }
+  return batches;
+}
+
+TEST(MixtureAuditTest, WeightsAreTestedByBlock) {
+  // Weights 2, 1 and 1: 100, 50 and 50 blocks of 4 samples would be exact.
+  const AuditWeights kept =
+      WeightsOf("x", Counted({420, 180, 200}), Sources(), {}, 4);
+  EXPECT_EQ(kept.draws(), 200);
+  EXPECT_NEAR(kept.chi_square(), 0.25 + 0.5, 1e-9);
+  EXPECT_NEAR(kept.p_value(), 0.687, 0.01);
+  EXPECT_NEAR(kept.mixture_error(), 0.025, 1e-9);
+  // The same samples, drawn one by one, would be less of an accident.
+  EXPECT_LT(WeightsOf("x", Counted({420, 180, 200}), Sources(), {}, 1).p_value(),
+            kept.p_value());
+  EXPECT_LT(WeightsOf("x", Counted({200, 300, 300}), Sources(), {}, 4).p_value(),
+            1e-6);
+}
+
+TEST(MixtureAuditTest, WhatIsLeftOutHasNoWeight) {
+  const AuditWeights found =
+      WeightsOf("x", Counted({400, 200, 0}), Sources(), {"c"}, 4);
+  EXPECT_NEAR(found.chi_square(), 0, 1e-9);
+  EXPECT_GT(WeightsOf("x", Counted({400, 200, 0}), Sources(), {}, 4).chi_square(),
+            30);
+  EXPECT_EQ(WeightsOf("x", {}, Sources(), {}, 4).draws(), 0);
+}
+
 TEST(MixtureRowTest, BatchesSayWhatTheyHold) {
   const std::vector<Batch> batches = BatchesOf(SomeReply(), Sources(), 1);
   ASSERT_EQ(batches.size(), 5);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +22,7 @@
 #include "lib/records/loader.pb.h"
 #include "lib/records/row.pb.h"
 #include "lib/records/worker.pb.h"
+#include "lib/runner/core/audit.h"
 #include "lib/runner/core/job_settings.h"
 #include "lib/runner/core/measured_process.h"
 #include "lib/runner/core/rows.h"
@@ -241,6 +243,116 @@ void MixtureWork::End() {
   child_ = nullptr;
 }
 
+// Streams of a mixture against its weights: ranks, and one that is interrupted.
+class MixtureAudit {
+ public:
+  // All outlive this object.
+  MixtureAudit(const RunContext& context, const Job& job,
+               const JobPolicy& policy, const MixtureInput& input,
+               MixtureSettingsOfJob settings)
+      : context_(context),
+        job_(job),
+        policy_(policy),
+        input_(input),
+        settings_(std::move(settings)) {
+    // These samples are not drawn.
+    settings_.spec.prime_each_dataset_samples = 0;
+  }
+
+  absl::Status Run(Audit* audit) {
+    constexpr int kRanks = 4;
+    std::vector<BatchCounts> first;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      ASSIGN_OR_RETURN(const EpochReply reply, Take(Command(rank)));
+      if (rank == 0) first = {reply.counts().begin(), reply.counts().end()};
+      *audit->add_weights() =
+          Weights(absl::StrCat("rank ", rank, " of ", kRanks), reply, {});
+    }
+    audit->set_library_version(version_);
+    return Interrupt(first, audit);
+  }
+
+ private:
+  // Ranks of a mixture are streams with seeds of their own.
+  EpochCommand Command(int rank) const {
+    EpochCommand command;
+    command.seed = SeedOfRun(job_, rank);
+    command.count = settings_.samples();
+    command.ids = true;
+    return command;
+  }
+
+  AuditWeights Weights(const std::string& stream, const EpochReply& reply,
+                       std::vector<BatchCounts> batches) const {
+    batches.insert(batches.end(), reply.counts().begin(), reply.counts().end());
+    return WeightsOf(stream, batches, input_.sources,
+                     {reply.left_out().begin(), reply.left_out().end()},
+                     settings_.spec.mix_block_length);
+  }
+
+  // An epoch of a process that is killed afterwards.
+  absl::StatusOr<EpochReply> Take(const EpochCommand& command) {
+    ASSIGN_OR_RETURN(PrepareCommand prepare,
+                     PrepareCommandOfJob(context_.catalogue, job_));
+    prepare.mixture = settings_.spec;
+    ASSIGN_OR_RETURN(LibraryServer* const server, context_.servers->Get(job_));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<MeasuredChild> child,
+        MeasuredChild::Spawn(server, job_.library(), input_.list.get(),
+                             context_.limits.memory_bytes));
+    ASSIGN_OR_RETURN(const PrepareReply prepared,
+                     child->Prepare(prepare, PrepareLimit(context_)));
+    version_ = prepared.version();
+    ASSIGN_OR_RETURN(
+        EpochReply reply,
+        child->Epoch(command, settings_.spec.batch_size,
+                     absl::Seconds(policy_.warm_up.hang_s +
+                                   kSlowestSampleS * command.count),
+                     static_cast<int64_t>(input_.sources.size())));
+    RETURN_IF_ERROR(CheckCounts(reply, input_.sources.size()));
+    return reply;
+  }
+
+  absl::Status Interrupt(const std::vector<BatchCounts>& whole, Audit* audit) {
+    EpochCommand command = Command(0);
+    command.batches = std::max<int64_t>(1, whole.size() / 2);
+    ASSIGN_OR_RETURN(const EpochReply before, Take(command));
+    AuditResume* const resume = audit->mutable_resume();
+    if (!before.has_state()) {
+      resume->set_reason("no mechanism");
+      AuditWeights* const resumed = audit->add_weights();
+      resumed->set_stream("resumed");
+      resumed->set_reason(resume->reason());
+      return absl::OkStatus();
+    }
+    command.batches = 0;
+    command.state = before.state();
+    command.count -= before.items();
+    ASSIGN_OR_RETURN(const EpochReply after, Take(command));
+    std::vector<BatchCounts> both = {before.counts().begin(),
+                                     before.counts().end()};
+    *audit->add_weights() = Weights("resumed", after, both);
+    resume->set_after_batches(before.batches());
+    resume->set_first_batch_s(after.first_batch_s());
+    resume->set_state_bytes(static_cast<int64_t>(before.state().size()));
+    both.insert(both.end(), after.counts().begin(), after.counts().end());
+    resume->set_same_batches(
+        std::equal(both.begin(), both.end(), whole.begin(), whole.end(),
+                   [](const BatchCounts& a, const BatchCounts& b) {
+                     return std::equal(a.list().begin(), a.list().end(),
+                                       b.list().begin(), b.list().end());
+                   }));
+    return absl::OkStatus();
+  }
+
+  const RunContext& context_;
+  const Job& job_;
+  const JobPolicy& policy_;
+  const MixtureInput& input_;
+  MixtureSettingsOfJob settings_;
+  std::string version_;
+};
+
 class MixtureMode : public JobMode {
  public:
   explicit MixtureMode(const MixtureOptions& options) : options_(options) {}
@@ -266,6 +378,20 @@ class MixtureMode : public JobMode {
                                     const JobPolicy& policy) override {
     return std::make_unique<MixtureWork>(context, job, policy, options_,
                                          inputs_.get());
+  }
+  absl::StatusOr<Audit> AuditJob(const RunContext& context, const Job& job,
+                                 const JobPolicy& policy) override {
+    ASSIGN_OR_RETURN(MixtureSettingsOfJob settings, ParseMixtureSettings(job));
+    settings.spec.on_error = options_.on_error;
+    ASSIGN_OR_RETURN(const MixtureInput* const input, inputs_->Get(job));
+    Audit audit = StartAudit(job, context.identity.run_id);
+    const absl::Status status =
+        MixtureAudit(context, job, policy, *input, std::move(settings))
+            .Run(&audit);
+    if (absl::IsCancelled(status)) return status;
+    if (!status.ok()) FailAudit(status, &audit);
+    JudgeAudit(&audit);
+    return audit;
   }
 
  private:

@@ -1,0 +1,437 @@
+#include "lib/runner/core/audit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "lib/base/text.h"
+#include "lib/draw/text.h"
+#include "lib/hash/sha256.h"
+#include "lib/records/worker.pb.h"
+#include "lib/runner/core/rows.h"
+#include "lib/stats/summary.h"
+
+namespace feedrate {
+namespace {
+
+// More names would hide the counts.
+constexpr int kNamedItems = 5;
+// A soak of fewer epochs says nothing; of more, an evenly spread part is used.
+constexpr size_t kSoakEpochs = 10;
+constexpr size_t kMostSoakEpochs = 1000;
+// A page.
+constexpr double kLeakBytes = 4096;
+// A mixture that keeps its weights is called wrong once in a thousand times.
+constexpr double kWeightsLevel = 0.001;
+
+// How often each item came.
+std::vector<int64_t> CountsOfItems(const BatchIds& epoch, int64_t items,
+                                   int64_t* others) {
+  std::vector<int64_t> counts(items);
+  for (const std::vector<int64_t>& batch : epoch) {
+    for (const int64_t id : batch) {
+      if (id >= 0 && id < items) {
+        ++counts[id];
+      } else {
+        ++*others;
+      }
+    }
+  }
+  return counts;
+}
+
+std::string Plural(int64_t count, const std::string& what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+BatchIds BatchIdsOf(const EpochReply& reply) {
+  BatchIds epoch;
+  for (const BatchCounts& batch : reply.ids()) {
+    epoch.emplace_back(batch.list().begin(), batch.list().end());
+  }
+  return epoch;
+}
+
+void AddCoverage(const BatchIds& epoch, int64_t items, int64_t unreadable,
+                 const std::function<std::string(int64_t)>& name,
+                 AuditCoverage* coverage) {
+  coverage->set_epochs(coverage->epochs() + 1);
+  coverage->set_items(items);
+  const std::vector<int64_t> counts = CountsOfItems(epoch, items, &unreadable);
+  coverage->set_unreadable(coverage->unreadable() + unreadable);
+  for (int64_t id = 0; id < items; ++id) {
+    if (counts[id] == 1) continue;
+    auto* const named = counts[id] == 0 ? coverage->mutable_first_missing()
+                                        : coverage->mutable_first_duplicates();
+    if (named->size() < kNamedItems) *named->Add() = name(id);
+    if (counts[id] == 0) {
+      coverage->set_missing(coverage->missing() + 1);
+    } else {
+      coverage->set_duplicates(coverage->duplicates() + counts[id] - 1);
+    }
+  }
+}
+
+std::string ScheduleSha256(const BatchIds& epoch) {
+  std::string text;
+  for (const std::vector<int64_t>& batch : epoch) {
+    absl::StrAppend(&text, absl::StrJoin(batch, " "), "\n");
+  }
+  return Sha256Hex(text);
+}
+
+bool IsShuffled(const BatchIds& epoch) {
+  std::vector<int64_t> ids;
+  for (const std::vector<int64_t>& batch : epoch) {
+    ids.insert(ids.end(), batch.begin(), batch.end());
+  }
+  return !std::is_sorted(ids.begin(), ids.end());
+}
+
+AuditRanks CompareRanks(absl::Span<const BatchIds> ranks, int64_t items) {
+  AuditRanks found;
+  found.set_ranks(static_cast<int32_t>(ranks.size()));
+  std::vector<int64_t> owners(items);
+  int64_t others = 0;
+  for (const BatchIds& epoch : ranks) {
+    found.add_batches(static_cast<int64_t>(epoch.size()));
+    const std::vector<int64_t> counts = CountsOfItems(epoch, items, &others);
+    for (int64_t id = 0; id < items; ++id) {
+      owners[id] += counts[id] > 0 ? 1 : 0;
+      found.set_duplicates(found.duplicates() +
+                           std::max<int64_t>(counts[id] - 1, 0));
+    }
+  }
+  for (const int64_t count : owners) {
+    if (count == 0) found.set_missing(found.missing() + 1);
+    if (count > 1) found.set_shared_items(found.shared_items() + 1);
+  }
+  return found;
+}
+
+AuditResume CompareResumed(const BatchIds& before, const BatchIds& after,
+                           const BatchIds& whole, int64_t items) {
+  AuditResume found;
+  found.set_after_batches(static_cast<int64_t>(before.size()));
+  BatchIds both = before;
+  both.insert(both.end(), after.begin(), after.end());
+  int64_t others = 0;
+  for (const int64_t count : CountsOfItems(both, items, &others)) {
+    if (count == 0) found.set_lost(found.lost() + 1);
+    if (count > 1) found.set_repeated_items(found.repeated_items() + 1);
+  }
+  found.set_same_batches(both == whole);
+  return found;
+}
+
+AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds) {
+  AuditGrowth growth;
+  growth.set_seconds(seconds);
+  growth.set_leak_bytes(kLeakBytes);
+  growth.set_verdict("cannot_tell");
+  pss_bytes.remove_prefix(std::min(
+      pss_bytes.size(), std::max<size_t>(2, pss_bytes.size() / 5)));
+  growth.set_epochs(static_cast<int64_t>(pss_bytes.size()));
+  if (pss_bytes.size() < kSoakEpochs) return growth;
+  growth.set_first_bytes(static_cast<int64_t>(pss_bytes.front()));
+  growth.set_last_bytes(static_cast<int64_t>(pss_bytes.back()));
+  const size_t step = (pss_bytes.size() - 1) / kMostSoakEpochs + 1;
+  std::vector<double> values;
+  for (size_t i = 0; i < pss_bytes.size(); i += step) {
+    values.push_back(pss_bytes[i] / static_cast<double>(step));
+  }
+  const Slope all = *SlopeOf(values);
+  // Caches that fill up grow at first.
+  const Slope half =
+      *SlopeOf(absl::MakeSpan(values).subspan(values.size() / 2));
+  growth.set_slope_bytes(all.median);
+  growth.set_slope_low_bytes(all.interval.low);
+  growth.set_slope_high_bytes(all.interval.high);
+  const bool leaks =
+      std::min(all.interval.low, half.interval.low) > kLeakBytes;
+  growth.set_verdict(leaks ? "leak" : "steady");
+  return growth;
+}
+
+Audit StartAudit(const Job& job, const std::string& run_id) {
+  Audit audit;
+  audit.set_job_id(job.job_id());
+  audit.set_scenario(job.scenario());
+  audit.set_mode(job.mode());
+  audit.set_library(job.library());
+  audit.set_transform(job.transform());
+  audit.set_device(job.device());
+  audit.set_num_items(job.num_items());
+  audit.set_batch_size(job.batch_size());
+  audit.set_workers(job.workers());
+  audit.set_dataset(job.dataset());
+  audit.set_seed(job.seed());
+  audit.set_env_set(job.env_set());
+  audit.set_run_id(run_id);
+  audit.set_status("ok");
+  return audit;
+}
+
+void FailAudit(const absl::Status& failure, Audit* audit) {
+  audit->set_status(StatusOfFailure(failure));
+  audit->set_reason(std::string(failure.message()));
+}
+
+namespace {
+
+std::string NamedText(
+    const google::protobuf::RepeatedPtrField<std::string>& names,
+    int64_t count) {
+  return absl::StrCat(" (", absl::StrJoin(names, ", "),
+                      count > names.size() ? ", …" : "", ")");
+}
+
+void AddCoverageFaults(const AuditCoverage& coverage, Audit* audit) {
+  const std::string in =
+      absl::StrCat(" in ", Plural(coverage.epochs(), "epoch"));
+  if (coverage.missing() > 0) {
+    audit->add_faults(
+        absl::StrCat(Plural(coverage.missing(), "item"), " missing", in,
+                     NamedText(coverage.first_missing(), coverage.missing())));
+  }
+  if (coverage.duplicates() > 0) {
+    audit->add_faults(absl::StrCat(
+        Plural(coverage.duplicates(), "item"), " too many", in,
+        NamedText(coverage.first_duplicates(), coverage.duplicates())));
+  }
+  if (coverage.unreadable() > 0) {
+    audit->add_faults(
+        absl::StrCat(Plural(coverage.unreadable(), "item"), " without id", in));
+  }
+}
+
+void AddOrderFaults(const AuditOrder& order, Audit* audit) {
+  if (!order.shuffled()) audit->add_faults("items are not shuffled");
+  if (!order.differs_between_epochs()) {
+    audit->add_faults("two epochs have the same order");
+  }
+  if (!order.same_for_same_seed()) {
+    audit->add_faults("the same seed gives another order");
+  }
+  if (!order.differs_between_seeds()) {
+    audit->add_faults("another seed gives the same order");
+  }
+}
+
+bool HasEqualBatches(const AuditRanks& ranks) {
+  return std::set<int64_t>(ranks.batches().begin(), ranks.batches().end())
+             .size() <= 1;
+}
+
+void AddRankFaults(const AuditRanks& ranks, Audit* audit) {
+  const std::string of = absl::StrCat(ranks.ranks(), " ranks: ");
+  if (!HasEqualBatches(ranks)) {
+    audit->add_faults(absl::StrCat(of, "they got ",
+                                   absl::StrJoin(ranks.batches(), ", "),
+                                   " batches, so a training step would hang"));
+  }
+  if (ranks.shared_items() > 0) {
+    audit->add_faults(
+        absl::StrCat(of, Plural(ranks.shared_items(), "item"), " on two or more"));
+  }
+  if (ranks.missing() > 0) {
+    audit->add_faults(
+        absl::StrCat(of, Plural(ranks.missing(), "item"), " on none"));
+  }
+  if (ranks.duplicates() > 0) {
+    audit->add_faults(
+        absl::StrCat(of, Plural(ranks.duplicates(), "item"), " too many"));
+  }
+}
+
+void AddResumeFaults(const AuditResume& resume, Audit* audit) {
+  if (!resume.reason().empty()) return;
+  const std::string after =
+      absl::StrCat("continued after batch ", resume.after_batches(), ": ");
+  if (resume.lost() > 0) {
+    audit->add_faults(
+        absl::StrCat(after, Plural(resume.lost(), "item"), " lost"));
+  }
+  if (resume.repeated_items() > 0) {
+    audit->add_faults(
+        absl::StrCat(after, Plural(resume.repeated_items(), "item"), " again"));
+  }
+  // Samples of mixtures have no ids to compare.
+  if (audit->mode() == "mixture" && !resume.same_batches()) {
+    audit->add_faults(
+        absl::StrCat(after, "other batches than without interruption"));
+  }
+}
+
+}  // namespace
+
+void JudgeAudit(Audit* audit) {
+  if (audit->status() != "ok") return;
+  if (audit->has_coverage()) AddCoverageFaults(audit->coverage(), audit);
+  if (audit->has_order()) AddOrderFaults(audit->order(), audit);
+  for (const AuditRanks& ranks : audit->ranks()) AddRankFaults(ranks, audit);
+  if (audit->has_resume()) AddResumeFaults(audit->resume(), audit);
+  if (audit->growth().verdict() == "leak") {
+    audit->add_faults(absl::StrFormat(
+        "memory grows by %.0f kB per epoch [%.0f, %.0f]",
+        audit->growth().slope_bytes() / 1e3,
+        audit->growth().slope_low_bytes() / 1e3,
+        audit->growth().slope_high_bytes() / 1e3));
+  }
+  for (const AuditWeights& weights : audit->weights()) {
+    if (!weights.reason().empty() || weights.p_value() >= kWeightsLevel) {
+      continue;
+    }
+    audit->add_faults(absl::StrFormat(
+        "%s: weights are not kept: mixture error %.1f%%, p %.2g",
+        weights.stream(), 100 * weights.mixture_error(), weights.p_value()));
+  }
+  audit->set_verdict(audit->faults().empty() ? "pass" : "fail");
+}
+
+namespace {
+
+std::string CoverageCell(const AuditCoverage& coverage) {
+  std::vector<std::string> parts;
+  if (coverage.missing() > 0) {
+    parts.push_back(absl::StrCat(coverage.missing(), " missing"));
+  }
+  if (coverage.duplicates() > 0) {
+    parts.push_back(absl::StrCat(coverage.duplicates(), " too many"));
+  }
+  if (coverage.unreadable() > 0) {
+    parts.push_back(absl::StrCat(coverage.unreadable(), " without id"));
+  }
+  return parts.empty() ? "yes" : absl::StrJoin(parts, ", ");
+}
+
+std::string OrderCell(const AuditOrder& order) {
+  if (!order.shuffled()) return "not shuffled";
+  if (!order.same_for_same_seed()) return "not repeatable";
+  if (!order.differs_between_seeds()) return "ignores the seed";
+  return order.differs_between_epochs() ? "new each epoch, repeatable"
+                                        : "same each epoch";
+}
+
+std::string RanksCell(const Audit& audit) {
+  std::vector<std::string> parts;
+  for (const AuditRanks& ranks : audit.ranks()) {
+    if (!ranks.reason().empty()) {
+      parts.push_back("no mechanism");
+      break;
+    }
+    std::vector<std::string> faults;
+    if (!HasEqualBatches(ranks)) faults.push_back("unequal batches");
+    if (ranks.shared_items() > 0) {
+      faults.push_back(absl::StrCat(ranks.shared_items(), " shared"));
+    }
+    if (ranks.missing() > 0) {
+      faults.push_back(absl::StrCat(ranks.missing(), " missing"));
+    }
+    if (ranks.duplicates() > 0) {
+      faults.push_back(absl::StrCat(ranks.duplicates(), " too many"));
+    }
+    parts.push_back(absl::StrCat(
+        ranks.ranks(), ": ",
+        faults.empty() ? "disjoint, equal" : absl::StrJoin(faults, ", ")));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+std::string ResumeCell(const AuditResume& resume) {
+  if (!resume.reason().empty()) return resume.reason();
+  if (resume.lost() == 0 && resume.repeated_items() == 0) {
+    return absl::StrFormat("%s, %.2f s",
+                           resume.same_batches() ? "exact" : "all items",
+                           resume.first_batch_s());
+  }
+  return absl::StrFormat("%d lost, %d repeated, %.2f s", resume.lost(),
+                         resume.repeated_items(), resume.first_batch_s());
+}
+
+std::string GrowthCell(const Audit& audit) {
+  if (!audit.has_growth()) return "";
+  const AuditGrowth& growth = audit.growth();
+  if (growth.verdict() == "cannot_tell") return "too few epochs";
+  return absl::StrFormat("%s, %.1f kB per epoch [%.1f, %.1f]", growth.verdict(),
+                         growth.slope_bytes() / 1e3,
+                         growth.slope_low_bytes() / 1e3,
+                         growth.slope_high_bytes() / 1e3);
+}
+
+std::string LoaderTable(absl::Span<const Audit> audits) {
+  Table table({"loader", "version", "verdict", "exactly once", "order",
+               "any workers", "ranks", "resume", "growth"},
+              std::vector<Align>(9, Align::kLeft));
+  for (const Audit& audit : audits) {
+    if (audit.mode() == "mixture") continue;
+    const bool ok = audit.status() == "ok";
+    std::vector<std::string> cells(9);
+    cells[0] = audit.library();
+    cells[1] = audit.library_version();
+    cells[2] = ok ? audit.verdict() : audit.status();
+    if (ok) {
+      cells[3] = CoverageCell(audit.coverage());
+      cells[4] = OrderCell(audit.order());
+      cells[5] = audit.order().same_for_other_workers() ? "same batches"
+                                                        : "other batches";
+      cells[6] = RanksCell(audit);
+      cells[7] = ResumeCell(audit.resume());
+      cells[8] = GrowthCell(audit);
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+std::string WeightsTable(absl::Span<const Audit> audits) {
+  Table table({"loader", "verdict", "stream", "draws", "mixture error", "p"},
+              {Align::kLeft, Align::kLeft, Align::kLeft, Align::kRight,
+               Align::kRight, Align::kRight});
+  for (const Audit& audit : audits) {
+    for (const AuditWeights& weights : audit.weights()) {
+      if (!weights.reason().empty()) {
+        table.AddRow({audit.library(), audit.verdict(),
+                      absl::StrCat(weights.stream(), ": ", weights.reason()),
+                      "", "", ""});
+        continue;
+      }
+      table.AddRow({audit.library(), audit.verdict(), weights.stream(),
+                    absl::StrCat(weights.draws()),
+                    absl::StrFormat("%.1f%%", 100 * weights.mixture_error()),
+                    absl::StrFormat("%.3f", weights.p_value())});
+    }
+  }
+  return table.empty() ? "" : table.ToText();
+}
+
+}  // namespace
+
+std::string AuditTable(absl::Span<const Audit> audits) {
+  std::string text = absl::StrCat(LoaderTable(audits), WeightsTable(audits));
+  for (const Audit& audit : audits) {
+    const std::string name =
+        absl::StrCat(audit.library(), ", ", audit.transform(), ": ");
+    if (audit.status() != "ok") {
+      absl::StrAppend(&text, name, audit.status(), ": ", audit.reason(), "\n");
+    }
+    for (const std::string& fault : audit.faults()) {
+      absl::StrAppend(&text, name, fault, "\n");
+    }
+    for (const AuditRanks& ranks : audit.ranks()) {
+      if (ranks.reason().empty()) continue;
+      absl::StrAppend(&text, name, ranks.ranks(), " ranks: ", ranks.reason(),
+                      "\n");
+      break;
+    }
+  }
+  return PrintableLines(text);
+}
+
+}  // namespace feedrate

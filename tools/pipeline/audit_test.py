@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""pipeline --audit from end to end: faults that a loader has on purpose, and
+our own loader by what its items show."""
+
+import sys
+import unittest
+
+sys.path.insert(0, "tools/micro")
+import harness  # noqa: E402
+
+PIPELINE = "tools/pipeline/pipeline"
+DECODE = "decode_dataloader_augment"
+IDS = "synthetic:ids,n=103"
+
+
+def job(fault, library="faulty", **fields):
+    made = harness.job(fault, (0,), library, **fields.pop("settings", {}))
+    made.update(
+        mode="pipeline",
+        scope=DECODE,
+        workers=2,
+        batch_size=8,
+        num_items=103,
+        dataset=IDS,
+        thread_policy="pipeline-default",
+    )
+    made.update(fields)
+    return made
+
+
+class Run(harness.Run):
+    def __init__(self, jobs, *flags):
+        super().__init__([PIPELINE, "--audit", *flags], jobs)
+        self.audits = [r for r in self.records if r["record"] == "audit"]
+
+
+class AuditTest(harness.TestCase):
+    def audit(self, fault, *flags, code=3, **fields):
+        run = Run([job(fault, **fields)], *flags)
+        self.assertEqual(run.code, code, run.stderr)
+        self.assertEqual([r["record"] for r in run.records[:2]], ["env", "run"])
+        self.assertFalse([r for r in run.records if r["record"] == "row"])
+        (audit,) = run.audits
+        self.assertEqual(audit["status"], "ok", audit)
+        return audit, run.stderr
+
+    def test_a_loader_without_fault_passes(self):
+        audit, stderr = self.audit("ok", code=0)
+        self.assertEqual(audit["verdict"], "pass")
+        self.assertEqual(audit["faults"], [])
+        self.assertEqual(audit["coverage"]["items"], 103)
+        self.assertEqual(len(audit["order"]["schedule_sha256"]), 64)
+        self.assertTrue(audit["order"]["same_for_other_workers"])
+        self.assertEqual([r["ranks"] for r in audit["ranks"]], [2, 4])
+        self.assertEqual(audit["ranks"][1]["batches"], [4, 4, 4, 4])
+        self.assertTrue(audit["resume"]["same_batches"])
+        self.assertNotIn("growth", audit)
+        self.assertIn("1 audits (1 pass, 0 fail, 0 not done)", stderr)
+
+    def test_each_fault_is_found(self):
+        for fault, words in (
+            ("drop", "1 item missing"),
+            ("repeat", "too many in 2 epochs"),
+            ("no_id", "2 items without id"),
+            ("same_order", "two epochs have the same order"),
+            ("new_order", "the same seed gives another order"),
+            ("every_rank", "4 ranks: 103 items on two or more"),
+            ("forget", "continued after batch 6: 48 items again"),
+            ("skip_ahead", "continued after batch 6: 8 items lost"),
+        ):
+            with self.subTest(fault):
+                audit, stderr = self.audit(fault)
+                self.assertIn(words, " | ".join(audit["faults"]))
+                self.assertIn(words, stderr)
+
+    def test_what_a_loader_does_not_promise_is_no_fault(self):
+        audit, stderr = self.audit("by_workers", code=0)
+        self.assertFalse(audit["order"]["same_for_other_workers"])
+        self.assertIn("other batches", stderr)
+        audit, stderr = self.audit("no_state", code=0)
+        self.assertEqual(audit["resume"]["reason"], "no mechanism")
+        self.assertIn("no mechanism", stderr)
+
+    def test_a_leak_is_found(self):
+        leak, _ = self.audit(
+            "leak", "--soak=2s", settings={"bytes": 300000}
+        )
+        growth = leak["growth"]
+        self.assertEqual(growth["verdict"], "leak")
+        self.assertGreater(growth["slope_bytes"], 250000)
+        self.assertLess(growth["slope_bytes"], 350000)
+        self.assertIn("memory grows by", leak["faults"][-1])
+        steady, _ = self.audit("ok", "--soak=2s", code=0)
+        self.assertEqual(steady["growth"]["verdict"], "steady")
+
+    def test_our_own_loader_passes(self):
+        audit, _ = self.audit(
+            "HorizontalFlip", library="native", code=0, params_profile="paper"
+        )
+        self.assertEqual(audit["verdict"], "pass", audit["faults"])
+        self.assertTrue(audit["resume"]["same_batches"])
+        self.assertTrue(audit["order"]["same_for_other_workers"])
+
+    def test_items_must_show_their_ids(self):
+        fields = {"library": "native", "params_profile": "paper"}
+        run = Run([job("Invert", **fields)])
+        self.assertEqual(run.code, 2, run.stderr)
+        self.assertEqual(run.audits[0]["status"], "failed")
+        self.assertIn("no item of", run.audits[0]["reason"])
+        self.assertIn("HorizontalFlip", run.stderr)
+
+    def test_mistakes_are_named(self):
+        for flags, words in (
+            (["--soak=ten"], "--soak: \"ten\" is no duration"),
+            (["--soak=-1s"], "--soak"),
+        ):
+            run = Run([job("ok")], *flags)
+            self.assertEqual(run.code, 1)
+            self.assertIn(words, run.stderr)
+        run = harness.Run([PIPELINE, "--soak=1s"], [job("ok")])
+        self.assertEqual(run.code, 1)
+        self.assertIn("--soak is a part of --audit", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
