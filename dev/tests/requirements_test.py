@@ -3,7 +3,8 @@
 
 The set `paper` has the versions of configs/matrix.textproto and
 configs/policy.textproto; every group that the matrix names has a lock in every
-set, or only in `current` if it came after the paper; a lock pins what its list names, and every package has hashes.
+set, or only in `current` if it came after the paper; a lock pins what its list
+names, and every package has hashes.
 """
 
 import pathlib

@@ -59,7 +59,7 @@ class AuditTest(harness.TestCase):
 
     def test_each_fault_is_found(self):
         for fault, words in (
-            ("drop", "1 item missing"),
+            ("drop", "2 items missing in 2 epochs"),
             ("repeat", "too many in 2 epochs"),
             ("no_id", "2 items without id"),
             ("same_order", "two epochs have the same order"),
@@ -82,9 +82,7 @@ class AuditTest(harness.TestCase):
         self.assertIn("no mechanism", stderr)
 
     def test_a_leak_is_found(self):
-        leak, _ = self.audit(
-            "leak", "--soak=2s", settings={"bytes": 300000}
-        )
+        leak, _ = self.audit("leak", "--soak=2s", settings={"bytes": 300000})
         growth = leak["growth"]
         self.assertEqual(growth["verdict"], "leak")
         self.assertGreater(growth["slope_bytes"], 250000)
@@ -111,7 +109,7 @@ class AuditTest(harness.TestCase):
 
     def test_mistakes_are_named(self):
         for flags, words in (
-            (["--soak=ten"], "--soak: \"ten\" is no duration"),
+            (["--soak=ten"], '--soak: "ten" is no duration'),
             (["--soak=-1s"], "--soak"),
         ):
             run = Run([job("ok")], *flags)

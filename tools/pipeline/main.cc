@@ -110,7 +110,8 @@ absl::StatusOr<RunOptions> OptionsFromFlags() {
   loader.connection_efficiency = FLAGS_connection_efficiency;
   if (!FLAGS_soak.empty()) {
     absl::Duration soak;
-    if (!absl::ParseDuration(FLAGS_soak, &soak) || soak <= absl::ZeroDuration()) {
+    if (!absl::ParseDuration(FLAGS_soak, &soak) ||
+        soak <= absl::ZeroDuration()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--soak: \"", FLAGS_soak, "\" is no duration; write 90s or 10m"));
     }

@@ -365,9 +365,9 @@ namespace {
 
 const std::vector<std::string>& LoaderFaults() {
   static const auto* const names = new std::vector<std::string>{
-      "ok",         "drop",       "repeat",   "no_id",  "same_order",
-      "new_order",  "by_workers", "every_rank", "no_state", "forget",
-      "skip_ahead", "leak"};
+      "ok",         "drop",      "repeat",     "no_id",
+      "same_order", "new_order", "by_workers", "every_rank",
+      "no_state",   "forget",    "skip_ahead", "leak"};
   return *names;
 }
 
@@ -383,12 +383,12 @@ class IdStream : public BatchStream {
         has_state_(has_state) {}
 
   absl::StatusOr<Batch> Next() override {
-    const size_t begin =
-        std::min<size_t>(ids_.size(), batch_ * batch_size_);
+    const size_t begin = std::min<size_t>(ids_.size(), batch_ * batch_size_);
     const size_t end = std::min<size_t>(ids_.size(), begin + batch_size_);
     if (begin == end) return Batch();
     ++batch_;
-    return Batch{static_cast<int64_t>(end - begin), 1,
+    return Batch{static_cast<int64_t>(end - begin),
+                 1,
                  {ids_.begin() + begin, ids_.begin() + end}};
   }
   absl::Status Finish(EpochReply* reply) override {

@@ -62,9 +62,7 @@ def _colors_of(batch):
     """(items, 3): the middle of five points around the center."""
     if batch.ndim != 4:
         raise ValueError(f"a batch has 4 dimensions, not {batch.ndim}")
-    if batch.shape[3] % 3 == 0 and batch.shape[1] % 3 != 0:
-        batch = batch.transpose(0, 3, 1, 2)
-    elif batch.shape[3] in (3, 9) and batch.shape[1] not in (3, 9):
+    if batch.shape[3] in (3, 9) and batch.shape[1] not in (3, 9):
         batch = batch.transpose(0, 3, 1, 2)
     _, _, height, width = batch.shape
     y, x, dy, dx = height // 2, width // 2, height // 8, width // 8

@@ -135,8 +135,8 @@ AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds) {
   growth.set_seconds(seconds);
   growth.set_leak_bytes(kLeakBytes);
   growth.set_verdict("cannot_tell");
-  pss_bytes.remove_prefix(std::min(
-      pss_bytes.size(), std::max<size_t>(2, pss_bytes.size() / 5)));
+  pss_bytes.remove_prefix(
+      std::min(pss_bytes.size(), std::max<size_t>(2, pss_bytes.size() / 5)));
   growth.set_epochs(static_cast<int64_t>(pss_bytes.size()));
   if (pss_bytes.size() < kSoakEpochs) return growth;
   growth.set_first_bytes(static_cast<int64_t>(pss_bytes.front()));
@@ -153,8 +153,7 @@ AuditGrowth GrowthOf(absl::Span<const double> pss_bytes, double seconds) {
   growth.set_slope_bytes(all.median);
   growth.set_slope_low_bytes(all.interval.low);
   growth.set_slope_high_bytes(all.interval.high);
-  const bool leaks =
-      std::min(all.interval.low, half.interval.low) > kLeakBytes;
+  const bool leaks = std::min(all.interval.low, half.interval.low) > kLeakBytes;
   growth.set_verdict(leaks ? "leak" : "steady");
   return growth;
 }
@@ -237,8 +236,8 @@ void AddRankFaults(const AuditRanks& ranks, Audit* audit) {
                                    " batches, so a training step would hang"));
   }
   if (ranks.shared_items() > 0) {
-    audit->add_faults(
-        absl::StrCat(of, Plural(ranks.shared_items(), "item"), " on two or more"));
+    audit->add_faults(absl::StrCat(of, Plural(ranks.shared_items(), "item"),
+                                   " on two or more"));
   }
   if (ranks.missing() > 0) {
     audit->add_faults(
@@ -278,11 +277,11 @@ void JudgeAudit(Audit* audit) {
   for (const AuditRanks& ranks : audit->ranks()) AddRankFaults(ranks, audit);
   if (audit->has_resume()) AddResumeFaults(audit->resume(), audit);
   if (audit->growth().verdict() == "leak") {
-    audit->add_faults(absl::StrFormat(
-        "memory grows by %.0f kB per epoch [%.0f, %.0f]",
-        audit->growth().slope_bytes() / 1e3,
-        audit->growth().slope_low_bytes() / 1e3,
-        audit->growth().slope_high_bytes() / 1e3));
+    audit->add_faults(
+        absl::StrFormat("memory grows by %.0f kB per epoch [%.0f, %.0f]",
+                        audit->growth().slope_bytes() / 1e3,
+                        audit->growth().slope_low_bytes() / 1e3,
+                        audit->growth().slope_high_bytes() / 1e3));
   }
   for (const AuditWeights& weights : audit->weights()) {
     if (!weights.reason().empty() || weights.p_value() >= kWeightsLevel) {

@@ -410,16 +410,16 @@ class Session {
     for (const Job& job : list_.jobs) {
       progress_.Show("audits", static_cast<int64_t>(audits_.size()),
                      list_.jobs.size(), job.library());
-      Audit& audit =
-          audits_.emplace_back(StartAudit(job, identity_.run_id));
+      Audit& audit = audits_.emplace_back(StartAudit(job, identity_.run_id));
       if (job.has_unsupported_reason()) {
         audit.set_status("unsupported");
         audit.set_reason(job.unsupported_reason());
       } else {
         ASSIGN_OR_RETURN(const JobPolicy policy,
                          JobPolicyOf(*catalogue_, job, options_.limits.hang_s));
-        ASSIGN_OR_RETURN(audit, FindMode(options_.modes, job)
-                                    ->AuditJob(context, job, policy));
+        ASSIGN_OR_RETURN(
+            audit,
+            FindMode(options_.modes, job)->AuditJob(context, job, policy));
       }
       RETURN_IF_ERROR(output_->WriteAudit(audit, job.output()));
     }

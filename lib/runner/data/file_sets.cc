@@ -140,9 +140,9 @@ absl::StatusOr<FileSet> WriteSynthetic(const std::string& dataset,
   }
   const int64_t most = spec.ids && spec.n == 0 ? kItemIds : spec.n;
   if (most > 0 && most < count) return TooFew(dataset, most, count);
-  const std::string folder = JoinPath(
-      cache, spec.ids ? "synthetic/ids"
-                      : absl::StrCat("synthetic/seed", spec.seed));
+  const std::string folder =
+      JoinPath(cache, spec.ids ? "synthetic/ids"
+                               : absl::StrCat("synthetic/seed", spec.seed));
   RETURN_IF_ERROR(MakeFolder(folder));
   FileSet set;
   set.items = count;

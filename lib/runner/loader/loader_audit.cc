@@ -109,9 +109,9 @@ class LoaderAudit {
   }
 
   std::string NameOfItem(int64_t item) const {
-    const bool is_file = input_.files != nullptr &&
-                         input_.files->source != "shards" &&
-                         item < static_cast<int64_t>(input_.files->files.size());
+    const bool is_file =
+        input_.files != nullptr && input_.files->source != "shards" &&
+        item < static_cast<int64_t>(input_.files->files.size());
     return is_file ? BaseName(input_.files->files[item].path)
                    : absl::StrCat("item ", item);
   }
@@ -182,7 +182,8 @@ class LoaderAudit {
 
   absl::StatusOr<AuditResume> AuditOfResume() {
     EpochCommand command = Command(0);
-    command.batches = std::max<int64_t>(1, static_cast<int64_t>(whole_.size()) / 2);
+    command.batches =
+        std::max<int64_t>(1, static_cast<int64_t>(whole_.size()) / 2);
     ASSIGN_OR_RETURN(const EpochReply before, InNewProcess(spec_, command));
     AuditResume found;
     if (!before.has_state()) {
@@ -210,9 +211,9 @@ class LoaderAudit {
     std::vector<double> pss_bytes;
     for (int64_t epoch = 0; epoch == 0 || watch.Seconds() < soak_s; ++epoch) {
       RETURN_IF_ERROR(Take(Command(epoch), child.get()).status());
-      const std::optional<int64_t> bytes = TreePssBytes(
-          Root(), static_cast<pid_t>(child->server_pid()),
-          static_cast<pid_t>(child->pid()), "feedrate-corpus");
+      const std::optional<int64_t> bytes =
+          TreePssBytes(Root(), static_cast<pid_t>(child->server_pid()),
+                       static_cast<pid_t>(child->pid()), "feedrate-corpus");
       if (bytes.has_value()) pss_bytes.push_back(static_cast<double>(*bytes));
     }
     return GrowthOf(pss_bytes, watch.Seconds());

@@ -68,18 +68,21 @@ TEST(MixtureAuditTest, WeightsAreTestedByBlock) {
   EXPECT_NEAR(kept.p_value(), 0.687, 0.01);
   EXPECT_NEAR(kept.mixture_error(), 0.025, 1e-9);
   // The same samples, drawn one by one, would be less of an accident.
-  EXPECT_LT(WeightsOf("x", Counted({420, 180, 200}), Sources(), {}, 1).p_value(),
-            kept.p_value());
-  EXPECT_LT(WeightsOf("x", Counted({200, 300, 300}), Sources(), {}, 4).p_value(),
-            1e-6);
+  EXPECT_LT(
+      WeightsOf("x", Counted({420, 180, 200}), Sources(), {}, 1).p_value(),
+      kept.p_value());
+  EXPECT_LT(
+      WeightsOf("x", Counted({200, 300, 300}), Sources(), {}, 4).p_value(),
+      1e-6);
 }
 
 TEST(MixtureAuditTest, WhatIsLeftOutHasNoWeight) {
   const AuditWeights found =
       WeightsOf("x", Counted({400, 200, 0}), Sources(), {"c"}, 4);
   EXPECT_NEAR(found.chi_square(), 0, 1e-9);
-  EXPECT_GT(WeightsOf("x", Counted({400, 200, 0}), Sources(), {}, 4).chi_square(),
-            30);
+  EXPECT_GT(
+      WeightsOf("x", Counted({400, 200, 0}), Sources(), {}, 4).chi_square(),
+      30);
   EXPECT_EQ(WeightsOf("x", {}, Sources(), {}, 4).draws(), 0);
 }
 

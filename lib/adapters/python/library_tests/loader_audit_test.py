@@ -122,9 +122,7 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(other == first, FLAGS.library not in BY_WORKERS)
 
     def test_ranks_share_an_epoch(self):
-        ranks = [
-            self.ids(self.child(rank=rank, ranks=2)) for rank in range(2)
-        ]
+        ranks = [self.ids(self.child(rank=rank, ranks=2)) for rank in range(2)]
         self.assertNotEqual(ranks[0], ranks[1])
         items = flat(ranks[0]) + flat(ranks[1])
         if FLAGS.library in INEXACT_RANKS:

@@ -1,6 +1,7 @@
 """What loaders of streams share: they begin at the start, know no numbered
 items, and hand out what they read to worker processes of torch's DataLoader."""
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -109,9 +110,8 @@ def converted(kind, source, write):
         made = folder.with_suffix(f".{os.getpid()}")
         made.mkdir(parents=True)
         write(made)
-        try:
+        # Fails if another process was faster.
+        with contextlib.suppress(OSError):
             made.rename(folder)
-        except OSError:  # Another process was faster.
-            pass
         done.touch()
     return folder
