@@ -5,9 +5,9 @@ runs on. A list that says `# on top of x.lock` leaves out what that lock, beside
 it, has: programs add the other environment's packages to their path. What the
 list names itself comes first there.
 
-Then every package is looked up for both processors and both Python versions that
-the project supports. Reads only the index's metadata, so the hash of a 400 MB
-wheel costs no download.
+Then every package is looked up for both processors and both Python versions
+that the project supports. Reads only the index's metadata, so the hash of a
+400 MB wheel costs no download.
 """
 
 import json
