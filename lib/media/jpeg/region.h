@@ -61,7 +61,9 @@ absl::Status CheckJpegRegion(const JpegRegion& region,
 // pictures. Not thread-safe. Use JpegRegionDecoder instead.
 class JpegBaselineRegion {
  public:
-  JpegBaselineRegion();
+  // Processors without the instructions of BMI2 take the way that tests take
+  // with false.
+  explicit JpegBaselineRegion(bool may_use_bmi2 = true);
 
   // Writes rows of `region.width` x 3 bytes, `stride_bytes` apart, in full
   // size, with the accurate transform and smooth colors. Returns false when
@@ -98,6 +100,8 @@ class JpegBaselineRegion {
   void PlacePlane(const JpegBaselinePicture& picture, const JpegRegion& region,
                   Plane* plane);
   bool DecodeBlocks();
+  // The same, with instructions that not every processor has.
+  bool DecodeBlocksBmi2();
   // Advance by MCUs, also across restart markers.
   bool Skip(int64_t mcus);
   bool SkipTo(int64_t end);
@@ -109,6 +113,7 @@ class JpegBaselineRegion {
   const uint8_t* ColourRow(const JpegRegion& region, int y, Plane* plane,
                            uint8_t* room);
 
+  const bool uses_bmi2_;
   const JpegIdct idct_;
   const JpegRows rows_;
   int components_ = 0;

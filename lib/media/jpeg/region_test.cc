@@ -353,7 +353,7 @@ TEST(JpegArenaTest, StopsGrowing) {
 // them.
 
 TEST(JpegBaselineTest, DoesTheCommonKindsItself) {
-  JpegBaselineRegion baseline;
+  JpegBaselineRegion baseline, plain(/*may_use_bmi2=*/false);
   for (const auto& [horizontal, vertical] :
        {std::pair(1, 1), {2, 1}, {2, 2}, {1, 2}}) {
     for (int restart_every : {0, 3}) {
@@ -370,10 +370,10 @@ TEST(JpegBaselineTest, DoesTheCommonKindsItself) {
       ASSERT_TRUE(turbo.GetBaseline(&picture));
       const Image whole = DecodeWhole(jpeg, {});
       Image part(33, 51, 3);
-      // Twice: the second time with tables for skipping codes.
-      for (int i = 0; i < 2; ++i) {
-        ASSERT_TRUE(
-            baseline.Decode(picture, {21, 30, 51, 33}, part.data(), 153));
+      // Each twice: the second time with tables for skipping codes.
+      for (int i = 0; i < 4; ++i) {
+        ASSERT_TRUE((i < 2 ? baseline : plain)
+                        .Decode(picture, {21, 30, 51, 33}, part.data(), 153));
         for (int y = 0; y < 33; ++y) {
           ASSERT_EQ(
               std::memcmp(part.row(y), whole.view().row(30 + y) + 63, 153), 0)
