@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from feedrate import _library
+from feedrate import _arguments, _library
 
 if TYPE_CHECKING:
-    # A transform by its name, alternatives of which one is drawn, or one of
-    # these with its probability.
-    Step = str | Sequence[str] | tuple[str | Sequence[str], float]
-    Labels = None | Sequence[int] | np.ndarray | Callable[[str], int]
+    from feedrate._arguments import Labels, Step
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -121,49 +117,51 @@ class Loader:
         connections: int | None = None,
     ) -> None:
         if drop_last and tail not in ("keep", "drop"):
-            raise _wrong("drop_last", True, f'False, because tail="{tail}"')
-        self.batch_size = _whole("batch_size", batch_size, 1)
-        self.rank = _whole("rank", rank, 0)
-        self.world_size = _whole("world_size", world_size, 1)
+            raise _arguments.wrong(
+                "drop_last", True, f'False, because tail="{tail}"'
+            )
+        self.batch_size = _arguments.whole("batch_size", batch_size, 1)
+        self.rank = _arguments.whole("rank", rank, 0)
+        self.world_size = _arguments.whole("world_size", world_size, 1)
         if self.rank >= self.world_size:
-            raise _wrong("rank", rank, f"0 to {self.world_size - 1}")
+            raise _arguments.wrong("rank", rank, f"0 to {self.world_size - 1}")
         if workers is None:
             workers = len(os.sched_getaffinity(0))
         self._tail = "drop" if drop_last else tail
-        _word("output", output, "torch numpy")
-        self._torch = _torch() if output == "torch" else None
+        _arguments.word("output", output, "torch numpy")
+        self._torch = _arguments.torch() if output == "torch" else None
         self._channels_last = bool(channels_last)
-        self._dtype = _word("dtype", dtype, "float32 uint8")
+        self._dtype = _arguments.word("dtype", dtype, "float32 uint8")
         self._return_index = return_index
-        self._seed = _whole("seed", seed, 0)
+        self._seed = _arguments.whole("seed", seed, 0)
         self._shuffle = bool(shuffle)
-        self._kind, self._path, files, array = _source(source)
+        self._kind, self._path, files, array = _arguments.source(source)
         channels = 3 if array is None else array.shape[3]
         self._settings = [
             f"source={self._kind}",
             f"path={self._path}",
             f"batch_size={self.batch_size}",
-            f"crop={_whole('crop', crop, 1)}",
+            f"crop={_arguments.whole('crop', crop, 1)}",
             "crop_position="
-            + _word("crop_position", crop_position, "random center"),
+            + _arguments.word("crop_position", crop_position, "random center"),
             f"channels={channels}",
             f"flip={int(flip)}",
-            f"workers={_whole('workers', workers, 0)}",
-            f"prefetch={_whole('prefetch', prefetch, 1)}",
+            f"workers={_arguments.whole('workers', workers, 0)}",
+            f"prefetch={_arguments.whole('prefetch', prefetch, 1)}",
             f"shuffle={int(self._shuffle)}",
             f"seed={self._seed}",
             f"rank={self.rank}",
             f"world_size={self.world_size}",
-            f"tail={_word('tail', self._tail, 'keep pad drop')}",
-            f"on_error={_word('on_error', on_error, 'skip fail')}",
+            f"tail={_arguments.word('tail', self._tail, 'keep pad drop')}",
+            f"on_error={_arguments.word('on_error', on_error, 'skip fail')}",
             f"format={dtype} {'last' if channels_last else 'first'}",
-            f"mean={_numbers('mean', mean)}",
-            f"std={_numbers('std', std)}",
+            f"mean={_arguments.numbers('mean', mean)}",
+            f"std={_arguments.numbers('std', std)}",
             "read_ahead=auto",
             f"needs_labels={int(labels is None)}",
-            *_steps(transforms),
+            *_arguments.steps(transforms),
         ]
-        self._settings += _store_settings(
+        self._settings += _arguments.store_settings(
             self._kind,
             cache_folder=cache_dir,
             cache_bytes=cache_bytes,
@@ -183,6 +181,7 @@ class Loader:
         except BaseException:
             self.close()
             raise
+        self._warn_of_ranks()
         self._epoch = 0  # Of the next pass, and where it starts.
         self._position = 0
         self._pass: _Pass | None = None
@@ -235,7 +234,7 @@ class Loader:
 
         Epochs count from 0 by themselves. A position that `load_state_dict`
         has set stays if it is in this epoch."""
-        epoch = _whole("epoch", epoch, 0)
+        epoch = _arguments.whole("epoch", epoch, 0)
         if epoch != self._epoch:
             self._epoch, self._position = epoch, 0
 
@@ -272,8 +271,8 @@ class Loader:
                     f" this loader {name}={mine[name]}; make it with the same"
                     " data, seed and shuffle"
                 )
-        self._epoch = _whole("epoch", state["epoch"], 0)
-        self._position = _whole("position", state["position"], 0)
+        self._epoch = _arguments.whole("epoch", state["epoch"], 0)
+        self._position = _arguments.whole("position", state["position"], 0)
         self._pass = None
 
     # The end.
@@ -370,7 +369,7 @@ class Loader:
     def _folder_labels(self) -> np.ndarray:
         """By the first folder below the source; -1 where all items are in
         it."""
-        folders = [_folder(name, self._path) for name in self.names]
+        folders = [_arguments.folder(name, self._path) for name in self.names]
         self.classes = sorted(set(folders) - {""})
         number = {name: i for i, name in enumerate(self.classes)}
         return np.array([number.get(name, -1) for name in folders], np.int64)
@@ -384,6 +383,19 @@ class Loader:
         text = ctypes.c_char_p()
         total = self._library.feedrate_faults(self._handle, ctypes.byref(text))
         return total, os.fsdecode(text.value or b"")
+
+    def _warn_of_ranks(self) -> None:
+        """The first rank has most items, the last fewest."""
+        least, rest = divmod(self.size, self.world_size)
+        if self._tail == "keep" and rest > 0 and least % self.batch_size == 0:
+            warnings.warn(
+                f"feedrate.Loader: {self.size} items over {self.world_size}"
+                " ranks give some ranks a batch more than others, and a"
+                " training that waits for all ranks in each step would hang;"
+                ' pass tail="pad" or tail="drop"',
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _warn_of_faults(self) -> None:
         total, text = self._faults()
@@ -501,128 +513,3 @@ def _close(library: Any, handle: Any, pid: int, _array: Any) -> None:
     # A forked process has the memory, but not the threads.
     if os.getpid() == pid:
         library.feedrate_close(handle)
-
-
-# Arguments.
-
-
-def _wrong(name: str, value: object, allowed: str) -> ValueError:
-    return ValueError(
-        f"feedrate.Loader: {name}={value!r} is not possible; use {allowed}"
-    )
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if not least <= number < 2**63:
-        raise _wrong(name, value, f"a whole number from {least} on")
-    return number
-
-
-def _word(name: str, value: str, words: str) -> str:
-    if value not in words.split():
-        raise _wrong(name, value, " or ".join(words.split()))
-    return value
-
-
-def _numbers(name: str, value: float | Sequence[float]) -> str:
-    numbers = np.atleast_1d(np.asarray(value, np.float64))
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise _wrong(name, value, "a number, or one per channel")
-    if name == "std" and numbers.min() <= 0:
-        raise _wrong(name, value, "numbers above 0")
-    return ",".join(repr(float(number)) for number in numbers)
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            'feedrate.Loader: output="torch" needs torch; install it, or pass'
-            ' output="numpy"'
-        ) from error
-    return torch
-
-
-def _steps(transforms: str | Sequence[Step] | None) -> list[str]:
-    if transforms is None:
-        return []
-    if isinstance(transforms, str):
-        transforms = [transforms]
-    lines = []
-    for step in transforms:
-        chance: Any = 1.0
-        names: Any = step
-        if isinstance(step, tuple):
-            if len(step) != 2 or not isinstance(step[1], (int, float)):
-                raise _wrong("transforms", step, "(name, probability)")
-            names, chance = step
-        if isinstance(names, str):
-            names = [names]
-        lines.append(f"step={float(chance)!r} {'|'.join(names)}")
-    return lines
-
-
-def _store_settings(kind: str, **given: Any) -> list[str]:
-    found = {k: v for k, v in given.items() if v is not None}
-    if found and kind != "store":
-        name = next(iter(found)).replace("folder", "dir")
-        raise _wrong(
-            name, next(iter(found.values())), "it with an address such as s3://"
-        )
-    return [
-        f"{name}={os.fspath(v) if name == 'cache_folder' else v}"
-        for name, v in found.items()
-    ]
-
-
-def _source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
-    """(kind, path, files, array) of what the user gave."""
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        if "://" in path:
-            return "store", path, [], None
-        if path.endswith(".tar"):
-            return "shards", path, [path], None
-        return "folder", path, [], None
-    if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
-        array = np.asarray(source)
-        if array.dtype != np.uint8 or array.ndim != 4 or array.size == 0:
-            raise ValueError(
-                f"feedrate.Loader: source: an array of {array.dtype} and shape"
-                f" {array.shape} is not possible; use uint8 of (N, H, W, C)"
-            )
-        return "array", "the array", [], np.ascontiguousarray(array)
-    files = [os.fspath(path) for path in source]
-    if any("://" in path for path in files):
-        raise ValueError(
-            "feedrate.Loader: source: a list cannot hold addresses; use one"
-            " address with a list in it, as in https://host/{000..099}.tar"
-        )
-    shards = [path.endswith(".tar") for path in files]
-    if any(shards) and not all(shards):
-        raise ValueError(
-            "feedrate.Loader: source: the list has shards and images; make a"
-            " loader for each"
-        )
-    kind = "shards" if any(shards) else "files"
-    root = os.path.commonpath([os.path.dirname(f) for f in files] or [""])
-    return kind, root, files, None
-
-
-def _folder(name: str, root: str) -> str:
-    """The first folder of an item below the source, or of a shard's member."""
-    _, is_member, member = name.partition(".tar:")
-    if is_member:
-        inside = member
-    else:
-        if "://" in root:
-            root = root.partition("{")[0]
-        if not name.startswith(root):
-            return ""
-        inside = name[len(root) :].lstrip("/")
-    return inside.partition("/")[0] if "/" in inside else ""

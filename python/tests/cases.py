@@ -3,7 +3,6 @@
 import contextlib
 import io
 import pathlib
-import random
 import subprocess
 import sys
 import tarfile
@@ -116,7 +115,3 @@ class Case(unittest.TestCase):
 
     def numbers(self, loader):
         return [number for batch in loader for number in ids(batch[0])]
-
-
-def shuffled(values, seed=1):
-    return random.Random(seed).sample(values, len(values))

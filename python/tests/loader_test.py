@@ -36,6 +36,8 @@ class OrderTest(cases.Case):
         self.assertEqual(self.numbers(plain), EVERY)
 
     def test_every_item_comes_once_over_all_ranks(self):
+        warnings.simplefilter("ignore")
+        self.addCleanup(warnings.resetwarnings)
         for world in (1, 2, 3, 7, 101):
             loaders = [
                 self.loader(
@@ -46,6 +48,21 @@ class OrderTest(cases.Case):
             for _ in range(2):
                 found = [n for one in loaders for n in self.numbers(one)]
                 self.assertEqual(sorted(found), EVERY, world)
+
+    def test_ranks_with_fewer_batches_are_told(self):
+        for count, world, tail, told in (
+            (97, 3, "keep", True),  # 33, 32 and 32: 5, 4 and 4 batches.
+            (97, 3, "pad", False),
+            (96, 3, "keep", False),
+            (102, 4, "keep", False),
+        ):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                self.loader(
+                    self.array(count), rank=1, world_size=world, tail=tail
+                )
+            self.assertEqual(len(caught), told)
+            self.assertTrue(all("hang" in str(c.message) for c in caught))
 
     def test_ranks_have_the_same_batches_when_padded_or_cut(self):
         for tail, sizes in (("pad", [8, 8, 8, 8, 2]), ("drop", [8] * 4)):

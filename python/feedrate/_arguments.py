@@ -1,0 +1,140 @@
+"""The arguments of feedrate.Loader: checked, and as settings of the library."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    # A transform by its name, alternatives of which one is drawn, or one of
+    # these with its probability.
+    Step = str | Sequence[str] | tuple[str | Sequence[str], float]
+    Labels = None | Sequence[int] | np.ndarray | Callable[[str], int]
+
+
+def wrong(name: str, value: object, allowed: str) -> ValueError:
+    return ValueError(
+        f"feedrate.Loader: {name}={value!r} is not possible; use {allowed}"
+    )
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number < 2**63:
+        raise wrong(name, value, f"a whole number from {least} on")
+    return number
+
+
+def word(name: str, value: str, words: str) -> str:
+    if value not in words.split():
+        raise wrong(name, value, " or ".join(words.split()))
+    return value
+
+
+def numbers(name: str, value: float | Sequence[float]) -> str:
+    numbers = np.atleast_1d(np.asarray(value, np.float64))
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise wrong(name, value, "a number, or one per channel")
+    if name == "std" and numbers.min() <= 0:
+        raise wrong(name, value, "numbers above 0")
+    return ",".join(repr(float(number)) for number in numbers)
+
+
+def torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            'feedrate.Loader: output="torch" needs torch; install it, or pass'
+            ' output="numpy"'
+        ) from error
+    return torch
+
+
+def steps(transforms: str | Sequence[Step] | None) -> list[str]:
+    if transforms is None:
+        return []
+    if isinstance(transforms, str):
+        transforms = [transforms]
+    lines = []
+    for step in transforms:
+        chance: Any = 1.0
+        names: Any = step
+        if isinstance(step, tuple):
+            if len(step) != 2 or not isinstance(step[1], (int, float)):
+                raise wrong("transforms", step, "(name, probability)")
+            names, chance = step
+        if isinstance(names, str):
+            names = [names]
+        lines.append(f"step={float(chance)!r} {'|'.join(names)}")
+    return lines
+
+
+def store_settings(kind: str, **given: Any) -> list[str]:
+    found = {k: v for k, v in given.items() if v is not None}
+    if found and kind != "store":
+        name = next(iter(found)).replace("folder", "dir")
+        raise wrong(
+            name, next(iter(found.values())), "it with an address such as s3://"
+        )
+    return [
+        f"{name}={os.fspath(v) if name == 'cache_folder' else v}"
+        for name, v in found.items()
+    ]
+
+
+def source(source: Any) -> tuple[str, str, list[str], np.ndarray | None]:
+    """(kind, path, files, array) of what the user gave."""
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        if "://" in path:
+            return "store", path, [], None
+        if path.endswith(".tar"):
+            return "shards", path, [path], None
+        return "folder", path, [], None
+    if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
+        array = np.asarray(source)
+        if array.dtype != np.uint8 or array.ndim != 4 or array.size == 0:
+            raise ValueError(
+                f"feedrate.Loader: source: an array of {array.dtype} and shape"
+                f" {array.shape} is not possible; use uint8 of (N, H, W, C)"
+            )
+        return "array", "the array", [], np.ascontiguousarray(array)
+    files = [os.fspath(path) for path in source]
+    if any("://" in path for path in files):
+        raise ValueError(
+            "feedrate.Loader: source: a list cannot hold addresses; use one"
+            " address with a list in it, as in https://host/{000..099}.tar"
+        )
+    shards = [path.endswith(".tar") for path in files]
+    if any(shards) and not all(shards):
+        raise ValueError(
+            "feedrate.Loader: source: the list has shards and images; make a"
+            " loader for each"
+        )
+    kind = "shards" if any(shards) else "files"
+    root = os.path.commonpath([os.path.dirname(f) for f in files] or [""])
+    return kind, root, files, None
+
+
+def folder(name: str, root: str) -> str:
+    """The first folder of an item below the source, or of a shard's member."""
+    _, is_member, member = name.partition(".tar:")
+    if is_member:
+        inside = member
+    else:
+        if "://" in root:
+            root = root.partition("{")[0]
+        if not name.startswith(root):
+            return ""
+        inside = name[len(root) :].lstrip("/")
+    return inside.partition("/")[0] if "/" in inside else ""
