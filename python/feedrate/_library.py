@@ -146,7 +146,8 @@ def configs() -> str:
 
 
 def message() -> str:
-    return load().feedrate_error().decode("utf-8", "replace")
+    text: bytes = load().feedrate_error()
+    return text.decode("utf-8", "replace")
 
 
 def fail(code: int) -> NoReturn:
@@ -154,7 +155,7 @@ def fail(code: int) -> NoReturn:
     raise _ERRORS.get(code, RuntimeError)(f"feedrate.Loader: {message()}")
 
 
-def texts(values: list[str]) -> ctypes.Array:
+def texts(values: list[str]) -> ctypes.Array[ctypes.c_char_p]:
     return (ctypes.c_char_p * len(values))(*map(os.fsencode, values))
 
 

@@ -227,7 +227,7 @@ class Loader:
     @property
     def epoch(self) -> int:
         """Number of the current epoch, or of the next if none is under way."""
-        return self.state_dict()["epoch"]
+        return int(self.state_dict()["epoch"])
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the number of the next epoch, which decides its order.
@@ -376,7 +376,7 @@ class Loader:
 
     def _samples(self, start: int) -> int:
         self._check_usable()
-        return self._library.feedrate_count(self._handle, start)
+        return int(self._library.feedrate_count(self._handle, start))
 
     def _faults(self) -> tuple[int, str]:
         self._check_usable()
@@ -439,7 +439,7 @@ class Loader:
         return tuple(parts)
 
     def _labels_of(self, items: np.ndarray, own_share: float) -> np.ndarray:
-        labels = self.labels[items]
+        labels: np.ndarray = self.labels[items]
         if not self._mixes:
             return labels
         shares = np.zeros((len(items), self.labels.max() + 1), np.float32)
