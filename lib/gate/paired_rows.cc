@@ -75,7 +75,8 @@ bool IsWantedJob(absl::string_view wanted, absl::string_view job_id,
 std::string SecondsText(double seconds) {
   if (seconds >= 1) return absl::StrFormat("%.3f s", seconds);
   if (seconds >= 1e-3) return absl::StrFormat("%.1f ms", seconds * 1e3);
-  return absl::StrFormat("%.1f µs", seconds * 1e6);
+  if (seconds >= 1e-6) return absl::StrFormat("%.1f µs", seconds * 1e6);
+  return absl::StrFormat("%.1f ns", seconds * 1e9);
 }
 
 absl::optional<RunStatistic> ParseRunStatistic(const std::string& name) {

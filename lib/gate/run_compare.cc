@@ -585,7 +585,8 @@ absl::StatusOr<ExitCode> RunHistory(const CompareOptions& options) {
   }
   RETURN_IF_ERROR(WriteOutput(options.output, text));
   if (entries.empty()) {
-    options.warn("--history: there are no rows");
+    options.warn(absl::StrCat("--history: no rows or results in ",
+                              absl::StrJoin(options.history, ", ")));
     return ExitCode::kInvalid;
   }
   for (const ChangePoint& point : points) {

@@ -14,6 +14,9 @@
 namespace feedrate {
 namespace {
 
+// A wider interval says nothing that anyone would want to read.
+constexpr double kWidestFactor = 100;
+
 // The parts of the level for the first look that can prove a change, and for
 // all looks between it and the last together. They stop a clear regression
 // early; most of the level is kept for the last look, which has the most pairs.
@@ -368,11 +371,12 @@ Location LocationOf(absl::Span<const double> values, double confidence) {
   if (outside >= 0) {
     location.interval = Interval{nth(outside), nth(count - 1 - outside)};
   } else if (n > 1) {
-    location.interval = StudentInterval(values, confidence);
-    location.interval->low =
-        std::min(location.interval->low, location.estimate);
-    location.interval->high =
-        std::max(location.interval->high, location.estimate);
+    Interval interval = StudentInterval(values, confidence);
+    interval.low = std::min(interval.low, location.estimate);
+    interval.high = std::max(interval.high, location.estimate);
+    if (interval.high - interval.low < std::log(kWidestFactor)) {
+      location.interval = interval;
+    }
   }
   return location;
 }

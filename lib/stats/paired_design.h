@@ -145,7 +145,8 @@ struct Location {
   double estimate = 0;
   // Contains the center of a symmetric distribution in at least `confidence` of
   // all experiments, by the ranks of Wilcoxon's test. Student's interval where
-  // there are too few values for that (below 8 at 99%). Absent for one value.
+  // there are too few values for that (below 8 at 99%). Absent for one value,
+  // and if it would be wider than a factor of 100, as it is for two values.
   absl::optional<Interval> interval;
 };
 

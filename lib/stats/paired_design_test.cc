@@ -114,6 +114,8 @@ TEST(SignedRankTest, EstimateIsTheMedianOfMeans) {
   // Means: 1, 1.5, 2, 5.5, 6, 10.
   EXPECT_DOUBLE_EQ(LocationOf({1, 2, 10}, 0.99).estimate, 3.75);
   EXPECT_FALSE(LocationOf({3}, 0.99).interval.has_value());
+  EXPECT_TRUE(LocationOf({0, 0.01}, 0.99).interval.has_value());
+  EXPECT_FALSE(LocationOf({0, 0.3}, 0.99).interval.has_value());
 }
 
 // Published critical values of the signed-rank test, two-sided 1%: T <= 3 at n
@@ -139,7 +141,7 @@ TEST(SignedRankTest, CoversAsPromised) {
     constexpr int kTrials = 2000;
     for (int trial = 0; trial < kTrials; ++trial) {
       std::vector<double> values;
-      for (int i = 0; i < n; ++i) values.push_back(7 + noise(random));
+      for (int i = 0; i < n; ++i) values.push_back(7 + 0.01 * noise(random));
       const Location location = LocationOf(values, 0.95);
       ASSERT_TRUE(location.interval.has_value());
       EXPECT_LE(location.interval->low, location.estimate);

@@ -315,10 +315,11 @@ Section SummarySection(const ReportInput& input,
         Paragraph{"There are no rows, only what the gate said of some."});
   } else {
     section.blocks.emplace_back(NumbersOf(counts));
-    section.blocks.emplace_back(Paragraph{
-        absl::StrCat("What: ", input.rows.size(), " rows of ",
-                     absl::StrJoin(counts.libraries, ", "),
-                     ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
+    // Plain commands of a duel have no library.
+    const std::string libraries = absl::StrJoin(counts.libraries, ", ");
+    section.blocks.emplace_back(Paragraph{absl::StrCat(
+        "What: ", input.rows.size(), " rows", libraries.empty() ? "" : " of ",
+        libraries, ". Where: ", absl::StrJoin(counts.machines, ", "), ".")});
     section.blocks.emplace_back(Paragraph{HowSure(counts)});
     AddNoise(input, counts, &section);
   }

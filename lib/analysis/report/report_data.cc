@@ -66,7 +66,7 @@ class Collector {
       Batch batch;
       RETURN_IF_ERROR(json.Read(&batch));
       input_.batches.push_back(std::move(batch));
-    } else if (record != "job") {
+    } else if (record != "job" && record != "duel" && record != "control") {
       ++input_.passed_over[std::string(record)];
     }
     return absl::OkStatus();
@@ -489,9 +489,12 @@ Setting MakeSetting(std::vector<const ReportCell*> cells,
   setting.example = row;
   setting.mode = row.mode();
   setting.unit = row.unit().empty() ? "item" : row.unit();
-  setting.title = row.scenario();
-  if (!row.scope().empty()) absl::StrAppend(&setting.title, ", ", row.scope());
-  absl::StrAppend(&setting.title, ", ", row.device());
+  std::vector<std::string> words;
+  for (const std::string& word : {row.scenario(), row.scope(), row.device()}) {
+    if (!word.empty()) words.push_back(word);
+  }
+  // A plain command of a duel has none of them.
+  setting.title = words.empty() ? row.mode() : absl::StrJoin(words, ", ");
   setting.id = IdFrom(absl::StrCat(row.mode(), " ", setting.title));
   setting.description = DescriptionOf(row, setting.swept, labels);
   return setting;

@@ -24,8 +24,6 @@ namespace {
 
 // For the interval of the layout's deviation.
 constexpr int kResamples = 2000;
-// Above this, the upper end of an interval is not worth printing.
-constexpr double kWidestPercent = 10000;
 
 std::string SideText(const char* side, const std::string& command,
                      const PairedJob& job, bool side_b) {
@@ -57,7 +55,7 @@ std::string Comparison(const Verdict& verdict) {
   }
   // Two or three pairs say next to nothing.
   const std::string range =
-      effect.high_percent() > kWidestPercent
+      effect.confidence() == 0
           ? absl::StrFormat("%d pairs, which do not bound it", verdict.pairs())
           : absl::StrFormat("99%% sure of %+.2f%% to %+.2f%%, %d pairs",
                             effect.low_percent(), effect.high_percent(),
@@ -104,9 +102,11 @@ std::string ManyJobs(const DuelResult& result) {
     table.AddRow(
         {verdict.job(), verdict.verdict(),
          has ? absl::StrFormat("%+.2f%%", effect.percent()) : "",
-         has ? absl::StrFormat("%+.2f%% … %+.2f%%", effect.low_percent(),
-                               effect.high_percent())
-             : verdict.reason(),
+         !has ? verdict.reason()
+         : effect.confidence() == 0
+             ? ""
+             : absl::StrFormat("%+.2f%% … %+.2f%%", effect.low_percent(),
+                               effect.high_percent()),
          absl::StrCat(verdict.pairs()), Sparkline(changes)});
   }
   std::string text = table.empty() ? "" : table.ToText();
@@ -259,13 +259,16 @@ std::string DuelExport(const DuelResult& result, const std::string& format) {
       return verdict.has_effect() ? absl::StrFormat("%.6g", value)
                                   : std::string();
     };
+    const auto end = [&](double value) {
+      return effect.confidence() > 0 ? number(value) : std::string();
+    };
     std::vector<std::string> cells = {verdict.job(),
                                       verdict.verdict(),
                                       number(effect.a()),
                                       number(effect.b()),
                                       number(effect.percent()),
-                                      number(effect.low_percent()),
-                                      number(effect.high_percent()),
+                                      end(effect.low_percent()),
+                                      end(effect.high_percent()),
                                       absl::StrCat(verdict.pairs()),
                                       verdict.reason()};
     std::vector<std::string> fields;

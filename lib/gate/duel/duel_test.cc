@@ -574,6 +574,7 @@ TEST(SecondsTextTest, Units) {
   EXPECT_EQ(SecondsText(0.1023), "102.3 ms");
   EXPECT_EQ(SecondsText(0.001), "1.0 ms");
   EXPECT_EQ(SecondsText(3e-6), "3.0 µs");
+  EXPECT_EQ(SecondsText(4.123e-7), "412.3 ns");
 }
 
 std::vector<Verdict> One(const std::string& word) {

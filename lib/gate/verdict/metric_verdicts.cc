@@ -155,9 +155,11 @@ MetricChange JudgeMetric(absl::Span<const MetricPair> pairs,
   } else {
     change.set_verdict(verdict == worse ? "worse" : "better");
   }
-  const std::string range =
-      absl::StrFormat("%+.2f%% [%+.2f%%, %+.2f%%]", effect->percent(),
-                      effect->low_percent(), effect->high_percent());
+  std::string range = absl::StrFormat("%+.2f%%", effect->percent());
+  if (effect->confidence() > 0) {
+    absl::StrAppendFormat(&range, " [%+.2f%%, %+.2f%%]", effect->low_percent(),
+                          effect->high_percent());
+  }
   if (judged.constant) {
     change.set_reason(
         effect->a() == effect->b()

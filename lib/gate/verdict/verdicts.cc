@@ -81,6 +81,9 @@ void SetEffect(const PairedJob& job, const PairedLook& look, Verdict* verdict) {
 }
 
 std::string RangeText(const Effect& effect) {
+  if (effect.confidence() == 0) {
+    return absl::StrFormat("%+.2f%%", effect.percent());
+  }
   return absl::StrFormat("%+.2f%% [%+.2f%%, %+.2f%%]", effect.percent(),
                          effect.low_percent(), effect.high_percent());
 }
