@@ -52,10 +52,12 @@ DEFINE_int64(measured_steps, 100, "N: steps to time");
 DEFINE_string(mixing, "", "NAME: how to mix images {mixup|cutmix|both}");
 DEFINE_bool(optimizer_in_step, true,
             "Include the optimizer in the timed step; the row says so");
-DEFINE_string(engine, "",
-              "NAME: engine of library feedrate; the default is fused where it "
-              "can train the model (a GPU, bf16), else eager "
-              "{fused|eager}");
+DEFINE_string(
+    engine, "",
+    "NAME: engine of library feedrate (fused or eager; the default is "
+    "fused where it can train the model: a GPU, bf16) or of a "
+    "subject (eager or compile; by default both, a row each) "
+    "{fused|eager|compile}");
 DEFINE_bool(graphs, false, "Replay the step as a CUDA graph");
 DEFINE_bool(deterministic, false,
             "compute the same bits in every training, on a GPU too; the "
@@ -144,6 +146,7 @@ ToolInfo Info() {
       "--validate-every=1000 --validation-dataset=/data/val",
       "srun --nodes=2 --ntasks=2 train --world-size=-1",
       "train --profile=trace --profile-output=/tmp/vit",
+      "train --subject=my_pkg.model:build --batch-size=16",
   };
   info.flag_files = {"tools/train/main.cc", kStoreFlagsFile,
                      kOverrideFlagsFile};

@@ -5,7 +5,8 @@
 
 Takes the words that worker_train takes and answers with the same JSON lines, on
 descriptor 3 where a runner listens, else on standard output. LIBRARIES has the
-ways. What it cannot do is an error, never something else instead.
+ways. What it cannot do is an error, never something else instead. The word
+subject=MODULE:NAME trains a model of the user instead.
 """
 
 import json
@@ -21,6 +22,9 @@ import train_profile
 
 WORDS = {
     "library": "torch_eager",
+    "subject": "",
+    # Only of a subject: eager or compile.
+    "engine": "",
     "model": "vit5_tiny",
     "device": "cpu",
     "precision": "fp32",
@@ -56,6 +60,8 @@ LIBRARIES = {
     "torch_compile_bf16": "default",
 }
 BF16_WEIGHTS = "torch_compile_bf16"
+# The module of this name, where a subject is trained.
+subject = None
 
 
 def answer(**fields):
@@ -74,6 +80,11 @@ def parse(words):
         if not equals or name not in WORDS:
             raise ValueError(f'"{word}" is nothing that PyTorch\'s peers do')
         spec[name] = type(WORDS[name])(value)
+    engines = ("", "eager", "compile") if spec["subject"] else ("",)
+    if spec["engine"] not in engines:
+        raise ValueError(f'no engine "{spec["engine"]}" here')
+    if spec["engine"] == "compile":
+        spec["library"] = "torch_compile"
     if spec["optimizer"] != "adamw" or not spec["optimizer_in_step"]:
         raise ValueError("PyTorch's peers have AdamW inside the step alone")
     if spec["graphs"]:
@@ -248,14 +259,11 @@ class Training:
     """The model, its optimizer and its step."""
 
     def __init__(self, torch, spec):
-        import train_model
-
         self.torch = torch
         self.spec = spec
         self.cuda = spec["device"] == "cuda"
-        self.model_spec = train_model.SPECS[spec["model"]]
-        self.model = train_model.Model(self.model_spec).to(spec["device"])
-        self.weights = list(self.model.parameters())
+        self.make_model()
+        self.weights = [p for p in self.model.parameters() if p.requires_grad]
         # What the optimizer updates: the weights, or fp32 copies of them.
         self.masters = self.weights
         self.bf16_weights = spec["library"] == BF16_WEIGHTS
@@ -297,13 +305,33 @@ class Training:
         self.forward = self.model
         if mode:
             self.forward = torch.compile(self.model, mode=mode)
-        self.inputs, self.targets = make_batches(torch, spec, self.model_spec)
-        if self.bf16_weights and self.model_spec.is_vit:
-            self.inputs = self.inputs.to(torch.bfloat16)
         self.clock = Clock(torch, self.cuda)
         self.losses, self.norms = [], []
         self.steps = 0
         self.range = train_profile.range_of(torch, False)
+
+    def make_model(self):
+        """The model where it is trained, and its data."""
+        import train_model
+
+        torch, spec = self.torch, self.spec
+        model_spec = train_model.SPECS[spec["model"]]
+        self.model = train_model.Model(model_spec).to(spec["device"])
+        self.inputs, self.targets = make_batches(torch, spec, model_spec)
+        if spec["library"] == BF16_WEIGHTS and model_spec.is_vit:
+            self.inputs = self.inputs.to(torch.bfloat16)
+
+    def loss_of(self, logits, targets):
+        return self.torch.nn.functional.cross_entropy(
+            logits.float().flatten(0, -2), targets.flatten()
+        )
+
+    def version(self):
+        return self.torch.__version__
+
+    def counted(self):
+        """Fields of the answer about the model itself."""
+        return {}
 
     def batch(self, micro):
         size, samples = self.spec["batch_size"], len(self.inputs)
@@ -313,6 +341,9 @@ class Training:
             self.inputs[first : first + size],
             self.targets[first : first + size],
         )
+
+    def run_forward(self, inputs):
+        return self.forward(inputs)
 
     def gradients(self, micro):
         """Adds those of one batch; returns its loss."""
@@ -327,12 +358,10 @@ class Training:
             enabled=half is not None and not self.bf16_weights,
         ):
             with self.range("forward"):
-                logits = self.forward(x)
+                logits = self.run_forward(x)
             clock.mark("forward")
             with self.range("loss"):
-                loss = torch.nn.functional.cross_entropy(
-                    logits.float().flatten(0, -2), y.flatten()
-                )
+                loss = self.loss_of(logits, y)
         loss = loss / spec["accumulation"]
         clock.mark("loss")
         with self.range("backward"):
@@ -384,6 +413,66 @@ class Training:
             values.clear()
 
 
+def place(value, device):
+    """Tensors in any structure, on the device."""
+    if hasattr(value, "to"):
+        return value.to(device)
+    if isinstance(value, dict):
+        return {name: place(one, device) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(place(one, device) for one in value)
+    return value
+
+
+class SubjectTraining(Training):
+    """A model of the user, with its loss and its batch."""
+
+    def make_model(self):
+        spec = self.spec
+        self._subject = subject.Subject(spec["subject"])
+        made = self._subject.build(
+            {name: spec[name] for name in ("batch_size", "device", "seed")}
+        )
+        self.model = made[0].to(spec["device"])
+        self.model.train()
+        self._loss = made[1]
+        self._batch = place(made[2], spec["device"])
+
+    def version(self):
+        return f"{self._subject.version()} torch {self.torch.__version__}"
+
+    def batch(self, micro):
+        return self._batch
+
+    def run_forward(self, inputs):
+        if isinstance(inputs, dict):
+            return self.forward(**inputs)
+        if isinstance(inputs, (list, tuple)):
+            return self.forward(*inputs)
+        return self.forward(inputs)
+
+    def loss_of(self, logits, targets):
+        return self._loss(logits, targets)
+
+    def counted(self):
+        """Operations of a step, by a hook that sees each product of an eager
+        step: what torch.compile does not change."""
+        from torch.utils.flop_counter import FlopCounterMode
+
+        compiled, self.forward = self.forward, self.model
+        with FlopCounterMode(display=False) as counter:
+            self.gradients(0)
+        self.forward = compiled
+        self.model.zero_grad(set_to_none=False)
+        self.forget()
+        return {
+            "engine": self.spec["engine"] or "eager",
+            "flops_per_step": float(
+                counter.get_total_flops() * self.spec["accumulation"]
+            ),
+        }
+
+
 def profile(torch, spec, training):
     """Fields of the answer about steps after the measured ones."""
     if not spec["count"] and not spec["profile"]:
@@ -414,8 +503,10 @@ def run(spec):
         torch.set_num_threads(spec["threads"])
     torch.manual_seed(spec["seed"])
     torch.backends.cuda.matmul.allow_tf32 = spec["precision"] == "tf32"
-    training = Training(torch, spec)
-    answer(event="ready", version=torch.__version__)
+    training = (SubjectTraining if spec["subject"] else Training)(torch, spec)
+    answer(event="ready", version=training.version())
+    training.clock.start()
+    counted = training.counted()
 
     told = time.perf_counter()
     reset_peak(torch, cuda)
@@ -446,7 +537,7 @@ def run(spec):
     rates = measure_rates(torch, spec) if spec["rates"] else (0, 0)
     answer(
         event="result",
-        version=torch.__version__,
+        version=training.version(),
         parameters=sum(p.numel() for p in training.weights),
         method=method_of(spec),
         wall_s=wall_s,
@@ -458,12 +549,17 @@ def run(spec):
         memory_reserved_bytes=reserved,
         matmul_flops=rates[0],
         copy_bytes=rates[1],
+        **counted,
         **fields,
     )
 
 
 def main():
+    global subject
     process_setup.avoid_hidden_sve()
+    if any(word.startswith("subject=") for word in sys.argv):
+        with process_setup.only_our_modules():
+            import subject
     # Kineto prints warnings on every machine without a GPU.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     try:
@@ -471,6 +567,8 @@ def main():
     except Exception as error:  # Whatever PyTorch raises is a row.
         traceback.print_exc()
         text = str(error).split("\n")[0] or type(error).__name__
+        if subject:
+            text = subject.explain(error)
         oom = "out of memory" in str(error) or isinstance(error, MemoryError)
         answer(event="error", kind="oom" if oom else "failed", error=text)
         os._exit(1)

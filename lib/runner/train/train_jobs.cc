@@ -31,6 +31,8 @@ std::string FlagOf(const std::string& setting) {
   return setting;
 }
 
+// An engine of subjects.
+constexpr char kCompileEngine[] = "compile";
 constexpr char kBf16Library[] = "torch_compile_bf16";
 constexpr int64_t kLargest = int64_t{1} << 30;
 // More are a mistake on any machine.
@@ -118,7 +120,7 @@ std::map<std::string, Reader> Readers(TrainSettings* s) {
       {"world_size", Whole(1, &s->world_size)},
       {"optimizer_in_step", Truth(&s->optimizer_in_step)},
       {"graphs", Truth(&s->graphs)},
-      {"engine", OneOf({"fused", "eager"}, &s->engine)},
+      {"engine", OneOf({"fused", "eager", kCompileEngine}, &s->engine)},
       {"activation_checkpointing", Truth(&s->activation_checkpointing)},
       {"deterministic", Truth(&s->deterministic)},
   };
@@ -156,10 +158,21 @@ absl::Status CheckTogether(const Job& job, const TrainSettings& s) {
     return absl::InvalidArgumentError(
         "--graphs has the optimiser inside; leave --no-optimizer-in-step out");
   }
-  if (!s.engine.empty() && job.library() != kTrainLibrary) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--engine: only library feedrate has engines; leave it out for ",
-        job.library()));
+  const bool is_subject = IsSubject(job.library());
+  if (is_subject ? s.engine == "fused" : s.engine == kCompileEngine) {
+    return absl::InvalidArgumentError(
+        "--engine: library feedrate has fused and eager, subjects have eager "
+        "and compile");
+  }
+  if (!s.engine.empty() && job.library() != kTrainLibrary && !is_subject) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--engine: only library feedrate and subjects have "
+                     "engines; leave it out for ",
+                     job.library()));
+  }
+  if (is_subject && job.settings().count("model") > 0) {
+    return absl::InvalidArgumentError(
+        "--model: a subject is its own model; leave it out");
   }
   if (s.deterministic && job.library() != kTrainLibrary) {
     return absl::InvalidArgumentError(
@@ -236,7 +249,10 @@ std::vector<std::string> TrainSettingNames() {
 }
 
 absl::StatusOr<TrainSettings> TrainSettingsOf(const Job& job) {
-  RETURN_IF_ERROR(CheckChoice("--libraries", job.library(), TrainLibraries()));
+  if (!IsSubject(job.library())) {
+    RETURN_IF_ERROR(
+        CheckChoice("--libraries", job.library(), TrainLibraries()));
+  }
   RETURN_IF_ERROR(CheckChoice("--scope", job.scope(), {"synthetic", "e2e"}));
   RETURN_IF_ERROR(CheckChoice("--device", job.device(), {"cpu", "cuda"}));
   int64_t number = 0;
@@ -361,6 +377,18 @@ absl::Status AddJob(Job job, std::set<std::string>* ids,
   auto& named = *job.mutable_settings();
   if (named.count("precision") > 0 && named["precision"].empty()) {
     named["precision"] = DefaultPrecision(job);
+  }
+  // A subject is its own model, and is trained in both ways unless one is
+  // named.
+  if (IsSubject(job.library())) {
+    named.erase("model");
+    if (named.count("engine") == 0) {
+      for (const char* engine : {"eager", kCompileEngine}) {
+        named["engine"] = engine;
+        RETURN_IF_ERROR(AddJob(job, ids, jobs));
+      }
+      return absl::OkStatus();
+    }
   }
   // Named like any other loader, so that the id is the same either way.
   if (job.scope() == "e2e") named.insert({"loader", kNativeLoader});
@@ -536,8 +564,13 @@ absl::StatusOr<TrainRequest> RequestOf(const Overrides& overrides,
                      " has no such setting; leave it out"));
   }
   TrainRequest request;
-  request.libraries =
-      overrides.libraries.value_or(std::vector<std::string>{kTrainLibrary});
+  const std::vector<std::string> subjects =
+      overrides.subjects.value_or(std::vector<std::string>());
+  request.libraries = overrides.libraries.value_or(
+      subjects.empty() ? std::vector<std::string>{kTrainLibrary}
+                       : std::vector<std::string>());
+  request.libraries.insert(request.libraries.end(), subjects.begin(),
+                           subjects.end());
   request.scope = overrides.scope.value_or(request.scope);
   request.device = overrides.device.value_or(request.device);
   if (request.device == "none") request.device = "cpu";
@@ -597,6 +630,7 @@ absl::StatusOr<TrainJobs> LoadTrainJobs(const TrainSource& source,
   result.folders.insert(folders.begin(), folders.end());
   list.config.set_label(overrides.label.value_or(""));
   list.config.set_note(overrides.note.value_or(""));
+  list.config.mutable_selection()->set_python(overrides.python.value_or(""));
   list.config.mutable_output()->set_path(overrides.output.value_or("-"));
   if (!source.jobs.empty()) {
     ASSIGN_OR_RETURN(list.jobs, PlannedJobs(source, folders));

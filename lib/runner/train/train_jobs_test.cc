@@ -48,6 +48,27 @@ TEST(TrainJobsTest, SweepsMultiplyAndLibrariesStandSideBySide) {
   EXPECT_EQ(jobs[0].settings().at("precision"), "fp32");
 }
 
+TEST(TrainJobsTest, ASubjectIsItsOwnModelAndIsTrainedInBothWays) {
+  TrainRequest request = Request();
+  request.libraries = {"my.model:build"};
+  std::vector<Job> jobs = *MakeTrainJobs(request);
+  ASSERT_EQ(jobs.size(), 2);
+  EXPECT_EQ(jobs[0].settings().at("engine"), "eager");
+  EXPECT_EQ(jobs[1].settings().at("engine"), "compile");
+  EXPECT_EQ(jobs[0].settings().count("model"), 0);
+  EXPECT_THAT(TrainSettingsOf(jobs[1])->words, Contains("engine=compile"));
+  request.settings["engine"] = "compile";
+  jobs = *MakeTrainJobs(request);
+  ASSERT_EQ(jobs.size(), 1);
+  request.settings["engine"] = "fused";
+  EXPECT_THAT(std::string(MakeTrainJobs(request).status().message()),
+              HasSubstr("subjects have eager and compile"));
+  request.libraries = {kTrainLibrary};
+  request.settings["engine"] = "compile";
+  EXPECT_THAT(std::string(MakeTrainJobs(request).status().message()),
+              HasSubstr("subjects have eager and compile"));
+}
+
 TEST(TrainJobsTest, SeveralProcessesBringOneAlong) {
   TrainRequest request = Request();
   request.settings["world_size"] = "2";
@@ -407,6 +428,26 @@ TEST(TrainRowTest, RatesComeFromSteps) {
   EXPECT_DOUBLE_EQ(row.train().samples_per_sec_p50(), 50);
   EXPECT_DOUBLE_EQ(row.train().samples_per_sec_p10(), 10 / 0.28);
   EXPECT_DOUBLE_EQ(row.train().tokens_per_sec_p50(), 50 * 201);
+}
+
+TEST(TrainRowTest, OperationsOfASubjectAreCounted) {
+  Job job = SmallJob();
+  job.set_library("my.model:build");
+  job.mutable_settings()->erase("model");
+  TrainReply result = TwoSteps();
+  result.set_parameters(7);
+  result.set_flops_per_step(2e11);
+  TrainDevicePeak peak;
+  peak.matmul_flops = 4e12;
+  peak.copy_bytes = 1e11;
+  const Row row = RowWith(job, peak, {result});
+  EXPECT_EQ(row.train().model(), "my.model:build");
+  EXPECT_EQ(row.train().parameters(), 7);
+  EXPECT_EQ(row.train().flops_per_step(), 2e11);
+  EXPECT_DOUBLE_EQ(row.train().mfu_exact(), 2e11 / (4e12 * 0.2));
+  EXPECT_EQ(row.train().mfu_6nd(), 0);
+  EXPECT_EQ(row.train().tokens_per_sec_mean(), 0);
+  EXPECT_DOUBLE_EQ(row.limit().throughput(), 10 * 4e12 / 2e11);
 }
 
 TEST(TrainRowTest, BudgetAddsUpToTheMeanStep) {

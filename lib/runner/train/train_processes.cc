@@ -16,6 +16,7 @@
 #include "lib/base/private_folder.h"
 #include "lib/base/status_macros.h"
 #include "lib/base/stopwatch.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/machine/root.h"
 #include "lib/model/checkpoint_header.h"
 #include "lib/records/json.h"
@@ -328,8 +329,16 @@ absl::StatusOr<WorkerCommand> TrainWorker(const WorkerPlaces& places,
                      ModelWorker(places, "worker_train"));
     return WorkerCommand{{path}, {}};
   }
-  ASSIGN_OR_RETURN(WorkerCommand command,
-                   PythonScript(places, "torch_stack", "train_worker.py"));
+  constexpr char kScript[] = "train_worker.py";
+  WorkerCommand command;
+  if (IsSubject(library)) {
+    ASSIGN_OR_RETURN(command, SubjectWorker(places, library, /*loader=*/false));
+    command.argv = {command.argv[0],
+                    JoinPath(ParentFolder(command.argv[1]), kScript),
+                    absl::StrCat("subject=", library)};
+    return command;
+  }
+  ASSIGN_OR_RETURN(command, PythonScript(places, "torch_stack", kScript));
   command.argv.push_back(absl::StrCat("library=", library));
   return command;
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/model/flops.h"
 #include "lib/records/fields.h"
 #include "lib/records/json.h"
@@ -102,12 +103,20 @@ double PeakOf(const TrainSettings& settings, const TrainDevicePeak& peak,
   return known > 0 ? known : peak.matmul_flops;
 }
 
+// Operations of a step of one process, by the hook of a subject or as known of
+// our models.
+double FlopsOfStep(const Job& job, const TrainSettings& settings,
+                   const TrainReply& result) {
+  if (result.has_flops_per_step()) return result.flops_per_step();
+  return static_cast<double>(job.batch_size()) * settings.accumulation *
+         ExactFlops(settings.model);
+}
+
 void SetUse(const Job& job, const TrainSettings& settings,
-            const TrainDevicePeak& device, Train* train) {
+            const TrainDevicePeak& device, double flops, Train* train) {
   const double of_one =
       static_cast<double>(job.batch_size()) * settings.accumulation;
-  train->set_flops_per_step(of_one * settings.world_size *
-                            ExactFlops(settings.model));
+  train->set_flops_per_step(settings.world_size * flops);
   train->set_matmul_tflops(device.matmul_flops / 1e12);
   train->set_copy_bytes_per_s(device.copy_bytes);
   const double peak = PeakOf(settings, device, train);
@@ -115,10 +124,15 @@ void SetUse(const Job& job, const TrainSettings& settings,
   if (peak > 0) {
     train->set_peak_tflops(peak / 1e12);
     const double possible = peak * step;
+    train->set_mfu_exact(flops / possible);
+  }
+  // The rest follows from the parts of our own models.
+  if (IsSubject(job.library())) return;
+  if (peak > 0) {
+    const double possible = peak * step;
     train->set_mfu_6nd(of_one * SixNd(settings.model) / possible);
     train->set_mfu_transformer_aware(of_one * TransformerAware(settings.model) /
                                      possible);
-    train->set_mfu_exact(of_one * ExactFlops(settings.model) / possible);
   }
   if (device.matmul_flops <= 0 || device.copy_bytes <= 0) return;
   RooflineInput input;
@@ -255,10 +269,16 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
   Train* const train = row->mutable_train();
   SetSettings(settings, train);
   train->set_measured_steps(steps.size());
-  SetRates(samples, settings.model.tokens(), sorted, wall / steps.size(),
-           train);
+  const bool is_subject = IsSubject(job.library());
+  if (is_subject) {
+    train->set_model(job.library());
+    train->set_parameters(results[0].parameters());
+  }
+  SetRates(samples, is_subject ? 0 : settings.model.tokens(), sorted,
+           wall / steps.size(), train);
   SetBudget(results[0], train);
-  SetUse(job, settings, peak, train);
+  const double flops = FlopsOfStep(job, settings, results[0]);
+  SetUse(job, settings, peak, flops, train);
   SetLearning(results[0], train);
   if (!results[0].storage().empty()) SetFiles(settings, results, row);
   *train->mutable_kernels() = results[0].kernels();
@@ -287,10 +307,9 @@ void SetTrainResult(const Job& job, const TrainSettings& settings,
     row->set_rss_peak_bytes(memory);
   }
   // Not the roofline: caches may hold what it counts as coming from memory.
-  if (peak.matmul_flops > 0) {
+  if (peak.matmul_flops > 0 && flops > 0) {
     row->mutable_limit()->set_name("matmul");
-    row->mutable_limit()->set_throughput(
-        settings.world_size * peak.matmul_flops / ExactFlops(settings.model));
+    row->mutable_limit()->set_throughput(samples * peak.matmul_flops / flops);
     row->set_of_limit(row->throughput() / row->limit().throughput());
   }
 }

@@ -24,6 +24,7 @@
 #include "lib/config/load.h"
 #include "lib/machine/gpu.h"
 #include "lib/model/worker/image_files.h"
+#include "lib/planning/subjects.h"
 #include "lib/records/job_identity.h"
 #include "lib/runner/core/job_mode.h"
 #include "lib/runner/core/measured_process.h"
@@ -107,10 +108,11 @@ class TrainMode : public JobMode {
  public:
   // `options` outlives this object.
   TrainMode(const TrainRunOptions& options, absl::optional<SlurmStep> step,
-            std::map<std::string, std::string> folders)
+            std::map<std::string, std::string> folders, std::string python)
       : options_(options),
         step_(std::move(step)),
-        folders_(std::move(folders)) {}
+        folders_(std::move(folders)),
+        python_(std::move(python)) {}
 
   bool Covers(const Job& job) const override { return job.mode() == "train"; }
   bool UsesServers() const override { return false; }
@@ -120,8 +122,10 @@ class TrainMode : public JobMode {
   // Also finds missing programs before anything runs.
   absl::Status Check(const Catalogue& catalogue, const Job& job) override {
     ASSIGN_OR_RETURN(const TrainSettings settings, TrainSettingsOf(job));
-    RETURN_IF_ERROR(FindPrograms(PlacesOfThisProgram(catalogue.configs_dir()),
-                                 job, settings.loader));
+    WorkerPlaces places = PlacesOfThisProgram(catalogue.configs_dir());
+    places.python = python_;
+    RETURN_IF_ERROR(CheckSubject(catalogue, job));
+    RETURN_IF_ERROR(FindPrograms(places, job, settings.loader));
     RETURN_IF_ERROR(CheckDevice(job));
     if (options_.cold && settings.loader.empty()) {
       return absl::InvalidArgumentError(
@@ -240,6 +244,21 @@ class TrainMode : public JobMode {
     }
     ASSIGN_OR_RETURN(feeders_[loader], FeederWorker(places, loader));
     return absl::OkStatus();
+  }
+
+  // Imports a subject once, so that a wrong name ends the run at once.
+  absl::Status CheckSubject(const Catalogue& catalogue, const Job& job) const {
+    if (!IsSubject(job.library()) || commands_.count(job.library()) > 0) {
+      return absl::OkStatus();
+    }
+    Selection selection;
+    selection.set_mode(job.mode());
+    selection.set_python(python_);
+    const absl::Status found =
+        DescribeWithPython(catalogue)(selection, job.library()).status();
+    return found.ok() ? found
+                      : absl::InvalidArgumentError(
+                            absl::StrCat("--subject: ", found.message()));
   }
 
   absl::Status CheckDevice(const Job& job) const {
@@ -411,6 +430,8 @@ class TrainMode : public JobMode {
   const TrainRunOptions& options_;
   const absl::optional<SlurmStep> step_;
   const std::map<std::string, std::string> folders_;
+  // Interpreter of subjects.
+  const std::string python_;
   std::map<std::string, WorkerCommand> commands_;
   // Measured rates by RatesKey.
   std::map<std::string, TrainDevicePeak> peaks_;
@@ -570,8 +591,9 @@ absl::StatusOr<ExitCode> RunTrain(const TrainRunOptions& options) {
       job.add_run_indexes(0);
     }
   }
+  const auto mode = std::make_shared<TrainMode>(
+      options, step, jobs.folders, jobs.list.config.selection().python());
   run.list = std::move(jobs.list);
-  const auto mode = std::make_shared<TrainMode>(options, step, jobs.folders);
   run.modes = {mode};
   ASSIGN_OR_RETURN(const ExitCode code, RunJobs(run));
   if (options.budget) std::cerr << PrintableLines(mode->Summary());

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/catalogue/catalogue.h"
 #include "lib/draw/text.h"
 
 namespace feedrate {
@@ -77,10 +78,17 @@ std::string PeaksText(const std::vector<const Row*>& rows) {
   return text;
 }
 
+// How a subject is run; it has a row for each way.
+std::string EngineOf(const Row& row) {
+  return IsSubject(row.library()) ? row.train().engine() : "";
+}
+
 std::string NameOf(const Row& row) {
   const Train& train = row.train();
-  return absl::StrCat(row.library(), " ", train.model(), " ", train.precision(),
-                      " batch ", row.batch_size(),
+  const std::string engine = EngineOf(row);
+  return absl::StrCat(row.library(), " ",
+                      engine.empty() ? train.model() : engine, " ",
+                      train.precision(), " batch ", row.batch_size(),
                       row.scope() == "e2e" ? " loader " + train.loader() : "");
 }
 
@@ -105,6 +113,7 @@ std::string TrainTable(const std::vector<Row>& rows) {
   };
   add("library", Align::kLeft, [](const Row& r) { return r.library(); });
   add("model", Align::kLeft, [](const Row& r) { return r.train().model(); });
+  add("engine", Align::kLeft, EngineOf);
   add("batch", Align::kRight,
       [](const Row& r) { return absl::StrCat(r.batch_size()); });
   add("precision", Align::kLeft,
@@ -115,6 +124,7 @@ std::string TrainTable(const std::vector<Row>& rows) {
   std::string title;
   for (const Column& column : columns) {
     if (!IsConstant(column) || column.cells[0] == "synthetic" ||
+        column.cells[0].empty() ||
         (column.name == "processes" && column.cells[0] == "1")) {
       continue;
     }

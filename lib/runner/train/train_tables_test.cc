@@ -177,5 +177,21 @@ TEST(ConclusionTest, ALoaderThatIsWaitedForIsNamed) {
                         "25.0% of the step, backward is 83.2%"));
 }
 
+TEST(TrainTableTest, WaysToRunASubjectAreToldApart) {
+  Row eager = SlowStep();
+  eager.set_library("my.model:build");
+  eager.mutable_train()->set_model("my.model:build");
+  eager.mutable_train()->set_engine("eager");
+  Row compiled = eager;
+  compiled.mutable_train()->set_engine("compile");
+  const std::string table = TrainTable({eager, compiled});
+  EXPECT_THAT(table, HasSubstr("\nengine   samples/s"));
+  EXPECT_THAT(table, HasSubstr("\ncompile"));
+  EXPECT_THAT(TrainTable({eager}), HasSubstr("engine eager, "));
+  EXPECT_THAT(TrainTable({SlowStep()}), Not(HasSubstr("engine")));
+  EXPECT_THAT(Conclusion(compiled),
+              HasSubstr("my.model:build compile fp32 batch 8 is compute"));
+}
+
 }  // namespace
 }  // namespace feedrate

@@ -129,12 +129,55 @@ class TrainWorkerTest(unittest.TestCase):
                 loss, weights["losses"][i], delta=0.1 * loss + 0.02
             )
 
+    def test_a_subject_is_trained_and_its_operations_are_counted(self):
+        examples = str(HERE.parents[2] / "examples")
+        words = ("subject=my_model:build", "batch_size=16")
+        for engine, method in (
+            ("eager", "eager"),
+            ("compile", "torch.compile, mode default"),
+        ):
+            result = result_of(
+                *words,
+                f"engine={engine}",
+                PYTHONPATH=examples,
+                # Compiling takes minutes.
+                TORCH_COMPILE_DISABLE="1",
+            )
+            self.assertEqual(
+                (result["engine"], result["method"]), (engine, method)
+            )
+            self.assertEqual(result["parameters"], 23882)
+            self.assertLess(result["losses"][-1], result["losses"][0])
+            # Two per product: convolutions forward, by their weights and, all
+            # but the first, by their inputs.
+            first, second = 23**2 * 32 * 3 * 7**2, 11**2 * 64 * 32 * 3**2
+            self.assertEqual(
+                result["flops_per_step"],
+                2 * 16 * (2 * first + 3 * second + 3 * 64 * 10),
+            )
+
+    def test_a_subject_that_fails_names_its_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "mine.py").write_text(
+                "def breaks(batch_size):\n    raise ValueError('on purpose')\n"
+                "def wrong():\n    return 1\n"
+            )
+            for name, words in (
+                ("breaks", "ValueError: on purpose"),
+                ("wrong", "returns no (model, loss, (inputs, targets))"),
+            ):
+                (last,) = run(f"subject=mine:{name}", PYTHONPATH=folder)[-1:]
+                self.assertIn(words, last["error"])
+                self.assertEqual(last["kind"], "failed")
+
     def test_what_it_cannot_do_is_an_error(self):
         for words in (
             ["library=torch_compile_bf16"],
             ["mixing=mixup"],
             ["optimizer=lamb"],
             ["library=torch_magic", "batch_size=1"],
+            ["engine=eager"],
+            ["subject=a:b", "engine=fused"],
         ):
             (last,) = run(*words)[-1:]
             self.assertEqual(last["event"], "error", words)
