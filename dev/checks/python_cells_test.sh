@@ -15,3 +15,4 @@ for group in pillow albumentationsx; do
     "$python" -B -m library_tests.$test --configs="$REPO_ROOT/configs" "$group"
   done
 done
+"$python" -B -m library_tests.subject_libraries_test albumentationsx

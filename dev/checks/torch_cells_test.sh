@@ -17,6 +17,7 @@ fi
 cd "$REPO_ROOT/lib/adapters/python"
 "$env/bin/python" -B -m unittest libraries.torch_test \
   library_tests.train_worker_test
+"$env/bin/python" -B -m library_tests.subject_libraries_test torchvision kornia
 for test in plain_timing_test cells_test "cells_test --profile=matched"; do
   # shellcheck disable=SC2086  # A test and its flag.
   "$env/bin/python" -B -m library_tests.$test \
