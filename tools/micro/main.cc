@@ -35,6 +35,7 @@ ToolInfo Info() {
       "--dataset=val --output=rows.jsonl",
       "micro --config=configs/demo.textproto --output=rows.jsonl --resume",
       "micro --config=configs/demo.textproto --verify",
+      "micro --subject=my_pkg.aug:transforms",
   };
   info.flag_files = {kRunFlagsFile, kOverrideFlagsFile};
   return info;

@@ -84,6 +84,7 @@ ToolInfo Info() {
       "plan --config=configs/paper/prod_c4_rgb_dataloader_cpu.textproto | "
       "pipeline --dataset=val --output=rows.jsonl",
       "pipeline --config=configs/native/rgb_pipeline_cpu.textproto --verify",
+      "pipeline --subject=my_pkg.data:make_loader --workers=2",
       "pipeline --config=configs/native/rgb_pipeline_cpu.textproto "
       "--transforms=HorizontalFlip --dataset=s3://bucket/prefix "
       "--cache_dir=/data/cache --sweep='connections=1,2,4,8,16'",
