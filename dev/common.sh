@@ -16,7 +16,7 @@ umask go-w
 FEEDRATE_PYTHON="${FEEDRATE_PYTHON:-/usr/bin/python3}"
 # The processor that dev/cross.sh builds for: the other of the two.
 CROSS_ARCH=x86_64
-if [[ "$(uname -m)" == x86_64 ]]; then CROSS_ARCH=aarch64; fi
+if [[ "$HOSTTYPE" == x86_64 ]]; then CROSS_ARCH=aarch64; fi
 export REPO_ROOT FEEDRATE_CACHE FEEDRATE_PYTHON CROSS_ARCH
 
 say() { echo "feedrate: $*" >&2; }

@@ -43,7 +43,7 @@ untested_versions() {
        ($1 in have) && have[$1] != $2 {
          printf "%s: installed %s, tested %s\n", $1, have[$1], $2
        }' <(installed_packages) <(packages_of build dev full slurm fixtures \
-    "cross-$(uname -m)")
+    "cross-$HOSTTYPE")
 }
 
 # Runs a command as root, or says in one line why it cannot.
