@@ -1,8 +1,9 @@
 #!/bin/bash
 # Executes the steps of .github/workflows/release.yml in a clone, as GitHub would,
 # and looks at the files of the release: checksums, notes, a wheel, a tarball and a
-# package per processor. The package is then installed on a bare Debian. Needs
-# root, as the workflow's container has.
+# package per processor. Programs and workers of the other processor start in
+# QEMU, and the package of this one is installed on a bare Debian. Needs root, as
+# the workflow's container has.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -16,6 +17,7 @@ if [[ "$(id -u)" -ne 0 || -z "$mounts" ]]; then
   echo "needs root and mounts of its own, for a bare Debian"
   exit 77
 fi
+dev/setup.sh full
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 env="$(dev/python_env.sh dev/locks/gate_schemas.lock)"
@@ -67,6 +69,20 @@ expected+=" feedrate_${version}_amd64.deb feedrate_${version}_arm64.deb"
 expect_eq files "$(cd "$release" && LC_ALL=C && echo *)" "$expected"
 grep -q '^### ' "$release/NOTES.md" || fail "the notes have no headings"
 grep -q '^## ' "$release/NOTES.md" && fail "the notes have more than one section"
+
+"$FEEDRATE_PYTHON" -m zipfile -e "$release"/*"_$CROSS_ARCH.whl" "$work/other"
+bundle="$work/other/feedrate/bundle"
+emulate=("qemu-$CROSS_ARCH-static" -L "$(dev/sysroot.sh)")
+for name in $(./feedrate list); do
+  path="$bundle/bin/$name"
+  if [[ -e "$bundle/libexec/$name" ]]; then path="$bundle/libexec/$name"; fi
+  expect_eq "$name in QEMU" "$("${emulate[@]}" "$path" --version 2>&1)" \
+    "$name $version"
+done
+for name in null opencv ffmpeg native; do
+  output="$("${emulate[@]}" "$bundle/libexec/worker_$name" 2>&1)" || true
+  [[ "$output" == *"measures $name "* ]] || fail "worker_$name in QEMU: $output"
+done
 
 bare_debian "$work/debian"
 cp "$release/feedrate_${version}_$(dpkg --print-architecture).deb" \
