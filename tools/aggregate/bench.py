@@ -73,8 +73,9 @@ for line in sys.stdin:
 FORMS = {
     "printed": lambda line, rng: line,
     "spaces": lambda line, rng: json.dumps(json.loads(line)) + "\n",
-    "sorted": lambda line, rng: json.dumps(json.loads(line), sort_keys=True)
-    + "\n",
+    "sorted": lambda line, rng: (
+        json.dumps(json.loads(line), sort_keys=True) + "\n"
+    ),
     "any_order": lambda line, rng: in_any_order(json.loads(line), rng),
     "escapes": lambda line, rng: line.replace(
         '"unit":"image"', '"unit":"image","note":"\\"\\u00b5\\""'

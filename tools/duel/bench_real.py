@@ -148,7 +148,8 @@ def main():
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors\n")
     print(
         "| command | slowdown | duels | verdicts | slower | faster | same | "
-        "cannot tell | measured as | smallest detectable change | pairs | memory | cpu | s |\n"
+        "cannot tell | measured as | smallest detectable change | pairs | "
+        "memory | cpu | s |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     good = True

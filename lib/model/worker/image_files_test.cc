@@ -84,8 +84,8 @@ TEST_F(ImageFilesTest, ProcessesShareAndRatiosCut) {
 }
 
 TEST_F(ImageFilesTest, ARatioKeepsEveryClass) {
-  for (const char* name : {"a/1.jpg", "a/2.jpg", "b/1.jpg", "b/2.jpg",
-                           "c/1.jpg", "c/2.jpg"}) {
+  for (const char* name :
+       {"a/1.jpg", "a/2.jpg", "b/1.jpg", "b/2.jpg", "c/1.jpg", "c/2.jpg"}) {
     Write(name);
   }
   ImageFolder folder = Folder();

@@ -40,7 +40,11 @@ TEST(RowBuilderTest, ARowSaysWhatItsJobAndRunAre) {
   (*job.mutable_settings())["prefetch"] = "2";
   job.set_label("nightly");
   job.set_note("after the upgrade");
-  RunIdentity run{"run", "env", "profile", "Xeon", ""};
+  RunIdentity run;
+  run.run_id = "run";
+  run.env_id = "env";
+  run.machine_profile = "profile";
+  run.hardware = "Xeon";
   run.slurm_job_id = "77_3";
   const Row row = RowOf(job, run, "image");
   EXPECT_EQ(row.label(), "nightly");
