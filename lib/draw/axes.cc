@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "lib/draw/text.h"
 
 namespace feedrate {
@@ -80,10 +81,19 @@ std::vector<Tick> Scale::Ticks(int wanted) const {
 
 std::vector<Tick> Scale::LinearTicks(int wanted) const {
   const double step = RoundStep((high_ - low_) / std::max(1, wanted));
+  // Digits that tell neighbors apart. Short numbers have two.
+  const double largest = std::max(std::abs(low_), std::abs(high_));
+  const int digits = static_cast<int>(std::floor(std::log10(largest)) -
+                                      std::floor(std::log10(step))) +
+                     1;
   std::vector<Tick> ticks;
   for (double i = std::ceil(low_ / step - 1e-9); i * step <= high_ + step / 1e6;
        ++i) {
-    ticks.push_back({i * step, ShortNumberText(i * step)});
+    const double value = i * step;
+    ticks.push_back({value, digits <= 2 ? ShortNumberText(value)
+                            : largest < 1000 || largest > 1e9
+                                ? absl::StrFormat("%.*g", digits, value)
+                                : absl::StrFormat("%.0f", value)});
   }
   return ticks;
 }

@@ -27,6 +27,13 @@ TEST(ScaleTest, LinearWidensToRoundNumbers) {
   EXPECT_EQ(Labels(scale, 5), "0 200 400 600 800 1k ");
 }
 
+TEST(ScaleTest, LabelsHaveTheDigitsOfTheirStep) {
+  EXPECT_EQ(Labels(Scale(ScaleType::kLinear, 2.96, 3.09, false), 3),
+            "2.95 3 3.05 3.1 ");
+  EXPECT_EQ(Labels(Scale(ScaleType::kLinear, 1210, 1290, false), 3),
+            "1200 1250 1300 ");
+}
+
 TEST(ScaleTest, MapsEndsOntoTheRange) {
   Scale scale(ScaleType::kLinear, 0, 10, true);
   scale.SetRange(100, 0);

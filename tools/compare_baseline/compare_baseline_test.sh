@@ -393,7 +393,8 @@ exits 1 'none' --history=none.jsonl
   fail "--calibrate: $(cat err)"
 grep -q 'detects changes from 900%' out || fail "no floor: $(cat out)"
 ls cal/*.calibration.jsonl >/dev/null || fail "the calibration is not stored"
-"$DUEL" --a='sleep 0.004' --b='sleep 0.02' --pairs=18 --seed=1 --quiet |
+# Four times as long: a busy machine cannot hide that.
+"$DUEL" --name='sleep 0.004' --a='sleep 0.05' --b='sleep 0.2' --pairs=18 --seed=1 --quiet |
   "$TOOL" --paired --baselines=cal >out
 [[ $? -eq 4 ]] || fail "a change below the floor is judged: $(cat out)"
 grep -q below_floor out || fail "below_floor is not told"

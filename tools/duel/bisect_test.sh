@@ -60,6 +60,7 @@ expect_eq "it is a candidate" \
   "['commit number 11']"
 expect_eq "all pairs are counted" \
   "$(field 'sum(e["pairs"] for e in b["evidence"]) == b["pairs"]')" True
+grep -q 'pairs per job' "$tmp/err" && fail "the cost of a duel: $(cat "$tmp/err")"
 grep -q 'is the first slower commit.*commit number 11' "$tmp/err" ||
   fail "no summary: $(cat "$tmp/err")"
 grep -q 'skips .*: the command failed: exit code 9' "$tmp/err" ||

@@ -252,14 +252,14 @@ exits 0 --a="$tmp/prog_a" --b="$tmp/prog_b" --pairs=20 --seed=2 --no-controls \
   --relink="sh $tmp/link.sh $tmp {side} {seed}"
 "$COMPARE" --paired <"$tmp/out" >"$tmp/verdicts"
 [[ $? -eq 4 ]] || fail "layout is a change: $(cat "$tmp/verdicts" "$tmp/err")"
-exits 0 --floor --a="$tmp/prog_a" --pairs=16 --seed=2 \
+exits 0 --floor --a="$tmp/prog_a" --pairs=10 --relink-every=1 --seed=2 \
   --relink="sh $tmp/link.sh $tmp {side} {seed}"
 grep -Eq 'layout alone moves A by ([2-9][0-9]|[0-9]{3})\.' "$tmp/err" ||
   fail "the floor is not seen: $(cat "$tmp/err")"
 # What differs from link to link, whatever the seed, is not layout: the control
 # pairs have it too.
 echo 0 >"$tmp/links"
-exits 0 --floor --a="sleep 0.0\$((\$(cat $tmp/links) % 2 * 5 + 1))" --pairs=12 --seed=2 \
+exits 0 --floor --a="sleep 0.0\$((\$(cat $tmp/links) % 2 * 5 + 1))" --pairs=12 --relink-every=1 --seed=2 \
   --relink="expr \$(cat $tmp/links) + 1 >$tmp/links; : {seed}"
 grep -q 'that may be chance; layout explains no change above' "$tmp/err" ||
   fail "noise is layout: $(cat "$tmp/err")"

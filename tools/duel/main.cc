@@ -492,7 +492,8 @@ absl::StatusOr<ExitCode> RunFromFlags(const std::vector<std::string>& args) {
   Progress progress(std::cerr, isatty(STDERR_FILENO) != 0);
   int64_t runs = 0;
   if (!FLAGS_quiet) {
-    if (!FLAGS_floor) {
+    // A bisection goes on until a commit is probable enough.
+    if (!FLAGS_floor && !FLAGS_bisect) {
       std::cerr << "duel: " << DuelCost(options, ExpectedJobs(options));
     }
     options.progress = [&](const std::string& what) {
