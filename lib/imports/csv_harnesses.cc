@@ -243,6 +243,9 @@ absl::Status FindParameters(const std::vector<Line>& lines,
   if (has_choice) return absl::OkStatus();
   // The first line of each benchmark.
   std::map<std::vector<std::string>, const Line*> benchmarks;
+  std::vector<bool> differs(columns->size());
+  std::string place;
+  std::string what;
   for (const Line& line : lines) {
     std::vector<std::string> key;
     for (size_t i = 0; i < columns->size(); ++i) {
@@ -253,28 +256,32 @@ absl::Status FindParameters(const std::vector<Line>& lines,
       }
     }
     const Line& first = *benchmarks.emplace(key, &line).first->second;
-    std::vector<std::string> names;
     for (size_t i = 0; i < columns->size(); ++i) {
       const Column& column = (*columns)[i];
-      if (column.role == Role::kSetting && !column.is_parameter &&
-          line.fields[i] != first.fields[i] && !IsResult(column.name) &&
-          CouldBeParameter(lines, i)) {
-        names.push_back(column.name);
+      if (differs[i] || column.role != Role::kSetting || column.is_parameter ||
+          line.fields[i] == first.fields[i] || IsResult(column.name) ||
+          !CouldBeParameter(lines, i)) {
+        continue;
       }
+      differs[i] = true;
+      if (!place.empty()) continue;
+      place = absl::StrCat("line ", line.number);
+      what =
+          absl::StrCat("is line ", first.number, " with another ", column.name);
     }
-    if (names.empty()) continue;
-    return sink->Error(
-        absl::StrCat("line ", line.number),
-        absl::StrCat("is line ", first.number, " with another ",
-                     absl::StrJoin(names, " and "),
-                     ": a parameter, or a result of another run? Pass "
-                     "--import-parameters=",
-                     absl::StrJoin(names, ","),
-                     " or =none, or call the column "
-                     "parameter_",
-                     names[0]));
   }
-  return absl::OkStatus();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < columns->size(); ++i) {
+    if (differs[i]) names.push_back((*columns)[i].name);
+  }
+  if (names.empty()) return absl::OkStatus();
+  return sink->Error(
+      place,
+      absl::StrCat(what,
+                   ": a parameter, or a result of another run? Pass "
+                   "--import-parameters=",
+                   absl::StrJoin(names, ","),
+                   " or =none, or call the column parameter_", names[0]));
 }
 
 // google/benchmark's table has lines of statistics among those of the

@@ -493,6 +493,9 @@ TEST(CsvTest, LinesThatMayBeOtherBenchmarksAreRefused) {
   EXPECT_EQ(read(table, {"size"}),
             "f: line 1: --import-parameters: no column is called size; there "
             "are name, n, time_s");
+  // All columns that may be parameters are named at once.
+  EXPECT_THAT(read("name,n,k,time_s\na,1,1,1\na,2,1,1\na,2,3,1\n"),
+              HasSubstr("--import-parameters=n,k or =none"));
   // Few values that occur again and again.
   EXPECT_THAT(read("name,keep,time_s\na,.5,1\na,.25,2\na,.5,1\na,.25,2\n"),
               HasSubstr("another keep"));
