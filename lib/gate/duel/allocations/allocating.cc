@@ -22,8 +22,8 @@ void Keep(void* memory) {
 }
 
 // Nine calls per round.
-void Allocate(long rounds) {
-  for (long i = 0; i < rounds; ++i) {
+void Allocate(int rounds) {
+  for (int i = 0; i < rounds; ++i) {
     Keep(malloc(kBytes));
     Keep(calloc(16, kBytes / 16));
     sink = malloc(kBytes);
@@ -40,14 +40,14 @@ void Allocate(long rounds) {
 }
 
 void* AllocateInThread(void* rounds) {
-  Allocate(*static_cast<long*>(rounds));
+  Allocate(*static_cast<int*>(rounds));
   return nullptr;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  long rounds = argc > 1 ? atol(argv[1]) : 0;
+  int rounds = argc > 1 ? atoi(argv[1]) : 0;
   pthread_t threads[3];
   for (pthread_t& thread : threads) {
     if (pthread_create(&thread, nullptr, AllocateInThread, &rounds) != 0) {

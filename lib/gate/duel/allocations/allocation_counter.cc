@@ -28,7 +28,7 @@ namespace {
 
 std::string ReasonText(const CountedAllocations& counted) {
   const std::string program = counted.uncounted;
-  switch (counted.reason) {
+  switch (static_cast<Uncounted>(counted.reason)) {
     case Uncounted::kNone:
       return "the command, or the shell that runs it, is a static program, or "
              "$TMPDIR forbids to run programs (noexec)";
@@ -91,7 +91,7 @@ AllocationCounter::~AllocationCounter() {
 void AllocationCounter::Reset() { std::memset(counted_, 0, sizeof(*counted_)); }
 
 absl::Status AllocationCounter::Read(Usage* usage) const {
-  if (counted_->programs == 0 || counted_->reason != Uncounted::kNone) {
+  if (counted_->programs == 0 || counted_->reason != 0) {
     return absl::FailedPreconditionError(ReasonText(*counted_));
   }
   uint64_t calls = 0;

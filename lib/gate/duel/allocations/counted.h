@@ -38,8 +38,8 @@ struct CountedAllocations {
   uint32_t threads;
   // Programs in which the counter was loaded.
   uint32_t programs;
-  // The first program that was not counted, and why.
-  Uncounted reason;
+  // The first program that was not counted, and why: an Uncounted.
+  uint32_t reason;
   char uncounted[256];
 };
 

@@ -22,10 +22,12 @@
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 // Where dlsym allocates, there is only libc's.
+// NOLINTBEGIN(bugprone-reserved-identifier): these are libc's names.
 extern "C" {
 void* __libc_malloc(size_t size) __attribute__((weak));
 void* __libc_calloc(size_t count, size_t size) __attribute__((weak));
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace feedrate {
 namespace {
@@ -87,8 +89,9 @@ void Count(uint64_t bytes) {
 }
 
 void SetUncounted(Uncounted reason, const char* program) {
-  Uncounted none = Uncounted::kNone;
-  if (!__atomic_compare_exchange_n(&counted->reason, &none, reason, false,
+  uint32_t none = 0;
+  if (!__atomic_compare_exchange_n(&counted->reason, &none,
+                                   static_cast<uint32_t>(reason), false,
                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
     return;
   }
