@@ -231,6 +231,11 @@ class SubjectTest(unittest.TestCase):
                 "a batch has 2 items; take the argument `batch_size`",
             ),
             ("fixed", {"workers": 2}, "takes no argument `workers`"),
+            (
+                "make_loader",
+                {"settings": {"access": "mmap"}},
+                "it takes no argument 'access'",
+            ),
             ("wants_more", {}, "it needs an argument 'secret'"),
             ("make_loader", {"ablation": "no_decode"}, "only parts of a DataL"),
             ("breaks", {}, "OSError: disk on fire (mine.py:"),

@@ -164,6 +164,7 @@ class Loader:
         if not hasattr(loader, "__iter__"):
             raise TypeError(f"a {type(loader).__name__} is no iterable")
         self._check_workers(loader)
+        self._check_settings()
         torch = sys.modules.get("torch")
         if torch and isinstance(loader, torch.utils.data.DataLoader):
             Watched(loader, self._stages, self._spec.ablation)
@@ -185,6 +186,17 @@ class Loader:
                 f"it has {workers} workers; take the argument `workers`, or use"
                 f" --workers={workers}"
             )
+
+    def _check_settings(self):
+        """A row must not name a setting that nobody has seen."""
+        settings = [name for name in self._spec.settings if name != "dataset"]
+        taken = accepted(self._factory, settings)
+        for name in settings:
+            if name not in taken:
+                raise ValueError(
+                    f"it takes no argument {name!r}; add it, or leave it out of"
+                    " --sweep"
+                )
 
     def _batches(self):
         is_first = True
