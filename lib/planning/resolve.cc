@@ -7,7 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -120,50 +119,6 @@ absl::Status ResolveScenarioAndMode(const RunConfig& config,
       "selection.mode",
       absl::StrCat("the policy has no mode \"", selection.mode(), "\" for ",
                    context->scenario->media(), "s"));
-}
-
-// Subjects.
-
-// Dotted identifiers, a colon, dotted identifiers.
-bool IsSubjectName(absl::string_view name) {
-  const std::vector<std::string> sides = absl::StrSplit(name, ':');
-  if (sides.size() != 2) return false;
-  for (const std::string& side : sides) {
-    for (const absl::string_view part : absl::StrSplit(side, '.')) {
-      if (part.empty() || absl::ascii_isdigit(part[0]) ||
-          !absl::c_all_of(part, [](unsigned char c) {
-            return absl::ascii_isalnum(c) || c == '_' || c >= 0x80;
-          })) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-// Makes `subjects` and the subjects among `libraries` the same.
-absl::Status NameSubjects(const FieldChecker& check, Selection* selection) {
-  std::vector<std::string> names;
-  for (const PythonSubject& subject : selection->subjects()) {
-    names.push_back(subject.name());
-  }
-  for (const std::string& library : selection->libraries()) {
-    if (!IsSubject(library) || absl::c_linear_search(names, library)) continue;
-    names.push_back(library);
-    selection->add_subjects()->set_name(library);
-  }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!IsSubjectName(names[i])) {
-      return check.Error(absl::StrCat("selection.subjects[", i, "]"),
-                         absl::StrCat("\"", names[i],
-                                      "\" is no subject; write MODULE:NAME, "
-                                      "such as my_pkg.aug:transforms"));
-    }
-    if (!absl::c_linear_search(selection->libraries(), names[i])) {
-      selection->add_libraries(names[i]);
-    }
-  }
-  return check.Distinct("selection.subjects", names);
 }
 
 // Asks each subject that does not say it for its transforms.

@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -33,6 +35,23 @@ std::string Variable(const char* name) {
 
 bool IsProgram(const std::string& path) {
   return IsFile(path) && access(path.c_str(), X_OK) == 0;
+}
+
+// Dotted identifiers, a colon, dotted identifiers.
+bool IsSubjectName(absl::string_view name) {
+  const std::vector<std::string> sides = absl::StrSplit(name, ':');
+  if (sides.size() != 2) return false;
+  for (const std::string& side : sides) {
+    for (const absl::string_view part : absl::StrSplit(side, '.')) {
+      if (part.empty() || absl::ascii_isdigit(part[0]) ||
+          !absl::c_all_of(part, [](unsigned char c) {
+            return absl::ascii_isalnum(c) || c == '_' || c >= 0x80;
+          })) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 absl::StatusOr<SubjectDescription> Describe(const Selection& selection,
@@ -64,6 +83,30 @@ absl::StatusOr<SubjectDescription> Describe(const Selection& selection,
 }
 
 }  // namespace
+
+absl::Status NameSubjects(const FieldChecker& check, Selection* selection) {
+  std::vector<std::string> names;
+  for (const PythonSubject& subject : selection->subjects()) {
+    names.push_back(subject.name());
+  }
+  for (const std::string& library : selection->libraries()) {
+    if (!IsSubject(library) || absl::c_linear_search(names, library)) continue;
+    names.push_back(library);
+    selection->add_subjects()->set_name(library);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!IsSubjectName(names[i])) {
+      return check.Error(absl::StrCat("selection.subjects[", i, "]"),
+                         absl::StrCat("\"", names[i],
+                                      "\" is no subject; write MODULE:NAME, "
+                                      "such as my_pkg.aug:transforms"));
+    }
+    if (!absl::c_linear_search(selection->libraries(), names[i])) {
+      selection->add_libraries(names[i]);
+    }
+  }
+  return check.Distinct("selection.subjects", names);
+}
 
 std::vector<std::string> WorkerFolders() {
   std::vector<std::string> folders =

@@ -5,12 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lib/config/places.h"
 #include "lib/config/run_config.pb.h"
 
 namespace feedrate {
 
 class Catalogue;
+
+// Makes `subjects` and the subjects among `libraries` the same. InvalidArgument
+// when one is not MODULE:NAME.
+absl::Status NameSubjects(const FieldChecker& check, Selection* selection);
 
 // Folders that may hold workers: those of $FEEDRATE_WORKERS, the running
 // program's runfiles, the build tree around it and ../libexec of a bundle.
