@@ -111,15 +111,21 @@ absl::StatusOr<Equivalence> EquivalenceCheck::CheckAgainst(
   const int64_t count = std::min<int64_t>(
       catalogue_.policy().measuring().compared_items(), items.count);
   const auto seed = static_cast<uint64_t>(job.seed());
-  ASSIGN_OR_RETURN(const std::vector<ItemOutput> expected,
-                   GetOutputs(items, count, seed, limit, rival.child));
+  const absl::StatusOr<std::vector<ItemOutput>> expected =
+      GetOutputs(items, count, seed, limit, rival.child);
+  // Its failure is not the subject's.
+  if (!expected.ok() && !absl::IsCancelled(expected.status())) {
+    return UncheckedSubject(
+        absl::StrCat(rival.name, " failed: ", expected.status().message()));
+  }
+  RETURN_IF_ERROR(expected.status());
   ASSIGN_OR_RETURN(const std::vector<ItemOutput> outputs,
                    GetOutputs(items, count, seed, limit, child));
   std::vector<Comparison> comparisons;
-  for (size_t i = 0; i < outputs.size() && i < expected.size(); ++i) {
+  for (size_t i = 0; i < outputs.size() && i < expected->size(); ++i) {
     ASSIGN_OR_RETURN(const Pixels input, items.item(outputs[i].item, 0));
     ASSIGN_OR_RETURN(const LibraryOutput theirs,
-                     ReadOutput(FrameOfOutput(expected[i].output, 0)));
+                     ReadOutput(FrameOfOutput((*expected)[i].output, 0)));
     ASSIGN_OR_RETURN(const LibraryOutput ours,
                      ReadOutput(FrameOfOutput(outputs[i].output, 0)));
     comparisons.push_back(CompareWithOutput(rival.name, input, theirs, ours));
