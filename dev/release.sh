@@ -47,7 +47,7 @@ Description: measures how fast you can feed an accelerator
  and say whether a change made any of them slower.
 END
   file="$release/feedrate_${2}_$arch.deb"
-  # A lower level than the default takes a tenth of its time.
+  # The default level takes two minutes of a processor.
   dpkg-deb --root-owner-group -Zxz -z1 --build "$root" "$file" >/dev/null
   rm -rf "$root"
 }
