@@ -51,7 +51,8 @@ class Loader(StreamLoader):
         return super()._arguments(seed) | {
             "batch_size": self._spec.batch_size,
             "collate_fn": self._collate(),
-            "drop_last": self._spec.drop_last,
+            # None is its default: it drops the rest only for ranks.
+            "drop_last": self._spec.drop_last or None,
         }
 
     def _stream(self):
