@@ -132,8 +132,7 @@ TEST(JobFieldsTest, ARowHasWhatItsJobHas) {
   const std::set<std::string> not_in_rows = {
       "run_indexes", "cost_s", "cost_basis", "output", "unsupported_reason",
       // How it is measured; `run.config` of a row has it.
-      "slow_threshold_s", "preflight_items", "disable_slow_skip", "label",
-      "note", "config"};
+      "slow_threshold_s", "preflight_items", "disable_slow_skip", "config"};
   Job job;
   const auto* fields = Job::descriptor();
   for (int i = 0; i < fields->field_count(); ++i) {

@@ -54,14 +54,14 @@ test_this_machine_is_the_same_twice() {
 
 test_reference_speeds_follow_the_record() {
   local records
-  records="$("$TOOL" --reference)" || fail "collect_env --reference failed"
+  records="$("$TOOL" --reference_speeds)" || fail "collect_env --reference_speeds failed"
   expect_eq "lines of the records" "$(wc -l <<<"$records")" 2
   expect_eq "second record" "$(tail -n 1 <<<"$records" | value_of record)" reference_speeds
   expect_eq "first workload" \
     "$(tail -n 1 <<<"$records" | value_of workloads.0.workload)" cpu
   expect_eq "profile" "$(tail -n 1 <<<"$records" | value_of machine_profile)" \
     "$("$TOOL" --print=profile)"
-  expect_exit 1 --reference --check
+  expect_exit 1 --reference_speeds --check
 }
 
 test_record_is_json_and_agrees_with_print() {

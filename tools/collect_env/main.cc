@@ -30,7 +30,7 @@ DEFINE_bool(check, false,
             "list what makes timings unreliable here, with a remedy for each");
 DEFINE_string(format, "",
               "NAME: output format of --check, by default table {table|jsonl}");
-DEFINE_bool(reference, false,
+DEFINE_bool(reference_speeds, false,
             "run small reference workloads (about 1.5 s) and write their "
             "speeds after the env record, for compare_baseline "
             "--across_machines");
@@ -69,7 +69,7 @@ ToolInfo Info() {
       "Writes one env record: processors, memory, control group limits,\n"
       "NVIDIA GPUs, kernel, library versions and git state. Its profile and\n"
       "env_id stay the same from run to run on one machine.\n"
-      "With --reference, also measures the speed of small workloads.\n"
+      "With --reference_speeds, also measures the speed of small workloads.\n"
       "With --check, lists what makes timings unreliable instead. Exit 0:\n"
       "nothing does; 3: something does; 4: a check cannot see what it needs.\n"
       "What is usual, such as ASLR, is listed and does not count.";
@@ -89,10 +89,10 @@ absl::Status CheckFlags() {
     return absl::InvalidArgumentError(
         "--print does not go with --check; leave one of them out");
   }
-  if (FLAGS_reference &&
+  if (FLAGS_reference_speeds &&
       (FLAGS_check || FLAGS_print != "record" || FLAGS_root != "/")) {
     return absl::InvalidArgumentError(
-        "--reference goes with neither --check, --print nor --root");
+        "--reference_speeds goes with neither --check, --print nor --root");
   }
   if (!FLAGS_check && !FLAGS_ignore.empty()) {
     return absl::InvalidArgumentError("--ignore goes with --check alone");
@@ -171,7 +171,7 @@ absl::StatusOr<ExitCode> Collect() {
   } else {
     AppendRecord(env, &text);
   }
-  if (FLAGS_reference) {
+  if (FLAGS_reference_speeds) {
     const std::vector<ReferenceSpeed> speeds = MeasureReferenceSpeeds({});
     AppendRecord(ReferenceRecord(env, speeds, absl::Now()), &text);
   }

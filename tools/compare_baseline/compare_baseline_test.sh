@@ -130,7 +130,7 @@ for index in 0 1 2; do
 done
 exits 5 'baselines of' --current=new.jsonl --baselines=b
 cp old.jsonl fleet/old.rows.jsonl
-exits 5 'collect_env --reference' --current=new.jsonl --baselines=fleet --across-machines
+exits 5 'collect_env --reference_speeds' --current=new.jsonl --baselines=fleet --across-machines
 references new.jsonl new 500
 references worse.jsonl new 500
 exits 5 'has no rows baseline of another machine with reference speeds' \

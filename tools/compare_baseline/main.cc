@@ -70,9 +70,10 @@ DEFINE_string(format, "",
 DEFINE_bool(any_version, false,
             "also compare rows with the baseline of another version of the "
             "library");
-DEFINE_bool(across_machines, false,
-            "compare rows of a machine without a baseline with those of other "
-            "machines, scaled by reference speeds (collect_env --reference)");
+DEFINE_bool(
+    across_machines, false,
+    "compare rows of a machine without a baseline with those of other "
+    "machines, scaled by reference speeds (collect_env --reference_speeds)");
 DEFINE_bool(require_all, false,
             "exit 4 if a job of the baseline is not among the rows");
 DEFINE_string(explain, "",

@@ -260,13 +260,13 @@ absl::StatusOr<AcrossMachines> CompareAcrossMachines(
   if (speeds.empty()) {
     problem =
         absl::StrCat("the rows have no reference speeds of machine ", profile,
-                     "; append them with `collect_env --reference >> "
+                     "; append them with `collect_env --reference_speeds >> "
                      "ROWS` on that machine");
   } else if (machines.empty()) {
     problem = absl::StrCat(
         store.folder(),
         " has no rows baseline of another machine with reference speeds; "
-        "append `collect_env --reference` to its rows and update it");
+        "append `collect_env --reference_speeds` to its rows and update it");
   }
   std::vector<Comparison> comparisons;
   for (const auto& job : current) {

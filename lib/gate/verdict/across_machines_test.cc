@@ -162,7 +162,7 @@ TEST_F(AcrossMachinesTest, SaysWhatIsMissing) {
   const std::vector<Row> rows = RowsOf("m2", 2, Half, 2);
   AcrossMachines result = Compare(rows, {});
   EXPECT_EQ(Count(result)["invalid"], 2);
-  EXPECT_NE(result.verdicts[0].reason().find("collect_env --reference"),
+  EXPECT_NE(result.verdicts[0].reason().find("collect_env --reference_speeds"),
             std::string::npos);
   result = Compare(rows, {ReferenceOf("m2", {5, 5, 5, 1})});
   EXPECT_EQ(result.verdicts[0].codes(0), "no_reference");
