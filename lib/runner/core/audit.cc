@@ -20,7 +20,7 @@ namespace {
 
 // More names would hide the counts.
 constexpr int kNamedItems = 5;
-// After 12 epochs, loaders of torch still fill their caches, and looked like
+// With fewer epochs, loaders of torch that were still warming up looked like
 // leaks. Of many epochs, an evenly spread part is used.
 constexpr size_t kSoakEpochs = 30;
 constexpr size_t kMostSoakEpochs = 1000;
