@@ -132,11 +132,16 @@ main() {
   local tools tool version folder file programs=() launcher=./feedrate
   # TOOLS=plan,micro is as good as TOOLS="plan micro".
   mapfile -t tools < <(tr -s ', ' '\n' <<<"$*" | sed '/^$/d')
-  if [[ ${#tools[@]} -eq 0 ]]; then mapfile -t tools < <(all_tools); fi
+  # Only the complete bundle has feedrate.Loader's library, for the wheel.
+  local loader=()
+  if [[ ${#tools[@]} -eq 0 ]]; then
+    mapfile -t tools < <(all_tools)
+    loader=(//lib/loader/python:feedrate_loader)
+  fi
   [[ ${#tools[@]} -gt 0 ]] || die "there is no program in tools/"
   local workers
   mapfile -t workers < <(worker_labels "${tools[@]}")
-  "${bazel[@]}" build "${tools[@]/#///tools/}" "${workers[@]}"
+  "${bazel[@]}" build "${tools[@]/#///tools/}" "${workers[@]}" "${loader[@]}"
   # This machine's own print the version and the completions.
   if [[ "$ARCH" != "$(uname -m)" ]]; then
     dev/bazel.sh build "${tools[@]/#///tools/}"
@@ -152,6 +157,10 @@ main() {
     programs+=("bazel-bin/tools/$tool/$tool")
   done
   if [[ ${#workers[@]} -gt 0 ]]; then add_workers "$new" "${workers[@]}"; fi
+  if [[ ${#loader[@]} -gt 0 ]]; then
+    file=libfeedrate_loader.so
+    add_binary "$built/lib/loader/python/$file" "$new/lib/$file" "$new/lib"
+  fi
   for file in "$new"/bin/* "$new"/libexec/worker_*; do
     if [[ -f "$file" ]]; then add_ffmpeg "$file" "$new/lib"; fi
   done

@@ -26,6 +26,8 @@ Version: {version}
 Summary: {summary}
 License: Apache-2.0
 Requires-Python: >=3.9
+Provides-Extra: loader
+Requires-Dist: numpy ; extra == "loader"
 Provides-Extra: torch
 Requires-Dist: {torch} ; extra == "torch"
 Description-Content-Type: text/markdown

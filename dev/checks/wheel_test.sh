@@ -70,6 +70,16 @@ page="$work/feedrate_demo/report.html"
 expect_text demo "$work/demo" "$page"
 expect_text page "$page" '<svg'
 
+# The loader needs numpy, of an environment that has it.
+numpy="$("$REPO_ROOT/dev/python_env.sh" \
+  "$REPO_ROOT/configs/requirements/paper/pillow.lock")"
+expect_eq loader "$(here env PYTHONPATH="$(echo "$numpy"/lib/python3*/site-packages)" \
+  python -c 'import feedrate, numpy
+images = numpy.zeros((5, 40, 40, 3), numpy.uint8)
+with feedrate.Loader(images, batch_size=4, crop=32, output="numpy",
+                     transforms="HorizontalFlip", workers=1) as loader:
+    print([batch.shape for batch, _ in loader])')" "[(4, 3, 32, 32), (1, 3, 32, 32)]"
+
 # What does not work is named, with exit 2. Empty, because this machine may have
 # the library too.
 bundle="$(echo "$work"/venv/lib/python3*/site-packages/feedrate/bundle)"

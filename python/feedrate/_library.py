@@ -107,11 +107,11 @@ def _find(what: str, places: list[pathlib.Path], remedy: str) -> pathlib.Path:
 
 @functools.cache
 def load() -> ctypes.CDLL:
-    """The library beside this file, or else the one that Bazel built here."""
+    """The library of the wheel, or else the one that Bazel built here."""
     path = _find(
         LIBRARY,
         [
-            _PACKAGE / LIBRARY,
+            _PACKAGE / "bundle/lib" / LIBRARY,
             _CHECKOUT / "bazel-bin/lib/loader/python" / LIBRARY,
         ],
         "install the wheel again, or in a checkout run:"
@@ -139,7 +139,7 @@ def configs() -> str:
     return str(
         _find(
             "the folder configs",
-            [_PACKAGE / "configs", _CHECKOUT / "configs"],
+            [_PACKAGE / "bundle/configs", _CHECKOUT / "configs"],
             "install the wheel again, or set FEEDRATE_CONFIGS",
         )
     )
