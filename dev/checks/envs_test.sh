@@ -26,9 +26,11 @@ env="$(dev/python_env.sh --made configs/requirements/paper/pillow.lock)"
 version="$("$env/bin/python" -c 'import PIL; print(PIL.__version__)')"
 [[ "$version" == 12.2.0 ]] || fail "Pillow $version"
 
-# What the paper measured has versions of today.
-diff <(cd configs/requirements/paper && ls) \
-  <(cd configs/requirements/current && ls) || fail "the sets differ in groups"
+# What the paper measured has versions of today, which may have more.
+for file in configs/requirements/paper/*; do
+  [[ -e "configs/requirements/current/${file##*/}" ]] ||
+    fail "the set current lacks ${file##*/}"
+done
 
 if [[ "${1:-}" != --full ]]; then exit 0; fi
 ENV_SET=current GROUPS_WANTED=pillow dev/envs.sh >/dev/null

@@ -7,9 +7,9 @@
 This machine plays several: without other work, next to busy processes, next to
 a process that copies memory, and pinned to one processor. On each, a program of
 24 small jobs (integers, floats, branches, copies, random reads of 8 KiB to
-32 MiB) and `collect_env --reference_speeds` run --samples times. Then each sample is
-compared with a sample of each other machine, once as it is and once with a
-tenth of the jobs doing --slow percent more work. Prints the table of
+32 MiB) and `collect_env --reference_speeds` run --samples times. Then each
+sample is compared with a sample of each other machine, once as it is and once
+with a tenth of the jobs doing --slow percent more work. Prints the table of
 docs/compare_baseline.md and exits with 3 if more than 1 of 100 unchanged suites
 has a job that is called slower.
 """

@@ -57,7 +57,7 @@ std::string Words(const Job& job) {
 }
 
 // Arguments of the processes that are not part of a job. `trial` counts the
-// trainings of the library from 0: each has its own traces.
+// trainings of a library from 0: each has its own traces.
 std::vector<std::string> WordsOf(const TrainRunOptions& options, int trial) {
   std::vector<std::string> words;
   const TrainProfile& profile = options.profile;
@@ -358,8 +358,8 @@ class TrainMode : public JobMode {
     for (const std::string& word : settings.words) {
       command.argv.push_back(word);
     }
-    for (const std::string& word :
-         WordsOf(options_, trials_[job.library()]++)) {
+    const std::pair<std::string, int> kind{job.library(), settings.world_size};
+    for (const std::string& word : WordsOf(options_, trials_[kind]++)) {
       command.argv.push_back(word);
     }
     if (!settings.loader.empty()) AddLoader(job, settings, &command);
@@ -435,8 +435,9 @@ class TrainMode : public JobMode {
   std::map<std::string, WorkerCommand> commands_;
   // Measured rates by RatesKey.
   std::map<std::string, TrainDevicePeak> peaks_;
-  // Trainings so far, by library.
-  std::map<std::string, int> trials_;
+  // Trainings so far, by library and number of processes. The one with a single
+  // process that others are compared with leaves its traces to them.
+  std::map<std::pair<std::string, int>, int> trials_;
   // Programs of loaders that are not ours.
   std::map<std::string, WorkerCommand> feeders_;
   std::function<void(const std::string&, int64_t, int64_t)> progress_;
