@@ -103,6 +103,6 @@ else
     ! command -v gcc && venv/bin/feedrate doctor && venv/bin/feedrate demo' \
     >"$work/bare" 2>"$work/bare.err" || fail "bare: $(tail -n 5 "$work/bare.err")"
   expect_text "the bare Debian" "$work/bare" '^programs  *ok' \
-    '^library opencv' '^library native' '/root/feedrate_demo/report.html'
+    '^library opencv' '^library native' '/feedrate_demo/report.html'
 fi
 finish

@@ -73,8 +73,8 @@ struct Column {
   std::string name;
   // Seconds per unit of a time; 0 if the column does not say.
   double seconds = 0;
-  // Of kSetting: lines that differ in it are different benchmarks. Otherwise it
-  // is a counter.
+  // For kSetting: lines that differ in it are different benchmarks. Otherwise
+  // it is a counter.
   bool is_parameter = false;
 };
 

@@ -226,7 +226,7 @@ class BlockPool {
  private:
   const size_t most_free_;
   std::mutex mutex_;
-  size_t bytes_ = 0;  // Of each free block.
+  size_t bytes_ = 0;  // Size of each free block.
   std::vector<std::unique_ptr<MemoryBlock>> free_;
 };
 

@@ -182,7 +182,8 @@ class Loader:
             self.close()
             raise
         self._warn_of_ranks()
-        self._epoch = 0  # Of the next pass, and where it starts.
+        # Number of the next pass, and where it starts.
+        self._epoch = 0
         self._position = 0
         self._pass: _Pass | None = None
         self._warned = 0

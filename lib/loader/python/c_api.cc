@@ -33,7 +33,7 @@ struct feedrate_loader {
   // Guards the epoch: Python lets other threads run during every call.
   std::mutex mutex;
   std::unique_ptr<feedrate::Epoch> epoch;
-  int64_t earlier_faults = 0;  // Of epochs that have ended.
+  int64_t earlier_faults = 0;  // Those of epochs that have ended.
   std::string names;
   std::string faults;
 };
