@@ -5,7 +5,9 @@ import random
 
 import numpy as np
 import torch
+from loaders import processes
 from loaders.dataset import Failed
+from loaders.epoch import Stages
 from operation import find
 from params import Params, generator
 from torch.utils.data import default_collate
@@ -80,3 +82,28 @@ def seed_all(recipe, seed):
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
     recipe.seed(seed)
+
+
+class ThreadLoader:
+    """The shared part of loaders whose threads are in this process."""
+
+    forks = False
+
+    def __init__(self, source, recipe, spec, command):
+        self._source = source
+        self._recipe = recipe
+        self._spec = spec
+        self._stages = Stages(1)
+        self._collate = Collate(spec, self._stages, make_mix(command, spec))
+
+    def outputs(self, indexes, seed):
+        seed_all(self._recipe, seed)
+        for index in indexes:
+            yield self._recipe.call(self._source.load(index, self._stages))
+
+    def cpu_s(self):
+        return processes.cpu_s()
+
+    def stages(self):
+        """Nothing: threads that wait for each other's lock are not busy."""
+        return []

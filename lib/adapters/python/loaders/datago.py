@@ -6,27 +6,20 @@ import os
 
 import datago
 import numpy as np
-from loaders import processes
-from loaders.collate import Collate, make_mix, seed_all
-from loaders.epoch import Batch, Stages
+from loaders.collate import ThreadLoader, seed_all
+from loaders.epoch import Batch
 from loaders.spec import refuse_settings
 from loaders.stream import converted
 
 
-class Loader:
-    forks = False
-
+class Loader(ThreadLoader):
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "datago")
         if spec.device != "cpu" or spec.copies_to_device or spec.ablation:
             raise ValueError("datago is measured whole, on the CPU, in memory")
         if not source.decodes or spec.source != "files":
             raise ValueError("datago reads files")
-        self._source = source
-        self._recipe = recipe
-        self._spec = spec
-        self._stages = Stages(1)
-        self._collate = Collate(spec, self._stages, make_mix(command, spec))
+        super().__init__(source, recipe, spec, command)
         self._folder = converted("datago", source, self._link)
         self._count = 0
         self._client = None
@@ -46,17 +39,6 @@ class Loader:
         client, self._client = self._client, None
         if client is not None:
             client.stop()
-
-    def outputs(self, indexes, seed):
-        seed_all(self._recipe, seed)
-        for index in indexes:
-            yield self._recipe.call(self._source.load(index, self._stages))
-
-    def cpu_s(self):
-        return processes.cpu_s()
-
-    def stages(self):
-        return []
 
     def _link(self, folder):
         """A folder with just these files."""

@@ -4,26 +4,19 @@ process."""
 import json
 
 import grain
-from loaders import processes
-from loaders.collate import Collate, make_mix, seed_all
+from loaders.collate import ThreadLoader, seed_all
 from loaders.dataset import Items
-from loaders.epoch import Batch, Stages
+from loaders.epoch import Batch
 from loaders.spec import refuse_settings
 
 
-class Loader:
-    forks = False
-
+class Loader(ThreadLoader):
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "Grain")
         if spec.device != "cpu" or spec.copies_to_device:
             raise ValueError("Grain is measured on the CPU, in memory")
-        self._source = source
-        self._recipe = recipe
-        self._spec = spec
-        self._stages = Stages(1)
+        super().__init__(source, recipe, spec, command)
         self._items = Items(source, recipe, spec, self._stages)
-        self._collate = Collate(spec, self._stages, make_mix(command, spec))
         self._data = self._iterator = self._state = None
 
     def set_epoch(self, seed, first, count, epoch=0):
@@ -66,18 +59,6 @@ class Loader:
         iterator, self._iterator = self._iterator, None
         if iterator is not None:
             iterator.close()
-
-    def outputs(self, indexes, seed):
-        seed_all(self._recipe, seed)
-        for index in indexes:
-            yield self._recipe.call(self._source.load(index, self._stages))
-
-    def cpu_s(self):
-        return processes.cpu_s()
-
-    def stages(self):
-        """Nothing: threads that wait for each other's lock are not busy."""
-        return []
 
     def _batches(self):
         for batch, errors in self._iterator:

@@ -1,10 +1,9 @@
 """SPDL's pipelines: threads of one process, which deliver in the order of the
 source."""
 
-from loaders import processes
-from loaders.collate import Collate, make_mix, seed_all
+from loaders.collate import ThreadLoader, seed_all
 from loaders.dataset import Items
-from loaders.epoch import Batch, Stages
+from loaders.epoch import Batch
 from loaders.source import ItemError
 from loaders.spec import refuse_settings
 from spdl.pipeline import PipelineBuilder
@@ -12,19 +11,13 @@ from spdl.source import DistributedRandomSampler
 from spdl.source.utils import embed_shuffle
 
 
-class Loader:
-    forks = False
-
+class Loader(ThreadLoader):
     def __init__(self, source, recipe, spec, command):
         refuse_settings(spec, "SPDL")
         if spec.device != "cpu" or spec.copies_to_device:
             raise ValueError("SPDL is measured on the CPU, in memory")
-        self._source = source
-        self._recipe = recipe
-        self._spec = spec
-        self._stages = Stages(1)
+        super().__init__(source, recipe, spec, command)
         self._items = Items(source, recipe, spec, self._stages)
-        self._collate = Collate(spec, self._stages, make_mix(command, spec))
         self._pipeline = self._indexes = self._sampler = None
         self._started = self._finished = False
 
@@ -79,18 +72,6 @@ class Loader:
             # One more, so that a batch is made while items are.
             .build(num_threads=workers + 1)
         )
-
-    def outputs(self, indexes, seed):
-        seed_all(self._recipe, seed)
-        for index in indexes:
-            yield self._recipe.call(self._source.load(index, self._stages))
-
-    def cpu_s(self):
-        return processes.cpu_s()
-
-    def stages(self):
-        """Nothing: threads that wait for each other's lock are not busy."""
-        return []
 
     def _load(self, index):
         # A pipeline would log an exception and go on.
