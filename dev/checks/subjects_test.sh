@@ -125,7 +125,7 @@ expect "$loaders" '"library":"native"' '"status":"ok"'
 expect "$loaders" '"library":"my_loader:make_loader"' '"status":"ok"' \
   '"items":256' '"name":"decode"' '"name":"augment"' '"name":"collate"' \
   '"name":"no_augment"' '"name":"no_decode"' '"name":"cached_batch"' \
-  '"startup_s"' '"rss_peak_bytes"' '"limit"' '"noise"'
+  '"startup_s"' '"rss_peak_bytes"' '"limit"'
 follow "$torch/bin/python3" '## Models' '## Decoders and mixtures'
 training="$work/examples/training.jsonl"
 expect "$training" '"library":"my_model:build"' '"engine":"eager"' \
