@@ -33,7 +33,7 @@ PYTHON
 count() { grep -c "$1" "$tmp/out"; }
 
 # Plain commands: fixed pairs, one row a run, a summary on standard error.
-exits 0 --a='sleep 0.005' --b='sleep 0.4' --pairs=20 --seed=1
+exits 0 --a='sleep 0.005' --b='sleep 0.4' --pairs=20 --seed=1 --metrics=time --warmup=0
 whole_lines plain
 [[ $(count '"record":"row"') -eq 40 ]] || fail "20 pairs are not 40 rows"
 [[ $(count '"record":"duel"') -eq 1 ]] || fail "no duel record"
@@ -41,6 +41,8 @@ whole_lines plain
 grep -q 'slower than A' "$tmp/err" || fail "no summary: $(cat "$tmp/err")"
 "$COMPARE" --paired --format=text <"$tmp/out" >"$tmp/verdict"
 [[ $? -eq 3 ]] || fail "eighty times as slow is not exit 3"
+grep -qF "again: duel --a='sleep 0.005' --b='sleep 0.4' --metrics=time --warmup=0 |" \
+  "$tmp/verdict" || fail "the flags are not repeated: $(cat "$tmp/verdict")"
 
 # Metrics: what a plain command used is in its rows, and more memory is found
 # although the time of these commands says nothing. Large, so that nothing hides it.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -164,6 +165,8 @@ DEFINE_bool(quiet, false, "print no progress and no summary on standard error");
 namespace feedrate {
 namespace {
 
+constexpr char kFlagFile[] = "tools/duel/main.cc";
+
 ToolInfo Info() {
   ToolInfo info;
   info.name = "duel";
@@ -193,7 +196,7 @@ ToolInfo Info() {
       "--setup='./make_files' --cleanup='rm f1 f2 f4' --export=sort.md",
       "duel --a=old/prog --b=new/prog --relink='./link.sh {side} {seed}'",
   };
-  info.flag_files = {"tools/duel/main.cc"};
+  info.flag_files = {kFlagFile};
   return info;
 }
 
@@ -345,6 +348,32 @@ int64_t ExpectedJobs(const DuelOptions& options) {
   return jobs;
 }
 
+// The flags that repeat the duel of two commands: those that say how they run
+// and what is judged. A command with a parameter in it has no meaning without
+// the parameter's values.
+std::vector<std::string> FlagsToRepeat(const DuelParameters& parameters) {
+  static constexpr absl::string_view kLeftOut[] = {
+      "a",     "b",         "export",  "format",   "name",  "only",  "output",
+      "pairs", "parameter", "profile", "profiler", "quiet", "rerun", "seed"};
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::vector<std::string> repeated;
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (flag.is_default || !absl::EndsWith(flag.filename, kFlagFile) ||
+        absl::c_linear_search(kLeftOut, flag.name)) {
+      continue;
+    }
+    const bool has_parameter =
+        absl::c_any_of(parameters, [&](const auto& parameter) {
+          return absl::StrContains(flag.current_value,
+                                   absl::StrCat("{", parameter.first, "}"));
+        });
+    if (has_parameter) continue;
+    repeated.push_back(absl::StrCat("--", flag.name, "=", flag.current_value));
+  }
+  return repeated;
+}
+
 absl::StatusOr<DuelOptions> OptionsFromFlags() {
   DuelOptions options;
   options.a = FLAGS_a;
@@ -367,6 +396,7 @@ absl::StatusOr<DuelOptions> OptionsFromFlags() {
     }
     options.parameters.push_back(std::move(parameter));
   }
+  options.flags = FlagsToRepeat(options.parameters);
   options.looks = LooksFromFlags(ExpectedJobs(options));
   options.setup = FLAGS_setup;
   options.prepare = FLAGS_prepare;

@@ -118,6 +118,7 @@ class Dueller {
       duel.set_error_percent(options_.error_percent);
     }
     if (!options_.relink.empty()) duel.set_relinked(true);
+    *duel.mutable_flags() = {options_.flags.begin(), options_.flags.end()};
     const std::vector<Contest> contests = options_.skip_identical
                                               ? TakeOutIdentical(&rounds_)
                                               : ContestsOf(rounds_);

@@ -86,6 +86,8 @@ struct DuelOptions {
   // Slows B down on purpose: plain commands by a busy loop after them, programs
   // that print rows by asking them (lib/base/injected_slowdown.h).
   double slow_b_percent = 0;
+  // The user's other flags, as in the Duel record.
+  std::vector<std::string> flags;
   std::string machine_profile;
   std::string env_id;
 

@@ -255,6 +255,9 @@ std::string RepeatCommand(const Duel& duel, const PairedJob& job) {
   if (job.row.mode() != "command") {
     absl::StrAppend(&command, " --only=", ShellWord(job.job_id));
   }
+  for (const std::string& flag : duel.flags()) {
+    absl::StrAppend(&command, " ", ShellWord(flag));
+  }
   return absl::StrCat(command, " | compare_baseline --paired");
 }
 

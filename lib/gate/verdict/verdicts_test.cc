@@ -288,10 +288,13 @@ TEST(JudgePairsMoreTest, SaysHowToRepeatIt) {
   Duel duel;
   duel.set_a("./old 'x'");
   duel.set_b("./new");
+  duel.add_flags("--metrics=time,cpu");
+  duel.add_flags("--relink=./link {seed}");
   rows.Add(duel);
   AddPairs("x", 10, 0, 0.001, 1, &rows);
   EXPECT_EQ(JudgePairs(rows, {})[0].command(),
-            "duel --a='./old '\\''x'\\''' --b=./new --only=x | "
+            "duel --a='./old '\\''x'\\''' --b=./new --only=x "
+            "--metrics=time,cpu '--relink=./link {seed}' | "
             "compare_baseline --paired");
 }
 
