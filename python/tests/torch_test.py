@@ -146,9 +146,10 @@ class ExampleTest(cases.Case):
         cases.write_jpegs(self.folder / "train", 40)
         # Behind the packages of this environment.
         start = (
-            "import runpy, site, sys\n"
+            "import os, runpy, site, sys\n"
             "if sys.argv[1]: site.addsitedir(sys.argv[1])\n"
             "sys.argv = sys.argv[2:]\n"
+            "sys.path[0] = os.path.dirname(sys.argv[0])\n"
             "runpy.run_path(sys.argv[0])\n"
         )
         done = subprocess.run(
