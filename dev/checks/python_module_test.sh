@@ -1,7 +1,8 @@
 #!/bin/bash
 # feedrate.Loader: sources, labels, order over ranks, resuming after kill -9,
-# memory, errors. With torch, also tensors and the training loop of examples/;
-# --full installs it, otherwise a machine without it leaves these out.
+# memory, errors. With torch, also tensors, the training loop of examples/, and
+# those of Lightning and accelerate; --full installs torch, otherwise a machine
+# without it leaves these out.
 set -euo pipefail
 # shellcheck source=dev/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
@@ -23,4 +24,8 @@ fi
 # What examples/train_vit.py --loader=dali needs, where it is made.
 DALI_PACKAGES="$(dev/python_env.sh --made "$locks/dali.lock" || true)"
 export DALI_PACKAGES
-OMP_NUM_THREADS=1 "$torch/bin/python" -B python/tests/torch_test.py
+export OMP_NUM_THREADS=1
+"$torch/bin/python" -B python/tests/torch_test.py
+loops="$(dev/python_env.sh dev/locks/training.lock)"
+PYTHONPATH="$(echo "$loops"/lib/python3*/site-packages)" \
+  "$torch/bin/python" -B python/tests/loops_test.py

@@ -192,6 +192,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._check_usable()
+        self._forget_unused_pass()
         epoch, start = self._epoch, self._position
         code = self._library.feedrate_start(self._handle, epoch, start)
         if code != 0:
@@ -236,6 +237,7 @@ class Loader:
         Epochs count from 0 by themselves. A position that `load_state_dict`
         has set stays if it is in this epoch."""
         epoch = _arguments.whole("epoch", epoch, 0)
+        self._forget_unused_pass()
         if epoch != self._epoch:
             self._epoch, self._position = epoch, 0
 
@@ -296,6 +298,14 @@ class Loader:
         )
 
     # Parts.
+
+    def _forget_unused_pass(self) -> None:
+        """An iterator that gave no batch is no epoch: Lightning makes one
+        before each training."""
+        last = self._pass
+        if last and not last.done and last.position == last.start:
+            self._epoch, self._position = last.epoch, last.start
+            self._pass = None
 
     def _open(self, files: list[str], array: np.ndarray | None) -> None:
         self._library = _library.load()
@@ -456,7 +466,7 @@ class _Pass:
     def __init__(self, loader: Loader, epoch: int, start: int) -> None:
         self._loader = loader
         self.epoch = epoch
-        self.position = start
+        self.start = self.position = start
         self._left = loader._samples(start)
         self.done = self._left == 0
 

@@ -139,8 +139,11 @@ class ResumeTest(cases.Case):
             after.load_state_dict(state)
             if taken < 7:
                 self.assertEqual(after.epoch, 1)
-                # A loop over epochs that sets the number keeps the place.
+                # An iterator that gave no batch is no epoch, and a loop over
+                # epochs that sets the number keeps the place.
+                iter(after)
                 after.set_epoch(1)
+                iter(after)
                 rest = [images.copy() for images, _ in after]
                 for one, other in zip(rest, wanted[taken:], strict=True):
                     np.testing.assert_array_equal(one, other)
