@@ -315,7 +315,13 @@ class Runner:
 
     def __init__(self, folder):
         self.folder = folder
-        self.env = dict(os.environ, FEEDRATE_CONFIGS=str(ROOT / "configs"))
+        # A sanitizer's own exit code would pass for "bad input".
+        self.env = dict(
+            os.environ,
+            FEEDRATE_CONFIGS=str(ROOT / "configs"),
+            ASAN_OPTIONS="exitcode=99",
+            UBSAN_OPTIONS="exitcode=99",
+        )
 
     def run(self, tool, *args):
         what = f"{tool} {' '.join(args)}"

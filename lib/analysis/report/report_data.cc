@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -39,6 +40,19 @@
 namespace feedrate {
 namespace {
 
+// Far above any batch, and small enough to add up those of any file.
+constexpr int64_t kMaxSamples = int64_t{1} << 31;
+
+absl::Status CheckBatch(const Batch& batch) {
+  for (const BatchCount& count : batch.counts()) {
+    if (count.samples() >= 0 && count.samples() <= kMaxSamples) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("field \"counts.samples\": ", count.samples(),
+                     " is no number of samples of a batch"));
+  }
+  return absl::OkStatus();
+}
+
 class Collector {
  public:
   explicit Collector(ReportInput* input) : input_(*input) {}
@@ -65,6 +79,7 @@ class Collector {
     } else if (record == "batch") {
       Batch batch;
       RETURN_IF_ERROR(json.Read(&batch));
+      RETURN_IF_ERROR(CheckBatch(batch));
       input_.batches.push_back(std::move(batch));
     } else if (record != "job" && record != "duel" && record != "control") {
       ++input_.passed_over[std::string(record)];

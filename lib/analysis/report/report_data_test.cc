@@ -106,6 +106,20 @@ TEST(ReportInputTest, BatchesAreKept) {
   EXPECT_THAT(input.passed_over, IsEmpty());
 }
 
+// Their sum would overflow.
+TEST(ReportInputTest, BatchesWithImpossibleCountsAreLeftOut) {
+  std::string text;
+  AppendRecord(MakeBatch(0, {{"a", 1}}), &text);
+  AppendRecord(MakeBatch(1, {{"a", INT64_MAX}}), &text);
+  AppendRecord(MakeBatch(2, {{"a", -1}}), &text);
+  std::vector<std::string> complaints;
+  const ReportInput input = Read({Written("batches.jsonl", text)}, &complaints);
+  EXPECT_EQ(input.batches.size(), 1u);
+  EXPECT_THAT(complaints,
+              ElementsAre(HasSubstr("9223372036854775807 is no number"),
+                          HasSubstr("-1 is no number")));
+}
+
 TEST(ReportInputTest, BrokenLinesAreNamedAndTheRestIsRead) {
   std::vector<std::string> complaints;
   const ReportInput input =
