@@ -142,8 +142,12 @@ class HttpAttempt {
   // Sets up the handle for `request`, whose response goes to `exchange`.
   // Connecting takes at most `timeout_s`. `ca_file` has the certificates to
   // trust; if it is empty, the system's are used.
-  void Begin(HttpExchange* exchange, const HttpRequest& request,
-             double timeout_s, const std::string& ca_file);
+  void Begin(HttpExchange* exchange, HttpRequest request, double timeout_s,
+             const std::string& ca_file);
+
+  // The request to send instead, if the response is a redirect that the request
+  // follows itself; an error if it must not be followed.
+  std::optional<absl::StatusOr<HttpRequest>> Redirected() const;
 
   // The result, once libcurl is done with the handle. `code` is libcurl's
   // result.
@@ -151,17 +155,19 @@ class HttpAttempt {
 
   CURL* easy() const { return easy_; }
   const HttpResponse& response() const { return response_; }
-  // Bytes of the response so far.
-  int64_t all_bytes() const { return all_bytes_; }
+  // Bytes of the request's body and of the response so far.
+  int64_t all_bytes() const;
 
  private:
   static size_t OnHeader(char* data, size_t size, size_t count, void* self);
   static size_t OnBody(char* data, size_t size, size_t count, void* self);
+  void SetBody();
   absl::Status TakeHeader(absl::string_view line);
   absl::Status TakeBody(absl::string_view bytes);
 
   CURL* const easy_;
   curl_slist* headers_ = nullptr;
+  HttpRequest request_;
   HttpExchange* exchange_ = nullptr;
   HttpResponse response_;
   absl::Status status_;  // Result of the last call of the exchange.
@@ -177,9 +183,10 @@ HttpAttempt::~HttpAttempt() {
   curl_slist_free_all(headers_);
 }
 
-void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
+void HttpAttempt::Begin(HttpExchange* exchange, HttpRequest request,
                         double timeout_s, const std::string& ca_file) {
   exchange_ = exchange;
+  request_ = std::move(request);
   response_ = HttpResponse();
   status_ = absl::OkStatus();
   head_taken_ = false;
@@ -188,19 +195,24 @@ void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
   curl_easy_reset(easy_);
   curl_slist_free_all(headers_);
   headers_ = nullptr;
-  for (const std::string& header : request.headers) {
+  for (const std::string& header : request_.headers) {
     headers_ = curl_slist_append(headers_, header.c_str());
   }
-  AllowOnlyTheWeb(easy_, absl::StartsWithIgnoreCase(request.url, "https:"));
-  curl_easy_setopt(easy_, CURLOPT_URL, request.url.c_str());
+  AllowOnlyTheWeb(easy_, absl::StartsWithIgnoreCase(request_.url, "https:"));
+  curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
   // A name may contain "..", which the signature covers unchanged.
   curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(easy_, CURLOPT_NOBODY, request.head_only ? 1L : 0L);
+  if (request_.method == "HEAD") {
+    curl_easy_setopt(easy_, CURLOPT_NOBODY, 1L);
+  } else if (request_.method != "GET") {
+    SetBody();
+  }
+  if (request_.no_proxy) curl_easy_setopt(easy_, CURLOPT_NOPROXY, "*");
   curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);
   curl_easy_setopt(easy_, CURLOPT_USERAGENT, "feedrate");
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
   curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION,
-                   request.follow_redirects ? 1L : 0L);
+                   request_.follow_redirects ? 1L : 0L);
   curl_easy_setopt(easy_, CURLOPT_MAXREDIRS, kMaxRedirects);
   curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS,
                    std::max(1L, static_cast<long>(timeout_s * 1000)));
@@ -216,6 +228,32 @@ void HttpAttempt::Begin(HttpExchange* exchange, const HttpRequest& request,
   curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpAttempt::OnBody);
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
   curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
+}
+
+void HttpAttempt::SetBody() {
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
+                   static_cast<curl_off_t>(request_.body.size()));
+  curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.data());
+  curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
+  // Without a round trip that asks whether the body is welcome.
+  headers_ = curl_slist_append(headers_, "expect:");
+}
+
+std::optional<absl::StatusOr<HttpRequest>> HttpAttempt::Redirected() const {
+  const int status = response_.status;
+  const std::string& location = response_.headers.Get("location");
+  const bool is_redirect =
+      status == 301 || status == 302 || status == 307 || status == 308;
+  if (!is_redirect || location.empty() || request_.redirected == nullptr) {
+    return std::nullopt;
+  }
+  return request_.redirected(location);
+}
+
+int64_t HttpAttempt::all_bytes() const {
+  curl_off_t sent = 0;
+  curl_easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
+  return all_bytes_ + static_cast<int64_t>(sent);
 }
 
 absl::Status HttpAttempt::Finish(CURLcode code) {
@@ -412,23 +450,30 @@ void HttpClient::StartAttempt(Waiting work) {
     work.exchange->Done(WithAttempts(std::move(request).status(), work.failed));
     return;
   }
+  Send(*std::move(request), std::move(work), 0);
+}
+
+void HttpClient::Send(HttpRequest request, Waiting work, int redirects) {
   Running running;
+  running.redirects = redirects;
   if (idle_.empty()) {
     running.attempt = std::make_unique<HttpAttempt>();
   } else {
     running.attempt = std::move(idle_.back());
     idle_.pop_back();
   }
-  running.attempt->Begin(work.exchange.get(), *request, options_.timeout_s,
-                         options_.ca_file);
+  const auto body_bytes = static_cast<double>(request.body.size());
+  running.attempt->Begin(work.exchange.get(), std::move(request),
+                         options_.timeout_s, options_.ca_file);
   running.seen_at_s = NowS();
   running.end_by_s =
       running.seen_at_s + options_.timeout_s +
-      static_cast<double>(work.exchange->BytesLeft()) / kSlowestBytesPerS;
+      (static_cast<double>(work.exchange->BytesLeft()) + body_bytes) /
+          kSlowestBytesPerS;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++counts_.requests;
-    if (work.failed > 0) ++counts_.retries;
+    if (work.failed > 0 && redirects == 0) ++counts_.retries;
   }
   running.work = std::move(work);
   CURL* const easy = running.attempt->easy();
@@ -445,8 +490,22 @@ void HttpClient::ReapFinished() {
     const CURLcode code = message->data.result;
     curl_multi_remove_handle(multi_, easy);
     Running running = std::move(running_.extract(easy).mapped());
-    absl::Status status = running.attempt->Finish(code);
-    EndAttempt(std::move(running), std::move(status));
+    auto redirected = running.attempt->Redirected();
+    if (redirected.has_value() && running.redirects >= kMaxRedirects) {
+      redirected = absl::FailedPreconditionError(
+          absl::StrCat("the server redirects more than ", kMaxRedirects,
+                       " times; check the endpoint"));
+    }
+    if (!redirected.has_value()) {
+      absl::Status status = running.attempt->Finish(code);
+      EndAttempt(std::move(running), std::move(status));
+    } else if (!redirected->ok()) {
+      EndAttempt(std::move(running), std::move(*redirected).status());
+    } else {
+      idle_.push_back(std::move(running.attempt));
+      Send(**std::move(redirected), std::move(running.work),
+           running.redirects + 1);
+    }
   }
 }
 

@@ -95,12 +95,14 @@ class HttpClient {
     int64_t seen_bytes = 0;
     double seen_at_s = 0;  // When seen_bytes last grew.
     double end_by_s = 0;   // Deadline, even if bytes keep arriving.
+    int redirects = 0;     // Followed in this attempt.
   };
 
   void Run();
   bool TakeInbox();
   void StartWaiting();
   void StartAttempt(Waiting work);
+  void Send(HttpRequest request, Waiting work, int redirects);
   void ReapFinished();
   void EndStalled();
   void EndAttempt(Running running, absl::Status status);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,12 +15,19 @@
 namespace feedrate {
 
 struct HttpRequest {
-  bool head_only = false;            // HEAD instead of GET.
+  std::string method = "GET";
   std::string url;                   // Percent-encoded.
   std::vector<std::string> headers;  // "name: value".
+  std::string body;                  // Not sent with GET and HEAD.
   // Redirects may lead to any host, so never set it if a header contains
   // credentials.
   bool follow_redirects = false;
+  // If set, makes the request for the address to which the server redirects,
+  // with a signature for that host. An error ends the exchange.
+  std::function<absl::StatusOr<HttpRequest>(const std::string& location)>
+      redirected;
+  // Asks the server itself, whatever proxies are set.
+  bool no_proxy = false;
 };
 
 // Names are in lower case. Repeated headers are joined by a comma.

@@ -141,16 +141,35 @@ absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
   return absl::StrCat(url->scheme, "://", url->host, path);
 }
 
-bool IsLoopbackHost(absl::string_view host) {
+namespace {
+
+std::string WithoutPort(absl::string_view host) {
   const size_t colon = host.rfind(':');
   if (colon != host.npos && host.find(']', colon) == host.npos) {
     host = host.substr(0, colon);
   }
-  std::string name = absl::AsciiStrToLower(host);
-  if (name == "localhost" || name == "[::1]") return true;
+  return absl::AsciiStrToLower(host);
+}
+
+// Of an IPv4 address; 0 for anything else.
+uint32_t AddressOfHost(const std::string& name) {
   in_addr address;
-  return inet_pton(AF_INET, name.c_str(), &address) == 1 &&
-         ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+  return inet_pton(AF_INET, name.c_str(), &address) == 1 ? ntohl(address.s_addr)
+                                                         : 0;
+}
+
+}  // namespace
+
+bool IsLoopbackHost(absl::string_view host) {
+  const std::string name = WithoutPort(host);
+  return name == "localhost" || name == "[::1]" ||
+         AddressOfHost(name) >> 24 == IN_LOOPBACKNET;
+}
+
+bool IsLinkLocalHost(absl::string_view host) {
+  const std::string name = WithoutPort(host);
+  return name == "[fd00:ec2::254]" || name == "[fd00:ec2::23]" ||
+         AddressOfHost(name) >> 16 == (169 << 8 | 254);
 }
 
 namespace {

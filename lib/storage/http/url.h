@@ -46,6 +46,11 @@ absl::StatusOr<std::string> ParseEndpoint(absl::string_view text,
 // an address such as 127.0.0.1 or [::1].
 bool IsLoopbackHost(absl::string_view host);
 
+// Whether `host` (with or without a port) is an address that no router passes
+// on, as the metadata servers of clouds have: 169.254.0.0/16, or Amazon's
+// [fd00:ec2::254] and [fd00:ec2::23].
+bool IsLinkLocalHost(absl::string_view host);
+
 // Secrets that must not appear in messages. A server's response may repeat what
 // it was sent, so every part of a response that goes into a message is redacted
 // first.

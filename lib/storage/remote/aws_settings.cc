@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/hash/sha256.h"
@@ -118,31 +119,33 @@ absl::StatusOr<Section> ReadProfile(const Variables& variables) {
     const std::string own = Get(services->second, "s3.endpoint_url");
     if (!own.empty()) merged["endpoint_url"] = own;
   }
+  const auto session = config.find("sso-session " + Get(merged, "sso_session"));
+  if (session != config.end()) {
+    for (const auto& [key, value] : session->second) {
+      merged["sso_session." + key] = value;
+    }
+  }
   return merged;
 }
 
-absl::Status FindKeys(const Variables& variables, const Section& profile,
-                      AwsSettings* settings) {
-  const std::string key = variables("AWS_ACCESS_KEY_ID");
-  const std::string secret = variables("AWS_SECRET_ACCESS_KEY");
-  // Like AWS's tools: a profile that is requested by name does not take
-  // precedence over keys in the environment.
-  if (!key.empty() || !secret.empty()) {
-    *settings = {key, secret, variables("AWS_SESSION_TOKEN"), "", "", false};
-  } else {
-    *settings = {Get(profile, "aws_access_key_id"),
-                 Get(profile, "aws_secret_access_key"),
-                 Get(profile, "aws_session_token"),
-                 "",
-                 "",
-                 false};
-  }
-  if (settings->access_key.empty() != settings->secret_key.empty()) {
+absl::StatusOr<CredentialLoader> FindKeys(const StoreOptions& options,
+                                          const Variables& variables,
+                                          const Section& profile,
+                                          const std::string& region) {
+  const Credential keys{
+      variables("AWS_ACCESS_KEY_ID"), variables("AWS_SECRET_ACCESS_KEY"),
+      variables("AWS_SESSION_TOKEN"), absl::InfiniteFuture(), ""};
+  if (keys.access_key.empty() != keys.secret_key.empty() ||
+      Get(profile, "aws_access_key_id").empty() !=
+          Get(profile, "aws_secret_access_key").empty()) {
     return absl::InvalidArgumentError(
         "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set; set "
         "both, or neither to read without credentials");
   }
-  return absl::OkStatus();
+  // Like AWS's tools: a profile that is requested by name does not take
+  // precedence over keys in the environment.
+  if (!keys.access_key.empty()) return [keys] { return keys; };
+  return FindAwsRole(options, variables, profile, region, &absl::Now);
 }
 
 }  // namespace
@@ -151,12 +154,13 @@ absl::StatusOr<AwsSettings> FindAwsSettings(const StoreOptions& options,
                                             const Variables& variables) {
   AwsSettings settings;
   ASSIGN_OR_RETURN(const Section profile, ReadProfile(variables));
-  if (!options.anonymous) {
-    RETURN_IF_ERROR(FindKeys(variables, profile, &settings));
-  }
   settings.region =
       FirstOf({variables("AWS_REGION"), variables("AWS_DEFAULT_REGION"),
                Get(profile, "region"), "us-east-1"});
+  if (!options.anonymous) {
+    ASSIGN_OR_RETURN(settings.load,
+                     FindKeys(options, variables, profile, settings.region));
+  }
   const std::string endpoint =
       FirstOf({options.endpoint, variables("AWS_ENDPOINT_URL_S3"),
                variables("AWS_ENDPOINT_URL"), Get(profile, "endpoint_url")});

@@ -2,13 +2,13 @@
 // tools, and signatures of requests.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "lib/storage/object_store.h"
+#include "lib/storage/remote/credentials.h"
 
 namespace feedrate {
 
@@ -21,22 +21,18 @@ using IniFile = std::map<std::string, std::map<std::string, std::string>>;
 IniFile ParseIni(absl::string_view text);
 
 struct AwsSettings {
-  // If both are empty, requests are not signed.
-  std::string access_key;
-  std::string secret_key;
-  std::string session_token;
+  // Finds the keys; null if requests are not signed.
+  CredentialLoader load;
   std::string region;    // Defaults to us-east-1.
   std::string endpoint;  // "http://host:port"; empty for Amazon's own.
   // Whether the bucket's name goes into the path instead of before the host.
   bool path_style = false;
 };
 
-// Returns the value of an environment variable; empty if it is not set.
-using Variables = std::function<std::string(const std::string& name)>;
-
 // The options take precedence over AWS_* variables, and these over the profile
-// AWS_PROFILE in ~/.aws/credentials and ~/.aws/config. It is not an error if
-// there are no credentials. InvalidArgument for incomplete credentials, for a
+// AWS_PROFILE in ~/.aws/credentials and ~/.aws/config, and this over roles (see
+// FindAwsRole). It is not an error if there are no credentials. Does not
+// contact a server. InvalidArgument for incomplete credentials, for a
 // named profile that does not exist, and for an endpoint that is not an
 // address.
 absl::StatusOr<AwsSettings> FindAwsSettings(const StoreOptions& options,

@@ -1,12 +1,15 @@
 #include "lib/storage/remote/dialect.h"
 
+#include <atomic>
 #include <fstream>
 #include <map>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lib/storage/http/client.h"
+#include "lib/storage/remote/credentials.h"
 #include "lib/storage/remote/gcs_dialect.h"
 #include "lib/storage/remote/web_dialect.h"
 
@@ -245,24 +248,28 @@ TEST(WebDialectTest, RefusesWhatCannotBeRead) {
 
 class GcsTokenTest : public ::testing::Test {
  protected:
-  std::unique_ptr<GcsToken> Token() {
-    return std::make_unique<GcsToken>(
-        [this](const std::string& name) {
-          const auto found = variables_.find(name);
-          return found == variables_.end() ? "" : found->second;
-        },
-        [this] { return now_; });
+  std::unique_ptr<CredentialCache> Token() {
+    const auto now = [this] { return now_; };
+    return std::make_unique<CredentialCache>(
+        FindGoogleToken(
+            StoreOptions(),
+            [this](const std::string& name) {
+              const auto found = variables_.find(name);
+              return found == variables_.end() ? "" : found->second;
+            },
+            now),
+        now);
   }
-  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::string> variables_ = {{"NO_GCE_CHECK", "true"}};
   absl::Time now_ = absl::UnixEpoch();
 };
 
 TEST_F(GcsTokenTest, ComesFromTheEnvironment) {
-  EXPECT_EQ(*Token()->Get(), "");
+  EXPECT_EQ(Token()->Get()->token, "");
   variables_["GOOGLE_OAUTH_ACCESS_TOKEN"] = "g";
-  EXPECT_EQ(*Token()->Get(), "g");
+  EXPECT_EQ(Token()->Get()->token, "g");
   variables_["CLOUDSDK_AUTH_ACCESS_TOKEN"] = "c";
-  EXPECT_EQ(*Token()->Get(), "c");
+  EXPECT_EQ(Token()->Get()->token, "c");
 }
 
 TEST_F(GcsTokenTest, AFileIsReadAgain) {
@@ -270,16 +277,94 @@ TEST_F(GcsTokenTest, AFileIsReadAgain) {
   variables_["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"] = file;
   std::ofstream(file) << "first\n";
   const auto token = Token();
-  EXPECT_EQ(*token->Get(), "first");
+  EXPECT_EQ(token->Get()->token, "first");
   std::ofstream(file) << "second\n";
-  EXPECT_EQ(*token->Get(), "first");
+  EXPECT_EQ(token->Get()->token, "first");
   now_ += absl::Minutes(1);
-  EXPECT_EQ(*token->Get(), "second");
+  EXPECT_EQ(token->Get()->token, "second");
 }
 
 TEST_F(GcsTokenTest, AMissingFileIsAMistake) {
   variables_["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"] = "/does/not/exist";
   EXPECT_EQ(Token()->Get().status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Counts what it hands out; each lasts an hour.
+class CredentialCacheTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<Credential> GetAfter(absl::Duration time) {
+    now_s_ += absl::ToInt64Seconds(time);
+    return cache_.Get();
+  }
+  void WaitForLoads(int count) {
+    while (loads_ < count) absl::SleepFor(absl::Milliseconds(1));
+  }
+  absl::StatusOr<Credential> Load() {
+    const int load = loads_;
+    ++loads_;
+    if (!works_) return absl::UnavailableError("no");
+    return Credential{"", "", absl::StrCat("token", load),
+                      absl::UnixEpoch() + absl::Hours(load + 1), ""};
+  }
+
+  std::atomic<int> loads_{0};
+  std::atomic<bool> works_{true};
+  std::atomic<int64_t> now_s_{0};
+  CredentialCache cache_{[this] { return Load(); },
+                         [this] { return absl::FromUnixSeconds(now_s_); }};
+};
+
+TEST_F(CredentialCacheTest, TheNextOneComesBeforeThisOneExpires) {
+  EXPECT_EQ(GetAfter(absl::ZeroDuration())->token, "token0");
+  EXPECT_EQ(GetAfter(absl::Minutes(56))->token, "token0");
+  EXPECT_EQ(loads_, 1);
+  EXPECT_EQ(GetAfter(absl::Minutes(1))->token, "token0");  // Starts a refresh.
+  WaitForLoads(2);
+  EXPECT_NE(GetAfter(absl::Minutes(4))->token, "token0");
+}
+
+TEST_F(CredentialCacheTest, AFailedRefreshKeepsWhatIsValid) {
+  EXPECT_EQ(GetAfter(absl::ZeroDuration())->token, "token0");
+  works_ = false;
+  EXPECT_EQ(GetAfter(absl::Minutes(57))->token, "token0");
+  WaitForLoads(2);
+  EXPECT_EQ(GetAfter(absl::Seconds(1))->token, "token0");
+  EXPECT_EQ(GetAfter(absl::Minutes(3)).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(cache_.secrets().Redact("my token0"), "my ***");
+}
+
+TEST(ReadJsonFieldsTest, TakesTextsAndNumbers) {
+  const auto fields =
+      ReadJsonFields(R"({"a": "x", "b": 7, "c": {"d": "y"}, "e": [1]})");
+  ASSERT_TRUE(fields.ok()) << fields.status();
+  EXPECT_THAT(*fields, ElementsAre(std::pair("a", "x"), std::pair("b", "7"),
+                                   std::pair("c.d", "y")));
+  for (const char* bad : {"", "[]", "{", "secret", "{\"a\": }"}) {
+    EXPECT_THAT(std::string(ReadJsonFields(bad).status().message()),
+                HasSubstr("not a JSON object"));
+  }
+}
+
+TEST(SignJwtTest, NeedsAKey) {
+  const absl::Status status = SignJwt("{}", "hunter2").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "private_key is not an RSA key");
+}
+
+TEST(PrivateRequestTest, SecretsStayPrivate) {
+  for (const char* url : {"https://h/a", "http://127.0.0.1:8/a"}) {
+    EXPECT_TRUE(PrivateRequest(url, false).ok()) << url;
+  }
+  for (const char* url :
+       {"http://169.254.170.2/a", "http://[fd00:ec2::254]/a"}) {
+    EXPECT_TRUE(PrivateRequest(url, true).ok()) << url;
+    EXPECT_FALSE(PrivateRequest(url, false).ok()) << url;
+  }
+  for (const char* url : {"http://h/a", "http://10.0.0.1/a", "ftp://h/a",
+                          "http://169.254.1.1.example.com/"}) {
+    EXPECT_FALSE(PrivateRequest(url, true).ok()) << url;
+  }
 }
 
 using ::testing::IsEmpty;
@@ -345,6 +430,7 @@ TEST(GcsErrorTest, TakesTheMessage) {
   EXPECT_EQ(ParseGcsError(""), "");
 }
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -364,7 +450,7 @@ class GcsDialectTest : public ::testing::Test {
     return *std::move(dialect);
   }
   StoreOptions options_;
-  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::string> variables_ = {{"NO_GCE_CHECK", "true"}};
 };
 
 TEST_F(GcsDialectTest, AsksGoogleOrAnEmulator) {
@@ -421,10 +507,16 @@ TEST_F(GcsDialectTest, ErrorsSayWhatToDoWithoutTheToken) {
   response.status = 401;
   response.error_body =
       R"({"error": {"code": 401, "message": "Bearer hunter2 is old"}})";
-  EXPECT_THAT(std::string(New("gs://b")->ErrorOf(response).message()),
-              HasSubstr("gcloud auth print-access-token"));
+  const auto error_of_request = [&] {
+    const auto dialect = New("gs://b");
+    EXPECT_TRUE(dialect->StatRequest("k").ok());
+    return dialect->ErrorOf(response);
+  };
+  EXPECT_THAT(std::string(error_of_request().message()),
+              AllOf(HasSubstr("gcloud auth print-access-token"),
+                    HasSubstr("GOOGLE_APPLICATION_CREDENTIALS")));
   variables_["CLOUDSDK_AUTH_ACCESS_TOKEN"] = "hunter2";
-  const absl::Status status = New("gs://b")->ErrorOf(response);
+  const absl::Status status = error_of_request();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(std::string(status.message()), HasSubstr("has expired"));
   EXPECT_THAT(std::string(status.message()), Not(HasSubstr("hunter2")));

@@ -5,44 +5,16 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "lib/base/allowed_sizes.h"
-#include "lib/base/files.h"
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/url.h"
+#include "lib/storage/remote/credentials.h"
 #include "simdjson.h"
 
 namespace feedrate {
-namespace {
-constexpr absl::Duration kReadAgainAfter = absl::Seconds(10);
-}  // namespace
-
-GcsToken::GcsToken(
-    const std::function<std::string(const std::string&)>& variables,
-    std::function<absl::Time()> now)
-    : file_(variables("CLOUDSDK_AUTH_ACCESS_TOKEN_FILE")),
-      now_(std::move(now)),
-      token_(variables("CLOUDSDK_AUTH_ACCESS_TOKEN")) {
-  if (token_.empty()) token_ = variables("GOOGLE_OAUTH_ACCESS_TOKEN");
-}
-
-absl::StatusOr<std::string> GcsToken::Get() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!file_.empty() && now_() - read_at_ > kReadAgainAfter) {
-    const absl::StatusOr<std::string> text = ReadFile(file_);
-    if (!text.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE: ", file_, " cannot be read"));
-    }
-    token_ = std::string(absl::StripAsciiWhitespace(*text));
-    read_at_ = now_();
-  }
-  return token_;
-}
-
 namespace {
 
 using simdjson::dom::element;
@@ -140,7 +112,7 @@ constexpr char kFields[] =
 class GcsDialect : public BucketDialect {
  public:
   GcsDialect(std::unique_ptr<BucketPath> path, const std::string& endpoint,
-             std::unique_ptr<GcsToken> token)
+             std::unique_ptr<CredentialCache> token)
       : BucketDialect(std::move(path)),
         objects_(absl::StrCat(endpoint, "/storage/v1/b/",
                               PercentEncode(this->path().bucket()), "/o")),
@@ -191,17 +163,19 @@ class GcsDialect : public BucketDialect {
   }
 
   absl::Status ErrorOf(const HttpResponse& response) const override {
-    Secrets secrets;
-    const absl::StatusOr<std::string> token = Token();
-    if (token.ok()) secrets.Add(*token);
-    const bool with_token = token.ok() && !token->empty();
+    const Secrets secrets = token_ ? token_->secrets() : Secrets();
+    const std::string tried = token_ ? token_->tried() : "--anonymous";
     const absl::StatusCode code = CodeOfHttpStatus(response.status);
-    absl::string_view remedy;
+    std::string remedy;
     if (code == absl::StatusCode::kUnauthenticated) {
-      remedy = with_token ? "the token is not valid or has expired; get a new "
-                            "one with `gcloud auth print-access-token`"
-                          : "set CLOUDSDK_AUTH_ACCESS_TOKEN to the output of "
-                            "`gcloud auth print-access-token`";
+      remedy = tried.empty()
+                   ? "the token is not valid or has expired; get a new "
+                     "one with `gcloud auth print-access-token`"
+                   : absl::StrCat(
+                         "set CLOUDSDK_AUTH_ACCESS_TOKEN to the output of "
+                         "`gcloud auth print-access-token`; there is no token "
+                         "in: ",
+                         tried);
     } else if (code == absl::StatusCode::kNotFound) {
       remedy = "check the names of bucket and object, and the endpoint";
     }
@@ -218,7 +192,9 @@ class GcsDialect : public BucketDialect {
   }
 
   absl::StatusOr<std::string> Token() const {
-    return token_ == nullptr ? std::string() : token_->Get();
+    if (token_ == nullptr) return std::string();
+    ASSIGN_OR_RETURN(const Credential held, token_->Get());
+    return held.token;
   }
 
   // The URL of the object `name`, or of the list of objects if `name` is empty.
@@ -246,7 +222,7 @@ class GcsDialect : public BucketDialect {
 
   const std::string objects_;
   const bool private_;
-  const std::unique_ptr<GcsToken> token_;  // Null for anonymous access.
+  const std::unique_ptr<CredentialCache> token_;  // Null for anonymous access.
 };
 
 }  // namespace
@@ -260,9 +236,10 @@ absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
   if (endpoint.empty()) endpoint = variables("STORAGE_EMULATOR_HOST");
   if (endpoint.empty()) endpoint = kGoogle;
   ASSIGN_OR_RETURN(endpoint, ParseEndpoint(endpoint, "the endpoint of GCS"));
-  std::unique_ptr<GcsToken> token;
+  std::unique_ptr<CredentialCache> token;
   if (!options.anonymous) {
-    token = std::make_unique<GcsToken>(variables, std::move(now));
+    token = std::make_unique<CredentialCache>(
+        FindGoogleToken(options, variables, now), now);
   }
   return std::make_unique<GcsDialect>(std::move(path), endpoint,
                                       std::move(token));

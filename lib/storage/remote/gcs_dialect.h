@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,27 +12,6 @@
 #include "lib/storage/remote/dialect.h"
 
 namespace feedrate {
-
-// The bearer token, from the same places as Google's own tools:
-// CLOUDSDK_AUTH_ACCESS_TOKEN or GOOGLE_OAUTH_ACCESS_TOKEN, or the content of
-// CLOUDSDK_AUTH_ACCESS_TOKEN_FILE, which is reread from time to time because
-// tokens expire after an hour. Thread-safe.
-class GcsToken {
- public:
-  GcsToken(const std::function<std::string(const std::string&)>& variables,
-           std::function<absl::Time()> now);
-
-  // Empty if there is no token; then objects must be public. The token must not
-  // appear in any message.
-  absl::StatusOr<std::string> Get();
-
- private:
-  const std::string file_;
-  const std::function<absl::Time()> now_;
-  std::mutex mutex_;
-  std::string token_;
-  absl::Time read_at_ = absl::InfinitePast();
-};
 
 // Parses a page of objects.list. DataLoss, so that it is retried, if it is
 // incomplete.
@@ -47,8 +25,8 @@ absl::StatusOr<ObjectInfo> ParseGcsObject(absl::string_view body);
 std::string ParseGcsError(absl::string_view body);
 
 // For gs://bucket/prefix. The endpoint comes from the options, from
-// STORAGE_EMULATOR_HOST, or is Google's own. Uses GcsToken unless the options
-// say anonymous.
+// STORAGE_EMULATOR_HOST, or is Google's own. Uses FindGoogleToken unless the
+// options say anonymous.
 absl::StatusOr<std::unique_ptr<Dialect>> NewGcsDialect(
     const std::string& url, const StoreOptions& options,
     const std::function<std::string(const std::string&)>& variables,

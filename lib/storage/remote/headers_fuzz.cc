@@ -1,8 +1,8 @@
-// Two tests with the same bytes. As the headers, the names and the error text
-// of a server's response, they end, sizes and ranges stay within their limits,
-// and a message shows neither control characters nor a secret. Read as
-// decisions, they make a Content-Range and a URL whose parts are known; exactly
-// those are read.
+// Two tests with the same bytes. As the headers, the names, the error text and
+// the credentials of a server's response, they end, sizes and ranges stay
+// within their limits, and a message shows neither control characters nor a
+// secret. Read as decisions, they make a Content-Range and a URL whose parts
+// are known; exactly those are read.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -19,6 +19,7 @@
 #include "lib/storage/http/client.h"
 #include "lib/storage/http/message.h"
 #include "lib/storage/http/url.h"
+#include "lib/storage/remote/credentials.h"
 #include "lib/storage/remote/dialect.h"
 #include "lib/storage/remote/web_dialect.h"
 #include "third_party/fuzz/decisions.h"
@@ -49,6 +50,18 @@ void ReadHeaders(absl::string_view text) {
     const absl::StatusOr<ObjectInfo> info =
         Web().ParseStat("a-0.tar", response, "");
     if (info.ok()) CHECK(info->bytes >= 0 && info->bytes <= kMaxObjectBytes);
+  }
+}
+
+// The answer of a server that hands out credentials.
+void ReadCredentials(absl::string_view text) {
+  const absl::StatusOr<CredentialFields> fields = ReadJsonFields(text);
+  if (!fields.ok()) return;
+  for (const char* prefix : {"", "roleCredentials."}) {
+    const absl::StatusOr<Credential> found = ReadAwsCredential(*fields, prefix);
+    if (found.ok()) {
+      CHECK(!found->access_key.empty() && !found->secret_key.empty());
+    }
   }
 }
 
@@ -124,6 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(data), size);
   feedrate::ReadHeaders(text);
   feedrate::ReadNames(text);
+  feedrate::ReadCredentials(text);
   feedrate::Decisions decisions(data, size);
   feedrate::ReadWhatIsKnown(&decisions);
   return 0;

@@ -18,7 +18,9 @@
 #include "lib/base/status_macros.h"
 #include "lib/storage/checksum.h"
 #include "lib/storage/http/client.h"
+#include "lib/storage/http/fetch.h"
 #include "lib/storage/http/message.h"
+#include "lib/storage/remote/work_thread.h"
 
 namespace feedrate {
 
@@ -60,72 +62,6 @@ void WorkThread::Run() {
 }
 
 namespace {
-
-// A request whose whole response fits in memory: a listing, or the facts of an
-// object.
-struct TextQuery {
-  // Called for each attempt.
-  std::function<absl::StatusOr<HttpRequest>()> request;
-  // Receives the whole response. A transient error (see IsTransient) is
-  // retried.
-  std::function<absl::Status(const HttpResponse&, const std::string& body)>
-      answer;
-  // Converts an error response to a status.
-  std::function<absl::Status(const HttpResponse&)> refused;
-  // Called once, at the end.
-  std::function<void(absl::Status)> done;
-  int64_t max_bytes = 64 << 20;
-  // Truncates a longer body and accepts it, instead of refusing it.
-  bool cut = false;
-  // Accepts a 416 as a response: there is no such byte.
-  bool take_416 = false;
-};
-
-class TextExchange : public HttpExchange {
- public:
-  explicit TextExchange(TextQuery query) : query_(std::move(query)) {}
-
-  absl::StatusOr<HttpRequest> Request() override {
-    body_.clear();
-    cut_off_ = false;
-    return query_.request();
-  }
-  absl::Status Head(const HttpResponse& response) override {
-    head_ = response;
-    return absl::OkStatus();
-  }
-  absl::Status Body(absl::string_view bytes) override {
-    body_.append(bytes.data(), bytes.size());
-    if (static_cast<int64_t>(body_.size()) <= query_.max_bytes) {
-      return absl::OkStatus();
-    }
-    if (!query_.cut) {
-      return absl::OutOfRangeError("the answer is too long to be one");
-    }
-    cut_off_ = true;
-    return absl::CancelledError("enough");
-  }
-  absl::Status End() override { return query_.answer(head_, body_); }
-  absl::Status Refused(const HttpResponse& response) override {
-    if (query_.take_416 && response.status == 416) {
-      return query_.answer(response, "");
-    }
-    return query_.refused(response);
-  }
-  void Done(absl::Status status) override {
-    if (cut_off_ && absl::IsCancelled(status)) {
-      status = query_.answer(head_, body_);
-    }
-    query_.done(std::move(status));
-  }
-  int64_t BytesLeft() const override { return query_.max_bytes; }
-
- private:
-  const TextQuery query_;
-  HttpResponse head_;
-  std::string body_;
-  bool cut_off_ = false;
-};
 
 // What all reads of a store share.
 struct ReadContext {
@@ -464,7 +400,7 @@ class RemoteStore : public ObjectStore {
       result = std::move(status);
       left.CountDown();
     };
-    client_.Start(std::make_unique<TextExchange>(std::move(query)));
+    client_.Start(NewTextExchange(std::move(query)));
     left.Wait();
     return result;
   }
@@ -551,7 +487,7 @@ class RemoteStore : public ObjectStore {
         result = std::move(status);
         left.CountDown();
       };
-      client_.Start(std::make_unique<TextExchange>(std::move(query)));
+      client_.Start(NewTextExchange(std::move(query)));
     }
     left.Wait();
     DatasetSize size;

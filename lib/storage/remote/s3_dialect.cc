@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "lib/base/allowed_sizes.h"
 #include "lib/base/status_macros.h"
@@ -309,28 +310,29 @@ bool IsWrongRegion(const HttpResponse& response, const S3Error& error) {
          error.code == "AuthorizationHeaderMalformed";
 }
 
-std::string RegionRemedy(const HttpResponse& response) {
+std::string RegionRemedy(const HttpResponse& response, const Secrets& secrets) {
   const std::string& region = response.headers.Get("x-amz-bucket-region");
   return region.empty()
              ? "the bucket is in another region; set AWS_REGION to its own"
              : absl::StrCat("the bucket is in another region; set AWS_REGION=",
-                            region);
+                            secrets.Redact(region));
 }
 
 }  // namespace
 
 absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
-                           bool was_signed) {
+                           absl::string_view tried) {
   const S3Error error = ParseS3Error(response.error_body);
   absl::StatusCode code = CodeOfHttpStatus(response.status);
   std::string remedy;
   if (IsWrongRegion(response, error)) {
     code = absl::StatusCode::kFailedPrecondition;
-    remedy = RegionRemedy(response);
-  } else if (code == absl::StatusCode::kPermissionDenied && !was_signed) {
-    remedy =
-        "it was asked for without credentials; set AWS_ACCESS_KEY_ID and "
-        "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
+    remedy = RegionRemedy(response, secrets);
+  } else if (code == absl::StatusCode::kPermissionDenied && !tried.empty()) {
+    remedy = absl::StrCat(
+        "it was asked for without credentials; set AWS_PROFILE, or "
+        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; there are none in: ",
+        tried);
   }
   for (const Meaning& meaning : kMeanings) {
     if (meaning.reason != error.code) continue;
@@ -338,7 +340,7 @@ absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
     remedy = std::string(meaning.remedy);
   }
   return HttpError(response.status, code, secrets.Redact(error.code),
-                   secrets.Redact(error.message), secrets.Redact(remedy));
+                   secrets.Redact(error.message), remedy);
 }
 
 namespace {
@@ -371,19 +373,49 @@ std::string HostHeader(const Url& url) {
   return std::string(host);
 }
 
+// Where a store sends the client: the address in `location`, encoded as
+// signatures want it. The signature for it is of no use to another host. A
+// redirect from https to http is refused.
+absl::StatusOr<Url> RedirectTarget(const Url& from,
+                                   const std::string& location) {
+  const bool is_path =
+      absl::StartsWith(location, "/") && !absl::StartsWith(location, "//");
+  absl::StatusOr<Url> to =
+      ParseUrl(is_path ? absl::StrCat(from.scheme, "://", from.host, location)
+                       : location);
+  if (!to.ok() || (to->scheme != "http" && to->scheme != "https")) {
+    return absl::FailedPreconditionError(
+        "the server redirects to something that is not a web address");
+  }
+  if (from.scheme == "https" && to->scheme != "https") {
+    return absl::FailedPreconditionError(
+        "the server redirects from https to an address that is not, which is "
+        "not followed; if you trust the network, name that address yourself");
+  }
+  to->path = PercentEncode(PercentDecode(to->path), /*keep_slash=*/true);
+  if (to->path.empty()) to->path = "/";
+  UrlQuery query;
+  for (const absl::string_view pair :
+       absl::StrSplit(to->query, '&', absl::SkipEmpty())) {
+    const size_t equals = std::min(pair.find('='), pair.size());
+    query.emplace_back(
+        PercentDecode(pair.substr(0, equals)),
+        PercentDecode(pair.substr(std::min(equals + 1, pair.size()))));
+  }
+  to->query = EncodeQuery(query);
+  return to;
+}
+
 class S3Dialect : public BucketDialect {
  public:
   S3Dialect(std::unique_ptr<BucketPath> path, const AwsSettings& settings,
             std::function<absl::Time()> now, Url base)
       : BucketDialect(std::move(path)),
-        settings_(settings),
-        now_(std::move(now)),
+        region_(settings.region),
+        now_(now),
         base_(std::move(base)),
-        host_(HostHeader(base_)) {
-    secrets_.Add(settings.access_key);
-    secrets_.Add(settings.secret_key);
-    secrets_.Add(settings.session_token);
-  }
+        keys_(settings.load == nullptr ? &NoKeys : settings.load,
+              std::move(now)) {}
 
   std::string identity() const override {
     return absl::StrCat(base_.scheme, "://", base_.host, base_.path, "\n",
@@ -396,15 +428,15 @@ class S3Dialect : public BucketDialect {
                       {"max-keys", kKeysOfAPage},
                       {"prefix", path().prefix()}};
     if (!page.empty()) query.emplace_back("continuation-token", page);
-    return Signed(false, "", query, {});
+    return Request("GET", "", query, {});
   }
   absl::StatusOr<ListPage> ParseList(const std::string& body) override {
     return ParseS3Listing(body);
   }
 
   absl::StatusOr<HttpRequest> StatRequest(const std::string& name) override {
-    return Signed(true, path().KeyOf(name), {},
-                  {{"x-amz-checksum-mode", "ENABLED"}});
+    return Request("HEAD", path().KeyOf(name), {},
+                   {{"x-amz-checksum-mode", "ENABLED"}});
   }
   absl::StatusOr<ObjectInfo> ParseStat(const std::string& name,
                                        const HttpResponse& response,
@@ -426,13 +458,14 @@ class S3Dialect : public BucketDialect {
                                            const std::string& version,
                                            int64_t first,
                                            int64_t last) override {
-    HttpRequest request = Signed(false, path().KeyOf(name), {},
-                                 {{"x-amz-checksum-mode", "ENABLED"}});
-    request.headers.push_back(absl::StrCat("range: bytes=", first, "-", last));
+    std::vector<std::string> unsigned_headers = {
+        absl::StrCat("range: bytes=", first, "-", last)};
     if (!version.empty()) {
-      request.headers.push_back(absl::StrCat("if-match: \"", version, "\""));
+      unsigned_headers.push_back(absl::StrCat("if-match: \"", version, "\""));
     }
-    return request;
+    return Request("GET", path().KeyOf(name), {},
+                   {{"x-amz-checksum-mode", "ENABLED"}},
+                   std::move(unsigned_headers));
   }
   ObjectFacts FactsOf(const HttpHeaders& headers) const override {
     ObjectFacts facts;
@@ -443,48 +476,72 @@ class S3Dialect : public BucketDialect {
   }
 
   absl::Status ErrorOf(const HttpResponse& response) const override {
-    return S3ErrorStatus(response, secrets_, !settings_.access_key.empty());
+    return S3ErrorStatus(response, keys_.secrets(), keys_.tried());
   }
 
  private:
-  HttpRequest Signed(bool head_only, const std::string& key,
-                     const UrlQuery& query,
-                     std::map<std::string, std::string> headers) const {
-    SigV4Request to_sign;
-    to_sign.method = head_only ? "HEAD" : "GET";
-    to_sign.path =
-        absl::StrCat(base_.path, "/", PercentEncode(key, /*keep_slash=*/true));
-    to_sign.query = EncodeQuery(query);
+  static absl::StatusOr<Credential> NoKeys() {
+    Credential none;
+    none.tried = "--anonymous";
+    return none;
+  }
+
+  absl::StatusOr<HttpRequest> Request(
+      const std::string& method, const std::string& key, const UrlQuery& query,
+      const std::map<std::string, std::string>& headers,
+      std::vector<std::string> unsigned_headers = {}) {
+    Url url = base_;
+    absl::StrAppend(&url.path, "/", PercentEncode(key, /*keep_slash=*/true));
+    url.query = EncodeQuery(query);
+    return Signed(method, url, headers, std::move(unsigned_headers));
+  }
+
+  // `url` is encoded as signatures want it.
+  absl::StatusOr<HttpRequest> Signed(
+      const std::string& method, const Url& url,
+      const std::map<std::string, std::string>& headers,
+      const std::vector<std::string>& unsigned_headers) {
     HttpRequest request;
-    request.head_only = head_only;
-    request.url = absl::StrCat(base_.scheme, "://", base_.host, to_sign.path,
-                               to_sign.query.empty() ? "" : "?", to_sign.query);
-    if (!settings_.access_key.empty()) {
-      headers["x-amz-content-sha256"] = std::string(kEmptyBodySha256);
-      headers["x-amz-date"] =
+    request.method = method;
+    request.url = absl::StrCat(url.scheme, "://", url.host, url.path,
+                               url.query.empty() ? "" : "?", url.query);
+    request.headers = unsigned_headers;
+    request.redirected =
+        [this, method, url, headers, unsigned_headers](
+            const std::string& location) -> absl::StatusOr<HttpRequest> {
+      ASSIGN_OR_RETURN(const Url target, RedirectTarget(url, location));
+      return Signed(method, target, headers, unsigned_headers);
+    };
+    SigV4Request to_sign;
+    to_sign.method = method;
+    to_sign.path = url.path;
+    to_sign.query = url.query;
+    to_sign.headers = headers;
+    ASSIGN_OR_RETURN(const Credential keys, keys_.Get());
+    if (!keys.access_key.empty()) {
+      to_sign.headers["x-amz-content-sha256"] = std::string(kEmptyBodySha256);
+      to_sign.headers["x-amz-date"] =
           absl::FormatTime("%Y%m%dT%H%M%SZ", now_(), absl::UTCTimeZone());
-      if (!settings_.session_token.empty()) {
-        headers["x-amz-security-token"] = settings_.session_token;
+      if (!keys.token.empty()) {
+        to_sign.headers["x-amz-security-token"] = keys.token;
       }
-      to_sign.headers = headers;
-      to_sign.headers["host"] = host_;
-      request.headers.push_back(
-          absl::StrCat("authorization: ",
-                       SigV4Authorization(
-                           to_sign, {settings_.access_key, settings_.secret_key,
-                                     settings_.region, "s3"})));
+      to_sign.headers["host"] = HostHeader(url);
+      request.headers.push_back(absl::StrCat(
+          "authorization: ",
+          SigV4Authorization(
+              to_sign, {keys.access_key, keys.secret_key, region_, "s3"})));
+      to_sign.headers.erase("host");  // libcurl sends it.
     }
-    for (const auto& [name, value] : headers) {
+    for (const auto& [name, value] : to_sign.headers) {
       request.headers.push_back(absl::StrCat(name, ": ", value));
     }
     return request;
   }
 
-  const AwsSettings settings_;
+  const std::string region_;
   const std::function<absl::Time()> now_;
   const Url base_;
-  const std::string host_;
-  Secrets secrets_;
+  CredentialCache keys_;
 };
 
 }  // namespace

@@ -42,9 +42,10 @@ struct S3Error {
 S3Error ParseS3Error(absl::string_view body);
 
 // The status for an error response: one line with the remedy, without any of
-// `secrets`. `was_signed` says whether credentials were sent.
+// `secrets`. `tried` names the places without credentials; empty if the request
+// was signed.
 absl::Status S3ErrorStatus(const HttpResponse& response, const Secrets& secrets,
-                           bool was_signed);
+                           absl::string_view tried);
 
 // For s3://bucket/prefix. Signatures use the time from `now`.
 absl::StatusOr<std::unique_ptr<Dialect>> NewS3Dialect(

@@ -65,14 +65,18 @@ class AwsSettingsTest : public ::testing::Test {
     });
   }
 
+  Credential Keys() { return *Find()->load(); }
+
   StoreOptions options_;
-  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::string> variables_ = {
+      {"AWS_EC2_METADATA_DISABLED", "true"}};
 };
 
 TEST_F(AwsSettingsTest, NothingSaidIsAnonymous) {
   const auto found = Find();
   ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->access_key, "");
+  EXPECT_EQ(Keys().access_key, "");
+  EXPECT_THAT(Keys().tried, HasSubstr("AWS_EC2_METADATA_DISABLED"));
   EXPECT_EQ(found->region, "us-east-1");
   EXPECT_EQ(found->endpoint, "");
   EXPECT_FALSE(found->path_style);
@@ -83,19 +87,19 @@ TEST_F(AwsSettingsTest, VariablesOutrankProfiles) {
         "[default]\naws_access_key_id = FILE\naws_secret_access_key = f\n"
         "aws_session_token = old\n");
   Write("AWS_CONFIG_FILE", "[default]\nregion = eu-north-1\n");
-  EXPECT_EQ(Find()->access_key, "FILE");
-  EXPECT_EQ(Find()->session_token, "old");
+  EXPECT_EQ(Keys().access_key, "FILE");
+  EXPECT_EQ(Keys().token, "old");
   EXPECT_EQ(Find()->region, "eu-north-1");
   variables_["AWS_ACCESS_KEY_ID"] = "ENV";
   variables_["AWS_SECRET_ACCESS_KEY"] = "e";
   variables_["AWS_REGION"] = "eu-west-1";
-  EXPECT_EQ(Find()->access_key, "ENV");
-  EXPECT_EQ(Find()->secret_key, "e");
+  EXPECT_EQ(Keys().access_key, "ENV");
+  EXPECT_EQ(Keys().secret_key, "e");
   // A token that belongs to other keys would break these.
-  EXPECT_EQ(Find()->session_token, "");
+  EXPECT_EQ(Keys().token, "");
   EXPECT_EQ(Find()->region, "eu-west-1");
   options_.anonymous = true;
-  EXPECT_EQ(Find()->access_key, "");
+  EXPECT_EQ(Find()->load, nullptr);
 }
 
 TEST_F(AwsSettingsTest, ReadsTheNamedProfile) {
@@ -109,7 +113,7 @@ TEST_F(AwsSettingsTest, ReadsTheNamedProfile) {
   variables_["AWS_PROFILE"] = "lab";
   const auto found = Find();
   ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(found->access_key, "L");
+  EXPECT_EQ(Keys().access_key, "L");
   EXPECT_EQ(found->region, "r");
   EXPECT_EQ(found->endpoint, "http://h:1");
   EXPECT_FALSE(found->path_style);
@@ -354,7 +358,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 absl::Status Of(int status, const std::string& code, const std::string& message,
-                bool was_signed = true) {
+                const std::string& tried = "") {
   Secrets secrets;
   secrets.Add("AKIDEXAMPLE");
   secrets.Add("the/secret+key");
@@ -364,7 +368,7 @@ absl::Status Of(int status, const std::string& code, const std::string& message,
   response.error_body = "<Error><Code>" + code + "</Code><Message>" + message +
                         "</Message><AWSAccessKeyId>AKIDEXAMPLE"
                         "</AWSAccessKeyId></Error>";
-  return S3ErrorStatus(response, secrets, was_signed);
+  return S3ErrorStatus(response, secrets, tried);
 }
 
 TEST(S3ErrorTest, SaysWhatToDo) {
@@ -382,8 +386,9 @@ TEST(S3ErrorTest, SaysWhatToDo) {
               HasSubstr("set AWS_REGION=eu-west-1"));
   EXPECT_THAT(Of(403, "AccessDenied", "").message(),
               HasSubstr("check the permissions"));
-  EXPECT_THAT(Of(403, "AccessDenied", "", /*was_signed=*/false).message(),
-              HasSubstr("without credentials"));
+  EXPECT_THAT(
+      Of(403, "AccessDenied", "", "here, there").message(),
+      AllOf(HasSubstr("without credentials"), HasSubstr("here, there")));
   EXPECT_EQ(Of(503, "SlowDown", "").code(), absl::StatusCode::kUnavailable);
 }
 
@@ -398,7 +403,7 @@ TEST(S3ErrorTest, ABodyThatIsNoneWillDo) {
   HttpResponse response;
   response.status = 502;
   response.error_body = "<html>Bad Gateway</html>";
-  EXPECT_EQ(S3ErrorStatus(response, Secrets(), true),
+  EXPECT_EQ(S3ErrorStatus(response, Secrets(), ""),
             absl::UnavailableError("HTTP 502"));
 }
 
@@ -412,8 +417,9 @@ using ::testing::StartsWith;
 class S3DialectTest : public ::testing::Test {
  protected:
   S3DialectTest() {
-    settings_.access_key = "AKID";
-    settings_.secret_key = "secret";
+    settings_.load = [this] { return keys_; };
+    keys_.access_key = "AKID";
+    keys_.secret_key = "secret";
     settings_.region = "eu-west-1";
   }
   std::unique_ptr<Dialect> New(const std::string& url) {
@@ -425,6 +431,7 @@ class S3DialectTest : public ::testing::Test {
     return *std::move(dialect);
   }
   AwsSettings settings_;
+  Credential keys_;
 };
 
 TEST_F(S3DialectTest, PutsTheBucketWhereItBelongs) {
@@ -459,7 +466,7 @@ TEST_F(S3DialectTest, EncodesKeysAsSignaturesWant) {
 }
 
 TEST_F(S3DialectTest, SignsTheSessionToken) {
-  settings_.session_token = "token";
+  keys_.token = "token";
   const auto request = New("s3://data")->StatRequest("k");
   EXPECT_THAT(request->headers, Contains("x-amz-security-token: token"));
   EXPECT_THAT(request->headers,
@@ -468,8 +475,33 @@ TEST_F(S3DialectTest, SignsTheSessionToken) {
                                  "x-amz-security-token,")));
 }
 
+TEST_F(S3DialectTest, SignsARedirectForTheNewHost) {
+  settings_.endpoint = "https://h";
+  const auto first = New("s3://data");
+  const auto request = first->RangeRequest("a b", "v", 0, 9);
+  const auto to = request->redirected("https://other:8/x/a%20b?pid=%2Fp&t");
+  ASSERT_TRUE(to.ok()) << to.status();
+  EXPECT_EQ(to->url, "https://other:8/x/a%20b?pid=%2Fp&t=");
+  EXPECT_THAT(to->headers, Contains("range: bytes=0-9"));
+  settings_.endpoint = "https://other:8";
+  const auto authorization = [](const HttpRequest& sent) {
+    for (const std::string& header : sent.headers) {
+      if (absl::StartsWith(header, "authorization:")) return header;
+    }
+    return std::string();
+  };
+  EXPECT_NE(authorization(*to), authorization(*request));
+  EXPECT_NE(authorization(*to), "");
+  EXPECT_EQ(request->redirected("/y")->url, "https://data.h/y");
+  for (const char* bad : {"http://h/a", "ftp://h/a", "//h/a", "a", ""}) {
+    EXPECT_EQ(request->redirected(bad).status().code(),
+              absl::StatusCode::kFailedPrecondition)
+        << bad;
+  }
+}
+
 TEST_F(S3DialectTest, WithoutKeysNothingIsSigned) {
-  settings_.access_key = settings_.secret_key = "";
+  settings_.load = nullptr;
   const auto request = New("s3://data")->StatRequest("k");
   EXPECT_THAT(request->headers, Each(AllOf(Not(StartsWith("authorization")),
                                            Not(StartsWith("x-amz-date")))));

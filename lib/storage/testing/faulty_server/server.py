@@ -7,6 +7,9 @@ prints its port and serves until its stdin ends or it is killed:
     /BUCKET/KEY                    S3; compares signatures with botocore's
     /storage/v1/b/BUCKET/o/KEY     GCS
     /web/KEY                       a plain web server
+    /latest/, /token and so on     credentials; see roles.py
+    /redirect/BUCKET/KEY           redirects to S3 on localhost
+    /circle/BUCKET/KEY             redirects to itself
     /_stats                        what it did so far, as JSON
     /_set?delay_ms=20&fault_rate=0 changes settings while it runs
 
@@ -23,9 +26,10 @@ import struct
 import sys
 import urllib.parse
 
-from api import S3, Gcs, Web, text_answer
+from api import S3, Answer, Gcs, Web, text_answer
 from faults import KINDS, Faults
 from objects import Objects
+from roles import Roles
 
 # The examples in AWS's own documentation.
 KEYS = {
@@ -34,6 +38,8 @@ KEYS = {
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         "good/session+token==",
     ),
+    # What moto's metadata server hands out.
+    "test-key": ("test-secret-key", "test-session-token"),
 }
 GCS_TOKEN = "ya29.good-token"
 
@@ -51,6 +57,12 @@ class Server:
         self.s3 = S3(objects, KEYS, arguments.region, arguments.page)
         self.gcs = Gcs(objects, GCS_TOKEN, arguments.page)
         self.web = Web(objects)
+        self.roles = Roles(
+            "ASIAIOSFODNN7EXAMPLE",
+            *KEYS["ASIAIOSFODNN7EXAMPLE"],
+            GCS_TOKEN,
+            arguments.jwt_key,
+        )
         self.delay_s = arguments.delay_ms / 1000
         self.counts = collections.Counter()
         self.statuses = collections.Counter()
@@ -70,8 +82,14 @@ class Server:
         method, target, _ = first.split(" ")
         pairs = (line.split(":", 1) for line in lines if line)
         headers = {name.strip().lower(): v.strip() for name, v in pairs}
+        body = await reader.readexactly(int(headers.get("content-length", 0)))
         if target.startswith("/_"):
             self.send(writer, "GET", self.control(target))
+            return True
+        elsewhere = self.roles.answer(method, target, headers, body)
+        elsewhere = elsewhere or self.redirect(target, headers)
+        if elsewhere:
+            self.send(writer, method, elsewhere)
             return True
         self.counts["requests"] += 1
         self.at_once += 1
@@ -98,6 +116,19 @@ class Server:
         if target.startswith("/web/"):
             return self.web
         return self.gcs if target.startswith("/storage/v1/") else self.s3
+
+    def redirect(self, target, headers):
+        """The answer of a store whose objects are on another host."""
+        port = headers["host"].partition(":")[2]
+        if target.startswith("/circle/"):
+            return Answer(307, {"Location": target})
+        if not target.startswith("/redirect/"):
+            return None
+        self.counts["redirects"] += 1
+        mark = "&" if "?" in target else "?"
+        to = target.removeprefix("/redirect")
+        to = f"http://localhost:{port}{to}{mark}pid=t%5Bx%5D"
+        return Answer(307, {"Location": to})
 
     def control(self, target):
         settings = dict(urllib.parse.parse_qsl(target.partition("?")[2]))
@@ -194,6 +225,7 @@ def parse_arguments():
     parser.add_argument("--fault_rate", type=float, default=0)
     parser.add_argument("--faults", help=f"of {','.join(KINDS)}")
     parser.add_argument("--corrupt_parts", action="store_true")
+    parser.add_argument("--jwt_key", help="PEM of the service account's key")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
