@@ -285,7 +285,7 @@ exits 1 --a=true --b=true --pairs=-1
 exits 1 --a=true --b=true --interest=0
 exits 1 --a=true --b=true --cpus=9999
 exits 1 --a=true --b=true --cpus=x
-exits 1 --a=true --b=true --time=rows
+exits 1 --a=true --b=true --rows
 exits 1 --a="$ROWS" --b="$ROWS" --only=nothing
 exits 0 --help
 

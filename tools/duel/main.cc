@@ -108,7 +108,8 @@ DEFINE_int64(
     "N: seed for the order within pairs; 0 means a new seed each time");
 DEFINE_string(time, "auto",
               "WHAT: what to time: the rows that the commands print, or the "
-              "wall time of the commands {auto|rows|wall}");
+              "wall time of the commands; --rows is short for --time=rows "
+              "{auto|rows|wall}");
 DEFINE_string(
     statistic, "typical",
     "WHAT: statistic of a run's samples that decides {typical|total|p90}");
@@ -230,9 +231,12 @@ std::string ExportFormat() {
 constexpr char kNextValue = '\x1f';
 
 // gflags keeps only the last value of a flag. Joins those of --b and
-// --parameter.
+// --parameter, and spells --rows out.
 std::vector<std::string> JoinRepeated(int argc, char** argv) {
   std::vector<std::string> args(argv, argv + argc);
+  const auto end = std::find(args.begin(), args.end(), "--");
+  std::replace(args.begin(), end, std::string("--rows"),
+               std::string("--time=rows"));
   for (const std::string flag : {"--b", "--parameter"}) {
     size_t first = 0;
     for (size_t i = 1; i < args.size() && args[i] != "--"; ++i) {
