@@ -1,6 +1,8 @@
 #include "lib/storage/checksum.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -45,6 +47,62 @@ uint32_t MaskedCrc32c(absl::string_view bytes) {
 namespace {
 
 constexpr size_t kCrcBytes = 4;
+constexpr size_t kCrc64Bytes = 8;
+
+// The CRC-32 of zlib, which AWS's tools add to what they upload.
+uint32_t Crc32(absl::string_view bytes) {
+  uint32_t crc = 0;
+  while (!bytes.empty()) {
+    const size_t size = std::min(bytes.size(), kMostAtOnce);
+    crc = crc32_gzip_refl(
+        crc, reinterpret_cast<const unsigned char*>(bytes.data()), size);
+    bytes.remove_prefix(size);
+  }
+  return crc;
+}
+
+// table[0] is for the last of eight bytes.
+using Crc64Tables = std::array<std::array<uint64_t, 256>, 8>;
+
+Crc64Tables MakeCrc64Tables() {
+  constexpr uint64_t kNvme = 0x9a6c9329ac4bc9b5;  // Reflected.
+  Crc64Tables tables;
+  for (uint64_t byte = 0; byte < 256; ++byte) {
+    uint64_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? kNvme : 0);
+    }
+    tables[0][byte] = crc;
+  }
+  for (size_t i = 1; i < tables.size(); ++i) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint64_t crc = tables[i - 1][byte];
+      tables[i][byte] = (crc >> 8) ^ tables[0][crc & 0xff];
+    }
+  }
+  return tables;
+}
+
+// CRC-64/NVME, which S3 computes for every object that comes without a sum.
+uint64_t Crc64Nvme(absl::string_view bytes) {
+  static const Crc64Tables& tables = *new Crc64Tables(MakeCrc64Tables());
+  uint64_t crc = ~uint64_t{0};
+  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));  // Little-endian.
+    crc ^= word;
+    uint64_t next = 0;
+    for (int i = 0; i < 8; ++i) {
+      next ^= tables[7 - i][(crc >> (8 * i)) & 0xff];
+    }
+    crc = next;
+  }
+  for (const char c : bytes) {
+    crc = (crc >> 8) ^ tables[0][(crc ^ static_cast<uint8_t>(c)) & 0xff];
+  }
+  return ~crc;
+}
+
 // MD5 of this many bytes takes about 0.1 ms.
 constexpr size_t kCheapBytes = 64 << 10;
 
@@ -65,12 +123,16 @@ bool HasChecksum(absl::string_view bytes, absl::string_view checksum) {
   const auto [kind, hex] = parts;
   if (kind == "md5") return Md5Hex(bytes) == hex;
   if (kind == "crc32c") return absl::StrFormat("%08x", Crc32c(bytes)) == hex;
+  if (kind == "crc32") return absl::StrFormat("%08x", Crc32(bytes)) == hex;
+  if (kind == "crc64nvme") {
+    return absl::StrFormat("%016x", Crc64Nvme(bytes)) == hex;
+  }
   if (kind == "sha256") return Sha256Hex(bytes.data(), bytes.size()) == hex;
   return true;
 }
 
 bool IsCheapChecksum(absl::string_view checksum, size_t bytes) {
-  return bytes <= kCheapBytes || absl::StartsWith(checksum, "crc32c:");
+  return bytes <= kCheapBytes || absl::StartsWith(checksum, "crc32");
 }
 
 std::string ChecksumOfBase64(absl::string_view kind, absl::string_view base64,
@@ -110,6 +172,12 @@ std::string S3Checksum(const HttpHeaders& headers) {
   if (headers.Get("x-amz-checksum-type") != "COMPOSITE") {
     std::string sum = ChecksumOfBase64(
         "crc32c", headers.Get("x-amz-checksum-crc32c"), kCrcBytes);
+    if (!sum.empty()) return sum;
+    sum = ChecksumOfBase64("crc64nvme", headers.Get("x-amz-checksum-crc64nvme"),
+                           kCrc64Bytes);
+    if (!sum.empty()) return sum;
+    sum = ChecksumOfBase64("crc32", headers.Get("x-amz-checksum-crc32"),
+                           kCrcBytes);
     if (!sum.empty()) return sum;
     sum = ChecksumOfBase64("sha256", headers.Get("x-amz-checksum-sha256"),
                            Sha256::kDigestSize);

@@ -1,5 +1,6 @@
 // Checksums: CRC-32C, which TFRecord files and cloud storage use, and checksums
-// of whole objects, as "md5:HEX", "crc32c:HEX" or "sha256:HEX".
+// of whole objects, as "md5:HEX", "crc32c:HEX", "crc32:HEX", "crc64nvme:HEX" or
+// "sha256:HEX".
 #pragma once
 
 #include <cstddef>

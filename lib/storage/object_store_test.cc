@@ -63,6 +63,7 @@ TEST(ChecksumTest, TellsRightFromWrong) {
   const std::string bytes = "123456789";
   for (const char* right :
        {"md5:25f9e794323b453885f5181f1b624d0b", "crc32c:e3069283",
+        "crc32:cbf43926", "crc64nvme:ae8b14860a799888",
         "sha256:"
         "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225"}) {
     EXPECT_TRUE(HasChecksum(bytes, right)) << right;
@@ -70,7 +71,15 @@ TEST(ChecksumTest, TellsRightFromWrong) {
     EXPECT_FALSE(HasChecksum("", right)) << right;
   }
   EXPECT_TRUE(HasChecksum(bytes, ""));
-  EXPECT_TRUE(HasChecksum(bytes, "crc64nvme:00"));
+  EXPECT_TRUE(HasChecksum(bytes, "crc128:00"));
+}
+
+TEST(ChecksumTest, OfManyBytes) {
+  // Of the NVMe specification, revision 1.0e: 4096 bytes.
+  EXPECT_TRUE(
+      HasChecksum(std::string(4096, '\0'), "crc64nvme:6482d367eb22b64e"));
+  EXPECT_TRUE(
+      HasChecksum(std::string(4096, '\xff'), "crc64nvme:c0ddba7302eca3ac"));
 }
 
 TEST(ChecksumTest, AnEtagIsOnlySometimesAnMd5Sum) {
@@ -98,6 +107,13 @@ TEST(ChecksumTest, OfS3) {
   EXPECT_EQ(S3Checksum(headers), "md5:25f9e794323b453885f5181f1b624d0b");
   headers.Add("x-amz-checksum-crc32c", "4waSgw==");
   EXPECT_EQ(S3Checksum(headers), "crc32c:e3069283");
+  HttpHeaders parts;
+  parts.Add("ETag", "\"25f9e794323b453885f5181f1b624d0b-3\"");
+  parts.Add("x-amz-checksum-type", "FULL_OBJECT");
+  parts.Add("x-amz-checksum-crc32", "y/Q5Jg==");
+  EXPECT_EQ(S3Checksum(parts), "crc32:cbf43926");
+  parts.Add("x-amz-checksum-crc64nvme", "rosUhgp5mIg=");
+  EXPECT_EQ(S3Checksum(parts), "crc64nvme:ae8b14860a799888");
   headers.Add("x-amz-checksum-type", "COMPOSITE");
   EXPECT_EQ(S3Checksum(headers), "md5:25f9e794323b453885f5181f1b624d0b");
   headers.Add("x-amz-server-side-encryption", "aws:kms");

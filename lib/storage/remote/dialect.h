@@ -144,6 +144,8 @@ class Dialect {
   // empty. The response for an empty object, which has no first byte, may be a
   // 416.
   virtual absl::StatusOr<HttpRequest> StatRequest(const std::string& name) = 0;
+  // Whether its response may have a checksum that a range's does not have.
+  virtual bool stat_has_checksum() const { return false; }
   virtual absl::StatusOr<ObjectInfo> ParseStat(const std::string& name,
                                                const HttpResponse& response,
                                                const std::string& body) = 0;

@@ -103,6 +103,11 @@ class RemoteRead : public std::enable_shared_from_this<RemoteRead> {
 
  private:
   std::string ChecksumToHave() const;
+  bool IsWhole() const {
+    return request_.offset == 0 && request_.bytes == total_;
+  }
+  void AskForChecksum();
+  void VerifyOrFinish();
   void Verify();
   void Finish();
 
@@ -113,9 +118,11 @@ class RemoteRead : public std::enable_shared_from_this<RemoteRead> {
   absl::Status status_;
   std::string version_;
   ObjectFacts facts_;
-  int64_t total_ = -1;  // Size of the object; -1 if unknown.
+  std::string known_checksum_;  // The whole object's, as a response named it.
+  int64_t total_ = -1;          // Size of the object; -1 if unknown.
   int64_t parts_left_ = 0;
   int wholes_ = 0;
+  bool asked_for_checksum_ = false;
 };
 
 // The part of `read` that begins `first` bytes after the read's own offset. An
@@ -154,7 +161,13 @@ absl::Status RemoteRead::TakeFacts(const ObjectFacts& facts, int64_t total) {
   }
   if (version_.empty()) version_ = facts.version;
   if (total >= 0) total_ = total;
+  const bool was_opaque = facts_.opaque_version;
   facts_ = facts;
+  facts_.opaque_version |= was_opaque;
+  const bool is_sum = !facts.checksum.empty() &&
+                      !(facts_.opaque_version &&
+                        facts.checksum == ChecksumOfEtag(facts.version));
+  if (is_sum) known_checksum_ = facts.checksum;
   return absl::OkStatus();
 }
 
@@ -162,6 +175,38 @@ void RemoteRead::PartDone(const absl::Status& status) {
   // After the first failure, the others only report that they were cancelled.
   if (status_.ok()) status_ = status;
   if (--parts_left_ > 0) return;
+  // A store may know the sum of an object but send it with no range.
+  if (status_.ok() && ChecksumToHave().empty() && IsWhole() &&
+      request_.bytes > context_->range_bytes && !asked_for_checksum_ &&
+      context_->dialect->stat_has_checksum()) {
+    AskForChecksum();
+  } else {
+    VerifyOrFinish();
+  }
+}
+
+void RemoteRead::AskForChecksum() {
+  asked_for_checksum_ = true;
+  const std::shared_ptr<RemoteRead> self = shared_from_this();
+  TextQuery query;
+  query.request = [self] {
+    return self->context_->dialect->StatRequest(self->request_.name);
+  };
+  query.answer = [self](const HttpResponse& response, const std::string&) {
+    ObjectFacts facts = self->context_->dialect->FactsOf(response.headers);
+    return self->TakeFacts(facts, -1);
+  };
+  query.refused = [self](const HttpResponse& response) {
+    return self->context_->dialect->ErrorOf(response);
+  };
+  query.done = [self](absl::Status status) {
+    self->status_ = std::move(status);
+    self->VerifyOrFinish();
+  };
+  context_->client->Start(NewTextExchange(std::move(query)));
+}
+
+void RemoteRead::VerifyOrFinish() {
   const std::string checksum = ChecksumToHave();
   if (!status_.ok() || checksum.empty()) {
     Finish();
@@ -173,11 +218,10 @@ void RemoteRead::PartDone(const absl::Status& status) {
 }
 
 std::string RemoteRead::ChecksumToHave() const {
-  const bool whole = request_.offset == 0 && request_.bytes == total_;
-  if (request_.checksum.empty()) return whole ? facts_.checksum : "";
   const bool opaque = facts_.opaque_version &&
                       request_.checksum == ChecksumOfEtag(facts_.version);
-  return opaque ? "" : request_.checksum;
+  if (!request_.checksum.empty() && !opaque) return request_.checksum;
+  return IsWhole() ? known_checksum_ : "";
 }
 
 void RemoteRead::Verify() {

@@ -62,7 +62,8 @@ class RemoteStoreTest : public ::testing::Test {
     const auto [first, last] = RangeOf(head);
     if (first < 0) {
       return {absl::StrCat("HTTP/1.1 200 OK\r\nContent-Length: ", data_.size(),
-                           "\r\nETag: \"", etag_, "\"\r\n\r\n")};
+                           "\r\nETag: \"", etag_, "\"\r\n", stat_extra_,
+                           "\r\n")};
     }
     return Part(first, last, data_.substr(first, last - first + 1), etag_);
   }
@@ -86,7 +87,7 @@ class RemoteStoreTest : public ::testing::Test {
     return store->Read(request);
   }
 
-  std::string data_, read_, extra_;
+  std::string data_, read_, extra_, stat_extra_;
   std::string etag_ = "v1";
   StoreOptions options_;
   std::function<TinyAnswer(int call, const std::string& head)> spoil_;
@@ -100,12 +101,33 @@ TEST_F(RemoteStoreTest, PutsRangesTogether) {
   const auto store = Store();
   EXPECT_EQ(ReadAll(store.get()), absl::OkStatus());
   EXPECT_EQ(read_, data_);
-  EXPECT_EQ(calls_, 4);
-  EXPECT_EQ(store->counts().requests, 4);
+  // Four ranges, and the question for a checksum.
+  EXPECT_EQ(calls_, 5);
+  EXPECT_EQ(store->counts().requests, 5);
   EXPECT_EQ(store->counts().bytes, 1000);
+  EXPECT_THAT(heads_.back(), HasSubstr("HEAD /b/set/x HTTP/1.1"));
+  heads_.pop_back();
   for (const std::string& head : heads_) {
     EXPECT_THAT(head, HasSubstr("GET /b/set/x HTTP/1.1"));
   }
+}
+
+// S3 sends no checksum with a range.
+TEST_F(RemoteStoreTest, TheSumOfAnObjectInPartsIsAskedForAndCompared) {
+  data_.assign(1000, '\0');
+  stat_extra_ = "x-amz-checksum-type: FULL_OBJECT\r\n";
+  const std::string good = "x-amz-checksum-crc32: BgsXgA==\r\n";
+  const std::string bad = "x-amz-checksum-crc32: AAAAAA==\r\n";
+  stat_extra_ += good;
+  EXPECT_EQ(ReadAll(Store().get()), absl::OkStatus());
+  stat_extra_ = bad;
+  const auto store = Store();
+  const absl::Status status = ReadAll(store.get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("s3://b/set/x: its bytes do not have the checksum "
+                        "crc32:00000000"));
+  EXPECT_EQ(store->counts().checksum_faults, 3);
 }
 
 TEST_F(RemoteStoreTest, GoesOnWhereItBrokeOff) {

@@ -438,6 +438,7 @@ class S3Dialect : public BucketDialect {
     return Request("HEAD", path().KeyOf(name), {},
                    {{"x-amz-checksum-mode", "ENABLED"}});
   }
+  bool stat_has_checksum() const override { return true; }
   absl::StatusOr<ObjectInfo> ParseStat(const std::string& name,
                                        const HttpResponse& response,
                                        const std::string& body) override {
