@@ -7,7 +7,8 @@ list names itself comes first there.
 
 Then every package is looked up for both processors and both Python versions
 that the project supports. Reads only the index's metadata, so the hash of a
-400 MB wheel costs no download.
+400 MB wheel costs no download. `--no-binary NAME` in the list takes a package
+without wheels as source.
 """
 
 import json
@@ -51,6 +52,16 @@ def pins_of(report):
     """name==version of every package, in a stable order."""
     named = [(p["metadata"]["name"], p["metadata"]["version"]) for p in report]
     return [f"{n}=={v}" for n, v in sorted(named, key=lambda p: p[0].lower())]
+
+
+def source_hashes(requirements, report):
+    """Pin to hash of the packages that the list takes as source."""
+    names = re.findall(r"(?m)^--no-binary (\S+)$", requirements.read_text())
+    return {
+        pins_of([p])[0]: p["download_info"]["archive_info"]["hashes"]["sha256"]
+        for p in report
+        if p["metadata"]["name"] in names
+    }
 
 
 def hashes_on(pins, machine, python, folder):
@@ -100,9 +111,12 @@ def main():
     if report is None:
         sys.exit(f"{requirements}: pip cannot resolve it (see above)")
     pins = [pin for pin in pins_of(report) if pin not in provided]
+    sources = source_hashes(requirements, report)
+    wheels = [pin for pin in pins if pin not in sources]
     with tempfile.TemporaryDirectory() as folder:
         found = {
-            (machine, python): hashes_on(pins, machine, python, folder)
+            (machine, python): hashes_on(wheels, machine, python, folder)
+            | sources
             for machine in MACHINES
             for python in PYTHONS
         }

@@ -73,6 +73,14 @@ class LockTest(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "a==1: no wheels"):
             lock.lock_lines("a==1", found)
 
+    def test_a_package_that_is_taken_as_source(self):
+        report = answer(("a", "1", "11"), ("b", "2", "22"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.in"
+            path.write_text("--no-binary b\na==1\n")
+            found = lock.source_hashes(path, report)
+        self.assertEqual(found, {"b==2": "22"})
+
     def test_one_missing_wheel_does_not_hide_the_others(self):
         def pip_report(*arguments):
             if "gone==1" in arguments:
